@@ -1,0 +1,5 @@
+//! The `noisegate` program: dispatch only.
+
+fn main() -> std::process::ExitCode {
+    noisegate::cli::main()
+}

@@ -1,0 +1,280 @@
+//! The policy after it was parsed, and checked against a schema: what the rest of the program may rely on.
+
+use crate::schema::SqlType;
+use bigdecimal::BigDecimal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A checked policy. Every name in it exists in the schema it was checked against.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// SHA-256 over everything that changes an answer's meaning (unit, tables, bounds, budgets).
+    pub version: [u8; 32],
+    /// Where to listen.
+    pub server: Server,
+    /// The database.
+    pub backend: Backend,
+    /// The books.
+    pub ledger: LedgerLocation,
+    /// Table (index into `tables`) whose rows stand for units, and its unit column.
+    pub unit: (usize, String),
+    /// What one statement costs and may touch.
+    pub statement: StatementDefaults,
+    /// Every budget; all that match a user are debited.
+    pub budgets: Vec<Budget>,
+    /// Who may log in.
+    pub users: Vec<User>,
+    /// The tables that exist for analysts.
+    pub tables: Vec<Table>,
+    /// Every limit.
+    pub limits: Limits,
+}
+
+/// `[server]`
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// TCP addresses.
+    pub listen: Vec<SocketAddr>,
+    /// Certificate and key, if TLS is offered.
+    pub tls: Option<Tls>,
+}
+
+/// `server.tls`
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// PEM file of the certificate chain.
+    pub cert: PathBuf,
+    /// PEM file of the key.
+    pub key: PathBuf,
+    /// Refuse connections without TLS.
+    pub required: bool,
+}
+
+/// `[backend]`
+#[derive(Clone, Debug)]
+pub struct Backend {
+    /// Reads private tables.
+    pub url: String,
+    /// Can read public tables only.
+    pub finish_url: String,
+    /// Connections in each of the two pools.
+    pub pool: usize,
+    /// `statement_timeout` of backend sessions.
+    pub statement_timeout: Duration,
+    /// `work_mem` of fetch sessions, for example `64MB`.
+    pub work_mem: Option<String>,
+}
+
+/// `ledger.url`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LedgerLocation {
+    /// A SQLite file; relative paths are relative to the policy.
+    Sqlite(PathBuf),
+}
+
+/// `[statement]`
+#[derive(Clone, Debug)]
+pub struct StatementDefaults {
+    /// The ε that names the price of a statement.
+    pub epsilon: BigDecimal,
+    /// Spent when any group key is private.
+    pub delta: BigDecimal,
+    /// Groups one unit may touch (l0).
+    pub max_groups: u32,
+    /// Rows one unit may bring to one group (l∞).
+    pub max_rows: u32,
+}
+
+/// The notion a budget counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Accounting {
+    /// Σε; δ = 0.
+    Pure,
+    /// Σε, Σδ.
+    Approx,
+    /// Σρ, converted to (ε, δ).
+    Zcdp,
+}
+
+/// Who shares a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Everybody: the guarantee.
+    Dataset,
+    /// Each user has one: a quota.
+    User,
+    /// Each role has one: a quota.
+    Role,
+}
+
+/// `[[budget]]`
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// Its name, unique.
+    pub name: String,
+    /// Whose it is.
+    pub scope: Scope,
+    /// The notion.
+    pub accounting: Accounting,
+    /// Total ε.
+    pub epsilon: BigDecimal,
+    /// Total δ (0 for pure).
+    pub delta: BigDecimal,
+    /// The part of δ that pays for private groups.
+    pub selection_delta: BigDecimal,
+}
+
+/// `[[user]]`
+#[derive(Clone, Debug)]
+pub struct User {
+    /// Login name.
+    pub name: String,
+    /// Role, for budgets per role.
+    pub role: Option<String>,
+    /// A PostgreSQL SCRAM-SHA-256 verifier.
+    pub scram: String,
+}
+
+/// A table that exists for analysts.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// OID in the database.
+    pub oid: u32,
+    /// Schema in the database.
+    pub schema: String,
+    /// Name in the database, and the analyst's name for it.
+    pub name: String,
+    /// Public or private.
+    pub privacy: Privacy,
+    /// `max_rows` of this table, if the policy sets one.
+    pub max_rows: Option<u32>,
+    /// Visible columns. Hidden ones and those the policy does not name (for private tables) do not exist.
+    pub columns: Vec<Column>,
+    /// Keys that prove uniqueness, as column names; they may name hidden columns.
+    pub keys: Vec<Vec<String>>,
+    /// Rows of one unit are at most this many, proven by a key `(unit, n)` and a CHECK that bounds n.
+    pub proven_rows: Option<u32>,
+    /// Read with `ONLY` (the table has inheritance children, which the policy does not name).
+    pub only: bool,
+}
+
+/// Whose rows a table holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    /// Anybody may read it.
+    Public,
+    /// Each row belongs to the unit in this column of the table.
+    Private {
+        /// The column, and whether it can be NULL.
+        unit: String,
+        /// Rows with a NULL unit exist and are dropped.
+        nullable: bool,
+        /// The unit column's type.
+        ty: SqlType,
+    },
+}
+
+/// A visible column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// NOT NULL.
+    pub not_null: bool,
+    /// Its collation (if any) is deterministic.
+    pub deterministic: bool,
+    /// Declared or proven bounds, inclusive, with low <= high.
+    pub range: Option<Range>,
+    /// A public domain of values.
+    pub domain: Option<Domain>,
+    /// Grid for sums: declared, or the numeric's scale, or 1 for integers. None for floats without one.
+    pub grid: Option<BigDecimal>,
+}
+
+/// Bounds of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Range {
+    /// For numbers.
+    Number {
+        /// Inclusive.
+        low: BigDecimal,
+        /// Inclusive.
+        high: BigDecimal,
+    },
+    /// For dates and timestamps: microseconds since 2000-01-01 00:00:00 (UTC for timestamptz).
+    Time {
+        /// Inclusive.
+        low: i64,
+        /// Inclusive.
+        high: i64,
+    },
+}
+
+/// Public values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// Listed in the policy, or an enum's labels, or a CHECK's list; as text that casts to the column's type.
+    Values(Vec<String>),
+    /// The values of a column of a public table.
+    References {
+        /// Index into `Policy::tables`.
+        table: usize,
+        /// Column there.
+        column: String,
+    },
+}
+
+/// `[limits]`: everything that a client can grow has one.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of one wire message, and so of one statement.
+    pub max_statement_bytes: usize,
+    /// Items in one IN list.
+    pub max_in_list: usize,
+    /// Nesting of expressions and queries.
+    pub max_depth: usize,
+    /// Expressions in one statement, after names are resolved.
+    pub max_expressions: usize,
+    /// Statements in one message.
+    pub max_statements: usize,
+    /// Groups of a public domain that are all returned; larger products count as private.
+    pub max_public_groups: usize,
+    /// Groups that a fetch may return.
+    pub max_result_groups: usize,
+    /// Client connections, all together.
+    pub max_connections: usize,
+    /// Client connections of one user.
+    pub max_connections_per_user: usize,
+    /// Time a client has to log in.
+    pub login_timeout: Duration,
+    /// Failed fetches of one user in a day before the user is suspended.
+    pub max_backend_errors: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_statement_bytes: 1 << 20,
+            max_in_list: 10_000,
+            max_depth: 100,
+            max_expressions: 50_000,
+            max_statements: 100,
+            max_public_groups: 10_000,
+            max_result_groups: 1_000_000,
+            max_connections: 200,
+            max_connections_per_user: 50,
+            login_timeout: Duration::from_secs(30),
+            max_backend_errors: 5,
+        }
+    }
+}
+
+impl Table {
+    /// The visible column with this name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+}
