@@ -1,1 +1,14 @@
-//! sql
+//! From text to a resolved tree: parse, resolve names, know which functions exist.
+//!
+//! No I/O, and nothing here knows what is private or what anything costs; that is `plan`. Names resolve through
+//! [`catalog::Catalog`] only: what it does not name does not exist.
+
+pub mod ast;
+pub mod catalog;
+pub mod functions;
+pub mod names;
+pub mod parse;
+pub mod resolve;
+pub mod statement;
+
+pub use statement::{Control, Kind, classify};

@@ -1,0 +1,97 @@
+//! Which names are visible where.
+
+use crate::error::{ClientError, SqlState};
+use crate::sql::ast::{Binding, ExprKind, Pos};
+
+/// What one SELECT sees in its FROM.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Bindings, in order.
+    pub bindings: Vec<usize>,
+    /// Columns that USING or NATURAL merged: a plain name stands for the first, the second is hidden behind it.
+    pub merged: Vec<Merged>,
+}
+
+/// A column merged by USING.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// Its name.
+    pub name: String,
+    /// The column that the plain name stands for.
+    pub shown: (usize, usize),
+    /// Columns that the plain name does not stand for.
+    pub hidden: Vec<(usize, usize)>,
+}
+
+impl Scope {
+    /// Columns with this name, those hidden by USING left out.
+    fn matches(&self, all: &[Binding], name: &str) -> Vec<(usize, usize)> {
+        if let Some(m) = self.merged.iter().rev().find(|m| m.name == name) {
+            let mut found = vec![m.shown];
+            found.extend(self.plain(all, name).into_iter().filter(|c| *c != m.shown && !m.hidden.contains(c)));
+            return found;
+        }
+        self.plain(all, name)
+    }
+
+    fn plain(&self, all: &[Binding], name: &str) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        for b in &self.bindings {
+            let columns = all.get(*b).map(|b| b.columns.as_slice()).unwrap_or_default();
+            found.extend(columns.iter().enumerate().filter(|(_, c)| *c == name).map(|(i, _)| (*b, i)));
+        }
+        found
+    }
+
+    /// The column that an unqualified name stands for.
+    pub fn column(&self, all: &[Binding], name: &str, pos: Pos) -> Result<Option<ExprKind>, ClientError> {
+        match self.matches(all, name).as_slice() {
+            [] => Ok(None),
+            [(binding, column)] => Ok(Some(ExprKind::Column { binding: *binding, column: *column })),
+            _ => Err(ClientError::new(
+                SqlState::AMBIGUOUS_COLUMN,
+                format!("column reference \"{name}\" is ambiguous"),
+            )
+            .hint("Qualify it with its table's name or alias.")
+            .at(pos)),
+        }
+    }
+
+    /// The binding of this name.
+    pub fn binding(&self, all: &[Binding], name: &str) -> Option<usize> {
+        self.bindings.iter().copied().find(|b| all.get(*b).is_some_and(|b| b.name == name))
+    }
+
+    /// What `*` stands for: merged columns once and first, then every other column.
+    pub fn star(&self, all: &[Binding]) -> Vec<(usize, usize)> {
+        let mut out: Vec<(usize, usize)> = self.merged.iter().map(|m| m.shown).collect();
+        for b in &self.bindings {
+            let n = all.get(*b).map_or(0, |b| b.columns.len());
+            for i in 0..n {
+                let column = (*b, i);
+                if !out.contains(&column) && !self.merged.iter().any(|m| m.hidden.contains(&column)) {
+                    out.push(column);
+                }
+            }
+        }
+        out
+    }
+
+    /// Adds another scope's names; two relations of one name are an error.
+    pub fn join(&mut self, other: Scope, all: &[Binding], pos: Pos) -> Result<(), ClientError> {
+        for b in &other.bindings {
+            let name = all.get(*b).map(|b| b.name.clone()).unwrap_or_default();
+            if self.binding(all, &name).is_some() {
+                return Err(ClientError::new(
+                    SqlState::DUPLICATE_ALIAS,
+                    format!("table name \"{name}\" specified more than once"),
+                )
+                .hint("Give one of them an alias.")
+                .at(pos));
+            }
+        }
+        self.bindings.extend(other.bindings);
+        self.merged.extend(other.merged);
+        Ok(())
+    }
+}
