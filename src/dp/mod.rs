@@ -1,9 +1,57 @@
-//! Noise, mechanisms and accounting. Pure: no I/O, no SQL, no async, no clocks.
+//! Noise, mechanisms and accounting. Pure: no I/O, no SQL, no async, no clocks; imports nobody.
 //!
-//! Neighbouring databases differ by all rows of one unit (add or remove).
+//! Neighbouring databases differ by all rows of one unit (add or remove). Everything here is decided from public
+//! data: sensitivities, scales and prices are integers and rationals, samplers are exact, and where a number must
+//! be rounded it is rounded to the side that costs the analyst (charges up, limits down).
 
+mod accounting;
+mod exp;
+mod laplace;
+mod rng;
+mod selection;
 mod spec;
-pub use spec::{Charge, Event, Mechanism, Noise, Selection, Spec};
+#[doc(hidden)]
+pub mod testing;
+
+pub use accounting::{Cost, Filter, Notion, Shortfall, UNITS_PER_ONE, Unpriced};
+pub use laplace::DiscreteLaplace;
+pub use rng::{Entropy, EntropyError, SecureRng};
+pub use spec::{Charge, Event, Mechanism, Noise, Selection, Spec, split};
 
 /// Exact non-negative rationals: scales, ε, δ.
 pub type Ratio = num_rational::Ratio<u128>;
+
+/// Why a parameter cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DpError {
+    /// ε is zero (or not a number).
+    #[error("epsilon must be greater than zero")]
+    Epsilon,
+    /// δ of group selection is out of range.
+    #[error("delta of group selection must be between 2^-96 and 1/2")]
+    SelectionDelta,
+    /// A unit touches no group.
+    #[error("a release must allow at least one group per unit")]
+    NoGroups,
+    /// A numerator or denominator does not fit 96 bits.
+    #[error("noise scale or price is out of range: {0}")]
+    OutOfRange(&'static str),
+    /// The specifications cost another ε than the one that names the price.
+    #[error("the releases of a statement do not cost the epsilon that names its price")]
+    Mispriced,
+    /// A budget's δ does not fit its notion.
+    #[error("{0}")]
+    Budget(&'static str),
+}
+
+/// A decimal as an exact rational; None if it is negative or has more than 38 digits before or after the point.
+pub fn ratio(decimal: &bigdecimal::BigDecimal) -> Option<Ratio> {
+    let (digits, scale) = decimal.normalized().into_bigint_and_exponent();
+    let digits = u128::try_from(digits).ok()?;
+    let power = 10u128.checked_pow(u32::try_from(scale.unsigned_abs()).ok()?);
+    match scale {
+        0.. => Some(Ratio::new(digits, power?)),
+        _ if digits == 0 => Some(Ratio::from_integer(0)),
+        _ => digits.checked_mul(power?).map(Ratio::from_integer),
+    }
+}

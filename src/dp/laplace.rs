@@ -1,0 +1,154 @@
+//! The discrete Laplace distribution, sampled exactly.
+//!
+//! Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020): Algorithm 1 is
+//! Bernoulli(e^-γ), Algorithm 2 the discrete Laplace distribution. Integers only; uniform numbers come from raw bits
+//! by rejection, so that the probability of every draw is exactly the one that is written here.
+
+use super::{DpError, Entropy, EntropyError, Ratio};
+
+/// A machine word that the sampler works in: u64 where the scale allows, else u128.
+trait Word: Copy + Ord + std::ops::Sub<Output = Self> + From<u32> {
+    fn checked_mul(self, other: Self) -> Option<Self>;
+    fn bit_length(self) -> u32;
+    fn from_bits(bits: u128) -> Self;
+}
+
+macro_rules! word {
+    ($t:ty) => {
+        impl Word for $t {
+            #[inline]
+            fn checked_mul(self, other: Self) -> Option<Self> {
+                <$t>::checked_mul(self, other)
+            }
+            #[inline]
+            fn bit_length(self) -> u32 {
+                <$t>::BITS - self.leading_zeros()
+            }
+            #[inline]
+            fn from_bits(bits: u128) -> Self {
+                bits as $t // `bits` was drawn with no more bits than the word has
+            }
+        }
+    };
+}
+word!(u64);
+word!(u128);
+
+/// Uniform on 0, …, n-1: raw bits, as many as n-1 has, until they are below n (fewer than two tries on average).
+/// n is not zero; n = 1 draws nothing.
+#[inline]
+fn uniform_below<W: Word>(n: W, rng: &mut impl Entropy) -> Result<W, EntropyError> {
+    let bits = (n - W::from(1)).bit_length();
+    loop {
+        let candidate = W::from_bits(rng.bits(bits)?);
+        if candidate < n {
+            return Ok(candidate);
+        }
+    }
+}
+
+/// True with probability n/d, for n <= d and d > 0.
+#[inline]
+fn bernoulli<W: Word>(n: W, d: W, rng: &mut impl Entropy) -> Result<bool, EntropyError> {
+    Ok(n >= d || uniform_below(d, rng)? < n)
+}
+
+/// True with probability e^-(n/d), for n <= d and d > 0 (CKS20, Algorithm 1, its first branch).
+///
+/// K is the first index at which Bernoulli(n/(dK)) fails; e^-γ = P(K is odd).
+#[inline]
+fn bernoulli_exp<W: Word>(n: W, d: W, rng: &mut impl Entropy) -> Result<bool, EntropyError> {
+    let mut k: u32 = 1;
+    loop {
+        let hit = match d.checked_mul(W::from(k)) {
+            Some(dk) => bernoulli(n, dk, rng)?,
+            // Bernoulli(n/(dk)) is the conjunction of two independent draws: nothing can overflow.
+            None => bernoulli(n, d, rng)? && bernoulli(W::from(1), W::from(k), rng)?,
+        };
+        if !hit {
+            return Ok(k % 2 == 1);
+        }
+        k += 1; // P(k reaches 2^32) < 1/(2^32)!
+    }
+}
+
+/// The draws of CKS20, Algorithm 2, before the division by s: U uniform below t and kept with probability e^(-U/t),
+/// V geometric with ratio e^-1. Then U + tV is geometric with ratio e^(-1/t).
+#[inline]
+fn parts<W: Word>(t: W, rng: &mut impl Entropy) -> Result<(W, u64), EntropyError> {
+    let u = loop {
+        let u = uniform_below(t, rng)?;
+        if bernoulli_exp(u, t, rng)? {
+            break u;
+        }
+    };
+    let mut v = 0u64;
+    while bernoulli_exp(1u64, 1u64, rng)? {
+        v += 1;
+    }
+    Ok((u, v))
+}
+
+/// P(x) ∝ e^(-|x|/b) on the integers, for a rational scale b > 0.
+///
+/// Guarantee: adding one draw to an integer that one unit changes by at most Δ is (Δ/b, 0)-differentially private
+/// for add/remove neighbours, and ρ-zCDP with ρ = ε·tanh(ε/2), ε = Δ/b (at Δ = 1 it dominates as randomised response
+/// does; for Δ > 1 this is the bound for any ε-DP mechanism).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiscreteLaplace {
+    /// b = t/s in lowest terms.
+    t: u128,
+    s: u128,
+}
+
+impl DiscreteLaplace {
+    /// Numerator and denominator of a scale, in lowest terms, are below 2^96.
+    pub const MAX_TERM: u128 = 1 << 96;
+
+    /// The distribution of scale `b`; b is above zero and both its terms are below [`Self::MAX_TERM`].
+    pub fn new(b: &Ratio) -> Result<Self, DpError> {
+        if *b.numer() == 0 || *b.denom() == 0 {
+            return Err(DpError::OutOfRange("a noise scale must be greater than zero"));
+        }
+        let b = b.reduced();
+        if *b.numer() >= Self::MAX_TERM || *b.denom() >= Self::MAX_TERM {
+            return Err(DpError::OutOfRange("a noise scale has terms of more than 96 bits"));
+        }
+        Ok(Self { t: *b.numer(), s: *b.denom() })
+    }
+
+    /// One draw.
+    ///
+    /// A magnitude of 2^127 or more would need V >= 2^31, which has probability e^(-2^31): it saturates.
+    pub fn sample(&self, rng: &mut impl Entropy) -> Result<i128, EntropyError> {
+        loop {
+            let magnitude = self.magnitude(rng)?;
+            let negative = rng.bits(1)? == 1;
+            // Zero would otherwise be drawn twice as often as it should be.
+            if negative && magnitude == 0 {
+                continue;
+            }
+            let value = i128::try_from(magnitude).unwrap_or(i128::MAX);
+            return Ok(if negative { -value } else { value });
+        }
+    }
+
+    /// Geometric with ratio e^(-1/b): floor((U + tV)/s).
+    #[inline]
+    fn magnitude(&self, rng: &mut impl Entropy) -> Result<u128, EntropyError> {
+        if let (Ok(t), Ok(s)) = (u64::try_from(self.t), u64::try_from(self.s)) {
+            let (u, v) = parts(t, rng)?;
+            return Ok(match t.checked_mul(v).and_then(|tv| tv.checked_add(u)) {
+                Some(x) => u128::from(x / s),
+                // t·v + u <= (2^64-1)^2 + 2^64 - 1 fits 128 bits.
+                None => (u128::from(t) * u128::from(v) + u128::from(u)) / u128::from(s),
+            });
+        }
+        let (u, v) = parts(self.t, rng)?;
+        let x = self.t.checked_mul(u128::from(v)).and_then(|tv| tv.checked_add(u)).unwrap_or(u128::MAX);
+        Ok(x / self.s)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! How an entry's events are written: JSON that a person can read, with integers as text (they may have 128 bits).
+
+use crate::dp::{Charge, Event, Mechanism, Ratio};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "mechanism", rename_all = "snake_case", deny_unknown_fields)]
+enum Record {
+    DiscreteLaplace { sensitivity: String, scale: String, times: u32 },
+}
+
+/// Events as a JSON array.
+pub(super) fn encode(events: &[Event]) -> String {
+    let record = |event: &Event| {
+        let Mechanism::DiscreteLaplace { sensitivity, scale } = &event.mechanism;
+        Record::DiscreteLaplace {
+            sensitivity: sensitivity.to_string(),
+            scale: scale.to_string(),
+            times: event.times,
+        }
+    };
+    let records: Vec<Record> = events.iter().map(record).collect();
+    serde_json::json!(records).to_string()
+}
+
+/// A charge as it was written. None if it is not what [`encode`] writes.
+pub(super) fn decode(epsilon: &str, selection_delta: &str, events: &str) -> Option<Charge> {
+    let records: Vec<Record> = serde_json::from_str(events).ok()?;
+    let events = records
+        .into_iter()
+        .map(|Record::DiscreteLaplace { sensitivity, scale, times }| {
+            let mechanism =
+                Mechanism::DiscreteLaplace { sensitivity: sensitivity.parse().ok()?, scale: ratio(&scale)? };
+            Some(Event { mechanism, times })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    Some(Charge { epsilon: ratio(epsilon)?, events, selection_delta: ratio(selection_delta)? })
+}
+
+fn ratio(text: &str) -> Option<Ratio> {
+    text.parse::<Ratio>().ok()
+}
+
+/// Lower-case hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,189 @@
+//! Why a ledger cannot be opened, and why a debit is refused.
+
+use super::account::scope_word;
+use crate::dp::{Shortfall, UNITS_PER_ONE, Unpriced};
+use crate::error::{ClientError, SqlState};
+use crate::policy::Scope;
+use std::path::PathBuf;
+
+/// Why a ledger cannot be created or opened. For the owner.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// There is no file.
+    #[error("there is no ledger at {0}; create it once with `noisegate budget create --policy FILE`")]
+    Missing(PathBuf),
+    /// `create` found a file.
+    #[error("{0} exists already; a ledger is never overwritten, because it holds what was spent")]
+    Exists(PathBuf),
+    /// Another process serves from it.
+    #[error("the ledger {0} is in use by another noisegate process")]
+    InUse(PathBuf),
+    /// The file is something else.
+    #[error("{path} is not a ledger of this version of noisegate: {why}")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        why: String,
+    },
+    /// The file, or its folder, cannot be read or written.
+    #[error("cannot use the ledger {path}: {cause}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's or SQLite's words.
+        cause: String,
+    },
+    /// A budget of the policy has no filter.
+    #[error("budget \"{name}\": {why}")]
+    Budget {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A budget changed in a way that its sums cannot follow.
+    #[error(
+        "budget \"{name}\" has {what} = {stored} in the ledger and {policy} in the policy; give the changed budget \
+         another name, and it starts from what all entries so far cost"
+    )]
+    Changed {
+        /// Its name.
+        name: String,
+        /// `accounting` or `per`.
+        what: &'static str,
+        /// In the file.
+        stored: String,
+        /// In the policy.
+        policy: &'static str,
+    },
+    /// A new budget has no price for an entry of the past.
+    #[error("budget \"{name}\" cannot take over what was spent so far (entry {entry}): {reason}")]
+    Unpriced {
+        /// Its name.
+        name: String,
+        /// The entry.
+        entry: i64,
+        /// Why.
+        reason: Unpriced,
+    },
+    /// No thread for the writer.
+    #[error("cannot start the ledger's writer: {0}")]
+    Thread(String),
+}
+
+/// One budget that has no room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// The budget's name.
+    pub budget: String,
+    /// Who shares it.
+    pub scope: Scope,
+    /// The letter of what is lacking: ε, ρ or δ.
+    pub symbol: &'static str,
+    /// How much is needed and left.
+    pub shortfall: Shortfall,
+    /// The limit, in units.
+    pub limit: u128,
+}
+
+impl Lack {
+    fn text(&self) -> String {
+        let Self { symbol, shortfall: s, .. } = self;
+        format!(
+            "it needs {symbol} = {}, and {} of {} is left",
+            decimal(s.needed, true),
+            decimal(s.left, false),
+            decimal(self.limit, false)
+        )
+    }
+}
+
+/// Why a debit did not happen. Depends on the statement's text and on earlier charges only.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Budgets without room, at least one.
+    #[error("{} budget(s) have no room", .0.len())]
+    Exhausted(Vec<Lack>),
+    /// A budget has no price for such a statement.
+    #[error("budget \"{budget}\": {reason}")]
+    Unpriced {
+        /// Its name.
+        budget: String,
+        /// Why.
+        reason: Unpriced,
+    },
+    /// No budget covers the user, so nothing would bound what is released.
+    #[error("no budget covers user \"{user}\"")]
+    NoBudget {
+        /// The user.
+        user: String,
+    },
+    /// The ledger could not be written; the cause is for the operator.
+    #[error("the ledger cannot be written: {0}")]
+    Unavailable(String),
+}
+
+impl Refusal {
+    /// What the client reads.
+    pub fn client(&self) -> ClientError {
+        match self {
+            Self::Exhausted(lacks) => {
+                let mut lacks = lacks.iter();
+                let message = match lacks.next() {
+                    Some(lack) => format!(
+                        "privacy budget \"{}\" does not cover this statement: {}",
+                        lack.budget,
+                        lack.text()
+                    ),
+                    None => "the privacy budget does not cover this statement".into(),
+                };
+                let others: Vec<String> = lacks
+                    .map(|l| format!("Budget \"{}\" (per {}): {}.", l.budget, scope_word(l.scope), l.text()))
+                    .collect();
+                let mut error = ClientError::new(SqlState::BUDGET_EXCEEDED, message).hint(
+                    "Ask with a smaller epsilon, ask for fewer releases in one statement, or ask the owner of the data \
+                     to raise the budget. Nothing was charged.",
+                );
+                if !others.is_empty() {
+                    error = error.detail(others.join(" "));
+                }
+                error
+            }
+            Self::Unpriced { budget, reason } => {
+                let hint = match reason {
+                    Unpriced::PrivateGroups => {
+                        "Group by columns whose values are public (declared in the policy), or ask the owner of the \
+                         data for an approx or zcdp budget. Nothing was charged."
+                    }
+                    Unpriced::Unbounded => "Nothing was charged.",
+                };
+                let message = format!("privacy budget \"{budget}\" cannot pay for this statement: {reason}");
+                ClientError::new(SqlState::BUDGET_EXCEEDED, message).hint(hint)
+            }
+            Self::NoBudget { user } => ClientError::new(
+                SqlState::BUDGET_EXCEEDED,
+                format!("no privacy budget covers user \"{user}\""),
+            )
+            .hint("The owner of the data can add a [[budget]] for everyone, or give the user a role that has one."),
+            Self::Unavailable(cause) => ClientError::incident(
+                SqlState::IO_ERROR,
+                "the privacy ledger cannot be written, so the statement was not answered",
+                cause,
+            ),
+        }
+    }
+}
+
+/// Units as a decimal number of six significant digits, rounded up or down.
+pub(super) fn decimal(units: u128, up: bool) -> String {
+    let digits = units.checked_ilog10().map_or(1, |l| l + 1);
+    let drop = 10u128.pow(digits.saturating_sub(6));
+    let rounded = units - units % drop + if up && !units.is_multiple_of(drop) { drop } else { 0 };
+    let (whole, fraction) = (rounded / UNITS_PER_ONE, rounded % UNITS_PER_ONE);
+    if fraction == 0 {
+        return whole.to_string();
+    }
+    format!("{whole}.{fraction:024}").trim_end_matches('0').to_owned()
+}
