@@ -78,7 +78,9 @@ impl Domain {
                 let length = TRUNC_UNITS.iter().find(|(u, _)| u == unit).map_or(1, |(_, l)| *l);
                 Some(usize::try_from(hi.saturating_sub(*lo) / length + 2).unwrap_or(usize::MAX))
             }
-            Domain::Days { lo, hi } => Some(usize::try_from(hi.saturating_sub(*lo) / DAY + 1).unwrap_or(usize::MAX)),
+            Domain::Days { lo, hi } => {
+                Some(usize::try_from(hi.saturating_sub(*lo) / DAY + 1).unwrap_or(usize::MAX))
+            }
         }
     }
 }

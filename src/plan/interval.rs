@@ -42,7 +42,11 @@ impl Interval {
         self.finite().map(|(lo, hi)| lo.abs().max(hi.abs()))
     }
 
-    fn both(a: &Option<BigDecimal>, b: &Option<BigDecimal>, f: impl Fn(&BigDecimal, &BigDecimal) -> BigDecimal) -> Option<BigDecimal> {
+    fn both(
+        a: &Option<BigDecimal>,
+        b: &Option<BigDecimal>,
+        f: impl Fn(&BigDecimal, &BigDecimal) -> BigDecimal,
+    ) -> Option<BigDecimal> {
         Some(f(a.as_ref()?, b.as_ref()?))
     }
 
@@ -219,7 +223,10 @@ mod tests {
         let x = Interval::default();
         let zero = Interval::point(dec(0));
         // GREATEST(x, 0) with x nullable: at least 0, no upper end.
-        assert_eq!(greatest(&[(x.clone(), true), (zero.clone(), false)]), Interval { lo: Some(dec(0)), hi: None });
+        assert_eq!(
+            greatest(&[(x.clone(), true), (zero.clone(), false)]),
+            Interval { lo: Some(dec(0)), hi: None }
+        );
         // LEAST(x, y) with both nullable: whatever either can be.
         let small = Interval::new(dec(0), dec(1));
         let big = Interval::new(dec(0), dec(9));

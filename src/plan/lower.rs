@@ -59,7 +59,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Negate(x) => {
             let x = number(lower(x, env)?, x, pos)?;
             let (span, bound) = (x.span.neg(), x.bound.neg());
-            Ok(Scalar { span, bound, lattice: x.lattice.clone(), ty: x.ty.clone(), phys: x.phys, nullable: x.nullable, binned: x.binned, domain: None, node: Node::Neg(Box::new(x)) })
+            Ok(Scalar { span, bound, lattice: x.lattice.clone(), ty: x.ty.clone(), phys: x.phys, nullable: x.nullable, binned: x.binned, canonical: true, domain: None, node: Node::Neg(Box::new(x)) })
         }
         ExprKind::Not(x) => {
             let x = truth(lower(x, env)?, pos)?;
@@ -156,7 +156,9 @@ fn type_span(ty: &SqlType) -> Interval {
 
 fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     let Some(info) = env.column(binding, column) else {
-        return Err(refuse("a column of an outer query", pos).hint("Correlated subqueries are not supported yet."));
+        return Err(
+            refuse("a column of an outer query", pos).hint("Correlated subqueries are not supported yet.")
+        );
     };
     let c = info.column;
     let span = type_span(&c.ty);
@@ -191,6 +193,7 @@ fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> 
         bound,
         lattice: c.grid.clone(),
         binned: false,
+        canonical: c.deterministic,
         domain,
     })
 }
@@ -242,7 +245,11 @@ fn number_literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Scalar
         None if integer && fits(&SqlType::Int8) => SqlType::Int8,
         None => SqlType::Numeric { scale: None },
     };
-    let phys = if value.is_integer() && value.abs() <= int_limit() && ty.is_integer() { Phys::Int } else { Phys::Num };
+    let phys = if value.is_integer() && value.abs() <= int_limit() && ty.is_integer() {
+        Phys::Int
+    } else {
+        Phys::Num
+    };
     let lattice = if value.is_zero() { BigDecimal::from(1) } else { value.abs() };
     Ok(Scalar {
         node: Node::Number(value.clone()),
@@ -253,6 +260,7 @@ fn number_literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Scalar
         bound: Interval::point(value.clone()),
         lattice: Some(lattice),
         binned: true,
+        canonical: true,
         domain: None,
     })
 }
@@ -324,6 +332,7 @@ pub fn clamp(x: Scalar) -> Scalar {
         bound,
         lattice: x.lattice.clone(),
         binned: x.binned,
+        canonical: x.canonical,
         domain: x.domain.clone(),
         node: Node::Clamp(Box::new(x)),
     }
@@ -374,7 +383,9 @@ fn coerce(x: Scalar, to: &Scalar, pos: Pos) -> Result<Scalar> {
         return Err(mismatch("the two sides of the comparison have types that do not fit", pos));
     }
     if matches!(x.ty, SqlType::Bpchar) {
-        return Err(refuse("a comparison of character(n) values", pos).hint("Ask the owner for a text column."));
+        return Err(
+            refuse("a comparison of character(n) values", pos).hint("Ask the owner for a text column.")
+        );
     }
     Ok(x)
 }
@@ -458,7 +469,11 @@ fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {
             let m = b.magnitude().into_iter().chain(a.magnitude()).min();
             match m {
                 Some(m) => {
-                    let low = if a.lo.as_ref().is_some_and(|l| !l.is_negative()) { BigDecimal::zero() } else { -&m };
+                    let low = if a.lo.as_ref().is_some_and(|l| !l.is_negative()) {
+                        BigDecimal::zero()
+                    } else {
+                        -&m
+                    };
                     Interval { lo: Some(low), hi: Some(m) }
                 }
                 None => Interval::default(),
@@ -490,6 +505,7 @@ fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {
         bound,
         lattice,
         binned,
+        canonical: true,
         domain: None,
     };
     // A quotient's span may rest on a declared grid, which rows need not keep: the clamp proves it.
@@ -608,7 +624,18 @@ fn merged(list: &[Scalar], span: Interval, bound: Interval, nullable: bool) -> S
         .reduce(|a, b| Some(gcd(&a?, &b?)))
         .flatten();
     let binned = list.iter().all(|s| s.binned || matches!(s.node, Node::Null));
-    Scalar { node: Node::Null, ty, phys, nullable, span, bound, lattice, binned, domain: None }
+    Scalar {
+        node: Node::Null,
+        ty,
+        phys,
+        nullable,
+        span,
+        bound,
+        lattice,
+        binned,
+        canonical: list.iter().all(|s| s.canonical),
+        domain: None,
+    }
 }
 
 fn choice(which: Choice, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar> {
@@ -659,7 +686,7 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
         ("abs", [x]) => {
             let x = number(lower(x, env)?, x, pos)?;
             let (span, bound) = (x.span.abs(), x.bound.abs());
-            Ok(Scalar { span, bound, ty: x.ty.clone(), phys: x.phys, nullable: x.nullable, lattice: x.lattice.clone(), binned: x.binned, domain: None, node: Node::Abs(Box::new(x)) })
+            Ok(Scalar { span, bound, ty: x.ty.clone(), phys: x.phys, nullable: x.nullable, lattice: x.lattice.clone(), binned: x.binned, canonical: true, domain: None, node: Node::Abs(Box::new(x)) })
         }
         ("round", [x]) => rounded(Rounding::Round, x, 0, env, pos),
         ("floor", [x]) => rounded(Rounding::Floor, x, 0, env, pos),
@@ -688,9 +715,11 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
 
 fn digits_of(e: &Expr) -> Result<i64> {
     match &e.kind {
-        ExprKind::Literal(Literal::Number(n)) => {
-            n.parse::<i64>().ok().filter(|d| (-20..=20).contains(d)).ok_or_else(|| refuse("this number of digits", e.pos))
-        }
+        ExprKind::Literal(Literal::Number(n)) => n
+            .parse::<i64>()
+            .ok()
+            .filter(|d| (-20..=20).contains(d))
+            .ok_or_else(|| refuse("this number of digits", e.pos)),
         _ => Err(refuse("rounding at a number of digits that is not a constant", e.pos)),
     }
 }
@@ -728,6 +757,7 @@ fn rounded(how: Rounding, e: &Expr, digits: i64, env: &dyn Columns, pos: Pos) ->
         bound,
         lattice: Some(lattice),
         binned: true,
+        canonical: true,
         domain: None,
         node: Node::Round(how, Box::new(x), digits),
     })
@@ -760,7 +790,9 @@ fn extract(field: &str, e: &Expr, ty: SqlType, env: &dyn Columns, pos: Pos) -> R
     }
     let Some((field, lo, hi, whole)) = FIELDS.iter().find(|(f, ..)| *f == field) else {
         let names: Vec<&str> = FIELDS.iter().map(|f| f.0).collect();
-        return Err(refuse(&format!("EXTRACT of {field}"), pos).hint(format!("Fields are {}.", names.join(", "))));
+        return Err(
+            refuse(&format!("EXTRACT of {field}"), pos).hint(format!("Fields are {}.", names.join(", ")))
+        );
     };
     if x.ty == SqlType::Date && matches!(*field, "hour" | "minute" | "second") {
         return Err(mismatch("a date has no time of day", pos));
@@ -790,6 +822,7 @@ fn extract(field: &str, e: &Expr, ty: SqlType, env: &dyn Columns, pos: Pos) -> R
         bound,
         lattice: Some(if *whole { BigDecimal::from(1) } else { BigDecimal::new(1.into(), 6) }),
         binned: *whole,
+        canonical: true,
         domain: None,
         node: Node::Extract(field, Box::new(guarded)),
     })
@@ -808,6 +841,7 @@ fn guard_time(x: Scalar) -> Scalar {
         bound: x.bound.clone(),
         lattice: None,
         binned: false,
+        canonical: x.canonical,
         domain: None,
         node: Node::Guard(Box::new(x)),
     }
@@ -821,7 +855,9 @@ fn date_trunc(unit: &str, e: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scala
     let wanted = unit.to_lowercase();
     let Some((unit, _)) = domain::TRUNC_UNITS.iter().find(|(u, _)| *u == wanted.trim_end_matches('s')) else {
         let names: Vec<&str> = domain::TRUNC_UNITS.iter().map(|u| u.0).collect();
-        return Err(refuse(&format!("date_trunc to {wanted}"), pos).hint(format!("Units are {}.", names.join(", "))));
+        return Err(
+            refuse(&format!("date_trunc to {wanted}"), pos).hint(format!("Units are {}.", names.join(", ")))
+        );
     };
     // PostgreSQL reads a date as a timestamp with time zone here.
     let ty = if x.ty == SqlType::Timestamp { SqlType::Timestamp } else { SqlType::Timestamptz };
@@ -864,25 +900,25 @@ fn cast(e: &Expr, to: &CastType, env: &dyn Columns, pos: Pos) -> Result<Scalar> 
             out.domain = domain;
             Ok(out)
         }
-        (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz) | (SqlType::Timestamp, SqlType::Timestamptz) => {
+        (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz)
+        | (SqlType::Timestamp, SqlType::Timestamptz) => {
             let guarded = guard_time(x);
-            let mut out = Scalar::other(Node::Cast(Box::new(guarded.clone())), to.ty.clone(), guarded.nullable);
+            let mut out =
+                Scalar::other(Node::Cast(Box::new(guarded.clone())), to.ty.clone(), guarded.nullable);
             out.bound = guarded.bound.clone();
             Ok(out)
         }
         (SqlType::Timestamp, SqlType::Date) => {
             let domain = micros(&x.bound).map(|(lo, hi)| Domain::Days { lo: lo - lo.rem_euclid(DAY), hi });
             let guarded = guard_time(x);
-            let mut out = Scalar::other(Node::Cast(Box::new(guarded.clone())), SqlType::Date, guarded.nullable);
+            let mut out =
+                Scalar::other(Node::Cast(Box::new(guarded.clone())), SqlType::Date, guarded.nullable);
             out.bound = guarded.bound.clone();
             out.domain = domain;
             Ok(out)
         }
-        (a, b) => Err(refuse(
-            &format!("a cast from {} to {} over private rows", short(a), short(b)),
-            pos,
-        )
-        .hint("Casts between numbers, from date to timestamp and from timestamp to date are.")),
+        (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
+            .hint("Casts between numbers, from date to timestamp and from timestamp to date are.")),
     }
 }
 
@@ -929,6 +965,7 @@ fn cast_number(x: Scalar, e: &Expr, to: &CastType, pos: Pos) -> Result<Scalar> {
         bound: bound.clone(),
         lattice: Some(lattice),
         binned: true,
+        canonical: true,
         domain: None,
         node: Node::Round(Rounding::Round, Box::new(x), digits),
     };
@@ -936,7 +973,8 @@ fn cast_number(x: Scalar, e: &Expr, to: &CastType, pos: Pos) -> Result<Scalar> {
         return Ok(Scalar { phys, node: Node::Cast(Box::new(inner.clone())), ..inner });
     }
     let (span, bound) = (span.intersect(&limit), bound.intersect(&limit));
-    let guard = Scalar { span: limit, nullable: true, node: Node::Guard(Box::new(inner.clone())), ..inner.clone() };
+    let guard =
+        Scalar { span: limit, nullable: true, node: Node::Guard(Box::new(inner.clone())), ..inner.clone() };
     let phys = if to.ty.is_integer() && span.within(&int_limit()) { Phys::Int } else { Phys::Num };
     Ok(Scalar { phys, span, bound, nullable: true, node: Node::Cast(Box::new(guard)), ..inner })
 }
@@ -950,8 +988,11 @@ fn check_pattern(pattern: &str, escape: Option<&str>, pos: Pos) -> Result<()> {
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
         if Some(c) == escape && chars.next().is_none() {
-            return Err(ClientError::new(SqlState(*b"22025"), "LIKE pattern must not end with escape character")
-                .at(pos));
+            return Err(ClientError::new(
+                SqlState(*b"22025"),
+                "LIKE pattern must not end with escape character",
+            )
+            .at(pos));
         }
     }
     Ok(())

@@ -1,1 +1,359 @@
-//! plan
+//! What of a statement is private, and what it costs: private relational algebra and releases.
+//!
+//! No I/O. A relation is public, private (each row belongs to exactly one unit) or released. Each maximal aggregate
+//! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
+//! refused here, before the backend hears of the statement.
+
+pub mod domain;
+pub mod explain;
+pub mod interval;
+pub mod lower;
+pub mod release;
+pub mod scalar;
+pub mod source;
+pub mod time;
+
+pub use release::{Bounding, Key, Output, Part, PartKind, Release, Sum};
+
+use crate::dp;
+use crate::error::{ClientError, SqlState};
+use crate::policy::{Policy, Privacy};
+use crate::schema::SqlType;
+use crate::sql::ast::*;
+use release::Builder;
+use source::Flattener;
+use std::collections::{HashMap, HashSet};
+
+/// Why there is no plan.
+#[derive(Debug)]
+pub enum PlanError {
+    /// The statement is refused.
+    Refused(Box<ClientError>),
+    /// The number of distinct values of this column of a public table is needed first.
+    NeedSize {
+        /// Index of the table in the policy.
+        table: usize,
+        /// Its column.
+        column: String,
+    },
+}
+
+impl std::convert::From<ClientError> for PlanError {
+    fn from(e: ClientError) -> Self {
+        Self::Refused(Box::new(e))
+    }
+}
+
+/// What a session may choose about prices and bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// ε of a statement.
+    pub epsilon: dp::Ratio,
+    /// δ of a statement, spent when any group key is private.
+    pub delta: dp::Ratio,
+    /// Groups one unit may touch.
+    pub max_groups: u32,
+    /// Rows one unit may bring to one group, where its table sets no bound of its own.
+    pub max_rows: u32,
+    /// EXTRACT gives double precision (before PostgreSQL 14).
+    pub old_extract: bool,
+}
+
+/// A planned statement.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The resolved statement.
+    pub statement: Statement,
+    /// Its releases, in the order of the text.
+    pub releases: Vec<Release>,
+    /// CTEs that are private rows: they exist inside releases only.
+    pub private_ctes: HashSet<usize>,
+    /// The price; None where nothing private is read.
+    pub charge: Option<dp::Charge>,
+    /// Tables whose definition the plan rests on.
+    pub tables: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rel {
+    Public,
+    Private,
+    Released,
+}
+
+impl Rel {
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Rel::Private, _) | (_, Rel::Private) => Rel::Private,
+            (Rel::Released, _) | (_, Rel::Released) => Rel::Released,
+            _ => Rel::Public,
+        }
+    }
+}
+
+struct Planner<'a> {
+    policy: &'a Policy,
+    settings: &'a Settings,
+    sizes: &'a HashMap<(usize, String), usize>,
+    bindings: &'a [Binding],
+    ctes: HashMap<usize, &'a Query>,
+    kinds: HashMap<usize, Rel>,
+    releases: Vec<Release>,
+    private_ctes: HashSet<usize>,
+    tables: Vec<usize>,
+}
+
+/// Plans a resolved statement. `sizes` holds the known numbers of values of public columns.
+pub fn plan(
+    statement: Statement,
+    policy: &Policy,
+    settings: &Settings,
+    sizes: &HashMap<(usize, String), usize>,
+) -> Result<Plan, PlanError> {
+    let mut planner = Planner {
+        policy,
+        settings,
+        sizes,
+        bindings: &statement.bindings,
+        ctes: HashMap::new(),
+        kinds: HashMap::new(),
+        releases: Vec::new(),
+        private_ctes: HashSet::new(),
+        tables: Vec::new(),
+    };
+    let rel = planner.query(&statement.query)?;
+    if rel == Rel::Private {
+        return Err(private_rows(position(&statement.query.body)).into());
+    }
+    let Planner { mut releases, private_ctes, mut tables, .. } = planner;
+    tables.sort_unstable();
+    tables.dedup();
+    let charge = price(&mut releases, settings)?;
+    Ok(Plan { statement, releases, private_ctes, charge, tables })
+}
+
+fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<dp::Charge>, PlanError> {
+    let paying: Vec<&mut Release> = releases.iter_mut().filter(|r| !r.is_domain_only()).collect();
+    if paying.is_empty() {
+        return Ok(None);
+    }
+    let selecting = paying.iter().filter(|r| !r.public_groups).count().max(1);
+    let bad = |e: dp::DpError| {
+        ClientError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("the noise of this statement cannot be drawn: {e}"),
+        )
+        .hint("Ask with a larger epsilon, or over narrower ranges.")
+    };
+    let epsilon = dp::split(&settings.epsilon, paying.len()).map_err(bad)?;
+    let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
+    let mut specs = Vec::with_capacity(paying.len());
+    for r in paying {
+        r.price(&epsilon, &delta).map_err(bad)?;
+        specs.push(r.spec.clone());
+    }
+    Ok(Some(dp::Charge::of(&settings.epsilon, &specs).map_err(bad)?))
+}
+
+/// Refuses a statement that would return rows of units.
+fn private_rows(pos: Pos) -> ClientError {
+    ClientError::unsupported("a query that returns private rows is not supported")
+        .detail("Rows of single units are never returned; aggregates over many units are, with noise.")
+        .hint("Aggregate them: SELECT count(*), avg(x) … GROUP BY …")
+        .at(pos)
+}
+
+fn position(body: &Body) -> Pos {
+    match body {
+        Body::Select(s) => s.pos,
+        Body::SetOp { left, .. } => position(left),
+        Body::Query(q) => position(&q.body),
+        Body::Values(_) => None,
+    }
+}
+
+fn unsupported(what: &str, pos: Pos) -> ClientError {
+    ClientError::unsupported(format!("{what} is not supported")).at(pos)
+}
+
+impl<'a> Planner<'a> {
+    fn query(&mut self, q: &'a Query) -> Result<Rel, PlanError> {
+        for cte in &q.with {
+            let rel = self.query(&cte.query)?;
+            self.ctes.insert(cte.id, &cte.query);
+            self.kinds.insert(cte.id, rel);
+            if rel == Rel::Private {
+                self.private_ctes.insert(cte.id);
+            }
+        }
+        match &q.body {
+            Body::Select(s) => self.select(s, &q.order_by, q.limit.is_some() || q.offset.is_some()),
+            body => {
+                let rel = self.body(body)?;
+                for o in &q.order_by {
+                    self.subqueries(&o.expr, rel)?;
+                }
+                Ok(rel)
+            }
+        }
+    }
+
+    fn body(&mut self, body: &'a Body) -> Result<Rel, PlanError> {
+        match body {
+            Body::Select(s) => self.select(s, &[], false),
+            Body::Query(q) => self.query(q),
+            Body::SetOp { left, right, .. } => {
+                let (l, r) = (self.body(left)?, self.body(right)?);
+                if l == Rel::Private || r == Rel::Private {
+                    return Err(unsupported("a set operation over private rows", position(left))
+                        .hint("Aggregate in each branch: SELECT count(*) … UNION ALL SELECT count(*) …")
+                        .into());
+                }
+                Ok(l.or(r))
+            }
+            Body::Values(rows) => {
+                for e in rows.iter().flatten() {
+                    self.subqueries(e, Rel::Public)?;
+                }
+                Ok(Rel::Public)
+            }
+        }
+    }
+
+    /// The kinds of what stands in FROM, all of it visited.
+    fn from(&mut self, from: &'a From, kinds: &mut Vec<Rel>) -> Result<(), PlanError> {
+        match from {
+            From::Join { left, right, on, .. } => {
+                self.from(left, kinds)?;
+                self.from(right, kinds)?;
+                if let Some(on) = on {
+                    self.subqueries(on, Rel::Public)?;
+                }
+            }
+            From::Relation { binding, query, pos } => {
+                let rel = match (self.bindings.get(*binding).map(|b| &b.source), query) {
+                    (Some(Source::Table(t)), _) => {
+                        self.tables.push(*t);
+                        match self.policy.tables.get(*t).map(|t| &t.privacy) {
+                            Some(Privacy::Public) => Rel::Public,
+                            Some(Privacy::Private { .. }) => Rel::Private,
+                            None => return Err(unsupported("this table", *pos).into()),
+                        }
+                    }
+                    (Some(Source::Cte(id)), _) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
+                    (_, Some(q)) => self.query(q)?,
+                    _ => return Err(unsupported("this FROM", *pos).into()),
+                };
+                kinds.push(rel);
+            }
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, s: &'a Select, order_by: &'a [OrderItem], cut: bool) -> Result<Rel, PlanError> {
+        let before = self.releases.len();
+        let mut kinds = Vec::new();
+        for f in &s.from {
+            self.from(f, &mut kinds)?;
+        }
+        let rel = kinds.iter().copied().fold(Rel::Public, Rel::or);
+        let above: Vec<&Expr> = s
+            .items
+            .iter()
+            .map(|i| &i.expr)
+            .chain(&s.having)
+            .chain(order_by.iter().map(|o| &o.expr))
+            .collect();
+        for e in above.iter().copied().chain(&s.filter).chain(&s.group_by) {
+            self.subqueries(
+                e,
+                if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released },
+            )?;
+        }
+        if rel != Rel::Private {
+            let inside = if self.releases.len() > before { Rel::Released } else { Rel::Public };
+            return Ok(rel.or(inside));
+        }
+        if kinds.contains(&Rel::Released) {
+            return Err(unsupported("a join of private rows with released results", s.pos)
+                .hint("Release each by itself, and join the results.")
+                .into());
+        }
+        if matches!(s.distinct, Distinct::On(_)) {
+            return Err(unsupported("DISTINCT ON over private rows", s.pos).into());
+        }
+        let aggregates = above.iter().any(|e| has_aggregate(e));
+        let distinct = matches!(s.distinct, Distinct::All);
+        if !aggregates && s.group_by.is_empty() && !distinct {
+            if s.having.is_some() {
+                return Err(unsupported("HAVING without an aggregate", s.pos).into());
+            }
+            if above.iter().any(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Window { .. }))) {
+                return Err(unsupported("a window function over private rows", s.pos)
+                    .hint("Windows may stand over aggregates: rank() OVER (ORDER BY count(*)) … GROUP BY k.")
+                    .into());
+            }
+            if cut || !order_by.is_empty() {
+                return Err(private_rows(s.pos).into());
+            }
+            return Ok(Rel::Private);
+        }
+        // SELECT DISTINCT k is GROUP BY k.
+        let keys: Vec<Expr> = if !aggregates && s.group_by.is_empty() {
+            let mut keys: Vec<Expr> = Vec::new();
+            for i in &s.items {
+                if !keys.contains(&i.expr) {
+                    keys.push(i.expr.clone());
+                }
+            }
+            keys
+        } else {
+            s.group_by.clone()
+        };
+        let extract_type =
+            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
+        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type);
+        let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
+        let release = builder.build(s, &keys, &above)?;
+        self.releases.push(release);
+        Ok(Rel::Released)
+    }
+
+    /// Visits the queries inside an expression. `around` says whether releases may stand in them.
+    fn subqueries(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
+        match &e.kind {
+            ExprKind::Subquery(q) => {
+                let before = self.releases.len();
+                if self.query(q)? == Rel::Private {
+                    return Err(private_rows(e.pos).into());
+                }
+                if self.releases.len() > before && around == Rel::Public {
+                    return Err(unsupported("a private subquery in a query over public rows", e.pos)
+                        .hint("Release it by itself: SELECT (SELECT count(*) FROM …).")
+                        .into());
+                }
+            }
+            ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
+                let before = self.releases.len();
+                if self.query(query)? != Rel::Public || self.releases.len() > before {
+                    return Err(unsupported("IN or EXISTS over a private subquery", e.pos).into());
+                }
+            }
+            _ => {}
+        }
+        e.children().into_iter().try_for_each(|c| self.subqueries(c, around))
+    }
+}
+
+/// Whether an aggregate (not one over a window) stands in the expression.
+pub fn has_aggregate(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Aggregate(_) => true,
+        ExprKind::Window { function, partition_by, order_by, .. } => {
+            function.children().into_iter().any(has_aggregate)
+                || partition_by.iter().any(has_aggregate)
+                || order_by.iter().any(|o| has_aggregate(&o.expr))
+        }
+        _ => e.children().into_iter().any(has_aggregate),
+    }
+}

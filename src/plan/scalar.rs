@@ -41,6 +41,8 @@ pub struct Scalar {
     pub lattice: Option<BigDecimal>,
     /// Binned by floor, extract and their like: multiples of the lattice within `bound` are a public domain.
     pub binned: bool,
+    /// Values that compare equal are the same bytes, or are made so before they are shown (soundness rule 4).
+    pub canonical: bool,
     /// A public domain of its values (without NULL, which `nullable` adds).
     pub domain: Option<Domain>,
 }
@@ -146,6 +148,7 @@ impl Scalar {
             bound: Interval::default(),
             lattice: None,
             binned: false,
+            canonical: true,
             domain: None,
         }
     }

@@ -207,13 +207,27 @@ impl<'a> Flattener<'a> {
             return Err(unsupported("a set operation over private rows", pos)
                 .hint("Aggregate in each branch: SELECT count(*) … UNION ALL SELECT count(*) …"));
         };
-        if q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty() || !matches!(s.distinct, Distinct::No) {
+        if q.limit.is_some()
+            || q.offset.is_some()
+            || !q.order_by.is_empty()
+            || !matches!(s.distinct, Distinct::No)
+        {
             return Err(unsupported("LIMIT, OFFSET, ORDER BY or DISTINCT over private rows", pos)
                 .hint("Which rows remain would depend on private rows. Filter with WHERE, or order and limit above the aggregates."));
         }
-        if nullable || self.scans.len() > 1 && nullable {
-            return Err(unsupported("a subquery on the optional side of an outer join over private rows", pos)
-                .hint("Join the table itself."));
+        if !s.group_by.is_empty()
+            || s.having.is_some()
+            || s.items.iter().any(|i| super::has_aggregate(&i.expr))
+        {
+            return Err(unsupported("a join of private rows with an aggregated subquery", pos)
+                .hint("Release each by itself, and join the results."));
+        }
+        if nullable {
+            return Err(unsupported(
+                "a subquery on the optional side of an outer join over private rows",
+                pos,
+            )
+            .hint("Join the table itself."));
         }
         let mut tree: Option<Tree> = None;
         for from in &s.from {

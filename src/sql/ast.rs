@@ -510,7 +510,9 @@ impl Body {
         match self {
             Body::Select(s) => s.items.iter().map(|i| i.name.clone()).collect(),
             Body::SetOp { left, .. } => left.names(),
-            Body::Values(rows) => (1..=rows.first().map_or(0, Vec::len)).map(|i| format!("column{i}")).collect(),
+            Body::Values(rows) => {
+                (1..=rows.first().map_or(0, Vec::len)).map(|i| format!("column{i}")).collect()
+            }
             Body::Query(q) => q.body.names(),
         }
     }

@@ -177,13 +177,15 @@ fn syntax_error(
 ) -> ClientError {
     use sqlparser::parser::ParserError as P;
     match error {
-        P::RecursionLimitExceeded => {
-            ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the statement is nested deeper than limits.max_depth")
-                .hint("Flatten it, or ask the owner to raise limits.max_depth in the policy.")
-                .at(lines.position(start))
-        }
+        P::RecursionLimitExceeded => ClientError::new(
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            "the statement is nested deeper than limits.max_depth",
+        )
+        .hint("Flatten it, or ask the owner to raise limits.max_depth in the policy.")
+        .at(lines.position(start)),
         P::TokenizerError(message) => {
-            ClientError::new(SqlState::SYNTAX_ERROR, format!("syntax error: {message}")).at(lines.position(start))
+            ClientError::new(SqlState::SYNTAX_ERROR, format!("syntax error: {message}"))
+                .at(lines.position(start))
         }
         P::ParserError(message) => {
             // The parser stands behind the token it did not expect, or at it; its message says where.

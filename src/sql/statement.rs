@@ -38,7 +38,8 @@ pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
     Ok(match ast {
         S::Query(query) => Kind::Query(query, lines),
         S::Explain { analyze, statement, options, format, query_plan, estimate, .. } => {
-            if analyze || query_plan || estimate || format.is_some() || options.is_some_and(|o| !o.is_empty()) {
+            if analyze || query_plan || estimate || format.is_some() || options.is_some_and(|o| !o.is_empty())
+            {
                 return Err(ClientError::unsupported("EXPLAIN options are not supported")
                     .hint("Write EXPLAIN SELECT …: it prints noisegate's own plan, and charges nothing.")
                     .at(at));
@@ -59,7 +60,9 @@ pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
         }
         S::Commit { chain: false, .. } => Kind::Control(Control::Commit),
         S::Rollback { chain: false, savepoint: None } => Kind::Control(Control::Rollback),
-        S::Rollback { chain: false, savepoint: Some(name) } => Kind::Control(Control::RollbackTo(fold(&name))),
+        S::Rollback { chain: false, savepoint: Some(name) } => {
+            Kind::Control(Control::RollbackTo(fold(&name)))
+        }
         S::Savepoint { name } => Kind::Control(Control::Savepoint(fold(&name))),
         S::ReleaseSavepoint { name } => Kind::Control(Control::Release(fold(&name))),
         other => return Err(refusal(&other, at)),
@@ -73,9 +76,12 @@ pub fn fold(ident: &ast::Ident) -> String {
 }
 
 fn read_only(what: &str, at: Option<usize>) -> ClientError {
-    ClientError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("cannot execute {what}: noisegate is read-only"))
-        .hint("Ask aggregate questions with SELECT; write to the database itself, not through noisegate.")
-        .at(at)
+    ClientError::new(
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        format!("cannot execute {what}: noisegate is read-only"),
+    )
+    .hint("Ask aggregate questions with SELECT; write to the database itself, not through noisegate.")
+    .at(at)
 }
 
 fn refusal(statement: &S, at: Option<usize>) -> ClientError {
@@ -85,8 +91,10 @@ fn refusal(statement: &S, at: Option<usize>) -> ClientError {
     let verb = words.first().copied().unwrap_or("this statement").to_uppercase();
     let two = words.join(" ").to_uppercase();
     match verb.as_str() {
-        "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "TRUNCATE" | "CALL" | "DO" | "LOCK" | "VACUUM" | "ANALYZE"
-        | "GRANT" | "REVOKE" | "REINDEX" | "CLUSTER" | "REFRESH" | "COMMENT" => read_only(&verb, at),
+        "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "TRUNCATE" | "CALL" | "DO" | "LOCK" | "VACUUM"
+        | "ANALYZE" | "GRANT" | "REVOKE" | "REINDEX" | "CLUSTER" | "REFRESH" | "COMMENT" => {
+            read_only(&verb, at)
+        }
         "CREATE" | "DROP" | "ALTER" => read_only(&two, at),
         "COPY" if !matches!(statement, S::Copy { to: true, .. }) => read_only("COPY FROM", at),
         _ => ClientError::unsupported(format!("{verb} is not supported"))

@@ -39,8 +39,12 @@ impl Resolver<'_> {
             sp::Expr::IsNotDistinctFrom(l, r) => self.binary(BinaryOp::NotDistinct, l, r)?,
             sp::Expr::InList { expr, list, negated } => {
                 if list.len() > self.limits.max_in_list {
-                    return Err(crate::sql::parse::too_large("an IN list", "max_in_list", self.limits.max_in_list)
-                        .at(pos));
+                    return Err(crate::sql::parse::too_large(
+                        "an IN list",
+                        "max_in_list",
+                        self.limits.max_in_list,
+                    )
+                    .at(pos));
                 }
                 ExprKind::In { expr: self.boxed(expr)?, list: self.exprs(list)?, negated: *negated }
             }
@@ -100,9 +104,12 @@ impl Resolver<'_> {
                 let otherwise = else_result.as_ref().map(|e| self.boxed(e)).transpose()?;
                 ExprKind::Case { branches, otherwise }
             }
-            sp::Expr::Cast { kind: sp::CastKind::Cast | sp::CastKind::DoubleColon, expr, data_type, format: None } => {
-                ExprKind::Cast { expr: self.boxed(expr)?, ty: cast_type(data_type, pos)? }
-            }
+            sp::Expr::Cast {
+                kind: sp::CastKind::Cast | sp::CastKind::DoubleColon,
+                expr,
+                data_type,
+                format: None,
+            } => ExprKind::Cast { expr: self.boxed(expr)?, ty: cast_type(data_type, pos)? },
             sp::Expr::TypedString(t) => {
                 let value = self.value(&t.value.value, pos)?;
                 let ty = cast_type(&t.data_type, pos)?;
@@ -115,12 +122,14 @@ impl Resolver<'_> {
             sp::Expr::AtTimeZone { timestamp, time_zone } => {
                 ExprKind::AtTimeZone { expr: self.boxed(timestamp)?, zone: self.boxed(time_zone)? }
             }
-            sp::Expr::Ceil { expr, field: sp::CeilFloorKind::DateTimeField(sp::DateTimeField::NoDateTime) } => {
-                ExprKind::Call { name: "ceil", args: vec![self.expr(expr)?] }
-            }
-            sp::Expr::Floor { expr, field: sp::CeilFloorKind::DateTimeField(sp::DateTimeField::NoDateTime) } => {
-                ExprKind::Call { name: "floor", args: vec![self.expr(expr)?] }
-            }
+            sp::Expr::Ceil {
+                expr,
+                field: sp::CeilFloorKind::DateTimeField(sp::DateTimeField::NoDateTime),
+            } => ExprKind::Call { name: "ceil", args: vec![self.expr(expr)?] },
+            sp::Expr::Floor {
+                expr,
+                field: sp::CeilFloorKind::DateTimeField(sp::DateTimeField::NoDateTime),
+            } => ExprKind::Call { name: "floor", args: vec![self.expr(expr)?] },
             sp::Expr::Ceil { expr, field: sp::CeilFloorKind::Scale(s) } => {
                 return Err(self.unsupported(&format!("ceil(…, {s})"), self.lines.start(&**expr)));
             }
@@ -180,7 +189,13 @@ impl Resolver<'_> {
         Ok(ExprKind::Binary { op, left: self.boxed(left)?, right: self.boxed(right)? })
     }
 
-    fn operator(&mut self, left: &sp::Expr, op: &sp::BinaryOperator, right: &sp::Expr, pos: Pos) -> Result<ExprKind> {
+    fn operator(
+        &mut self,
+        left: &sp::Expr,
+        op: &sp::BinaryOperator,
+        right: &sp::Expr,
+        pos: Pos,
+    ) -> Result<ExprKind> {
         use sp::BinaryOperator as B;
         let op = match op {
             B::Plus => BinaryOp::Add,
@@ -227,7 +242,13 @@ impl Resolver<'_> {
             },
             Some(_) => return Err(self.unsupported("an ESCAPE that is not a constant", pos)),
         };
-        Ok(ExprKind::Like { expr: self.boxed(expr)?, pattern: self.boxed(pattern)?, escape, insensitive, negated })
+        Ok(ExprKind::Like {
+            expr: self.boxed(expr)?,
+            pattern: self.boxed(pattern)?,
+            escape,
+            insensitive,
+            negated,
+        })
     }
 
     fn value(&mut self, v: &sp::Value, pos: Pos) -> Result<ExprKind> {
@@ -241,9 +262,9 @@ impl Resolver<'_> {
             V::Boolean(b) => Literal::Bool(*b),
             V::Null => Literal::Null,
             V::Placeholder(p) => {
-                return Err(self
-                    .unsupported(&format!("the parameter {p}"), pos)
-                    .hint("Write the value into the statement: parameters need the extended query protocol."));
+                return Err(self.unsupported(&format!("the parameter {p}"), pos).hint(
+                    "Write the value into the statement: parameters need the extended query protocol.",
+                ));
             }
             other => return Err(self.unsupported(&format!("the constant {other}"), pos)),
         }))
@@ -273,8 +294,12 @@ impl Resolver<'_> {
         Ok(ExprKind::Interval(match &i.leading_field {
             None => text.clone(),
             // INTERVAL '5' DAY
-            Some(field) if text.trim().parse::<f64>().is_ok() => format!("{} {field}", text.trim()).to_lowercase(),
-            Some(_) => return Err(self.unsupported("this form of INTERVAL", pos).hint("Write INTERVAL '5 days'.")),
+            Some(field) if text.trim().parse::<f64>().is_ok() => {
+                format!("{} {field}", text.trim()).to_lowercase()
+            }
+            Some(_) => {
+                return Err(self.unsupported("this form of INTERVAL", pos).hint("Write INTERVAL '5 days'."));
+            }
         }))
     }
 
@@ -289,19 +314,24 @@ impl Resolver<'_> {
                 Some(n) => format!("The nearest allowed function is {n}. Functions are allowed by list, because others could read what they should not."),
                 None => "Functions are allowed by list, because others could read what they should not; docs/sql.md has the list.".into(),
             };
-            return Err(ClientError::unsupported(format!("function {name} is not allowed")).hint(hint).at(pos));
+            return Err(ClientError::unsupported(format!("function {name} is not allowed"))
+                .hint(hint)
+                .at(pos));
         };
         if !matches!(f.parameters, sp::FunctionArguments::None) || f.null_treatment.is_some() {
             return Err(self.unsupported("this form of a function call", pos));
         }
-        let (args, distinct, order_by) = self.arguments(&f.args, class == Class::Aggregate && name == "count", pos)?;
+        let (args, distinct, order_by) =
+            self.arguments(&f.args, class == Class::Aggregate && name == "count", pos)?;
         let filter = f.filter.as_ref().map(|e| self.expr(e)).transpose()?;
         let within_group = self.order_items(&f.within_group)?;
         let kind = if class == Class::Aggregate {
             ExprKind::Aggregate(Box::new(Aggregate { name, args, distinct, order_by, filter, within_group }))
         } else {
             if distinct || filter.is_some() || !order_by.is_empty() || !within_group.is_empty() {
-                let m = format!("DISTINCT, FILTER or ORDER BY specified, but {name} is not an aggregate function");
+                let m = format!(
+                    "DISTINCT, FILTER or ORDER BY specified, but {name} is not an aggregate function"
+                );
                 return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos));
             }
             ExprKind::Call { name, args }
@@ -314,7 +344,8 @@ impl Resolver<'_> {
             }
             None => Ok(call),
             Some(_) if class == Class::Plain => {
-                let m = format!("OVER specified, but {name} is not a window function nor an aggregate function");
+                let m =
+                    format!("OVER specified, but {name} is not a window function nor an aggregate function");
                 Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos))
             }
             Some(over) => self.window(call, over, pos),
@@ -356,7 +387,8 @@ impl Resolver<'_> {
         for a in &list.args {
             match a {
                 sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e)) => out.push(self.expr(e)?),
-                sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Wildcard) if star_allowed && list.args.len() == 1 => {}
+                sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Wildcard)
+                    if star_allowed && list.args.len() == 1 => {}
                 _ => return Err(self.unsupported("this form of an argument", pos)),
             }
         }
@@ -408,7 +440,9 @@ impl Resolver<'_> {
             let offset = |e: &Option<Box<sp::Expr>>| match e.as_deref() {
                 None => Ok("UNBOUNDED".to_owned()),
                 Some(sp::Expr::Value(v)) => match &v.value {
-                    sp::Value::Number(n, _) if n.chars().all(|c| c.is_ascii_digit()) && n.len() < 10 => Ok(n.clone()),
+                    sp::Value::Number(n, _) if n.chars().all(|c| c.is_ascii_digit()) && n.len() < 10 => {
+                        Ok(n.clone())
+                    }
                     _ => Err(self.unsupported("a frame offset that is not a small whole number", pos)),
                 },
                 Some(_) => Err(self.unsupported("a frame offset that is not a constant", pos)),
@@ -487,7 +521,9 @@ impl Resolver<'_> {
 
     fn no_column(&self, name: &str, of: Option<(&String, usize)>, pos: Pos) -> ClientError {
         let visible: Vec<&str> = match of {
-            Some((_, b)) => self.bindings.get(b).into_iter().flat_map(|b| &b.columns).map(String::as_str).collect(),
+            Some((_, b)) => {
+                self.bindings.get(b).into_iter().flat_map(|b| &b.columns).map(String::as_str).collect()
+            }
             None => self
                 .scopes
                 .iter()
@@ -519,7 +555,9 @@ fn describe(e: &sp::Expr) -> String {
         sp::Expr::AllOp { .. } => "ALL".into(),
         sp::Expr::Tuple(_) => "a row of values".into(),
         sp::Expr::Overlay { .. } => "OVERLAY".into(),
-        sp::Expr::CompoundFieldAccess { .. } | sp::Expr::JsonAccess { .. } => "access to a part of a value".into(),
+        sp::Expr::CompoundFieldAccess { .. } | sp::Expr::JsonAccess { .. } => {
+            "access to a part of a value".into()
+        }
         _ => "this expression".into(),
     }
 }

@@ -36,7 +36,12 @@ struct Resolver<'a> {
 }
 
 /// Resolves a query against a catalog.
-pub fn resolve(query: &sp::Query, lines: &Lines, catalog: &dyn Catalog, limits: &Limits) -> Result<Statement> {
+pub fn resolve(
+    query: &sp::Query,
+    lines: &Lines,
+    catalog: &dyn Catalog,
+    limits: &Limits,
+) -> Result<Statement> {
     let mut resolver = Resolver {
         catalog,
         limits,
@@ -58,7 +63,11 @@ impl Resolver<'_> {
     fn count_node(&mut self) -> Result<()> {
         self.nodes += 1;
         if self.nodes > self.limits.max_expressions {
-            return Err(super::parse::too_large("the statement", "max_expressions", self.limits.max_expressions));
+            return Err(super::parse::too_large(
+                "the statement",
+                "max_expressions",
+                self.limits.max_expressions,
+            ));
         }
         Ok(())
     }
@@ -74,7 +83,10 @@ impl Resolver<'_> {
             .hint("Leave out FOR UPDATE or FOR SHARE.")
             .at(pos));
         }
-        if q.for_clause.is_some() || q.settings.is_some() || q.format_clause.is_some() || !q.pipe_operators.is_empty()
+        if q.for_clause.is_some()
+            || q.settings.is_some()
+            || q.format_clause.is_some()
+            || !q.pipe_operators.is_empty()
         {
             return Err(self.unsupported("this clause", pos));
         }
@@ -128,7 +140,9 @@ impl Resolver<'_> {
                 limit = l.as_ref().map(|e| self.count(e)).transpose()?;
                 offset = o.as_ref().map(|o| self.count(&o.value)).transpose()?;
             }
-            Some(_) => return Err(self.unsupported("this form of LIMIT", pos).hint("Write LIMIT n OFFSET m.")),
+            Some(_) => {
+                return Err(self.unsupported("this form of LIMIT", pos).hint("Write LIMIT n OFFSET m."));
+            }
         }
         if let Some(f) = &q.fetch {
             if f.with_ties || f.percent || limit.is_some() {
@@ -228,7 +242,8 @@ impl Resolver<'_> {
             sp::Expr::Nested(inner) => self.output(inner, names, pos),
             sp::Expr::Value(v) => match &v.value {
                 sp::Value::Number(n, _) => {
-                    match n.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).filter(|n| *n < names.len()) {
+                    match n.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).filter(|n| *n < names.len())
+                    {
                         Some(i) => Ok(Some(i)),
                         None => Err(ClientError::new(
                             SqlState::INVALID_COLUMN_REFERENCE,
@@ -262,7 +277,9 @@ impl Resolver<'_> {
         for sp::NamedWindowDefinition(name, spec) in &s.named_window {
             match spec {
                 sp::NamedWindowExpr::WindowSpec(spec) => self.windows.push((fold(name), spec.clone())),
-                sp::NamedWindowExpr::NamedWindow(_) => return Err(self.unsupported("this form of WINDOW", pos)),
+                sp::NamedWindowExpr::NamedWindow(_) => {
+                    return Err(self.unsupported("this form of WINDOW", pos));
+                }
             }
         }
         self.scopes.push(scope);
@@ -435,7 +452,11 @@ impl Resolver<'_> {
         Ok((from, scope))
     }
 
-    fn join_kind<'j>(&self, op: &'j sp::JoinOperator, pos: Pos) -> Result<(JoinKind, &'j sp::JoinConstraint)> {
+    fn join_kind<'j>(
+        &self,
+        op: &'j sp::JoinOperator,
+        pos: Pos,
+    ) -> Result<(JoinKind, &'j sp::JoinConstraint)> {
         use sp::JoinOperator as J;
         match op {
             J::Join(c) | J::Inner(c) | J::CrossJoin(c) => Ok((JoinKind::Inner, c)),
@@ -484,7 +505,9 @@ impl Resolver<'_> {
                 return Err(ClientError::new(SqlState::UNDEFINED_COLUMN, m).at(pos));
             };
             if kind == JoinKind::Full {
-                return Err(self.unsupported("USING and NATURAL in a FULL JOIN", pos).hint("Write ON a.x = b.x."));
+                return Err(self
+                    .unsupported("USING and NATURAL in a FULL JOIN", pos)
+                    .hint("Write ON a.x = b.x."));
             }
             equal.push((name, l, r));
         }
@@ -554,12 +577,16 @@ impl Resolver<'_> {
                 let query = self.isolated(|r| r.query(subquery))?;
                 let Some(alias) = alias else {
                     let m = "subquery in FROM must have an alias";
-                    return Err(ClientError::new(SqlState::SYNTAX_ERROR, m).hint("Write (SELECT …) AS q.").at(pos));
+                    return Err(ClientError::new(SqlState::SYNTAX_ERROR, m)
+                        .hint("Write (SELECT …) AS q.")
+                        .at(pos));
                 };
                 let columns = self.alias_columns(alias, query.body.names(), pos)?;
                 Ok(self.bind(fold(&alias.name), Source::Derived, columns, Some(query), pos))
             }
-            sp::TableFactor::NestedJoin { table_with_joins, alias: None } => self.table_with_joins(table_with_joins),
+            sp::TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                self.table_with_joins(table_with_joins)
+            }
             _ => Err(self.unsupported("this form of FROM", pos)),
         }
     }
@@ -583,7 +610,8 @@ impl Resolver<'_> {
             [schema, table] => (Some(schema.as_str()), table.clone()),
             _ => return Err(self.unsupported("a name of more than two parts", pos)),
         };
-        let cte = schema.is_none().then(|| self.ctes.iter().rev().find(|(n, ..)| *n == table).cloned()).flatten();
+        let cte =
+            schema.is_none().then(|| self.ctes.iter().rev().find(|(n, ..)| *n == table).cloned()).flatten();
         let (source, columns) = match cte {
             Some((_, id, columns)) => (Source::Cte(id), columns),
             None => match self.catalog.relation(schema, &table) {
@@ -607,7 +635,8 @@ impl Resolver<'_> {
         }
         let names = self.catalog.names();
         let near = functions_near(table, &names);
-        let e = ClientError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist")).at(pos);
+        let e = ClientError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"))
+            .at(pos);
         match near {
             Some(n) => e.hint(format!("Perhaps you meant \"{n}\".")),
             None => e.hint(format!("The policy names these tables: {}.", names.join(", "))),
@@ -629,7 +658,12 @@ impl Resolver<'_> {
     }
 
     /// Column names after an alias with a column list, which may be shorter than the columns.
-    fn alias_columns(&self, alias: &sp::TableAlias, mut columns: Vec<String>, pos: Pos) -> Result<Vec<String>> {
+    fn alias_columns(
+        &self,
+        alias: &sp::TableAlias,
+        mut columns: Vec<String>,
+        pos: Pos,
+    ) -> Result<Vec<String>> {
         if alias.columns.len() > columns.len() {
             let m = format!(
                 "table \"{}\" has {} columns available but {} columns specified",

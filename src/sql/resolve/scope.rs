@@ -28,7 +28,8 @@ impl Scope {
     fn matches(&self, all: &[Binding], name: &str) -> Vec<(usize, usize)> {
         if let Some(m) = self.merged.iter().rev().find(|m| m.name == name) {
             let mut found = vec![m.shown];
-            found.extend(self.plain(all, name).into_iter().filter(|c| *c != m.shown && !m.hidden.contains(c)));
+            found
+                .extend(self.plain(all, name).into_iter().filter(|c| *c != m.shown && !m.hidden.contains(c)));
             return found;
         }
         self.plain(all, name)

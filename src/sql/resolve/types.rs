@@ -3,7 +3,9 @@
 use crate::error::{ClientError, SqlState};
 use crate::schema::SqlType;
 use crate::sql::ast::{CastType, Pos};
-use sqlparser::ast::{CharacterLength, DataType as D, ExactNumberInfo as N, ObjectNamePart, TimezoneInfo as Tz};
+use sqlparser::ast::{
+    CharacterLength, DataType as D, ExactNumberInfo as N, ObjectNamePart, TimezoneInfo as Tz,
+};
 
 /// The type that a cast names.
 pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {

@@ -1,0 +1,391 @@
+//! The fetch of a release: joins, filters, contribution bounding and clamping, down to one row of exact integers per
+//! group.
+//!
+//! Layout of a row: the group keys; where groups are selected, the number of distinct units; then one integer per
+//! part. Stages that keys prove idle are not printed.
+
+use super::{alias, ident, number, scalar, string, table};
+use crate::plan::domain::Domain;
+use crate::plan::release::{Part, PartKind, Release, Sum};
+use crate::plan::scalar::Scalar;
+use crate::plan::source::{PrivateSource, Tree};
+use crate::policy::{Policy, Privacy};
+use crate::schema::SqlType;
+use bigdecimal::BigDecimal;
+use std::fmt::Write;
+
+/// The text of a fetch, and whether it takes the secret seed as `$1` (int8).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchText {
+    /// One statement.
+    pub sql: String,
+    /// `$1` is the seed of the random order in which surplus groups are dropped.
+    pub seeded: bool,
+}
+
+struct Fetch<'a> {
+    release: &'a Release,
+    policy: &'a Policy,
+    ctes: Vec<(&'static str, String)>,
+    /// Counts per unit: None for all rows, else rows where the scalar is not NULL.
+    counts: Vec<Option<Scalar>>,
+}
+
+/// Prints the fetch of a release.
+pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
+    let mut f = Fetch { release, policy, ctes: Vec::new(), counts: Vec::new() };
+    let public = release.public_groups && !release.keys.is_empty();
+    if public {
+        f.ctes.push(("d", f.domain()));
+    }
+    if release.bounding.per_unit {
+        f.per_unit();
+    } else {
+        f.direct();
+    }
+    let body = f.last(public);
+    let ctes: Vec<String> = f
+        .ctes
+        .iter()
+        .map(|(name, sql)| {
+            let hint = if *name == "d" { "MATERIALIZED " } else { "" };
+            format!("{name} AS {hint}({sql})")
+        })
+        .collect();
+    FetchText { sql: format!("WITH {} {body}", ctes.join(", ")), seeded: release.bounding.l0_stage }
+}
+
+/// The rows of a release without aggregates over public groups: its domain, for the finish login to read.
+pub fn domain_rows(release: &Release, policy: &Policy) -> String {
+    Fetch { release, policy, ctes: Vec::new(), counts: Vec::new() }.domain()
+}
+
+impl Fetch<'_> {
+    /// Every combination of public key values.
+    fn domain(&self) -> String {
+        let mut select = Vec::new();
+        let mut from = Vec::new();
+        for (i, k) in self.release.keys.iter().enumerate() {
+            let Some((domain, with_null)) = &k.domain else { continue };
+            let ty = &k.scalar.ty;
+            let mut rows = domain_rows_of(domain, ty, self.policy);
+            if *with_null {
+                let _ = write!(rows, " UNION ALL SELECT NULL::{}", ty.sql_name());
+            }
+            select.push(format!("x{i}.k AS k{i}"));
+            from.push(format!("({rows}) AS x{i}(k)"));
+        }
+        format!("SELECT {} FROM {}", select.join(", "), from.join(" CROSS JOIN "))
+    }
+
+    fn keys(&self) -> Vec<String> {
+        let canonical = !self.release.public_groups;
+        self.release
+            .keys
+            .iter()
+            .enumerate()
+            .map(|(i, k)| format!("{} AS k{i}", scalar::key(&k.scalar, canonical)))
+            .collect()
+    }
+
+    fn key_names(&self, of: &str) -> Vec<String> {
+        (0..self.release.keys.len()).map(|i| format!("{of}.k{i}")).collect()
+    }
+
+    fn unit(&self) -> (String, bool) {
+        let source = &self.release.source;
+        let scan = source.scans.get(source.private);
+        let privacy = scan.and_then(|s| self.policy.tables.get(s.table)).map(|t| &t.privacy);
+        match (scan, privacy) {
+            (Some(scan), Some(Privacy::Private { unit, nullable, .. })) => {
+                (format!("{}.{}", alias(scan.binding), ident(unit)), *nullable)
+            }
+            // A release always has a private scan; without a unit nothing would match.
+            _ => ("NULL::pg_catalog.int4".into(), true),
+        }
+    }
+
+    fn from_where(&self) -> String {
+        let source = &self.release.source;
+        let (unit, nullable) = self.unit();
+        let mut conditions: Vec<String> = Vec::new();
+        if nullable {
+            conditions.push(format!("{unit} IS NOT NULL"));
+        }
+        conditions.extend(source.filter.iter().map(scalar::text));
+        let filter = if conditions.is_empty() {
+            String::new()
+        } else {
+            format!(" WHERE {}", conditions.join(" AND "))
+        };
+        format!(" FROM {}{filter}", tree(&source.tree, source, self.policy))
+    }
+
+    fn count(&mut self, arg: Option<&Scalar>) -> usize {
+        let arg = arg.filter(|a| a.nullable).cloned();
+        match self.counts.iter().position(|c| *c == arg) {
+            Some(i) => i,
+            None => {
+                self.counts.push(arg);
+                self.counts.len() - 1
+            }
+        }
+    }
+
+    /// `c`: one row per unit and group. Then `e`: at most l0 groups per unit. Then `g`: one row per group.
+    fn per_unit(&mut self) {
+        let parts = self.release.parts.clone();
+        let mut sums = Vec::new();
+        for (i, p) in parts.iter().enumerate() {
+            match &p.kind {
+                PartKind::Count(arg) => {
+                    self.count(arg.as_ref());
+                }
+                PartKind::Sum(s) => {
+                    self.count(Some(&s.arg));
+                    sums.push(format!("COALESCE(pg_catalog.sum({}), 0) AS s{i}", value(s)));
+                }
+                PartKind::Units => {}
+            }
+        }
+        let mut select = vec![format!("{} AS u", self.unit().0)];
+        select.extend(self.keys());
+        let group: Vec<String> = (1..=select.len()).map(|i| i.to_string()).collect();
+        for (i, c) in self.counts.iter().enumerate() {
+            select.push(match c {
+                None => format!("pg_catalog.count(*) AS n{i}"),
+                Some(x) => format!("pg_catalog.count({}) AS n{i}", scalar::text(x)),
+            });
+        }
+        select.extend(sums);
+        self.ctes.push((
+            "c",
+            format!("SELECT {}{} GROUP BY {}", select.join(", "), self.from_where(), group.join(", ")),
+        ));
+        let public = self.release.public_groups && !self.release.keys.is_empty();
+        let mut from = "c".to_owned();
+        let mut kept = String::new();
+        if self.release.bounding.l0_stage {
+            // Rows outside a public domain are gone before a unit's groups are counted (soundness rule 2).
+            let inside = if public { format!(" JOIN d ON {}", self.matches("c")) } else { String::new() };
+            let order = self.order();
+            self.ctes.push((
+                "e",
+                format!(
+                    "SELECT c.*, pg_catalog.row_number() OVER (PARTITION BY c.u ORDER BY {order}) AS r FROM c{inside}"
+                ),
+            ));
+            from = "e".into();
+            kept = format!(" WHERE e.r <= {}", self.release.bounding.l0);
+        }
+        let mut select = self.key_names(&from);
+        let group = self.group_by(select.len());
+        if self.release.spec.selection.is_some() {
+            select.push("pg_catalog.count(*) AS units".into());
+        }
+        for (i, p) in parts.iter().enumerate() {
+            select.push(format!("{} AS a{i}", self.bounded(&from, i, p)));
+        }
+        self.ctes.push(("g", format!("SELECT {} FROM {from}{kept}{group}", select.join(", "))));
+    }
+
+    /// A part summed over units, each unit's share bounded.
+    fn bounded(&mut self, from: &str, i: usize, p: &Part) -> String {
+        let rows = self.release.bounding.rows;
+        match &p.kind {
+            PartKind::Units => "pg_catalog.count(*)".into(),
+            PartKind::Count(arg) => {
+                let n = self.count(arg.as_ref());
+                format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, {rows})::pg_catalog.int4), 0)")
+            }
+            PartKind::Sum(s) => {
+                let n = format!("{from}.n{}", self.count(Some(&s.arg)));
+                let sum = format!("{from}.s{i}");
+                let limit = p.linf;
+                let scaled = if !self.release.bounding.rows_stage {
+                    sum
+                } else if narrow(s) {
+                    // sum · rows / n without a product that could overflow.
+                    format!(
+                        "CASE WHEN {n} > {rows} THEN ({sum} / {n}) * {rows} + ({sum} % {n}) * {rows} / {n} ELSE {sum} END"
+                    )
+                } else {
+                    format!(
+                        "CASE WHEN {n} > {rows} THEN pg_catalog.div({sum} * {rows}, {n}::pg_catalog.numeric) ELSE {sum} END"
+                    )
+                };
+                let clamped = format!("LEAST(GREATEST({scaled}, (-{limit})), {limit})");
+                let cast = if limit < 1 << 31 { "::pg_catalog.int4" } else { "" };
+                format!("COALESCE(pg_catalog.sum(({clamped}){cast}), 0)")
+            }
+        }
+    }
+
+    /// `g` straight from the rows: keys prove that each unit has a bounded number of them.
+    fn direct(&mut self) {
+        let mut select = self.keys();
+        let group = self.group_by(select.len());
+        if self.release.spec.selection.is_some() {
+            select.push("pg_catalog.count(*) AS units".into());
+        }
+        for (i, p) in self.release.parts.iter().enumerate() {
+            let sql = match &p.kind {
+                PartKind::Units => "pg_catalog.count(*)".into(),
+                PartKind::Count(None) => "pg_catalog.count(*)".into(),
+                PartKind::Count(Some(x)) => format!("pg_catalog.count({})", scalar::text(x)),
+                PartKind::Sum(s) => format!("COALESCE(pg_catalog.sum({}), 0)", value(s)),
+            };
+            select.push(format!("{sql} AS a{i}"));
+        }
+        self.ctes.push(("g", format!("SELECT {}{}{group}", select.join(", "), self.from_where())));
+    }
+
+    fn group_by(&self, keys: usize) -> String {
+        if keys == 0 {
+            return String::new();
+        }
+        let list: Vec<String> = (1..=keys).map(|i| i.to_string()).collect();
+        format!(" GROUP BY {}", list.join(", "))
+    }
+
+    /// Equality with the domain; NULL equals NULL, by a form that can still be hashed.
+    fn matches(&self, of: &str) -> String {
+        let each: Vec<String> = self
+            .release
+            .keys
+            .iter()
+            .enumerate()
+            .map(|(i, k)| match &k.domain {
+                Some((_, true)) => format!("ARRAY[{of}.k{i}] = ARRAY[d.k{i}]"),
+                _ => format!("{of}.k{i} = d.k{i}"),
+            })
+            .collect();
+        each.join(" AND ")
+    }
+
+    /// A random order of a unit's groups, by the query's secret seed, the unit and the keys alone.
+    fn order(&self) -> String {
+        let mut hash = "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned();
+        for i in 0..self.release.keys.len() {
+            hash = format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})");
+        }
+        let keys = self.key_names("c");
+        format!("{hash}, {}", keys.join(", "))
+    }
+
+    fn last(&self, public: bool) -> String {
+        let parts = 0..self.release.parts.len();
+        if !public {
+            let mut select = self.key_names("g");
+            if self.release.spec.selection.is_some() {
+                select.push("g.units".into());
+            }
+            select.extend(parts.map(|i| format!("g.a{i}")));
+            return format!("SELECT {} FROM g", select.join(", "));
+        }
+        let mut select = self.key_names("d");
+        let order: Vec<String> = (1..=select.len()).map(|i| i.to_string()).collect();
+        select.extend(parts.map(|i| format!("COALESCE(g.a{i}, 0) AS a{i}")));
+        format!(
+            "SELECT {} FROM d LEFT JOIN g ON {} ORDER BY {}",
+            select.join(", "),
+            self.matches("g"),
+            order.join(", ")
+        )
+    }
+}
+
+/// Whether clamped, centred values are int4, so that their sums are int8.
+fn narrow(s: &Sum) -> bool {
+    // Before the centre is subtracted the value must fit too.
+    let top = s.bound.saturating_add(s.center.saturating_abs());
+    top < 1 << 31
+}
+
+/// One row's value in grid units: clamped, rounded to the grid, centred.
+fn value(s: &Sum) -> String {
+    let x = scalar::text(&s.arg);
+    let (lo, hi) = (number(&s.low), number(&s.high));
+    let already = s.arg.span.finite() == Some((&s.low, &s.high))
+        && matches!(s.arg.node, crate::plan::scalar::Node::Clamp(_));
+    let clamped = if already {
+        x
+    } else if s.arg.nullable {
+        format!("CASE WHEN {x} IS NOT NULL THEN LEAST(GREATEST({x}, {lo}), {hi}) END")
+    } else {
+        format!("LEAST(GREATEST({x}, {lo}), {hi})")
+    };
+    let one = BigDecimal::from(1);
+    let inverse = &one / &s.grid;
+    let ty = if narrow(s) { "pg_catalog.int4" } else { "pg_catalog.int8" };
+    let scaled = if s.grid == one {
+        format!("({clamped})::{ty}")
+    } else if inverse.is_integer() && &inverse * &s.grid == one {
+        format!("(({clamped}) * {})::{ty}", number(&inverse))
+    } else {
+        format!("(({clamped})::pg_catalog.numeric / {})::{ty}", number(&s.grid))
+    };
+    match s.center {
+        0 => scaled,
+        c => format!("({scaled} - ({c})::{ty})"),
+    }
+}
+
+fn tree(t: &Tree, source: &PrivateSource, policy: &Policy) -> String {
+    match t {
+        Tree::Scan(i) => {
+            let scan = source.scans.get(*i);
+            let name = scan.and_then(|s| policy.tables.get(s.table)).map(table).unwrap_or_default();
+            format!("{name} AS {}", alias(scan.map_or(0, |s| s.binding)))
+        }
+        Tree::Join { left, right, outer, on } => {
+            let (l, r) = (tree(left, source, policy), tree(right, source, policy));
+            let r = if matches!(**right, Tree::Join { .. }) { format!("({r})") } else { r };
+            match on {
+                None if *outer => format!("{l} LEFT JOIN {r} ON true"),
+                None => format!("{l} CROSS JOIN {r}"),
+                Some(on) => {
+                    let kind = if *outer { "LEFT JOIN" } else { "JOIN" };
+                    format!("{l} {kind} {r} ON {}", scalar::text(on))
+                }
+            }
+        }
+    }
+}
+
+/// A query for the values of a domain, as the key's type.
+fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
+    let name = ty.sql_name();
+    match domain {
+        Domain::Bool => "SELECT true UNION ALL SELECT false".into(),
+        Domain::Values(list) => {
+            let rows: Vec<String> = list.iter().map(|v| format!("({}::{name})", string(v))).collect();
+            format!("SELECT DISTINCT v.v FROM (VALUES {}) AS v(v)", rows.join(", "))
+        }
+        Domain::Table { table: t, column } => {
+            let from = policy.tables.get(*t).map(table).unwrap_or_default();
+            let column = ident(column);
+            format!("SELECT DISTINCT t.{column}::{name} FROM {from} AS t WHERE t.{column} IS NOT NULL")
+        }
+        Domain::Series { lo, hi, step } => format!(
+            "SELECT g.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g(g)",
+            number(lo),
+            number(hi),
+            number(step)
+        ),
+        Domain::DateTrunc { unit, lo, hi, from } => {
+            let cast = if *from == SqlType::Date { "::pg_catalog.timestamptz" } else { "" };
+            let step = if *unit == "quarter" { "3 months".to_owned() } else { format!("1 {unit}") };
+            let unit = string(unit);
+            let (lo, hi) = (scalar::moment(from, *lo), scalar::moment(from, *hi));
+            format!(
+                "SELECT DISTINCT pg_catalog.date_trunc({unit}, g.g) FROM pg_catalog.generate_series(pg_catalog.date_trunc({unit}, ({lo}){cast}), ({hi}){cast}, '{step}'::pg_catalog.interval) AS g(g)"
+            )
+        }
+        Domain::Days { lo, hi } => format!(
+            "SELECT g.g::pg_catalog.date FROM pg_catalog.generate_series({}, {}, '1 day'::pg_catalog.interval) AS g(g)",
+            scalar::moment(&SqlType::Timestamp, *lo),
+            scalar::moment(&SqlType::Timestamp, *hi)
+        ),
+    }
+}

@@ -1,0 +1,230 @@
+//! Row expressions as text that cannot fail.
+
+use super::{alias, ident, number, string};
+use crate::plan::scalar::{Choice, Node, Phys, Rounding, Scalar};
+use crate::plan::time;
+use crate::schema::SqlType;
+use crate::sql::ast::{BinaryOp, Is};
+use bigdecimal::{BigDecimal, ToPrimitive};
+
+/// The text of a scalar, in its physical type.
+pub fn text(s: &Scalar) -> String {
+    match &s.node {
+        Node::Column { binding, name } => format!("{}.{}", alias(*binding), ident(name)),
+        Node::Number(n) => number(n),
+        Node::Text(t) => format!("{}::{}", string(t), s.ty.sql_name()),
+        Node::Bool(b) => b.to_string(),
+        Node::Null => format!("NULL::{}", s.ty.sql_name()),
+        Node::Clamp(x) => clamp(s, x),
+        Node::Guard(x) => {
+            let inner = text(x);
+            let (lo, hi) = ends(s);
+            format!("CASE WHEN {inner} BETWEEN {lo} AND {hi} THEN {inner} END")
+        }
+        Node::Arith(op, l, r) => arithmetic(*op, s, l, r),
+        Node::Neg(x) => format!("(- {})", operand(x, s.phys)),
+        Node::Compare(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
+        Node::Logic(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
+        Node::Not(x) => format!("(NOT {})", text(x)),
+        Node::Is(x, what, negated) => {
+            let what = match what {
+                Is::Null => "NULL",
+                Is::True => "TRUE",
+                Is::False => "FALSE",
+                Is::Unknown => "UNKNOWN",
+            };
+            format!("({} IS {}{what})", text(x), if *negated { "NOT " } else { "" })
+        }
+        Node::In(x, list, negated) => {
+            let items: Vec<String> = list.iter().map(text).collect();
+            format!("({} {}IN ({}))", text(x), if *negated { "NOT " } else { "" }, items.join(", "))
+        }
+        Node::Like { arg, pattern, escape, insensitive, negated } => {
+            let not = if *negated { "NOT " } else { "" };
+            let like = if *insensitive { "ILIKE" } else { "LIKE" };
+            let escape = escape.as_ref().map_or_else(String::new, |e| format!(" ESCAPE {}", string(e)));
+            format!("({} {not}{like} {}{escape})", text(arg), string(pattern))
+        }
+        Node::Choice(which, list) => {
+            let name = match which {
+                Choice::Coalesce => "COALESCE",
+                Choice::Least => "LEAST",
+                Choice::Greatest => "GREATEST",
+            };
+            let items: Vec<String> = list.iter().map(|x| branch(x, s)).collect();
+            format!("{name}({})", items.join(", "))
+        }
+        Node::Case(branches, otherwise) => {
+            let mut out = "CASE".to_owned();
+            for (when, then) in branches {
+                out.push_str(&format!(" WHEN {} THEN {}", text(when), branch(then, s)));
+            }
+            if let Some(e) = otherwise {
+                out.push_str(&format!(" ELSE {}", branch(e, s)));
+            }
+            out.push_str(" END");
+            format!("({out})")
+        }
+        Node::Abs(x) => format!("pg_catalog.abs({})", operand(x, s.phys)),
+        Node::Round(how, x, digits) => round(*how, x, *digits),
+        Node::Extract(field, x) => format!("(EXTRACT({field} FROM {}))::pg_catalog.numeric", text(x)),
+        Node::DateTrunc(unit, x) => {
+            let cast = if x.ty == SqlType::Date { "::pg_catalog.timestamptz" } else { "" };
+            format!("pg_catalog.date_trunc({}, ({}){cast})", string(unit), text(x))
+        }
+        Node::Cast(x) => match s.phys {
+            Phys::Int => format!("({})::pg_catalog.int8", text(x)),
+            Phys::Num => format!("({})::pg_catalog.numeric", text(x)),
+            _ => format!("({})::{}", text(x), s.ty.sql_name()),
+        },
+    }
+}
+
+fn clamp(s: &Scalar, x: &Scalar) -> String {
+    let inner = text(x);
+    let (lo, hi) = ends(s);
+    match x.phys {
+        // NaN sorts above every number: it must be gone before the bounds are applied.
+        Phys::Float => format!(
+            "(CASE WHEN {inner} <> 'NaN' THEN LEAST(GREATEST({inner}::pg_catalog.float8, {lo}), {hi}) END)::pg_catalog.numeric"
+        ),
+        // LEAST and GREATEST ignore NULL, which must stay NULL.
+        _ if x.nullable => {
+            format!("(CASE WHEN {inner} IS NOT NULL THEN LEAST(GREATEST({inner}, {lo}), {hi}) END)")
+        }
+        _ => format!("LEAST(GREATEST({inner}, {lo}), {hi})"),
+    }
+}
+
+/// Both ends of a span as constants of the scalar's type.
+fn ends(s: &Scalar) -> (String, String) {
+    let end = |x: &Option<BigDecimal>, low: bool| match (&s.ty, x) {
+        (t, Some(x)) if t.is_datetime() => {
+            moment(t, x.to_i64().unwrap_or(if low { time::FIRST } else { time::LAST }))
+        }
+        (_, Some(x)) => number(x),
+        // A span without an end is no bound; spans that are clamped to have both.
+        (_, None) => "NULL".into(),
+    };
+    (end(&s.span.lo, true), end(&s.span.hi, false))
+}
+
+/// A date or timestamp constant.
+pub fn moment(ty: &SqlType, micros: i64) -> String {
+    match ty {
+        SqlType::Date => format!("'{}'::pg_catalog.date", time::date(micros)),
+        SqlType::Timestamptz => format!("'{}+00'::pg_catalog.timestamptz", time::timestamp(micros)),
+        _ => format!("'{}'::pg_catalog.timestamp", time::timestamp(micros)),
+    }
+}
+
+/// A number as an operand of int8 or numeric arithmetic.
+fn operand(x: &Scalar, phys: Phys) -> String {
+    let inner = text(x);
+    match (phys, &x.node) {
+        (Phys::Int, Node::Arith(..)) if x.phys == Phys::Int => inner,
+        (Phys::Int, _) => format!("({inner})::pg_catalog.int8"),
+        _ => format!("({inner})::pg_catalog.numeric"),
+    }
+}
+
+fn arithmetic(op: BinaryOp, s: &Scalar, l: &Scalar, r: &Scalar) -> String {
+    let (a, b) = (operand(l, s.phys), operand(r, s.phys));
+    let zero_free = r.span.lo.as_ref().is_some_and(|x| *x > BigDecimal::from(0))
+        || r.span.hi.as_ref().is_some_and(|x| *x < BigDecimal::from(0));
+    let divisor = if zero_free { b.clone() } else { format!("NULLIF({b}, 0)") };
+    match op {
+        BinaryOp::Div if s.ty.is_integer() && s.phys != Phys::Int => {
+            format!("pg_catalog.div({a}, {divisor})")
+        }
+        BinaryOp::Div => format!("({a} / {divisor})"),
+        BinaryOp::Mod => format!("({a} % {divisor})"),
+        op => format!("({a} {} {b})", operator(op)),
+    }
+}
+
+fn round(how: Rounding, x: &Scalar, digits: i64) -> String {
+    if x.phys == Phys::Int && digits >= 0 {
+        return text(x);
+    }
+    let inner = operand(x, Phys::Num);
+    match how {
+        Rounding::Floor => format!("pg_catalog.floor({inner})"),
+        Rounding::Ceil => format!("pg_catalog.ceil({inner})"),
+        Rounding::Round => format!("pg_catalog.round({inner}, {digits})"),
+        Rounding::Trunc => format!("pg_catalog.trunc({inner}, {digits})"),
+    }
+}
+
+/// A branch of CASE or COALESCE, in the physical type of the whole.
+fn branch(x: &Scalar, whole: &Scalar) -> String {
+    match whole.phys {
+        Phys::Int | Phys::Num => operand(x, whole.phys),
+        _ if matches!(x.node, Node::Null) => format!("NULL::{}", whole.ty.sql_name()),
+        _ => text(x),
+    }
+}
+
+/// How an operator is written.
+pub fn operator(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::Mod => "%",
+        BinaryOp::Concat => "||",
+        BinaryOp::Eq => "=",
+        BinaryOp::Ne => "<>",
+        BinaryOp::Lt => "<",
+        BinaryOp::Le => "<=",
+        BinaryOp::Gt => ">",
+        BinaryOp::Ge => ">=",
+        BinaryOp::And => "AND",
+        BinaryOp::Or => "OR",
+        BinaryOp::Distinct => "IS DISTINCT FROM",
+        BinaryOp::NotDistinct => "IS NOT DISTINCT FROM",
+    }
+}
+
+/// A group key in the analyst's type and, for `canonical`, in the one form that is shown (soundness rule 4).
+pub fn key(s: &Scalar, canonical: bool) -> String {
+    let inner = text(s);
+    let computed = !matches!(s.node, Node::Column { .. });
+    match &s.ty {
+        t if t.is_integer() && computed => {
+            let (lo, hi) = match t {
+                SqlType::Int2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+                SqlType::Int4 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+                _ => (i64::MIN, i64::MAX),
+            };
+            let (lo, hi) = (BigDecimal::from(lo), BigDecimal::from(hi));
+            let fits = s.span.finite().is_some_and(|(a, b)| lo <= *a && *b <= hi);
+            if fits {
+                format!("({inner})::{}", t.sql_name())
+            } else {
+                let (lo, hi) = (number(&lo), number(&hi));
+                format!("(CASE WHEN {inner} BETWEEN {lo} AND {hi} THEN {inner} END)::{}", t.sql_name())
+            }
+        }
+        SqlType::Numeric { .. } if canonical => {
+            format!("pg_catalog.trim_scale(({inner})::pg_catalog.numeric)")
+        }
+        SqlType::Numeric { .. } if computed => format!("({inner})::pg_catalog.numeric"),
+        SqlType::Float4 | SqlType::Float8 => {
+            let name = s.ty.sql_name();
+            if computed {
+                // -0 has no place in numeric; values of at most sixty digits fit a double, and float4 by a clamp.
+                let limit = if s.ty == SqlType::Float4 { "LEAST(GREATEST({}, -1e38), 1e38)" } else { "{}" };
+                format!("({})::{name}", limit.replace("{}", &format!("({inner})::pg_catalog.numeric")))
+            } else if canonical {
+                format!(
+                    "CASE WHEN {inner} = 0 THEN 0::{name} WHEN {inner} = 'NaN' THEN 'NaN'::{name} ELSE {inner} END"
+                )
+            } else {
+                inner
+            }
+        }
+        _ => inner,
+    }
+}

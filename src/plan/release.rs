@@ -1,0 +1,660 @@
+//! Building a release: an aggregate over a private relation, with its groups, bounds and noise.
+
+use super::domain::{self, Domain};
+use super::lower::{lower, unbounded};
+use super::scalar::{Node, Phys, Scalar};
+use super::source::{Flattener, PrivateSource};
+use super::{PlanError, Settings};
+use crate::dp;
+use crate::error::{ClientError, SqlState};
+use crate::policy::{Policy, Privacy};
+use crate::schema::SqlType;
+use crate::sql::ast::*;
+use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
+use std::collections::HashMap;
+
+type Result<T> = std::result::Result<T, PlanError>;
+
+/// Sums keep at least this many steps between 0 and their bound where no grid is declared.
+const DEFAULT_STEPS: u32 = 9;
+
+/// A group key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// The analyst's expression, to be found again above the aggregates.
+    pub expr: Expr,
+    /// What it computes.
+    pub scalar: Scalar,
+    /// Its public domain and whether NULL belongs to it, where groups are public.
+    pub domain: Option<(Domain, bool)>,
+    /// Its name in messages.
+    pub label: String,
+}
+
+/// A released integer per group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What is counted or summed.
+    pub kind: PartKind,
+    /// How much one unit can change it in one group, in grid units.
+    pub linf: u128,
+    /// Its name in messages.
+    pub label: String,
+}
+
+/// What a part counts or sums.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartKind {
+    /// Rows where the argument is not NULL (all rows without one).
+    Count(Option<Scalar>),
+    /// Distinct units.
+    Units,
+    /// A sum in grid units of values clamped to [lo, hi], less a centre.
+    Sum(Sum),
+}
+
+/// A sum on a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sum {
+    /// The value; NULLs do not enter.
+    pub arg: Scalar,
+    /// Clamp in the value's own unit.
+    pub low: BigDecimal,
+    /// Clamp in the value's own unit.
+    pub high: BigDecimal,
+    /// The grid.
+    pub grid: BigDecimal,
+    /// Subtracted from each value, in grid units.
+    pub center: i128,
+    /// Largest magnitude of one centred value, in grid units.
+    pub bound: i128,
+}
+
+/// How one of the analyst's aggregates is computed from parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// A count, as int8.
+    Count(usize),
+    /// A sum: the part times its grid, as this type.
+    Sum(usize, SqlType),
+    /// An average: center + sum / count within [low, high]; NULL where the noisy count is below 1.
+    Avg {
+        /// The sum.
+        sum: usize,
+        /// The count of the same rows.
+        count: usize,
+        /// Result type.
+        ty: SqlType,
+    },
+}
+
+/// What bounds one unit's contribution, and which stages of the fetch are needed for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounding {
+    /// Groups a unit may touch.
+    pub l0: u32,
+    /// Groups above l0 must be dropped.
+    pub l0_stage: bool,
+    /// Rows a unit may bring to a group.
+    pub rows: u32,
+    /// Rows above that must be scaled down.
+    pub rows_stage: bool,
+    /// Rows are first aggregated per unit and group.
+    pub per_unit: bool,
+    /// Why each stage is there or not, for EXPLAIN.
+    pub why: Vec<String>,
+}
+
+/// One maximal private aggregate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Release {
+    /// The SELECT it stands for.
+    pub select: usize,
+    /// The private relation.
+    pub source: PrivateSource,
+    /// Group keys.
+    pub keys: Vec<Key>,
+    /// All groups come back; else they are selected by a threshold.
+    pub public_groups: bool,
+    /// Why groups are public or private, for EXPLAIN.
+    pub groups_why: String,
+    /// Released integers.
+    pub parts: Vec<Part>,
+    /// The analyst's aggregates, and how each is computed.
+    pub outputs: Vec<(Aggregate, Output)>,
+    /// Contribution bounding.
+    pub bounding: Bounding,
+    /// The noise; set once the statement's price is split.
+    pub spec: dp::Spec,
+}
+
+/// Builds the release of one SELECT.
+pub struct Builder<'a, 'b> {
+    flattener: &'b mut Flattener<'a>,
+    policy: &'a Policy,
+    settings: &'b Settings,
+    sizes: &'b HashMap<(usize, String), usize>,
+    source: PrivateSource,
+    parts: Vec<Part>,
+    outputs: Vec<(Aggregate, Output)>,
+}
+
+impl<'a, 'b> Builder<'a, 'b> {
+    /// Starts from a SELECT over private rows.
+    pub fn new(
+        flattener: &'b mut Flattener<'a>,
+        policy: &'a Policy,
+        settings: &'b Settings,
+        sizes: &'b HashMap<(usize, String), usize>,
+        select: &Select,
+    ) -> Result<Self> {
+        let source = flattener.flatten(select)?;
+        Ok(Self { flattener, policy, settings, sizes, source, parts: Vec::new(), outputs: Vec::new() })
+    }
+
+    /// The release: `keys` are the group keys, `above` every expression over the aggregates.
+    pub fn build(mut self, select: &Select, keys: &[Expr], above: &[&Expr]) -> Result<Release> {
+        let mut built = Vec::with_capacity(keys.len());
+        for k in keys {
+            built.push(self.key(k)?);
+        }
+        for e in above {
+            self.above(e, keys)?;
+        }
+        let (public_groups, groups_why) = self.groups(&mut built)?;
+        let units = self.parts.iter().any(|p| p.kind == PartKind::Units) || !public_groups;
+        let bounding = self.bounding(&built, public_groups, units)?;
+        for p in &mut self.parts {
+            let rows = u128::from(bounding.rows);
+            p.linf = match &p.kind {
+                PartKind::Count(_) => rows,
+                PartKind::Units => 1,
+                PartKind::Sum(s) => rows.checked_mul(s.bound.unsigned_abs()).ok_or_else(too_wide)?,
+            };
+        }
+        Ok(Release {
+            select: select.id,
+            source: self.source,
+            keys: built,
+            public_groups,
+            groups_why,
+            parts: self.parts,
+            outputs: self.outputs,
+            bounding,
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None },
+        })
+    }
+
+    fn lower(&mut self, e: &Expr) -> Result<Scalar> {
+        let e = self.flattener.expand(e)?;
+        Ok(lower(&e, self.flattener)?)
+    }
+
+    fn is_unit(&self, s: &Scalar) -> bool {
+        let Some(scan) = self.source.scans.get(self.source.private) else { return false };
+        let unit = self.policy.tables.get(scan.table).map(|t| &t.privacy);
+        match (&s.node, unit) {
+            (Node::Column { binding, name }, Some(Privacy::Private { unit, .. })) => {
+                *binding == scan.binding && name == unit
+            }
+            _ => false,
+        }
+    }
+
+    fn key(&mut self, e: &Expr) -> Result<Key> {
+        let scalar = self.lower(e)?;
+        let label = self.label(e);
+        if self.is_unit(&scalar) {
+            return Err(ClientError::unsupported(format!(
+                "GROUP BY {label}, the privacy unit, is not supported"
+            ))
+            .detail("Each group would hold one unit: the result would still be private.")
+            .hint("Group by something that many units share.")
+            .at(e.pos)
+            .into());
+        }
+        if !has_canonical_form(&scalar) {
+            return Err(ClientError::unsupported(format!("GROUP BY a value of type {}", scalar.ty.sql_name()))
+                .detail("Values of this type have several forms that compare equal; which one is shown would depend on single rows.")
+                .hint("Group by text, a number, a date, a timestamp, a boolean, an enum or a uuid.")
+                .at(e.pos)
+                .into());
+        }
+        Ok(Key { expr: e.clone(), scalar, domain: None, label })
+    }
+
+    /// A short name for messages: the column's or the function's.
+    fn label(&self, e: &Expr) -> String {
+        crate::sql::names::output_name(e, self.flattener.bindings)
+    }
+
+    /// Walks an expression above the aggregates: keys and aggregates are its leaves, plain columns an error.
+    fn above(&mut self, e: &Expr, keys: &[Expr]) -> Result<()> {
+        if keys.contains(e) {
+            return Ok(());
+        }
+        match &e.kind {
+            ExprKind::Aggregate(a) => self.aggregate(a, e.pos),
+            ExprKind::Column { binding, column } => {
+                let b = self.flattener.bindings.get(*binding);
+                let name = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
+                let table = b.map(|b| b.name.clone()).unwrap_or_default();
+                Err(ClientError::new(
+                    SqlState::GROUPING_ERROR,
+                    format!("column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function"),
+                )
+                .at(e.pos)
+                .into())
+            }
+            ExprKind::Window { function, partition_by, order_by, .. } => {
+                // The windowed function stands over results; its arguments are walked, not itself.
+                for c in function.children() {
+                    self.above(c, keys)?;
+                }
+                partition_by
+                    .iter()
+                    .chain(order_by.iter().map(|o| &o.expr))
+                    .try_for_each(|c| self.above(c, keys))
+            }
+            _ => e.children().into_iter().try_for_each(|c| self.above(c, keys)),
+        }
+    }
+
+    fn part(&mut self, kind: PartKind, label: String) -> usize {
+        match self.parts.iter().position(|p| p.kind == kind) {
+            Some(i) => i,
+            None => {
+                self.parts.push(Part { kind, linf: 0, label });
+                self.parts.len() - 1
+            }
+        }
+    }
+
+    fn count_part(&mut self, arg: Option<&Scalar>) -> usize {
+        let kind = PartKind::Count(arg.filter(|a| a.nullable).cloned());
+        let label = if arg.is_some_and(|a| a.nullable) { "count of non-NULL rows" } else { "count(*)" };
+        self.part(kind, label.into())
+    }
+
+    fn aggregate(&mut self, a: &Aggregate, pos: Pos) -> Result<()> {
+        if self.outputs.iter().any(|(have, _)| have == a) {
+            return Ok(());
+        }
+        if !a.order_by.is_empty() || !a.within_group.is_empty() {
+            return Err(refuse("ORDER BY in an aggregate over private rows", pos));
+        }
+        let when = a.filter.as_ref().map(|f| self.lower(f)).transpose()?;
+        if when.as_ref().is_some_and(|w| w.ty != SqlType::Bool) {
+            let m = "argument of FILTER must be type boolean";
+            return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos).into());
+        }
+        let only = |s: Scalar| match &when {
+            None => s,
+            // FILTER (WHERE w): CASE WHEN w THEN x END.
+            Some(w) => Scalar {
+                nullable: true,
+                domain: None,
+                node: Node::Case(vec![(w.clone(), s.clone())], None),
+                ..s
+            },
+        };
+        let output = match (a.name, a.args.as_slice(), a.distinct) {
+            ("count", [], false) => {
+                let arg = when.is_some().then(|| only(Scalar::boolean(Node::Bool(true), false)));
+                Output::Count(self.count_part(arg.as_ref()))
+            }
+            ("count", [x], false) => {
+                let x = only(self.lower(x)?);
+                Output::Count(self.count_part(Some(&x)))
+            }
+            ("count", [x], true) => {
+                let s = self.lower(x)?;
+                if !self.is_unit(&s) {
+                    return Err(ClientError::unsupported(
+                        "count(DISTINCT …) of anything but the privacy unit is not supported yet",
+                    )
+                    .hint(format!("count(DISTINCT {}) counts units.", self.unit_name()))
+                    .at(x.pos)
+                    .into());
+                }
+                if when.is_some() {
+                    return Err(refuse("FILTER with count(DISTINCT unit)", pos));
+                }
+                Output::Count(self.part(PartKind::Units, "count of units".into()))
+            }
+            ("sum" | "avg", [x], false) => {
+                let value = only(self.lower(x)?);
+                self.sum_or_avg(a.name == "avg", value, x)?
+            }
+            ("sum" | "avg", [_], true) => {
+                return Err(refuse("DISTINCT in sum and avg over private rows", pos));
+            }
+            ("count" | "sum" | "avg", _, _) => {
+                let m = format!("{} takes one argument", a.name);
+                return Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos).into());
+            }
+            (name, _, _) => {
+                return Err(ClientError::unsupported(format!(
+                    "{name} over private rows is not supported yet"
+                ))
+                .hint("count, count(DISTINCT unit), sum and avg are.")
+                .at(pos)
+                .into());
+            }
+        };
+        self.outputs.push((a.clone(), output));
+        Ok(())
+    }
+
+    fn unit_name(&self) -> String {
+        let table = self.source.scans.get(self.source.private).and_then(|s| self.policy.tables.get(s.table));
+        match table.map(|t| &t.privacy) {
+            Some(Privacy::Private { unit, .. }) => unit.clone(),
+            _ => "unit".into(),
+        }
+    }
+
+    fn sum_or_avg(&mut self, average: bool, value: Scalar, x: &Expr) -> Result<Output> {
+        if !value.ty.is_number() {
+            let m = format!(
+                "sum and avg of type {} are not supported",
+                value.ty.sql_name().replace("pg_catalog.", "")
+            );
+            return Err(ClientError::unsupported(m).at(x.pos).into());
+        }
+        // FILTER's CASE hides the column that the message should name.
+        let named = match &value.node {
+            Node::Case(branches, None) => branches.first().map_or(&value, |(_, s)| s),
+            _ => &value,
+        };
+        let Some((low, high)) = value.bound.finite() else {
+            return Err(unbounded(named, x.pos).into());
+        };
+        let (low, high) = (low.clone(), high.clone());
+        let ty = result_type(average, &value.ty);
+        let grid = grid(&value, &low, &high)?;
+        // Floats enter through their clamp: NaN is NULL, and so does not enter.
+        let value = if value.phys == Phys::Float { super::lower::clamp(value) } else { value };
+        let label = if average { "sum for avg" } else { "sum" };
+        let plain = make_sum(&value, &low, &high, &grid, false)?;
+        if !average {
+            let part = self.part(PartKind::Sum(plain), label.into());
+            return Ok(Output::Sum(part, ty));
+        }
+        let count = self.count_part(Some(&value));
+        // A sum that is released anyway serves the average too; else the sum is centred, which halves its bound.
+        let have = self.parts.iter().position(|p| p.kind == PartKind::Sum(plain.clone()));
+        let sum = match have {
+            Some(i) => i,
+            None => {
+                let centred = make_sum(&value, &low, &high, &grid, true)?;
+                self.part(PartKind::Sum(centred), label.into())
+            }
+        };
+        Ok(Output::Avg { sum, count, ty })
+    }
+
+    /// Decides whether groups are public, and fills in domains.
+    fn groups(&self, keys: &mut [Key]) -> Result<(bool, String)> {
+        if keys.is_empty() {
+            return Ok((true, "one group: no GROUP BY".into()));
+        }
+        let mut found = Vec::with_capacity(keys.len());
+        let mut reasons = Vec::with_capacity(keys.len());
+        let mut product: usize = 1;
+        for k in keys.iter() {
+            let Some(domain) = self.domain(&k.scalar) else {
+                return Ok((
+                    false,
+                    format!(
+                        "private: the values of {} do not follow from the policy or the statement",
+                        k.label
+                    ),
+                ));
+            };
+            let with_null =
+                k.scalar.nullable && !self.source.filter.iter().any(|f| rejects_null(f, &k.scalar));
+            let size = match (&domain, domain.size()) {
+                (_, Some(n)) => n,
+                (Domain::Table { table, column }, None) => {
+                    let at = (*table, column.clone());
+                    *self.sizes.get(&at).ok_or(PlanError::NeedSize { table: at.0, column: at.1 })?
+                }
+                (_, None) => usize::MAX,
+            };
+            product = product.saturating_mul(size.saturating_add(usize::from(with_null)));
+            reasons.push(format!("{}: {}", k.label, self.describe(&domain, with_null)));
+            found.push((domain, with_null));
+        }
+        let limit = self.policy.limits.max_public_groups;
+        if product > limit {
+            return Ok((
+                false,
+                format!("private: {product} public groups would exceed limits.max_public_groups = {limit}"),
+            ));
+        }
+        for (k, d) in keys.iter_mut().zip(found) {
+            k.domain = Some(d);
+        }
+        Ok((true, format!("public: {}", reasons.join("; "))))
+    }
+
+    fn domain(&self, key: &Scalar) -> Option<Domain> {
+        let listed = self.source.filter.iter().find_map(|f| listed(f, key));
+        listed.or_else(|| key.domain.clone()).or_else(|| {
+            if !key.binned || matches!(key.node, Node::Number(_)) {
+                return None;
+            }
+            domain::of_lattice(&key.bound, key.lattice.as_ref())
+        })
+    }
+
+    fn describe(&self, domain: &Domain, with_null: bool) -> String {
+        let base = match domain {
+            Domain::Bool => "true and false".into(),
+            Domain::Values(v) if v.len() == 1 => "one listed value".into(),
+            Domain::Values(v) => format!("{} listed values", v.len()),
+            Domain::Table { table, column } => {
+                let name = self.policy.tables.get(*table).map(|t| t.name.as_str()).unwrap_or_default();
+                format!("the values of {name}.{column}")
+            }
+            Domain::Series { lo, hi, step } => {
+                format!("{} to {} by {}", lo.to_plain_string(), hi.to_plain_string(), step.to_plain_string())
+            }
+            Domain::DateTrunc { unit, .. } => format!("every {unit} of the declared range"),
+            Domain::Days { .. } => "every day of the declared range".into(),
+        };
+        if with_null { format!("{base}, and NULL") } else { base }
+    }
+
+    fn bounding(&self, keys: &[Key], public: bool, units: bool) -> Result<Bounding> {
+        let scan = self.source.scans.get(self.source.private);
+        let Some(table) = scan.and_then(|s| self.policy.tables.get(s.table)) else {
+            return Err(refuse("this relation", None));
+        };
+        let unit = self.unit_name();
+        let keeps = self.source.joins_keep_rows;
+        let mut why = Vec::new();
+        let one_row = keeps && table.keys.iter().any(|k| *k == [unit.clone()]);
+        let proven = table.proven_rows.filter(|_| keeps);
+        let max_rows = table.max_rows.unwrap_or(self.settings.max_rows);
+        let (rows, rows_stage) = if one_row {
+            why.push(format!("one row per unit: {}.{unit} is a key; nothing to bound", table.name));
+            (1, false)
+        } else if let Some(p) = proven.filter(|p| *p <= max_rows) {
+            why.push(format!(
+                "at most {p} rows per unit: a key and a CHECK of {} prove it; nothing to bound",
+                table.name
+            ));
+            (p, false)
+        } else {
+            why.push(format!(
+                "at most {max_rows} rows per unit{}: the sums and counts of a unit with more are scaled down",
+                if keys.is_empty() { "" } else { " and group" }
+            ));
+            (max_rows, true)
+        };
+        let mut size: usize = 1;
+        for k in keys {
+            let n = match &k.domain {
+                // The size of a public table may change between the plan and the fetch.
+                Some((d, with_null)) => d.size().map(|n| n.saturating_add(usize::from(*with_null))),
+                None => None,
+            };
+            size = n.map_or(usize::MAX, |n| size.saturating_mul(n));
+        }
+        let max_groups = self.settings.max_groups;
+        let cap = usize::try_from(max_groups).unwrap_or(usize::MAX);
+        let (l0, l0_stage) = if keys.is_empty() || one_row {
+            if !keys.is_empty() {
+                why.push("one group per unit: it has one row; nothing to drop".into());
+            }
+            (1, false)
+        } else if public && size <= cap {
+            why.push(format!("at most {size} groups per unit: there are no more; nothing to drop"));
+            (u32::try_from(size).unwrap_or(max_groups), false)
+        } else if let Some(p) = proven.filter(|p| *p <= max_groups) {
+            why.push(format!("at most {p} groups per unit: it has no more rows; nothing to drop"));
+            (p, false)
+        } else {
+            why.push(format!("at most {max_groups} groups per unit: others are dropped in a random order"));
+            (max_groups, true)
+        };
+        let per_unit = !one_row && (rows_stage || l0_stage || units);
+        Ok(Bounding { l0: l0.max(1), l0_stage, rows, rows_stage, per_unit, why })
+    }
+}
+
+fn refuse(what: &str, pos: Pos) -> PlanError {
+    ClientError::unsupported(format!("{what} is not supported")).at(pos).into()
+}
+
+fn too_wide() -> PlanError {
+    ClientError::unsupported("the range of this sum is too wide for its grid")
+        .hint("Clamp it to a narrower range, or round it to fewer digits.")
+        .into()
+}
+
+/// Whether equal values of this key always print the same, or are made to (soundness rule 4).
+fn has_canonical_form(s: &Scalar) -> bool {
+    s.canonical
+        && !matches!(s.ty, SqlType::Bpchar | SqlType::Other { .. } | SqlType::Time | SqlType::Interval)
+}
+
+fn result_type(average: bool, ty: &SqlType) -> SqlType {
+    match (average, ty) {
+        (_, SqlType::Float8) | (true, SqlType::Float4) => SqlType::Float8,
+        (false, SqlType::Float4) => SqlType::Float4,
+        (false, SqlType::Int2 | SqlType::Int4) => SqlType::Int8,
+        _ => SqlType::Numeric { scale: None },
+    }
+}
+
+/// The grid of a sum: the lattice of its values, else nine digits of its bound.
+fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> Result<BigDecimal> {
+    let magnitude = low.abs().max(high.abs());
+    let limit = BigDecimal::from(1i64 << 62);
+    match &value.lattice {
+        Some(l) if l.is_positive() && &magnitude / l <= limit => Ok(l.clone()),
+        _ => {
+            // The power of ten that leaves nine digits to the magnitude.
+            let mut exponent = 0i64;
+            let ten = BigDecimal::from(10);
+            let mut m = magnitude;
+            if m.is_zero() {
+                return Ok(BigDecimal::from(1));
+            }
+            while m >= ten {
+                m = (&m / &ten).normalized();
+                exponent += 1;
+            }
+            while m < BigDecimal::from(1) {
+                m = (&m * &ten).normalized();
+                exponent -= 1;
+            }
+            Ok(BigDecimal::new(1.into(), i64::from(DEFAULT_STEPS) - exponent).normalized())
+        }
+    }
+}
+
+fn make_sum(
+    value: &Scalar,
+    low: &BigDecimal,
+    high: &BigDecimal,
+    grid: &BigDecimal,
+    centred: bool,
+) -> Result<Sum> {
+    // Rounding is monotone, so a value in [low, high] lands in [round(low), round(high)].
+    let units =
+        |x: &BigDecimal| (x / grid).with_scale_round(0, RoundingMode::HalfUp).to_i128().ok_or_else(too_wide);
+    let (lo, hi) = (units(low)?, units(high)?);
+    let center = if centred { lo.checked_add(hi).ok_or_else(too_wide)?.div_euclid(2) } else { 0 };
+    let bound = (hi - center).max(center - lo).max(0);
+    let plain = lo.unsigned_abs().max(hi.unsigned_abs()).to_i128().unwrap_or(i128::MAX);
+    let bound = if centred { bound } else { plain };
+    Ok(Sum { arg: value.clone(), low: low.clone(), high: high.clone(), grid: grid.clone(), center, bound })
+}
+
+/// The constants that a conjunct `key = c` or `key IN (c, …)` leaves.
+fn listed(filter: &Scalar, key: &Scalar) -> Option<Domain> {
+    let text = |s: &Scalar| match &s.node {
+        Node::Number(n) => Some(n.to_plain_string()),
+        Node::Text(t) => Some(t.clone()),
+        Node::Bool(b) => Some(b.to_string()),
+        _ => None,
+    };
+    let values: Option<Vec<String>> = match &filter.node {
+        Node::In(arg, items, false) if **arg == *key => {
+            items.iter().filter(|i| !matches!(i.node, Node::Null)).map(text).collect()
+        }
+        Node::Compare(BinaryOp::Eq, a, b) if **a == *key => Some(vec![text(b)?]),
+        Node::Compare(BinaryOp::Eq, a, b) if **b == *key => Some(vec![text(a)?]),
+        _ => None,
+    };
+    let mut values = values?;
+    let mut seen = std::collections::HashSet::new();
+    values.retain(|v| seen.insert(v.clone()));
+    // Integers must be written as such to be cast to the key's type; others match no row.
+    if key.ty.is_integer() {
+        values.retain(|v| v.parse::<i64>().is_ok_and(|n| fits(&key.ty, n)));
+    }
+    (!values.is_empty()).then_some(Domain::Values(values))
+}
+
+fn fits(ty: &SqlType, n: i64) -> bool {
+    match ty {
+        SqlType::Int2 => i16::try_from(n).is_ok(),
+        SqlType::Int4 => i32::try_from(n).is_ok(),
+        _ => true,
+    }
+}
+
+/// Whether a conjunct is never true where the key is NULL.
+fn rejects_null(filter: &Scalar, key: &Scalar) -> bool {
+    use crate::sql::ast::Is;
+    match &filter.node {
+        Node::Compare(op, a, b) if !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) => {
+            **a == *key || **b == *key
+        }
+        Node::In(arg, _, false) => **arg == *key,
+        Node::Is(arg, Is::Null, true) => **arg == *key,
+        Node::Like { arg, .. } => **arg == *key,
+        Node::Logic(BinaryOp::And, a, b) => rejects_null(a, key) || rejects_null(b, key),
+        _ => false,
+    }
+}
+
+impl Release {
+    /// Splits nothing: sets the noise for this release's share of ε and δ.
+    pub fn price(&mut self, epsilon: &dp::Ratio, delta: &dp::Ratio) -> std::result::Result<(), dp::DpError> {
+        let linf: Vec<u128> = self.parts.iter().map(|p| p.linf).collect();
+        let selection = (!self.public_groups).then_some(delta);
+        self.spec = dp::Spec::laplace(epsilon, self.bounding.l0, &linf, selection)?;
+        Ok(())
+    }
+
+    /// Nothing private is read: public groups without aggregates.
+    pub fn is_domain_only(&self) -> bool {
+        self.public_groups && self.parts.is_empty()
+    }
+}
