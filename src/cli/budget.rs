@@ -23,3 +23,30 @@ pub fn show(ledger: &LedgerLocation, budgets: &[Budget]) -> Result<String, Ledge
     }
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use crate::policy::{Accounting, Scope};
+
+    #[test]
+    fn create_makes_the_file_once_and_show_reads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = LedgerLocation::Sqlite(folder.path().join("noisegate.db"));
+        let budgets = [Budget {
+            name: "everyone".into(),
+            scope: Scope::Dataset,
+            accounting: Accounting::Zcdp,
+            epsilon: 8.into(),
+            delta: "1e-6".parse().unwrap(),
+            selection_delta: "5e-7".parse().unwrap(),
+        }];
+        assert!(matches!(show(&ledger, &budgets), Err(LedgerError::Missing(_))));
+        let said = create(&ledger, &budgets).unwrap();
+        assert!(said.contains("noisegate.db") && said.contains("\"everyone\""), "{said}");
+        assert!(matches!(create(&ledger, &budgets), Err(LedgerError::Exists(_))));
+        let shown = show(&ledger, &budgets).unwrap();
+        assert_eq!(shown.lines().nth(1), Some("  nothing spent"), "{shown}");
+    }
+}

@@ -101,8 +101,8 @@ fn guess(l0: u32, b: &Ratio, delta: &Ratio) -> i128 {
     let p = -libm::expm1(libm::log1p(-delta) / f64::from(l0));
     let q = libm::exp(-1.0 / b);
     let distance = -b * libm::log(p * (1.0 + q));
-    // Casts of floats saturate, NaN becomes 0.
-    (1.0 + libm::ceil(distance)).max(1.0).min(1e38) as i128
+    // The cast turns NaN into 0.
+    ((1.0 + libm::ceil(distance)).clamp(1.0, 1e38) as i128).max(1)
 }
 
 #[cfg(test)]

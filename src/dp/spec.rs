@@ -157,9 +157,9 @@ impl Charge {
         if total.ok_or(DpError::OutOfRange("the price of a statement"))? > *epsilon {
             return Err(DpError::Mispriced);
         }
-        let selections = specs.iter().filter_map(|s| s.selection.as_ref());
+        let mut selections = specs.iter().filter_map(|s| s.selection.as_ref());
         let selection_delta = selections
-            .fold(Some(zero), |sum, s| sum?.checked_add(&s.delta))
+            .try_fold(zero, |sum, s| sum.checked_add(&s.delta))
             .ok_or(DpError::OutOfRange("the delta of a statement"))?;
         Ok(Self { epsilon: *epsilon, events, selection_delta })
     }

@@ -180,7 +180,8 @@ impl Refusal {
 pub(super) fn decimal(units: u128, up: bool) -> String {
     let digits = units.checked_ilog10().map_or(1, |l| l + 1);
     let drop = 10u128.pow(digits.saturating_sub(6));
-    let rounded = units - units % drop + if up && !units.is_multiple_of(drop) { drop } else { 0 };
+    let excess = if up && !units.is_multiple_of(drop) { drop } else { 0 };
+    let rounded = (units - units % drop).saturating_add(excess);
     let (whole, fraction) = (rounded / UNITS_PER_ONE, rounded % UNITS_PER_ONE);
     if fraction == 0 {
         return whole.to_string();

@@ -1,1 +1,474 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+use super::store::Store;
+use super::*;
+use crate::dp::{Ratio, Spec, UNITS_PER_ONE};
+use crate::error::SqlState;
+use crate::policy::{Accounting, Scope};
+use std::path::PathBuf;
 
+fn budget(name: &str, scope: Scope, accounting: Accounting, epsilon: &str, delta: &str) -> Budget {
+    Budget {
+        name: name.into(),
+        scope,
+        accounting,
+        epsilon: epsilon.parse().unwrap(),
+        delta: delta.parse().unwrap(),
+        selection_delta: (delta.parse::<bigdecimal::BigDecimal>().unwrap() / 2u8).normalized(),
+    }
+}
+
+fn pure(name: &str, scope: Scope, epsilon: &str) -> Budget {
+    budget(name, scope, Accounting::Pure, epsilon, "0")
+}
+
+fn who(user: &str, role: Option<&str>) -> Identity {
+    Identity { user: user.into(), role: role.map(Into::into) }
+}
+
+/// A statement of ε = n/d over public groups.
+fn public(n: u128, d: u128) -> Charge {
+    let epsilon = Ratio::new(n, d);
+    Charge::of(&epsilon, &[Spec::laplace(&epsilon, 4, &[1, 60], None).unwrap()]).unwrap()
+}
+
+/// The same over private groups.
+fn private(n: u128, d: u128) -> Charge {
+    let epsilon = Ratio::new(n, d);
+    let delta = Ratio::new(1, 1_000_000_000);
+    Charge::of(&epsilon, &[Spec::laplace(&epsilon, 4, &[1], Some(&delta)).unwrap()]).unwrap()
+}
+
+struct Place {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+fn place() -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    Place { path: folder.path().join("books.db"), _folder: folder }
+}
+
+fn ledger(budgets: &[Budget]) -> (Place, Ledger) {
+    let place = place();
+    Ledger::create(&place.path, budgets).unwrap();
+    let ledger = Ledger::open(&place.path, budgets).unwrap();
+    (place, ledger)
+}
+
+async fn spent(ledger: &Ledger, user: &Identity, name: &str) -> u128 {
+    let states = ledger.remaining(user).await.unwrap();
+    states.into_iter().find(|s| s.budget.name == name).unwrap().spent.loss
+}
+
+const HASH: [u8; 32] = [7; 32];
+const TENTH: u128 = UNITS_PER_ONE / 10;
+
+#[tokio::test]
+async fn every_matching_budget_is_debited_or_none() {
+    let budgets = [
+        pure("everyone", Scope::Dataset, "1"),
+        pure("user", Scope::User, "0.3"),
+        pure("role", Scope::Role, "0.5"),
+    ];
+    let (_place, ledger) = ledger(&budgets);
+    let (ada, bob, eve) = (who("ada", Some("research")), who("bob", Some("research")), who("eve", None));
+    for n in 1..=3u128 {
+        let receipt = ledger.debit(&ada, HASH, &public(1, 10)).await.unwrap();
+        assert_eq!(receipt.charge(), &public(1, 10));
+        let states = receipt.budgets();
+        assert_eq!(states.iter().map(|s| s.spent.loss).collect::<Vec<_>>(), vec![n * TENTH; 3]);
+        assert_eq!(states[0].fits(&public(1, 10)).unwrap(), 10 - n);
+    }
+    // Ada's quota is used up; the others are not touched by the refusal.
+    let Err(Refusal::Exhausted(lacks)) = ledger.debit(&ada, HASH, &public(1, 10)).await else { panic!() };
+    assert_eq!(lacks.len(), 1);
+    assert_eq!((lacks[0].budget.as_str(), lacks[0].shortfall.left), ("user", 0));
+    assert_eq!(spent(&ledger, &ada, "everyone").await, 3 * TENTH);
+    // A colleague has her own quota, and shares the role's.
+    assert_eq!(ledger.debit(&bob, HASH, &public(2, 10)).await.unwrap().budgets()[2].spent.loss, 5 * TENTH);
+    let Err(Refusal::Exhausted(lacks)) = ledger.debit(&bob, HASH, &public(1, 10)).await else { panic!() };
+    assert_eq!(lacks[0].budget, "role");
+    // Who has no role draws on the other two only.
+    let receipt = ledger.debit(&eve, HASH, &public(3, 10)).await.unwrap();
+    assert_eq!(
+        receipt.budgets().iter().map(|s| s.budget.name.as_str()).collect::<Vec<_>>(),
+        ["everyone", "user"]
+    );
+    assert_eq!(receipt.budgets()[0].spent.loss, 8 * TENTH);
+}
+
+#[tokio::test]
+async fn a_refusal_says_which_budget_lacks_how_much() {
+    let budgets = [pure("everyone", Scope::Dataset, "1"), pure("quota", Scope::User, "0.15")];
+    let (_place, ledger) = ledger(&budgets);
+    let ada = who("ada", None);
+    ledger.debit(&ada, HASH, &public(1, 10)).await.unwrap();
+    let Err(refusal) = ledger.debit(&ada, HASH, &public(1, 10)).await else { panic!() };
+    let error = refusal.client();
+    assert_eq!(error.code, SqlState::BUDGET_EXCEEDED);
+    assert_eq!(
+        error.message,
+        "privacy budget \"quota\" does not cover this statement: it needs ε = 0.1, and 0.05 of 0.15 is left"
+    );
+    assert!(error.hint.unwrap().contains("Nothing was charged"));
+    let Err(refusal) = ledger.debit(&ada, HASH, &public(2, 1)).await else { panic!() };
+    assert!(refusal.client().detail.unwrap().starts_with("Budget \"quota\" (per user): it needs ε = 2,"));
+    // Smaller questions still pass: a refusal costs nothing.
+    ledger.debit(&ada, HASH, &public(1, 20)).await.unwrap();
+    assert_eq!(spent(&ledger, &ada, "quota").await, 15 * UNITS_PER_ONE / 100);
+}
+
+#[tokio::test]
+async fn rule_22_a_pure_budget_refuses_private_groups() {
+    let (_place, ledger) = ledger(&[pure("everyone", Scope::Dataset, "1")]);
+    let ada = who("ada", None);
+    let Err(refusal) = ledger.debit(&ada, HASH, &private(1, 10)).await else { panic!() };
+    let error = refusal.client();
+    assert_eq!(error.code, SqlState::BUDGET_EXCEEDED);
+    assert!(error.message.contains("pure budget does not allow"), "{}", error.message);
+    assert_eq!(spent(&ledger, &ada, "everyone").await, 0);
+}
+
+#[tokio::test]
+async fn a_zcdp_budget_counts_rho_and_selection_delta() {
+    let (_place, ledger) = ledger(&[budget("everyone", Scope::Dataset, Accounting::Zcdp, "8", "4e-9")]);
+    let ada = who("ada", None);
+    // selection_delta = 2e-9: two statements of just under 1e-9 fit, the third does not.
+    for _ in 0..2 {
+        ledger.debit(&ada, HASH, &private(1, 10)).await.unwrap();
+    }
+    let Err(Refusal::Exhausted(lacks)) = ledger.debit(&ada, HASH, &private(1, 10)).await else { panic!() };
+    assert!(lacks[0].shortfall.of_delta && lacks[0].symbol == "δ");
+    // Public groups need none.
+    let state = &ledger.debit(&ada, HASH, &public(1, 10)).await.unwrap();
+    let state = &state.budgets()[0];
+    assert!(state.fraction_left() > 0.9 && state.selection_fraction_left().unwrap() < 0.2);
+}
+
+#[tokio::test]
+async fn rule_24_without_a_budget_nothing_is_answered() {
+    let (_place, ledger) = ledger(&[pure("role", Scope::Role, "1")]);
+    let Err(refusal) = ledger.debit(&who("eve", None), HASH, &public(1, 10)).await else { panic!() };
+    assert_eq!(refusal, Refusal::NoBudget { user: "eve".into() });
+    assert_eq!(refusal.client().code, SqlState::BUDGET_EXCEEDED);
+}
+
+/// 64 callers race for a budget that has room for 23.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_race_for_the_last_of_a_budget_has_the_right_number_of_winners() {
+    let budgets = [pure("everyone", Scope::Dataset, "2.3"), pure("quota", Scope::User, "1")];
+    let (_place, ledger) = ledger(&budgets);
+    let ledger = Arc::new(ledger);
+    for round in 0..3 {
+        let tasks: Vec<_> = (0..64)
+            .map(|n| {
+                let (ledger, user) = (ledger.clone(), who(&format!("user{}", n % 8), None));
+                tokio::spawn(async move { ledger.debit(&user, HASH, &public(1, 10)).await.is_ok() })
+            })
+            .collect();
+        let mut winners = 0;
+        for task in tasks {
+            winners += usize::from(task.await.unwrap());
+        }
+        assert_eq!(winners, if round == 0 { 23 } else { 0 });
+    }
+    assert_eq!(spent(&ledger, &who("user0", None), "everyone").await, 23 * TENTH);
+}
+
+#[tokio::test]
+async fn sums_survive_a_restart() {
+    let budgets =
+        [budget("everyone", Scope::Dataset, Accounting::Zcdp, "8", "1e-6"), pure("q", Scope::User, "1")];
+    let (place, first) = ledger(&budgets);
+    let (ada, bob) = (who("ada", None), who("bob", Some("research")));
+    first.debit(&ada, HASH, &public(1, 3)).await.unwrap();
+    let after = first.debit(&bob, HASH, &public(1, 7)).await.unwrap();
+    drop(first);
+    let second = Ledger::open(&place.path, &budgets).unwrap();
+    let states = second.remaining(&bob).await.unwrap();
+    for (then, now) in after.budgets().iter().zip(&states) {
+        assert_eq!(then.spent, now.spent);
+    }
+    assert_eq!(second.debit(&ada, HASH, &public(1, 3)).await.unwrap().entry(), after.entry() + 1);
+}
+
+#[tokio::test]
+async fn limits_may_change_but_not_what_is_counted() {
+    let (place, first) = ledger(&[pure("everyone", Scope::Dataset, "1")]);
+    let ada = who("ada", None);
+    for _ in 0..8 {
+        first.debit(&ada, HASH, &public(1, 10)).await.unwrap();
+    }
+    drop(first);
+    // Lowered below what is spent: nothing fits, and nothing is forgotten.
+    let lowered = Ledger::open(&place.path, &[pure("everyone", Scope::Dataset, "0.5")]).unwrap();
+    assert!(lowered.debit(&ada, HASH, &public(1, 10)).await.is_err());
+    assert_eq!(lowered.remaining(&ada).await.unwrap()[0].fraction_left(), 0.0);
+    drop(lowered);
+    let raised = Ledger::open(&place.path, &[pure("everyone", Scope::Dataset, "0.9")]).unwrap();
+    assert!(raised.debit(&ada, HASH, &public(1, 10)).await.is_ok());
+    assert!(raised.debit(&ada, HASH, &public(1, 10)).await.is_err());
+    drop(raised);
+    for changed in [
+        pure("everyone", Scope::User, "1"),
+        budget("everyone", Scope::Dataset, Accounting::Approx, "1", "1e-6"),
+    ] {
+        let Err(error) = Ledger::open(&place.path, &[changed]) else { panic!() };
+        assert!(matches!(error, LedgerError::Changed { .. }));
+        assert!(error.to_string().contains("another name"), "{error}");
+    }
+}
+
+/// A budget that was not there when a charge was made counts it all the same.
+#[tokio::test]
+async fn a_new_budget_starts_from_what_was_spent() {
+    let old = pure("everyone", Scope::Dataset, "10");
+    let (place, first) = ledger(std::slice::from_ref(&old));
+    let (ada, bob) = (who("ada", Some("research")), who("bob", None));
+    first.debit(&ada, HASH, &public(1, 10)).await.unwrap();
+    first.debit(&bob, HASH, &public(2, 10)).await.unwrap();
+    drop(first);
+    let zcdp = budget("concentrated", Scope::Dataset, Accounting::Zcdp, "8", "1e-6");
+    let all = [old.clone(), pure("user", Scope::User, "1"), pure("role", Scope::Role, "1"), zcdp];
+    let second = Ledger::open(&place.path, &all).unwrap();
+    assert_eq!(spent(&second, &ada, "user").await, TENTH);
+    assert_eq!(spent(&second, &bob, "user").await, 2 * TENTH);
+    assert_eq!(spent(&second, &ada, "role").await, TENTH);
+    let price = |c: &Charge| crate::dp::Notion::Zcdp.price(c).unwrap().loss;
+    let both = price(&public(1, 10)) + price(&public(2, 10));
+    assert_eq!(spent(&second, &ada, "concentrated").await, both);
+    second.debit(&ada, HASH, &public(1, 10)).await.unwrap();
+    drop(second);
+    // Absent for a while, and back: what was charged meanwhile is counted.
+    let third = Ledger::open(&place.path, std::slice::from_ref(&old)).unwrap();
+    third.debit(&ada, HASH, &public(3, 10)).await.unwrap();
+    drop(third);
+    let fourth = Ledger::open(&place.path, &all).unwrap();
+    assert_eq!(spent(&fourth, &ada, "user").await, 5 * TENTH);
+    assert_eq!(spent(&fourth, &ada, "everyone").await, 7 * TENTH);
+}
+
+#[tokio::test]
+async fn a_new_pure_budget_cannot_take_over_private_groups() {
+    let old = budget("everyone", Scope::Dataset, Accounting::Approx, "10", "1e-6");
+    let (place, first) = ledger(std::slice::from_ref(&old));
+    first.debit(&who("ada", None), HASH, &private(1, 10)).await.unwrap();
+    drop(first);
+    let Err(error) = Ledger::open(&place.path, &[old.clone(), pure("strict", Scope::Dataset, "10")]) else {
+        panic!()
+    };
+    assert!(matches!(error, LedgerError::Unpriced { entry: 1, .. }), "{error}");
+    // Nothing of the attempt is kept: the old policy still opens.
+    Ledger::open(&place.path, &[old]).unwrap();
+}
+
+#[test]
+fn files_that_cannot_be_used_are_refused_by_name() {
+    let budgets = [pure("everyone", Scope::Dataset, "1")];
+    let place = place();
+    let Err(missing) = Ledger::open(&place.path, &budgets) else { panic!() };
+    assert!(matches!(missing, LedgerError::Missing(_)));
+    assert!(missing.to_string().contains("noisegate budget create"));
+    assert!(!place.path.exists(), "open never creates");
+
+    let nowhere = place.path.with_file_name("no folder").join("books.db");
+    assert!(matches!(Ledger::create(&nowhere, &budgets), Err(LedgerError::Io { .. })));
+    assert!(matches!(Ledger::open(&nowhere, &budgets), Err(LedgerError::Missing(_))));
+
+    std::fs::write(&place.path, "not a database, but long enough to have a header: ".repeat(10)).unwrap();
+    assert!(matches!(Ledger::create(&place.path, &budgets), Err(LedgerError::Exists(_))));
+    let Err(error) = Ledger::open(&place.path, &budgets) else { panic!() };
+    assert!(matches!(error, LedgerError::Foreign { .. }), "{error}");
+
+    let other = place.path.with_file_name("other.db");
+    rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    assert!(matches!(Ledger::open(&other, &budgets), Err(LedgerError::Foreign { .. })));
+    let folder = place.path.with_file_name("folder");
+    std::fs::create_dir(&folder).unwrap();
+    assert!(matches!(Ledger::open(&folder, &budgets), Err(LedgerError::Io { .. })));
+    let Err(error) = Ledger::create(&other.with_extension("x"), &[pure("none", Scope::User, "1e39")]) else {
+        panic!()
+    };
+    assert!(matches!(error, LedgerError::Budget { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_second_opener_is_refused() {
+    let budgets = [pure("everyone", Scope::Dataset, "1")];
+    let (place, first) = ledger(&budgets);
+    assert!(matches!(Ledger::open(&place.path, &budgets), Err(LedgerError::InUse(_))));
+    // By another name too.
+    let link = place.path.with_file_name("link.db");
+    std::os::unix::fs::symlink(&place.path, &link).unwrap();
+    assert!(matches!(Ledger::open(&link, &budgets), Err(LedgerError::InUse(_))));
+    first.debit(&who("ada", None), HASH, &public(1, 10)).await.unwrap();
+    drop(first);
+    Ledger::open(&link, &budgets).unwrap();
+}
+
+/// Were the lock ever circumvented, a second writer's debits would still be counted by the first.
+#[tokio::test]
+async fn debits_of_another_connection_are_seen() {
+    let budgets = [pure("everyone", Scope::Dataset, "1")];
+    let (place, ledger) = ledger(&budgets);
+    let ada = who("ada", None);
+    ledger.debit(&ada, HASH, &public(1, 10)).await.unwrap();
+    let other = rusqlite::Connection::open(&place.path).unwrap();
+    other
+        .execute_batch(
+            "INSERT INTO entries (user, statement, policy, epsilon, selection_delta, events)
+                 VALUES ('x', '', '', '8/10', '0', '[]');
+             INSERT INTO debits VALUES (2, 1, '', '800000000000000000000000', '0');",
+        )
+        .unwrap();
+    assert_eq!(spent(&ledger, &ada, "everyone").await, 9 * TENTH);
+    assert!(ledger.debit(&ada, HASH, &public(2, 10)).await.is_err());
+    assert!(ledger.debit(&ada, HASH, &public(1, 10)).await.is_ok());
+    // Entries cannot be changed or removed, even by hand.
+    for sql in [
+        "DELETE FROM entries",
+        "UPDATE entries SET user = ''",
+        "DELETE FROM debits",
+        "UPDATE debits SET loss = '0'",
+    ] {
+        assert!(other.execute_batch(sql).unwrap_err().to_string().contains("append-only"));
+    }
+}
+
+/// A debit whose caller goes away once it is queued stands.
+#[tokio::test]
+async fn a_dropped_caller_has_paid() {
+    let (_place, ledger) = ledger(&[pure("everyone", Scope::Dataset, "1")]);
+    let ada = who("ada", None);
+    let charge = public(1, 10);
+    let mut debit = Box::pin(ledger.debit(&ada, HASH, &charge));
+    // One poll: the request is in the queue, and nobody waits for the answer.
+    let _ = futures::poll!(debit.as_mut());
+    drop(debit);
+    assert_eq!(spent(&ledger, &ada, "everyone").await, TENTH);
+}
+
+fn store(place: &Place, budgets: &[Budget]) -> (Store, Arc<[Account]>) {
+    Ledger::create(&place.path, budgets).unwrap();
+    let accounts: Arc<[Account]> = accounts(budgets).unwrap().into();
+    (Store::open(&place.path, accounts.clone()).unwrap(), accounts)
+}
+
+/// No room on the disk: an error, no receipt, no partial debit, and the file is as before.
+#[tokio::test]
+async fn a_full_disk_refuses_and_loses_nothing() {
+    let budgets = [pure("everyone", Scope::Dataset, "1000")];
+    let place = place();
+    let (store, accounts) = store(&place, &budgets);
+    let pages: i64 = store.connection.pragma_query_value(None, "page_count", |r| r.get(0)).unwrap();
+    store.connection.pragma_update_and_check(None, "max_page_count", pages + 1, |_| Ok(())).unwrap();
+    let ledger = Ledger::start(store, accounts).unwrap();
+    let ada = who("ada", None);
+    let mut paid = 0;
+    let error = loop {
+        match ledger.debit(&ada, HASH, &public(1, 10)).await {
+            Ok(_) => paid += 1,
+            Err(refusal) => break refusal.client(),
+        }
+        assert!(paid < 10_000, "the disk never filled");
+    };
+    assert_eq!(error.code, SqlState::IO_ERROR);
+    assert!(!error.message.contains("full"), "the cause is for the operator");
+    // Every further one is tried, and refused too; reading still works.
+    assert!(matches!(ledger.debit(&ada, HASH, &public(1, 10)).await, Err(Refusal::Unavailable(_))));
+    assert_eq!(spent(&ledger, &ada, "everyone").await, paid * TENTH);
+    drop(ledger);
+    let reopened = Ledger::open(&place.path, &budgets).unwrap();
+    assert_eq!(spent(&reopened, &ada, "everyone").await, paid * TENTH);
+    // And with room again it goes on.
+    reopened.debit(&ada, HASH, &public(1, 10)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_written_refuses_and_recovers() {
+    let budgets = [pure("everyone", Scope::Dataset, "1")];
+    let place = place();
+    let (store, accounts) = store(&place, &budgets);
+    // Another process holds the write lock for longer than we wait.
+    store.connection.busy_timeout(std::time::Duration::from_millis(10)).unwrap();
+    let ledger = Ledger::start(store, accounts).unwrap();
+    let ada = who("ada", None);
+    let other = rusqlite::Connection::open(&place.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let Err(refusal) = ledger.debit(&ada, HASH, &public(1, 10)).await else { panic!() };
+    assert_eq!(refusal.client().code, SqlState::IO_ERROR);
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(ledger.debit(&ada, HASH, &public(1, 10)).await.unwrap().budgets()[0].spent.loss, TENTH);
+}
+
+#[tokio::test]
+async fn a_read_only_connection_refuses() {
+    let budgets = [pure("everyone", Scope::Dataset, "1")];
+    let place = place();
+    let (store, accounts) = store(&place, &budgets);
+    store.connection.pragma_update(None, "query_only", true).unwrap();
+    let ledger = Ledger::start(store, accounts).unwrap();
+    let Err(refusal) = ledger.debit(&who("ada", None), HASH, &public(1, 10)).await else { panic!() };
+    assert!(matches!(refusal, Refusal::Unavailable(_)));
+}
+
+/// What is in the file about a statement: a hash, events, prices, and the policy's version.
+#[tokio::test]
+async fn an_entry_holds_no_data_and_can_be_priced_again() {
+    let (place, ledger) = ledger(&[budget("everyone", Scope::Dataset, Accounting::Approx, "1", "1e-6")]);
+    let ledger = ledger.with_policy_version([0xab; 32]);
+    ledger.debit(&who("ada", Some("r")), HASH, &private(1, 10)).await.unwrap();
+    let file = rusqlite::Connection::open(&place.path).unwrap();
+    let row: (String, String, String, String, String) = file
+        .query_row("SELECT statement, policy, epsilon, selection_delta, events FROM entries", [], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
+        })
+        .unwrap();
+    assert_eq!((row.0, row.1), ("07".repeat(32), "ab".repeat(32)));
+    assert_eq!(entry::decode(&row.2, &row.3, &row.4), Some(private(1, 10)));
+    assert_eq!(entry::decode("1/0", "0", "[]"), None);
+    assert_eq!(entry::decode("1", "0", r#"[{"mechanism":"gaussian"}]"#), None);
+    drop(ledger);
+    let sync: i64 = schema::connect(&place.path, rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .unwrap()
+        .pragma_query_value(None, "synchronous", |r| r.get(0))
+        .unwrap();
+    assert_eq!(sync, 2, "FULL");
+}
+
+#[tokio::test]
+async fn the_owner_reads_the_books_while_they_are_open() {
+    let budgets = [
+        budget("everyone", Scope::Dataset, Accounting::Zcdp, "8", "1e-6"),
+        pure("quota", Scope::User, "2"),
+        pure("unused", Scope::Role, "2"),
+    ];
+    let (place, ledger) = ledger(&budgets);
+    ledger.debit(&who("ada", None), HASH, &public(1, 10)).await.unwrap();
+    let text: Vec<String> = summary(&place.path, &budgets).unwrap().iter().map(ToString::to_string).collect();
+    assert!(
+        text[0].starts_with("everyone (zcdp, for everybody together): epsilon = 8, delta = "),
+        "{}",
+        text[0]
+    );
+    assert!(text[0].contains("everybody: ρ = 0.000624992 of 1.0084"), "{}", text[0]);
+    assert_eq!(text[1].lines().nth(1), Some("  ada: ε = 0.1 of 2 spent, 95.0 % left"));
+    assert_eq!(text[2].lines().nth(1), Some("  nothing spent"));
+    let more = summary(&place.path, &[pure("new", Scope::Dataset, "1")]).unwrap();
+    assert!(more[0].to_string().contains("not in the ledger yet"));
+    assert!(matches!(summary(&place.path.with_extension("x"), &budgets), Err(LedgerError::Missing(_))));
+}
+
+#[test]
+fn amounts_are_rounded_to_the_safe_side() {
+    use super::error::decimal;
+    assert_eq!(decimal(0, true), "0");
+    assert_eq!(decimal(TENTH, true), "0.1");
+    assert_eq!(decimal(UNITS_PER_ONE * 12, false), "12");
+    assert_eq!(decimal(UNITS_PER_ONE / 3, false), "0.333333");
+    assert_eq!(decimal(UNITS_PER_ONE / 3, true), "0.333334");
+    assert_eq!(decimal(1, true), "0.000000000000000000000001");
+    assert_eq!(decimal(UNITS_PER_ONE * 1_234_567, true), "1234570");
+    assert_eq!(decimal(u128::MAX, false), "340282000000000");
+    assert!(!decimal(u128::MAX, true).is_empty());
+}

@@ -1,1 +1,334 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+use super::*;
+use crate::answer::Identity;
+use crate::dp::testing::SeededRng;
+use crate::dp::{Noise, Selection};
+use crate::ledger::Ledger;
+use crate::policy::{Accounting, Budget, Scope};
+use bytes::{Buf, BufMut, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+/// A ledger with room for everything, and the receipt of one charge.
+async fn receipt(specs: &[Spec], epsilon: Ratio) -> Receipt {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("books.db");
+    let budget = Budget {
+        name: "everyone".into(),
+        scope: Scope::Dataset,
+        accounting: Accounting::Approx,
+        epsilon: 1_000_000.into(),
+        delta: "0.5".parse().unwrap(),
+        selection_delta: "0.5".parse().unwrap(),
+    };
+    Ledger::create(&path, std::slice::from_ref(&budget)).unwrap();
+    let ledger = Ledger::open(&path, &[budget]).unwrap();
+    let who = Identity { user: "ada".into(), role: None };
+    ledger.debit(&who, [0; 32], &Charge::of(&epsilon, specs).unwrap()).await.unwrap()
+}
+
+fn bytes(text: &str) -> Option<Bytes> {
+    Some(Bytes::copy_from_slice(text.as_bytes()))
+}
+
+fn one() -> Ratio {
+    Ratio::from_integer(1)
+}
+
+fn public(keys: &[&str], values: Vec<Vec<i128>>) -> Exact {
+    Exact { keys: vec![keys.iter().map(|k| bytes(k)).collect()], units: None, rows: keys.len(), values }
+}
+
+// Whether a type has a trait, decided while compiling: the inherent constant wins where its bound holds.
+macro_rules! lacks {
+    ($type:ty: $($trait:path),+) => {$({
+        trait Fallback { const HAS: bool = false; }
+        impl<T: ?Sized> Fallback for T {}
+        struct Probe<T: ?Sized>(std::marker::PhantomData<T>);
+        #[allow(dead_code)]
+        impl<T: ?Sized + $trait> Probe<T> { const HAS: bool = true; }
+        const { assert!(!<Probe<$type>>::HAS, concat!(stringify!($type), " has ", stringify!($trait))) };
+        // The probe itself can tell.
+        const { assert!(<Probe<u64>>::HAS) };
+    })+};
+}
+
+/// Exact values cannot be printed, copied or written; a receipt cannot be copied; a generator cannot be printed.
+#[test]
+fn exact_values_cannot_leave_by_a_trait() {
+    lacks!(Exact: Clone, std::fmt::Debug, std::fmt::Display, serde::Serialize, PartialEq, std::hash::Hash);
+    lacks!(Receipt: Clone, serde::Serialize);
+    lacks!(crate::dp::SecureRng: Clone, std::fmt::Debug, serde::Serialize);
+}
+
+#[tokio::test]
+async fn public_groups_all_come_back_in_order_with_noise() {
+    let spec = Spec::laplace(&one(), 2, &[3, 0], None).unwrap();
+    let keys = ["b", "a", "c"];
+    let exact = public(&keys, vec![vec![1000, 0, -5], vec![7, 7, 7]]);
+    let paid = receipt(std::slice::from_ref(&spec), one()).await;
+    let noisy = perturb(vec![(exact, &spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
+    assert_eq!(noisy.keys, [keys.map(bytes)]);
+    assert_eq!(noisy.rows, 3);
+    assert_eq!(noisy.values[1], [7, 7, 7], "a constant has no noise");
+    // The noise is that of the specification's scale, drawn in the order of the rows.
+    let laplace = DiscreteLaplace::new(&Ratio::from_integer(6)).unwrap();
+    let mut rng = SeededRng::new(1);
+    let expected = [1000, 0, -5].map(|v| v + laplace.sample(&mut rng).unwrap());
+    assert_eq!(noisy.values[0], expected);
+    assert_ne!(noisy.values[0], [1000, 0, -5]);
+}
+
+/// Large groups are kept, groups of one unit are not, and the order is that of the keys.
+#[tokio::test]
+async fn private_groups_pass_a_threshold_and_are_sorted() {
+    let spec = Spec::laplace(&one(), 1, &[1], Some(&Ratio::new(1, 1_000_000))).unwrap();
+    let names = ["zoo", "lonely", "beach", "", "airport"];
+    let mut keys: Vec<Option<Bytes>> = names.iter().map(|k| bytes(k)).collect();
+    keys[3] = None;
+    let exact = || Exact {
+        keys: vec![keys.clone(), vec![bytes("x"); 5]],
+        units: Some(vec![900, 1, 5000, 700, 800]),
+        values: vec![vec![9000, 1, 50_000, 7000, 8000]],
+        rows: 5,
+    };
+    for seed in 0..20 {
+        let paid = receipt(std::slice::from_ref(&spec), one()).await;
+        let noisy = perturb(vec![(exact(), &spec)], paid, &mut SeededRng::new(seed)).unwrap().remove(0);
+        assert_eq!(noisy.keys[0], [None, bytes("airport"), bytes("beach"), bytes("zoo")]);
+        assert_eq!(noisy.keys[1], vec![bytes("x"); 4]);
+        assert_eq!(noisy.rows, 4);
+        // Values went with their keys (noise of scale 2 is far below the distances).
+        for (value, exact) in noisy.values[0].iter().zip([7000, 8000, 50_000, 9000]) {
+            assert!((value - exact).abs() < 500, "{value} {exact}");
+        }
+    }
+}
+
+/// A generator that counts.
+struct Counting(SeededRng, usize);
+
+impl Entropy for Counting {
+    fn next_u64(&mut self) -> Result<u64, EntropyError> {
+        self.1 += 1;
+        self.0.next_u64()
+    }
+}
+
+/// The number of draws tells the number of groups only to the next power of two, and nothing of which were kept.
+#[tokio::test]
+async fn rule_29_draws_are_padded() {
+    let spec = Spec::laplace(&one(), 1, &[1], Some(&Ratio::new(1, 100))).unwrap();
+    let mut counts = Vec::new();
+    for (groups, units) in [(0usize, 1), (1, 1), (63, 1), (64, 1_000_000), (64, 1), (65, 1)] {
+        let exact = Exact {
+            keys: vec![(0..groups).map(|n| bytes(&n.to_string())).collect()],
+            units: Some(vec![units; groups]),
+            values: vec![vec![5; groups]],
+            rows: groups,
+        };
+        let paid = receipt(std::slice::from_ref(&spec), one()).await;
+        let mut rng = Counting(SeededRng::new(9), 0);
+        let noisy = perturb(vec![(exact, &spec)], paid, &mut rng).unwrap().remove(0);
+        assert_eq!(noisy.rows == groups, units > 1 || groups == 0);
+        counts.push(rng.1);
+    }
+    assert!(counts[..5].iter().all(|c| *c == counts[0]), "{counts:?}");
+    assert!(counts[5] > counts[0]);
+}
+
+#[tokio::test]
+async fn a_receipt_pays_for_its_own_charge_only() {
+    let spec = Spec::laplace(&one(), 2, &[3], None).unwrap();
+    let exact = || public(&["a"], vec![vec![1]]);
+    let refused = |parts, paid| {
+        let mut rng = Counting(SeededRng::new(1), 0);
+        let result = perturb(parts, paid, &mut rng);
+        assert_eq!(rng.1, 0, "nothing is drawn");
+        result.unwrap_err()
+    };
+    // Less was paid; the same price for another noise; one release of two; a release twice.
+    let cheaper = Spec::laplace(&Ratio::new(1, 2), 2, &[3], None).unwrap();
+    let paid = receipt(std::slice::from_ref(&cheaper), Ratio::new(1, 2)).await;
+    assert!(matches!(refused(vec![(exact(), &spec)], paid), ReleaseError::Spec(DpError::Mispriced)));
+    let other = Spec::laplace(&one(), 1, &[3], None).unwrap();
+    let paid = receipt(std::slice::from_ref(&other), one()).await;
+    assert_eq!(refused(vec![(exact(), &spec)], paid), ReleaseError::Receipt);
+    let paid = receipt(&[spec.clone(), spec.clone()], Ratio::from_integer(2)).await;
+    assert_eq!(refused(vec![(exact(), &spec)], paid), ReleaseError::Receipt);
+    let paid = receipt(std::slice::from_ref(&spec), one()).await;
+    let twice = refused(vec![(exact(), &spec), (exact(), &spec)], paid);
+    assert!(matches!(twice, ReleaseError::Spec(DpError::Mispriced)));
+    // The right one.
+    let paid = receipt(std::slice::from_ref(&spec), one()).await;
+    assert!(perturb(vec![(exact(), &spec)], paid, &mut SeededRng::new(1)).is_ok());
+}
+
+/// A specification that lies about its threshold, or rows of another shape, release nothing.
+#[tokio::test]
+async fn inconsistent_parts_are_refused() {
+    let honest = Spec::laplace(&one(), 1, &[1], Some(&Ratio::new(1, 1_000_000))).unwrap();
+    let selection = honest.selection.clone().unwrap();
+    let lying = Spec {
+        selection: Some(Selection { threshold: selection.threshold - 1, ..selection }),
+        ..honest.clone()
+    };
+    let exact = || Exact { keys: vec![], units: Some(vec![]), values: vec![vec![]], rows: 0 };
+    let paid = receipt(std::slice::from_ref(&lying), one()).await;
+    let result = perturb(vec![(exact(), &lying)], paid, &mut SeededRng::new(1));
+    assert_eq!(result.unwrap_err(), ReleaseError::Receipt);
+    // Rows without the number of units.
+    let paid = receipt(std::slice::from_ref(&honest), one()).await;
+    let result = perturb(vec![(Exact { units: None, ..exact() }, &honest)], paid, &mut SeededRng::new(1));
+    assert_eq!(result.unwrap_err(), ReleaseError::Receipt);
+    let paid = receipt(std::slice::from_ref(&honest), one()).await;
+    let result = perturb(vec![(Exact { values: vec![], ..exact() }, &honest)], paid, &mut SeededRng::new(1));
+    assert_eq!(result.unwrap_err(), ReleaseError::Shape);
+}
+
+#[tokio::test]
+async fn sums_saturate_at_the_edges() {
+    let spec = Spec::laplace(&one(), 1, &[1 << 60], None).unwrap();
+    let exact = public(&["a", "b"], vec![vec![i128::MAX, i128::MIN]]);
+    let paid = receipt(std::slice::from_ref(&spec), one()).await;
+    let noisy = perturb(vec![(exact, &spec)], paid, &mut SeededRng::new(3)).unwrap().remove(0);
+    let far = 1i128 << 70;
+    assert!(noisy.values[0][0] > i128::MAX - far && noisy.values[0][1] < i128::MIN + far);
+}
+
+/// A backend that answers every query with the same rows: enough of the protocol for one `query`.
+async fn rows(columns: &[Type], rows: &[Vec<Option<Vec<u8>>>]) -> Vec<Row> {
+    let (client, mut server) = tokio::io::duplex(1 << 16);
+    let message = |tag: u8, body: &[u8]| {
+        let mut out = BytesMut::new();
+        out.put_u8(tag);
+        out.put_i32(body.len() as i32 + 4);
+        out.put_slice(body);
+        out
+    };
+    let mut description = BytesMut::new();
+    description.put_i16(columns.len() as i16);
+    for column in columns {
+        description.put_slice(b"c\0");
+        description.put_i32(0);
+        description.put_i16(0);
+        description.put_u32(column.oid());
+        description.put_i16(-1);
+        description.put_i32(-1);
+        description.put_i16(1);
+    }
+    let mut prepared = message(b'1', &[]);
+    prepared.extend(message(b't', &[0, 0]));
+    prepared.extend(message(b'T', &description));
+    prepared.extend(message(b'Z', b"I"));
+    let mut executed = message(b'2', &[]);
+    for row in rows {
+        let mut data = BytesMut::new();
+        data.put_i16(row.len() as i16);
+        for cell in row {
+            data.put_i32(cell.as_ref().map_or(-1, |c| c.len() as i32));
+            data.put_slice(cell.as_deref().unwrap_or_default());
+        }
+        executed.extend(message(b'D', &data));
+    }
+    executed.extend(message(b'C', b"SELECT 1\0"));
+    executed.extend(message(b'Z', b"I"));
+    let backend = tokio::spawn(async move {
+        let mut start = vec![0; server.read_i32().await.unwrap() as usize - 4];
+        server.read_exact(&mut start).await.unwrap();
+        let mut hello = message(b'R', &[0, 0, 0, 0]);
+        hello.extend(message(b'Z', b"I"));
+        server.write_all(&hello).await.unwrap();
+        let mut last = 0;
+        // Until the client hangs up; what a Sync ends decides what is answered.
+        while let Ok(tag) = server.read_u8().await {
+            let mut body = vec![0; server.read_i32().await.unwrap() as usize - 4];
+            server.read_exact(&mut body).await.unwrap();
+            match (tag, last) {
+                (b'S', b'D') => server.write_all(&prepared).await.unwrap(),
+                (b'S', b'E') => server.write_all(&executed).await.unwrap(),
+                _ => {}
+            }
+            last = tag;
+        }
+    });
+    let (client, connection) =
+        tokio_postgres::Config::new().user("u").connect_raw(client, tokio_postgres::NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let statement = client.prepare("fetch").await.unwrap();
+    let rows = client.query(&statement, &[]).await.unwrap();
+    backend.abort();
+    connection.abort();
+    rows
+}
+
+fn numeric(value: i128) -> Option<Vec<u8>> {
+    Some(numeric::encode(value, 0).to_vec())
+}
+
+fn spec(aggregates: usize, private: bool) -> Spec {
+    let selection = Selection::new(1, &one(), &Ratio::new(1, 1000)).unwrap();
+    Spec {
+        l0: 1,
+        aggregates: vec![Noise { linf: 1, scale: one() }; aggregates],
+        selection: private.then_some(selection),
+    }
+}
+
+#[tokio::test]
+async fn rows_are_decoded_as_raw_keys_and_integers() {
+    let types = [Type::TEXT, Type::TIMESTAMPTZ, Type::INT8, Type::INT4, Type::NUMERIC];
+    let fetched = rows(
+        &types,
+        &[
+            vec![
+                Some(b"caf\xc3\xa9".to_vec()),
+                Some(vec![1; 8]),
+                Some(5i64.to_be_bytes().into()),
+                Some((-3i32).to_be_bytes().into()),
+                numeric(1 << 100),
+            ],
+            vec![None, Some(vec![]), Some(0i64.to_be_bytes().into()), Some(vec![0; 4]), numeric(0)],
+        ],
+    )
+    .await;
+    let exact = Exact::decode(&fetched, 2, &spec(2, true)).ok().unwrap();
+    assert_eq!(exact.keys[0], [bytes("café"), None]);
+    assert_eq!(exact.keys[1], [Some(Bytes::from(vec![1; 8])), Some(Bytes::new())]);
+    assert_eq!(exact.units, Some(vec![5, 0]));
+    assert_eq!(exact.values, [[-3, 0], [1 << 100, 0]]);
+    // Public groups have no column of units.
+    let exact = Exact::decode(&fetched, 2, &spec(3, false)).ok().unwrap();
+    assert_eq!((exact.units, exact.values[0].clone()), (None, vec![5, 0]));
+    let Err(error) = Exact::decode(&fetched, 2, &spec(2, false)) else { panic!() };
+    assert_eq!(error, ReleaseError::Shape);
+    // No rows, no columns to look at.
+    let exact = Exact::decode(&[], 2, &spec(2, true)).ok().unwrap();
+    assert_eq!((exact.keys.len(), exact.values.len(), exact.rows), (2, 2, 0));
+}
+
+#[tokio::test]
+async fn what_is_no_integer_is_an_error_without_a_value() {
+    let nan = [0u16, 0, 0xc000, 0].iter().flat_map(|w| w.to_be_bytes()).collect();
+    for (ty, cell, problem) in [
+        (Type::INT8, None, "NULL"),
+        (Type::NUMERIC, Some(numeric::encode(123_456, 2).to_vec()), "a numeric that is no integer"),
+        (Type::NUMERIC, Some(nan), "a numeric that is no integer"),
+        (Type::FLOAT8, Some(vec![0; 8]), "a type that is no integer"),
+        (Type::INT8, Some(vec![0; 4]), "a malformed integer"),
+        (Type::INT4, Some(vec![0; 8]), "a malformed integer"),
+    ] {
+        let fetched = rows(std::slice::from_ref(&ty), &[vec![cell]]).await;
+        let Err(error) = Exact::decode(&fetched, 0, &spec(1, false)) else { panic!() };
+        assert_eq!(error, ReleaseError::Column { column: 0, problem });
+        let client = error.client();
+        assert_eq!(client.code, SqlState::INTERNAL);
+        assert_eq!(client.message, "the answer could not be released");
+    }
+}
+
+/// The fake backend above can be told apart from a broken one.
+#[test]
+fn numeric_words_are_big_endian() {
+    let mut encoded = numeric::encode(10_001, 0);
+    assert_eq!([encoded.get_u16(), encoded.get_u16()], [2, 1]);
+}

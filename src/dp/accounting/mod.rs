@@ -154,7 +154,7 @@ impl Filter {
     /// How many charges of `price` still fit, one after the other.
     pub fn fits(&self, spent: Cost, price: Cost) -> u128 {
         let room = |limit: u128, spent: u128, price: u128| {
-            if price == 0 { u128::MAX } else { limit.saturating_sub(spent) / price }
+            limit.saturating_sub(spent).checked_div(price).unwrap_or(u128::MAX)
         };
         room(self.limit.loss, spent.loss, price.loss).min(room(self.limit.delta, spent.delta, price.delta))
     }

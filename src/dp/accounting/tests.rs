@@ -1,1 +1,187 @@
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+use super::*;
+use crate::dp::{Event, Mechanism, Spec};
 
+fn ratio(text: &str) -> Ratio {
+    crate::dp::ratio(&text.parse().unwrap()).unwrap()
+}
+
+fn laplace(sensitivity: u128, scale: Ratio, times: u32) -> Event {
+    Event { mechanism: Mechanism::DiscreteLaplace { sensitivity, scale }, times }
+}
+
+fn charge(events: Vec<Event>) -> Charge {
+    Charge { epsilon: Ratio::from_integer(1), events, selection_delta: Ratio::from_integer(0) }
+}
+
+fn filter(notion: Notion, epsilon: &str, delta: &str, selection: &str) -> Filter {
+    Filter::new(notion, &ratio(epsilon), &ratio(delta), &ratio(selection)).unwrap()
+}
+
+fn admitted(filter: &Filter, price: Cost) -> usize {
+    let mut spent = Cost::default();
+    let mut count = 0;
+    while let Ok(sum) = filter.admit(spent, price) {
+        spent = sum;
+        count += 1;
+    }
+    count
+}
+
+/// Ten statements of ε = 0.1 fill a budget of 1, however each is split, and the eleventh is refused.
+#[test]
+fn tenths_fill_a_budget_of_one_exactly() {
+    let budget = filter(Notion::Pure, "1", "0", "0");
+    for parts in 1..8 {
+        let spec = Spec::laplace(&Ratio::new(1, 10), 3, &vec![7; parts], None).unwrap();
+        let charge = Charge::of(&Ratio::new(1, 10), &[spec]).unwrap();
+        assert_eq!(admitted(&budget, Notion::Pure.price(&charge).unwrap()), 10, "{parts} parts");
+    }
+}
+
+/// Mutation: a charge that is rounded down would fit three times into less than it costs.
+#[test]
+fn charges_are_rounded_up_and_limits_down() {
+    let third = Notion::Pure.price(&charge(vec![laplace(1, Ratio::from_integer(3), 1)])).unwrap();
+    assert_eq!(third.loss, UNITS_PER_ONE / 3 + 1);
+    // A limit just below one third takes not even one of them.
+    let below = Filter { notion: Notion::Pure, limit: Cost { loss: UNITS_PER_ONE / 3, delta: 0 } };
+    assert_eq!(admitted(&below, third), 0);
+    assert_eq!(Filter::new(Notion::Pure, &Ratio::new(1, 3), &ratio("0"), &ratio("0")).unwrap(), below);
+    // The least charge there is costs something in every notion.
+    let tiny = charge(vec![laplace(1, Ratio::from_integer((1 << 96) - 1), 1)]);
+    for notion in [Notion::Pure, Notion::Approx, Notion::Zcdp] {
+        assert_eq!(notion.price(&tiny).unwrap().loss, 1, "{notion:?}");
+    }
+    let mut with_delta = tiny;
+    with_delta.selection_delta = Ratio::new(1, 1 << 90);
+    assert_eq!(Notion::Zcdp.price(&with_delta).unwrap().delta, 1);
+}
+
+/// KL divergence of discrete Laplace from itself shifted by Δ, summed term by term.
+fn kl(b: f64, sensitivity: i64) -> f64 {
+    let q = (-1.0 / b).exp();
+    let reach = (b * 60.0) as i64 + sensitivity + 60;
+    let norm = (1.0 - q) / (1.0 + q);
+    let loss = |x: i64| ((x - sensitivity).abs() - x.abs()) as f64 / b;
+    (-reach..=reach).map(|x| norm * (-(x.abs() as f64) / b).exp() * loss(x)).sum()
+}
+
+/// Mutation: discrete noise priced by the formula of continuous noise.
+#[test]
+fn rule_19_discrete_laplace_is_priced_as_discrete() {
+    for b in [0.25f64, 0.5, 1.0, 2.0, 10.0, 100.0] {
+        let scale = Ratio::new((b * 4.0) as u128, 4);
+        let rho = Notion::Zcdp.price(&charge(vec![laplace(1, scale, 1)])).unwrap().loss as f64 / 1e24;
+        // ρ is at least the KL divergence (Rényi order 1); at Δ = 1 that is where the supremum lies.
+        assert!((rho / kl(b, 1) - 1.0).abs() < 1e-9, "b = {b}: {rho} against {}", kl(b, 1));
+        let e = 1.0 / b;
+        let continuous = e + (-e).exp() - 1.0;
+        assert!(continuous < kl(b, 1) * 0.999, "the continuous formula undercharges at b = {b}");
+    }
+    let one = Notion::Zcdp.price(&charge(vec![laplace(1, Ratio::from_integer(1), 1)])).unwrap();
+    assert_eq!(one.loss, 462_117_157_260_009_758_502_319); // tanh(1/2), rounded up
+}
+
+/// At any Δ and Rényi order α, D_α <= ρ·α.
+#[test]
+fn rule_19_rho_bounds_every_renyi_order() {
+    for (b, sensitivity) in [(1.0f64, 1i64), (2.0, 3), (0.5, 2), (10.0, 3), (10.0, 40), (3.0, 1)] {
+        let event = laplace(sensitivity as u128, Ratio::new((b * 2.0) as u128, 2), 1);
+        let rho = Notion::Zcdp.price(&charge(vec![event])).unwrap().loss as f64 / 1e24;
+        assert!(rho >= kl(b, sensitivity) * (1.0 - 1e-12));
+        let q = (-1.0 / b).exp();
+        let norm = (1.0 - q) / (1.0 + q);
+        for alpha in [1.001f64, 1.5, 2.0, 4.0, 10.0, 50.0] {
+            let reach = (b * 80.0) as i64 + sensitivity;
+            // Σ P^α Q^(1-α) with everything in the exponent.
+            let sum: f64 = (-reach..=reach)
+                .map(|x| {
+                    let (p, r) = (-(x.abs() as f64) / b, -((x - sensitivity).abs() as f64) / b);
+                    norm * (alpha * p + (1.0 - alpha) * r).exp()
+                })
+                .sum();
+            let renyi = sum.ln() / (alpha - 1.0);
+            assert!(renyi <= rho * alpha * (1.0 + 1e-9), "b = {b}, Δ = {sensitivity}, α = {alpha}");
+        }
+    }
+}
+
+#[test]
+fn events_add_up_per_group() {
+    for notion in [Notion::Pure, Notion::Approx, Notion::Zcdp] {
+        let one = notion.price(&charge(vec![laplace(2, Ratio::from_integer(8), 1)])).unwrap();
+        let four = notion.price(&charge(vec![laplace(2, Ratio::from_integer(8), 4)])).unwrap();
+        let list = notion.price(&charge(vec![laplace(2, Ratio::from_integer(8), 1); 4])).unwrap();
+        assert_eq!(four, list);
+        assert!(four.loss <= 4 * one.loss && four.loss > 4 * one.loss - 4, "rounded once");
+    }
+}
+
+#[test]
+fn rule_22_pure_budgets_refuse_private_groups() {
+    let mut private = charge(vec![laplace(1, Ratio::from_integer(8), 1)]);
+    private.selection_delta = ratio("1e-9");
+    assert_eq!(Notion::Pure.price(&private), Err(Unpriced::PrivateGroups));
+    assert!(Unpriced::PrivateGroups.to_string().contains("private groups"));
+    assert_eq!(Notion::Approx.price(&private).unwrap().delta, UNITS_PER_ONE / 1_000_000_000);
+}
+
+#[test]
+fn rule_22_selection_draws_on_its_own_part_of_delta() {
+    let budget = filter(Notion::Zcdp, "8", "1e-6", "5e-7");
+    let price = Cost { loss: 0, delta: UNITS_PER_ONE / 10_000_000 * 2 }; // 2e-7
+    assert_eq!(admitted(&budget, price), 2);
+    let spent = Cost { loss: 0, delta: price.delta * 2 };
+    let refusal = budget.admit(spent, price).unwrap_err();
+    assert_eq!(refusal, Shortfall { of_delta: true, needed: price.delta, left: price.delta / 2 });
+    // What is set aside for selection is not used for conversion.
+    assert!(budget.limit.loss < filter(Notion::Zcdp, "8", "1e-6", "0").limit.loss);
+    let whole = filter(Notion::Zcdp, "8", "5e-7", "0").limit.loss;
+    assert!(budget.limit.loss.abs_diff(whole) < whole >> 30);
+}
+
+#[test]
+fn no_noise_has_no_price() {
+    for notion in [Notion::Pure, Notion::Approx, Notion::Zcdp] {
+        let exact = charge(vec![laplace(1, Ratio::from_integer(0), 1)]);
+        assert_eq!(notion.price(&exact), Err(Unpriced::Unbounded));
+        let constant = charge(vec![laplace(0, Ratio::from_integer(0), 1)]);
+        assert_eq!(notion.price(&constant), Ok(Cost::default()));
+        // So large that it does not fit: never wrapped around.
+        let huge = charge(vec![laplace(u128::MAX, Ratio::new(1, u128::MAX), u32::MAX); 3]);
+        assert_eq!(notion.price(&huge), Err(Unpriced::Unbounded));
+    }
+}
+
+#[test]
+fn sums_cannot_wrap_around() {
+    let budget = Filter { notion: Notion::Pure, limit: Cost { loss: u128::MAX, delta: 0 } };
+    let half = Cost { loss: u128::MAX / 2 + 1, delta: 0 };
+    assert_eq!(admitted(&budget, half), 1);
+    assert_eq!(budget.fits(half, half), 0);
+    assert_eq!(budget.fits(Cost::default(), half), 1);
+}
+
+#[test]
+fn budgets_that_make_no_sense_are_refused() {
+    let new = |n, e: &str, d: &str, s: &str| Filter::new(n, &ratio(e), &ratio(d), &ratio(s));
+    assert!(new(Notion::Pure, "1", "1e-6", "0").is_err());
+    assert!(new(Notion::Zcdp, "1", "0", "0").is_err());
+    assert!(new(Notion::Zcdp, "1", "1e-6", "1e-6").is_err());
+    assert!(new(Notion::Approx, "1", "1e-6", "2e-6").is_err());
+    assert!(new(Notion::Approx, "1", "1", "0").is_err());
+    assert!(new(Notion::Approx, "0", "1e-6", "0").is_err());
+    assert!(new(Notion::Approx, "1", "1e-6", "1e-6").is_ok());
+}
+
+#[test]
+fn decimals_are_exact() {
+    assert_eq!(ratio("0.1"), Ratio::new(1, 10));
+    assert_eq!(ratio("1e-9"), Ratio::new(1, 1_000_000_000));
+    assert_eq!(ratio("25e2"), Ratio::from_integer(2500));
+    assert_eq!(ratio("0e-400"), Ratio::from_integer(0));
+    for bad in ["-1", "1e39", "1e-39", "1e-999999999999"] {
+        assert_eq!(crate::dp::ratio(&bad.parse().unwrap()), None, "{bad}");
+    }
+}
