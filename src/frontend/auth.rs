@@ -146,11 +146,8 @@ async fn scram(
 async fn exchange(wire: &mut Wire) -> Result<Bytes, Stop> {
     wire.writer.flush().await?;
     let frame = wire.reader.next().await?;
-    match frame.tag {
-        b'p' => Ok(frame.body),
-        b'X' => Err(Stop::Closed),
-        tag => Err(violation(format!("expected SASL response, got message type {tag}")).into()),
-    }
+    // The reader lets only these two through before the login.
+    if frame.tag == b'p' { Ok(frame.body) } else { Err(Stop::Closed) }
 }
 
 fn malformed(e: PgWireError) -> Stop {
@@ -176,7 +173,11 @@ fn verifier_secret(text: &str) -> Option<ScramSecret> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::service::{Control, Session};
     use super::*;
+    use crate::answer::{Notice, Outcome};
+    use std::collections::BTreeMap;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[test]
     fn verifiers_of_postgresql_are_read_and_others_refused() {
@@ -188,6 +189,61 @@ mod tests {
             ["", "md5abc", "SCRAM-SHA-256$0:YQ==$YQ==:YQ==", &good.replace("$WG5d", "$"), "SCRAM-SHA-256$"]
         {
             assert!(verifier_secret(bad).is_none(), "{bad}");
+        }
+    }
+
+    /// One account, `ana`, without a password.
+    struct Trusting;
+
+    struct Nothing;
+
+    impl Service for Trusting {
+        type Session = Nothing;
+        fn parameters(&self) -> Vec<(String, String)> {
+            Vec::new()
+        }
+        fn user(&self, name: &str) -> Option<Account> {
+            let identity = Identity { user: name.to_owned(), role: None };
+            (name == "ana").then_some(Account { identity, auth: Auth::Trust })
+        }
+        fn open(&self, _: Identity, _: BTreeMap<String, String>) -> Result<Nothing, ClientError> {
+            Ok(Nothing)
+        }
+    }
+
+    impl Session for Nothing {
+        type Statement = ();
+        fn parse(&mut self, _: &str) -> Result<Vec<()>, ClientError> {
+            Ok(Vec::new())
+        }
+        fn control(&self, (): &()) -> Control {
+            Control::None
+        }
+        async fn run(&mut self, (): (), _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
+            Ok(Outcome::Empty)
+        }
+    }
+
+    #[tokio::test]
+    async fn trust_holds_on_the_loopback_interface_only() {
+        for (user, peer, trusted) in [
+            ("ana", "127.0.0.1", true),
+            ("ana", "::1", true),
+            ("ana", "::ffff:127.0.0.1", true),
+            ("ana", "192.0.2.7", false),
+            ("ana", "::ffff:192.0.2.7", false),
+            ("bo", "127.0.0.1", false),
+        ] {
+            let (server, mut client) = tokio::io::duplex(4096);
+            let mut wire = Wire::new(Box::new(server), 100);
+            let mock = Mock::new().unwrap();
+            client.write_all(b"X\0\0\0\x04").await.unwrap();
+            let result = login(&mut wire, &Trusting, user, peer.parse().unwrap(), None, &mock).await;
+            drop(wire);
+            let mut sent = Vec::new();
+            client.read_to_end(&mut sent).await.unwrap();
+            assert_eq!(result.is_ok(), trusted, "{user} {peer}");
+            assert_eq!(sent.starts_with(b"R"), !trusted, "{user} {peer} is asked for a password");
         }
     }
 

@@ -120,6 +120,7 @@ async fn talk<S: Service>(
     let cancel = shared.registry.register(startup.secret_length()).ok_or_else(|| {
         ClientError::incident(SqlState::INTERNAL, "internal error", &"no entropy for a cancel key").fatal()
     })?;
+    wire.reader.logged_in();
     wire.writer.message(PgWireBackendMessage::Authentication(Authentication::Ok));
     for (name, value) in parameters(shared.service.parameters(), &startup) {
         wire.writer.parameter(&name, &value);

@@ -30,12 +30,18 @@ pub(super) struct Reader<R> {
     io: R,
     buf: BytesMut,
     max_statement: usize,
+    logged_in: bool,
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
     /// Reads from `io`; no message may hold a statement above `max_statement` bytes.
     pub fn new(io: R, max_statement: usize) -> Self {
-        Self { io, buf: BytesMut::new(), max_statement }
+        Self { io, buf: BytesMut::new(), max_statement, logged_in: false }
+    }
+
+    /// From now on every message is taken, not only those of a login.
+    pub fn logged_in(&mut self) {
+        self.logged_in = true;
     }
 
     /// Whether bytes wait that no message has taken.
@@ -132,10 +138,13 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 
     fn limit(&self, tag: u8) -> Result<usize, ClientError> {
         match tag {
+            b'p' | b'X' => Ok(MAX_SMALL),
+            // Who has not logged in cannot make us keep a statement.
+            _ if !self.logged_in => Err(violation(format!("expected SASL response, got message type {tag}"))),
             // Length field, statement, NUL.
             b'Q' => Ok(self.max_statement.saturating_add(5)),
             b'P' | b'B' | b'F' | b'd' => Ok(self.max_statement.saturating_add(ENVELOPE)),
-            b'C' | b'D' | b'E' | b'H' | b'S' | b'X' | b'c' | b'f' | b'p' => Ok(MAX_SMALL),
+            b'C' | b'D' | b'E' | b'H' | b'S' | b'c' | b'f' => Ok(MAX_SMALL),
             _ => Err(violation(format!("invalid frontend message type {tag}"))),
         }
     }

@@ -69,7 +69,7 @@ impl Shutdown {
 }
 
 impl<S: Service> Server<S> {
-    /// Binds every address. Errors name the address.
+    /// Binds every address. Errors name the address. Must be called within a tokio runtime.
     pub fn bind(
         addresses: &[SocketAddr],
         service: Arc<S>,
@@ -115,7 +115,7 @@ impl<S: Service> Server<S> {
         loop {
             tokio::select! {
                 biased;
-                _ = limit.wait_for(Option::is_some) => break,
+                () = asked(&mut limit) => break,
                 Some(ended) = connections.join_next() => log_panic(ended),
                 accepted = accept(&listeners) => match accepted {
                     Ok((socket, peer)) => match Arc::clone(&waiting).try_acquire_owned() {
@@ -142,6 +142,12 @@ impl<S: Service> Server<S> {
         // Who still does not read their last message is cut off.
         connections.shutdown().await;
     }
+}
+
+/// Returns when somebody asked for the end.
+async fn asked(limit: &mut watch::Receiver<Option<Duration>>) {
+    // `run` holds the sender, so this cannot fail.
+    let _ = limit.wait_for(Option::is_some).await;
 }
 
 /// Waits until all connections are gone or the limit, which may be shortened meanwhile, has passed.
