@@ -85,7 +85,7 @@ impl Drop for Registered {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use super::*;
     use futures::FutureExt;
 

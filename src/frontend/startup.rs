@@ -222,7 +222,7 @@ fn check_encoding(parameters: &BTreeMap<String, String>) -> Result<(), ClientErr
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use super::*;
 
     fn parse(minor: i32, body: &[u8]) -> Result<Startup, ClientError> {

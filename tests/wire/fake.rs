@@ -165,7 +165,7 @@ impl Session for FakeSession {
                 Ok(Outcome::Complete("SLEEP".into()))
             }
             "panic" => panic!("a defect in a statement: {argument}"),
-            "forge" => Err(ClientError::new(SqlState::UNDEFINED_COLUMN, "no column \0Z\0\0\0\x05I")),
+            "forge" => Err(ClientError::new(SqlState::UNDEFINED_COLUMN, "no column \0Hforged")),
             _ => {
                 Err(ClientError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{verb}\" does not exist"))
                     .detail("It was never there.")
