@@ -1,1 +1,25 @@
-//! frontend
+//! The PostgreSQL wire: listening, TLS, login, framing, the virtual transaction, and the simple query protocol.
+//!
+//! Everything here treats the client as hostile: each length has a limit, each message is decoded by checked
+//! code, and an error before the login is done always closes the connection. What a statement means is not
+//! decided here: the [`Service`] parses and runs it. No SQL, no policy and no privacy belong in this folder.
+
+mod auth;
+mod cancel;
+mod connection;
+mod frame;
+mod message;
+mod query;
+mod reply;
+mod server;
+mod service;
+mod session;
+mod slots;
+mod startup;
+mod tls;
+mod transaction;
+mod wire;
+
+pub use server::{Server, Shutdown};
+pub use service::{Account, Auth, Control, Service, Session};
+pub use tls::Tls;

@@ -1,0 +1,262 @@
+//! Login: SCRAM-SHA-256 against PostgreSQL verifiers, or trust on the loopback interface.
+//!
+//! A user who does not exist goes through the same exchange as one who does, with a salt that is always the same
+//! for the same name, and fails with the same error.
+
+use super::message::Body;
+use super::service::{Account, Auth, Service};
+use super::tls::Tls;
+use super::wire::{Stop, Wire, violation};
+use crate::answer::Identity;
+use crate::error::{ClientError, SqlState};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use hmac::{Hmac, Mac};
+use pgwire::api::auth::sasl::scram::{ScramSecret, ScramServerAuth};
+use pgwire::error::PgWireError;
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::startup::Authentication;
+use sha2::Sha256;
+use std::net::IpAddr;
+
+const SCRAM: &str = "SCRAM-SHA-256";
+const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
+
+/// The process's secret behind the salts of users who do not exist.
+pub(super) struct Mock([u8; 32]);
+
+impl Mock {
+    /// A new secret.
+    pub fn new() -> Result<Self, getrandom::Error> {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret)?;
+        Ok(Self(secret))
+    }
+
+    fn derive(&self, what: &str, user: &str) -> [u8; 32] {
+        // HMAC takes keys of any length.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return [0; 32] };
+        mac.update(what.as_bytes());
+        mac.update(&[0]);
+        mac.update(user.as_bytes());
+        mac.finalize().into_bytes().into()
+    }
+
+    /// A verifier that no password meets.
+    fn secret(&self, user: &str, iterations: &[u32]) -> ScramSecret {
+        let [pick, ..] = self.derive("iterations", user);
+        let at = usize::from(pick) % iterations.len().max(1);
+        ScramSecret::Verifier {
+            salt: self.derive("salt", user).into_iter().take(16).collect(),
+            iterations: iterations.get(at).copied().unwrap_or(4096) as usize,
+            stored_key: self.derive("stored key", user).to_vec(),
+            server_key: self.derive("server key", user).to_vec(),
+        }
+    }
+}
+
+/// Authenticates `user`, up to but not including AuthenticationOk. Every error must end the connection.
+pub(super) async fn login<S: Service>(
+    wire: &mut Wire,
+    service: &S,
+    user: &str,
+    peer: IpAddr,
+    binding: Option<&Tls>,
+    mock: &Mock,
+) -> Result<Identity, Stop> {
+    let account = service.user(user);
+    let known = match account {
+        Some(Account { identity, auth: Auth::Trust }) => {
+            if peer.to_canonical().is_loopback() {
+                return Ok(identity);
+            }
+            tracing::warn!(user, %peer, "a user without a password may log in from this machine only");
+            None
+        }
+        Some(Account { identity, auth: Auth::Scram(verifier) }) => {
+            let secret = verifier_secret(&verifier);
+            if secret.is_none() {
+                tracing::error!(user, "the user's SCRAM verifier is not valid; no password will be accepted");
+            }
+            secret.map(|secret| (identity, secret))
+        }
+        None => None,
+    };
+    let (identity, secret) = match known {
+        Some((identity, secret)) => (Some(identity), secret),
+        None => (None, mock.secret(user, &service.scram_iterations())),
+    };
+    let proven = scram(wire, secret, binding.and_then(Tls::binding)).await?;
+    match (proven, identity) {
+        (Some(signature), Some(identity)) => {
+            let last = Authentication::SASLFinal(signature.into());
+            wire.writer.message(PgWireBackendMessage::Authentication(last));
+            Ok(identity)
+        }
+        _ => {
+            tracing::info!(user, %peer, "password authentication failed");
+            let message = format!("password authentication failed for user \"{user}\"");
+            Err(ClientError::new(SqlState::INVALID_PASSWORD, message).fatal().into())
+        }
+    }
+}
+
+/// The exchange of RFC 5802; gives the server's signature if the proof holds, nothing if it does not.
+async fn scram(
+    wire: &mut Wire,
+    secret: ScramSecret,
+    binding: Option<&ScramServerAuth>,
+) -> Result<Option<String>, Stop> {
+    let mut mechanisms = vec![SCRAM.to_owned()];
+    if binding.is_some() {
+        mechanisms.insert(0, SCRAM_PLUS.to_owned());
+    }
+    wire.writer.message(PgWireBackendMessage::Authentication(Authentication::SASL(mechanisms)));
+    let first = exchange(wire).await?;
+    let mut body = Body(&first);
+    let mechanism = body.cstring()?;
+    let length = body.i32()?;
+    if usize::try_from(length) != Ok(body.0.len()) {
+        return Err(violation("malformed SASL initial response").into());
+    }
+    let client_first = body.take(body.0.len())?;
+    let plus = match std::str::from_utf8(mechanism) {
+        Ok(SCRAM) => false,
+        Ok(SCRAM_PLUS) if binding.is_some() => true,
+        _ => return Err(violation("client selected an invalid SASL authentication mechanism").into()),
+    };
+    if plus != client_first.starts_with(b"p=") {
+        return Err(violation("the SASL mechanism and the channel binding of the message do not fit").into());
+    }
+    let server = binding.cloned().unwrap_or_default();
+    let (server_first, server) =
+        server.on_client_first_message_with_secret(client_first, secret).map_err(malformed)?;
+    let next = Authentication::SASLContinue(server_first.into());
+    wire.writer.message(PgWireBackendMessage::Authentication(next));
+    let client_final = exchange(wire).await?;
+    match server.on_client_final_message(&client_final) {
+        Ok(signature) => Ok(Some(signature)),
+        Err(PgWireError::InvalidPassword(_)) => Ok(None),
+        Err(e) => Err(malformed(e)),
+    }
+}
+
+/// Sends what is queued and reads the client's answer, which must be of the password family.
+async fn exchange(wire: &mut Wire) -> Result<Bytes, Stop> {
+    wire.writer.flush().await?;
+    let frame = wire.reader.next().await?;
+    // The reader lets only these two through before the login.
+    if frame.tag == b'p' { Ok(frame.body) } else { Err(Stop::Closed) }
+}
+
+fn malformed(e: PgWireError) -> Stop {
+    tracing::debug!(error = %e, "SCRAM exchange broken off");
+    violation("malformed SCRAM message").into()
+}
+
+/// Reads `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`.
+fn verifier_secret(text: &str) -> Option<ScramSecret> {
+    let (costs, keys) = text.strip_prefix("SCRAM-SHA-256$")?.split_once('$')?;
+    let (iterations, salt) = costs.split_once(':')?;
+    let (stored, server) = keys.split_once(':')?;
+    let iterations = iterations.parse::<u32>().ok().filter(|i| *i > 0)?;
+    let key = |text: &str| STANDARD.decode(text).ok().filter(|k| k.len() == 32);
+    Some(ScramSecret::Verifier {
+        salt: STANDARD.decode(salt).ok().filter(|s| !s.is_empty())?,
+        iterations: iterations as usize,
+        stored_key: key(stored)?,
+        server_key: key(server)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::service::{Control, Session};
+    use super::*;
+    use crate::answer::{Notice, Outcome};
+    use std::collections::BTreeMap;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[test]
+    fn verifiers_of_postgresql_are_read_and_others_refused() {
+        // The verifier of the password `pencil` with the salt of RFC 7677.
+        let good = "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:\
+                    wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=";
+        assert!(verifier_secret(good).is_some());
+        for bad in
+            ["", "md5abc", "SCRAM-SHA-256$0:YQ==$YQ==:YQ==", &good.replace("$WG5d", "$"), "SCRAM-SHA-256$"]
+        {
+            assert!(verifier_secret(bad).is_none(), "{bad}");
+        }
+    }
+
+    /// One account, `ana`, without a password.
+    struct Trusting;
+
+    struct Nothing;
+
+    impl Service for Trusting {
+        type Session = Nothing;
+        fn parameters(&self) -> Vec<(String, String)> {
+            Vec::new()
+        }
+        fn user(&self, name: &str) -> Option<Account> {
+            let identity = Identity { user: name.to_owned(), role: None };
+            (name == "ana").then_some(Account { identity, auth: Auth::Trust })
+        }
+        fn open(&self, _: Identity, _: BTreeMap<String, String>) -> Result<Nothing, ClientError> {
+            Ok(Nothing)
+        }
+    }
+
+    impl Session for Nothing {
+        type Statement = ();
+        fn parse(&mut self, _: &str) -> Result<Vec<()>, ClientError> {
+            Ok(Vec::new())
+        }
+        fn control(&self, (): &()) -> Control {
+            Control::None
+        }
+        async fn run(&mut self, (): (), _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
+            Ok(Outcome::Empty)
+        }
+    }
+
+    #[tokio::test]
+    async fn trust_holds_on_the_loopback_interface_only() {
+        for (user, peer, trusted) in [
+            ("ana", "127.0.0.1", true),
+            ("ana", "::1", true),
+            ("ana", "::ffff:127.0.0.1", true),
+            ("ana", "192.0.2.7", false),
+            ("ana", "::ffff:192.0.2.7", false),
+            ("bo", "127.0.0.1", false),
+        ] {
+            let (server, mut client) = tokio::io::duplex(4096);
+            let mut wire = Wire::new(Box::new(server), 100);
+            let mock = Mock::new().unwrap();
+            client.write_all(b"X\0\0\0\x04").await.unwrap();
+            let result = login(&mut wire, &Trusting, user, peer.parse().unwrap(), None, &mock).await;
+            drop(wire);
+            let mut sent = Vec::new();
+            client.read_to_end(&mut sent).await.unwrap();
+            assert_eq!(result.is_ok(), trusted, "{user} {peer}");
+            assert_eq!(sent.starts_with(b"R"), !trusted, "{user} {peer} is asked for a password");
+        }
+    }
+
+    #[test]
+    fn a_user_who_does_not_exist_always_has_the_same_salt() {
+        let mock = Mock::new().unwrap();
+        let shape = |user: &str| match mock.secret(user, &[4096, 10_000]) {
+            ScramSecret::Verifier { salt, iterations, .. } => (salt, iterations),
+            ScramSecret::SaltedPassword { .. } => unreachable!("a verifier was made"),
+        };
+        assert_eq!(shape("eve"), shape("eve"));
+        assert_ne!(shape("eve").0, shape("mallory").0);
+        assert_eq!(shape("eve").0.len(), 16);
+        assert!([4096, 10_000].contains(&shape("eve").1));
+    }
+}

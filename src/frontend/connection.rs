@@ -1,0 +1,170 @@
+//! One connection from accept to close. Whatever fails before the login is done ends the connection: no path
+//! leads from an error there to ReadyForQuery.
+
+use super::auth::{self, Mock};
+use super::cancel::Registry;
+use super::server::Phase;
+use super::service::Service;
+use super::session::{Dialogue, reached, shutdown};
+use super::slots::{Slot, Slots};
+use super::startup::{self, Login, Opening};
+use super::tls::Tls;
+use super::transaction::Transaction;
+use super::wire::{Stop, Wire};
+use crate::answer::Identity;
+use crate::error::{ClientError, SqlState};
+use crate::policy::Limits;
+use futures::FutureExt;
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::startup::{Authentication, BackendKeyData, SecretKey};
+use std::any::Any;
+use std::future::Future;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::{Instant, timeout_at};
+
+/// The longest login: an instant far beyond it could not be computed.
+const LONGEST_LOGIN: Duration = Duration::from_secs(24 * 3_600);
+
+/// What all connections share.
+pub(super) struct Shared<S> {
+    /// The program behind.
+    pub service: Arc<S>,
+    /// Every limit.
+    pub limits: Limits,
+    /// The certificate, if there is one.
+    pub tls: Option<Tls>,
+    /// Who can be cancelled.
+    pub registry: Registry,
+    /// Who counts.
+    pub slots: Slots,
+    /// Makes users who do not exist look real.
+    pub mock: Mock,
+    /// Whether to go on.
+    pub phase: watch::Receiver<Phase>,
+}
+
+/// Serves one connection. `waiting` is its place among those that have not logged in yet.
+pub(super) async fn serve<S: Service>(
+    shared: Arc<Shared<S>>,
+    socket: TcpStream,
+    peer: IpAddr,
+    waiting: OwnedSemaphorePermit,
+) {
+    let deadline = Instant::now() + shared.limits.login_timeout.min(LONGEST_LOGIN);
+    let mut phase = shared.phase.clone();
+    let opening = tokio::select! {
+        biased;
+        () = reached(&mut phase, Phase::Draining) => return,
+        opening = timeout_at(deadline, open(&shared, socket)) => opening,
+    };
+    let login = match opening {
+        Ok(Opening::Login(login)) => login,
+        Ok(Opening::Cancel { pid, secret }) => return shared.registry.cancel(pid, &secret),
+        Ok(Opening::Refused(wire, e)) => return wire.refuse(e).await,
+        Ok(Opening::Closed) => return,
+        // As PostgreSQL: who has not even asked for anything gets no answer.
+        Err(_) => return tracing::info!(%peer, "a client did not send its startup packet in time"),
+    };
+    let Login { mut wire, encrypted, startup } = *login;
+    if let Some(negotiation) = startup.negotiation() {
+        wire.writer.message(negotiation);
+    }
+    let user = startup.user().to_owned();
+    let binding = shared.tls.as_ref().filter(|_| encrypted);
+    let proof = auth::login(&mut wire, &*shared.service, &user, peer, binding, &shared.mock);
+    let identity = tokio::select! {
+        biased;
+        () = reached(&mut phase, Phase::Draining) => Err(shutdown().into()),
+        identity = timeout_at(deadline, contained(proof)) => identity.unwrap_or_else(|_| Err(too_late().into())),
+    };
+    let admitted = identity.and_then(|identity| Ok((shared.slots.take(&user)?, identity)));
+    drop(waiting);
+    let done = match admitted {
+        Ok((slot, identity)) => {
+            tracing::info!(user, %peer, encrypted, "connected");
+            contained(talk(&shared, &mut wire, startup, identity, slot, phase)).await
+        }
+        Err(stop) => Err(stop),
+    };
+    match done {
+        Err(Stop::Error(e)) => wire.refuse(e).await,
+        Ok(()) | Err(Stop::Closed) => {}
+    }
+    tracing::debug!(user, %peer, "disconnected");
+}
+
+async fn open<S: Service>(shared: &Shared<S>, socket: TcpStream) -> Opening {
+    let opening =
+        startup::negotiate(Box::new(socket), shared.tls.as_ref(), shared.limits.max_statement_bytes);
+    AssertUnwindSafe(opening).catch_unwind().await.unwrap_or_else(|panic| {
+        // The socket went with it: nothing can be said to the client.
+        let _ = incident(&*panic);
+        Opening::Closed
+    })
+}
+
+/// After the password: tells the client all that it waits for, then serves it.
+async fn talk<S: Service>(
+    shared: &Shared<S>,
+    wire: &mut Wire,
+    startup: startup::Startup,
+    identity: Identity,
+    _slot: Slot,
+    phase: watch::Receiver<Phase>,
+) -> Result<(), Stop> {
+    let cancel = shared.registry.register(startup.secret_length()).ok_or_else(|| {
+        ClientError::incident(SqlState::INTERNAL, "internal error", &"no entropy for a cancel key").fatal()
+    })?;
+    wire.reader.logged_in();
+    wire.writer.message(PgWireBackendMessage::Authentication(Authentication::Ok));
+    for (name, value) in parameters(shared.service.parameters(), &startup) {
+        wire.writer.parameter(&name, &value);
+    }
+    let secret = match <[u8; 4]>::try_from(&*cancel.secret) {
+        Ok(short) => SecretKey::I32(i32::from_be_bytes(short)),
+        Err(_) => SecretKey::Bytes(cancel.secret.clone()),
+    };
+    wire.writer.message(PgWireBackendMessage::BackendKeyData(BackendKeyData::new(cancel.pid, secret)));
+    let session = shared.service.open(identity, startup.parameters)?;
+    Dialogue { session, cancel, phase, transaction: Transaction::new() }.serve(wire).await
+}
+
+/// The backend's parameters and our own, ours last so that they win.
+fn parameters(backend: Vec<(String, String)>, startup: &startup::Startup) -> Vec<(String, String)> {
+    let application = startup.parameters.get("application_name").map_or("", String::as_str);
+    let own = [
+        ("client_encoding", "UTF8"),
+        ("is_superuser", "off"),
+        ("session_authorization", startup.user()),
+        ("application_name", application),
+        ("default_transaction_read_only", "on"),
+        ("in_hot_standby", "off"),
+    ];
+    let mut all: Vec<_> =
+        backend.into_iter().filter(|(name, _)| own.iter().all(|(mine, _)| name != mine)).collect();
+    all.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    all
+}
+
+fn too_late() -> ClientError {
+    ClientError::new(SqlState::QUERY_CANCELED, "canceling authentication due to timeout").fatal()
+}
+
+/// A panic is a defect of ours; it ends this connection, with an incident for the operator, and no other.
+async fn contained<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(incident(&*panic).into()))
+}
+
+fn incident(panic: &(dyn Any + Send)) -> ClientError {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("panic without a text");
+    ClientError::incident(SqlState::INTERNAL, "internal error", &text).fatal()
+}

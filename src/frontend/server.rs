@@ -1,0 +1,212 @@
+//! Listening, accepting, and shutting down.
+
+use super::auth::Mock;
+use super::cancel::Registry;
+use super::connection::{self, Shared};
+use super::service::Service;
+use super::slots::Slots;
+use super::tls::Tls;
+use crate::policy::Limits;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// Connections the kernel keeps while none is accepted.
+const BACKLOG: u32 = 1_024;
+/// Clients beyond the connection limit that may be about to log in (or to cancel) at one time.
+const SPARE_LOGINS: usize = 32;
+/// Pause after a failed accept: usually file descriptors ran out, and only time brings them back.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The longest time a shutdown waits: an instant far beyond it could not be computed.
+const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+/// What clients get to read their last message.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// How far the shutdown is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Not begun.
+    Serving,
+    /// Idle sessions end, running statements finish.
+    Draining,
+    /// Running statements end, too.
+    Ending,
+}
+
+/// A bound server.
+pub struct Server<S> {
+    listeners: Vec<TcpListener>,
+    shared: Arc<Shared<S>>,
+    phase: watch::Sender<Phase>,
+    shutdown: Shutdown,
+}
+
+/// Ends a running [`Server`]; clones end the same one.
+#[derive(Clone)]
+pub struct Shutdown {
+    limit: Arc<watch::Sender<Option<Duration>>>,
+}
+
+impl Shutdown {
+    /// Closes the listeners, sends FATAL 57P01 to idle sessions, and to the others once their statement is done
+    /// or `limit` has passed. [`Server::run`] returns when all are gone.
+    pub fn shutdown(&self, limit: Duration) {
+        self.limit.send_if_modified(|now| {
+            let shorter = now.is_none_or(|now| limit < now);
+            if shorter {
+                *now = Some(limit);
+            }
+            shorter
+        });
+    }
+}
+
+impl<S: Service> Server<S> {
+    /// Binds every address. Errors name the address. Must be called within a tokio runtime.
+    pub fn bind(
+        addresses: &[SocketAddr],
+        service: Arc<S>,
+        limits: Limits,
+        tls: Option<Tls>,
+    ) -> io::Result<Self> {
+        let listeners = addresses.iter().map(|a| listen(*a)).collect::<io::Result<Vec<_>>>()?;
+        if listeners.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "server.listen names no address"));
+        }
+        let mock = Mock::new().map_err(|e| io::Error::other(format!("no entropy for logins: {e}")))?;
+        let (phase, following) = watch::channel(Phase::Serving);
+        let shared = Shared {
+            service,
+            slots: Slots::new(&limits),
+            limits,
+            tls,
+            registry: Registry::default(),
+            mock,
+            phase: following,
+        };
+        let shutdown = Shutdown { limit: Arc::new(watch::channel(None).0) };
+        Ok(Self { listeners, shared: Arc::new(shared), phase, shutdown })
+    }
+
+    /// Where it listens: port 0 has become a real port.
+    pub fn local_addrs(&self) -> io::Result<Vec<SocketAddr>> {
+        self.listeners.iter().map(TcpListener::local_addr).collect()
+    }
+
+    /// A handle that ends the server.
+    pub fn shutdown_handle(&self) -> Shutdown {
+        self.shutdown.clone()
+    }
+
+    /// Serves until [`Shutdown::shutdown`], then until the last connection is gone.
+    pub async fn run(self) {
+        let Self { listeners, shared, phase, shutdown } = self;
+        let mut limit = shutdown.limit.subscribe();
+        let spare = shared.limits.max_connections.saturating_add(SPARE_LOGINS).min(Semaphore::MAX_PERMITS);
+        let waiting = Arc::new(Semaphore::new(spare));
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = asked(&mut limit) => break,
+                Some(ended) = connections.join_next() => log_panic(ended),
+                accepted = accept(&listeners) => match accepted {
+                    Ok((socket, peer)) => match Arc::clone(&waiting).try_acquire_owned() {
+                        Ok(place) => {
+                            // Answers are small and wait for nothing: do not let the kernel gather them.
+                            let _ = socket.set_nodelay(true);
+                            connections.spawn(connection::serve(Arc::clone(&shared), socket, peer.ip(), place));
+                        }
+                        Err(_) => tracing::warn!(%peer, "dropped a connection: too many have not logged in yet"),
+                    },
+                    Err(e) => {
+                        tracing::error!(error = %e, "cannot accept a connection");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
+                },
+            }
+        }
+        drop(listeners);
+        let _ = phase.send(Phase::Draining);
+        drain(&mut connections, &mut limit).await;
+        let _ = phase.send(Phase::Ending);
+        let gone = async { while connections.join_next().await.is_some() {} };
+        let _ = timeout(FAREWELL, gone).await;
+        // Who still does not read their last message is cut off.
+        connections.shutdown().await;
+    }
+}
+
+/// Returns when somebody asked for the end.
+async fn asked(limit: &mut watch::Receiver<Option<Duration>>) {
+    // `run` holds the sender, so this cannot fail.
+    let _ = limit.wait_for(Option::is_some).await;
+}
+
+/// Waits until all connections are gone or the limit, which may be shortened meanwhile, has passed.
+async fn drain(connections: &mut JoinSet<()>, limit: &mut watch::Receiver<Option<Duration>>) {
+    let begun = Instant::now();
+    loop {
+        let until = begun + limit.borrow_and_update().unwrap_or_default().min(LONGEST);
+        tokio::select! {
+            biased;
+            ended = connections.join_next() => match ended {
+                Some(ended) => log_panic(ended),
+                None => return,
+            },
+            () = sleep_until(until) => return,
+            Ok(()) = limit.changed() => {}
+        }
+    }
+}
+
+fn log_panic(ended: Result<(), JoinError>) {
+    if let Err(e) = ended
+        && e.is_panic()
+    {
+        tracing::error!(error = %e, "a connection's task panicked");
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let bind = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A restart must not wait for old connections, and dead peers must be noticed: accepted sockets
+        // inherit keepalive.
+        socket.set_reuseaddr(true)?;
+        socket.set_keepalive(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    bind().map_err(|e| {
+        let why = match e.kind() {
+            io::ErrorKind::AddrInUse => "another program listens there; stop it or change server.listen",
+            io::ErrorKind::AddrNotAvailable => {
+                "this machine does not have that address; change server.listen"
+            }
+            io::ErrorKind::PermissionDenied => "not allowed; ports below 1024 need privileges",
+            _ => "check server.listen",
+        };
+        io::Error::new(e.kind(), format!("cannot listen on {address}: {why} ({e})"))
+    })
+}
+
+/// The next client of any listener.
+async fn accept(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> {
+    poll_fn(|cx| {
+        for listener in listeners {
+            if let Poll::Ready(accepted) = listener.poll_accept(cx) {
+                return Poll::Ready(accepted);
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}

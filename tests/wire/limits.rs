@@ -1,0 +1,125 @@
+//! Every limit a client can run into.
+
+use crate::fake::{Harness, eventually};
+use crate::raw::{Client, message, query, startup};
+use noisegate::frontend::Server;
+use noisegate::policy::Limits;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_statement_above_the_limit_is_refused_before_it_is_read() {
+    let server = Harness::with(Limits { max_statement_bytes: 1000, ..Limits::default() }, None);
+    let fits = format!("select {}", "x".repeat(993));
+    let mut client = Client::login(server.address, "ana");
+    assert_eq!(client.query(&fits).completed(), ["SELECT 1"]);
+    // Only the head is sent: the refusal does not wait for the rest.
+    client.send(&query(&format!("{fits}y"))[..5]);
+    let reply = client.reply();
+    assert!(reply.is_fatal("54000"), "{reply:?}");
+    assert!(reply.error_field('D').unwrap().contains("limits.max_statement_bytes is 1000"));
+    let mut client = Client::login(server.address, "ana");
+    client.send(&message('P', &[b'x'; 4000]));
+    assert!(client.reply().is_fatal("54000"));
+}
+
+#[test]
+fn ten_megabytes_are_refused_and_the_client_can_read_why() {
+    let server = Harness::new();
+    let mut client = Client::login(server.address, "ana");
+    client.send(&query(&"x".repeat(10_000_000)));
+    let reply = client.reply();
+    assert!(reply.is_fatal("54000"), "{reply:?}");
+    assert_eq!(server.seen.ran(), [""; 0]);
+}
+
+#[test]
+fn long_startup_packets_and_passwords_are_refused() {
+    let server = Harness::new();
+    let mut client = Client::connect(server.address);
+    client.send(&startup(&[("user", "ana"), ("options", &"x".repeat(10_000))]));
+    assert!(client.reply().is_fatal("08P01"));
+    let mut client = Client::connect(server.address);
+    client.send(&[startup(&[("user", "sam")]), message('p', &[b'x'; 20_000])].concat());
+    assert!(client.reply().is_fatal("08P01"));
+    let mut client = Client::connect(server.address);
+    client.send(&[startup(&[("user", "sam")]), query(&"x".repeat(500_000))[..5].to_vec()].concat());
+    assert!(client.reply().is_fatal("08P01"), "statements are not read before the login");
+    for short in [&b"\0\0\0\x04"[..], b"\0\0\0\0", b"\xff\xff\xff\xff"] {
+        let mut client = Client::connect(server.address);
+        client.send(short);
+        assert!(client.reply().is_fatal("08P01"), "{short:?}");
+    }
+}
+
+#[test]
+fn logins_that_hang_are_ended() {
+    let limits = Limits { login_timeout: Duration::from_millis(300), ..Limits::default() };
+    let server = Harness::with(limits, None);
+    for (sent, code) in [
+        (Vec::new(), None),
+        (startup(&[("user", "ana")])[..12].to_vec(), None),
+        (startup(&[("user", "sam")]), Some("57014")),
+    ] {
+        let begun = Instant::now();
+        let mut client = Client::connect(server.address);
+        client.send(&sent);
+        let reply = client.reply();
+        assert_eq!(reply.error().map(|e| e.1).as_deref(), code, "{reply:?}");
+        assert!(client.rest().is_empty());
+        let took = begun.elapsed();
+        assert!(took >= Duration::from_millis(250) && took < Duration::from_secs(5), "{took:?}");
+    }
+    let mut client = Client::login(server.address, "ana");
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(client.query("select 1").rows(), ["1"], "the limit is for logins only");
+}
+
+#[test]
+fn connections_are_limited_in_all_and_per_user() {
+    let limits = Limits { max_connections: 3, max_connections_per_user: 2, ..Limits::default() };
+    let server = Harness::with(limits, None);
+    let refusal = |user: &str| {
+        let mut client = Client::connect(server.address);
+        client.send(&startup(&[("user", user)]));
+        let reply = client.reply();
+        assert!(reply.is_fatal("53300"), "{reply:?}");
+        reply.error_field('D').unwrap()
+    };
+    let _half_open: Vec<_> = (0..5).map(|_| Client::connect(server.address)).collect();
+    let first = Client::login(server.address, "ana");
+    let _second = Client::login(server.address, "ana");
+    assert_eq!(refusal("ana"), "limits.max_connections_per_user is 2.");
+    let third = Client::login(server.address, "bo");
+    assert_eq!(refusal("bo"), "limits.max_connections is 3.");
+    drop((first, third));
+    eventually("the places are free again", || {
+        let mut client = Client::connect(server.address);
+        client.send(&startup(&[("user", "ana")]));
+        client.reply().status() == Some('I')
+    });
+}
+
+#[test]
+fn clients_that_never_log_in_are_limited_too() {
+    let limits = Limits { max_connections: 1, ..Limits::default() };
+    let server = Harness::with(limits, None);
+    let half_open: Vec<_> = (0..33).map(|_| Client::connect(server.address)).collect();
+    let mut late = Client::connect(server.address);
+    late.send(&startup(&[("user", "ana")]));
+    assert!(late.rest().is_empty());
+    drop(half_open);
+    eventually("logins work again", || {
+        let mut client = Client::connect(server.address);
+        client.send(&startup(&[("user", "ana")]));
+        client.reply().status() == Some('I')
+    });
+}
+
+#[test]
+fn a_port_in_use_is_an_error_that_names_it() {
+    let server = Harness::new();
+    let _inside = server.runtime.enter();
+    let service = crate::fake::Fake::idle();
+    let e = Server::bind(&[server.address], service, Limits::default(), None).err().unwrap().to_string();
+    assert!(e.contains(&server.address.to_string()) && e.contains("another program listens there"), "{e}");
+}
