@@ -1,6 +1,7 @@
 //! The command line: one file per command, dispatch here. Commands print and return an exit code; what they do
 //! lives in the modules below them.
 
+pub mod demo;
 pub mod watchdog;
 
 use clap::{Parser, Subcommand};
