@@ -47,19 +47,21 @@ pub(super) async fn load(config: &Config, scale: f64) -> Result<(), Error> {
         .map_err(|e| Error::io("cannot generate the data")(e.into()))?;
     let bar = progress(2 * data.trip_count() + data.riders.len());
     let (mut one, mut two) = tokio::try_join!(connect(config), connect(config))?;
-    // Two connections, because the server has a process for each: trips on one, the rest on the other.
-    let rest = async {
+    // Two connections, because the server has a process for each.
+    let trips = async {
+        fill(&mut one, TRIPS, "trips", &data, &bar, write_trips).await?;
+        run(&one, TRIP_KEYS).await
+    };
+    let others = async {
         fill(&mut two, STATIONS, "stations", &data, &bar, write_stations).await?;
         fill(&mut two, RIDERS, "riders", &data, &bar, write_riders).await?;
-        fill(&mut two, PAYMENTS, "payments", &data, &bar, write_payments).await
-    };
-    tokio::try_join!(fill(&mut one, TRIPS, "trips", &data, &bar, write_trips), rest)?;
-    bar.set_message("keys and indexes");
-    tokio::try_join!(run(&one, TRIP_KEYS), async {
+        fill(&mut two, PAYMENTS, "payments", &data, &bar, write_payments).await?;
         run(&two, SMALL_KEYS).await?;
         run(&two, PAYMENT_KEYS).await
-    })?;
-    // One after the other where both want a lock on `riders`: they would wait for each other.
+    };
+    tokio::try_join!(trips, others)?;
+    bar.set_message("foreign keys");
+    // One after the other, because both lock `riders` against each other.
     run(&one, TRIP_REFERENCES).await?;
     run(&two, PAYMENT_REFERENCES).await?;
     bar.finish_and_clear();
