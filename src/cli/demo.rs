@@ -1,0 +1,62 @@
+//! `noisegate demo`: prepares the demo, hands it to the gateway, and removes it at the end.
+
+use crate::demo::{Demo, DemoOptions, listen};
+use std::error::Error;
+use std::net::SocketAddr;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Arguments of `noisegate demo`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where to listen [default: 127.0.0.1:6432, or the next free port]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// A server to make the demo's database in, as a user who may create databases and roles [default: a private
+    /// server]
+    #[arg(long, value_name = "URL")]
+    backend: Option<String>,
+    /// Multiplies the 50,000 riders and 500,000 trips
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    scale: f64,
+}
+
+/// Prepares the demo and calls `serve` with it and a bound listener; `serve` prints the banner and serves until it
+/// is dropped. Ends with `serve`, or by SIGINT, SIGTERM or SIGHUP; in each case the database is removed.
+///
+/// # Errors
+///
+/// Why the demo cannot be prepared, served or removed.
+pub async fn run<S>(args: &Args, serve: S) -> Result<(), Box<dyn Error>>
+where
+    S: AsyncFnOnce(&Demo, TcpListener) -> Result<(), Box<dyn Error>>,
+{
+    // The port first: a wrong address should not cost the wait for the data.
+    let listener = TcpListener::from_std(listen(args.listen)?)?;
+    let options = DemoOptions {
+        noisegate: std::env::current_exe()?,
+        backend: args.backend.clone(),
+        scale: args.scale,
+        listen: listener.local_addr()?,
+    };
+    let (mut interrupt, mut terminate, mut hangup) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    let asked_to_end = async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    };
+    let demo = Demo::start(&options).await?;
+    let served = tokio::select! {
+        served = async {
+            demo.fill().await?;
+            serve(&demo, listener).await
+        } => served,
+        () = asked_to_end => Ok(()),
+    };
+    let closed = demo.close().await;
+    served?;
+    Ok(closed?)
+}

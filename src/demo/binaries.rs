@@ -1,0 +1,179 @@
+//! Finds PostgreSQL's server programs on this machine.
+
+use super::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The oldest major version that noisegate works with.
+pub const OLDEST: u32 = 13;
+
+/// Names the folder to take the server programs from, before any other place.
+pub const OVERRIDE: &str = "NOISEGATE_PG_BIN";
+
+/// A folder that holds `postgres` and `initdb` of one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binaries {
+    dir: PathBuf,
+    major: u32,
+}
+
+impl Binaries {
+    /// The first usable folder of: `NOISEGATE_PG_BIN`, `PATH`, `pg_config --bindir`, the versioned folders of
+    /// Debian, Red Hat and Homebrew (newest version first).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBinaries`] when there is none, with the line that installs them; when `NOISEGATE_PG_BIN` is
+    /// set, what is wrong with that folder.
+    pub fn find() -> Result<Self, Error> {
+        if let Some(dir) = std::env::var_os(OVERRIDE) {
+            return Self::in_dir(Path::new(&dir));
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let places = std::env::split_paths(&path).chain(pg_config_bindir()).chain(versioned(Path::new("/")));
+        Self::first_of(places)
+    }
+
+    /// The first of these folders that holds a usable version.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBinaries`] when there is none; it names those that are too old.
+    pub fn first_of(places: impl Iterator<Item = PathBuf>) -> Result<Self, Error> {
+        let mut unusable = Vec::new();
+        for dir in places.filter(|d| d.join("postgres").is_file() && d.join("initdb").is_file()) {
+            match Self::in_dir(&dir) {
+                Ok(found) => return Ok(found),
+                Err(why) => unusable.push(why.to_string()),
+            }
+        }
+        Err(Error::NoBinaries { unusable, remedy: remedy() })
+    }
+
+    /// The programs in this folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadBinaries`] when one is missing, does not run, or is older than [`OLDEST`].
+    pub fn in_dir(dir: &Path) -> Result<Self, Error> {
+        let bad = |why: String| Error::BadBinaries { dir: dir.to_owned(), why };
+        if !dir.join("initdb").is_file() {
+            return Err(bad("there is no initdb in it".to_owned()));
+        }
+        let text = output(&dir.join("postgres"), "--version").map_err(|e| bad(format!("postgres: {e}")))?;
+        let major = major_version(&text).ok_or_else(|| bad(format!("unknown version {:?}", text.trim())))?;
+        if major < OLDEST {
+            return Err(bad(format!("it is version {major}; {OLDEST} or newer is needed")));
+        }
+        Ok(Self { dir: dir.to_owned(), major })
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The major version.
+    pub fn major(&self) -> u32 {
+        self.major
+    }
+
+    /// The path of one of the programs.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+}
+
+fn output(program: &Path, arg: &str) -> std::io::Result<String> {
+    let out = Command::new(program).arg(arg).stdin(Stdio::null()).stderr(Stdio::null()).output()?;
+    Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+/// `15` out of `postgres (PostgreSQL) 15.7 (Debian 15.7-0+deb12u1)`, or of `… 18beta1`.
+fn major_version(text: &str) -> Option<u32> {
+    let version = text.split_once("(PostgreSQL) ")?.1;
+    let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+fn pg_config_bindir() -> Option<PathBuf> {
+    let dir = output(Path::new("pg_config"), "--bindir").ok()?;
+    (!dir.trim().is_empty()).then(|| PathBuf::from(dir.trim()))
+}
+
+/// The folders in which distributions keep one version beside another, newest first. `root` is `/` but in tests.
+fn versioned(root: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = [
+        ("usr/lib/postgresql", ""),          // Debian, Ubuntu
+        ("usr", "pgsql-"),                   // Red Hat (PGDG)
+        ("opt/homebrew/opt", "postgresql@"), // Homebrew on Apple silicon
+        ("usr/local/opt", "postgresql@"),    // Homebrew on Intel
+    ]
+    .into_iter()
+    .flat_map(|(parent, prefix)| {
+        let entries = std::fs::read_dir(root.join(parent)).into_iter().flatten().flatten();
+        entries.filter_map(move |entry| {
+            let version = entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()?;
+            Some((version, entry.path().join("bin")))
+        })
+    })
+    .collect();
+    found.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
+    let mut dirs: Vec<PathBuf> = found.into_iter().map(|(_, dir)| dir).collect();
+    dirs.push(root.join("usr/bin")); // Red Hat's own package
+    dirs
+}
+
+/// The one line that installs a server here.
+fn remedy() -> &'static str {
+    if cfg!(target_os = "macos") {
+        return "brew install postgresql@18";
+    }
+    let known = [
+        ("apt-get", "sudo apt-get install -y postgresql"),
+        ("dnf", "sudo dnf install -y postgresql-server"),
+        ("zypper", "sudo zypper install -y postgresql-server"),
+        ("pacman", "sudo pacman -S --noconfirm postgresql"),
+        ("apk", "sudo apk add postgresql"),
+    ];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = |name: &str| std::env::split_paths(&path).any(|d| d.join(name).is_file());
+    known
+        .iter()
+        .find(|(tool, _)| installed(tool))
+        .map_or("install PostgreSQL's server package (postgresql.org/download)", |(_, line)| line)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_distributions_print_them() {
+        assert_eq!(major_version("postgres (PostgreSQL) 15.7 (Debian 15.7-0+deb12u1)\n"), Some(15));
+        assert_eq!(major_version("postgres (PostgreSQL) 18beta1\n"), Some(18));
+        assert_eq!(major_version("postgres (PostgreSQL) 9.6.24"), Some(9));
+        assert_eq!(major_version("mysqld 8"), None);
+    }
+
+    #[test]
+    fn versioned_folders_come_newest_first() {
+        let root = tempfile::tempdir().unwrap();
+        for dir in
+            ["usr/lib/postgresql/9.6", "usr/lib/postgresql/13", "usr/lib/postgresql/17", "usr/pgsql-16"]
+        {
+            std::fs::create_dir_all(root.path().join(dir).join("bin")).unwrap();
+        }
+        let expected =
+            ["usr/lib/postgresql/17/bin", "usr/pgsql-16/bin", "usr/lib/postgresql/13/bin", "usr/bin"];
+        assert_eq!(versioned(root.path()), expected.map(|d| root.path().join(d)));
+    }
+
+    #[test]
+    fn without_a_server_the_error_names_the_line_that_installs_one() {
+        let empty = tempfile::tempdir().unwrap();
+        let error = Binaries::first_of(std::iter::once(empty.path().to_owned())).unwrap_err();
+        assert!(error.to_string().contains(remedy()), "{error}");
+    }
+}

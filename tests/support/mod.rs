@@ -1,0 +1,261 @@
+//! What integration tests share: one private server per test process, a database per test, the gateway and psql
+//! as child processes.
+//!
+//! A test program says `mod support;` and uses what it needs. The server is started by the first test that asks
+//! for a database, and the watchdog removes it when the test process ends, however it ends.
+#![allow(dead_code, reason = "each test program uses its own part of this")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use noisegate::demo::{Binaries, Cluster, Options};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio_postgres::{Client, NoTls};
+
+/// The program under test.
+pub const NOISEGATE: &str = env!("CARGO_BIN_EXE_noisegate");
+
+/// How long a child may take for anything before a test fails. Generous: machines that test are busy.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The server of this test process.
+pub fn cluster() -> &'static Cluster {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    CLUSTER.get_or_init(|| {
+        let binaries = Binaries::find().unwrap_or_else(|e| panic!("{e}"));
+        Cluster::start(&binaries, &Options::new(NOISEGATE)).unwrap_or_else(|e| panic!("{e}"))
+    })
+}
+
+/// A database of its own for one test, with the two logins that a gateway needs.
+#[derive(Clone, Debug)]
+pub struct TestDb {
+    /// Its name.
+    pub name: String,
+    /// May do everything.
+    pub superuser_url: String,
+    /// May read every table.
+    pub fetch_url: String,
+    /// May read nothing but what [`publish`](Self::publish) names.
+    pub finish_url: String,
+}
+
+/// Makes a database and runs `setup_sql` in it as superuser. Tables made later are readable by the fetch login, too.
+pub async fn database(setup_sql: &str) -> TestDb {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    let cluster = tokio::task::spawn_blocking(cluster).await.unwrap();
+    let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let (fetch, finish) = (format!("{name}_fetch"), format!("{name}_finish"));
+    // Loopback, for the time of one test, in a server whose superuser's password is random.
+    let password = "only-for-this-test";
+    let admin = connect(&cluster.superuser_url("postgres")).await;
+    for sql in [
+        format!("CREATE DATABASE {name}"),
+        format!("REVOKE ALL ON DATABASE {name} FROM PUBLIC"),
+        format!("CREATE ROLE {fetch} LOGIN PASSWORD '{password}'"),
+        format!("CREATE ROLE {finish} LOGIN PASSWORD '{password}'"),
+        format!("GRANT CONNECT ON DATABASE {name} TO {fetch}, {finish}"),
+    ] {
+        admin.batch_execute(&sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    let db = TestDb {
+        superuser_url: cluster.superuser_url(&name),
+        fetch_url: cluster.url(&fetch, password, &name),
+        finish_url: cluster.url(&finish, password, &name),
+        name,
+    };
+    db.execute(&format!(
+        "REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+         ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO {fetch};"
+    ))
+    .await;
+    db.execute(setup_sql).await;
+    db
+}
+
+impl TestDb {
+    /// Lets the finish login read these tables.
+    pub async fn publish(&self, tables: &[&str]) {
+        for table in tables {
+            self.execute(&format!("GRANT SELECT ON {table} TO {}_finish", self.name)).await;
+        }
+    }
+
+    /// Runs SQL as superuser.
+    pub async fn execute(&self, sql: &str) {
+        self.superuser().await.batch_execute(sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+
+    /// A superuser's connection.
+    pub async fn superuser(&self) -> Client {
+        connect(&self.superuser_url).await
+    }
+
+    /// The `[backend]` section of a policy for this database.
+    pub fn backend_toml(&self) -> String {
+        format!("[backend]\nurl = \"{}\"\nfinish_url = \"{}\"\n", self.fetch_url, self.finish_url)
+    }
+}
+
+/// A connection that is driven in the background.
+pub async fn connect(url: &str) -> Client {
+    let (client, connection) =
+        tokio_postgres::connect(url, NoTls).await.unwrap_or_else(|e| panic!("{url}: {e:?}"));
+    tokio::spawn(connection);
+    client
+}
+
+/// A folder with a policy in it, removed at the end. A relative ledger (`sqlite:noisegate.db`) lands there, too.
+pub struct Workdir {
+    dir: tempfile::TempDir,
+}
+
+impl Workdir {
+    /// Writes the policy.
+    pub fn new(policy: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("policy.toml"), policy).unwrap();
+        Self { dir }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The policy's file.
+    pub fn policy(&self) -> PathBuf {
+        self.dir.path().join("policy.toml")
+    }
+
+    /// Runs `noisegate ARGS --policy F` to its end.
+    pub async fn noisegate(&self, args: &[&str]) -> Output {
+        let policy = self.policy();
+        let mut command = Command::new(NOISEGATE);
+        command.args(args).arg("--policy").arg(policy);
+        run(command, "").await
+    }
+
+    /// Creates the ledger and starts `noisegate serve`.
+    pub async fn serve(&self) -> Gate {
+        let created = self.noisegate(&["budget", "create"]).await;
+        assert!(created.status.success(), "budget create: {}{}", created.stdout, created.stderr);
+        self.serve_again().await
+    }
+
+    /// Starts `noisegate serve` on the ledger that is there.
+    pub async fn serve_again(&self) -> Gate {
+        let policy = self.policy();
+        Gate::start(&["serve", "--policy", policy.to_str().unwrap()]).await
+    }
+}
+
+/// A gateway as a child process, killed when dropped.
+pub struct Gate {
+    child: Child,
+    /// Where it listens, as it said: `127.0.0.1:PORT`.
+    pub address: String,
+    /// What it printed to standard output up to and with the line that says where it listens.
+    pub greeting: String,
+}
+
+impl Gate {
+    /// Runs `noisegate ARGS` and waits until it prints `listening on ADDRESS`.
+    pub async fn start(args: &[&str]) -> Self {
+        let mut child = Command::new(NOISEGATE)
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut greeting = String::new();
+        let address = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let line = lines.next_line().await.unwrap().unwrap_or_else(|| {
+                    panic!("noisegate {args:?} ended before it listened; it said: {greeting}");
+                });
+                greeting.push_str(&line);
+                greeting.push('\n');
+                if let Some(address) = line.strip_prefix("listening on ") {
+                    return address.trim().to_owned();
+                }
+            }
+        })
+        .await
+        .unwrap_or_else(|_| panic!("noisegate {args:?} did not listen within {PATIENCE:?}"));
+        // Whatever else it prints must not fill the pipe.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Self { child, address, greeting }
+    }
+
+    /// Where a client connects.
+    pub fn url(&self, user: &str, password: &str, database: &str) -> String {
+        format!("postgres://{user}:{password}@{}/{database}", self.address)
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
+    /// `kill -9`, and waits until it is gone.
+    pub async fn kill(mut self) {
+        self.child.kill().await.unwrap();
+    }
+}
+
+/// What a child printed.
+#[derive(Debug)]
+pub struct Output {
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error; psql prints notices and errors there.
+    pub stderr: String,
+    /// How it ended.
+    pub status: ExitStatus,
+}
+
+/// Runs a script in psql, without the reader's own settings. Errors do not stop it; `\set ON_ERROR_STOP 1` does.
+pub async fn psql(url: &str, script: &str) -> Output {
+    let mut command = Command::new("psql");
+    command.args(["-X", "-f", "-", url]).env("PGCONNECT_TIMEOUT", "30");
+    run(command, script).await
+}
+
+/// Runs a child to its end, with this standard input.
+pub async fn run(mut command: Command, input: &str) -> Output {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let (mut stdin, mut out, mut err) =
+        (child.stdin.take().unwrap(), child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let all = async {
+        let feed = async {
+            // A child that ends before it has read everything closes the pipe: its status tells why.
+            let _ = stdin.write_all(input.as_bytes()).await;
+            drop(stdin);
+        };
+        let (_, o, e) = tokio::join!(feed, out.read_to_end(&mut stdout), err.read_to_end(&mut stderr));
+        (o.unwrap(), e.unwrap());
+        child.wait().await.unwrap()
+    };
+    let status = tokio::time::timeout(PATIENCE, all)
+        .await
+        .unwrap_or_else(|_| panic!("{command:?} did not end within {PATIENCE:?}"));
+    Output {
+        stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        status,
+    }
+}
