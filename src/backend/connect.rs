@@ -1,0 +1,230 @@
+//! Connecting at start-up: what every session is set to, and what a server must be to be served.
+
+use super::login::Login;
+use super::pool::{Backend, Fetching, Pooled, cause, pool};
+use crate::policy;
+use deadpool::managed::Object;
+use std::time::Duration;
+
+/// True where a session has the settings that were asked for at its start.
+pub(super) const OPTIONS_HOLD: &str = "\
+SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_catalog.=) 'repeatable read'
+   AND pg_catalog.current_setting('default_transaction_read_only') OPERATOR(pg_catalog.=) 'on'
+   AND pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog'
+   AND pg_catalog.current_setting('standard_conforming_strings') OPERATOR(pg_catalog.=) 'on'
+   AND pg_catalog.current_setting('transform_null_equals') OPERATOR(pg_catalog.=) 'off'";
+
+pub(super) const OPTIONS_LOST: &str = "the session does not have the settings that were asked for at its start; \
+connect to PostgreSQL itself and not to a connection pooler";
+
+/// Oldest and newest major version that is served.
+const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
+
+/// Why the database cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// A URL of the policy is no use.
+    #[error("backend.{key}: {cause}")]
+    Url {
+        /// `url` or `finish_url`.
+        key: &'static str,
+        /// What is wrong and what would be right.
+        cause: String,
+    },
+    /// No connection.
+    #[error(
+        "backend.{key}: the database cannot be reached as {user}: {cause}. Check that it runs, and that pg_hba.conf \
+         lets this login in"
+    )]
+    Unreachable {
+        /// `url` or `finish_url`.
+        key: &'static str,
+        /// The login.
+        user: String,
+        /// What the system or the server said.
+        cause: String,
+    },
+    /// The server is too old or too new.
+    #[error("the database runs PostgreSQL {found}; versions 13 to 18 are supported")]
+    Version {
+        /// `server_version`.
+        found: String,
+    },
+    /// The database is not in UTF8.
+    #[error(
+        "the database has encoding {found}; only UTF8 is supported. Load the data into a database made with \
+         CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+    )]
+    Encoding {
+        /// `server_encoding`.
+        found: String,
+    },
+    /// The two logins see different databases.
+    #[error(
+        "backend.url leads to database {fetch} and backend.finish_url to {finish}; both must name the same one"
+    )]
+    OtherDatabase {
+        /// Where `url` leads.
+        fetch: String,
+        /// Where `finish_url` leads.
+        finish: String,
+    },
+}
+
+impl Backend {
+    /// Connects both logins and checks version, encoding and database. Hot standbys are fine. A fetch login with
+    /// more rights than it needs is warned about in the log.
+    ///
+    /// # Errors
+    /// [`ConnectError`], each with what to do.
+    pub async fn connect(policy: &policy::Backend) -> Result<Self, ConnectError> {
+        let timeout = policy.statement_timeout;
+        let url = |key, url: &str, gucs: Vec<(&str, String)>| {
+            Login::parse(url, &gucs, timeout).map_err(|cause| ConnectError::Url { key, cause })
+        };
+        let fetch = url("url", &policy.url, fetch_options(timeout, policy.work_mem.as_deref()))?;
+        let finish = url("finish_url", &policy.finish_url, common_options(timeout))?;
+        let users = (fetch.user.clone(), finish.user.clone());
+        let unusable = |key| move |cause| ConnectError::Url { key, cause };
+        let mut backend = Self {
+            fetch: pool(Fetching(fetch), policy.pool).map_err(unusable("url"))?,
+            finish: pool(Pooled(finish), policy.pool).map_err(unusable("finish_url"))?,
+            server_version: 0,
+            parameters: Default::default(),
+        };
+        let away = |key, user, cause: String| ConnectError::Unreachable { key, user, cause };
+        let server = backend.inspect_server().await.map_err(|c| away("url", users.0.clone(), c))?;
+        check_server(&server)?;
+        backend.server_version = server.version;
+        let finish =
+            backend.finish.get().await.map_err(|e| away("finish_url", users.1.clone(), e.to_string()))?;
+        backend.parameters = finish.parameters().clone();
+        drop(finish);
+        let other = backend.finish_database().await.map_err(|c| away("finish_url", users.1.clone(), c))?;
+        if other != server.database {
+            return Err(ConnectError::OtherDatabase { fetch: server.database, finish: other });
+        }
+        for warning in &server.warnings {
+            tracing::warn!(login = %users.0, "{warning}");
+        }
+        Ok(backend)
+    }
+
+    async fn inspect_server(&self) -> Result<Server, String> {
+        let client = self.fetch.get().await.map_err(|e| e.to_string())?;
+        let row = client.client.query_one(SERVER, &[]).await.map_err(|e| cause(&e))?;
+        let get = |n: usize| row.try_get::<_, Option<String>>(n).map(Option::unwrap_or_default);
+        let bit = |n: usize| row.try_get::<_, Option<bool>>(n).map(Option::unwrap_or_default);
+        let read = || -> Result<Server, tokio_postgres::Error> {
+            let mut warnings = Vec::new();
+            let mut warn = |n, text: &str| {
+                bit(n).map(|set| {
+                    if set {
+                        warnings.push(text.to_owned())
+                    }
+                })
+            };
+            warn(
+                4,
+                "the fetch login is a superuser; use a role that owns nothing and has SELECT on the tables",
+            )?;
+            warn(5, "the fetch login bypasses row-level security; ALTER ROLE … NOBYPASSRLS")?;
+            warn(
+                6,
+                "the fetch login owns tables; use a role that owns nothing and has SELECT on the tables",
+            )?;
+            let version = get(0)?.parse().unwrap_or_default();
+            Ok(Server { version, name: get(1)?, encoding: get(2)?, database: get(3)?, warnings })
+        };
+        let server = read().map_err(|e| cause(&e))?;
+        // This connection has type information of a catalog that may be reloaded: start-up pays for a new one.
+        drop(Object::take(client));
+        Ok(server)
+    }
+
+    async fn finish_database(&self) -> Result<String, String> {
+        let rows = self.query(&Default::default(), DATABASE, &[], &[]).await.map_err(|e| e.to_string())?;
+        let rows = rows.into_texts().await.map_err(|e| e.to_string())?;
+        let cell = rows.into_iter().flatten().flatten().next();
+        cell.ok_or_else(|| "the server does not say which database this is".to_owned())
+    }
+}
+
+struct Server {
+    version: u32,
+    name: String,
+    encoding: String,
+    database: String,
+    warnings: Vec<String>,
+}
+
+fn check_server(server: &Server) -> Result<(), ConnectError> {
+    if !VERSIONS.contains(&(server.version / 10_000)) {
+        return Err(ConnectError::Version { found: server.name.clone() });
+    }
+    if server.encoding != "UTF8" {
+        return Err(ConnectError::Encoding { found: server.encoding.clone() });
+    }
+    Ok(())
+}
+
+/// The database's name and OID: a standby has the same ones as its primary.
+const DATABASE: &str = "\
+SELECT datname::pg_catalog.text || ' (oid ' || oid::pg_catalog.text || ')'
+  FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()";
+
+const SERVER: &str = "\
+SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_setting('server_version'),
+       pg_catalog.current_setting('server_encoding'),
+       (SELECT datname::pg_catalog.text || ' (oid ' || oid::pg_catalog.text || ')'
+          FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()),
+       r.rolsuper, r.rolbypassrls,
+       EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relowner = r.oid AND c.relkind IN ('r', 'p'))
+  FROM pg_catalog.pg_roles r WHERE r.rolname = SESSION_USER";
+
+fn common_options(statement_timeout: Duration) -> Vec<(&'static str, String)> {
+    vec![
+        ("default_transaction_isolation", "repeatable read".into()),
+        ("default_transaction_read_only", "on".into()),
+        ("search_path", "pg_catalog".into()),
+        ("statement_timeout", statement_timeout.as_millis().to_string()),
+        // Printed literals rely on the first, `x = NULL` on the second.
+        ("standard_conforming_strings", "on".into()),
+        ("transform_null_equals", "off".into()),
+        ("client_min_messages", "error".into()),
+    ]
+}
+
+fn fetch_options(statement_timeout: Duration, work_mem: Option<&str>) -> Vec<(&'static str, String)> {
+    let mut options = common_options(statement_timeout);
+    // Compiling costs tens to hundreds of milliseconds for each of the many expressions of a fetch text, and its
+    // use depends on row estimates: time would say more about the data than it has to.
+    options.push(("jit", "off".into()));
+    options.extend(work_mem.map(|w| ("work_mem", w.to_owned())));
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn only_known_versions_in_utf8_are_served() {
+        let server = |version, encoding: &str| Server {
+            version,
+            name: version.to_string(),
+            encoding: encoding.into(),
+            database: String::new(),
+            warnings: Vec::new(),
+        };
+        for version in [130_000, 150_018, 180_004] {
+            assert!(check_server(&server(version, "UTF8")).is_ok());
+        }
+        for version in [0, 90_624, 120_022, 190_000] {
+            assert!(matches!(check_server(&server(version, "UTF8")), Err(ConnectError::Version { .. })));
+        }
+        let error = check_server(&server(150_000, "SQL_ASCII")).unwrap_err();
+        assert!(error.to_string().contains("SQL_ASCII"), "{error}");
+    }
+}

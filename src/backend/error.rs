@@ -1,0 +1,198 @@
+//! What can go wrong at the database, kept apart by who may read it.
+
+use crate::error::{ClientError, SqlState};
+
+use postgres_protocol::message::backend::ErrorFields;
+use std::fmt;
+use tokio_postgres::fallible_iterator::FallibleIterator;
+
+/// What PostgreSQL said. Its text must reach a client only from the finish login, which sees released values
+/// only (soundness rule 32), or where a caller has made sure that it names only names and types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DbError {
+    /// ERROR, FATAL or PANIC, not localised.
+    pub severity: String,
+    /// The SQLSTATE.
+    pub code: SqlState,
+    /// The message.
+    pub message: String,
+    /// More about it.
+    pub detail: Option<String>,
+    /// What to do.
+    pub hint: Option<String>,
+    /// Character, from 1, in the text that *we* sent.
+    pub position: Option<u32>,
+}
+
+impl DbError {
+    pub(super) fn read(mut fields: ErrorFields<'_>) -> Self {
+        let mut error = Self {
+            severity: String::new(),
+            code: SqlState::INTERNAL,
+            message: String::new(),
+            detail: None,
+            hint: None,
+            position: None,
+        };
+        // A field that cannot be read ends the list: what was read so far stands.
+        while let Ok(Some(field)) = fields.next() {
+            let value = String::from_utf8_lossy(field.value_bytes());
+            match field.type_() {
+                b'S' if error.severity.is_empty() => error.severity = value.into_owned(),
+                b'V' => error.severity = value.into_owned(),
+                b'C' => error.code = SqlState::parse(&value),
+                b'M' => error.message = value.into_owned(),
+                b'D' => error.detail = Some(value.into_owned()),
+                b'H' => error.hint = Some(value.into_owned()),
+                b'P' => error.position = value.parse().ok(),
+                _ => {}
+            }
+        }
+        error
+    }
+
+    /// The server ends this session: what follows is a closed connection.
+    pub fn is_fatal(&self) -> bool {
+        matches!(self.severity.as_str(), "FATAL" | "PANIC")
+    }
+}
+
+impl fmt::Display for DbError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (SQLSTATE {})", self.message, self.code.as_str())
+    }
+}
+
+/// Why a statement on the finish login gave no (more) rows.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RelayError {
+    /// The database said no.
+    #[error("{0}")]
+    Db(Box<DbError>),
+    /// No connection could be made; nothing was sent.
+    #[error("the database is not reachable: {0}")]
+    Unreachable(String),
+    /// The connection was lost while a statement ran.
+    #[error("the connection to the database was lost: {0}")]
+    Lost(String),
+    /// The other side does not speak the protocol, or a message cannot be written in it.
+    #[error("protocol error: {0}")]
+    Protocol(String),
+    /// The database did not answer in time.
+    #[error("the database did not answer in time")]
+    Timeout,
+    /// All connections stayed busy.
+    #[error("no connection became free in time")]
+    Busy,
+}
+
+impl RelayError {
+    /// What a client may read when the statement touched public and released rows only: PostgreSQL's own words
+    /// (soundness rule 32). The position is left out, because it points into our text.
+    pub fn into_finish_error(self) -> ClientError {
+        match self {
+            Self::Db(db) => {
+                let mut error = ClientError::new(db.code, db.message);
+                error.detail = db.detail;
+                error.hint = db.hint;
+                error
+            }
+            Self::Unreachable(cause) | Self::Lost(cause) => unreachable(&cause),
+            Self::Protocol(cause) => {
+                ClientError::incident(SqlState::INTERNAL, "the database answered out of turn", &cause)
+            }
+            Self::Timeout => {
+                ClientError::new(SqlState::QUERY_CANCELED, "the database did not answer in time")
+            }
+            Self::Busy => busy(),
+        }
+    }
+
+    pub(super) fn io(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
+                Self::Protocol(error.to_string())
+            }
+            _ => Self::Lost(error.to_string()),
+        }
+    }
+}
+
+/// Why a fetch gave no rows. The causes are for the operator: [`FetchError::into_client_error`] is the only way
+/// to a client's text, and is constant for everything that can depend on private rows.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// No connection could be made; no private row was read.
+    #[error("the database is not reachable: {0}")]
+    Unreachable(String),
+    /// All connections stayed busy; no private row was read.
+    #[error("no connection became free in time")]
+    Busy,
+    /// The schema is not the one that the policy was loaded against; no private row was read.
+    #[error("the schema changed")]
+    SchemaChanged,
+    /// A failure after the first statement over private rows was sent, whatever its cause. Soundness rule 18:
+    /// counted per user.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl FetchError {
+    /// What the client reads.
+    pub fn into_client_error(self) -> ClientError {
+        match self {
+            Self::Unreachable(cause) => unreachable(&cause),
+            Self::Busy => busy(),
+            Self::SchemaChanged => ClientError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "the schema changed; the operator must reload the policy",
+            ),
+            // One code and one message for timeouts, memory, disk, lost connections and defects alike: which of
+            // them it was may depend on private rows.
+            Self::Failed(cause) => {
+                ClientError::incident(SqlState::INTERNAL, "the private data could not be read", &cause)
+            }
+        }
+    }
+}
+
+fn unreachable(cause: &str) -> ClientError {
+    tracing::warn!(%cause, "the database is not reachable");
+    ClientError::new(SqlState::CONNECTION_FAILURE, "the database is not reachable")
+        .hint("Try again later; the proxy reconnects by itself.")
+}
+
+fn busy() -> ClientError {
+    ClientError::new(SqlState::TOO_MANY_CONNECTIONS, "too many statements are running")
+        .hint("Try again later, or ask the operator to raise backend.pool.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rule_18_a_fetch_failure_is_one_constant_error() {
+        let a = FetchError::Failed("canceling statement due to statement timeout".into()).into_client_error();
+        let b = FetchError::Failed("division by zero in row 7".into()).into_client_error();
+        assert_eq!((a.code, &a.message, &a.hint), (b.code, &b.message, &b.hint));
+        assert!(!format!("{b:?}").contains("row 7"));
+    }
+
+    #[test]
+    fn rule_32_finish_relays_postgresql_s_own_words_without_the_position() {
+        let db = DbError {
+            severity: "ERROR".into(),
+            code: SqlState(*b"22012"),
+            message: "division by zero".into(),
+            detail: None,
+            hint: Some("h".into()),
+            position: Some(7),
+        };
+        let error = RelayError::Db(Box::new(db)).into_finish_error();
+        assert_eq!(error.message, "division by zero");
+        assert_eq!(error.code, SqlState(*b"22012"));
+        assert_eq!(error.hint.as_deref(), Some("h"));
+        assert_eq!(error.position, None);
+    }
+}

@@ -1,0 +1,234 @@
+//! Two pools, fetch and finish, and the operations of the finish login.
+//!
+//! A connection that broke while idle (the server was restarted, say) is found at checkout or, at the latest, by
+//! the first message, and replaced once before anybody hears of it. A server that is away is an error of the
+//! statement, never of the process: the next checkout tries again.
+
+use super::connect::OPTIONS_HOLD;
+use super::error::{FetchError, RelayError};
+use super::login::Login;
+use super::param::Param;
+use super::relay::{Description, Relay, query_messages};
+use super::rows::{self, Rows};
+use super::settings::Settings;
+use deadpool::Runtime;
+use deadpool::managed::{
+    Manager, Metrics, Object, Pool, PoolError, RecycleError, RecycleResult, TimeoutType, Timeouts,
+};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio_postgres::NoTls;
+
+/// How long making a connection may take, login included.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a statement waits for a free connection.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The database, by its two logins.
+pub struct Backend {
+    pub(super) fetch: Pool<Fetching>,
+    pub(super) finish: Pool<Pooled>,
+    pub(super) server_version: u32,
+    pub(super) parameters: BTreeMap<String, String>,
+}
+
+/// Makes and checks relay connections.
+pub(super) struct Pooled(pub(super) Login);
+
+impl Manager for Pooled {
+    type Type = Relay;
+    type Error = RelayError;
+
+    async fn create(&self) -> Result<Relay, RelayError> {
+        Relay::connect(&self.0).await
+    }
+
+    async fn recycle(&self, relay: &mut Relay, _: &Metrics) -> RecycleResult<RelayError> {
+        if relay.is_idle() { Ok(()) } else { Err(RecycleError::message("not idle")) }
+    }
+}
+
+/// Makes and checks fetch connections.
+pub(super) struct Fetching(pub(super) Login);
+
+/// A tokio-postgres client and the task that drives it.
+pub(super) struct FetchClient {
+    pub(super) client: tokio_postgres::Client,
+    task: JoinHandle<()>,
+}
+
+impl Drop for FetchClient {
+    /// Closes the socket even where answers are outstanding.
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Manager for Fetching {
+    type Type = FetchClient;
+    type Error = String;
+
+    async fn create(&self) -> Result<FetchClient, String> {
+        let (client, connection) = self.0.config.connect(NoTls).await.map_err(|e| cause(&e))?;
+        let task = tokio::spawn(async move {
+            if let Err(e) = connection.await {
+                tracing::warn!(cause = %cause(&e), "a fetch connection was lost");
+            }
+        });
+        let made = FetchClient { client, task };
+        let row = made.client.query_one(OPTIONS_HOLD, &[]).await.map_err(|e| cause(&e))?;
+        match row.try_get(0) {
+            Ok(Some(true)) => Ok(made),
+            _ => Err(super::connect::OPTIONS_LOST.into()),
+        }
+    }
+
+    async fn recycle(&self, made: &mut FetchClient, _: &Metrics) -> RecycleResult<String> {
+        if made.client.is_closed() || made.task.is_finished() {
+            return Err(RecycleError::message("closed"));
+        }
+        Ok(())
+    }
+}
+
+/// tokio-postgres shows the cause of an error only in its chain of sources.
+pub(super) fn cause(error: &tokio_postgres::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+pub(super) fn pool<M: Manager>(manager: M, size: usize) -> Result<Pool<M>, String> {
+    let timeouts =
+        Timeouts { wait: Some(WAIT_TIMEOUT), create: Some(CONNECT_TIMEOUT), recycle: Some(CONNECT_TIMEOUT) };
+    let builder = Pool::builder(manager).max_size(size.max(1)).timeouts(timeouts).runtime(Runtime::Tokio1);
+    builder.build().map_err(|e| e.to_string())
+}
+
+/// Why there is no connection.
+enum NoConnection<E> {
+    Busy,
+    Slow,
+    Because(E),
+    Closed,
+}
+
+impl<E> From<PoolError<E>> for NoConnection<E> {
+    fn from(error: PoolError<E>) -> Self {
+        match error {
+            PoolError::Timeout(TimeoutType::Wait) => Self::Busy,
+            PoolError::Timeout(_) => Self::Slow,
+            PoolError::Backend(e) => Self::Because(e),
+            PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => Self::Closed,
+        }
+    }
+}
+
+const SLOW: &str = "it did not accept a connection in time";
+const CLOSED: &str = "the proxy is shutting down";
+
+/// A fetch connection lent for introspection. It is closed afterwards, so it may be left in any state.
+pub struct Reader(FetchClient);
+
+impl Deref for Reader {
+    type Target = tokio_postgres::Client;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0.client
+    }
+}
+
+impl Backend {
+    /// `server_version_num`, for example 150018.
+    pub fn server_version(&self) -> u32 {
+        self.server_version
+    }
+
+    /// The ParameterStatus values of a finish session (`server_version`, `integer_datetimes`, …).
+    pub fn parameters(&self) -> &BTreeMap<String, String> {
+        &self.parameters
+    }
+
+    /// A connection of the fetch login, to read catalogs with.
+    ///
+    /// # Errors
+    /// [`FetchError::Unreachable`], [`FetchError::Busy`].
+    pub async fn reader(&self) -> Result<Reader, FetchError> {
+        self.fetch_connection().await.map(|c| Reader(Object::take(c)))
+    }
+
+    pub(super) async fn fetch_connection(&self) -> Result<Object<Fetching>, FetchError> {
+        self.fetch.get().await.map_err(|e| match e.into() {
+            NoConnection::Busy => FetchError::Busy,
+            NoConnection::Slow => FetchError::Unreachable(SLOW.into()),
+            NoConnection::Because(cause) => FetchError::Unreachable(cause),
+            NoConnection::Closed => FetchError::Unreachable(CLOSED.into()),
+        })
+    }
+
+    async fn finish_connection(&self) -> Result<Object<Pooled>, RelayError> {
+        self.finish.get().await.map_err(|e| match e.into() {
+            NoConnection::Busy => RelayError::Busy,
+            NoConnection::Slow => RelayError::Unreachable(SLOW.into()),
+            // Whatever went wrong before a session stood, nothing was asked yet.
+            NoConnection::Because(RelayError::Unreachable(cause) | RelayError::Lost(cause)) => {
+                RelayError::Unreachable(cause)
+            }
+            NoConnection::Because(error) => RelayError::Unreachable(error.to_string()),
+            NoConnection::Closed => RelayError::Unreachable(CLOSED.into()),
+        })
+    }
+
+    /// Prepares a statement on the finish login, never executing it: see [`Relay::describe`].
+    ///
+    /// # Errors
+    /// [`RelayError::Db`] with PostgreSQL's judgement of the text; the others when it could not be asked.
+    pub async fn describe(
+        &self,
+        settings: &Settings,
+        sql: &str,
+        parameter_types: &[u32],
+    ) -> Result<Description, RelayError> {
+        let mut relay = self.finish_connection().await?;
+        match relay.describe(settings, sql, parameter_types).await {
+            Err(error) if is_stale(&error, relay.unheard()) => {
+                drop(Object::take(relay));
+                self.finish.retain(|_, _| false);
+                self.finish_connection().await?.describe(settings, sql, parameter_types).await
+            }
+            result => result,
+        }
+    }
+
+    /// Runs a statement on the finish login, which reads public tables only. `formats` are those of Bind: one for
+    /// each column, or one for all, or none for text.
+    ///
+    /// # Errors
+    /// As [`Self::describe`]; once rows flow, errors come in their stream.
+    pub async fn query(
+        &self,
+        settings: &Settings,
+        sql: &str,
+        params: &[Param],
+        formats: &[i16],
+    ) -> Result<Rows, RelayError> {
+        let messages = query_messages(settings, sql, params, formats)?;
+        let failure = match rows::run(self.finish_connection().await?, messages.clone()).await {
+            Ok(rows) => return Ok(rows),
+            Err(failure) => failure,
+        };
+        if !is_stale(&failure.error, failure.stale) {
+            return Err(failure.error);
+        }
+        self.finish.retain(|_, _| false);
+        rows::run(self.finish_connection().await?, messages).await.map_err(|f| f.error)
+    }
+}
+
+/// A connection that was lost before it answered anything had died while idle: another one may do.
+fn is_stale(error: &RelayError, unheard: bool) -> bool {
+    unheard && matches!(error, RelayError::Lost(_))
+}

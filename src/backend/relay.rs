@@ -1,0 +1,288 @@
+//! One connection of the finish login: prepare a statement, or run it and carry its rows as bytes.
+//!
+//! tokio-postgres speaks binary results only; here the caller chooses, and rows pass through unread. Each
+//! statement is one write: `BEGIN … READ ONLY; SET LOCAL …`, the statement in the extended protocol (where one
+//! message holds one statement only), `ROLLBACK`. Nothing it does outlives it.
+
+use super::error::{DbError, RelayError};
+use super::login::{Login, Session};
+use super::param::Param;
+use super::settings::Settings;
+use super::socket::{self, Address, Frame};
+use crate::answer::Field;
+use bytes::{Bytes, BytesMut};
+use postgres_protocol::IsNull;
+use postgres_protocol::message::backend::{Message, RowDescriptionBody};
+use postgres_protocol::message::frontend::{self, BindError};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::timeout;
+use tokio_postgres::fallible_iterator::FallibleIterator;
+
+/// What preparing a statement tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Type OIDs of `$1`, `$2`, …
+    pub parameters: Vec<u32>,
+    /// The columns; their format is 0. Empty where the statement gives no rows.
+    pub fields: Vec<Field>,
+}
+
+/// How long the network may add to `statement_timeout` before the server counts as lost.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A logged-in connection.
+pub struct Relay {
+    session: Session,
+    patience: Duration,
+    /// No statement is under way, and the last one ended outside a transaction.
+    clean: bool,
+    /// The server has answered something since the last checkout.
+    heard: bool,
+}
+
+impl Relay {
+    /// Logs in.
+    pub(super) async fn connect(login: &Login) -> Result<Self, RelayError> {
+        let session = login.open().await?;
+        let mut relay = Self {
+            session,
+            patience: login.statement_timeout.saturating_add(GRACE),
+            clean: true,
+            heard: false,
+        };
+        relay.prove_options().await?;
+        Ok(relay)
+    }
+
+    /// A pooler between us and the server may have dropped what start-up asked for.
+    async fn prove_options(&mut self) -> Result<(), RelayError> {
+        let rows = self.simple(super::connect::OPTIONS_HOLD).await?;
+        match rows.first().and_then(|r| r.first()) {
+            Some(Some(held)) if held == "t" => Ok(()),
+            _ => Err(RelayError::Unreachable(super::connect::OPTIONS_LOST.into())),
+        }
+    }
+
+    /// ParameterStatus values that the server sent at start-up.
+    pub fn parameters(&self) -> &BTreeMap<String, String> {
+        &self.session.parameters
+    }
+
+    /// It can serve another statement, as far as one can tell without asking the server.
+    pub(super) fn is_idle(&self) -> bool {
+        self.clean && self.session.channel.is_quiet()
+    }
+
+    /// The server has answered nothing yet: a failure may be an old connection's, and nothing ran.
+    pub(super) fn unheard(&self) -> bool {
+        !self.heard
+    }
+
+    /// Where and how to cancel what runs here.
+    pub(super) fn cancel_target(&self) -> (Address, Option<(i32, i32)>) {
+        (self.session.channel.address().clone(), self.session.key)
+    }
+
+    /// Prepares a statement and says what it needs and gives. It is never executed: names and types are analysed,
+    /// no SELECT right is needed, no row is read. `parameter_types` may be shorter than the list of parameters;
+    /// 0 leaves a type open.
+    pub async fn describe(
+        &mut self,
+        settings: &Settings,
+        sql: &str,
+        parameter_types: &[u32],
+    ) -> Result<Description, RelayError> {
+        let messages = describe_messages(settings, sql, parameter_types)?;
+        self.start(&messages).await?;
+        let mut description = Description { parameters: Vec::new(), fields: Vec::new() };
+        let mut exchange = Exchange::default();
+        while let Some(frame) = self.next(&mut exchange).await? {
+            match frame {
+                Frame::Other(Message::ParameterDescription(body)) => {
+                    description.parameters = body.parameters().collect().map_err(RelayError::io)?;
+                }
+                Frame::Other(Message::RowDescription(body)) => description.fields = fields(&body)?,
+                Frame::Other(_) => {}
+                Frame::Row(_) => return Err(out_of_turn("a row while describing")),
+            }
+        }
+        exchange.result().map(|()| description)
+    }
+
+    /// Sends a pipeline that [`describe_messages`] or [`query_messages`] wrote.
+    pub(super) async fn start(&mut self, messages: &[u8]) -> Result<(), RelayError> {
+        (self.clean, self.heard) = (false, false);
+        timeout(self.patience, self.session.channel.send(messages)).await.map_err(|_| RelayError::Timeout)?
+    }
+
+    /// The next message that is the statement's own, or None when the pipeline is over.
+    pub(super) async fn next(&mut self, exchange: &mut Exchange) -> Result<Option<Frame>, RelayError> {
+        loop {
+            match self.buffered(exchange)? {
+                Step::Frame(frame) => return Ok(Some(frame)),
+                Step::Over => return Ok(None),
+                Step::Wait => self.fill().await?,
+            }
+        }
+    }
+
+    /// The next message that is the statement's own, if it has arrived.
+    pub(super) fn buffered(&mut self, exchange: &mut Exchange) -> Result<Step, RelayError> {
+        while let Some(frame) = self.session.channel.buffered()? {
+            match frame {
+                Frame::Other(Message::ErrorResponse(body)) => {
+                    let error = DbError::read(body.fields());
+                    if error.is_fatal() {
+                        return Err(exchange.error.take().unwrap_or(RelayError::Lost(error.to_string())));
+                    }
+                    // What follows the first error is its consequence (25P02).
+                    exchange.error.get_or_insert(RelayError::Db(Box::new(error)));
+                }
+                Frame::Other(Message::NoticeResponse(_) | Message::NotificationResponse(_)) => continue,
+                // SET LOCAL is reported, and so is its end.
+                Frame::Other(Message::ParameterStatus(_)) => {}
+                Frame::Other(Message::ReadyForQuery(body)) => {
+                    exchange.ready += 1;
+                    if exchange.ready == STEPS {
+                        self.clean = body.status() == b'I';
+                        self.heard = true;
+                        return Ok(Step::Over);
+                    }
+                }
+                frame => {
+                    self.heard = true;
+                    return Ok(Step::Frame(frame));
+                }
+            }
+            self.heard = true;
+        }
+        Ok(Step::Wait)
+    }
+
+    /// Waits until more has arrived. Losing this future loses nothing that arrived.
+    pub(super) async fn fill(&mut self) -> Result<(), RelayError> {
+        timeout(self.patience, self.session.channel.fill()).await.map_err(|_| RelayError::Timeout)?
+    }
+
+    /// Runs constant text of ours in the simple protocol; rows come as text.
+    async fn simple(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, RelayError> {
+        let mut out = BytesMut::new();
+        frontend::query(sql, &mut out).map_err(RelayError::io)?;
+        self.start(&out).await?;
+        let mut exchange = Exchange { ready: STEPS - 1, error: None };
+        let mut rows = Vec::new();
+        while let Some(frame) = self.next(&mut exchange).await? {
+            if let Frame::Row(row) = frame {
+                rows.push(super::rows::texts(&row)?);
+            }
+        }
+        exchange.result().map(|()| rows)
+    }
+}
+
+/// ReadyForQuery messages of a pipeline: after BEGIN, after the statement, after ROLLBACK.
+const STEPS: u8 = 3;
+
+/// What of the answer has arrived.
+pub(super) enum Step {
+    /// A message of the statement's own.
+    Frame(Frame),
+    /// The pipeline is over.
+    Over,
+    /// Nothing whole.
+    Wait,
+}
+
+/// Where the answer to a pipeline stands.
+#[derive(Default)]
+pub(super) struct Exchange {
+    ready: u8,
+    error: Option<RelayError>,
+}
+
+impl Exchange {
+    /// The first error, if there was any.
+    pub(super) fn result(self) -> Result<(), RelayError> {
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+fn describe_messages(settings: &Settings, sql: &str, types: &[u32]) -> Result<BytesMut, RelayError> {
+    let mut out = BytesMut::new();
+    let write = |out: &mut BytesMut| {
+        frontend::query(&settings.begin(), out)?;
+        frontend::parse("", sql, types.iter().copied(), out)?;
+        frontend::describe(b'S', "", out)?;
+        frontend::sync(out);
+        frontend::query("ROLLBACK", out)
+    };
+    write(&mut out).map_err(RelayError::io)?;
+    Ok(out)
+}
+
+/// The pipeline of a query. `formats`: one for each column, or one for all, or none for text.
+pub(super) fn query_messages(
+    settings: &Settings,
+    sql: &str,
+    params: &[Param],
+    formats: &[i16],
+) -> Result<Bytes, RelayError> {
+    let mut out = BytesMut::new();
+    frontend::query(&settings.begin(), &mut out).map_err(RelayError::io)?;
+    frontend::parse("", sql, params.iter().map(|p| p.oid), &mut out).map_err(RelayError::io)?;
+    let bound = frontend::bind(
+        "",
+        "",
+        [1],
+        params,
+        |param, buffer| {
+            Ok(match &param.value {
+                Some(value) => {
+                    buffer.extend_from_slice(value);
+                    IsNull::No
+                }
+                None => IsNull::Yes,
+            })
+        },
+        formats.iter().copied(),
+        &mut out,
+    );
+    bound.map_err(|e| match e {
+        BindError::Serialization(e) => RelayError::io(e),
+        BindError::Conversion(e) => RelayError::Protocol(e.to_string()),
+    })?;
+    frontend::describe(b'P', "", &mut out).map_err(RelayError::io)?;
+    frontend::execute("", 0, &mut out).map_err(RelayError::io)?;
+    frontend::sync(&mut out);
+    frontend::query("ROLLBACK", &mut out).map_err(RelayError::io)?;
+    Ok(out.freeze())
+}
+
+/// The columns of a RowDescription.
+pub(super) fn fields(body: &RowDescriptionBody) -> Result<Vec<Field>, RelayError> {
+    let fields = body.fields().map(|f| {
+        Ok(Field {
+            name: f.name().to_owned(),
+            type_oid: f.type_oid(),
+            type_size: f.type_size(),
+            type_modifier: f.type_modifier(),
+            format: f.format(),
+        })
+    });
+    fields.collect().map_err(RelayError::io)
+}
+
+pub(super) fn out_of_turn(what: &str) -> RelayError {
+    RelayError::Protocol(format!("the server sent {what}"))
+}
+
+/// Cancels what runs on a connection; a server that cannot be asked is logged, no more can be done.
+pub(super) async fn cancel(target: &(Address, Option<(i32, i32)>)) {
+    if let (address, Some(key)) = target {
+        let cancelled = timeout(GRACE, socket::cancel(address, *key)).await;
+        if let Ok(Err(cause)) = cancelled {
+            tracing::warn!(%cause, "a cancel request could not be sent");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The session settings that change what a value looks like, kept by the proxy and applied per transaction.
+
+/// A setting that the proxy carries from a client's session into every backend transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Setting {
+    /// Where timestamptz becomes text, and days begin.
+    TimeZone,
+    /// How dates become text and back.
+    DateStyle,
+    /// How intervals become text.
+    IntervalStyle,
+    /// Digits of floats in text.
+    ExtraFloatDigits,
+    /// How bytea becomes text.
+    ByteaOutput,
+}
+
+impl Setting {
+    /// All of them, in the order in which they are applied.
+    pub const ALL: [Setting; 5] =
+        [Self::TimeZone, Self::DateStyle, Self::IntervalStyle, Self::ExtraFloatDigits, Self::ByteaOutput];
+
+    /// The name, as PostgreSQL writes it (and as ParameterStatus reports it).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TimeZone => "TimeZone",
+            Self::DateStyle => "DateStyle",
+            Self::IntervalStyle => "IntervalStyle",
+            Self::ExtraFloatDigits => "extra_float_digits",
+            Self::ByteaOutput => "bytea_output",
+        }
+    }
+
+    /// The setting with this name, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.name().eq_ignore_ascii_case(name))
+    }
+}
+
+/// The values of all [`Setting`]s of one client session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Settings {
+    values: [String; 5],
+}
+
+impl Default for Settings {
+    /// PostgreSQL's own defaults, in UTC.
+    fn default() -> Self {
+        Self { values: ["UTC", "ISO, MDY", "postgres", "1", "hex"].map(str::to_owned) }
+    }
+}
+
+impl Settings {
+    /// The value of a setting.
+    pub fn get(&self, setting: Setting) -> &str {
+        let [time_zone, date_style, interval_style, float_digits, bytea] = &self.values;
+        match setting {
+            Setting::TimeZone => time_zone,
+            Setting::DateStyle => date_style,
+            Setting::IntervalStyle => interval_style,
+            Setting::ExtraFloatDigits => float_digits,
+            Setting::ByteaOutput => bytea,
+        }
+    }
+
+    /// Keeps a value. PostgreSQL judges it when it is applied; to be told beforehand, ask it with
+    /// `set_config(name, value, true)`.
+    pub fn set(&mut self, setting: Setting, value: impl Into<String>) {
+        let [time_zone, date_style, interval_style, float_digits, bytea] = &mut self.values;
+        let slot = match setting {
+            Setting::TimeZone => time_zone,
+            Setting::DateStyle => date_style,
+            Setting::IntervalStyle => interval_style,
+            Setting::ExtraFloatDigits => float_digits,
+            Setting::ByteaOutput => bytea,
+        };
+        *slot = value.into();
+    }
+
+    /// Settings and values, in the order in which they are applied.
+    pub fn iter(&self) -> impl Iterator<Item = (Setting, &str)> {
+        Setting::ALL.into_iter().map(|s| (s, self.get(s)))
+    }
+
+    /// Opens the transaction that every statement of ours runs in, with these settings until its end.
+    ///
+    /// `SET LOCAL` and not `set_config`: it takes no snapshot, so that the snapshot of the transaction is taken
+    /// by the first statement that reads.
+    pub(super) fn begin(&self) -> String {
+        let mut sql = String::from("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        for (setting, value) in self.iter() {
+            sql.push_str("; SET LOCAL ");
+            sql.push_str(setting.name());
+            sql.push_str(" = ");
+            sql.push_str(&literal(value));
+        }
+        sql
+    }
+}
+
+/// A string literal that means the same whatever `standard_conforming_strings` is. NUL cannot travel in a message
+/// and is left out.
+pub(super) fn literal(text: &str) -> String {
+    let escape = text.contains('\\');
+    let mut out = String::with_capacity(text.len() + 3);
+    out.push_str(if escape { "E'" } else { "'" });
+    for c in text.chars() {
+        match c {
+            '\0' => {}
+            '\'' => out.push_str("''"),
+            '\\' => out.push_str("\\\\"),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_cannot_leave_their_quotes() {
+        assert_eq!(literal("Europe/Berlin"), "'Europe/Berlin'");
+        assert_eq!(literal("x'; DROP TABLE t; --"), "'x''; DROP TABLE t; --'");
+        assert_eq!(literal(r"\'; SELECT 1"), r"E'\\''; SELECT 1'");
+        assert_eq!(literal("a\0b"), "'ab'");
+    }
+
+    #[test]
+    fn every_setting_is_found_by_its_name_and_keeps_its_value() {
+        let mut settings = Settings::default();
+        for (n, setting) in Setting::ALL.into_iter().enumerate() {
+            assert_eq!(Setting::named(&setting.name().to_uppercase()), Some(setting));
+            settings.set(setting, format!("v{n}"));
+        }
+        let got: Vec<&str> = settings.iter().map(|(_, v)| v).collect();
+        assert_eq!(got, ["v0", "v1", "v2", "v3", "v4"]);
+        assert_eq!(Setting::named("work_mem"), None);
+        assert!(settings.begin().ends_with("; SET LOCAL bytea_output = 'v4'"));
+    }
+}

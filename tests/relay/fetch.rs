@@ -1,0 +1,154 @@
+//! Reading private rows.
+
+use crate::recovery::request;
+use crate::server::Server;
+use crate::{policy, until_none};
+use noisegate::backend::{Backend, FetchError, FetchRequest, FetchText, Fingerprint, Param, Setting};
+use noisegate::error::SqlState;
+use std::time::{Duration, Instant};
+
+fn many(texts: &[&str]) -> FetchRequest {
+    let mut request = request("");
+    request.statements = texts.iter().map(|t| FetchText { sql: (*t).into(), params: Vec::new() }).collect();
+    request
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_statements_see_one_snapshot() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    let count = "SELECT count(*) FROM public.riders";
+    let fetch = backend.fetch(many(&[count, "SELECT pg_sleep(1)::text", count]));
+    let update = async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        db.admin.batch_execute("INSERT INTO riders VALUES (1000, 'late')").await.unwrap();
+        Instant::now()
+    };
+    let (rows, updated) = tokio::join!(async { (fetch.await.unwrap(), Instant::now()) }, update);
+    let (rows, done) = rows;
+    assert!(updated < done, "the update came between the two counts");
+    assert_eq!((rows[0][0].get::<_, i64>(0), rows[2][0].get::<_, i64>(0)), (100, 100));
+    assert_eq!(backend.fetch(many(&[count])).await.unwrap()[0][0].get::<_, i64>(0), 101);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_statements_with_parameters_settings_and_unknown_types() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let sql = "CREATE TYPE mood AS ENUM ('sad', 'glad'); ALTER TABLE riders ADD mood mood DEFAULT 'glad';
+               INSERT INTO riders SELECT g, repeat('n', 200) FROM generate_series(1001, 20000) g";
+    db.admin.batch_execute(sql).await.unwrap();
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    // Types that tokio-postgres must look up, while many rows are on their way.
+    let rows = backend.fetch(many(&["SELECT rider_id, mood, name FROM public.riders"; 40])).await.unwrap();
+    assert_eq!(rows.len(), 40);
+    assert!(rows.iter().all(|r| r.len() == 19_100));
+
+    let mut request = request("SELECT $1 + 1, $2, $3, current_setting('TimeZone'), current_setting('jit')");
+    request.settings.set(Setting::TimeZone, "Asia/Tokyo");
+    request.statements[0].params = vec![Param::int8(i64::MIN), Param::text("it's"), Param::new(1082, None)];
+    let rows = backend.fetch(request).await.unwrap();
+    let row = &rows[0][0];
+    assert_eq!(row.get::<_, i64>(0), i64::MIN + 1);
+    assert_eq!(row.get::<_, &str>(1), "it's");
+    assert_eq!((row.get::<_, &str>(3), row.get::<_, &str>(4)), ("Asia/Tokyo", "off"));
+    let rows = backend
+        .fetch(many(&["SELECT current_setting('TimeZone'), current_setting('work_mem')"]))
+        .await
+        .unwrap();
+    assert_eq!((rows[0][0].get::<_, &str>(0), rows[0][0].get::<_, &str>(1)), ("UTC", "16MB"));
+    assert_eq!(backend.fetch(many(&[])).await.unwrap().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_07_a_changed_schema_refuses_before_any_row_is_read() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    let sql = "SELECT string_agg(attname || ' ' || atttypid, ',' ORDER BY attnum) FROM pg_attribute \
+               WHERE attrelid = 'public.riders'::regclass AND attnum > 0 AND NOT attisdropped";
+    let fingerprint = Fingerprint { sql: sql.into(), expected: "rider_id 23,name 25".into() };
+    let mut request = many(&["SELECT name FROM public.riders"]);
+    request.fingerprint = Some(fingerprint);
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    db.admin.batch_execute("ALTER TABLE riders RENAME name TO nom").await.unwrap();
+    for _ in 0..2 {
+        let error = backend.fetch(request.clone()).await.unwrap_err();
+        assert!(matches!(error, FetchError::SchemaChanged), "{error:?}");
+        let error = error.into_client_error();
+        assert_eq!(error.code, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+        assert_eq!(error.message, "the schema changed; the operator must reload the policy");
+    }
+    db.admin.batch_execute("ALTER TABLE riders RENAME nom TO name").await.unwrap();
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    // A fingerprint of nothing is not a match.
+    request.fingerprint = Some(Fingerprint { sql: "SELECT 'x' WHERE false".into(), expected: "x".into() });
+    assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_18_whatever_fails_the_client_reads_the_same() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let mut policy = policy(&server, &db);
+    policy.statement_timeout = Duration::from_millis(500);
+    let backend = Backend::connect(&policy).await.unwrap();
+    let mut seen = Vec::new();
+    for sql in [
+        "SELECT 1/(rider_id - 50) FROM public.riders",
+        "SELECT name::int FROM public.riders",
+        "SELECT pg_sleep(0.1) FROM public.riders",
+        "SELECT * FROM public.riders, public.riders r2",
+        "SELECT nothing FROM public.riders",
+        "UPDATE public.riders SET name = ''",
+    ] {
+        let mut request = many(&["SELECT 1 FROM public.riders", sql, "SELECT 2"]);
+        request.max_rows = 1_000;
+        let error = backend.fetch(request).await.unwrap_err();
+        assert!(matches!(error, FetchError::Failed(_)), "{sql}: {error:?}");
+        let error = error.into_client_error();
+        assert!(error.detail.as_ref().is_some_and(|d| d.starts_with("Incident ")), "{error:?}");
+        seen.push((error.code, error.message, error.hint, error.position));
+        // The pool has one place, and it is good again.
+        assert_eq!(backend.fetch(many(&["SELECT 1 FROM public.riders"])).await.unwrap()[0].len(), 100);
+    }
+    assert!(seen.windows(2).all(|w| w[0] == w[1]), "{seen:?}");
+    assert_eq!(seen[0].0, SqlState::INTERNAL);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_fetch_stops_on_the_server() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    for sql in
+        ["SELECT pg_sleep(25)", "SELECT count(*) FROM generate_series(1, 1000000000) g WHERE g % 7 = 1"]
+    {
+        for wait in [0, 1, 5, 20, 300] {
+            let fetch = backend.fetch(many(&[sql, sql]));
+            assert!(tokio::time::timeout(Duration::from_millis(wait), fetch).await.is_err());
+        }
+        until_none(&db, &db.fetch, "state <> 'idle'").await;
+        let rows = backend.fetch(many(&["SELECT count(*) FROM public.riders"])).await.unwrap();
+        assert_eq!(rows[0][0].get::<_, i64>(0), 100);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fetch_writes_nothing_and_leaves_nothing() {
+    let server = Server::shared();
+    let db = server.database().await;
+    db.admin.batch_execute(&format!("GRANT ALL ON riders TO {}", db.fetch)).await.unwrap();
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    let delete = backend.fetch(many(&["DELETE FROM public.riders"])).await.unwrap_err();
+    assert!(matches!(&delete, FetchError::Failed(cause) if cause.contains("read-only")), "{delete:?}");
+    backend.fetch(many(&["SELECT set_config('search_path', 'public', false)"])).await.unwrap();
+    let rows = backend.fetch(many(&["SELECT current_setting('search_path')"])).await.unwrap();
+    assert_eq!(rows[0][0].get::<_, &str>(0), "pg_catalog");
+    let reader = backend.reader().await.unwrap();
+    reader.batch_execute("BEGIN; SET search_path = public").await.unwrap();
+    drop(reader);
+    let rows = backend.fetch(many(&["SELECT current_setting('search_path')"])).await.unwrap();
+    assert_eq!(rows[0][0].get::<_, &str>(0), "pg_catalog");
+}

@@ -1,0 +1,85 @@
+//! The server goes away and comes back; the process lives.
+
+use crate::server::Server;
+use crate::{policy, text, texts};
+use noisegate::backend::{Backend, FetchError, FetchRequest, FetchText, RelayError, Settings};
+use noisegate::error::SqlState;
+
+pub fn request(sql: &str) -> FetchRequest {
+    let statements = vec![FetchText { sql: sql.into(), params: Vec::new() }];
+    FetchRequest { settings: Settings::default(), statements, fingerprint: None, max_rows: 1_000_000 }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_is_08006_while_it_lasts_and_nothing_after() {
+    // Its own server: the others' must not go away under them.
+    let server = Server::new();
+    let db = server.database().await;
+    let mut policy = policy(&server, &db);
+    policy.pool = 3;
+    let backend = Backend::connect(&policy).await.unwrap();
+    let ask = || request("SELECT count(*) FROM public.riders");
+    backend.fetch(ask()).await.unwrap();
+    text(&backend, "SELECT 1").await;
+
+    server.stop();
+    for _ in 0..3 {
+        let error = texts(&backend, "SELECT 1").await.unwrap_err();
+        assert!(matches!(error, RelayError::Unreachable(_)), "{error:?}");
+        let error = error.into_finish_error();
+        assert_eq!(error.code, SqlState::CONNECTION_FAILURE);
+        assert_eq!(error.message, "the database is not reachable");
+        assert!(error.hint.is_some());
+        let error = backend.describe(&Settings::default(), "SELECT 1", &[]).await.unwrap_err();
+        assert!(matches!(error, RelayError::Unreachable(_)), "{error:?}");
+        let error = backend.fetch(ask()).await.unwrap_err();
+        assert!(matches!(error, FetchError::Unreachable(_)), "{error:?}");
+        assert_eq!(error.into_client_error().code, SqlState::CONNECTION_FAILURE);
+    }
+
+    server.start();
+    assert_eq!(text(&backend, "SELECT 1").await, "1");
+    assert_eq!(backend.fetch(ask()).await.unwrap()[0][0].get::<_, i64>(0), 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_died_while_idle_are_replaced_unseen() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    for _ in 0..5 {
+        backend.fetch(request("SELECT 1 FROM public.riders")).await.unwrap();
+        text(&backend, "SELECT 1").await;
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename IN ($1, $2)";
+        let killed = db.admin.query(sql, &[&db.fetch, &db.finish]).await.unwrap();
+        assert_eq!(killed.len(), 2);
+        // At once, so that now and then the death is noticed only while the statement is sent.
+        assert_eq!(backend.fetch(request("SELECT 1 FROM public.riders")).await.unwrap()[0].len(), 100);
+        assert_eq!(text(&backend, "SELECT 'alive'").await, "alive");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_killed_in_mid_statement_is_an_error_and_not_a_retry() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename IN ($1, $2) AND query ~ 'pg_sleep'";
+    let killer = async {
+        while db.admin.query(kill, &[&db.fetch, &db.finish]).await.unwrap().len() < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        }
+    };
+    let fetch = backend.fetch(request("SELECT pg_sleep(20) FROM public.riders"));
+    let query = texts(&backend, "SELECT pg_sleep(20)");
+    let (fetched, queried, ()) = tokio::join!(fetch, query, async {
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        killer.await;
+    });
+    // Private rows were being read: constant, and nothing of the cause.
+    let error = fetched.unwrap_err();
+    assert!(matches!(error, FetchError::Failed(_)), "{error:?}");
+    assert_eq!(error.into_client_error().message, "the private data could not be read");
+    assert!(matches!(queried, Err(RelayError::Lost(_))), "{queried:?}");
+    assert_eq!(text(&backend, "SELECT 'alive'").await, "alive");
+}
