@@ -10,6 +10,7 @@ mod connect;
 mod error;
 pub mod fetch;
 mod finish_login;
+pub mod introspect;
 mod login;
 mod param;
 mod pool;

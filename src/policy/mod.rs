@@ -1,6 +1,49 @@
 //! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
 //!
-//! No I/O but reading the file it is told to read; no SQL.
+//! No I/O but reading the file it is told to read; no SQL. `raw` reads the text (`reader`, `server`, `budget`
+//! are its sections), `check` holds it against the schema, `bounds` does so for one column; numbers stay exact
+//! decimals from the text to the model.
 
+mod bounds;
+mod budget;
+mod check;
+mod error;
 mod model;
+mod raw;
+mod reader;
+mod server;
+mod suggest;
+mod time;
+mod version;
+
+pub use error::{PolicyError, PolicyErrors};
 pub use model::*;
+pub use raw::RawPolicy;
+
+use std::path::Path;
+
+/// No policy is larger than this; what is, is the wrong file.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Reads a policy from a file. What is an error here: the file cannot be read, or it is not TOML.
+pub fn load(path: &Path) -> Result<RawPolicy, PolicyErrors> {
+    let file = path.display().to_string();
+    let fail = |message: String| {
+        let hint = Some("give the policy's path, for example --policy config/bikes.toml".to_owned());
+        PolicyErrors(vec![PolicyError { file: file.clone(), position: None, message, hint }])
+    };
+    match std::fs::metadata(path) {
+        Ok(m) if !m.is_file() => return Err(fail("this is not a file".into())),
+        Ok(m) if m.len() > MAX_BYTES => return Err(fail(format!("larger than {MAX_BYTES} bytes"))),
+        Ok(_) => {}
+        Err(e) => return Err(fail(format!("cannot be read: {e}"))),
+    }
+    let bytes = std::fs::read(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let text = String::from_utf8(bytes).map_err(|e| fail(format!("not UTF-8: {e}")))?;
+    parse(&text, &file, path.parent().unwrap_or(Path::new("")))
+}
+
+/// Reads a policy from text. `file` is its name in messages; paths in it are relative to `base_dir`.
+pub fn parse(text: &str, file: &str, base_dir: &Path) -> Result<RawPolicy, PolicyErrors> {
+    RawPolicy::parse(text, file, base_dir)
+}

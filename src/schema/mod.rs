@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+mod tests;
 mod types;
 pub use types::SqlType;
 
@@ -64,8 +66,14 @@ pub struct Column {
     pub name: String,
     /// Attribute number.
     pub attnum: i16,
-    /// Its type.
+    /// Its type; a domain's base type (what the domain adds is not taken as proven).
     pub ty: SqlType,
+    /// Digits in all of a `numeric(p, s)`, where declared.
+    #[serde(default)]
+    pub numeric_precision: Option<u16>,
+    /// Computed by an expression each time it is read (PostgreSQL 18), which may fail on chosen rows.
+    #[serde(default)]
+    pub virtual_expression: bool,
     /// NOT NULL, by constraint or primary key.
     pub not_null: bool,
     /// The collation compares byte-wise equal strings as equal and others as different.
@@ -81,7 +89,7 @@ pub struct Key {
     pub columns: Vec<String>,
     /// It is the primary key.
     pub primary: bool,
-    /// `indisvalid` and `indisready`.
+    /// `indisvalid` and `indisready`, and it compares as `=` on its columns does (operator class, collation).
     pub valid: bool,
     /// `indimmediate`: not a deferrable constraint.
     pub immediate: bool,

@@ -1,0 +1,196 @@
+//! `[statement]` and `[[budget]]`: prices and limits, in exact decimals.
+
+use super::error::{At, Findings};
+use super::model::{Accounting, Budget, Scope, StatementDefaults};
+use super::reader::{Section, not_yet, shorten};
+use super::suggest::suggest;
+use bigdecimal::BigDecimal;
+use num_traits::{One, Signed, Zero};
+
+/// Decimal `digits * 10^-scale`.
+fn dec(digits: i64, scale: i64) -> BigDecimal {
+    BigDecimal::new(digits.into(), scale)
+}
+
+/// ε from 10⁻⁹ to 1000: beyond either end it is a slip of the pen, not a price.
+fn epsilon(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<BigDecimal>> {
+    let e = section.number("epsilon", f)?;
+    let (what, hint) = if !e.value.is_positive() {
+        ("epsilon must be greater than 0", "write for example: epsilon = 1.0")
+    } else if e.value > dec(1000, 0) {
+        ("epsilon is over 1000", "an answer at this price is the exact one; usual totals are from 0.1 to 20")
+    } else if e.value < dec(1, 9) {
+        ("epsilon is under 1e-9", "the noise would hide every answer; usual prices are from 0.001 to 1")
+    } else {
+        return Some(e);
+    };
+    f.error(&e.span, what, hint);
+    None
+}
+
+/// δ from 10⁻¹⁰⁰ to 1, or 0 where `zero` allows it.
+fn delta(section: &Section<'_, '_>, key: &str, zero: bool, f: &mut Findings) -> Option<At<BigDecimal>> {
+    let d = section.number(key, f)?;
+    let (what, hint) = if d.value.is_negative() {
+        ("must not be negative", "write for example: 1e-9")
+    } else if d.value.is_zero() {
+        if zero {
+            return Some(d);
+        }
+        ("must be greater than 0", "write for example: 1e-6; a budget without δ has accounting = \"pure\"")
+    } else if d.value >= BigDecimal::one() {
+        ("must be less than 1", "δ is a probability that the guarantee fails: write for example 1e-6")
+    } else if d.value < dec(1, 100) {
+        ("is under 1e-100", "write for example: 1e-9")
+    } else {
+        if d.value > dec(1, 3) {
+            let hint = "usual values are well below one over the number of units, for example 1e-6";
+            f.warn(&d.span, format!("{key} is over 0.001"), hint);
+        }
+        return Some(d);
+    };
+    f.error(&d.span, format!("{key} {what}"), hint);
+    None
+}
+
+pub(super) fn statement(root: &Section<'_, '_>, f: &mut Findings) -> StatementDefaults {
+    let mut statement =
+        StatementDefaults { epsilon: dec(1, 1), delta: dec(1, 9), max_groups: 4, max_rows: 8 };
+    let Some(section) = root.section("statement", f) else { return statement };
+    section.keys(&["epsilon", "delta", "max_groups", "max_rows"], &["mechanism", "intervals", "accuracy"], f);
+    if let Some(e) = epsilon(&section, f) {
+        statement.epsilon = e.value;
+    }
+    if let Some(d) = delta(&section, "delta", true, f) {
+        statement.delta = d.value;
+    }
+    if let Some(n) = bound(&section, "max_groups", f) {
+        statement.max_groups = n;
+    }
+    if let Some(n) = bound(&section, "max_rows", f) {
+        statement.max_rows = n;
+    }
+    statement
+}
+
+/// A contribution bound.
+pub(super) fn bound(section: &Section<'_, '_>, key: &str, f: &mut Findings) -> Option<u32> {
+    section.count(key, 1_000_000, f).and_then(|n| u32::try_from(n).ok())
+}
+
+pub(super) fn budgets(
+    root: &Section<'_, '_>,
+    statement: &StatementDefaults,
+    f: &mut Findings,
+) -> Vec<Budget> {
+    let mut budgets: Vec<Budget> = Vec::new();
+    for section in root.sections("budget", f) {
+        let known = ["name", "per", "accounting", "epsilon", "delta", "selection_delta"];
+        section.keys(&known, &["window"], f);
+        let name = section.required_string("name", "name = \"everyone\"", f);
+        if let Some(n) = &name
+            && budgets.iter().any(|b| b.name == n.value)
+        {
+            let what = format!("two budgets are called {:?}", shorten(&n.value));
+            f.error(&n.span, what, "names are unique: the ledger knows a budget by its name");
+        }
+        let scope = scope(&section, f);
+        let accounting = accounting(&section, f);
+        if section.get("epsilon").is_none() {
+            section.missing("epsilon", "epsilon = 8.0", f);
+        }
+        let total = epsilon(&section, f);
+        if let Some(e) = &total
+            && e.value < statement.epsilon
+        {
+            let hint = "lower epsilon in [statement], or analysts have to SET noisegate.epsilon first";
+            f.warn(&e.span, "one statement at the default price costs more than this whole budget", hint);
+        }
+        let Some(accounting) = accounting else { continue };
+        let Some((delta, selection_delta)) = deltas(&section, accounting, f) else { continue };
+        let (Some(name), Some(scope), Some(total)) = (name, scope, total) else { continue };
+        let (name, epsilon) = (name.value, total.value);
+        budgets.push(Budget { name, scope, accounting, epsilon, delta, selection_delta });
+    }
+    budgets
+}
+
+fn scope(section: &Section<'_, '_>, f: &mut Findings) -> Option<Scope> {
+    if section.get("per").is_none() {
+        return Some(Scope::Dataset);
+    }
+    let per = section.string("per", "per = \"user\"", f)?;
+    match per.value.as_str() {
+        "user" => Some(Scope::User),
+        "role" => Some(Scope::Role),
+        other => {
+            let what = format!("per = {:?} is neither \"user\" nor \"role\"", shorten(other));
+            f.error(&per.span, what, "leave per out for a budget over the whole dataset");
+            None
+        }
+    }
+}
+
+fn accounting(section: &Section<'_, '_>, f: &mut Findings) -> Option<Accounting> {
+    if section.get("accounting").is_none() {
+        return Some(Accounting::Zcdp);
+    }
+    let a = section.string("accounting", "accounting = \"zcdp\"", f)?;
+    match a.value.as_str() {
+        "pure" => return Some(Accounting::Pure),
+        "approx" => return Some(Accounting::Approx),
+        "zcdp" => return Some(Accounting::Zcdp),
+        later @ ("advanced" | "rdp" | "gdp" | "envelope") => {
+            not_yet(f, &a.span, &format!("accounting = {later:?}"));
+        }
+        other => {
+            let what = format!("unknown accounting {:?}", shorten(other));
+            f.error(&a.span, what, suggest(other, ["pure", "approx", "zcdp"]));
+        }
+    }
+    None
+}
+
+/// δ and its part for selection, which soundness rule 22 fixes at creation.
+fn deltas(
+    section: &Section<'_, '_>,
+    accounting: Accounting,
+    f: &mut Findings,
+) -> Option<(BigDecimal, BigDecimal)> {
+    if accounting == Accounting::Pure {
+        let mut ok = true;
+        for key in ["delta", "selection_delta"] {
+            let Some(value) = section.get(key) else { continue };
+            if section.number(key, f).is_none_or(|d| !d.value.is_zero()) {
+                ok = false;
+                f.error(
+                    &value.span(),
+                    format!("a pure budget has no {key}"),
+                    "remove it, or use accounting = \"approx\" or \"zcdp\"",
+                );
+            }
+        }
+        return ok.then(|| (BigDecimal::zero(), BigDecimal::zero()));
+    }
+    if section.get("delta").is_none() {
+        section.missing("delta", "delta = 1e-6 (only accounting = \"pure\" does without)", f);
+    }
+    let total = delta(section, "delta", false, f);
+    let selection = match section.get("selection_delta") {
+        Some(_) => delta(section, "selection_delta", true, f)?,
+        None => {
+            let total = total.as_ref()?;
+            At { value: (&total.value / BigDecimal::from(2)).normalized(), span: total.span.clone() }
+        }
+    };
+    let total = total?;
+    if selection.value >= total.value {
+        f.error(
+            &selection.span,
+            "selection_delta must be less than delta",
+            "it is the part of delta that pays for private groups; the rest serves conversion (default: half)",
+        );
+        return None;
+    }
+    Some((total.value, selection.value))
+}

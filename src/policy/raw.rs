@@ -1,0 +1,280 @@
+//! The policy as its text alone says it: all that can be checked without the database is checked here.
+
+use super::budget;
+use super::error::{At, Findings, PolicyError, PolicyErrors, Span};
+use super::model::{Backend, Budget, LedgerLocation, Limits, Server, StatementDefaults, User};
+use super::reader::{Section, decimal, shorten, text};
+use super::server;
+use bigdecimal::BigDecimal;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use toml::value::Datetime;
+
+/// A policy that is TOML. Its mistakes, if any, are reported by [`RawPolicy::check`] together with those that
+/// only the schema shows.
+#[derive(Clone, Debug)]
+pub struct RawPolicy {
+    pub(super) findings: Findings,
+    pub(super) server: Server,
+    pub(super) backend: Option<Backend>,
+    pub(super) ledger: Option<LedgerLocation>,
+    pub(super) unit: Option<At<String>>,
+    pub(super) statement: StatementDefaults,
+    pub(super) budgets: Vec<Budget>,
+    pub(super) users: Vec<User>,
+    pub(super) limits: Limits,
+    pub(super) tables: Vec<RawTable>,
+}
+
+/// `[table.name]`
+#[derive(Clone, Debug)]
+pub(super) struct RawTable {
+    pub name: At<String>,
+    pub schema: At<String>,
+    /// `public = true`.
+    pub public: bool,
+    pub unit_column: Option<At<String>>,
+    /// A key says whose rows it holds, right or wrong: wrong ones were reported already.
+    pub says_whose: bool,
+    pub max_rows: Option<u32>,
+    pub columns: Vec<RawColumn>,
+}
+
+/// `columns.name = { … }`
+#[derive(Clone, Debug)]
+pub(super) struct RawColumn {
+    pub name: At<String>,
+    pub hidden: bool,
+    pub range: Option<At<(Bound, Bound)>>,
+    pub grid: Option<At<BigDecimal>>,
+    pub values: Option<At<Vec<At<Literal>>>>,
+    pub references: Option<At<String>>,
+}
+
+/// An end of a range.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Bound {
+    Number(BigDecimal),
+    Time(Datetime),
+}
+
+/// A listed value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Literal {
+    Text(String),
+    Integer(BigDecimal),
+    Boolean(bool),
+}
+
+impl RawPolicy {
+    /// Reads a policy's text; only what is not TOML is an error at once.
+    pub(super) fn parse(source: &str, file: &str, base: &Path) -> Result<Self, PolicyErrors> {
+        let mut findings = Findings::new(file, source);
+        let f = &mut findings;
+        let document = match DeTable::parse(source) {
+            Ok(document) => document,
+            Err(e) => {
+                let span = e.span().unwrap_or(0..0);
+                f.error(&span, format!("not TOML: {}", e.message()), "");
+                return Err(findings.errors().unwrap_or(PolicyErrors(Vec::new())));
+            }
+        };
+        let root = Section::root(&document);
+        root.keys(
+            &["server", "backend", "ledger", "privacy", "statement", "budget", "user", "table", "limits"],
+            &["answers", "cache", "log", "console", "stream", "users_file", "auth_query"],
+            f,
+        );
+        let server = server::server(&root, base, f);
+        let backend = server::backend(&root, f);
+        let ledger = server::ledger(&root, base, f);
+        let (unit, allow_no_total) = privacy(&root, f);
+        let statement = budget::statement(&root, f);
+        let budgets = budget::budgets(&root, &statement, f);
+        let users = server::users(&root, f);
+        let limits = server::limits(&root, f);
+        let tables = tables(&root, f);
+        no_total(&root, allow_no_total, f);
+        Ok(Self { findings, server, backend, ledger, unit, statement, budgets, users, limits, tables })
+    }
+
+    /// Where the database is, if the policy says so: what is needed to read the schema that [`Self::check`]
+    /// asks for.
+    pub fn backend(&self) -> Option<&Backend> {
+        self.backend.as_ref()
+    }
+
+    /// The mistakes that show without a schema. Empty does not mean that the policy is right: [`Self::check`]
+    /// decides.
+    pub fn mistakes(&self) -> Vec<PolicyError> {
+        self.findings.errors().map_or_else(Vec::new, |e| e.0)
+    }
+}
+
+/// `privacy.unit`, and whether a policy without a dataset-wide budget is meant.
+fn privacy(root: &Section<'_, '_>, f: &mut Findings) -> (Option<At<String>>, bool) {
+    let Some(section) = root.section("privacy", f) else {
+        if root.get("privacy").is_none() {
+            let hint =
+                "write [privacy] with unit = \"riders.rider_id\": the column that names who is protected";
+            f.error_in_file("the policy has no [privacy]", hint);
+        }
+        return (None, false);
+    };
+    section.keys(&["unit", "allow_no_total"], &[], f);
+    let unit = section.required_string("unit", "unit = \"riders.rider_id\"", f);
+    (unit, section.boolean("allow_no_total", f).is_some_and(|b| b.value))
+}
+
+/// Soundness rule 24: quotas per user or role are no guarantee. Judged by the text, so that a mistake in the
+/// dataset-wide budget is not reported as its absence.
+fn no_total(root: &Section<'_, '_>, allowed: bool, f: &mut Findings) {
+    let items = match root.get("budget").map(Spanned::get_ref) {
+        Some(DeValue::Array(items)) => items,
+        Some(_) => return,
+        None => &toml::de::DeArray::new(),
+    };
+    let total = items.iter().any(|b| b.get_ref().get("per").is_none());
+    if !total && !allowed {
+        f.error_in_file(
+            "no budget over the whole dataset: budgets per user or role are quotas, colleagues share answers",
+            "add a [[budget]] without per; or, if no total is what you want, allow_no_total = true in [privacy]",
+        );
+    }
+}
+
+fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
+    let Some(all) = root.section("table", f) else {
+        if root.get("table").is_none() {
+            f.error_in_file("the policy names no table", "write for example: [table.riders]");
+        }
+        return Vec::new();
+    };
+    let mut tables = Vec::new();
+    for (name, value) in all.entries() {
+        let Some(section) = Section::of(format!("[table.{}]", shorten(&name.value)), value, f) else {
+            continue;
+        };
+        let known = ["schema", "public", "unit_column", "max_rows", "columns"];
+        section.keys(&known, &["unit_path"], f);
+        let schema = section
+            .string("schema", "schema = \"public\"", f)
+            .unwrap_or(At { value: "public".into(), span: name.span.clone() });
+        let public = section.boolean("public", f).is_some_and(|b| b.value);
+        let unit_column = section.string("unit_column", "unit_column = \"rider_id\"", f);
+        if let (true, Some(unit)) = (public, &unit_column) {
+            f.error(
+                &unit.span,
+                format!("{} is public and has a unit_column", section.name),
+                "remove one: a table is public, or each of its rows belongs to a unit",
+            );
+        }
+        let max_rows = budget::bound(&section, "max_rows", f);
+        let columns = match section.get("columns") {
+            Some(value) => columns(&section.name, value, f),
+            None => Vec::new(),
+        };
+        let says_whose = ["unit_path", "unit_column"].iter().any(|k| section.get(k).is_some());
+        tables.push(RawTable { name, schema, public, unit_column, says_whose, max_rows, columns });
+    }
+    tables
+}
+
+fn columns(table: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings) -> Vec<RawColumn> {
+    let Some(all) = Section::of(format!("columns of {table}"), value, f) else { return Vec::new() };
+    let mut columns = Vec::new();
+    for (name, value) in all.entries() {
+        let shown = format!("column {:?} of {table}", shorten(&name.value));
+        let Some(section) = Section::of(shown, value, f) else { continue };
+        let known = ["range", "grid", "values", "references", "hidden"];
+        section.keys(&known, &["range_for_min_max"], f);
+        let hidden = section.boolean("hidden", f).is_some_and(|b| b.value);
+        let grid = section.number("grid", f);
+        let example = "references = \"stations.station\"";
+        let references = section.string("references", example, f);
+        let (range, values) = (range(&section, f), values(&section, f));
+        if let (Some(v), Some(_)) = (&values, &references) {
+            let hint = "keep one: both say which public values the column has";
+            f.error(&v.span, format!("{} has both values and references", section.name), hint);
+        }
+        columns.push(RawColumn { name, hidden, range, grid, values, references });
+    }
+    columns
+}
+
+fn range(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<(Bound, Bound)>> {
+    let example = "range = [0, 60], or range = [2023-01-01, 2025-12-31]";
+    let list = section.list("range", example, f)?;
+    let [low, high] = list.value.as_slice() else {
+        let what = format!("range must have two ends, this has {}", list.value.len());
+        f.error(&list.span, what, format!("write for example: {example}"));
+        return None;
+    };
+    let mut end = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+        DeValue::Datetime(t) => Some(Bound::Time(*t)),
+        DeValue::String(_) => {
+            f.error(
+                &value.span(),
+                "an end of a range is a number or a date, this is a string",
+                "leave out the quotes",
+            );
+            None
+        }
+        _ => decimal("an end of a range", value, f).map(Bound::Number),
+    };
+    let (low, high) = (end(low), end(high));
+    Some(At { value: (low?, high?), span: list.span })
+}
+
+fn values(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<Vec<At<Literal>>>> {
+    let example = "values = [\"day\", \"month\"]";
+    let list = section.list("values", example, f)?;
+    if list.value.is_empty() {
+        let hint = format!("write for example: {example}; without the key, the column's values are private");
+        f.error(&list.span, "values is empty", hint);
+        return None;
+    }
+    let (count, mut values) = (list.value.len(), Vec::new());
+    let mut seen = std::collections::HashSet::new();
+    for value in list.value {
+        let span: Span = value.span();
+        let literal = match value.get_ref() {
+            DeValue::Integer(_) => decimal("a value", value, f).map(Literal::Integer),
+            DeValue::Boolean(b) => Some(Literal::Boolean(*b)),
+            DeValue::String(_) => text("a value", value, example, f).map(|s| Literal::Text(s.value)),
+            other => {
+                let what =
+                    format!("a value must be a string or a whole number, this is a {}", other.type_str());
+                f.error(&span, what, format!("write for example: {example}"));
+                None
+            }
+        };
+        let Some(literal) = literal else { continue };
+        if !seen.insert(format!("{literal:?}")) {
+            f.error(&span, format!("{} stands twice in values", literal.shown()), "remove one");
+        }
+        values.push(At { value: literal, span });
+    }
+    // With one value unread, what is left is not the domain.
+    (values.len() == count).then_some(At { value: values, span: list.span })
+}
+
+impl Literal {
+    /// As text that casts to the column's type.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Text(s) => s.clone(),
+            Self::Integer(n) => n.to_plain_string(),
+            Self::Boolean(b) => b.to_string(),
+        }
+    }
+
+    /// For messages.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Text(s) => format!("{:?}", shorten(s)),
+            other => other.text(),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! `[server]`, `[backend]`, `[ledger]`, `[[user]]`, `[limits]`: what needs no schema and changes no answer.
+
+use super::error::{At, Findings, Span};
+use super::model::{Backend, LedgerLocation, Limits, Server, Tls, User};
+use super::reader::{Section, not_yet, shorten, text};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Refuses `${ENV}` in a string, which is to come.
+fn no_environment(key: &str, s: &At<String>, f: &mut Findings) -> bool {
+    let found = s.value.contains("${");
+    if found {
+        not_yet(f, &s.span, &format!("${{ENV}} in {key}"));
+    }
+    !found
+}
+
+pub(super) fn server(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Server {
+    let default = SocketAddr::from(([127, 0, 0, 1], 6432));
+    let mut server = Server { listen: vec![default], tls: None };
+    let Some(section) = root.section("server", f) else { return server };
+    section.keys(&["listen", "tls"], &["users_file", "auth_query"], f);
+    server.tls = tls(&section, base, f);
+    let example = "listen = [\"127.0.0.1:6432\"]";
+    let Some(list) = section.list("listen", example, f) else { return server };
+    if list.value.is_empty() {
+        f.error(&list.span, "listen is empty", format!("write for example: {example}"));
+    }
+    server.listen.clear();
+    for item in list.value {
+        let Some(address) = text("listen", item, example, f) else { continue };
+        if !no_environment("listen", &address, f) {
+            continue;
+        }
+        if address.value.starts_with("unix:") {
+            not_yet(f, &address.span, "a unix: address in listen");
+            continue;
+        }
+        match address.value.parse::<SocketAddr>() {
+            Ok(a) if server.listen.contains(&a) => {
+                f.error(&address.span, format!("{a} stands twice in listen"), "remove one");
+            }
+            Ok(a) => {
+                if !a.ip().is_loopback() && section.get("tls").is_none() {
+                    let hint = "set tls = { cert = \"server.crt\", key = \"server.key\" }";
+                    f.warn(&address.span, format!("{a} is reachable from other machines without TLS"), hint);
+                }
+                server.listen.push(a);
+            }
+            Err(_) => f.error(
+                &address.span,
+                format!("{:?} is not an IP address and port", shorten(&address.value)),
+                "write for example: \"127.0.0.1:6432\", or \"[::1]:6432\"",
+            ),
+        }
+    }
+    server
+}
+
+fn tls(server: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<Tls> {
+    let section = server.section("tls", f)?;
+    section.keys(&["cert", "key", "required"], &[], f);
+    let required = section.boolean("required", f).is_none_or(|b| b.value);
+    let mut file = |key: &str| {
+        let path = section.required_string(key, &format!("{key} = \"server.pem\""), f)?;
+        no_environment(key, &path, f).then(|| base.join(path.value))
+    };
+    let (cert, key) = (file("cert"), file("key"));
+    Some(Tls { cert: cert?, key: key?, required })
+}
+
+/// A connection string, and the user it names.
+fn url(
+    section: &Section<'_, '_>,
+    key: &str,
+    user: &str,
+    f: &mut Findings,
+) -> Option<(At<String>, Option<String>)> {
+    let example = format!("{key} = \"postgres://{user}@127.0.0.1/bikes\"");
+    let url = section.required_string(key, &example, f)?;
+    if !no_environment(key, &url, f) {
+        return None;
+    }
+    match tokio_postgres::Config::from_str(&url.value) {
+        Ok(config) if !config.get_hosts().is_empty() => {
+            let user = config.get_user().map(str::to_owned);
+            Some((url, user))
+        }
+        // The text is not repeated: it may hold a password.
+        _ => {
+            let what = format!("{key} is not a PostgreSQL connection URL with a host");
+            f.error(&url.span, what, format!("write for example: {example}"));
+            None
+        }
+    }
+}
+
+pub(super) fn backend(root: &Section<'_, '_>, f: &mut Findings) -> Option<Backend> {
+    let Some(section) = root.section("backend", f) else {
+        if root.get("backend").is_none() {
+            let hint = "write [backend] with url and finish_url: the database to read, by two logins";
+            f.error_in_file("the policy has no [backend]", hint);
+        }
+        return None;
+    };
+    section.keys(
+        &["url", "finish_url", "pool", "statement_timeout", "work_mem"],
+        &["schema", "password_file"],
+        f,
+    );
+    let fetch = url(&section, "url", "noisegate", f);
+    let finish = url(&section, "finish_url", "noisegate_finish", f);
+    if let (Some((_, Some(a))), Some((at, Some(b)))) = (&fetch, &finish)
+        && a == b
+    {
+        f.error(
+            &at.span,
+            format!("finish_url logs in as {b:?}, as url does"),
+            "make a second login that can read public tables only: finish must not reach private rows",
+        );
+    }
+    let pool = section.count("pool", 1000, f).unwrap_or(8);
+    let statement_timeout = section.duration("statement_timeout", f).unwrap_or(Duration::from_secs(60));
+    let work_mem = section.string("work_mem", "work_mem = \"64MB\"", f).and_then(|s| {
+        let digits = s.value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = s.value.get(digits.len()..).unwrap_or_default();
+        let number = digits.parse::<u32>().is_ok_and(|n| n > 0);
+        if number && matches!(unit, "kB" | "MB" | "GB") {
+            return Some(s.value);
+        }
+        let what = format!("work_mem = {:?} is not a size", shorten(&s.value));
+        f.error(&s.span, what, "write for example: work_mem = \"64MB\" (units: kB, MB, GB)");
+        None
+    });
+    let (url, finish_url) = (fetch?.0.value, finish?.0.value);
+    Some(Backend { url, finish_url, pool: pool as usize, statement_timeout, work_mem })
+}
+
+pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<LedgerLocation> {
+    let example = "url = \"sqlite:noisegate.db\"";
+    let Some(section) = root.section("ledger", f) else {
+        if root.get("ledger").is_none() {
+            let hint = format!("write [ledger] with {example}: where the budgets are kept");
+            f.error_in_file("the policy has no [ledger]", hint);
+        }
+        return None;
+    };
+    section.keys(&["url"], &[], f);
+    let url = section.required_string("url", example, f)?;
+    if !no_environment("url", &url, f) {
+        return None;
+    }
+    if url.value.starts_with("postgres://") || url.value.starts_with("postgresql://") {
+        not_yet(f, &url.span, "a ledger in PostgreSQL");
+        return None;
+    }
+    match url.value.strip_prefix("sqlite:") {
+        Some(path) if !path.is_empty() && path != ":memory:" => Some(LedgerLocation::Sqlite(base.join(path))),
+        _ => {
+            f.error(&url.span, "the ledger's url does not name a SQLite file", format!("write {example}"));
+            None
+        }
+    }
+}
+
+pub(super) fn users(root: &Section<'_, '_>, f: &mut Findings) -> Vec<User> {
+    let mut users: Vec<User> = Vec::new();
+    for section in root.sections("user", f) {
+        section.keys(&["name", "role", "scram"], &[], f);
+        let name = section.required_string("name", "name = \"ada\"", f);
+        let role = section.string("role", "role = \"research\"", f);
+        if let Some(r) = role.as_ref().filter(|r| r.value.is_empty()) {
+            f.error(&r.span, "role is empty", "leave it out: a user need not have a role");
+        }
+        let scram = section.required_string("scram", "scram = \"SCRAM-SHA-256$4096:…\"", f);
+        if let Some(s) = &scram {
+            verifier(&s.value, &s.span, f);
+        }
+        let (Some(name), Some(scram)) = (name, scram) else { continue };
+        if users.iter().any(|u| u.name == name.value) {
+            f.error(
+                &name.span,
+                format!("two users are called {:?}", shorten(&name.value)),
+                "names are unique",
+            );
+        }
+        users.push(User { name: name.value, role: role.map(|r| r.value), scram: scram.value });
+    }
+    users
+}
+
+/// `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`, as PostgreSQL keeps it. Never printed.
+fn verifier(text: &str, span: &Span, f: &mut Findings) {
+    let parsed = || {
+        let rest = text.strip_prefix("SCRAM-SHA-256$")?;
+        let (front, keys) = rest.split_once('$')?;
+        let (iterations, salt) = front.split_once(':')?;
+        let (stored, server) = keys.split_once(':')?;
+        let iterations = iterations.parse::<u32>().ok().filter(|n| (1..=10_000_000).contains(n))?;
+        let salt = BASE64_STANDARD.decode(salt).ok().filter(|s| !s.is_empty())?;
+        let keys = [stored, server].map(|k| BASE64_STANDARD.decode(k).is_ok_and(|k| k.len() == 32));
+        (keys == [true, true]).then_some((iterations, salt))
+    };
+    match parsed() {
+        Some((iterations, salt)) if iterations < 4096 || salt.len() < 16 => {
+            let hint = "PostgreSQL's own verifiers have 4096 iterations and 16 bytes of salt";
+            f.warn(span, "this SCRAM verifier is weaker than PostgreSQL's", hint);
+        }
+        Some(_) => {}
+        None => f.error(
+            span,
+            "scram is not a SCRAM-SHA-256 verifier",
+            "write SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>, as `noisegate passwd` or \
+             PostgreSQL's pg_authid.rolpassword has it; never a password",
+        ),
+    }
+}
+
+/// Keys of `[limits]`: the names are the fields of [`Limits`].
+pub(super) const LIMITS: &[&str] = &[
+    "max_statement_bytes",
+    "max_in_list",
+    "max_depth",
+    "max_expressions",
+    "max_statements",
+    "max_public_groups",
+    "max_result_groups",
+    "max_connections",
+    "max_connections_per_user",
+    "login_timeout",
+    "max_backend_errors",
+];
+
+pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
+    let mut limits = Limits::default();
+    let Some(section) = root.section("limits", f) else { return limits };
+    section.keys(LIMITS, &[], f);
+    let mut set = |key: &str, max: u64, to: &mut usize| {
+        if let Some(n) = section.count(key, max, f) {
+            *to = usize::try_from(n).unwrap_or(usize::MAX);
+        }
+    };
+    // 1 GiB is PostgreSQL's own limit of a message; a depth must fit the stack of the threads that recurse.
+    set("max_statement_bytes", 1 << 30, &mut limits.max_statement_bytes);
+    set("max_in_list", 10_000_000, &mut limits.max_in_list);
+    set("max_depth", 1000, &mut limits.max_depth);
+    set("max_expressions", 100_000_000, &mut limits.max_expressions);
+    set("max_statements", 1_000_000, &mut limits.max_statements);
+    set("max_public_groups", 100_000_000, &mut limits.max_public_groups);
+    set("max_result_groups", 1_000_000_000, &mut limits.max_result_groups);
+    set("max_connections", 1_000_000, &mut limits.max_connections);
+    set("max_connections_per_user", 1_000_000, &mut limits.max_connections_per_user);
+    if let Some(t) = section.duration("login_timeout", f) {
+        limits.login_timeout = t;
+    }
+    if let Some(n) = section.count("max_backend_errors", 1_000_000, f) {
+        limits.max_backend_errors = n as u32;
+    }
+    limits
+}

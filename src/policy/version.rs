@@ -1,0 +1,111 @@
+//! A hash of everything in a policy that changes what an answer means.
+
+use super::model::{Accounting, Domain, Policy, Privacy, Range, Scope};
+use bigdecimal::BigDecimal;
+use sha2::{Digest, Sha256};
+
+/// Canonical: each field is tagged by its place, each text preceded by its length, each list by its count.
+struct Canon(Sha256);
+
+impl Canon {
+    fn text(&mut self, s: &str) {
+        self.number(s.len() as u64);
+        self.0.update(s.as_bytes());
+    }
+
+    fn number(&mut self, n: u64) {
+        self.0.update(n.to_be_bytes());
+    }
+
+    fn decimal(&mut self, d: &BigDecimal) {
+        self.text(&d.normalized().to_string());
+    }
+
+    fn list<T>(&mut self, items: &[T], each: impl Fn(&mut Self, &T)) {
+        self.number(items.len() as u64);
+        items.iter().for_each(|i| each(self, i));
+    }
+
+    fn option<T>(&mut self, item: Option<T>, each: impl FnOnce(&mut Self, T)) {
+        self.number(u64::from(item.is_some()));
+        if let Some(item) = item {
+            each(self, item);
+        }
+    }
+}
+
+/// SHA-256 over unit, statement defaults, budgets and tables. Addresses, logins, limits and OIDs are not in it:
+/// the same policy over a restored dump is the same policy.
+pub(super) fn of(policy: &Policy) -> [u8; 32] {
+    let mut c = Canon(Sha256::new());
+    c.text("noisegate policy 1");
+    c.number(policy.unit.0 as u64);
+    c.text(&policy.unit.1);
+    c.decimal(&policy.statement.epsilon);
+    c.decimal(&policy.statement.delta);
+    c.number(policy.statement.max_groups.into());
+    c.number(policy.statement.max_rows.into());
+    c.list(&policy.budgets, |c, b| {
+        c.text(&b.name);
+        c.number(match b.scope {
+            Scope::Dataset => 0,
+            Scope::User => 1,
+            Scope::Role => 2,
+        });
+        c.number(match b.accounting {
+            Accounting::Pure => 0,
+            Accounting::Approx => 1,
+            Accounting::Zcdp => 2,
+        });
+        c.decimal(&b.epsilon);
+        c.decimal(&b.delta);
+        c.decimal(&b.selection_delta);
+    });
+    c.list(&policy.tables, |c, t| {
+        c.text(&t.schema);
+        c.text(&t.name);
+        match &t.privacy {
+            Privacy::Public => c.number(0),
+            Privacy::Private { unit, nullable, ty } => {
+                c.number(1);
+                c.text(unit);
+                c.number(u64::from(*nullable));
+                c.text(&ty.sql_name());
+            }
+        }
+        c.option(t.max_rows, |c, n| c.number(n.into()));
+        c.option(t.proven_rows, |c, n| c.number(n.into()));
+        c.number(u64::from(t.only));
+        c.list(&t.keys, |c, key| c.list(key, |c, column| c.text(column)));
+        c.list(&t.columns, |c, column| {
+            c.text(&column.name);
+            c.text(&column.ty.sql_name());
+            c.number(u64::from(column.not_null));
+            c.number(u64::from(column.deterministic));
+            c.option(column.grid.as_ref(), Canon::decimal);
+            c.option(column.range.as_ref(), |c, range| match range {
+                Range::Number { low, high } => {
+                    c.number(0);
+                    c.decimal(low);
+                    c.decimal(high);
+                }
+                Range::Time { low, high } => {
+                    c.number(1);
+                    c.text(&format!("{low} {high}"));
+                }
+            });
+            c.option(column.domain.as_ref(), |c, domain| match domain {
+                Domain::Values(values) => {
+                    c.number(0);
+                    c.list(values, |c, v| c.text(v));
+                }
+                Domain::References { table, column } => {
+                    c.number(1);
+                    c.number(*table as u64);
+                    c.text(column);
+                }
+            });
+        });
+    });
+    c.0.finalize().into()
+}
