@@ -1,6 +1,10 @@
 //! `noisegate demo`: prepares the demo, hands it to the gateway, and removes it at the end.
 
-use crate::demo::{Demo, DemoOptions, listen};
+use crate::demo::{DEMO_USER, Demo, DemoOptions, banner, listen};
+use crate::gateway::{Checked, Gateway};
+use crate::ledger::Ledger;
+use crate::policy::{Policy, Scope};
+use bigdecimal::ToPrimitive;
 use std::error::Error;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
@@ -59,4 +63,41 @@ where
     let closed = demo.close().await;
     served?;
     Ok(closed?)
+}
+
+/// `noisegate demo`: the private server, its data, the books, and the gateway over them.
+pub async fn command(args: &Args) -> Result<(), Box<dyn Error>> {
+    run(args, serve_demo).await
+}
+
+async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Error>> {
+    let raw = crate::policy::load(&demo.policy_file)?;
+    let checked = Checked::new(&raw).await?;
+    Ledger::create(&demo.ledger_file, &checked.policy.budgets)?;
+    let address = listener.local_addr()?;
+    let gateway = Gateway::open(checked, Some(DEMO_USER.to_owned()))?;
+    print!("{}", banner(address, &budget_text(gateway.policy())));
+    super::serve::serve(gateway, listener).await
+}
+
+/// What the budget is, in a few lines.
+fn budget_text(policy: &Policy) -> String {
+    let mut out = format!(
+        "A statement costs epsilon {} unless its groups are public and it reads nothing private.\n",
+        policy.statement.epsilon
+    );
+    for b in &policy.budgets {
+        let who = match b.scope {
+            Scope::Dataset => "everybody together",
+            Scope::User => "each user",
+            Scope::Role => "each role",
+        };
+        out.push_str(&format!(
+            "Budget \"{}\" ({who}): epsilon {}, delta {:e}.\n",
+            b.name,
+            b.epsilon,
+            b.delta.to_f64().unwrap_or(0.0)
+        ));
+    }
+    out
 }

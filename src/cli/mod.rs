@@ -1,11 +1,19 @@
 //! The command line: one file per command, dispatch here. Commands print and return an exit code; what they do
 //! lives in the modules below them.
 
+pub mod budget;
 pub mod demo;
+pub mod serve;
 pub mod watchdog;
 
 use clap::{Parser, Subcommand};
+use std::error::Error;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// Stack of worker threads: the parser and the planner recurse over statements as deep as limits.max_depth allows.
+const STACK: usize = 32 << 20;
 
 /// A PostgreSQL-wire proxy that enforces differential privacy.
 #[derive(Debug, Parser)]
@@ -17,16 +25,67 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Shows the main job on a private PostgreSQL with generated data; ends with Ctrl-C.
+    Demo(demo::Args),
+    /// Serves a policy.
+    Serve(serve::Args),
+    /// Creates or shows the ledger of a policy.
+    #[command(subcommand)]
+    Budget(Budget),
     /// Ends a private server and removes its folder when the process that holds its standard input ends.
     #[command(hide = true)]
     Watchdog(watchdog::Args),
 }
 
-pub mod budget;
+#[derive(Debug, Subcommand)]
+enum Budget {
+    /// Creates the ledger, with all budgets unspent. An existing one is never overwritten.
+    Create(PolicyFile),
+    /// Shows what is spent of each budget.
+    Show(PolicyFile),
+}
+
+#[derive(Debug, clap::Args)]
+struct PolicyFile {
+    /// The policy.
+    #[arg(long, value_name = "FILE")]
+    policy: PathBuf,
+}
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Watchdog(args) => watchdog::run(&args),
+    let cli = Cli::parse();
+    let filter = EnvFilter::try_from_env("NOISEGATE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let done = match &cli.command {
+        Command::Watchdog(args) => return watchdog::run(args),
+        Command::Demo(args) => block_on(demo::command(args)),
+        Command::Serve(args) => block_on(serve::run(args)),
+        Command::Budget(command) => budget(command),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("noisegate: {e}");
+            ExitCode::FAILURE
+        }
     }
+}
+
+fn block_on(work: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build()?.block_on(work)
+}
+
+fn budget(command: &Budget) -> Result<(), Box<dyn Error>> {
+    let (Budget::Create(args) | Budget::Show(args)) = command;
+    let raw = crate::policy::load(&args.policy)?;
+    let Some((ledger, budgets)) = raw.books() else {
+        return Err(crate::policy::PolicyErrors(raw.mistakes()).into());
+    };
+    let text = match command {
+        Budget::Create(_) => budget::create(ledger, budgets)?,
+        Budget::Show(_) => budget::show(ledger, budgets)?,
+    };
+    println!("{}", text.trim_end());
+    Ok(())
 }

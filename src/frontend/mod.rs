@@ -8,6 +8,7 @@ mod auth;
 mod cancel;
 mod connection;
 mod frame;
+mod gateway;
 mod message;
 mod query;
 mod reply;
@@ -20,6 +21,7 @@ mod tls;
 mod transaction;
 mod wire;
 
+pub use gateway::Adapter;
 pub use server::{Server, Shutdown};
 pub use service::{Account, Auth, Control, Service, Session};
 pub use tls::Tls;

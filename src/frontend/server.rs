@@ -77,6 +77,16 @@ impl<S: Service> Server<S> {
         tls: Option<Tls>,
     ) -> io::Result<Self> {
         let listeners = addresses.iter().map(|a| listen(*a)).collect::<io::Result<Vec<_>>>()?;
+        Self::over(listeners, service, limits, tls)
+    }
+
+    /// Serves on listeners that are bound already.
+    pub fn over(
+        listeners: Vec<TcpListener>,
+        service: Arc<S>,
+        limits: Limits,
+        tls: Option<Tls>,
+    ) -> io::Result<Self> {
         if listeners.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "server.listen names no address"));
         }

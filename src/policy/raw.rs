@@ -105,6 +105,12 @@ impl RawPolicy {
         self.backend.as_ref()
     }
 
+    /// Where the books are and which budgets they hold, if the text says so without a mistake.
+    pub fn books(&self) -> Option<(&LedgerLocation, &[Budget])> {
+        let ledger = self.ledger.as_ref().filter(|_| self.findings.errors().is_none())?;
+        Some((ledger, &self.budgets))
+    }
+
     /// The mistakes that show without a schema. Empty does not mean that the policy is right: [`Self::check`]
     /// decides.
     pub fn mistakes(&self) -> Vec<PolicyError> {

@@ -1,0 +1,166 @@
+//! Released columns as parameters of the finish: arrays in PostgreSQL's binary form.
+//!
+//! Group keys are never decoded: an array is assembled around their raw bytes.
+
+use crate::answer::Field;
+use crate::backend::Param;
+use crate::emit::print::ArrayParam;
+use crate::error::{ClientError, SqlState};
+use crate::plan::Plan;
+use crate::release::{Noisy, numeric};
+use crate::schema::SqlType;
+use bigdecimal::{BigDecimal, ToPrimitive};
+use bytes::{BufMut, Bytes, BytesMut};
+
+/// The parameters of the finish, in order.
+pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec<Param>, ClientError> {
+    arrays
+        .iter()
+        .map(|a| {
+            let release = match a {
+                ArrayParam::Key { release, .. }
+                | ArrayParam::Count { release, .. }
+                | ArrayParam::Sum { release, .. } => *release,
+            };
+            let rows = noisy.get(release).ok_or_else(defect)?;
+            let (ty, cells): (SqlType, Vec<Option<Bytes>>) = match a {
+                ArrayParam::Key { key, ty, .. } => {
+                    (ty.clone(), rows.keys.get(*key).ok_or_else(defect)?.clone())
+                }
+                ArrayParam::Count { part, .. } => {
+                    let values = rows.values.get(*part).ok_or_else(defect)?;
+                    (SqlType::Int8, values.iter().map(|v| Some(int8(*v))).collect())
+                }
+                ArrayParam::Sum { part, grid, .. } => {
+                    let values = rows.values.get(*part).ok_or_else(defect)?;
+                    let cells = values.iter().map(|v| scaled(*v, grid).map(Some)).collect::<Option<_>>();
+                    (SqlType::Numeric { scale: None }, cells.ok_or_else(defect)?)
+                }
+            };
+            debug_assert!(plan.releases.len() == noisy.len());
+            let array_oid = array_oid(&ty);
+            Ok(Param::new(array_oid, Some(array(ty.oid(), &cells).ok_or_else(defect)?)))
+        })
+        .collect()
+}
+
+fn defect() -> ClientError {
+    ClientError::incident(
+        SqlState::INTERNAL,
+        "the answer could not be assembled",
+        &"a released column is missing",
+    )
+}
+
+/// A count, saturated to bigint.
+fn int8(v: i128) -> Bytes {
+    let v = i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX });
+    Bytes::copy_from_slice(&v.to_be_bytes())
+}
+
+/// `v` grid units as numeric.
+fn scaled(v: i128, grid: &BigDecimal) -> Option<Bytes> {
+    let grid = grid.normalized();
+    let (mantissa, scale) = grid.as_bigint_and_exponent();
+    let (mantissa, scale) = if scale < 0 {
+        (mantissa * num_bigint::BigInt::from(10).pow(u32::try_from(-scale).ok()?), 0)
+    } else {
+        (mantissa, scale)
+    };
+    let value = v.saturating_mul(mantissa.to_i128()?);
+    Some(numeric::encode(value, u16::try_from(scale).ok()?))
+}
+
+/// PostgreSQL's binary array: dimensions, a flag for NULLs, the element type, one dimension, the elements.
+fn array(element: u32, cells: &[Option<Bytes>]) -> Option<Bytes> {
+    let mut out = BytesMut::new();
+    if cells.is_empty() {
+        out.put_i32(0);
+        out.put_i32(0);
+        out.put_u32(element);
+        return Some(out.freeze());
+    }
+    out.put_i32(1);
+    out.put_i32(i32::from(cells.iter().any(Option::is_none)));
+    out.put_u32(element);
+    out.put_i32(i32::try_from(cells.len()).ok()?);
+    out.put_i32(1);
+    for c in cells {
+        match c {
+            None => out.put_i32(-1),
+            Some(bytes) => {
+                out.put_i32(i32::try_from(bytes.len()).ok()?);
+                out.put_slice(bytes);
+            }
+        }
+    }
+    Some(out.freeze())
+}
+
+/// `pg_type.typarray` of the types that keys can have; 0 lets PostgreSQL take it from the cast in the text.
+fn array_oid(ty: &SqlType) -> u32 {
+    match ty {
+        SqlType::Bool => 1000,
+        SqlType::Int2 => 1005,
+        SqlType::Int4 => 1007,
+        SqlType::Int8 => 1016,
+        SqlType::Numeric { .. } => 1231,
+        SqlType::Float4 => 1021,
+        SqlType::Float8 => 1022,
+        SqlType::Text => 1009,
+        SqlType::Varchar => 1015,
+        SqlType::Date => 1182,
+        SqlType::Timestamp => 1115,
+        SqlType::Timestamptz => 1185,
+        SqlType::Uuid => 2951,
+        _ => 0,
+    }
+}
+
+/// The finish must give the types that the statement was promised.
+pub fn same_types(promised: &[Field], given: &[Field]) -> Result<(), ClientError> {
+    let same =
+        promised.len() == given.len() && promised.iter().zip(given).all(|(a, b)| a.type_oid == b.type_oid);
+    if same {
+        return Ok(());
+    }
+    let list = |f: &[Field]| f.iter().map(|f| f.type_oid.to_string()).collect::<Vec<_>>().join(",");
+    let cause = format!("promised types {} and got {}", list(promised), list(given));
+    Err(ClientError::incident(SqlState::INTERNAL, "the answer has other types than the statement", &cause))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn arrays_hold_raw_cells() {
+        let cells = [Some(Bytes::from_static(b"a")), None];
+        let bytes = array(25, &cells).unwrap();
+        let expected: Vec<u8> = [
+            &1i32.to_be_bytes()[..],
+            &1i32.to_be_bytes(),
+            &25i32.to_be_bytes(),
+            &2i32.to_be_bytes(),
+            &1i32.to_be_bytes(),
+            &1i32.to_be_bytes(),
+            b"a",
+            &(-1i32).to_be_bytes(),
+        ]
+        .concat();
+        assert_eq!(bytes, expected);
+        assert_eq!(array(25, &[]).unwrap().len(), 12);
+    }
+
+    #[test]
+    fn counts_and_sums_saturate() {
+        assert_eq!(int8(i128::MAX), Bytes::copy_from_slice(&i64::MAX.to_be_bytes()));
+        assert_eq!(int8(i128::MIN), Bytes::copy_from_slice(&i64::MIN.to_be_bytes()));
+        let quarter: BigDecimal = "0.25".parse().unwrap();
+        assert_eq!(scaled(3, &quarter).unwrap(), numeric::encode(75, 2));
+        let tens: BigDecimal = "1e1".parse().unwrap();
+        assert_eq!(scaled(-3, &tens).unwrap(), numeric::encode(-30, 0));
+        assert_eq!(scaled(i128::MAX, &tens).unwrap(), numeric::encode(i128::MAX, 0));
+    }
+}
