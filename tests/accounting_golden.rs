@@ -152,7 +152,12 @@ fn the_counterexample_to_natural_filters_is_refused() {
         for (notion, selection) in [(Notion::Approx, delta), (Notion::Zcdp, Ratio::from_integer(0))] {
             let filter = Filter::new(notion, &epsilon, &delta, &selection).unwrap();
             let price = |c: &Charge| notion.price(c).unwrap();
-            let Ok(spent) = filter.admit(Cost::default(), price(&first)) else { continue };
+            let spent = match filter.admit(Cost::default(), price(&first)) {
+                Ok(spent) => spent,
+                // One of the cases does not even fit its first query into ρ.
+                Err(_) if notion == Notion::Zcdp => continue,
+                Err(shortfall) => panic!("{}: {shortfall:?}", case["id"]),
+            };
             assert!(filter.admit(spent, price(&then)).is_err(), "{} under {notion:?}", case["id"]);
         }
     }

@@ -23,9 +23,8 @@ fn shift_ceil(n: BigUint) -> BigUint {
 
 /// Bounds `(low, high)` on e^-x for x = `num`/`den`, in units of 2^-256: low <= e^-x <= high. `den` is not zero.
 ///
-/// x is halved m times to y <= 2^-8; the alternating Taylor series of e^-y is summed with each term between a
-/// rounded-down and a rounded-up value, the remainder is at most the last term (terms fall), and the bounds are
-/// squared m times, the lower rounded down, the upper up.
+/// x is halved m times to y <= 2^-8, the Taylor series of e^-y is summed in truncating arithmetic, the sum is widened by
+/// more than all truncations can amount to, and the bounds are squared m times, the lower rounded down, the upper up.
 pub(super) fn exp_neg(num: &BigUint, den: &BigUint) -> (BigUint, BigUint) {
     // e^-256 < 2^-256.
     if *num >= den << 8u8 {
@@ -33,29 +32,20 @@ pub(super) fn exp_neg(num: &BigUint, den: &BigUint) -> (BigUint, BigUint) {
     }
     let x = (num << PRECISION) / den;
     let halvings = x.bits().saturating_sub(PRECISION - 8);
-    let y_low = x >> halvings;
-    let y_high = &y_low + 1u8;
-
-    let (mut term_low, mut term_high) = (one(), one());
-    // Sums of the terms of even and of odd order.
-    let (mut plus_low, mut plus_high) = (one(), one());
-    let (mut minus_low, mut minus_high) = (BigUint::zero(), BigUint::zero());
+    let y = x >> halvings;
+    let (mut plus, mut minus, mut term) = (one(), BigUint::zero(), one());
     let mut order = 0u32;
-    while term_high > BigUint::one() {
+    while !term.is_zero() {
         order += 1;
-        term_low = ((term_low * &y_low) >> PRECISION) / order;
-        term_high = div_ceil(shift_ceil(term_high * &y_high), &BigUint::from(order));
-        if order.is_multiple_of(2) {
-            plus_low += &term_low;
-            plus_high += &term_high;
-        } else {
-            minus_low += &term_low;
-            minus_high += &term_high;
-        }
+        term = ((term * &y) >> PRECISION) / order;
+        if order.is_multiple_of(2) { plus += &term } else { minus += &term }
     }
-    // plus_low - minus_high > 0: e^-y > 0.99 and every sum is right to a few hundred units.
-    let mut low = plus_low - minus_high - &term_high;
-    let mut high = plus_high - minus_low + &term_high;
+    // Truncating y loses less than 2 units, and so does e^-y. A term is wrong by e' <= (e·y + 1)/k + 1 < 3 units where the
+    // one before it is wrong by e < 3; terms after the first that truncates to 0 are below 4 together.
+    let slack = 3 * order + 6;
+    // y <= 2^-8, so the sum is near 1 and above the slack.
+    let sum = plus - minus;
+    let (mut low, mut high) = (&sum - slack, sum + slack);
     for _ in 0..halvings {
         low = (&low * &low) >> PRECISION;
         high = shift_ceil(&high * &high);

@@ -56,3 +56,46 @@ impl Entropy for SecureRng {
         Ok(self.stream.next_u64())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::dp::testing::SeededRng;
+
+    #[test]
+    fn two_generators_share_nothing() {
+        let (mut a, mut b) = (SecureRng::new().unwrap(), SecureRng::new().unwrap());
+        let words = |rng: &mut SecureRng| [rng.next_u64().unwrap(), rng.next_u64().unwrap()];
+        assert_ne!(words(&mut a), words(&mut b));
+    }
+
+    /// After its last word a generator goes on from a fresh seed, not along its old key stream.
+    #[test]
+    fn a_spent_generator_is_seeded_afresh() {
+        let stream = || ChaCha20Rng::from_seed([1; 32]);
+        let mut old = SecureRng { stream: stream(), left: 1 };
+        let mut expected = stream();
+        assert_eq!(old.next_u64().unwrap(), expected.next_u64());
+        assert_ne!(old.next_u64().unwrap(), expected.next_u64());
+        assert_eq!(old.left, RESEED_AFTER - 1);
+    }
+
+    #[test]
+    fn bits_are_as_many_as_asked_for() {
+        let mut rng = SeededRng::new(2);
+        assert_eq!(rng.bits(0).unwrap(), 0);
+        for count in 1..=128u32 {
+            let all = (0..200).fold(0u128, |all, _| all | rng.bits(count).unwrap());
+            assert_eq!(all, u128::MAX >> (128 - count), "{count}");
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_bits() {
+        let mut words = [SeededRng::new(7), SeededRng::new(7)].map(|mut rng| rng.next_u64().unwrap());
+        assert_eq!(words[0], words[1]);
+        words[1] = SeededRng::new(8).next_u64().unwrap();
+        assert_ne!(words[0], words[1]);
+    }
+}

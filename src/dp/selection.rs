@@ -13,24 +13,40 @@ use num_traits::{ToPrimitive, Zero};
 /// δ of selection is counted in units of 2^-96, rounded up.
 const DELTA_BITS: u32 = 96;
 
-/// Probability, in units of 2^-96 and rounded up, that any of `l0` groups of one unit each is kept at `threshold`
-/// (at least 1): 1-(1-p)^l0 with p = P(1 + X >= T) = q^(T-1)/(1+q), q = e^(-1/b).
-fn leak(l0: u32, b: &Ratio, threshold: i128) -> BigUint {
-    let (t, s) = (BigUint::from(*b.numer()), BigUint::from(*b.denom()));
-    let distance = BigUint::from(threshold.saturating_sub(1).unsigned_abs());
-    let (_, tail) = exp_neg(&(distance * &s), &t);
-    let (q, _) = exp_neg(&s, &t);
-    let p = div_ceil(tail << PRECISION, &(one() + q)).min(one());
-    // (1-p)^l0, rounded down at every step.
-    let (mut power, mut base, mut exponent) = (one(), one() - p, l0);
-    while exponent > 0 {
-        if exponent % 2 == 1 {
-            power = (power * &base) >> PRECISION;
-        }
-        base = (&base * &base) >> PRECISION;
-        exponent /= 2;
+/// The tail of one selection's noise.
+struct Tail {
+    l0: u32,
+    /// b = t/s.
+    t: BigUint,
+    s: BigUint,
+    /// 1 + e^(-1/b), from below.
+    norm: BigUint,
+}
+
+impl Tail {
+    fn new(l0: u32, b: &Ratio) -> Self {
+        let (t, s) = (BigUint::from(*b.numer()), BigUint::from(*b.denom()));
+        let (q, _) = exp_neg(&s, &t);
+        Self { l0, t, s, norm: one() + q }
     }
-    div_ceil(one() - power, &(BigUint::from(1u8) << (PRECISION - u64::from(DELTA_BITS))))
+
+    /// Probability, in units of 2^-96 and rounded up, that any of l0 groups of one unit each is kept at `threshold` (at
+    /// least 1): 1-(1-p)^l0 with p = P(1 + X >= T) = q^(T-1)/(1+q), q = e^(-1/b).
+    fn leak(&self, threshold: i128) -> BigUint {
+        let distance = BigUint::from(threshold.saturating_sub(1).unsigned_abs());
+        let (_, tail) = exp_neg(&(distance * &self.s), &self.t);
+        let p = div_ceil(tail << PRECISION, &self.norm).min(one());
+        // (1-p)^l0, rounded down at every step.
+        let (mut power, mut base, mut exponent) = (one(), one() - p, self.l0);
+        while exponent > 0 {
+            if exponent % 2 == 1 {
+                power = (power * &base) >> PRECISION;
+            }
+            base = (&base * &base) >> PRECISION;
+            exponent /= 2;
+        }
+        div_ceil(one() - power, &(BigUint::from(1u8) << (PRECISION - u64::from(DELTA_BITS))))
+    }
 }
 
 impl Selection {
@@ -51,7 +67,8 @@ impl Selection {
         if allowed.is_zero() {
             return Err(DpError::SelectionDelta);
         }
-        let fits = |threshold: i128| leak(l0, b, threshold) <= allowed;
+        let tail = Tail::new(l0, b);
+        let fits = |threshold: i128| tail.leak(threshold) <= allowed;
         // A float says where to look first; from there on `high` fits and `low` does not (0 is never allowed).
         let start = guess(l0, b, delta);
         let (mut low, mut high, mut step) = (start, start, 1i128);
@@ -80,7 +97,7 @@ impl Selection {
             let middle = low + (high - low) / 2;
             if fits(middle) { high = middle } else { low = middle }
         }
-        let delta = leak(l0, b, high).to_u128().ok_or(DpError::SelectionDelta)?;
+        let delta = tail.leak(high).to_u128().ok_or(DpError::SelectionDelta)?;
         Ok(Self { scale: *b, threshold: high, delta: Ratio::new(delta, 1 << DELTA_BITS) })
     }
 
@@ -90,7 +107,7 @@ impl Selection {
         let stated = BigUint::from(*self.delta.numer()) << DELTA_BITS;
         self.threshold >= 1
             && DiscreteLaplace::new(&self.scale).is_ok()
-            && leak(l0, &self.scale, self.threshold) * BigUint::from(*self.delta.denom()) <= stated
+            && Tail::new(l0, &self.scale).leak(self.threshold) * BigUint::from(*self.delta.denom()) <= stated
     }
 }
 

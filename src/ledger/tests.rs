@@ -146,7 +146,7 @@ async fn a_zcdp_budget_counts_rho_and_selection_delta() {
 }
 
 #[tokio::test]
-async fn rule_24_without_a_budget_nothing_is_answered() {
+async fn without_a_budget_nothing_is_answered() {
     let (_place, ledger) = ledger(&[pure("role", Scope::Role, "1")]);
     let Err(refusal) = ledger.debit(&who("eve", None), HASH, &public(1, 10)).await else { panic!() };
     assert_eq!(refusal, Refusal::NoBudget { user: "eve".into() });

@@ -41,13 +41,23 @@ pub(super) fn epsilon(events: &[Event]) -> Result<u128, Unpriced> {
 /// randomised response there. The smaller ε + e^-ε - 1 of continuous Laplace is wrong for it (soundness rule 19).
 pub(super) fn rho(events: &[Event]) -> Result<u128, Unpriced> {
     let mut sum = BigUint::zero();
+    // Events of a release have equal shares of its ε: most have the same ε as the one before.
+    let mut last: Option<(BigUint, BigUint, BigUint)> = None;
     for event in events {
-        if let Some((n, d)) = fraction(event)? {
-            // ε·tanh(ε/2) = ε·(1-x)/(1+x) with x = e^-ε, which falls in x: the lower bound of x gives the upper of ρ.
-            let (x, _) = exp_neg(&n, &d);
-            let rho = div_ceil((n * (one() - &x)) << PRECISION, &(d * (one() + x)));
-            sum += rho * event.times;
-        }
+        let Some((n, d)) = fraction(event)? else { continue };
+        let rho = match last {
+            Some((ln, ld, rho)) if &n * &ld == &ln * &d => rho,
+            _ => rho_of(&n, &d),
+        };
+        sum += &rho * event.times;
+        last = Some((n, d, rho));
     }
     div_ceil(sum * UNITS_PER_ONE, &one()).to_u128().ok_or(Unpriced::Unbounded)
+}
+
+/// ε·tanh(ε/2) for ε = `n`/`d`, rounded up to units of 2^-256.
+fn rho_of(n: &BigUint, d: &BigUint) -> BigUint {
+    // ε·(1-x)/(1+x) with x = e^-ε falls in x: the lower bound of x gives the upper one of ρ.
+    let (x, _) = exp_neg(n, d);
+    div_ceil((n * (one() - &x)) << PRECISION, &(d * (one() + x)))
 }

@@ -13,7 +13,7 @@ fn formula(l0: u32, b: f64, threshold: i128) -> f64 {
 }
 
 #[test]
-fn rule_06_the_threshold_is_the_least_that_keeps_delta() {
+fn the_threshold_is_the_least_that_keeps_delta() {
     let scales = [(1u128, 10u128), (1, 2), (1, 1), (8, 1), (7, 3), (400, 1), (1_000_000, 3), (1 << 60, 1)];
     for (n, d) in scales {
         for l0 in [1u32, 2, 4, 100, u32::MAX] {
@@ -50,7 +50,7 @@ fn rule_23_a_threshold_without_l0_is_caught() {
 
 /// The tail of the sampler itself, not of a formula: one-unit groups pass about as often as stated, and not more.
 #[test]
-fn rule_05_the_sampler_passes_one_unit_groups_as_stated() {
+fn the_sampler_passes_one_unit_groups_as_stated() {
     let (b, delta) = (Ratio::from_integer(3), Ratio::new(1, 50));
     let s = Selection::new(3, &b, &delta).unwrap();
     let noise = DiscreteLaplace::new(&s.scale).unwrap();
