@@ -72,8 +72,8 @@ const KEY_COLUMNS: &str = r#"(select case when i.indexprs is null then pg_catalo
 /// Index `i` holds, and two rows that it tells apart are apart for `=` as well: default operator classes, and
 /// for columns of a nondeterministic collation the column's own collation.
 const KEY_VALID: &str = r#"(i.indisvalid and i.indisready and not exists (
-  select from pg_catalog.unnest(i.indkey::int2[], i.indclass::oid[], i.indcollation::oid[])
-    with ordinality k(attnum, opclass, collation_oid, ord)
+  select from rows from (pg_catalog.unnest(i.indkey::int2[]), pg_catalog.unnest(i.indclass::oid[]),
+      pg_catalog.unnest(i.indcollation::oid[])) with ordinality k(attnum, opclass, collation_oid, ord)
   join pg_catalog.pg_opclass o on o.oid = k.opclass
   left join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
   left join pg_catalog.pg_collation co on co.oid = a.attcollation
