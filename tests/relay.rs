@@ -19,7 +19,7 @@ use noisegate::policy;
 use server::{Database, Server};
 use std::time::{Duration, Instant};
 
-pub fn policy(server: &Server, db: &Database) -> policy::Backend {
+fn policy(server: &Server, db: &Database) -> policy::Backend {
     policy::Backend {
         url: server.url(&db.fetch, &db.name),
         finish_url: server.url(&db.finish, &db.name),
@@ -29,16 +29,16 @@ pub fn policy(server: &Server, db: &Database) -> policy::Backend {
     }
 }
 
-pub async fn texts(backend: &Backend, sql: &str) -> Result<Vec<Vec<Option<String>>>, RelayError> {
+async fn texts(backend: &Backend, sql: &str) -> Result<Vec<Vec<Option<String>>>, RelayError> {
     backend.query(&Settings::default(), sql, &[], &[0]).await?.into_texts().await
 }
 
-pub async fn text(backend: &Backend, sql: &str) -> String {
+async fn text(backend: &Backend, sql: &str) -> String {
     texts(backend, sql).await.unwrap()[0][0].clone().unwrap()
 }
 
 /// Waits until a count over pg_stat_activity is zero.
-pub async fn until_none(db: &Database, user: &str, condition: &str) {
+async fn until_none(db: &Database, user: &str, condition: &str) {
     let sql = format!("SELECT count(*) FROM pg_stat_activity WHERE usename = '{user}' AND {condition}");
     let start = Instant::now();
     while db.admin.query_one(&sql, &[]).await.unwrap().get::<_, i64>(0) > 0 {
@@ -147,7 +147,7 @@ async fn rule_32_errors_keep_their_sqlstate_and_place_and_cost_no_connection() {
         ("SELECT 'é', f(1)", "42883", Some(13)),
         ("SELEC 1", "42601", Some(1)),
         ("SELECT 1/0", "22012", None),
-        ("INSERT INTO public.stations VALUES (3, 'x')", "42501", None),
+        ("INSERT INTO public.stations VALUES (3, 'x')", "25006", None),
         ("SELECT count(*) FROM public.riders", "42501", None),
         ("SELECT 1; SELECT 2", "42601", None),
     ] {
