@@ -131,8 +131,7 @@ pub enum FetchError {
     /// The schema is not the one that the policy was loaded against; no private row was read.
     #[error("the schema changed")]
     SchemaChanged,
-    /// A failure after the first statement over private rows was sent, whatever its cause. Soundness rule 18:
-    /// counted per user.
+    /// Any other failure of a fetch, whatever its cause. Soundness rule 18: counted per user.
     #[error("{0}")]
     Failed(String),
 }

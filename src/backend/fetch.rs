@@ -2,8 +2,11 @@
 //!
 //! First trip: open the transaction, apply the session's settings, check the schema's fingerprint, prepare every
 //! statement. (Preparing separately matters: tokio-postgres looks up types it does not know, and while rows are on
-//! their way that would wait for itself.) Second trip: run every statement, roll back. The snapshot of the
-//! fingerprint is the snapshot of the rows (soundness rule 7).
+//! their way that would wait for itself.) Second trip: run every statement, roll back, check the fingerprint again.
+//!
+//! The first check has the snapshot of the rows (soundness rule 7), and refuses before any is read. But names are
+//! resolved by the newest catalogs, after a wait for whoever is altering the table, which that snapshot does not
+//! see: so the second check, in a newer snapshot, must find the same.
 
 use super::error::FetchError;
 use super::param::Param;
@@ -11,7 +14,7 @@ use super::pool::{Backend, FetchClient, Fetching, cause};
 use super::settings::Settings;
 use deadpool::managed::Object;
 use futures::StreamExt;
-use futures::future::{join3, maybe_done, poll_fn};
+use futures::future::{join, join_all, join3, maybe_done, poll_fn};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -62,12 +65,13 @@ impl Backend {
     /// [`FetchError`]; only [`FetchError::Failed`] can come after a statement over private rows was sent.
     pub async fn fetch(&self, request: FetchRequest) -> Result<Vec<Vec<Row>>, FetchError> {
         let first = self.fetch_connection().await?;
-        match run(first, request.clone()).await {
+        let patience = self.fetch.manager().0.patience();
+        match run(first, request.clone(), patience).await {
             // A connection that died while idle: nothing was sent that reads private rows. Once more, anew.
             Err(FetchError::Unreachable(cause)) => {
                 tracing::debug!(%cause, "a fetch connection was stale");
                 self.fetch.retain(|_, _| false);
-                run(self.fetch_connection().await?, request).await
+                run(self.fetch_connection().await?, request, patience).await
             }
             result => result,
         }
@@ -75,9 +79,13 @@ impl Backend {
 }
 
 /// Hands connection and request to a task of their own, which lives on when the caller does not.
-async fn run(connection: Object<Fetching>, request: FetchRequest) -> Result<Vec<Vec<Row>>, FetchError> {
+async fn run(
+    connection: Object<Fetching>,
+    request: FetchRequest,
+    patience: Duration,
+) -> Result<Vec<Vec<Row>>, FetchError> {
     let (caller, gone) = oneshot::channel::<()>();
-    let task = tokio::spawn(attend(connection, request, gone));
+    let task = tokio::spawn(attend(connection, request, patience, gone));
     let result = task.await;
     drop(caller);
     result.unwrap_or_else(|e| Err(FetchError::Failed(format!("the fetch ended early: {e}"))))
@@ -86,12 +94,18 @@ async fn run(connection: Object<Fetching>, request: FetchRequest) -> Result<Vec<
 async fn attend(
     connection: Object<Fetching>,
     request: FetchRequest,
+    patience: Duration,
     gone: oneshot::Receiver<()>,
 ) -> Result<Vec<Vec<Row>>, FetchError> {
     let result = {
-        let mut work = pin!(work(&connection.client, &request));
+        let mut work = pin!(work(&connection, &request));
+        let trips = u32::try_from(request.statements.len()).unwrap_or(u32::MAX).saturating_add(2);
         tokio::select! {
             result = &mut work => result,
+            // The server's own limit ends a statement; this is for one that has vanished.
+            () = tokio::time::sleep(patience.saturating_mul(trips)) => {
+                Err(FetchError::Failed("the database did not answer in time".into()))
+            }
             _ = gone => {
                 stop(&connection, work).await;
                 Err(FetchError::Failed("nobody waits for the fetch any more".into()))
@@ -130,8 +144,13 @@ async fn stop<F: Future>(connection: &FetchClient, end: F) {
     }
 }
 
-async fn work(client: &Client, request: &FetchRequest) -> Result<Vec<Vec<Row>>, FetchError> {
-    let statements = open(client, request).await?;
+async fn work(connection: &FetchClient, request: &FetchRequest) -> Result<Vec<Vec<Row>>, FetchError> {
+    let client = &connection.client;
+    let check = match &request.fingerprint {
+        Some(f) => Some((connection.prepared(&f.sql).await.map_err(early)?, f.expected.as_str())),
+        None => None,
+    };
+    let statements = open(client, request, check.as_ref()).await?;
     let failed = |e: &tokio_postgres::Error| FetchError::Failed(cause(e));
     let reads = statements.iter().zip(&request.statements).map(|(statement, text)| async {
         let mut rows = Vec::new();
@@ -146,52 +165,78 @@ async fn work(client: &Client, request: &FetchRequest) -> Result<Vec<Vec<Row>>, 
         Ok(rows)
     });
     let reads = reads.map(|r| Box::pin(r) as Read<'_>).collect();
-    in_order(reads, client.batch_execute("ROLLBACK")).await
+    let end = join(client.batch_execute("ROLLBACK"), fingerprint(client, check.as_ref()));
+    let (rows, (ended, found)) = in_order(reads, end).await?;
+    ended.map_err(|e| failed(&e))?;
+    match found.map_err(|e| failed(&e))? {
+        true => Ok(rows),
+        false => Err(FetchError::SchemaChanged),
+    }
 }
 
 /// The first trip. Errors before the first private row: lost connections are [`FetchError::Unreachable`].
-async fn open(client: &Client, request: &FetchRequest) -> Result<Vec<Statement>, FetchError> {
+async fn open(
+    client: &Client,
+    request: &FetchRequest,
+    check: Option<&Check<'_>>,
+) -> Result<Vec<Statement>, FetchError> {
     let begin = request.settings.begin();
-    let fingerprint = async {
-        match &request.fingerprint {
-            Some(f) => client.query_typed(&f.sql, &[]).await.map(Some),
-            None => Ok(None),
-        }
-    };
     let prepares = request.statements.iter().map(|text| {
         let types: Vec<_> = text.params.iter().map(Param::ty).collect();
         async move { client.prepare_typed(&text.sql, &types).await }
     });
     // Each future sends when it is first polled, which happens in this order.
-    let (begun, found, prepared) =
-        join3(client.batch_execute(&begin), fingerprint, futures::future::join_all(prepares)).await;
-    let early = |e: tokio_postgres::Error| match e.as_db_error().map(|db| db.parsed_severity()) {
+    let (begun, same, prepared) =
+        join3(client.batch_execute(&begin), fingerprint(client, check), join_all(prepares)).await;
+    begun.map_err(early)?;
+    if !same.map_err(early)? {
+        client.batch_execute("ROLLBACK").await.map_err(early)?;
+        return Err(FetchError::SchemaChanged);
+    }
+    let prepared = prepared.into_iter().collect::<Result<_, _>>().map_err(early);
+    if let Err(FetchError::Failed(_)) = &prepared {
+        // Perhaps the text is right for the schema that it was printed for, and that one is gone meanwhile.
+        client.batch_execute("ROLLBACK").await.map_err(early)?;
+        if !fingerprint(client, check).await.map_err(early)? {
+            return Err(FetchError::SchemaChanged);
+        }
+    }
+    prepared
+}
+
+/// A failure before any private row was read.
+fn early(e: tokio_postgres::Error) -> FetchError {
+    match e.as_db_error().map(|db| db.parsed_severity()) {
         Some(Some(Severity::Fatal | Severity::Panic)) => FetchError::Unreachable(cause(&e)),
         None if e.is_closed() || std::error::Error::source(&e).is_some_and(|s| s.is::<std::io::Error>()) => {
             FetchError::Unreachable(cause(&e))
         }
         _ => FetchError::Failed(cause(&e)),
-    };
-    begun.map_err(early)?;
-    let found = found.map_err(early)?;
-    if let (Some(expected), Some(rows)) = (&request.fingerprint, found) {
-        let value: Option<String> = rows.first().and_then(|r| r.try_get(0).ok()).flatten();
-        if rows.len() != 1 || value.as_ref() != Some(&expected.expected) {
-            client.batch_execute("ROLLBACK").await.map_err(early)?;
-            return Err(FetchError::SchemaChanged);
-        }
     }
-    prepared.into_iter().map(|p| p.map_err(early)).collect()
+}
+
+/// The fingerprint's query and what it must give.
+type Check<'a> = (Statement, &'a str);
+
+/// Whether the schema is the one that was planned on.
+async fn fingerprint(client: &Client, check: Option<&Check<'_>>) -> Result<bool, tokio_postgres::Error> {
+    let Some((statement, expected)) = check else { return Ok(true) };
+    let rows = client.query(statement, &[]).await?;
+    let value: Option<&str> = match rows.as_slice() {
+        [row] => row.try_get(0)?,
+        _ => None,
+    };
+    Ok(value == Some(*expected))
 }
 
 type Read<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, FetchError>> + Send + 'a>>;
 
 /// Runs the reads and then `last`, all sent at once in this order; each sends when it is first polled. Ends with
-/// the first failure, without waiting for the rest.
-async fn in_order<L>(mut reads: Vec<Read<'_>>, last: L) -> Result<Vec<Vec<Row>>, FetchError>
-where
-    L: Future<Output = Result<(), tokio_postgres::Error>>,
-{
+/// the first failure of a read, without waiting for the rest.
+async fn in_order<L: Future>(
+    mut reads: Vec<Read<'_>>,
+    last: L,
+) -> Result<(Vec<Vec<Row>>, L::Output), FetchError> {
     let mut results: Vec<Option<Vec<Row>>> = reads.iter().map(|_| None).collect();
     let mut last = pin!(maybe_done(last));
     poll_fn(|cx| {
@@ -207,10 +252,7 @@ where
         if pending { Poll::Pending } else { last.map(Ok) }
     })
     .await?;
-    // The rows are here. Should the end of the transaction have failed, the connection is found to be closed at
-    // its next checkout.
-    if let Some(Err(e)) = last.take_output() {
-        tracing::warn!(cause = %cause(&e), "a fetch transaction did not end in order");
-    }
-    Ok(results.into_iter().flatten().collect())
+    let output =
+        last.take_output().ok_or_else(|| FetchError::Failed("the transaction did not end".into()))?;
+    Ok((results.into_iter().flatten().collect(), output))
 }

@@ -23,7 +23,7 @@ pub(super) struct Login {
     /// For tokio-postgres: the same login.
     pub(super) config: tokio_postgres::Config,
     /// `statement_timeout` of the session.
-    pub(super) statement_timeout: Duration,
+    statement_timeout: Duration,
 }
 
 impl std::fmt::Debug for Login {
@@ -79,6 +79,15 @@ impl Login {
             config,
             statement_timeout: timeout,
         })
+    }
+
+    /// How long to wait for an answer: as long as a statement may run, and what the network may add to that. Without
+    /// a limit for statements, a day.
+    pub(super) fn patience(&self) -> Duration {
+        match self.statement_timeout {
+            Duration::ZERO => Duration::from_secs(24 * 60 * 60),
+            limit => limit.saturating_add(Duration::from_secs(5)),
+        }
     }
 
     /// Connects to the first address that answers.

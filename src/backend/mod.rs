@@ -1,20 +1,20 @@
 //! The database: pools, the relay, the fetch, and the proof that the finish login cannot reach private rows.
 //!
-//! [`Backend`] has two pools. *fetch* reads private rows, over tokio-postgres, in one snapshot ([`fetch`]).
+//! [`Backend`] has two pools. *fetch* reads private rows, over tokio-postgres, in one snapshot.
 //! *finish* prepares and runs statements over public and released rows by a separate login, over a small
-//! connection of ours that carries rows as bytes in the client's own format ([`relay`]). Sessions here carry no
+//! connection of ours that carries rows as bytes in the client's own format. Sessions here carry no
 //! state: what a client's session has set is [`Settings`], applied inside each transaction and gone with it.
 //! Nothing here knows about privacy prices, and no error of a fetch holds a word that the database wrote.
 
 mod connect;
 mod error;
-pub mod fetch;
+mod fetch;
 mod finish_login;
 pub mod introspect;
 mod login;
 mod param;
 mod pool;
-pub mod relay;
+mod relay;
 mod rows;
 mod settings;
 mod socket;
@@ -24,6 +24,6 @@ pub use error::{DbError, FetchError, RelayError};
 pub use fetch::{FetchRequest, FetchText, Fingerprint};
 pub use param::Param;
 pub use pool::{Backend, Reader};
-pub use relay::{Description, Relay};
+pub use relay::Description;
 pub use rows::Rows;
 pub use settings::{Setting, Settings};

@@ -17,9 +17,10 @@ use deadpool::managed::{
 };
 use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinHandle;
-use tokio_postgres::NoTls;
+use tokio_postgres::{NoTls, Statement};
 
 /// How long making a connection may take, login included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -57,6 +58,22 @@ pub(super) struct Fetching(pub(super) Login);
 pub(super) struct FetchClient {
     pub(super) client: tokio_postgres::Client,
     task: JoinHandle<()>,
+    /// The fingerprint's query, prepared: it runs twice in each fetch.
+    fingerprint: Mutex<Option<(String, Statement)>>,
+}
+
+impl FetchClient {
+    /// The query as a prepared statement of this connection.
+    pub(super) async fn prepared(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+        let known = self.fingerprint.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, statement)) = known.filter(|(text, _)| text == sql) {
+            return Ok(statement);
+        }
+        let statement = self.client.prepare(sql).await?;
+        let mut kept = self.fingerprint.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some((sql.to_owned(), statement.clone()));
+        Ok(statement)
+    }
 }
 
 impl Drop for FetchClient {
@@ -77,7 +94,7 @@ impl Manager for Fetching {
                 tracing::warn!(cause = %cause(&e), "a fetch connection was lost");
             }
         });
-        let made = FetchClient { client, task };
+        let made = FetchClient { client, task, fingerprint: Mutex::default() };
         let row = made.client.query_one(OPTIONS_HOLD, &[]).await.map_err(|e| cause(&e))?;
         match row.try_get(0) {
             Ok(Some(true)) => Ok(made),
@@ -182,7 +199,9 @@ impl Backend {
         })
     }
 
-    /// Prepares a statement on the finish login, never executing it: see [`Relay::describe`].
+    /// Prepares a statement on the finish login and says what it needs and gives. It is never executed: names and
+    /// types are analysed, no SELECT right is needed, no row is read. `parameter_types` may be shorter than the list
+    /// of parameters; 0 leaves a type open.
     ///
     /// # Errors
     /// [`RelayError::Db`] with PostgreSQL's judgement of the text; the others when it could not be asked.

@@ -28,11 +28,8 @@ pub struct Description {
     pub fields: Vec<Field>,
 }
 
-/// How long the network may add to `statement_timeout` before the server counts as lost.
-const GRACE: Duration = Duration::from_secs(5);
-
 /// A logged-in connection.
-pub struct Relay {
+pub(super) struct Relay {
     session: Session,
     patience: Duration,
     /// No statement is under way, and the last one ended outside a transaction.
@@ -45,12 +42,7 @@ impl Relay {
     /// Logs in.
     pub(super) async fn connect(login: &Login) -> Result<Self, RelayError> {
         let session = login.open().await?;
-        let mut relay = Self {
-            session,
-            patience: login.statement_timeout.saturating_add(GRACE),
-            clean: true,
-            heard: false,
-        };
+        let mut relay = Self { session, patience: login.patience(), clean: true, heard: false };
         relay.prove_options().await?;
         Ok(relay)
     }
@@ -65,7 +57,7 @@ impl Relay {
     }
 
     /// ParameterStatus values that the server sent at start-up.
-    pub fn parameters(&self) -> &BTreeMap<String, String> {
+    pub(super) fn parameters(&self) -> &BTreeMap<String, String> {
         &self.session.parameters
     }
 
@@ -79,6 +71,11 @@ impl Relay {
         !self.heard
     }
 
+    /// How long to wait for the server, or for a reader.
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// Where and how to cancel what runs here.
     pub(super) fn cancel_target(&self) -> (Address, Option<(i32, i32)>) {
         (self.session.channel.address().clone(), self.session.key)
@@ -87,7 +84,7 @@ impl Relay {
     /// Prepares a statement and says what it needs and gives. It is never executed: names and types are analysed,
     /// no SELECT right is needed, no row is read. `parameter_types` may be shorter than the list of parameters;
     /// 0 leaves a type open.
-    pub async fn describe(
+    pub(super) async fn describe(
         &mut self,
         settings: &Settings,
         sql: &str,
@@ -280,7 +277,7 @@ pub(super) fn out_of_turn(what: &str) -> RelayError {
 /// Cancels what runs on a connection; a server that cannot be asked is logged, no more can be done.
 pub(super) async fn cancel(target: &(Address, Option<(i32, i32)>)) {
     if let (address, Some(key)) = target {
-        let cancelled = timeout(GRACE, socket::cancel(address, *key)).await;
+        let cancelled = timeout(Duration::from_secs(5), socket::cancel(address, *key)).await;
         if let Ok(Err(cause)) = cancelled {
             tracing::warn!(%cause, "a cancel request could not be sent");
         }

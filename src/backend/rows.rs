@@ -48,22 +48,32 @@ pub(super) struct Failure {
 /// own until the server is ready again, so that neither a slow nor a vanished reader leaves it half read.
 pub(super) async fn run(relay: Object<Pooled>, messages: Bytes) -> Result<Rows, Failure> {
     let (header, described) = oneshot::channel();
-    let (sender, receiver) = mpsc::channel(READ_AHEAD);
-    tokio::spawn(Run { relay, header: Some(header), sender, batch: Vec::new() }.run(messages));
-    let fields = described.await.unwrap_or_else(|_| {
-        Err(Failure { error: RelayError::Lost("the statement was stopped".into()), stale: false })
-    })?;
-    let batches = stream::unfold(receiver, |mut r| async move { r.recv().await.map(|batch| (batch, r)) });
-    let rows =
-        batches.map_ok(|batch: Vec<Bytes>| stream::iter(batch.into_iter().map(Ok))).try_flatten().boxed();
-    Ok(Rows { fields, rows })
+    let (sender, batches) = mpsc::channel(READ_AHEAD);
+    let (ended, end) = oneshot::channel();
+    tokio::spawn(Run { relay, header: Some(header), sender, batch: Vec::new() }.run(messages, ended));
+    let fields = described.await.unwrap_or_else(|_| Err(Failure { error: stopped(), stale: false }))?;
+    let batches = stream::unfold(batches, |mut b| async move { b.recv().await.map(|batch| (batch, b)) });
+    let rows = batches.flat_map(|batch| stream::iter(batch.into_iter().map(Ok)));
+    // No more batches is not yet the end: only the task's word tells rows that are complete from rows cut short.
+    let end = stream::once(async move {
+        let (batch, result) = end.await.unwrap_or_else(|_| (Vec::new(), Err(stopped())));
+        stream::iter(batch.into_iter().map(Ok).chain(result.err().map(Err)))
+    });
+    Ok(Rows { fields, rows: rows.chain(end.flatten()).boxed() })
 }
+
+fn stopped() -> RelayError {
+    RelayError::Lost("the statement was stopped".into())
+}
+
+/// The last rows, and whether they are all.
+type Last = (Vec<Bytes>, Result<(), RelayError>);
 
 /// The task that owns the connection.
 struct Run {
     relay: Object<Pooled>,
     header: Option<oneshot::Sender<Result<Vec<Field>, Failure>>>,
-    sender: mpsc::Sender<Result<Vec<Bytes>, RelayError>>,
+    sender: mpsc::Sender<Vec<Bytes>>,
     batch: Vec<Bytes>,
 }
 
@@ -73,29 +83,42 @@ enum End {
     Ready(Result<(), RelayError>),
     /// The connection is of no use any more.
     Broken(RelayError),
-    /// Nobody reads; the query may still run.
-    Dropped,
+    /// Nobody reads, or has not read for too long; the query may still run.
+    Abandoned,
 }
 
 impl Run {
-    async fn run(mut self, messages: Bytes) {
+    async fn run(mut self, messages: Bytes, ended: oneshot::Sender<Last>) {
         let mut exchange = Exchange::default();
         let end = match self.relay.start(&messages).await {
             Ok(()) => self.read(&mut exchange).await,
             Err(e) => End::Broken(e),
         };
         // The connection is given up first: who has seen the end of the rows finds it back in the pool.
-        match end {
+        let (result, stale) = match end {
             End::Ready(result) => {
                 drop(self.relay);
-                finish(result, false, self.header, &self.sender).await;
+                (result, false)
             }
             End::Broken(error) => {
                 let stale = self.relay.unheard();
                 drop(Object::take(self.relay));
-                finish(Err(error), stale, self.header, &self.sender).await;
+                (Err(error), stale)
             }
-            End::Dropped => stop(self.relay, exchange).await,
+            End::Abandoned => {
+                stop(self.relay, exchange).await;
+                (Err(RelayError::Timeout), false)
+            }
+        };
+        // Where nobody listens any more, nobody needs to know.
+        match self.header {
+            Some(header) => {
+                let error = result.err().unwrap_or_else(|| out_of_turn("no description of the rows"));
+                let _ = header.send(Err(Failure { error, stale }));
+            }
+            None => {
+                let _ = ended.send((self.batch, result));
+            }
         }
     }
 
@@ -109,9 +132,8 @@ impl Run {
                         }
                     }
                     Ok(Step::Over) => {
-                        // An error of the statement is told instead of the end, after the rows before it. Whether
-                        // somebody still reads does not matter: the connection is clean.
-                        self.flush().await;
+                        // The connection is clean, whether or not somebody still reads: the last rows wait for
+                        // the reader without it.
                         return End::Ready(std::mem::take(exchange).result());
                     }
                     Ok(Step::Wait) => break,
@@ -119,10 +141,10 @@ impl Run {
                 }
             }
             if !self.flush().await {
-                return End::Dropped;
+                return End::Abandoned;
             }
             tokio::select! {
-                () = self.sender.closed() => return End::Dropped,
+                () = self.sender.closed() => return End::Abandoned,
                 filled = self.relay.fill() => if let Err(e) = filled { return End::Broken(e) },
             }
         }
@@ -151,32 +173,14 @@ impl Run {
         Ok(())
     }
 
-    /// Hands over what has been read; false when nobody reads.
+    /// Hands over what has been read; false when nobody reads. A reader that takes nothing for as long as a
+    /// statement may run has lost it: connections are too few to be held by the idle.
     async fn flush(&mut self) -> bool {
         if self.batch.is_empty() {
             return true;
         }
         let batch = std::mem::take(&mut self.batch);
-        self.sender.send(Ok(batch)).await.is_ok()
-    }
-}
-
-/// Tells whoever still listens how it ended.
-async fn finish(
-    result: Result<(), RelayError>,
-    stale: bool,
-    header: Option<oneshot::Sender<Result<Vec<Field>, Failure>>>,
-    sender: &mpsc::Sender<Result<Vec<Bytes>, RelayError>>,
-) {
-    match (header, result) {
-        (Some(header), result) => {
-            let error = result.err().unwrap_or_else(|| out_of_turn("no description of the rows"));
-            let _ = header.send(Err(Failure { error, stale }));
-        }
-        (None, Err(error)) => {
-            let _ = sender.send(Err(error)).await;
-        }
-        (None, Ok(())) => {}
+        matches!(timeout(self.relay.patience(), self.sender.send(batch)).await, Ok(Ok(())))
     }
 }
 

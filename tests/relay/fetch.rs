@@ -88,6 +88,45 @@ async fn rule_07_a_changed_schema_refuses_before_any_row_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn rule_07_a_change_that_the_fetch_waited_for_is_noticed() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    let sql = "SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute \
+               WHERE attrelid = 'public.riders'::regclass AND attnum > 0 AND NOT attisdropped";
+    let mut request = many(&["SELECT name FROM public.riders"]);
+    request.fingerprint = Some(Fingerprint { sql: sql.into(), expected: "rider_id,name".into() });
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    let change = async |alter: &str| {
+        db.admin.batch_execute(alter).await.unwrap();
+        let commit = async {
+            // Inside a transaction the view repeats what it has shown first.
+            let waits =
+                "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND wait_event_type = 'Lock'";
+            while db.admin.query_one(waits, &[&db.fetch]).await.unwrap().get::<_, i64>(0) == 0 {
+                db.admin.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            db.admin.batch_execute("COMMIT").await.unwrap();
+        };
+        let (rows, ()) = tokio::join!(backend.fetch(request.clone()), commit);
+        assert!(matches!(rows, Err(FetchError::SchemaChanged)), "{alter}: {rows:?}");
+    };
+    // The columns change places while the fetch waits for the lock: its snapshot is older than that.
+    change(
+        "BEGIN; ALTER TABLE riders RENAME name TO x; ALTER TABLE riders RENAME rider_id TO name;
+         ALTER TABLE riders RENAME x TO rider_id",
+    )
+    .await;
+    let back = "ALTER TABLE riders RENAME rider_id TO x; ALTER TABLE riders RENAME name TO rider_id;
+                ALTER TABLE riders RENAME x TO name";
+    db.admin.batch_execute(back).await.unwrap();
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    // A column that the text names is gone when it is prepared.
+    change("BEGIN; ALTER TABLE riders DROP name").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rule_18_whatever_fails_the_client_reads_the_same() {
     let server = Server::shared();
     let db = server.database().await;

@@ -2,8 +2,10 @@
 
 use crate::server::Server;
 use crate::{policy, text, texts};
+use futures::StreamExt;
 use noisegate::backend::{Backend, FetchError, FetchRequest, FetchText, RelayError, Settings};
 use noisegate::error::SqlState;
+use std::time::Duration;
 
 pub fn request(sql: &str) -> FetchRequest {
     let statements = vec![FetchText { sql: sql.into(), params: Vec::new() }];
@@ -67,13 +69,13 @@ async fn a_connection_killed_in_mid_statement_is_an_error_and_not_a_retry() {
     let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename IN ($1, $2) AND query ~ 'pg_sleep'";
     let killer = async {
         while db.admin.query(kill, &[&db.fetch, &db.finish]).await.unwrap().len() < 2 {
-            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
         }
     };
     let fetch = backend.fetch(request("SELECT pg_sleep(20) FROM public.riders"));
     let query = texts(&backend, "SELECT pg_sleep(20)");
     let (fetched, queried, ()) = tokio::join!(fetch, query, async {
-        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
         killer.await;
     });
     // Private rows were being read: constant, and nothing of the cause.
@@ -82,4 +84,38 @@ async fn a_connection_killed_in_mid_statement_is_an_error_and_not_a_retry() {
     assert_eq!(error.into_client_error().message, "the private data could not be read");
     assert!(matches!(queried, Err(RelayError::Lost(_))), "{queried:?}");
     assert_eq!(text(&backend, "SELECT 'alive'").await, "alive");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_are_cut_short_end_in_an_error() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let mut policy = policy(&server, &db);
+    policy.statement_timeout = Duration::from_secs(1);
+    let backend = Backend::connect(&policy).await.unwrap();
+    let sql = "SELECT repeat('x', 1000) FROM generate_series(1, 1000000)";
+    for stall in [false, true] {
+        let mut rows = backend.query(&Settings::default(), sql, &[], &[0]).await.unwrap().rows;
+        rows.next().await.unwrap().unwrap();
+        if stall {
+            // Longer than a statement may take: another one gets the only connection.
+            assert_eq!(text(&backend, "SELECT 'mine'").await, "mine");
+        } else {
+            let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1";
+            assert_eq!(db.admin.query(kill, &[&db.finish]).await.unwrap().len(), 1);
+        }
+        let mut last = rows.next().await;
+        let mut seen = 1;
+        while let Some(Ok(_)) = last {
+            seen += 1;
+            last = rows.next().await;
+        }
+        assert!(seen < 1_000_000);
+        match last {
+            Some(Err(RelayError::Timeout)) if stall => {}
+            Some(Err(RelayError::Lost(_))) if !stall => {}
+            last => panic!("after {seen} rows, stalled: {stall}: {last:?}"),
+        }
+        assert!(rows.next().await.is_none());
+    }
 }

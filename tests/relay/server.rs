@@ -14,6 +14,7 @@ pub struct Server {
 }
 
 static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
+static SERVERS: AtomicU32 = AtomicU32::new(0);
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
 fn bin(program: &str) -> PathBuf {
@@ -72,8 +73,10 @@ impl Server {
                    host all all 127.0.0.1/32 trust\n\
                    local all all trust\n";
         std::fs::write(data.join("pg_hba.conf"), hba).unwrap();
-        let port = (0..500)
-            .map(|n| 20_000 + ((std::process::id() as u16).wrapping_mul(7).wrapping_add(n) % 12_000))
+        // Apart from each other, because a port is taken only when its server listens.
+        let first = std::process::id().wrapping_mul(7) + 500 * SERVERS.fetch_add(1, Ordering::Relaxed);
+        let port = (first..first + 500)
+            .map(|n| 20_000 + (n % 12_000) as u16)
             .find(|p| std::net::TcpListener::bind(("127.0.0.1", *p)).is_ok())
             .unwrap();
         let server = Self { folder, port, process: Mutex::new(None) };
