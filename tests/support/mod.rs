@@ -204,6 +204,14 @@ impl Gate {
         self.child.id().unwrap()
     }
 
+    /// Sends a signal (`INT`, `KILL`), and waits until it is gone.
+    pub async fn signal(mut self, name: &str) -> ExitStatus {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status().await;
+        assert!(sent.unwrap().success());
+        let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        ended.unwrap_or_else(|_| panic!("noisegate did not end by SIG{name}")).unwrap()
+    }
+
     /// `kill -9`, and waits until it is gone.
     pub async fn kill(mut self) {
         self.child.kill().await.unwrap();
