@@ -15,6 +15,10 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 /// Operators, keywords that chain, and opening brackets allowed in one message, for each level of `limits.max_depth`.
 const CHAIN_PER_DEPTH: usize = 20;
 
+/// How deep POSITION may stand in the arguments of POSITION: the parser reads the arguments of each twice, once as
+/// `a IN b` and once as an ordinary call's, so that its time doubles with each level.
+const POSITION_DEPTH: usize = 3;
+
 /// One parsed statement with the text it came from.
 pub struct Parsed {
     /// sqlparser's tree.
@@ -71,6 +75,14 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
         return Err(too_large("the number of operators", "max_depth", limits.max_depth)
             .detail(format!("{chain} operators and brackets; {allowed} are allowed.")));
     }
+    let nesting = Nesting::of(&tokens);
+    if nesting.position > POSITION_DEPTH {
+        let m = format!("POSITION is nested deeper than {POSITION_DEPTH} levels");
+        return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
+            .hint("Write strpos(b, a) for POSITION(a IN b)."));
+    }
+    // The parser takes back some keywords (NOT, CASE) as names when what follows is too deep, and then trips over it.
+    let too_deep = nesting.deepest.saturating_mul(2) >= limits.max_depth;
     let tokens = postgres_spellings(tokens);
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(limits.max_depth).with_tokens_with_locations(tokens);
@@ -84,10 +96,16 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
             return Err(too_large("the number of statements", "max_statements", limits.max_statements));
         }
         let at = parser.peek_token_ref().span.start;
-        let ast = parser.parse_statement().map_err(|e| syntax_error(e, &parser, &lines, at))?;
+        let start = lines.position(at);
+        let ast = parser.parse_statement().map_err(|e| match e {
+            _ if too_deep => nested(limits).at(start),
+            sqlparser::parser::ParserError::RecursionLimitExceeded => nested(limits).at(start),
+            e => syntax_error(e, &parser, &lines, at),
+        })?;
         let next = parser.peek_token_ref();
         if !matches!(next.token, Token::SemiColon | Token::EOF) {
-            return Err(near(&next.token, lines.position(next.span.start)));
+            let at = lines.position(next.span.start);
+            return Err(if too_deep { nested(limits).at(start) } else { near(&next.token, at) });
         }
         statements.push(Parsed { ast, lines: lines.clone() });
     }
@@ -161,6 +179,55 @@ pub fn too_large(what: &str, key: &str, limit: usize) -> ClientError {
         .hint(format!("Write a smaller statement, or ask the owner to raise limits.{key} in the policy."))
 }
 
+fn nested(limits: &Limits) -> ClientError {
+    let m = format!("the statement is nested deeper than limits.max_depth = {} allows", limits.max_depth);
+    ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
+        .hint("Flatten it, or ask the owner to raise limits.max_depth in the policy.")
+}
+
+/// How deep a message nests, as far as its tokens tell.
+#[derive(Default)]
+struct Nesting {
+    /// Open brackets, open CASEs, and NOTs in a row, at the deepest point.
+    deepest: usize,
+    /// POSITIONs around one another.
+    position: usize,
+}
+
+impl Nesting {
+    fn of(tokens: &[TokenWithSpan]) -> Self {
+        let mut found = Self::default();
+        // Of each open bracket, whether it is POSITION's.
+        let mut open: Vec<bool> = Vec::new();
+        let (mut positions, mut cases, mut nots) = (0usize, 0usize, 0usize);
+        let mut last = None;
+        for token in tokens.iter().map(|t| &t.token).filter(|t| !matches!(t, Token::Whitespace(_))) {
+            let keyword = match token {
+                Token::Word(w) => Some(w.keyword),
+                _ => None,
+            };
+            match (token, keyword) {
+                (Token::LParen | Token::LBracket | Token::LBrace, _) => {
+                    let position = last == Some(Keyword::POSITION);
+                    positions += usize::from(position);
+                    open.push(position);
+                }
+                (Token::RParen | Token::RBracket | Token::RBrace, _) => {
+                    positions -= usize::from(open.pop() == Some(true));
+                }
+                (_, Some(Keyword::CASE)) => cases += 1,
+                (_, Some(Keyword::END)) => cases = cases.saturating_sub(1),
+                _ => {}
+            }
+            nots = if keyword == Some(Keyword::NOT) { nots + 1 } else { 0 };
+            found.deepest = found.deepest.max(open.len() + cases + nots);
+            found.position = found.position.max(positions);
+            last = keyword;
+        }
+        found
+    }
+}
+
 fn near(token: &Token, position: Option<usize>) -> ClientError {
     let message = match token {
         Token::EOF => "syntax error at end of input".to_owned(),
@@ -177,15 +244,8 @@ fn syntax_error(
 ) -> ClientError {
     use sqlparser::parser::ParserError as P;
     match error {
-        P::RecursionLimitExceeded => ClientError::new(
-            SqlState::PROGRAM_LIMIT_EXCEEDED,
-            "the statement is nested deeper than limits.max_depth",
-        )
-        .hint("Flatten it, or ask the owner to raise limits.max_depth in the policy.")
-        .at(lines.position(start)),
-        P::TokenizerError(message) => {
-            ClientError::new(SqlState::SYNTAX_ERROR, format!("syntax error: {message}"))
-                .at(lines.position(start))
+        e @ (P::RecursionLimitExceeded | P::TokenizerError(_)) => {
+            ClientError::new(SqlState::SYNTAX_ERROR, format!("syntax error: {e}")).at(lines.position(start))
         }
         P::ParserError(message) => {
             // The parser stands behind the token it did not expect, or at it; its message says where.
@@ -230,6 +290,22 @@ mod tests {
         assert_eq!(error(&nest).code, SqlState::PROGRAM_LIMIT_EXCEEDED);
         let big = format!("SELECT '{}'", "x".repeat(2 << 20));
         assert_eq!(error(&big).code, SqlState::PROGRAM_LIMIT_EXCEEDED);
+    }
+
+    #[test]
+    fn nesting_that_the_parser_would_read_again_and_again_is_refused() {
+        let position = |n: usize| format!("SELECT {}1{}", "POSITION(".repeat(n), ")".repeat(n));
+        let refused = error(&position(40));
+        assert_eq!(refused.code, SqlState::PROGRAM_LIMIT_EXCEEDED);
+        assert!(refused.message.contains("POSITION"), "{refused}");
+        assert!(parse(&position(3), &Limits::default()).is_ok());
+        let beside = "SELECT POSITION('a' IN x)".to_owned() + &", POSITION('a' IN x)".repeat(50);
+        assert!(parse(&beside, &Limits::default()).is_ok());
+        for deep in ["NOT ", "CASE WHEN true THEN ", "CAST(", "EXISTS (SELECT "] {
+            let refused = error(&format!("SELECT {}1", deep.repeat(300)));
+            assert_eq!(refused.code, SqlState::PROGRAM_LIMIT_EXCEEDED, "{deep}");
+            assert!(refused.message.contains("max_depth"), "{refused}");
+        }
     }
 
     #[test]
