@@ -38,7 +38,11 @@ pub const WITHOUT_500: &str =
 
 /// The database, and what the finish login may read.
 pub async fn bikes() -> TestDb {
-    let db = database(DATA).await;
+    published(database(DATA).await).await
+}
+
+/// Lets the finish login read what the policy calls public.
+pub async fn published(db: TestDb) -> TestDb {
     db.publish(&["stations"]).await;
     db
 }

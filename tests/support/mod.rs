@@ -46,8 +46,13 @@ pub struct TestDb {
 
 /// Makes a database and runs `setup_sql` in it as superuser. Tables made later are readable by the fetch login, too.
 pub async fn database(setup_sql: &str) -> TestDb {
-    static NEXT: AtomicUsize = AtomicUsize::new(1);
     let cluster = tokio::task::spawn_blocking(cluster).await.unwrap();
+    database_in(cluster, setup_sql).await
+}
+
+/// [`database`], in another server than the one that all tests share.
+pub async fn database_in(cluster: &Cluster, setup_sql: &str) -> TestDb {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let (fetch, finish) = (format!("{name}_fetch"), format!("{name}_finish"));
     // Loopback, for the time of one test, in a server whose superuser's password is random.

@@ -1,0 +1,61 @@
+//! What bad input gets: at start-up, at the login, in statements, from the database; and probes for leaks.
+//!
+//! Each case has its SQLSTATE or exit code and a message that says what to do; afterwards the process still serves.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "../bikes/mod.rs"]
+mod bikes;
+mod clients;
+mod outage;
+mod probes;
+#[path = "../wire/raw.rs"]
+#[allow(dead_code, reason = "the wire's own tests use the rest")]
+mod raw;
+mod scram;
+mod start_up;
+mod statements;
+#[path = "../support/mod.rs"]
+mod support;
+
+use bikes::{PASSWORD, policy};
+use support::{Gate, TestDb, Workdir, connect};
+use tokio_postgres::Client;
+
+/// A database, a policy over it, and a proxy that serves it to `ada` and `bob`.
+struct World {
+    db: TestDb,
+    dir: Workdir,
+    gate: Gate,
+}
+
+impl World {
+    async fn new(rules: &str) -> Self {
+        Self::over(bikes::bikes().await, rules).await
+    }
+
+    async fn over(db: TestDb, rules: &str) -> Self {
+        let dir = Workdir::new(&policy(&db.backend_toml(), &["ada", "bob"], rules));
+        let gate = dir.serve().await;
+        Self { db, dir, gate }
+    }
+
+    fn url(&self, user: &str, password: &str) -> String {
+        self.gate.url(user, password, "bikes")
+    }
+
+    /// A session of `ada`.
+    async fn ada(&self) -> Client {
+        connect(&self.url("ada", PASSWORD)).await
+    }
+
+    /// A session of `ada` that sends bytes as they are.
+    fn raw(&self) -> raw::Client {
+        scram::login(self.gate.address.parse().unwrap(), "ada", PASSWORD)
+    }
+
+    /// New clients get answers.
+    async fn assert_alive(&self) {
+        let rows = bikes::rows(&self.ada().await, "SELECT count(*) FROM stations").await.unwrap();
+        assert_eq!(rows, [[Some("10".to_owned())]]);
+    }
+}
