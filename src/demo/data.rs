@@ -155,8 +155,8 @@ pub struct Rider {
     /// Where the rider lives, if that is known.
     pub city: Option<&'static str>,
     trips: u32,
-    /// Index of the station that is nearest to the rider's home.
-    home: usize,
+    /// Indices of the stations that the rider uses, the one nearest to home first.
+    stations: [usize; 3],
 }
 
 /// One ride.
@@ -225,7 +225,14 @@ impl Data {
         let mut dice = Dice::new(3);
         (1u32..).zip(&self.starts).filter_map(move |(id, &(started_at, rider))| {
             let who = self.riders.get(rider as usize - 1)?;
-            let station = if dice.percent(45) { who.home } else { dice.pick(&self.capacities) };
+            // Habits: almost all trips of a rider start at three stations.
+            let [home, work, third] = who.stations;
+            let station = match dice.below(100) {
+                0..50 => home,
+                50..85 => work,
+                85..98 => third,
+                _ => dice.pick(&self.capacities),
+            };
             let minutes = minutes(&mut dice, started_at);
             Some(Trip { id, rider, started_at, station, minutes, fare: who.plan.fare(minutes) })
         })
@@ -288,7 +295,7 @@ fn riders(count: u32, trips: u32) -> Vec<Rider> {
                 plan,
                 city: city.filter(|_| known),
                 trips,
-                home: near * PLACES.len() + dice.below(12) as usize,
+                stations: [(); 3].map(|()| near * PLACES.len() + dice.below(12) as usize),
             }
         })
         .collect()

@@ -105,7 +105,7 @@ impl Fetch<'_> {
         }
     }
 
-    fn from_where(&self) -> String {
+    fn source_rows(&self) -> String {
         let source = &self.release.source;
         let (unit, nullable) = self.unit();
         let mut conditions: Vec<String> = Vec::new();
@@ -160,7 +160,7 @@ impl Fetch<'_> {
         select.extend(sums);
         self.ctes.push((
             "c",
-            format!("SELECT {}{} GROUP BY {}", select.join(", "), self.from_where(), group.join(", ")),
+            format!("SELECT {}{} GROUP BY {}", select.join(", "), self.source_rows(), group.join(", ")),
         ));
         let public = self.release.public_groups && !self.release.keys.is_empty();
         let mut from = "c".to_owned();
@@ -237,7 +237,7 @@ impl Fetch<'_> {
             };
             select.push(format!("{sql} AS a{i}"));
         }
-        self.ctes.push(("g", format!("SELECT {}{}{group}", select.join(", "), self.from_where())));
+        self.ctes.push(("g", format!("SELECT {}{}{group}", select.join(", "), self.source_rows())));
     }
 
     fn group_by(&self, keys: usize) -> String {

@@ -5,7 +5,7 @@ use crate::plan::scalar::{Choice, Node, Phys, Rounding, Scalar};
 use crate::plan::time;
 use crate::schema::SqlType;
 use crate::sql::ast::{BinaryOp, Is};
-use bigdecimal::{BigDecimal, ToPrimitive};
+use bigdecimal::{BigDecimal, Signed, ToPrimitive};
 
 /// The text of a scalar, in its physical type.
 pub fn text(s: &Scalar) -> String {
@@ -130,8 +130,8 @@ fn operand(x: &Scalar, phys: Phys) -> String {
 
 fn arithmetic(op: BinaryOp, s: &Scalar, l: &Scalar, r: &Scalar) -> String {
     let (a, b) = (operand(l, s.phys), operand(r, s.phys));
-    let zero_free = r.span.lo.as_ref().is_some_and(|x| *x > BigDecimal::from(0))
-        || r.span.hi.as_ref().is_some_and(|x| *x < BigDecimal::from(0));
+    let zero_free = r.span.lo.as_ref().is_some_and(Signed::is_positive)
+        || r.span.hi.as_ref().is_some_and(Signed::is_negative);
     let divisor = if zero_free { b.clone() } else { format!("NULLIF({b}, 0)") };
     match op {
         BinaryOp::Div if s.ty.is_integer() && s.phys != Phys::Int => {

@@ -7,7 +7,7 @@ use crate::dp::Ratio;
 use crate::policy::{Policy, Privacy};
 use crate::sql::ast::{Expr, ExprKind};
 use crate::sql::names::output_name;
-use bigdecimal::{BigDecimal, ToPrimitive};
+use bigdecimal::{BigDecimal, ToPrimitive, Zero};
 use bytes::{BufMut, Bytes, BytesMut};
 use futures::StreamExt;
 
@@ -141,7 +141,7 @@ fn approximate(r: &Ratio) -> f64 {
 pub fn decimal(r: &Ratio) -> String {
     let x = BigDecimal::from(*r.numer()) / BigDecimal::from(*r.denom());
     let text = x.round(6).normalized();
-    if text == BigDecimal::from(0) && *r.numer() != 0 {
+    if text.is_zero() && *r.numer() != 0 {
         return format!("{:.3e}", approximate(r));
     }
     text.to_plain_string()

@@ -109,6 +109,19 @@ impl Interval {
         Self::hull_of(ends)
     }
 
+    /// The same interval, or a slightly wider one with few digits: ends of long chains of products would otherwise
+    /// grow without limit.
+    pub fn shortened(self) -> Self {
+        const DIGITS: i64 = 100;
+        let cut = |x: BigDecimal, mode| {
+            if x.fractional_digit_count() > DIGITS { x.with_scale_round(DIGITS, mode) } else { x }
+        };
+        Self {
+            lo: self.lo.map(|x| cut(x, RoundingMode::Floor)),
+            hi: self.hi.map(|x| cut(x, RoundingMode::Ceiling)),
+        }
+    }
+
     /// |x|
     pub fn abs(&self) -> Self {
         let zero = BigDecimal::zero;

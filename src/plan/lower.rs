@@ -373,7 +373,7 @@ fn coerce(x: Scalar, to: &Scalar, pos: Pos) -> Result<Scalar> {
         SqlType::Time => 6,
         SqlType::Bpchar => 7,
         SqlType::Interval => 8,
-        SqlType::Other { .. } | _ => 0,
+        _ => 0,
     };
     let (a, b) = (class(&x.ty), class(&to.ty));
     if a == 0 || b == 0 {
@@ -480,8 +480,8 @@ fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {
             }
         }
     };
-    let bound = apply(&l.bound, &r.bound);
-    let span = apply(&l.span, &r.span);
+    let bound = apply(&l.bound, &r.bound).shortened();
+    let span = apply(&l.span, &r.span).shortened();
     let lattice = lattice(op, whole, &l, &r);
     let nullable = l.nullable || r.nullable || (matches!(op, B::Div | B::Mod) && may_be_zero(&r.span));
     let binned = (l.binned && r.binned) || (whole && op == B::Div);

@@ -126,6 +126,11 @@ pub fn plan(
         return Err(private_rows(position(&statement.query.body)).into());
     }
     let Planner { mut releases, private_ctes, mut tables, .. } = planner;
+    // Domains are read by the fetch, too.
+    tables.extend(releases.iter().flat_map(|r| &r.keys).filter_map(|k| match &k.domain {
+        Some((domain::Domain::Table { table, .. }, _)) => Some(*table),
+        _ => None,
+    }));
     tables.sort_unstable();
     tables.dedup();
     let charge = price(&mut releases, settings)?;

@@ -559,7 +559,7 @@ fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> Result<BigDecima
         _ => {
             // The power of ten that leaves nine digits to the magnitude.
             let mut exponent = 0i64;
-            let ten = BigDecimal::from(10);
+            let (one, ten) = (BigDecimal::from(1), BigDecimal::from(10));
             let mut m = magnitude;
             if m.is_zero() {
                 return Ok(BigDecimal::from(1));
@@ -568,7 +568,7 @@ fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> Result<BigDecima
                 m = (&m / &ten).normalized();
                 exponent += 1;
             }
-            while m < BigDecimal::from(1) {
+            while m < one {
                 m = (&m * &ten).normalized();
                 exponent -= 1;
             }

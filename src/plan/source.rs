@@ -39,7 +39,7 @@ pub enum Tree {
         /// LEFT JOIN.
         outer: bool,
         /// ON; None is a cross join.
-        on: Option<Scalar>,
+        on: Option<Box<Scalar>>,
     },
 }
 
@@ -268,7 +268,7 @@ impl<'a> Flattener<'a> {
                 "argument of JOIN/ON must be type boolean",
             ));
         }
-        Ok(Tree::Join { left: Box::new(left), right: Box::new(right), outer, on })
+        Ok(Tree::Join { left: Box::new(left), right: Box::new(right), outer, on: on.map(Box::new) })
     }
 
     fn holds_private(&self, tree: &Tree) -> bool {
@@ -293,6 +293,7 @@ impl<'a> Flattener<'a> {
                     && !b.any(&mut |e| matches!(e.kind, ExprKind::Column { binding, .. } if binding == scan.binding))
                     && let Some(c) = table.columns.get(*column)
                     && c.deterministic
+                    && lower(b, self).is_ok_and(|other| compared_exactly(&c.ty, &other.ty))
                 {
                     equated.push(c.name.clone());
                 }
@@ -342,6 +343,13 @@ impl Columns for Flattener<'_> {
     fn extract_type(&self) -> SqlType {
         self.extract_type.clone()
     }
+}
+
+/// Whether `=` between these types compares the key's own values. Where the key is converted first, two keys may
+/// become one: bigints beyond 2^53 as floats, timestamps in the hour that daylight saving skips.
+fn compared_exactly(key: &SqlType, other: &SqlType) -> bool {
+    let exact_number = |t: &SqlType| t.is_integer() || matches!(t, SqlType::Numeric { .. });
+    key == other || (exact_number(key) && exact_number(other)) || (key.is_text() && other.is_text())
 }
 
 fn unsupported(what: &str, pos: Pos) -> ClientError {

@@ -170,7 +170,7 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 pub fn nearest_of<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|c| (distance(name, c), c))
-        .filter(|(d, c)| *d * 3 <= c.len().max(name.len()))
+        .filter(|(d, c)| *d * 3 <= c.len().max(name.len()) + 1)
         .min()
         .map(|(_, c)| c)
 }

@@ -95,16 +95,17 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
 
 /// Spellings that PostgreSQL has and the parser has not, each turned into one that it has.
 fn postgres_spellings(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    // `END` and `ABORT` as statements of their own are COMMIT and ROLLBACK.
+    // `ABORT` as a statement of its own is ROLLBACK.
     let mut first = true;
     tokens
         .into_iter()
         .map(|mut t| {
-            if first && let Token::Word(w) = &mut t.token {
-                if w.keyword == Keyword::ABORT {
-                    w.value = "ROLLBACK".into();
-                    w.keyword = Keyword::ROLLBACK;
-                }
+            if first
+                && let Token::Word(w) = &mut t.token
+                && w.keyword == Keyword::ABORT
+            {
+                w.value = "ROLLBACK".into();
+                w.keyword = Keyword::ROLLBACK;
             }
             match &t.token {
                 Token::Whitespace(_) => {}
@@ -217,7 +218,7 @@ mod tests {
 
     #[test]
     fn positions_count_characters() {
-        assert_eq!(error("SELECT 'ä',\n FRM x y z").position, Some(21));
+        assert_eq!(error("SELECT 'ä',\n FRM x y z").position, Some(20));
         assert_eq!(error("SELECT 1 +").code, SqlState::SYNTAX_ERROR);
         assert_eq!(error("SELECT 1; SELEC 2").position, Some(11));
     }

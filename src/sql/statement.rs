@@ -17,8 +17,10 @@ pub enum Kind {
 /// Transaction control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// BEGIN, START TRANSACTION.
+    /// BEGIN.
     Begin,
+    /// START TRANSACTION: the same, with a tag of its own.
+    Start,
     /// COMMIT, END.
     Commit,
     /// ROLLBACK, ABORT.
@@ -49,14 +51,14 @@ pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
                 other => return Err(refusal(&other, at)),
             }
         }
-        S::StartTransaction { modes, statements, .. } => {
+        S::StartTransaction { modes, statements, begin, .. } => {
             if !statements.is_empty() {
                 return Err(ClientError::unsupported("BEGIN … END blocks are not supported").at(at));
             }
             if modes.contains(&ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadWrite)) {
                 return Err(read_only("BEGIN READ WRITE", at));
             }
-            Kind::Control(Control::Begin)
+            Kind::Control(if begin { Control::Begin } else { Control::Start })
         }
         S::Commit { chain: false, .. } => Kind::Control(Control::Commit),
         S::Rollback { chain: false, savepoint: None } => Kind::Control(Control::Rollback),
