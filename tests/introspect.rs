@@ -140,9 +140,8 @@ async fn fingerprint_notices(server: &pg::Server) {
 }
 
 async fn fingerprint_ignores_and_is_cheap(client: &Client, schema: &Schema) {
-    let oids: Vec<u32> = ["riders", "trips", "stations"]
-        .map(|name| schema.relation("public", name).unwrap().oid)
-        .to_vec();
+    let oids: Vec<u32> =
+        ["riders", "trips", "stations"].map(|name| schema.relation("public", name).unwrap().oid).to_vec();
     let before = fingerprint(client, &oids).await.unwrap();
     for change in [
         "INSERT INTO riders SELECT g, 2000, 'day', 'Rome', 'x' FROM generate_series(1, 1000) g",

@@ -1,5 +1,7 @@
 //! cli
 
+pub mod check;
+
 /// Runs the command line.
 pub fn main() -> std::process::ExitCode {
     std::process::ExitCode::SUCCESS
