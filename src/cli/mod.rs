@@ -52,6 +52,8 @@ struct PolicyFile {
     policy: PathBuf,
 }
 
+pub mod check;
+
 /// Runs the command line.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
