@@ -319,7 +319,7 @@ fn now() -> String {
 
 /// PostgreSQL's judgement of a statement's names and types. Its text names only these and the statement's own
 /// constants; positions are turned into the analyst's.
-fn typing_error(error: backend::RelayError, text: &Printed) -> ClientError {
+pub fn typing_error(error: backend::RelayError, text: &Printed) -> ClientError {
     match error {
         backend::RelayError::Db(db) => {
             let position = db.position.and_then(|p| text.position(usize::try_from(p).ok()?));
