@@ -6,7 +6,7 @@ use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
 use noisegate::plan::{self, Settings};
 use noisegate::policy::{self, Policy};
-use noisegate::schema::{Column, Key, Relation, RelationKind, Schema, SqlType};
+use noisegate::schema::Schema;
 use noisegate::sql::{Kind, classify, parse, resolve};
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -40,89 +40,6 @@ const STATEMENTS: [(&str, &str); 10] = [
     ),
 ];
 
-fn column(name: &str, attnum: i16, ty: SqlType, not_null: bool) -> Column {
-    Column { name: name.into(), attnum, ty, not_null, deterministic_collation: true, enum_labels: None }
-}
-
-fn relation(name: &str, oid: u32, key: &str, columns: Vec<Column>) -> Relation {
-    Relation {
-        oid,
-        schema: "public".into(),
-        name: name.into(),
-        kind: RelationKind::Table,
-        row_security: false,
-        columns,
-        keys: vec![Key {
-            columns: vec![key.into()],
-            primary: true,
-            valid: true,
-            immediate: true,
-            partial: false,
-        }],
-        foreign_keys: Vec::new(),
-        checks: Vec::new(),
-    }
-}
-
-/// The schema of `config/bikes.toml`.
-fn schema() -> Schema {
-    use SqlType::*;
-    let money = |digits| Numeric { scale: Some(digits) };
-    Schema {
-        server_version: 150_000,
-        relations: vec![
-            relation(
-                "payments",
-                3,
-                "payment_id",
-                vec![
-                    column("payment_id", 1, Int8, true),
-                    column("trip_id", 2, Int8, true),
-                    column("rider_id", 3, Int4, true),
-                    column("amount", 4, money(2), true),
-                    column("method", 5, Text, true),
-                    column("paid_at", 6, Timestamp, true),
-                ],
-            ),
-            relation(
-                "riders",
-                1,
-                "rider_id",
-                vec![
-                    column("rider_id", 1, Int4, true),
-                    column("birth_year", 2, Int4, true),
-                    column("plan", 3, Text, true),
-                    column("city", 4, Text, false),
-                    column("email", 5, Text, false),
-                ],
-            ),
-            relation(
-                "stations",
-                4,
-                "station",
-                vec![
-                    column("station", 1, Text, true),
-                    column("city", 2, Text, true),
-                    column("capacity", 3, Int4, true),
-                ],
-            ),
-            relation(
-                "trips",
-                2,
-                "trip_id",
-                vec![
-                    column("trip_id", 1, Int8, true),
-                    column("rider_id", 2, Int4, true),
-                    column("started_at", 3, Timestamp, true),
-                    column("station", 4, Text, true),
-                    column("minutes", 5, Int4, true),
-                    column("fare", 6, money(2), true),
-                ],
-            ),
-        ],
-    }
-}
-
 fn way(
     sql: &str,
     policy: &Policy,
@@ -145,7 +62,9 @@ fn way(
 fn plan_and_emit(c: &mut Criterion) {
     let text = include_str!("../config/bikes.toml");
     let raw = policy::parse(text, "config/bikes.toml", Path::new("config")).expect("the policy parses");
-    let policy = raw.check(&schema()).expect("the policy fits the schema");
+    let schema: Schema =
+        serde_json::from_str(include_str!("../tests/policy/schema.json")).expect("a snapshot");
+    let policy = raw.check(&schema).expect("the policy fits the schema");
     let settings = Settings {
         epsilon: Ratio::new(1, 2),
         delta: Ratio::new(1, 100_000_000),

@@ -5,28 +5,13 @@ use crate::policy::{self, Accounting, Budget, Policy, Privacy, Scope};
 use crate::schema::Schema;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 use tokio_postgres::NoTls;
 
 /// Time for the database to answer.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Checks the policy at `path`: prints a summary, or every mistake and exit code 1.
-pub async fn run(path: &Path) -> ExitCode {
-    match report(path).await {
-        Ok(text) => {
-            println!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err(text) => {
-            eprintln!("{text}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// What [`run`] prints: the summary, or the mistakes.
+/// The summary of the policy at `path`, or its mistakes.
 pub async fn report(path: &Path) -> Result<String, String> {
     let raw = policy::load(path).map_err(|e| e.to_string())?;
     let mistakes = || raw.mistakes().iter().map(|e| format!("{e}\n")).collect::<String>();

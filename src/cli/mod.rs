@@ -29,6 +29,8 @@ enum Command {
     Demo(demo::Args),
     /// Serves a policy.
     Serve(serve::Args),
+    /// Proves a policy against the database that it names, or lists every mistake.
+    Check(PolicyFile),
     /// Creates or shows the ledger of a policy.
     #[command(subcommand)]
     Budget(Budget),
@@ -63,6 +65,10 @@ pub fn main() -> ExitCode {
         Command::Watchdog(args) => return watchdog::run(args),
         Command::Demo(args) => block_on(demo::command(args)),
         Command::Serve(args) => block_on(serve::run(args)),
+        Command::Check(args) => block_on(async {
+            println!("{}", check::report(&args.policy).await?);
+            Ok(())
+        }),
         Command::Budget(command) => budget(command),
     };
     match done {

@@ -201,10 +201,7 @@ impl Bikes {
         let seed = |f: &fetch::FetchText| if f.seeded { vec![Param::int8(GROUP_SEED)] } else { Vec::new() };
         let request = FetchRequest {
             settings: self.settings.clone(),
-            statements: fetches
-                .iter()
-                .map(|f| FetchText { sql: f.sql.clone(), params: seed(f) })
-                .collect(),
+            statements: fetches.iter().map(|f| FetchText { sql: f.sql.clone(), params: seed(f) }).collect(),
             fingerprint: Some(self.fingerprint.clone()),
             max_rows: self.policy.limits.max_result_groups,
         };
