@@ -11,7 +11,7 @@ pub const RIDERS: u32 = 50_000;
 /// Trips at scale 1.
 pub const TRIPS: u32 = 500_000;
 /// No rider has this many trips.
-pub const MOST_TRIPS: u32 = 400;
+pub const MOST_TRIPS: u32 = 120;
 /// Cents that no fare exceeds.
 pub const HIGHEST_FARE: u32 = 6_000;
 /// Minutes that no trip exceeds.
@@ -308,7 +308,7 @@ fn trip_counts(dice: &mut Dice, riders: u32, trips: u32) -> Vec<u32> {
     let mean = trips.div_ceil(riders);
     let mut counts: Vec<u32> = (0..riders)
         .map(|_| {
-            let (roll, most) = (1 + dice.below(FINE), 250 + dice.below(MOST_TRIPS - 260));
+            let (roll, most) = (1 + dice.below(FINE), 60 + dice.below(MOST_TRIPS - 60));
             let tail = u64::from(FINE) * u64::from(mean) * 15 / (u64::from(roll) * 100);
             if dice.percent(4) { 0 } else { u32::try_from(tail).unwrap_or(most).min(most) }
         })

@@ -47,7 +47,7 @@ columns.email = { hidden = true }
 
 [table.trips]
 unit_column = "rider_id"
-max_rows = 10
+max_rows = 12
 columns.started_at = { range = [2023-01-01, 2025-12-31] }
 columns.station = { references = "stations.station" }
 columns.minutes = { range = [0, 240] }
