@@ -113,8 +113,20 @@ macro_rules! scripts {
 }
 
 scripts!(
-    bounding, bounds, expressions, finish, group_by, groups_private, groups_public, joins, one_table, price, public,
-    refused_rows, refused_statements, where_clause,
+    bounding,
+    bounds,
+    expressions,
+    finish,
+    group_by,
+    groups_private,
+    groups_public,
+    joins,
+    one_table,
+    price,
+    public,
+    refused_rows,
+    refused_statements,
+    where_clause,
 );
 
 #[test]
