@@ -152,6 +152,7 @@ fn round(how: Rounding, x: &Scalar, digits: i64) -> String {
         Rounding::Floor => format!("pg_catalog.floor({inner})"),
         Rounding::Ceil => format!("pg_catalog.ceil({inner})"),
         Rounding::Round => format!("pg_catalog.round({inner}, {digits})"),
+        Rounding::Even => format!("pg_catalog.round(({inner})::pg_catalog.float8)::pg_catalog.numeric"),
         Rounding::Trunc => format!("pg_catalog.trunc({inner}, {digits})"),
     }
 }

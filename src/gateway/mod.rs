@@ -226,12 +226,17 @@ impl Session {
             return Ok(fields);
         }
         let described = self.gateway.backend.describe(&self.settings, &text.sql, &[]).await;
+<<<<<<< HEAD
         let description = described.map_err(|e| typing_error(e, &text))?;
         let fields: Vec<Field> = description.fields.into_iter().map(|f| Field { format: 0, ..f }).collect();
         if cached {
             self.gateway.typed.keep(&self.settings, &text.sql, &fields);
         }
         Ok(fields)
+=======
+        let description = described.map_err(|e| typing_error(e, &text, plan))?;
+        Ok(description.fields.into_iter().map(|f| Field { format: 0, ..f }).collect())
+>>>>>>> scripts
     }
 
     async fn fetch_and_release(
@@ -319,12 +324,13 @@ fn now() -> String {
 
 /// PostgreSQL's judgement of a statement's names and types. Its text names only these and the statement's own
 /// constants; positions are turned into the analyst's.
-pub fn typing_error(error: backend::RelayError, text: &Printed) -> ClientError {
+pub fn typing_error(error: backend::RelayError, text: &Printed, plan: &Plan) -> ClientError {
     match error {
         backend::RelayError::Db(db) => {
             let position = db.position.and_then(|p| text.position(usize::try_from(p).ok()?));
-            let mut e = ClientError::new(db.code, db.message).at(position);
-            e.hint = db.hint;
+            let own = |text: &str| print::analysts_names(text, &plan.statement.bindings);
+            let mut e = ClientError::new(db.code, own(&db.message)).at(position);
+            e.hint = db.hint.as_deref().map(own);
             e
         }
         other => other.into_finish_error(),

@@ -726,12 +726,7 @@ fn digits_of(e: &Expr) -> Result<i64> {
 
 fn rounded(how: Rounding, e: &Expr, digits: i64, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     let x = number(lower(e, env)?, e, pos)?;
-    let mode = match how {
-        Rounding::Round => RoundingMode::HalfUp,
-        Rounding::Floor => RoundingMode::Floor,
-        Rounding::Ceil => RoundingMode::Ceiling,
-        Rounding::Trunc => RoundingMode::Down,
-    };
+    let how = if how == Rounding::Round && digits == 0 && x.ty.is_float() { Rounding::Even } else { how };
     // floor and its like of an integer are double precision in PostgreSQL; of numeric they are numeric. With
     // digits, an integer becomes numeric.
     let ty = match (&x.ty, digits) {
@@ -747,7 +742,7 @@ fn rounded(how: Rounding, e: &Expr, digits: i64, env: &dyn Columns, pos: Pos) ->
         Some(l) if (l / &step).is_integer() => l.clone(),
         _ => step,
     };
-    let (span, bound) = (x.span.round(digits, mode), x.bound.round(digits, mode));
+    let (span, bound) = (round_span(&x.span, how, digits), round_span(&x.bound, how, digits));
     let phys = x.phys;
     Ok(Scalar {
         ty,
@@ -761,6 +756,21 @@ fn rounded(how: Rounding, e: &Expr, digits: i64, env: &dyn Columns, pos: Pos) ->
         domain: None,
         node: Node::Round(how, Box::new(x), digits),
     })
+}
+
+/// Where a rounded value can lie.
+fn round_span(i: &Interval, how: Rounding, digits: i64) -> Interval {
+    match how {
+        Rounding::Round => i.round(digits, RoundingMode::HalfUp),
+        Rounding::Floor => i.round(digits, RoundingMode::Floor),
+        Rounding::Ceil => i.round(digits, RoundingMode::Ceiling),
+        Rounding::Trunc => i.round(digits, RoundingMode::Down),
+        // The way through double precision may move a value that is next to a tie onto it.
+        Rounding::Even => Interval {
+            lo: i.round(digits, RoundingMode::Floor).lo,
+            hi: i.round(digits, RoundingMode::Ceiling).hi,
+        },
+    }
 }
 
 /// Fields of EXTRACT: name, lowest and highest value for dates of the years 1 to 9999, and whether it is whole.
@@ -947,9 +957,10 @@ fn cast_number(x: Scalar, e: &Expr, to: &CastType, pos: Pos) -> Result<Scalar> {
         }
         ty => (0, type_span(ty)),
     };
-    // Rounds half away from zero, as PostgreSQL's casts from numeric do; what the type cannot hold is NULL.
-    let round = |i: &Interval| i.round(digits, RoundingMode::HalfUp);
-    let (span, bound) = (round(&x.span), round(&x.bound));
+    // Half away from zero, as PostgreSQL's casts from numeric do, or half to even, as its casts from floats to
+    // integers do; what the type cannot hold is NULL.
+    let how = if x.ty.is_float() && to.ty.is_integer() { Rounding::Even } else { Rounding::Round };
+    let (span, bound) = (round_span(&x.span, how, digits), round_span(&x.bound, how, digits));
     let fits = span.finite().zip(limit.finite()).is_some_and(|((a, b), (lo, hi))| lo <= a && b <= hi);
     let phys = if to.ty.is_integer() && span.within(&int_limit()) { Phys::Int } else { Phys::Num };
     let step = BigDecimal::new(1.into(), digits);
@@ -967,7 +978,7 @@ fn cast_number(x: Scalar, e: &Expr, to: &CastType, pos: Pos) -> Result<Scalar> {
         binned: true,
         canonical: true,
         domain: None,
-        node: Node::Round(Rounding::Round, Box::new(x), digits),
+        node: Node::Round(how, Box::new(x), digits),
     };
     if fits {
         return Ok(Scalar { phys, node: Node::Cast(Box::new(inner.clone())), ..inner });

@@ -259,6 +259,7 @@ impl<'a> Flattener<'a> {
             _ => false,
         };
         self.joins_keep_rows &= keeps;
+        let pos = on.as_ref().and_then(|e| e.pos);
         let on = on.map(|e| lower(&e, self)).transpose()?;
         if let Some(s) = &on
             && s.ty != SqlType::Bool
@@ -266,7 +267,8 @@ impl<'a> Flattener<'a> {
             return Err(ClientError::new(
                 crate::error::SqlState::DATATYPE_MISMATCH,
                 "argument of JOIN/ON must be type boolean",
-            ));
+            )
+            .at(pos));
         }
         Ok(Tree::Join { left: Box::new(left), right: Box::new(right), outer, on: on.map(Box::new) })
     }

@@ -21,21 +21,30 @@ pub struct Parsed {
     pub ast: ast::Statement,
     /// Where lines of the whole message start, to turn locations into positions.
     pub lines: Lines,
+    /// Where the statement starts.
+    pub start: Option<usize>,
 }
 
 /// Turns a line and a column into a character position in the message.
 #[derive(Clone, Debug)]
-pub struct Lines(std::sync::Arc<Vec<usize>>);
+pub struct Lines(std::sync::Arc<Vec<usize>>, usize);
 
 impl Lines {
     fn of(sql: &str) -> Self {
         let mut starts = vec![0];
+        let mut length = 0;
         for (i, c) in sql.chars().enumerate() {
+            length = i + 1;
             if c == '\n' {
                 starts.push(i + 1);
             }
         }
-        Self(starts.into())
+        Self(starts.into(), length)
+    }
+
+    /// The position behind the last character.
+    fn end(&self) -> usize {
+        self.1 + 1
     }
 
     /// The position (characters, from 1) of a location; None for the empty location.
@@ -89,7 +98,7 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
         if !matches!(next.token, Token::SemiColon | Token::EOF) {
             return Err(near(&next.token, lines.position(next.span.start)));
         }
-        statements.push(Parsed { ast, lines: lines.clone() });
+        statements.push(Parsed { ast, lines: lines.clone(), start: lines.position(at) });
     }
 }
 
@@ -191,6 +200,9 @@ fn syntax_error(
         P::ParserError(message) => {
             // The parser stands behind the token it did not expect, or at it; its message says where.
             let (text, at) = split_location(&message);
+            if text.ends_with("found: EOF") {
+                return near(&Token::EOF, Some(lines.end()));
+            }
             let at = at.unwrap_or_else(|| parser.peek_token_ref().span.start);
             ClientError::new(SqlState::SYNTAX_ERROR, format!("syntax error: {text}")).at(lines.position(at))
         }

@@ -35,8 +35,8 @@ pub enum Control {
 
 /// Sorts a statement, or refuses it.
 pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
-    let Parsed { ast, lines } = parsed;
-    let at = lines.start(&ast);
+    // Trees of statements other than queries do not always know where they start.
+    let Parsed { ast, lines, start: at } = parsed;
     Ok(match ast {
         S::Query(query) => Kind::Query(query, lines),
         S::Explain { analyze, statement, options, format, query_plan, estimate, .. } => {

@@ -86,7 +86,7 @@ impl Bikes {
         let mut policy = raw.check(&schema).unwrap_or_else(|e| panic!("{e}"));
         for b in &mut policy.budgets {
             // More than a policy may say: what is tested here is not when a budget ends.
-            b.epsilon = 10_000_000_000_000u64.into();
+            b.epsilon = 300_000_000_000_000u64.into();
         }
         let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
         let expected = introspect::fingerprint(&reader, &oids).await.unwrap();
@@ -168,7 +168,7 @@ impl Bikes {
         let plan = self.plan(text).await?;
         let typed = print::typed(&plan, &self.policy, &constants());
         let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
-        let fields = described.map_err(|e| gateway::typing_error(e, &typed))?.fields;
+        let fields = described.map_err(|e| gateway::typing_error(e, &typed, &plan))?.fields;
         Ok((plan, fields))
     }
 
