@@ -4,12 +4,13 @@
 //! is private, every join partner is public, and every expression looks at its row alone.
 
 use super::lower::{ColumnInfo, Columns, lower};
-use super::scalar::Scalar;
+use super::scalar::{Phys, Scalar};
 use crate::error::ClientError;
 use crate::policy::{Policy, Privacy, Table};
 use crate::schema::SqlType;
 use crate::sql::ast::*;
 use crate::sql::resolve::and;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, ClientError>;
@@ -75,6 +76,7 @@ pub struct Flattener<'a> {
     private: Option<usize>,
     joins_keep_rows: bool,
     size: usize,
+    lowered: Cell<usize>,
 }
 
 impl<'a> Flattener<'a> {
@@ -96,6 +98,7 @@ impl<'a> Flattener<'a> {
             private: None,
             joins_keep_rows: true,
             size: 0,
+            lowered: Cell::new(0),
         }
     }
 
@@ -293,12 +296,24 @@ impl<'a> Flattener<'a> {
                     && !b.any(&mut |e| matches!(e.kind, ExprKind::Column { binding, .. } if binding == scan.binding))
                     && let Some(c) = table.columns.get(*column)
                     && c.deterministic
+                    && self.compares_as_key(&c.ty, b)
                 {
                     equated.push(c.name.clone());
                 }
             }
         }
         table.keys.iter().any(|k| k.iter().all(|c| equated.contains(c)))
+    }
+
+    /// Whether `key = other` is equality of keys: not where PostgreSQL first converts the key to a type in which two
+    /// keys can be one (bigint to double precision; a clock time to a moment, in the hour that a zone skips).
+    fn compares_as_key(&self, key: &SqlType, other: &Expr) -> bool {
+        let Ok(other) = lower(other, self) else { return false };
+        match key {
+            t if t.is_datetime() => other.ty == *t,
+            t if t.is_number() && !t.is_float() => other.phys != Phys::Float,
+            _ => true,
+        }
     }
 
     /// Replaces columns of flattened subqueries by what they stand for.
@@ -337,6 +352,19 @@ impl Columns for Flattener<'_> {
             table: &table.name,
             public_table: public.then_some(scan.table),
         })
+    }
+
+    fn spend(&self) -> Result<()> {
+        self.lowered.set(self.lowered.get().saturating_add(1));
+        let limit = self.policy.limits.max_expressions;
+        if self.lowered.get() > limit {
+            return Err(crate::sql::parse::too_large(
+                "the statement, with NULLIF, BETWEEN and their like written out,",
+                "max_expressions",
+                limit,
+            ));
+        }
+        Ok(())
     }
 
     fn extract_type(&self) -> SqlType {
