@@ -358,6 +358,8 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
     let name = ty.sql_name();
     match domain {
         Domain::Bool => "SELECT true UNION ALL SELECT false".into(),
+        // CASE … THEN NULL END: no value but NULL.
+        Domain::Values(list) if list.is_empty() => format!("SELECT NULL::{name} WHERE false"),
         Domain::Values(list) => {
             let rows: Vec<String> = list.iter().map(|v| format!("({}::{name})", string(v))).collect();
             format!("SELECT DISTINCT v.v FROM (VALUES {}) AS v(v)", rows.join(", "))
@@ -367,8 +369,10 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
             let column = ident(column);
             format!("SELECT DISTINCT t.{column}::{name} FROM {from} AS t WHERE t.{column} IS NOT NULL")
         }
+        // Steps that a float cannot tell apart are one key, which comes back once.
         Domain::Series { lo, hi, step } => format!(
-            "SELECT g.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g(g)",
+            "SELECT {}g.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g(g)",
+            if ty.is_float() { "DISTINCT " } else { "" },
             number(lo),
             number(hi),
             number(step)

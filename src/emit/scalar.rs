@@ -16,11 +16,7 @@ pub fn text(s: &Scalar) -> String {
         Node::Bool(b) => b.to_string(),
         Node::Null => format!("NULL::{}", s.ty.sql_name()),
         Node::Clamp(x) => clamp(s, x),
-        Node::Guard(x) => {
-            let inner = text(x);
-            let (lo, hi) = ends(s);
-            format!("CASE WHEN {inner} BETWEEN {lo} AND {hi} THEN {inner} END")
-        }
+        Node::Guard(x) => guard(s, x),
         Node::Arith(op, l, r) => arithmetic(*op, s, l, r),
         Node::Neg(x) => format!("(- {})", operand(x, s.phys)),
         Node::Compare(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
@@ -75,25 +71,82 @@ pub fn text(s: &Scalar) -> String {
         Node::Cast(x) => match s.phys {
             Phys::Int => format!("({})::pg_catalog.int8", text(x)),
             Phys::Num => format!("({})::pg_catalog.numeric", text(x)),
-            _ => format!("({})::{}", text(x), s.ty.sql_name()),
+            Phys::Float => float(&text(x), &s.ty),
+            Phys::Other => format!("({})::{}", text(x), s.ty.sql_name()),
         },
     }
+}
+
+/// A numeric as a float, in reach of the type: PostgreSQL's cast fails for numbers too large, and for numbers too near
+/// to 0, which a numeric column holds whatever its grid is said to be.
+fn float(inner: &str, ty: &SqlType) -> String {
+    let (limit, digits) = if *ty == SqlType::Float4 { ("1e38", 37) } else { ("1e300", 300) };
+    format!("pg_catalog.round({}, {digits})::{}", within(inner, &format!("(-{limit})"), limit), ty.sql_name())
+}
+
+/// A numeric moved into a range, by functions that keep NULL (LEAST and GREATEST ignore it) and name their argument
+/// once: nested, a text that repeats it would double with each level.
+fn within(inner: &str, lo: &str, hi: &str) -> String {
+    format!(
+        "pg_catalog.numeric_smaller(pg_catalog.numeric_larger(({inner})::pg_catalog.numeric, {lo}), {hi})"
+    )
 }
 
 fn clamp(s: &Scalar, x: &Scalar) -> String {
     let inner = text(x);
     let (lo, hi) = ends(s);
-    match x.phys {
-        // NaN sorts above every number: it must be gone before the bounds are applied.
-        Phys::Float => format!(
-            "(CASE WHEN {inner} <> 'NaN' THEN LEAST(GREATEST({inner}::pg_catalog.float8, {lo}), {hi}) END)::pg_catalog.numeric"
-        ),
-        // LEAST and GREATEST ignore NULL, which must stay NULL.
-        _ if x.nullable => {
+    match (x.phys, &x.node) {
+        // NaN sorts above every number: it must be gone before the bounds are applied. The cast to numeric keeps
+        // fifteen digits, which may lie outside again.
+        (Phys::Float, _) => {
+            let float = format!(
+                "pg_catalog.float8smaller(pg_catalog.float8larger(NULLIF(({inner})::pg_catalog.float8, 'NaN'), {lo}), {hi})"
+            );
+            within(&float, &lo, &hi)
+        }
+        (_, Node::Column { .. }) if x.nullable => {
             format!("(CASE WHEN {inner} IS NOT NULL THEN LEAST(GREATEST({inner}, {lo}), {hi}) END)")
         }
+        _ if x.nullable => within(&inner, &lo, &hi),
         _ => format!("LEAST(GREATEST({inner}, {lo}), {hi})"),
     }
+}
+
+/// NULL outside the span.
+fn guard(s: &Scalar, x: &Scalar) -> String {
+    let inner = text(x);
+    let (lo, hi) = ends(s);
+    match (&x.node, &s.ty) {
+        // What is outside moves to the nearest value outside, and that becomes NULL: the argument is named once.
+        (Node::Round(_, _, digits), t) if t.is_number() => {
+            let step = BigDecimal::new(1.into(), *digits);
+            if let Some((low, high)) = s.span.finite() {
+                let (below, above) = (number(&(low - &step)), number(&(high + &step)));
+                return format!("NULLIF(NULLIF({}, {below}), {above})", within(&inner, &below, &above));
+            }
+        }
+        (Node::Column { .. }, _) => {}
+        (_, t) if t.is_datetime() => {
+            let name = match t {
+                SqlType::Date => "date",
+                SqlType::Timestamptz => "timestamptz",
+                _ => "timestamp",
+            };
+            // The last moment before the years 1 to 9999, and the first after them.
+            let (below, above) = match t {
+                SqlType::Date => ("0001-12-31 BC", "10000-01-01"),
+                SqlType::Timestamptz => ("0001-12-31 23:59:59.999999+00 BC", "10000-01-01 00:00:00+00"),
+                _ => ("0001-12-31 23:59:59.999999 BC", "10000-01-01 00:00:00"),
+            };
+            let constant = |c: &str| format!("'{c}'::pg_catalog.{name}");
+            let (below, above) = (constant(below), constant(above));
+            return format!(
+                "NULLIF(NULLIF(pg_catalog.{name}_smaller(pg_catalog.{name}_larger({inner}, {below}), {above}), {below}), {above})"
+            );
+        }
+        _ => {}
+    }
+    format!("CASE WHEN {inner} BETWEEN {lo} AND {hi} THEN {inner} END")
 }
 
 /// Both ends of a span as constants of the scalar's type.
@@ -215,9 +268,8 @@ pub fn key(s: &Scalar, canonical: bool) -> String {
         SqlType::Float4 | SqlType::Float8 => {
             let name = s.ty.sql_name();
             if computed {
-                // -0 has no place in numeric; values of at most sixty digits fit a double, and float4 by a clamp.
-                let limit = if s.ty == SqlType::Float4 { "LEAST(GREATEST({}, -1e38), 1e38)" } else { "{}" };
-                format!("({})::{name}", limit.replace("{}", &format!("({inner})::pg_catalog.numeric")))
+                // -0 has no place in numeric.
+                float(&inner, &s.ty)
             } else if canonical {
                 format!(
                     "CASE WHEN {inner} = 0 THEN 0::{name} WHEN {inner} = 'NaN' THEN 'NaN'::{name} ELSE {inner} END"

@@ -226,17 +226,12 @@ impl Session {
             return Ok(fields);
         }
         let described = self.gateway.backend.describe(&self.settings, &text.sql, &[]).await;
-<<<<<<< HEAD
-        let description = described.map_err(|e| typing_error(e, &text))?;
+        let description = described.map_err(|e| typing_error(e, &text, plan))?;
         let fields: Vec<Field> = description.fields.into_iter().map(|f| Field { format: 0, ..f }).collect();
         if cached {
             self.gateway.typed.keep(&self.settings, &text.sql, &fields);
         }
         Ok(fields)
-=======
-        let description = described.map_err(|e| typing_error(e, &text, plan))?;
-        Ok(description.fields.into_iter().map(|f| Field { format: 0, ..f }).collect())
->>>>>>> scripts
     }
 
     async fn fetch_and_release(

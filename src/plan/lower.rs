@@ -35,6 +35,9 @@ pub trait Columns {
     fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>>;
     /// EXTRACT gives numeric since PostgreSQL 14, double precision before.
     fn extract_type(&self) -> SqlType;
+    /// Counts one expression against the statement's limit: several forms look at their arguments more than once, and
+    /// nested they would double with each level.
+    fn spend(&self) -> Result<()>;
 }
 
 /// Integers up to this magnitude are computed as int8: sums of two, and products checked by span, cannot overflow.
@@ -53,6 +56,7 @@ const FINEST: i64 = 60;
 /// Lowers an expression.
 pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
     let pos = e.pos;
+    env.spend()?;
     match &e.kind {
         ExprKind::Column { binding, column } => column_scalar(*binding, *column, env, pos),
         ExprKind::Literal(l) => literal(l, None, pos),
@@ -73,6 +77,11 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         }
         ExprKind::Like { expr, pattern, escape, insensitive, negated } => {
             let arg = lower(expr, env)?;
+            if arg.ty.is_text() && !arg.canonical {
+                // Fails for each row, where there is one.
+                return Err(refuse("LIKE over text with a nondeterministic collation", pos)
+                    .hint("Compare with = or IN."));
+            }
             if !arg.ty.is_text() {
                 return Err(refuse("LIKE over anything but text", pos).hint("Compare numbers and dates with <, = and >."));
             }
@@ -145,7 +154,8 @@ fn mismatch(what: &str, pos: Pos) -> ClientError {
         .at(pos)
 }
 
-fn type_span(ty: &SqlType) -> Interval {
+/// What a whole-number type can hold; no bounds for other types.
+pub(super) fn type_span(ty: &SqlType) -> Interval {
     match ty {
         SqlType::Int2 => Interval::new(i64::from(i16::MIN), i64::from(i16::MAX)),
         SqlType::Int4 => Interval::new(i64::from(i32::MIN), i64::from(i32::MAX)),
@@ -397,8 +407,22 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos)
     // A date compared with a timestamp is cast by PostgreSQL, which fails for far dates: guard it.
     let mixed = l.ty != r.ty && l.ty.is_datetime() && r.ty.is_datetime();
     let (l, r) = if mixed { (guard_time(l), guard_time(r)) } else { (l, r) };
+    let (l, r) = match (l.phys, r.phys) {
+        (Phys::Float, Phys::Num) => (l, as_float(r)),
+        (Phys::Num, Phys::Float) => (as_float(l), r),
+        _ => (l, r),
+    };
     let nullable = !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) && (l.nullable || r.nullable);
     Ok(Scalar::boolean(Node::Compare(op, Box::new(l), Box::new(r)), nullable))
+}
+
+/// A numeric that meets a float: PostgreSQL would cast it, which fails for numbers that double precision cannot hold,
+/// large or small. Constants are short enough, and whole numbers are in reach.
+fn as_float(x: Scalar) -> Scalar {
+    if matches!(x.node, Node::Number(_)) || x.ty.is_integer() {
+        return x;
+    }
+    Scalar { ty: SqlType::Float8, phys: Phys::Float, node: Node::Cast(Box::new(x.clone())), ..x }
 }
 
 fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
@@ -681,19 +705,21 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
                 pos,
             );
             let null = Expr::new(ExprKind::Literal(Literal::Null), pos);
-            case(&[(same, null)], Some(a), env, pos)
+            let (l, r) = pair(a, b, env)?;
+            let ty = nullif_type(&l.ty, &r.ty);
+            Ok(Scalar { ty, ..case(&[(same, null)], Some(a), env, pos)? })
         }
         ("abs", [x]) => {
             let x = number(lower(x, env)?, x, pos)?;
             let (span, bound) = (x.span.abs(), x.bound.abs());
             Ok(Scalar { span, bound, ty: x.ty.clone(), phys: x.phys, nullable: x.nullable, lattice: x.lattice.clone(), binned: x.binned, canonical: true, domain: None, node: Node::Abs(Box::new(x)) })
         }
-        ("round", [x]) => rounded(Rounding::Round, x, 0, env, pos),
-        ("floor", [x]) => rounded(Rounding::Floor, x, 0, env, pos),
-        ("ceil", [x]) => rounded(Rounding::Ceil, x, 0, env, pos),
-        ("trunc", [x]) => rounded(Rounding::Trunc, x, 0, env, pos),
-        ("round", [x, digits]) => rounded(Rounding::Round, x, digits_of(digits)?, env, pos),
-        ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, digits_of(digits)?, env, pos),
+        ("round", [x]) => rounded(Rounding::Round, x, None, env, pos),
+        ("floor", [x]) => rounded(Rounding::Floor, x, None, env, pos),
+        ("ceil", [x]) => rounded(Rounding::Ceil, x, None, env, pos),
+        ("trunc", [x]) => rounded(Rounding::Trunc, x, None, env, pos),
+        ("round", [x, digits]) => rounded(Rounding::Round, x, Some(digits_of(digits)?), env, pos),
+        ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, Some(digits_of(digits)?), env, pos),
         ("mod", [a, b]) => binary(BinaryOp::Mod, a, b, env, pos),
         ("date_part", [field, x]) => {
             let ExprKind::Literal(Literal::String(field)) = &field.kind else {
@@ -713,6 +739,16 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
     }
 }
 
+/// NULLIF has the type that its first argument is compared in.
+fn nullif_type(a: &SqlType, b: &SqlType) -> SqlType {
+    match (a, b) {
+        (a, _) if a.is_text() => SqlType::Text,
+        (a, b) if !a.is_number() || !b.is_number() => a.clone(),
+        (a, b) if a.is_integer() && b.is_integer() || a.is_float() && b.is_float() => a.clone(),
+        (a, b) => common_type(a, b),
+    }
+}
+
 fn digits_of(e: &Expr) -> Result<i64> {
     match &e.kind {
         ExprKind::Literal(Literal::Number(n)) => n
@@ -724,18 +760,20 @@ fn digits_of(e: &Expr) -> Result<i64> {
     }
 }
 
-fn rounded(how: Rounding, e: &Expr, digits: i64, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
+fn rounded(how: Rounding, e: &Expr, digits: Option<i64>, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     let x = number(lower(e, env)?, e, pos)?;
-    let how = if how == Rounding::Round && digits == 0 && x.ty.is_float() { Rounding::Even } else { how };
+    let how =
+        if how == Rounding::Round && digits.is_none() && x.ty.is_float() { Rounding::Even } else { how };
     // floor and its like of an integer are double precision in PostgreSQL; of numeric they are numeric. With
     // digits, an integer becomes numeric.
     let ty = match (&x.ty, digits) {
-        (t, 0) if t.is_integer() => SqlType::Float8,
+        (t, None) if t.is_integer() => SqlType::Float8,
         (SqlType::Float4, _) => SqlType::Float8,
         (t, _) if t.is_integer() => SqlType::Numeric { scale: None },
         (SqlType::Numeric { .. }, _) => SqlType::Numeric { scale: None },
         (t, _) => t.clone(),
     };
+    let digits = digits.unwrap_or(0);
     let step = BigDecimal::new(1.into(), digits).normalized();
     let lattice = match &x.lattice {
         // Rounding keeps a lattice that is coarser than its step.
@@ -846,7 +884,8 @@ fn guard_time(x: Scalar) -> Scalar {
     Scalar {
         ty: x.ty.clone(),
         phys: Phys::Other,
-        nullable: x.nullable,
+        // Under a declared range nobody expects a NULL; without one it stands for the times that are cut off.
+        nullable: x.nullable || !in_years(&x.bound),
         span: Interval::new(time::FIRST, time::LAST),
         bound: x.bound.clone(),
         lattice: None,
@@ -855,6 +894,10 @@ fn guard_time(x: Scalar) -> Scalar {
         domain: None,
         node: Node::Guard(Box::new(x)),
     }
+}
+
+fn in_years(bound: &Interval) -> bool {
+    micros(bound).is_some_and(|(lo, hi)| time::FIRST <= lo && hi <= time::LAST)
 }
 
 fn date_trunc(unit: &str, e: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
