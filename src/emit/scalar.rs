@@ -152,7 +152,10 @@ fn round(how: Rounding, x: &Scalar, digits: i64) -> String {
         Rounding::Floor => format!("pg_catalog.floor({inner})"),
         Rounding::Ceil => format!("pg_catalog.ceil({inner})"),
         Rounding::Round => format!("pg_catalog.round({inner}, {digits})"),
-        Rounding::Even => format!("pg_catalog.round(({inner})::pg_catalog.float8)::pg_catalog.numeric"),
+        // Twenty digits are more than a float near a tie has; numbers nearer to 0 could not be cast back.
+        Rounding::Even => {
+            format!("pg_catalog.round(pg_catalog.round({inner}, 20)::pg_catalog.float8)::pg_catalog.numeric")
+        }
         Rounding::Trunc => format!("pg_catalog.trunc({inner}, {digits})"),
     }
 }
@@ -215,9 +218,15 @@ pub fn key(s: &Scalar, canonical: bool) -> String {
         SqlType::Float4 | SqlType::Float8 => {
             let name = s.ty.sql_name();
             if computed {
-                // -0 has no place in numeric; values of at most sixty digits fit a double, and float4 by a clamp.
-                let limit = if s.ty == SqlType::Float4 { "LEAST(GREATEST({}, -1e38), 1e38)" } else { "{}" };
-                format!("({})::{name}", limit.replace("{}", &format!("({inner})::pg_catalog.numeric")))
+                // -0 has no place in numeric; values of at most sixty digits before the point fit a double, and float4
+                // by a clamp. A value too near to 0 would be an error: it is rounded to 0 first.
+                let (limit, digits) = if s.ty == SqlType::Float4 {
+                    ("LEAST(GREATEST({}, -1e38), 1e38)", 44)
+                } else {
+                    ("{}", 300)
+                };
+                let inner = limit.replace("{}", &format!("({inner})::pg_catalog.numeric"));
+                format!("pg_catalog.round({inner}, {digits})::{name}")
             } else if canonical {
                 format!(
                     "CASE WHEN {inner} = 0 THEN 0::{name} WHEN {inner} = 'NaN' THEN 'NaN'::{name} ELSE {inner} END"
