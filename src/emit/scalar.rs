@@ -205,7 +205,10 @@ fn round(how: Rounding, x: &Scalar, digits: i64) -> String {
         Rounding::Floor => format!("pg_catalog.floor({inner})"),
         Rounding::Ceil => format!("pg_catalog.ceil({inner})"),
         Rounding::Round => format!("pg_catalog.round({inner}, {digits})"),
-        Rounding::Even => format!("pg_catalog.round(({inner})::pg_catalog.float8)::pg_catalog.numeric"),
+        // Twenty digits are more than a float near a tie has; numbers nearer to 0 could not be cast back.
+        Rounding::Even => {
+            format!("pg_catalog.round(pg_catalog.round({inner}, 20)::pg_catalog.float8)::pg_catalog.numeric")
+        }
         Rounding::Trunc => format!("pg_catalog.trunc({inner}, {digits})"),
     }
 }

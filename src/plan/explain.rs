@@ -45,7 +45,11 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         out.push(format!("  Groups {}", r.groups_why));
         return;
     }
-    out.push(format!("Release {number}: discrete Laplace noise on {} per group", integers(r)));
+    out.push(match r.parts.len() {
+        0 => format!("Release {number}: group keys, selected by a noisy number of units"),
+        1 => format!("Release {number}: discrete Laplace noise on 1 integer per group"),
+        n => format!("Release {number}: discrete Laplace noise on {n} integers per group"),
+    });
     for (place, scan) in r.source.scans.iter().enumerate() {
         let table = policy.tables.get(scan.table);
         let what = match table.map(|t| &t.privacy) {
@@ -88,14 +92,6 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             output_name(&e, &plan.statement.bindings),
             error95(r, output)
         ));
-    }
-}
-
-/// How many integers each group gets: the count of units that selects it is not among them.
-fn integers(r: &Release) -> String {
-    match r.parts.len() {
-        1 => "1 integer".into(),
-        n => format!("{n} integers"),
     }
 }
 

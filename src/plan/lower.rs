@@ -404,6 +404,16 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos)
     let (l, r) = pair(left, right, env)?;
     let l = coerce(l, &r, pos)?;
     let r = coerce(r, &l, pos)?;
+    // PostgreSQL would cast the numeric side to double precision, which fails for numbers that no double can hold:
+    // compared as numeric, and so clamped, the float side cannot fail.
+    let exact = |s: &Scalar| {
+        s.phys == Phys::Num && s.ty != SqlType::Int8 && !matches!(s.node, Node::Number(_) | Node::Null)
+    };
+    let (l, r) = match (l.phys, r.phys) {
+        (Phys::Float, _) if exact(&r) => (number(l, left, pos)?, r),
+        (_, Phys::Float) if exact(&l) => (l, number(r, right, pos)?),
+        _ => (l, r),
+    };
     // A date compared with a timestamp is cast by PostgreSQL, which fails for far dates: guard it.
     let mixed = l.ty != r.ty && l.ty.is_datetime() && r.ty.is_datetime();
     let (l, r) = if mixed { (guard_time(l), guard_time(r)) } else { (l, r) };
@@ -982,8 +992,9 @@ fn short(ty: &SqlType) -> String {
 fn cast_number(x: Scalar, e: &Expr, to: &CastType, pos: Pos) -> Result<Scalar> {
     let x = number(x, e, pos)?;
     if to.ty.is_float() || (to.modifier.is_empty() && matches!(to.ty, SqlType::Numeric { .. })) {
-        // Computed as numeric; the type matters to the result's column alone.
-        return Ok(Scalar { ty: to.ty.clone(), ..x });
+        // Computed as before; the type matters to the result's column alone. A node of its own, because a key that is
+        // a column's is printed in the column's type.
+        return Ok(Scalar { ty: to.ty.clone(), canonical: true, node: Node::Cast(Box::new(x.clone())), ..x });
     }
     let (digits, limit) = match &to.ty {
         SqlType::Numeric { scale } => {

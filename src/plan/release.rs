@@ -214,7 +214,8 @@ impl<'a, 'b> Builder<'a, 'b> {
             .into());
         }
         if !has_canonical_form(&scalar) {
-            return Err(ClientError::unsupported(format!("GROUP BY a value of type {}", scalar.ty.sql_name()))
+            let ty = scalar.ty.sql_name().replace("pg_catalog.", "");
+            return Err(ClientError::unsupported(format!("GROUP BY a value of type {ty} is not supported"))
                 .detail("Values of this type have several forms that compare equal; which one is shown would depend on single rows.")
                 .hint("Group by text, a number, a date, a timestamp, a boolean, an enum or a uuid.")
                 .at(e.pos)
