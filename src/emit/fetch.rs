@@ -364,7 +364,12 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
         // CASE … THEN NULL END: no value but NULL.
         Domain::Values(list) if list.is_empty() => format!("SELECT NULL::{name} WHERE false"),
         Domain::Values(list) => {
-            let rows: Vec<String> = list.iter().map(|v| format!("({}::{name})", string(v))).collect();
+            // Of a float key, the statement may list numbers that the type cannot hold.
+            let value = |v: &String| match ty.is_float() {
+                true => scalar::float(&string(v), ty),
+                false => format!("{}::{name}", string(v)),
+            };
+            let rows: Vec<String> = list.iter().map(|v| format!("({})", value(v))).collect();
             format!("SELECT DISTINCT v.v FROM (VALUES {}) AS v(v)", rows.join(", "))
         }
         Domain::Table { table: t, column } => {

@@ -99,7 +99,7 @@ fn is_varied(s: &Scalar) -> bool {
 
 /// A numeric as a float, in reach of the type: PostgreSQL's cast fails for numbers too large, and for numbers too near
 /// to 0, which a numeric column holds whatever its grid is said to be.
-fn float(inner: &str, ty: &SqlType) -> String {
+pub(super) fn float(inner: &str, ty: &SqlType) -> String {
     let (limit, digits) = if *ty == SqlType::Float4 { ("1e38", 37) } else { ("1e300", 300) };
     format!("pg_catalog.round({}, {digits})::{}", within(inner, &format!("(-{limit})"), limit), ty.sql_name())
 }

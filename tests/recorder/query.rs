@@ -363,7 +363,8 @@ impl Generator<'_> {
                 format!("LEAST(GREATEST({wild}, {}), 100)", self.one(&["0", "-50", "1.5"]))
             }
             13 => format!("GREATEST({}, {})", self.number(d), self.number(d)),
-            14 => {
+            // PostgreSQL computes these of integers, and what follows, in double precision.
+            14 if !self.exact => {
                 let how = self.one(&["round", "floor", "ceil", "trunc"]);
                 format!("{how}({})", self.number(d))
             }
