@@ -255,9 +255,12 @@ impl Fetch<'_> {
             .keys
             .iter()
             .enumerate()
-            .map(|(i, k)| match &k.domain {
-                Some((_, true)) => format!("ARRAY[{of}.k{i}] = ARRAY[d.k{i}]"),
-                _ => format!("{of}.k{i} = d.k{i}"),
+            .map(|(i, k)| {
+                let collate = if k.scalar.ty.is_text() { scalar::COLLATE } else { "" };
+                match &k.domain {
+                    Some((_, true)) => format!("ARRAY[{of}.k{i}{collate}] = ARRAY[d.k{i}{collate}]"),
+                    _ => format!("{of}.k{i}{collate} = d.k{i}{collate}"),
+                }
             })
             .collect();
         each.join(" AND ")
@@ -361,7 +364,12 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
         // CASE … THEN NULL END: no value but NULL.
         Domain::Values(list) if list.is_empty() => format!("SELECT NULL::{name} WHERE false"),
         Domain::Values(list) => {
-            let rows: Vec<String> = list.iter().map(|v| format!("({}::{name})", string(v))).collect();
+            // Of a float key, the statement may list numbers that the type cannot hold.
+            let value = |v: &String| match ty.is_float() {
+                true => scalar::float(&string(v), ty),
+                false => format!("{}::{name}", string(v)),
+            };
+            let rows: Vec<String> = list.iter().map(|v| format!("({})", value(v))).collect();
             format!("SELECT DISTINCT v.v FROM (VALUES {}) AS v(v)", rows.join(", "))
         }
         Domain::Table { table: t, column } => {

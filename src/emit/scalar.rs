@@ -14,11 +14,16 @@ pub fn text(s: &Scalar) -> String {
         Node::Number(n) => number(n),
         Node::Text(t) => format!("{}::{}", string(t), s.ty.sql_name()),
         Node::Bool(b) => b.to_string(),
+        // In an IN list, a NULL of a float type would turn the whole list and its operand into floats.
+        Node::Null if s.ty.is_number() => "NULL::pg_catalog.int4".into(),
         Node::Null => format!("NULL::{}", s.ty.sql_name()),
         Node::Clamp(x) => clamp(s, x),
         Node::Guard(x) => guard(s, x),
         Node::Arith(op, l, r) => arithmetic(*op, s, l, r),
         Node::Neg(x) => format!("(- {})", operand(x, s.phys)),
+        Node::Compare(op, l, r) if l.ty.is_text() && is_varied(l) && is_varied(r) => {
+            format!("({} {} {})", collated(l), operator(*op), collated(r))
+        }
         Node::Compare(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
         Node::Logic(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
         Node::Not(x) => format!("(NOT {})", text(x)),
@@ -47,16 +52,19 @@ pub fn text(s: &Scalar) -> String {
                 Choice::Least => "LEAST",
                 Choice::Greatest => "GREATEST",
             };
-            let items: Vec<String> = list.iter().map(|x| branch(x, s)).collect();
+            let several = list.iter().filter(|x| is_varied(x)).count() > 1;
+            let items: Vec<String> = list.iter().map(|x| branch(x, s, several)).collect();
             format!("{name}({})", items.join(", "))
         }
         Node::Case(branches, otherwise) => {
             let mut out = "CASE".to_owned();
+            let results = branches.iter().map(|(_, then)| then).chain(otherwise.as_deref());
+            let several = results.filter(|x| is_varied(x)).count() > 1;
             for (when, then) in branches {
-                out.push_str(&format!(" WHEN {} THEN {}", text(when), branch(then, s)));
+                out.push_str(&format!(" WHEN {} THEN {}", text(when), branch(then, s, several)));
             }
             if let Some(e) = otherwise {
-                out.push_str(&format!(" ELSE {}", branch(e, s)));
+                out.push_str(&format!(" ELSE {}", branch(e, s, several)));
             }
             out.push_str(" END");
             format!("({out})")
@@ -77,9 +85,21 @@ pub fn text(s: &Scalar) -> String {
     }
 }
 
+/// The collation under which texts of several columns are compared. Two columns may have different ones, for which
+/// PostgreSQL fails at the first row that it compares; equality is the same under all deterministic ones.
+pub(super) const COLLATE: &str = " COLLATE pg_catalog.\"default\"";
+
+fn collated(s: &Scalar) -> String {
+    format!("{}{COLLATE}", text(s))
+}
+
+fn is_varied(s: &Scalar) -> bool {
+    !matches!(s.node, Node::Text(_) | Node::Null)
+}
+
 /// A numeric as a float, in reach of the type: PostgreSQL's cast fails for numbers too large, and for numbers too near
 /// to 0, which a numeric column holds whatever its grid is said to be.
-fn float(inner: &str, ty: &SqlType) -> String {
+pub(super) fn float(inner: &str, ty: &SqlType) -> String {
     let (limit, digits) = if *ty == SqlType::Float4 { ("1e38", 37) } else { ("1e300", 300) };
     format!("pg_catalog.round({}, {digits})::{}", within(inner, &format!("(-{limit})"), limit), ty.sql_name())
 }
@@ -213,11 +233,12 @@ fn round(how: Rounding, x: &Scalar, digits: i64) -> String {
     }
 }
 
-/// A branch of CASE or COALESCE, in the physical type of the whole.
-fn branch(x: &Scalar, whole: &Scalar) -> String {
+/// A branch of CASE or COALESCE, in the physical type of the whole. `several` branches are not constants.
+fn branch(x: &Scalar, whole: &Scalar, several: bool) -> String {
     match whole.phys {
         Phys::Int | Phys::Num => operand(x, whole.phys),
         _ if matches!(x.node, Node::Null) => format!("NULL::{}", whole.ty.sql_name()),
+        _ if whole.ty.is_text() && several && is_varied(x) => collated(x),
         _ => text(x),
     }
 }

@@ -422,8 +422,16 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos)
         (Phys::Num, Phys::Float) => (as_float(l), r),
         _ => (l, r),
     };
+    if l.ty.is_text() && !is_constant(&l) && !is_constant(&r) && !(l.canonical && r.canonical) {
+        return Err(refuse("a comparison of two texts of which one has a nondeterministic collation", pos)
+            .hint("Compare with a constant."));
+    }
     let nullable = !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) && (l.nullable || r.nullable);
     Ok(Scalar::boolean(Node::Compare(op, Box::new(l), Box::new(r)), nullable))
+}
+
+fn is_constant(x: &Scalar) -> bool {
+    matches!(x.node, Node::Text(_) | Node::Null)
 }
 
 /// A numeric that meets a float: PostgreSQL would cast it, which fails for numbers that double precision cannot hold,
@@ -754,7 +762,7 @@ fn nullif_type(a: &SqlType, b: &SqlType) -> SqlType {
     match (a, b) {
         (a, _) if a.is_text() => SqlType::Text,
         (a, b) if !a.is_number() || !b.is_number() => a.clone(),
-        (a, b) if a.is_integer() && b.is_integer() || a.is_float() && b.is_float() => a.clone(),
+        (a, b) if a.is_float() || a.is_integer() && b.is_integer() => a.clone(),
         (a, b) => common_type(a, b),
     }
 }

@@ -252,7 +252,7 @@ fn plan_with(
 }
 
 /// A cell as it came.
-struct Raw(Vec<u8>);
+pub struct Raw(pub Vec<u8>);
 
 impl<'a> FromSql<'a> for Raw {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {

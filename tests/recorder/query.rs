@@ -14,6 +14,7 @@ enum Ty {
     /// A float without a range.
     RawFloat,
     Text,
+    Enum,
     Bool,
     Time,
     Date,
@@ -50,6 +51,8 @@ const RIDERS: &[(&str, Ty)] = &[
     ("ref", Ty::Float),
     ("active", Ty::Bool),
     ("level", Ty::Number),
+    ("loose", Ty::Text),
+    ("tier", Ty::Enum),
     ("joined", Ty::Date),
     ("born", Ty::Time),
 ];
@@ -248,7 +251,8 @@ impl Generator<'_> {
     fn key(&mut self) -> String {
         let depth = self.rng.below(3);
         match self.rng.below(24) {
-            0..=4 => self.text(0),
+            0..=3 => self.text(0),
+            4 => self.column(&[Ty::Enum]).unwrap_or_else(|| self.text(1)),
             5 => self.text(depth),
             6 | 7 => self.column(&[Ty::Bool]).unwrap_or_else(|| "true".into()),
             8 => self.truth(1),
@@ -314,13 +318,19 @@ impl Generator<'_> {
     }
 
     fn text(&mut self, depth: usize) -> String {
+        if self.rng.chance(8)
+            && let Some(column) = self.column(&[Ty::Enum])
+        {
+            return format!("CAST({column} AS text)");
+        }
         let Some(column) = self.column(&[Ty::Text]) else {
             return format!("CASE WHEN {} THEN 'x' ELSE 'y' END", self.truth(0));
         };
         if depth == 0 {
             return column;
         }
-        match self.rng.below(4) {
+        match self.rng.below(5) {
+            4 => format!("COALESCE({column}, {})", self.text(0)),
             0 => format!("COALESCE({column}, 'none')"),
             1 => format!("NULLIF({column}, 'Oslo')"),
             2 => format!("CASE WHEN {} THEN {column} ELSE 'it''s' END", self.truth(depth - 1)),
@@ -353,7 +363,8 @@ impl Generator<'_> {
                 format!("LEAST(GREATEST({wild}, {}), 100)", self.one(&["0", "-50", "1.5"]))
             }
             13 => format!("GREATEST({}, {})", self.number(d), self.number(d)),
-            14 => {
+            // PostgreSQL computes these of integers, and what follows, in double precision.
+            14 if !self.exact => {
                 let how = self.one(&["round", "floor", "ceil", "trunc"]);
                 format!("{how}({})", self.number(d))
             }
@@ -421,6 +432,9 @@ impl Generator<'_> {
                 format!("({} {like} {pattern})", self.text(0))
             }
             5 => {
+                if self.rng.chance(30) {
+                    return format!("({} {op} {})", self.text(d), self.text(0));
+                }
                 let of = self.anything(0);
                 format!("({of} IS {}NULL)", self.one(&["", "NOT "]))
             }
