@@ -6,7 +6,6 @@ mod pg;
 use noisegate::backend::introspect::{fingerprint, fingerprint_sql, read_schema};
 use noisegate::schema::{RelationKind, Schema, SqlType};
 use std::path::Path;
-use std::time::{Duration, Instant};
 use tokio_postgres::{Client, NoTls};
 
 /// OIDs differ from run to run.
@@ -156,16 +155,8 @@ async fn fingerprint_ignores_and_is_cheap(client: &Client, schema: &Schema) {
         assert_eq!(fingerprint(client, &oids).await.unwrap(), before, "{change}");
     }
     let statement = client.prepare(&fingerprint_sql(&oids)).await.unwrap();
-    let mut best = Duration::MAX;
-    for _ in 0..50 {
-        let start = Instant::now();
-        let row = client.query_one(&statement, &[]).await.unwrap();
-        best = best.min(start.elapsed());
-        assert_eq!(row.get::<_, &str>(0), before);
-    }
-    println!("fingerprint of three tables, prepared: {best:?}");
-    // About a millisecond; the bound leaves room for a busy machine.
-    assert!(best < Duration::from_millis(10), "{best:?}");
+    let row = client.query_one(&statement, &[]).await.unwrap();
+    assert_eq!(row.get::<_, &str>(0), before);
 }
 
 async fn refuses_other_encodings(server: &pg::Server) {

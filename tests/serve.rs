@@ -1,10 +1,10 @@
 //! The program from the outside: the README's tour, the demo, and the books across a crash and a race.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod bikes;
+mod city;
 mod support;
 
-use bikes::{PASSWORD, eventually, fetch_waits, hold_trips, policy, room_for, rows, sqlstate};
+use city::{PASSWORD, eventually, fetch_waits, hold_trips, policy, room_for, rows, sqlstate};
 use noisegate::demo::QUERIES;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,11 +13,12 @@ use tokio::sync::Barrier;
 
 const DEMO: [&str; 5] = ["demo", "--scale", "0.02", "--listen", "127.0.0.1:0"];
 
-/// A block of the tour: statements, and the error lines that the README shows beneath them.
+/// A block of the tour: statements, and the error lines and column names that the README shows beneath them.
 #[derive(Debug, PartialEq)]
 struct Step {
     sql: String,
     errors: Vec<String>,
+    columns: Vec<String>,
 }
 
 /// The fenced `sql` blocks between `<!-- tour -->` and `<!-- /tour -->`. A fenced block of another kind right after one
@@ -31,9 +32,12 @@ fn tour(readme: &str) -> Vec<Step> {
         let Some(kind) = line.trim().strip_prefix("```") else { continue };
         let block: Vec<&str> = lines.by_ref().take_while(|l| l.trim() != "```").collect();
         match (kind, steps.last_mut()) {
-            ("sql", _) => steps.push(Step { sql: block.join("\n"), errors: Vec::new() }),
+            ("sql", _) => {
+                steps.push(Step { sql: block.join("\n"), errors: Vec::new(), columns: Vec::new() });
+            }
             (_, Some(step)) => {
                 step.errors.extend(error_lines(&block.join("\n")));
+                step.columns.extend(columns(&block.join("\n")));
             }
             (_, None) => {}
         }
@@ -46,15 +50,27 @@ fn error_lines(text: &str) -> Vec<String> {
     text.lines().filter_map(|l| l.find("ERROR:").map(|at| l[at..].trim_end().to_owned())).collect()
 }
 
+/// The names of psql's tables: what stands above a line of dashes.
+fn columns(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let headers = lines.windows(2).filter(|w| w[1].contains("---") && w[1].chars().all(|c| "-+".contains(c)));
+    headers.flat_map(|w| w[0].split('|').map(|name| name.trim().to_owned())).collect()
+}
+
 #[test]
 fn the_tour_is_read_from_its_marked_blocks_only() {
-    let readme = "```sql\nSELECT 0;\n```\n<!-- tour -->\ntext\n```sql\nSELECT 1;\nSELECT 2;\n```\n```\n 1\nERROR:  no\n```\n\
+    let readme = "```sql\nSELECT 0;\n```\n<!-- tour -->\ntext\n```sql\nSELECT 1;\nSELECT 2;\n```\n```\n a | b\n---+---\n 1 | 2\nERROR:  no\n```\n\
                   ```sql\nSELECT 3;\n```\n<!-- /tour -->\n```sql\nSELECT 4;\n```\n";
-    let step = |sql: &str, errors: &[&str]| Step {
+    let owned = |list: &[&str]| list.iter().map(|e| (*e).to_owned()).collect();
+    let step = |sql: &str, errors: &[&str], columns: &[&str]| Step {
         sql: sql.to_owned(),
-        errors: errors.iter().map(|e| (*e).to_owned()).collect(),
+        errors: owned(errors),
+        columns: owned(columns),
     };
-    assert_eq!(tour(readme), [step("SELECT 1;\nSELECT 2;", &["ERROR:  no"]), step("SELECT 3;", &[])]);
+    assert_eq!(
+        tour(readme),
+        [step("SELECT 1;\nSELECT 2;", &["ERROR:  no"], &["a", "b"]), step("SELECT 3;", &[], &[])]
+    );
 }
 
 fn demo_url(gate: &Gate) -> String {
@@ -107,17 +123,14 @@ async fn the_demo_greets_and_every_statement_of_the_tour_does_what_the_readme_sh
         assert!(out.stdout.contains("row"), "{sql}\n{out:?}");
         assert_eq!(out.stderr.contains("NOTICE:  charged epsilon"), !free, "{sql}\n{out:?}");
     }
-    // Until there is a README, the tour is what the demo's banner proposes.
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"));
-    let steps = readme.map_or_else(
-        |_| QUERIES.iter().map(|q| Step { sql: (*q).to_owned(), errors: Vec::new() }).collect(),
-        |text| tour(&text),
-    );
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let steps = tour(&readme);
     assert!(steps.len() >= 3, "a tour has more steps than {steps:?}");
     for step in steps {
         let out = psql(&demo_url(&gate), &step.sql).await;
         assert_eq!(error_lines(&out.stderr), step.errors, "{}\n{out:?}", step.sql);
-        assert!(step.errors.len() == 1 || !out.stdout.trim().is_empty(), "{}\n{out:?}", step.sql);
+        assert_eq!(columns(&out.stdout), step.columns, "{}\n{out:?}", step.sql);
+        assert!(step.errors.len() + step.columns.len() > 0, "the README shows no output of {}", step.sql);
     }
 }
 
@@ -138,7 +151,7 @@ async fn ctrl_c_and_kill_9_both_remove_what_the_demo_made() {
 
 #[tokio::test]
 async fn a_debit_outlives_kill_9_of_the_proxy_before_the_answer() {
-    let db = bikes::bikes().await;
+    let db = city::bikes().await;
     let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], &room_for(1)));
     let gate = dir.serve().await;
     let spent = async || dir.noisegate(&["budget", "show"]).await.stdout;
@@ -162,7 +175,7 @@ async fn a_debit_outlives_kill_9_of_the_proxy_before_the_answer() {
 
 #[tokio::test]
 async fn thirty_two_connections_race_for_seven_answers() {
-    let db = bikes::bikes().await;
+    let db = city::bikes().await;
     let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], &room_for(7)));
     let gate = dir.serve().await;
     let barrier = Arc::new(Barrier::new(32));
@@ -198,7 +211,7 @@ async fn thirty_two_connections_race_for_seven_answers() {
 async fn a_refusal_depends_on_text_and_history_only() {
     let mut heard = Vec::new();
     for empty in [false, true] {
-        let db = bikes::bikes().await;
+        let db = city::bikes().await;
         if empty {
             db.execute("TRUNCATE trips, riders").await;
         }

@@ -53,18 +53,21 @@ const COLUMNS: &str = r#"(select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_obj
     'labels', case when bt.typtype = 'e' then (select pg_catalog.jsonb_agg(e.enumlabel order by e.enumsortorder)
         from pg_catalog.pg_enum e where e.enumtypid = bt.oid) end) order by a.attnum)
   from pg_catalog.pg_attribute a
-  cross join lateral (with recursive d(oid, typmod, base, mod) as (
-      select t.oid, a.atttypmod, t.typbasetype, t.typtypmod from pg_catalog.pg_type t where t.oid = a.atttypid
+  join pg_catalog.pg_type own on own.oid = a.atttypid
+  cross join lateral (select a.atttypid, a.atttypmod where own.typtype <> 'd' union all
+    (with recursive d(oid, typmod, base, mod) as (
+      select own.oid, a.atttypmod, own.typbasetype, own.typtypmod where own.typtype = 'd'
       union all
       select t.oid, d.mod, t.typbasetype, t.typtypmod from d join pg_catalog.pg_type t on t.oid = d.base)
-    select d.oid, d.typmod from d where d.base = 0) b
+    select d.oid, d.typmod from d where d.base = 0)) b(oid, typmod)
   join pg_catalog.pg_type bt on bt.oid = b.oid
   join pg_catalog.pg_namespace bn on bn.oid = bt.typnamespace
   left join pg_catalog.pg_collation co on co.oid = a.attcollation
   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped)"#;
 
 /// Key columns of index `i` without INCLUDE columns; NULL where one is an expression.
-const KEY_COLUMNS: &str = r#"(select case when i.indexprs is null then pg_catalog.jsonb_agg(a.attname order by k.ord) end
+const KEY_COLUMNS: &str = r#"(select case when i.indexprs is null
+    then pg_catalog.jsonb_agg(a.attname order by k.ord) end
   from pg_catalog.unnest(i.indkey::int2[]) with ordinality k(attnum, ord)
   left join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
   where k.ord <= i.indnkeyatts)"#;

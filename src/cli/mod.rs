@@ -29,6 +29,8 @@ enum Command {
     Demo(demo::Args),
     /// Serves a policy.
     Serve(serve::Args),
+    /// Proves a policy against the database that it names, or lists every mistake.
+    Check(PolicyFile),
     /// Creates or shows the ledger of a policy.
     #[command(subcommand)]
     Budget(Budget),
@@ -52,6 +54,8 @@ struct PolicyFile {
     policy: PathBuf,
 }
 
+pub mod check;
+
 /// Runs the command line.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -61,6 +65,10 @@ pub fn main() -> ExitCode {
         Command::Watchdog(args) => return watchdog::run(args),
         Command::Demo(args) => block_on(demo::command(args)),
         Command::Serve(args) => block_on(serve::run(args)),
+        Command::Check(args) => block_on(async {
+            println!("{}", check::report(&args.policy).await?);
+            Ok(())
+        }),
         Command::Budget(command) => budget(command),
     };
     match done {

@@ -14,28 +14,28 @@ pub(super) const LEDGER: &str = "noisegate.db";
 /// What the finish login may read.
 pub(super) const PUBLIC_TABLES: &[&str] = &["stations"];
 
-/// Tables and budgets. A hundred questions at the default price fit what one analyst has.
+/// Tables and budgets. Several dozen questions at the default price fit what one analyst has.
 const RULES: &str = r#"
 [privacy]
 unit = "riders.rider_id"
 
 [statement]                      # what one statement costs and may touch
-epsilon = 0.1
-delta = 1e-9
+epsilon = 0.5
+delta = 1e-8
 max_groups = 4
 max_rows = 8
 
 [[budget]]                       # the guarantee: all questions of everybody
 name = "everyone"
 accounting = "zcdp"
-epsilon = 8.0
+epsilon = 10.0
 delta = 1e-6
 
 [[budget]]                       # a quota: what one user may spend of it
 name = "analyst"
 per = "user"
 accounting = "zcdp"
-epsilon = 6.0
+epsilon = 8.0
 delta = 1e-6
 
 [table.riders]
@@ -47,7 +47,7 @@ columns.email = { hidden = true }
 
 [table.trips]
 unit_column = "rider_id"
-max_rows = 20
+max_rows = 12
 columns.started_at = { range = [2023-01-01, 2025-12-31] }
 columns.station = { references = "stations.station" }
 columns.minutes = { range = [0, 240] }
@@ -55,7 +55,7 @@ columns.fare = { range = [0, 60] }
 
 [table.payments]
 unit_column = "rider_id"
-max_rows = 20
+max_rows = 10
 columns.amount = { range = [0, 200] }
 columns.method = { values = ["card", "wallet", "cash"] }
 columns.paid_at = { range = [2023-01-01, 2026-01-31] }

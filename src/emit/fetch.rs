@@ -105,7 +105,7 @@ impl Fetch<'_> {
         }
     }
 
-    fn from_where(&self) -> String {
+    fn source_rows(&self) -> String {
         let source = &self.release.source;
         let (unit, nullable) = self.unit();
         let mut conditions: Vec<String> = Vec::new();
@@ -160,7 +160,7 @@ impl Fetch<'_> {
         select.extend(sums);
         self.ctes.push((
             "c",
-            format!("SELECT {}{} GROUP BY {}", select.join(", "), self.from_where(), group.join(", ")),
+            format!("SELECT {}{} GROUP BY {}", select.join(", "), self.source_rows(), group.join(", ")),
         ));
         let public = self.release.public_groups && !self.release.keys.is_empty();
         let mut from = "c".to_owned();
@@ -237,7 +237,7 @@ impl Fetch<'_> {
             };
             select.push(format!("{sql} AS a{i}"));
         }
-        self.ctes.push(("g", format!("SELECT {}{}{group}", select.join(", "), self.from_where())));
+        self.ctes.push(("g", format!("SELECT {}{}{group}", select.join(", "), self.source_rows())));
     }
 
     fn group_by(&self, keys: usize) -> String {
@@ -255,9 +255,12 @@ impl Fetch<'_> {
             .keys
             .iter()
             .enumerate()
-            .map(|(i, k)| match &k.domain {
-                Some((_, true)) => format!("ARRAY[{of}.k{i}] = ARRAY[d.k{i}]"),
-                _ => format!("{of}.k{i} = d.k{i}"),
+            .map(|(i, k)| {
+                let collate = if k.scalar.ty.is_text() { scalar::COLLATE } else { "" };
+                match &k.domain {
+                    Some((_, true)) => format!("ARRAY[{of}.k{i}{collate}] = ARRAY[d.k{i}{collate}]"),
+                    _ => format!("{of}.k{i}{collate} = d.k{i}{collate}"),
+                }
             })
             .collect();
         each.join(" AND ")
@@ -358,8 +361,15 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
     let name = ty.sql_name();
     match domain {
         Domain::Bool => "SELECT true UNION ALL SELECT false".into(),
+        // CASE … THEN NULL END: no value but NULL.
+        Domain::Values(list) if list.is_empty() => format!("SELECT NULL::{name} WHERE false"),
         Domain::Values(list) => {
-            let rows: Vec<String> = list.iter().map(|v| format!("({}::{name})", string(v))).collect();
+            // Of a float key, the statement may list numbers that the type cannot hold.
+            let value = |v: &String| match ty.is_float() {
+                true => scalar::float(&string(v), ty),
+                false => format!("{}::{name}", string(v)),
+            };
+            let rows: Vec<String> = list.iter().map(|v| format!("({})", value(v))).collect();
             format!("SELECT DISTINCT v.v FROM (VALUES {}) AS v(v)", rows.join(", "))
         }
         Domain::Table { table: t, column } => {
@@ -367,8 +377,10 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
             let column = ident(column);
             format!("SELECT DISTINCT t.{column}::{name} FROM {from} AS t WHERE t.{column} IS NOT NULL")
         }
+        // Steps that a float cannot tell apart are one key, which comes back once.
         Domain::Series { lo, hi, step } => format!(
-            "SELECT g.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g(g)",
+            "SELECT {}g.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g(g)",
+            if ty.is_float() { "DISTINCT " } else { "" },
             number(lo),
             number(hi),
             number(step)

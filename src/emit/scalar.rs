@@ -5,7 +5,7 @@ use crate::plan::scalar::{Choice, Node, Phys, Rounding, Scalar};
 use crate::plan::time;
 use crate::schema::SqlType;
 use crate::sql::ast::{BinaryOp, Is};
-use bigdecimal::{BigDecimal, ToPrimitive};
+use bigdecimal::{BigDecimal, Signed, ToPrimitive};
 
 /// The text of a scalar, in its physical type.
 pub fn text(s: &Scalar) -> String {
@@ -14,15 +14,16 @@ pub fn text(s: &Scalar) -> String {
         Node::Number(n) => number(n),
         Node::Text(t) => format!("{}::{}", string(t), s.ty.sql_name()),
         Node::Bool(b) => b.to_string(),
+        // In an IN list, a NULL of a float type would turn the whole list and its operand into floats.
+        Node::Null if s.ty.is_number() => "NULL::pg_catalog.int4".into(),
         Node::Null => format!("NULL::{}", s.ty.sql_name()),
         Node::Clamp(x) => clamp(s, x),
-        Node::Guard(x) => {
-            let inner = text(x);
-            let (lo, hi) = ends(s);
-            format!("CASE WHEN {inner} BETWEEN {lo} AND {hi} THEN {inner} END")
-        }
+        Node::Guard(x) => guard(s, x),
         Node::Arith(op, l, r) => arithmetic(*op, s, l, r),
         Node::Neg(x) => format!("(- {})", operand(x, s.phys)),
+        Node::Compare(op, l, r) if l.ty.is_text() && is_varied(l) && is_varied(r) => {
+            format!("({} {} {})", collated(l), operator(*op), collated(r))
+        }
         Node::Compare(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
         Node::Logic(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
         Node::Not(x) => format!("(NOT {})", text(x)),
@@ -51,16 +52,19 @@ pub fn text(s: &Scalar) -> String {
                 Choice::Least => "LEAST",
                 Choice::Greatest => "GREATEST",
             };
-            let items: Vec<String> = list.iter().map(|x| branch(x, s)).collect();
+            let several = list.iter().filter(|x| is_varied(x)).count() > 1;
+            let items: Vec<String> = list.iter().map(|x| branch(x, s, several)).collect();
             format!("{name}({})", items.join(", "))
         }
         Node::Case(branches, otherwise) => {
             let mut out = "CASE".to_owned();
+            let results = branches.iter().map(|(_, then)| then).chain(otherwise.as_deref());
+            let several = results.filter(|x| is_varied(x)).count() > 1;
             for (when, then) in branches {
-                out.push_str(&format!(" WHEN {} THEN {}", text(when), branch(then, s)));
+                out.push_str(&format!(" WHEN {} THEN {}", text(when), branch(then, s, several)));
             }
             if let Some(e) = otherwise {
-                out.push_str(&format!(" ELSE {}", branch(e, s)));
+                out.push_str(&format!(" ELSE {}", branch(e, s, several)));
             }
             out.push_str(" END");
             format!("({out})")
@@ -75,25 +79,94 @@ pub fn text(s: &Scalar) -> String {
         Node::Cast(x) => match s.phys {
             Phys::Int => format!("({})::pg_catalog.int8", text(x)),
             Phys::Num => format!("({})::pg_catalog.numeric", text(x)),
-            _ => format!("({})::{}", text(x), s.ty.sql_name()),
+            Phys::Float => float(&text(x), &s.ty),
+            Phys::Other => format!("({})::{}", text(x), s.ty.sql_name()),
         },
     }
+}
+
+/// The collation under which texts of several columns are compared. Two columns may have different ones, for which
+/// PostgreSQL fails at the first row that it compares; equality is the same under all deterministic ones.
+pub(super) const COLLATE: &str = " COLLATE pg_catalog.\"default\"";
+
+fn collated(s: &Scalar) -> String {
+    format!("{}{COLLATE}", text(s))
+}
+
+fn is_varied(s: &Scalar) -> bool {
+    !matches!(s.node, Node::Text(_) | Node::Null)
+}
+
+/// A numeric as a float, in reach of the type: PostgreSQL's cast fails for numbers too large, and for numbers too near
+/// to 0, which a numeric column holds whatever its grid is said to be.
+pub(super) fn float(inner: &str, ty: &SqlType) -> String {
+    let (limit, digits) = if *ty == SqlType::Float4 { ("1e38", 37) } else { ("1e300", 300) };
+    format!("pg_catalog.round({}, {digits})::{}", within(inner, &format!("(-{limit})"), limit), ty.sql_name())
+}
+
+/// A numeric moved into a range, by functions that keep NULL (LEAST and GREATEST ignore it) and name their argument
+/// once: nested, a text that repeats it would double with each level.
+fn within(inner: &str, lo: &str, hi: &str) -> String {
+    format!(
+        "pg_catalog.numeric_smaller(pg_catalog.numeric_larger(({inner})::pg_catalog.numeric, {lo}), {hi})"
+    )
 }
 
 fn clamp(s: &Scalar, x: &Scalar) -> String {
     let inner = text(x);
     let (lo, hi) = ends(s);
-    match x.phys {
-        // NaN sorts above every number: it must be gone before the bounds are applied.
-        Phys::Float => format!(
-            "(CASE WHEN {inner} <> 'NaN' THEN LEAST(GREATEST({inner}::pg_catalog.float8, {lo}), {hi}) END)::pg_catalog.numeric"
-        ),
-        // LEAST and GREATEST ignore NULL, which must stay NULL.
-        _ if x.nullable => {
+    match (x.phys, &x.node) {
+        // NaN sorts above every number: it must be gone before the bounds are applied. The cast to numeric keeps
+        // fifteen digits, which may lie outside again.
+        (Phys::Float, _) => {
+            let float = format!(
+                "pg_catalog.float8smaller(pg_catalog.float8larger(NULLIF(({inner})::pg_catalog.float8, 'NaN'), {lo}), {hi})"
+            );
+            within(&float, &lo, &hi)
+        }
+        (_, Node::Column { .. }) if x.nullable => {
             format!("(CASE WHEN {inner} IS NOT NULL THEN LEAST(GREATEST({inner}, {lo}), {hi}) END)")
         }
+        _ if x.nullable => within(&inner, &lo, &hi),
         _ => format!("LEAST(GREATEST({inner}, {lo}), {hi})"),
     }
+}
+
+/// NULL outside the span.
+fn guard(s: &Scalar, x: &Scalar) -> String {
+    let inner = text(x);
+    let (lo, hi) = ends(s);
+    match (&x.node, &s.ty) {
+        // What is outside moves to the nearest value outside, and that becomes NULL: the argument is named once.
+        (Node::Round(_, _, digits), t) if t.is_number() => {
+            let step = BigDecimal::new(1.into(), *digits);
+            if let Some((low, high)) = s.span.finite() {
+                let (below, above) = (number(&(low - &step)), number(&(high + &step)));
+                return format!("NULLIF(NULLIF({}, {below}), {above})", within(&inner, &below, &above));
+            }
+        }
+        (Node::Column { .. }, _) => {}
+        (_, t) if t.is_datetime() => {
+            let name = match t {
+                SqlType::Date => "date",
+                SqlType::Timestamptz => "timestamptz",
+                _ => "timestamp",
+            };
+            // The last moment before the years 1 to 9999, and the first after them.
+            let (below, above) = match t {
+                SqlType::Date => ("0001-12-31 BC", "10000-01-01"),
+                SqlType::Timestamptz => ("0001-12-31 23:59:59.999999+00 BC", "10000-01-01 00:00:00+00"),
+                _ => ("0001-12-31 23:59:59.999999 BC", "10000-01-01 00:00:00"),
+            };
+            let constant = |c: &str| format!("'{c}'::pg_catalog.{name}");
+            let (below, above) = (constant(below), constant(above));
+            return format!(
+                "NULLIF(NULLIF(pg_catalog.{name}_smaller(pg_catalog.{name}_larger({inner}, {below}), {above}), {below}), {above})"
+            );
+        }
+        _ => {}
+    }
+    format!("CASE WHEN {inner} BETWEEN {lo} AND {hi} THEN {inner} END")
 }
 
 /// Both ends of a span as constants of the scalar's type.
@@ -130,8 +203,8 @@ fn operand(x: &Scalar, phys: Phys) -> String {
 
 fn arithmetic(op: BinaryOp, s: &Scalar, l: &Scalar, r: &Scalar) -> String {
     let (a, b) = (operand(l, s.phys), operand(r, s.phys));
-    let zero_free = r.span.lo.as_ref().is_some_and(|x| *x > BigDecimal::from(0))
-        || r.span.hi.as_ref().is_some_and(|x| *x < BigDecimal::from(0));
+    let zero_free = r.span.lo.as_ref().is_some_and(Signed::is_positive)
+        || r.span.hi.as_ref().is_some_and(Signed::is_negative);
     let divisor = if zero_free { b.clone() } else { format!("NULLIF({b}, 0)") };
     match op {
         BinaryOp::Div if s.ty.is_integer() && s.phys != Phys::Int => {
@@ -152,15 +225,20 @@ fn round(how: Rounding, x: &Scalar, digits: i64) -> String {
         Rounding::Floor => format!("pg_catalog.floor({inner})"),
         Rounding::Ceil => format!("pg_catalog.ceil({inner})"),
         Rounding::Round => format!("pg_catalog.round({inner}, {digits})"),
+        // Twenty digits are more than a float near a tie has; numbers nearer to 0 could not be cast back.
+        Rounding::Even => {
+            format!("pg_catalog.round(pg_catalog.round({inner}, 20)::pg_catalog.float8)::pg_catalog.numeric")
+        }
         Rounding::Trunc => format!("pg_catalog.trunc({inner}, {digits})"),
     }
 }
 
-/// A branch of CASE or COALESCE, in the physical type of the whole.
-fn branch(x: &Scalar, whole: &Scalar) -> String {
+/// A branch of CASE or COALESCE, in the physical type of the whole. `several` branches are not constants.
+fn branch(x: &Scalar, whole: &Scalar, several: bool) -> String {
     match whole.phys {
         Phys::Int | Phys::Num => operand(x, whole.phys),
         _ if matches!(x.node, Node::Null) => format!("NULL::{}", whole.ty.sql_name()),
+        _ if whole.ty.is_text() && several && is_varied(x) => collated(x),
         _ => text(x),
     }
 }
@@ -214,9 +292,8 @@ pub fn key(s: &Scalar, canonical: bool) -> String {
         SqlType::Float4 | SqlType::Float8 => {
             let name = s.ty.sql_name();
             if computed {
-                // -0 has no place in numeric; values of at most sixty digits fit a double, and float4 by a clamp.
-                let limit = if s.ty == SqlType::Float4 { "LEAST(GREATEST({}, -1e38), 1e38)" } else { "{}" };
-                format!("({})::{name}", limit.replace("{}", &format!("({inner})::pg_catalog.numeric")))
+                // -0 has no place in numeric.
+                float(&inner, &s.ty)
             } else if canonical {
                 format!(
                     "CASE WHEN {inner} = 0 THEN 0::{name} WHEN {inner} = 'NaN' THEN 'NaN'::{name} ELSE {inner} END"

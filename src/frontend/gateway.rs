@@ -59,6 +59,7 @@ impl Session for gateway::Session {
         match statement.control() {
             None => Control::None,
             Some(C::Begin) => Control::Begin,
+            Some(C::Start) => Control::StartTransaction,
             Some(C::Commit) => Control::Commit { chain: false },
             Some(C::Rollback) => Control::Rollback { chain: false },
             Some(C::Savepoint(n)) => Control::Savepoint(n.clone()),

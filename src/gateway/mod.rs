@@ -7,6 +7,7 @@
 pub mod finish;
 mod open;
 mod suspend;
+mod typing;
 
 pub use open::{Checked, OpenError};
 
@@ -36,7 +37,8 @@ pub struct Gateway {
     policy: Policy,
     backend: Backend,
     ledger: Ledger,
-    fingerprint: Fingerprint,
+    fingerprints: open::Fingerprints,
+    typed: typing::Cache,
     settings: plan::Settings,
     sizes: Mutex<Sizes>,
     suspended: suspend::Suspensions,
@@ -178,10 +180,12 @@ impl Session {
                 // Printed before it is paid for: what cannot be printed costs nothing.
                 let fetches = fetches(&plan, &gateway.policy)?;
                 let hash = statement_hash(&fetches);
+                let fingerprint =
+                    gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
                 let receipt =
                     gateway.ledger.debit(&self.identity, hash, charge).await.map_err(|r| r.client())?;
                 notices.push(price_notice(&receipt));
-                self.fetch_and_release(&plan, fetches, receipt).await?
+                self.fetch_and_release(&plan, fetches, fingerprint, receipt).await?
             }
         };
         let (text, arrays) = print::finish(&plan, &gateway.policy, &constants);
@@ -215,22 +219,33 @@ impl Session {
     /// Has the statement prepared over the real tables and never executed; its columns are frozen.
     async fn type_check(&self, plan: &Plan, constants: &Constants) -> Result<Vec<Field>, ClientError> {
         let text = print::typed(plan, &self.gateway.policy, constants);
+        // A statement that reads private rows is fetched under a fingerprint of its tables: had they changed since
+        // it was typed, it would be refused there. Others are typed anew each time.
+        let cached = plan.charge.is_some();
+        if cached && let Some(fields) = self.gateway.typed.get(&self.settings, &text.sql) {
+            return Ok(fields);
+        }
         let described = self.gateway.backend.describe(&self.settings, &text.sql, &[]).await;
-        let description = described.map_err(|e| typing_error(e, &text))?;
-        Ok(description.fields.into_iter().map(|f| Field { format: 0, ..f }).collect())
+        let description = described.map_err(|e| typing_error(e, &text, plan))?;
+        let fields: Vec<Field> = description.fields.into_iter().map(|f| Field { format: 0, ..f }).collect();
+        if cached {
+            self.gateway.typed.keep(&self.settings, &text.sql, &fields);
+        }
+        Ok(fields)
     }
 
     async fn fetch_and_release(
         &self,
         plan: &Plan,
         fetches: Vec<FetchText>,
+        fingerprint: Fingerprint,
         receipt: Receipt,
     ) -> Result<Vec<Noisy>, ClientError> {
         let gateway = &*self.gateway;
         let request = FetchRequest {
             settings: self.settings.clone(),
             statements: fetches,
-            fingerprint: Some(gateway.fingerprint.clone()),
+            fingerprint: Some(fingerprint),
             max_rows: gateway.policy.limits.max_result_groups,
         };
         let answers = gateway.backend.fetch(request).await.map_err(|e| {
@@ -304,12 +319,13 @@ fn now() -> String {
 
 /// PostgreSQL's judgement of a statement's names and types. Its text names only these and the statement's own
 /// constants; positions are turned into the analyst's.
-fn typing_error(error: backend::RelayError, text: &Printed) -> ClientError {
+pub fn typing_error(error: backend::RelayError, text: &Printed, plan: &Plan) -> ClientError {
     match error {
         backend::RelayError::Db(db) => {
             let position = db.position.and_then(|p| text.position(usize::try_from(p).ok()?));
-            let mut e = ClientError::new(db.code, db.message).at(position);
-            e.hint = db.hint;
+            let own = |text: &str| print::analysts_names(text, &plan.statement.bindings);
+            let mut e = ClientError::new(db.code, own(&db.message)).at(position);
+            e.hint = db.hint.as_deref().map(own);
             e
         }
         other => other.into_finish_error(),

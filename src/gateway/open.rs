@@ -3,12 +3,13 @@
 use super::{Gateway, suspend};
 use crate::backend::{Backend, ConnectError, FetchError, Fingerprint, introspect};
 use crate::dp;
+use crate::error::{ClientError, SqlState};
 use crate::ledger::{Ledger, LedgerError};
 use crate::plan;
 use crate::policy::{LedgerLocation, Policy, PolicyErrors, Privacy, RawPolicy};
 use bigdecimal::BigDecimal;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why the gateway does not open. For the owner.
 #[derive(Debug, thiserror::Error)]
@@ -95,11 +96,62 @@ impl Gateway {
             policy,
             backend,
             ledger,
-            fingerprint,
+            fingerprints: Fingerprints::new(fingerprint),
+            typed: super::typing::Cache::default(),
             settings,
             sizes: Mutex::new(HashMap::new()),
             suspended,
             trusted,
         }))
+    }
+}
+
+/// Fingerprints of the tables that statements use (soundness rule 7), each proven to belong to the schema that the
+/// policy was checked against.
+pub(super) struct Fingerprints {
+    whole: Fingerprint,
+    of: Mutex<HashMap<Vec<usize>, Fingerprint>>,
+}
+
+impl Fingerprints {
+    fn new(whole: Fingerprint) -> Self {
+        Self { whole, of: Mutex::default() }
+    }
+
+    /// The fingerprint of these tables: a smaller one than that of the whole policy, because every fetch pays for it.
+    pub(super) async fn of(
+        &self,
+        backend: &Backend,
+        policy: &Policy,
+        tables: &[usize],
+    ) -> Result<Fingerprint, ClientError> {
+        let known = self.of.lock().unwrap_or_else(PoisonError::into_inner).get(tables).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let oids: Vec<u32> = tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| t.oid).collect();
+        let sql = introspect::fingerprint_sql(&oids);
+        let reader = backend.reader().await.map_err(FetchError::into_client_error)?;
+        let failed = |e: &dyn std::fmt::Display| {
+            ClientError::incident(SqlState::INTERNAL, "the schema could not be checked", e)
+        };
+        // Both in one snapshot: what is expected of the part is what it was when the whole was as planned on.
+        reader
+            .batch_execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            .await
+            .map_err(|e| failed(&e))?;
+        let whole: String = reader
+            .query_one(&self.whole.sql, &[])
+            .await
+            .and_then(|r| r.try_get(0))
+            .map_err(|e| failed(&e))?;
+        if whole != self.whole.expected {
+            return Err(FetchError::SchemaChanged.into_client_error());
+        }
+        let expected: String =
+            reader.query_one(&sql, &[]).await.and_then(|r| r.try_get(0)).map_err(|e| failed(&e))?;
+        let part = Fingerprint { sql, expected };
+        self.of.lock().unwrap_or_else(PoisonError::into_inner).insert(tables.to_vec(), part.clone());
+        Ok(part)
     }
 }

@@ -7,7 +7,7 @@ use crate::dp::Ratio;
 use crate::policy::{Policy, Privacy};
 use crate::sql::ast::{Expr, ExprKind};
 use crate::sql::names::output_name;
-use bigdecimal::{BigDecimal, ToPrimitive};
+use bigdecimal::{BigDecimal, ToPrimitive, Zero};
 use bytes::{BufMut, Bytes, BytesMut};
 use futures::StreamExt;
 
@@ -45,7 +45,11 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         out.push(format!("  Groups {}", r.groups_why));
         return;
     }
-    out.push(format!("Release {number}: discrete Laplace noise on {} integers per group", r.parts.len()));
+    out.push(match r.parts.len() {
+        0 => format!("Release {number}: group keys, selected by a noisy number of units"),
+        1 => format!("Release {number}: discrete Laplace noise on 1 integer per group"),
+        n => format!("Release {number}: discrete Laplace noise on {n} integers per group"),
+    });
     for (place, scan) in r.source.scans.iter().enumerate() {
         let table = policy.tables.get(scan.table);
         let what = match table.map(|t| &t.privacy) {
@@ -141,7 +145,7 @@ fn approximate(r: &Ratio) -> f64 {
 pub fn decimal(r: &Ratio) -> String {
     let x = BigDecimal::from(*r.numer()) / BigDecimal::from(*r.denom());
     let text = x.round(6).normalized();
-    if text == BigDecimal::from(0) && *r.numer() != 0 {
+    if text.is_zero() && *r.numer() != 0 {
         return format!("{:.3e}", approximate(r));
     }
     text.to_plain_string()

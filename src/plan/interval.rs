@@ -71,27 +71,39 @@ impl Interval {
         Self::hull_of([a * c, a * d, b * c, b * d])
     }
 
-    /// x / y for y that is 0 nowhere, where `least` is a positive lower bound of |y|. Truncation towards zero of
-    /// the quotient stays inside.
+    /// x / y for y that is 0 nowhere, where `least` is a positive lower bound of |y|.
     pub fn div(&self, o: &Self, least: &BigDecimal) -> Self {
         let Some((a, b)) = self.finite() else { return Self::default() };
         if !least.is_positive() {
             return Self::default();
         }
-        // The extreme divisors: the ends of y, and ±least where y may come that near to 0.
+        // The extreme divisors: the ends of y, and ±least where y may come that near to 0. A quotient is monotone
+        // between two of one sign; where the far one is infinite, quotients come near to 0.
         let mut divisors = Vec::new();
+        let mut ends = Vec::new();
         let positive = o.hi.as_ref().is_none_or(|h| h.is_positive());
         let negative = o.lo.as_ref().is_none_or(|l| l.is_negative());
         if positive {
             let low = o.lo.clone().filter(|l| l > least).unwrap_or_else(|| least.clone());
+            match &o.hi {
+                Some(hi) => divisors.push(hi.clone().max(low.clone())),
+                None => ends.push(BigDecimal::zero()),
+            }
             divisors.push(low);
         }
         if negative {
             let high = o.hi.clone().filter(|h| *h < -least).unwrap_or_else(|| -least);
+            match &o.lo {
+                Some(lo) => divisors.push(lo.clone().min(high.clone())),
+                None => ends.push(BigDecimal::zero()),
+            }
             divisors.push(high);
         }
+        if divisors.is_empty() {
+            // y is 0 wherever it is: there is no quotient.
+            ends.push(BigDecimal::zero());
+        }
         let ulp = BigDecimal::new(1.into(), QUOTIENT_SCALE);
-        let mut ends = vec![BigDecimal::zero()];
         for d in &divisors {
             for n in [a, b] {
                 // An exact quotient is its own bound; another is cut at QUOTIENT_SCALE digits, and one unit further
@@ -107,6 +119,19 @@ impl Interval {
             }
         }
         Self::hull_of(ends)
+    }
+
+    /// The same interval, or a slightly wider one with few digits: ends of long chains of products would otherwise
+    /// grow without limit.
+    pub fn shortened(self) -> Self {
+        const DIGITS: i64 = 100;
+        let cut = |x: BigDecimal, mode| {
+            if x.fractional_digit_count() > DIGITS { x.with_scale_round(DIGITS, mode) } else { x }
+        };
+        Self {
+            lo: self.lo.map(|x| cut(x, RoundingMode::Floor)),
+            hi: self.hi.map(|x| cut(x, RoundingMode::Ceiling)),
+        }
     }
 
     /// |x|
@@ -207,7 +232,8 @@ mod tests {
             if !y.is_zero() {
                 let q = i.div(&j, &dec(1));
                 prop_assert!(contains(&q, &(&x / &y)), "{x} / {y} not in {q:?}");
-                prop_assert!(contains(&q, &(&x / &y).with_scale_round(0, RoundingMode::Down)));
+                let whole = q.round(0, RoundingMode::Down);
+                prop_assert!(contains(&whole, &(&x / &y).with_scale_round(0, RoundingMode::Down)));
             }
             let (n, m) = (i.clone(), j.clone());
             prop_assert!(contains(&least(&[(n.clone(), false), (m.clone(), false)]), &x.clone().min(y.clone())));

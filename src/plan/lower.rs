@@ -35,6 +35,9 @@ pub trait Columns {
     fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>>;
     /// EXTRACT gives numeric since PostgreSQL 14, double precision before.
     fn extract_type(&self) -> SqlType;
+    /// Counts one expression against the statement's limit: several forms look at their arguments more than once, and
+    /// nested they would double with each level.
+    fn spend(&self) -> Result<()>;
 }
 
 /// Integers up to this magnitude are computed as int8: sums of two, and products checked by span, cannot overflow.
@@ -53,6 +56,7 @@ const FINEST: i64 = 60;
 /// Lowers an expression.
 pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
     let pos = e.pos;
+    env.spend()?;
     match &e.kind {
         ExprKind::Column { binding, column } => column_scalar(*binding, *column, env, pos),
         ExprKind::Literal(l) => literal(l, None, pos),
@@ -73,6 +77,11 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         }
         ExprKind::Like { expr, pattern, escape, insensitive, negated } => {
             let arg = lower(expr, env)?;
+            if arg.ty.is_text() && !arg.canonical {
+                // Fails for each row, where there is one.
+                return Err(refuse("LIKE over text with a nondeterministic collation", pos)
+                    .hint("Compare with = or IN."));
+            }
             if !arg.ty.is_text() {
                 return Err(refuse("LIKE over anything but text", pos).hint("Compare numbers and dates with <, = and >."));
             }
@@ -145,7 +154,8 @@ fn mismatch(what: &str, pos: Pos) -> ClientError {
         .at(pos)
 }
 
-fn type_span(ty: &SqlType) -> Interval {
+/// What a whole-number type can hold; no bounds for other types.
+pub(super) fn type_span(ty: &SqlType) -> Interval {
     match ty {
         SqlType::Int2 => Interval::new(i64::from(i16::MIN), i64::from(i16::MAX)),
         SqlType::Int4 => Interval::new(i64::from(i32::MIN), i64::from(i32::MAX)),
@@ -373,7 +383,7 @@ fn coerce(x: Scalar, to: &Scalar, pos: Pos) -> Result<Scalar> {
         SqlType::Time => 6,
         SqlType::Bpchar => 7,
         SqlType::Interval => 8,
-        SqlType::Other { .. } | _ => 0,
+        _ => 0,
     };
     let (a, b) = (class(&x.ty), class(&to.ty));
     if a == 0 || b == 0 {
@@ -394,11 +404,43 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos)
     let (l, r) = pair(left, right, env)?;
     let l = coerce(l, &r, pos)?;
     let r = coerce(r, &l, pos)?;
+    // PostgreSQL would cast the numeric side to double precision, which fails for numbers that no double can hold:
+    // compared as numeric, and so clamped, the float side cannot fail.
+    let exact = |s: &Scalar| {
+        s.phys == Phys::Num && s.ty != SqlType::Int8 && !matches!(s.node, Node::Number(_) | Node::Null)
+    };
+    let (l, r) = match (l.phys, r.phys) {
+        (Phys::Float, _) if exact(&r) => (number(l, left, pos)?, r),
+        (_, Phys::Float) if exact(&l) => (l, number(r, right, pos)?),
+        _ => (l, r),
+    };
     // A date compared with a timestamp is cast by PostgreSQL, which fails for far dates: guard it.
     let mixed = l.ty != r.ty && l.ty.is_datetime() && r.ty.is_datetime();
     let (l, r) = if mixed { (guard_time(l), guard_time(r)) } else { (l, r) };
+    let (l, r) = match (l.phys, r.phys) {
+        (Phys::Float, Phys::Num) => (l, as_float(r)),
+        (Phys::Num, Phys::Float) => (as_float(l), r),
+        _ => (l, r),
+    };
+    if l.ty.is_text() && !is_constant(&l) && !is_constant(&r) && !(l.canonical && r.canonical) {
+        return Err(refuse("a comparison of two texts of which one has a nondeterministic collation", pos)
+            .hint("Compare with a constant."));
+    }
     let nullable = !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) && (l.nullable || r.nullable);
     Ok(Scalar::boolean(Node::Compare(op, Box::new(l), Box::new(r)), nullable))
+}
+
+fn is_constant(x: &Scalar) -> bool {
+    matches!(x.node, Node::Text(_) | Node::Null)
+}
+
+/// A numeric that meets a float: PostgreSQL would cast it, which fails for numbers that double precision cannot hold,
+/// large or small. Constants are short enough, and whole numbers are in reach.
+fn as_float(x: Scalar) -> Scalar {
+    if matches!(x.node, Node::Number(_)) || x.ty.is_integer() {
+        return x;
+    }
+    Scalar { ty: SqlType::Float8, phys: Phys::Float, node: Node::Cast(Box::new(x.clone())), ..x }
 }
 
 fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
@@ -480,8 +522,8 @@ fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {
             }
         }
     };
-    let bound = apply(&l.bound, &r.bound);
-    let span = apply(&l.span, &r.span);
+    let bound = apply(&l.bound, &r.bound).shortened();
+    let span = apply(&l.span, &r.span).shortened();
     let lattice = lattice(op, whole, &l, &r);
     let nullable = l.nullable || r.nullable || (matches!(op, B::Div | B::Mod) && may_be_zero(&r.span));
     let binned = (l.binned && r.binned) || (whole && op == B::Div);
@@ -681,19 +723,21 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
                 pos,
             );
             let null = Expr::new(ExprKind::Literal(Literal::Null), pos);
-            case(&[(same, null)], Some(a), env, pos)
+            let (l, r) = pair(a, b, env)?;
+            let ty = nullif_type(&l.ty, &r.ty);
+            Ok(Scalar { ty, ..case(&[(same, null)], Some(a), env, pos)? })
         }
         ("abs", [x]) => {
             let x = number(lower(x, env)?, x, pos)?;
             let (span, bound) = (x.span.abs(), x.bound.abs());
             Ok(Scalar { span, bound, ty: x.ty.clone(), phys: x.phys, nullable: x.nullable, lattice: x.lattice.clone(), binned: x.binned, canonical: true, domain: None, node: Node::Abs(Box::new(x)) })
         }
-        ("round", [x]) => rounded(Rounding::Round, x, 0, env, pos),
-        ("floor", [x]) => rounded(Rounding::Floor, x, 0, env, pos),
-        ("ceil", [x]) => rounded(Rounding::Ceil, x, 0, env, pos),
-        ("trunc", [x]) => rounded(Rounding::Trunc, x, 0, env, pos),
-        ("round", [x, digits]) => rounded(Rounding::Round, x, digits_of(digits)?, env, pos),
-        ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, digits_of(digits)?, env, pos),
+        ("round", [x]) => rounded(Rounding::Round, x, None, env, pos),
+        ("floor", [x]) => rounded(Rounding::Floor, x, None, env, pos),
+        ("ceil", [x]) => rounded(Rounding::Ceil, x, None, env, pos),
+        ("trunc", [x]) => rounded(Rounding::Trunc, x, None, env, pos),
+        ("round", [x, digits]) => rounded(Rounding::Round, x, Some(digits_of(digits)?), env, pos),
+        ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, Some(digits_of(digits)?), env, pos),
         ("mod", [a, b]) => binary(BinaryOp::Mod, a, b, env, pos),
         ("date_part", [field, x]) => {
             let ExprKind::Literal(Literal::String(field)) = &field.kind else {
@@ -713,6 +757,16 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
     }
 }
 
+/// NULLIF has the type that its first argument is compared in.
+fn nullif_type(a: &SqlType, b: &SqlType) -> SqlType {
+    match (a, b) {
+        (a, _) if a.is_text() => SqlType::Text,
+        (a, b) if !a.is_number() || !b.is_number() => a.clone(),
+        (a, b) if a.is_float() || a.is_integer() && b.is_integer() => a.clone(),
+        (a, b) => common_type(a, b),
+    }
+}
+
 fn digits_of(e: &Expr) -> Result<i64> {
     match &e.kind {
         ExprKind::Literal(Literal::Number(n)) => n
@@ -724,30 +778,27 @@ fn digits_of(e: &Expr) -> Result<i64> {
     }
 }
 
-fn rounded(how: Rounding, e: &Expr, digits: i64, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
+fn rounded(how: Rounding, e: &Expr, digits: Option<i64>, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     let x = number(lower(e, env)?, e, pos)?;
-    let mode = match how {
-        Rounding::Round => RoundingMode::HalfUp,
-        Rounding::Floor => RoundingMode::Floor,
-        Rounding::Ceil => RoundingMode::Ceiling,
-        Rounding::Trunc => RoundingMode::Down,
-    };
+    let how =
+        if how == Rounding::Round && digits.is_none() && x.ty.is_float() { Rounding::Even } else { how };
     // floor and its like of an integer are double precision in PostgreSQL; of numeric they are numeric. With
     // digits, an integer becomes numeric.
     let ty = match (&x.ty, digits) {
-        (t, 0) if t.is_integer() => SqlType::Float8,
+        (t, None) if t.is_integer() => SqlType::Float8,
         (SqlType::Float4, _) => SqlType::Float8,
         (t, _) if t.is_integer() => SqlType::Numeric { scale: None },
         (SqlType::Numeric { .. }, _) => SqlType::Numeric { scale: None },
         (t, _) => t.clone(),
     };
+    let digits = digits.unwrap_or(0);
     let step = BigDecimal::new(1.into(), digits).normalized();
     let lattice = match &x.lattice {
         // Rounding keeps a lattice that is coarser than its step.
         Some(l) if (l / &step).is_integer() => l.clone(),
         _ => step,
     };
-    let (span, bound) = (x.span.round(digits, mode), x.bound.round(digits, mode));
+    let (span, bound) = (round_span(&x.span, how, digits), round_span(&x.bound, how, digits));
     let phys = x.phys;
     Ok(Scalar {
         ty,
@@ -761,6 +812,21 @@ fn rounded(how: Rounding, e: &Expr, digits: i64, env: &dyn Columns, pos: Pos) ->
         domain: None,
         node: Node::Round(how, Box::new(x), digits),
     })
+}
+
+/// Where a rounded value can lie.
+fn round_span(i: &Interval, how: Rounding, digits: i64) -> Interval {
+    match how {
+        Rounding::Round => i.round(digits, RoundingMode::HalfUp),
+        Rounding::Floor => i.round(digits, RoundingMode::Floor),
+        Rounding::Ceil => i.round(digits, RoundingMode::Ceiling),
+        Rounding::Trunc => i.round(digits, RoundingMode::Down),
+        // The way through double precision may move a value that is next to a tie onto it.
+        Rounding::Even => Interval {
+            lo: i.round(digits, RoundingMode::Floor).lo,
+            hi: i.round(digits, RoundingMode::Ceiling).hi,
+        },
+    }
 }
 
 /// Fields of EXTRACT: name, lowest and highest value for dates of the years 1 to 9999, and whether it is whole.
@@ -836,7 +902,8 @@ fn guard_time(x: Scalar) -> Scalar {
     Scalar {
         ty: x.ty.clone(),
         phys: Phys::Other,
-        nullable: x.nullable,
+        // Under a declared range nobody expects a NULL; without one it stands for the times that are cut off.
+        nullable: x.nullable || !in_years(&x.bound),
         span: Interval::new(time::FIRST, time::LAST),
         bound: x.bound.clone(),
         lattice: None,
@@ -845,6 +912,10 @@ fn guard_time(x: Scalar) -> Scalar {
         domain: None,
         node: Node::Guard(Box::new(x)),
     }
+}
+
+fn in_years(bound: &Interval) -> bool {
+    micros(bound).is_some_and(|(lo, hi)| time::FIRST <= lo && hi <= time::LAST)
 }
 
 fn date_trunc(unit: &str, e: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
@@ -929,8 +1000,9 @@ fn short(ty: &SqlType) -> String {
 fn cast_number(x: Scalar, e: &Expr, to: &CastType, pos: Pos) -> Result<Scalar> {
     let x = number(x, e, pos)?;
     if to.ty.is_float() || (to.modifier.is_empty() && matches!(to.ty, SqlType::Numeric { .. })) {
-        // Computed as numeric; the type matters to the result's column alone.
-        return Ok(Scalar { ty: to.ty.clone(), ..x });
+        // Computed as before; the type matters to the result's column alone. A node of its own, because a key that is
+        // a column's is printed in the column's type.
+        return Ok(Scalar { ty: to.ty.clone(), canonical: true, node: Node::Cast(Box::new(x.clone())), ..x });
     }
     let (digits, limit) = match &to.ty {
         SqlType::Numeric { scale } => {
@@ -947,9 +1019,10 @@ fn cast_number(x: Scalar, e: &Expr, to: &CastType, pos: Pos) -> Result<Scalar> {
         }
         ty => (0, type_span(ty)),
     };
-    // Rounds half away from zero, as PostgreSQL's casts from numeric do; what the type cannot hold is NULL.
-    let round = |i: &Interval| i.round(digits, RoundingMode::HalfUp);
-    let (span, bound) = (round(&x.span), round(&x.bound));
+    // Half away from zero, as PostgreSQL's casts from numeric do, or half to even, as its casts from floats to
+    // integers do; what the type cannot hold is NULL.
+    let how = if x.ty.is_float() && to.ty.is_integer() { Rounding::Even } else { Rounding::Round };
+    let (span, bound) = (round_span(&x.span, how, digits), round_span(&x.bound, how, digits));
     let fits = span.finite().zip(limit.finite()).is_some_and(|((a, b), (lo, hi))| lo <= a && b <= hi);
     let phys = if to.ty.is_integer() && span.within(&int_limit()) { Phys::Int } else { Phys::Num };
     let step = BigDecimal::new(1.into(), digits);
@@ -967,7 +1040,7 @@ fn cast_number(x: Scalar, e: &Expr, to: &CastType, pos: Pos) -> Result<Scalar> {
         binned: true,
         canonical: true,
         domain: None,
-        node: Node::Round(Rounding::Round, Box::new(x), digits),
+        node: Node::Round(how, Box::new(x), digits),
     };
     if fits {
         return Ok(Scalar { phys, node: Node::Cast(Box::new(inner.clone())), ..inner });

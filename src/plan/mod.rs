@@ -126,6 +126,11 @@ pub fn plan(
         return Err(private_rows(position(&statement.query.body)).into());
     }
     let Planner { mut releases, private_ctes, mut tables, .. } = planner;
+    // Domains are read by the fetch, too.
+    tables.extend(releases.iter().flat_map(|r| &r.keys).filter_map(|k| match &k.domain {
+        Some((domain::Domain::Table { table, .. }, _)) => Some(*table),
+        _ => None,
+    }));
     tables.sort_unstable();
     tables.dedup();
     let charge = price(&mut releases, settings)?;
@@ -280,7 +285,17 @@ impl<'a> Planner<'a> {
                 .into());
         }
         if matches!(s.distinct, Distinct::On(_)) {
-            return Err(unsupported("DISTINCT ON over private rows", s.pos).into());
+            return Err(unsupported("DISTINCT ON over private rows", s.pos)
+                .hint("SELECT DISTINCT, or GROUP BY with aggregates, over the columns that are wanted.")
+                .into());
+        }
+        // The finish has no row of these tables to give to a subquery.
+        let mut own = HashSet::new();
+        s.from.iter().for_each(|f| f.bindings(&mut own));
+        if let Some(e) = above.iter().find_map(|e| correlated(e, &own)) {
+            return Err(unsupported("a subquery that refers to private rows around it", e.pos)
+                .hint("Release each by itself, as a derived table or CTE, and join the results.")
+                .into());
         }
         let aggregates = above.iter().any(|e| has_aggregate(e));
         let distinct = matches!(s.distinct, Distinct::All);
@@ -294,7 +309,10 @@ impl<'a> Planner<'a> {
                     .into());
             }
             if cut || !order_by.is_empty() {
-                return Err(private_rows(s.pos).into());
+                return Err(unsupported("ORDER BY, LIMIT or OFFSET over private rows", s.pos)
+                    .detail("Rows of single units are never returned, and which rows remain would depend on them.")
+                    .hint("Aggregate, then order and cut the result: SELECT k, count(*) … GROUP BY k ORDER BY 2 LIMIT 10.")
+                    .into());
             }
             return Ok(Rel::Private);
         }
@@ -336,12 +354,34 @@ impl<'a> Planner<'a> {
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 let before = self.releases.len();
                 if self.query(query)? != Rel::Public || self.releases.len() > before {
-                    return Err(unsupported("IN or EXISTS over a private subquery", e.pos).into());
+                    return Err(unsupported("IN or EXISTS over a private subquery", e.pos)
+                        .detail("Whether a row is there would be told without noise.")
+                        .hint("Compare a count: (SELECT count(*) FROM … WHERE …) > 10.")
+                        .into());
                 }
             }
             _ => {}
         }
         e.children().into_iter().try_for_each(|c| self.subqueries(c, around))
+    }
+}
+
+/// A column of one of these relations inside a subquery of `e`.
+fn correlated<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
+    let inside = match &e.kind {
+        ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } => {
+            q.exprs().into_iter().find_map(|e| refers(e, own))
+        }
+        _ => None,
+    };
+    inside.or_else(|| e.children().into_iter().find_map(|c| correlated(c, own)))
+}
+
+/// A column of one of these relations in `e` or in a subquery of it.
+fn refers<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
+    match &e.kind {
+        ExprKind::Column { binding, .. } if own.contains(binding) => Some(e),
+        _ => correlated(e, own).or_else(|| e.children().into_iter().find_map(|c| refers(c, own))),
     }
 }
 

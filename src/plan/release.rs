@@ -214,7 +214,8 @@ impl<'a, 'b> Builder<'a, 'b> {
             .into());
         }
         if !has_canonical_form(&scalar) {
-            return Err(ClientError::unsupported(format!("GROUP BY a value of type {}", scalar.ty.sql_name()))
+            let ty = scalar.ty.sql_name().replace("pg_catalog.", "");
+            return Err(ClientError::unsupported(format!("GROUP BY a value of type {ty} is not supported"))
                 .detail("Values of this type have several forms that compare equal; which one is shown would depend on single rows.")
                 .hint("Group by text, a number, a date, a timestamp, a boolean, an enum or a uuid.")
                 .at(e.pos)
@@ -445,7 +446,14 @@ impl<'a, 'b> Builder<'a, 'b> {
             if !key.binned || matches!(key.node, Node::Number(_)) {
                 return None;
             }
-            domain::of_lattice(&key.bound, key.lattice.as_ref())
+            // A cast to an integer type is NULL beyond it, and so are values that no cast could print.
+            let held = super::lower::type_span(&key.ty);
+            match (held.finite(), key.bound.finite()) {
+                (Some((least, most)), Some((lo, hi))) if hi < least || most < lo => {
+                    Some(Domain::Values(Vec::new()))
+                }
+                _ => domain::of_lattice(&key.bound.intersect(&held), key.lattice.as_ref()),
+            }
         })
     }
 
@@ -559,7 +567,7 @@ fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> Result<BigDecima
         _ => {
             // The power of ten that leaves nine digits to the magnitude.
             let mut exponent = 0i64;
-            let ten = BigDecimal::from(10);
+            let (one, ten) = (BigDecimal::from(1), BigDecimal::from(10));
             let mut m = magnitude;
             if m.is_zero() {
                 return Ok(BigDecimal::from(1));
@@ -568,7 +576,7 @@ fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> Result<BigDecima
                 m = (&m / &ten).normalized();
                 exponent += 1;
             }
-            while m < BigDecimal::from(1) {
+            while m < one {
                 m = (&m * &ten).normalized();
                 exponent -= 1;
             }

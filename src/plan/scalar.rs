@@ -128,6 +128,8 @@ pub enum Choice {
 pub enum Rounding {
     /// Half away from zero.
     Round,
+    /// Half to even, to no digits: what PostgreSQL does with floats.
+    Even,
     /// Down.
     Floor,
     /// Up.

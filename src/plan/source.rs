@@ -10,6 +10,7 @@ use crate::policy::{Policy, Privacy, Table};
 use crate::schema::SqlType;
 use crate::sql::ast::*;
 use crate::sql::resolve::and;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, ClientError>;
@@ -39,7 +40,7 @@ pub enum Tree {
         /// LEFT JOIN.
         outer: bool,
         /// ON; None is a cross join.
-        on: Option<Scalar>,
+        on: Option<Box<Scalar>>,
     },
 }
 
@@ -75,6 +76,7 @@ pub struct Flattener<'a> {
     private: Option<usize>,
     joins_keep_rows: bool,
     size: usize,
+    lowered: Cell<usize>,
 }
 
 impl<'a> Flattener<'a> {
@@ -96,6 +98,7 @@ impl<'a> Flattener<'a> {
             private: None,
             joins_keep_rows: true,
             size: 0,
+            lowered: Cell::new(0),
         }
     }
 
@@ -259,6 +262,7 @@ impl<'a> Flattener<'a> {
             _ => false,
         };
         self.joins_keep_rows &= keeps;
+        let pos = on.as_ref().and_then(|e| e.pos);
         let on = on.map(|e| lower(&e, self)).transpose()?;
         if let Some(s) = &on
             && s.ty != SqlType::Bool
@@ -266,9 +270,10 @@ impl<'a> Flattener<'a> {
             return Err(ClientError::new(
                 crate::error::SqlState::DATATYPE_MISMATCH,
                 "argument of JOIN/ON must be type boolean",
-            ));
+            )
+            .at(pos));
         }
-        Ok(Tree::Join { left: Box::new(left), right: Box::new(right), outer, on })
+        Ok(Tree::Join { left: Box::new(left), right: Box::new(right), outer, on: on.map(Box::new) })
     }
 
     fn holds_private(&self, tree: &Tree) -> bool {
@@ -293,6 +298,7 @@ impl<'a> Flattener<'a> {
                     && !b.any(&mut |e| matches!(e.kind, ExprKind::Column { binding, .. } if binding == scan.binding))
                     && let Some(c) = table.columns.get(*column)
                     && c.deterministic
+                    && lower(b, self).is_ok_and(|other| compared_exactly(&c.ty, &other.ty))
                 {
                     equated.push(c.name.clone());
                 }
@@ -339,9 +345,29 @@ impl Columns for Flattener<'_> {
         })
     }
 
+    fn spend(&self) -> Result<()> {
+        self.lowered.set(self.lowered.get().saturating_add(1));
+        let limit = self.policy.limits.max_expressions;
+        if self.lowered.get() > limit {
+            return Err(crate::sql::parse::too_large(
+                "the statement, with NULLIF, BETWEEN and their like written out,",
+                "max_expressions",
+                limit,
+            ));
+        }
+        Ok(())
+    }
+
     fn extract_type(&self) -> SqlType {
         self.extract_type.clone()
     }
+}
+
+/// Whether `=` between these types compares the key's own values. Where the key is converted first, two keys may
+/// become one: bigints beyond 2^53 as floats, timestamps in the hour that daylight saving skips.
+fn compared_exactly(key: &SqlType, other: &SqlType) -> bool {
+    let exact_number = |t: &SqlType| t.is_integer() || matches!(t, SqlType::Numeric { .. });
+    key == other || (exact_number(key) && exact_number(other)) || (key.is_text() && other.is_text())
 }
 
 fn unsupported(what: &str, pos: Pos) -> ClientError {

@@ -179,7 +179,11 @@ fn values(
         if !fits(&v.value) {
             let what =
                 format!("{} is not a value of {:?}, which is {}", v.value.shown(), c.name, type_name(ty));
-            let hint = if ty.is_integer() { "write whole numbers of its range" } else { "write strings" };
+            let hint = match ty {
+                SqlType::Bool => "write true and false, without quotes",
+                ty if ty.is_integer() => "write whole numbers that the type holds",
+                _ => "write strings",
+            };
             f.error(&v.span, what, hint);
         } else if let Some(labels) = &c.enum_labels
             && !labels.contains(&text)

@@ -159,7 +159,7 @@ impl RawPolicy {
             );
         }
         for (t, r) in self.tables.iter().zip(relations) {
-            let (Some(name), Some(r)) = (&t.unit_column, r) else { continue };
+            let (Some(name), Some(r), false) = (&t.unit_column, r, t.public) else { continue };
             let Some(other) = r.column(&name.value) else { continue };
             if other.ty.oid() != c.ty.oid() {
                 f.error(

@@ -181,7 +181,8 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
             Some(value) => columns(&section.name, value, f),
             None => Vec::new(),
         };
-        let says_whose = ["unit_path", "unit_column"].iter().any(|k| section.get(k).is_some());
+        let says_whose = ["unit_path", "unit_column"].iter().any(|k| section.get(k).is_some())
+            || section.get("public").is_some_and(|p| !p.get_ref().is_bool());
         tables.push(RawTable { name, schema, public, unit_column, says_whose, max_rows, columns });
     }
     tables

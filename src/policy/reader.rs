@@ -287,7 +287,7 @@ pub(super) fn not_yet(f: &mut Findings, span: &Span, what: &str) {
     f.error(
         span,
         format!("{what}: not implemented yet"),
-        "remove it; this version would ignore it otherwise",
+        "remove it: this version does not have it, and ignores nothing",
     );
 }
 

@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn agrees_with_postgresql() {
-        // select extract(epoch from t - '2000-01-01') * 1e6
+        // As Python's datetime computes them.
         for (text, expected) in [
             ("2000-01-01", 0),
             ("1999-12-31", -DAY),
@@ -68,7 +68,7 @@ mod tests {
             ("2023-01-01", 725_846_400_000_000),
             ("2025-12-31 23:59:59.999999", 820_540_799_999_999),
             ("2024-02-29 12:00:00+00", 762_523_200_000_000),
-            ("1900-02-28", -3_155_587_200_000_000),
+            ("1900-02-28", -3_150_662_400_000_000),
         ] {
             assert_eq!(from_iso(text), Some(expected), "{text}");
         }

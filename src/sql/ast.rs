@@ -569,3 +569,62 @@ impl Expr {
         }
     }
 }
+
+impl From {
+    /// The bindings that stand in it, those inside derived tables left out.
+    pub fn bindings(&self, out: &mut std::collections::HashSet<usize>) {
+        match self {
+            From::Relation { binding, .. } => {
+                out.insert(*binding);
+            }
+            From::Join { left, right, .. } => {
+                left.bindings(out);
+                right.bindings(out);
+            }
+        }
+    }
+
+    fn exprs<'a>(&'a self, out: &mut Vec<&'a Expr>) {
+        match self {
+            From::Relation { query, .. } => out.extend(query.iter().flat_map(|q| q.exprs())),
+            From::Join { left, right, on, .. } => {
+                left.exprs(out);
+                right.exprs(out);
+                out.extend(on);
+            }
+        }
+    }
+}
+
+impl Query {
+    /// The outermost expressions of this query, of its CTEs, branches and derived tables; those of subqueries inside
+    /// expressions are left to the caller.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        let mut out: Vec<&Expr> = self.with.iter().flat_map(|c| c.query.exprs()).collect();
+        self.body.exprs(&mut out);
+        out.extend(self.order_by.iter().map(|o| &o.expr));
+        out.extend(self.limit.iter().chain(&self.offset));
+        out
+    }
+}
+
+impl Body {
+    fn exprs<'a>(&'a self, out: &mut Vec<&'a Expr>) {
+        match self {
+            Body::Select(s) => {
+                s.from.iter().for_each(|f| f.exprs(out));
+                out.extend(s.items.iter().map(|i| &i.expr));
+                out.extend(s.filter.iter().chain(&s.group_by).chain(&s.having));
+                if let Distinct::On(on) = &s.distinct {
+                    out.extend(on);
+                }
+            }
+            Body::SetOp { left, right, .. } => {
+                left.exprs(out);
+                right.exprs(out);
+            }
+            Body::Values(rows) => out.extend(rows.iter().flatten()),
+            Body::Query(q) => out.extend(q.exprs()),
+        }
+    }
+}

@@ -166,11 +166,12 @@ pub fn nearest(name: &str) -> Option<&'static str> {
     nearest_of(name, AGGREGATES.iter().chain(WINDOW).chain(PLAIN).copied())
 }
 
-/// The candidate within an edit distance of a third of its length, the nearest first.
+/// The candidate within an edit distance of about a third of its length (two letters that changed places, distance
+/// 2, are found in a word of five), the nearest first.
 pub fn nearest_of<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|c| (distance(name, c), c))
-        .filter(|(d, c)| *d * 3 <= c.len().max(name.len()))
+        .filter(|(d, c)| *d * 3 <= c.len().max(name.len()) + 1)
         .min()
         .map(|(_, c)| c)
 }

@@ -25,21 +25,30 @@ pub struct Parsed {
     pub ast: ast::Statement,
     /// Where lines of the whole message start, to turn locations into positions.
     pub lines: Lines,
+    /// Where the statement starts.
+    pub start: Option<usize>,
 }
 
 /// Turns a line and a column into a character position in the message.
 #[derive(Clone, Debug)]
-pub struct Lines(std::sync::Arc<Vec<usize>>);
+pub struct Lines(std::sync::Arc<Vec<usize>>, usize);
 
 impl Lines {
     fn of(sql: &str) -> Self {
         let mut starts = vec![0];
+        let mut length = 0;
         for (i, c) in sql.chars().enumerate() {
+            length = i + 1;
             if c == '\n' {
                 starts.push(i + 1);
             }
         }
-        Self(starts.into())
+        Self(starts.into(), length)
+    }
+
+    /// The position behind the last character.
+    fn end(&self) -> usize {
+        self.1 + 1
     }
 
     /// The position (characters, from 1) of a location; None for the empty location.
@@ -107,22 +116,23 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
             let at = lines.position(next.span.start);
             return Err(if too_deep { nested(limits).at(start) } else { near(&next.token, at) });
         }
-        statements.push(Parsed { ast, lines: lines.clone() });
+        statements.push(Parsed { ast, lines: lines.clone(), start: lines.position(at) });
     }
 }
 
 /// Spellings that PostgreSQL has and the parser has not, each turned into one that it has.
 fn postgres_spellings(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    // `END` and `ABORT` as statements of their own are COMMIT and ROLLBACK.
+    // `ABORT` as a statement of its own is ROLLBACK.
     let mut first = true;
     tokens
         .into_iter()
         .map(|mut t| {
-            if first && let Token::Word(w) = &mut t.token {
-                if w.keyword == Keyword::ABORT {
-                    w.value = "ROLLBACK".into();
-                    w.keyword = Keyword::ROLLBACK;
-                }
+            if first
+                && let Token::Word(w) = &mut t.token
+                && w.keyword == Keyword::ABORT
+            {
+                w.value = "ROLLBACK".into();
+                w.keyword = Keyword::ROLLBACK;
             }
             match &t.token {
                 Token::Whitespace(_) => {}
@@ -250,6 +260,9 @@ fn syntax_error(
         P::ParserError(message) => {
             // The parser stands behind the token it did not expect, or at it; its message says where.
             let (text, at) = split_location(&message);
+            if text.ends_with("found: EOF") {
+                return near(&Token::EOF, Some(lines.end()));
+            }
             let at = at.unwrap_or_else(|| parser.peek_token_ref().span.start);
             ClientError::new(SqlState::SYNTAX_ERROR, format!("syntax error: {text}")).at(lines.position(at))
         }
@@ -277,7 +290,7 @@ mod tests {
 
     #[test]
     fn positions_count_characters() {
-        assert_eq!(error("SELECT 'ä',\n FRM x y z").position, Some(21));
+        assert_eq!(error("SELECT 'ä',\n FRM x y z").position, Some(20));
         assert_eq!(error("SELECT 1 +").code, SqlState::SYNTAX_ERROR);
         assert_eq!(error("SELECT 1; SELEC 2").position, Some(11));
     }

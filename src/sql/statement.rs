@@ -17,8 +17,10 @@ pub enum Kind {
 /// Transaction control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// BEGIN, START TRANSACTION.
+    /// BEGIN.
     Begin,
+    /// START TRANSACTION: the same, with a tag of its own.
+    Start,
     /// COMMIT, END.
     Commit,
     /// ROLLBACK, ABORT.
@@ -33,8 +35,8 @@ pub enum Control {
 
 /// Sorts a statement, or refuses it.
 pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
-    let Parsed { ast, lines } = parsed;
-    let at = lines.start(&ast);
+    // Trees of statements other than queries do not always know where they start.
+    let Parsed { ast, lines, start: at } = parsed;
     Ok(match ast {
         S::Query(query) => Kind::Query(query, lines),
         S::Explain { analyze, statement, options, format, query_plan, estimate, .. } => {
@@ -49,14 +51,14 @@ pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
                 other => return Err(refusal(&other, at)),
             }
         }
-        S::StartTransaction { modes, statements, .. } => {
+        S::StartTransaction { modes, statements, begin, .. } => {
             if !statements.is_empty() {
                 return Err(ClientError::unsupported("BEGIN … END blocks are not supported").at(at));
             }
             if modes.contains(&ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadWrite)) {
                 return Err(read_only("BEGIN READ WRITE", at));
             }
-            Kind::Control(Control::Begin)
+            Kind::Control(if begin { Control::Begin } else { Control::Start })
         }
         S::Commit { chain: false, .. } => Kind::Control(Control::Commit),
         S::Rollback { chain: false, savepoint: None } => Kind::Control(Control::Rollback),

@@ -1,7 +1,7 @@
 //! Clients that lie, talk nonsense, or leave.
 
 use crate::World;
-use crate::bikes::{PASSWORD, eventually, fetch_waits, hold_trips, room_for};
+use crate::city::{PASSWORD, eventually, fetch_waits, hold_trips, room_for};
 use crate::raw::{self, message, query, startup};
 use crate::support::psql;
 use std::time::Duration;
@@ -65,7 +65,7 @@ async fn garbage_ends_its_own_connection_only() {
         let reply = client.reply();
         assert!(reply.is_fatal("08P01"), "{bytes:?}: {reply:?}");
     }
-    assert_eq!(crate::bikes::rows(&bystander, "SELECT 1").await.unwrap(), [[Some("1".to_owned())]]);
+    assert_eq!(crate::city::rows(&bystander, "SELECT 1").await.unwrap(), [[Some("1".to_owned())]]);
     world.assert_alive().await;
 }
 
@@ -82,7 +82,7 @@ async fn a_client_that_leaves_takes_its_fetch_along_and_the_debit_stands() {
     let shown = world.dir.noisegate(&["budget", "show"]).await.stdout;
     assert!(shown.contains("ε = 0.1 of 0.2 spent"), "{shown}");
     let ada = world.ada().await;
-    assert_eq!(crate::bikes::rows(&ada, "SELECT count(*) FROM trips").await.unwrap().len(), 1);
+    assert_eq!(crate::city::rows(&ada, "SELECT count(*) FROM trips").await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,8 +3,8 @@
 //! Each case has its SQLSTATE or exit code and a message that says what to do; afterwards the process still serves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-#[path = "../bikes/mod.rs"]
-mod bikes;
+#[path = "../city/mod.rs"]
+mod city;
 mod clients;
 mod outage;
 mod probes;
@@ -17,7 +17,7 @@ mod statements;
 #[path = "../support/mod.rs"]
 mod support;
 
-use bikes::{PASSWORD, policy};
+use city::{PASSWORD, policy};
 use support::{Gate, TestDb, Workdir, connect};
 use tokio_postgres::Client;
 
@@ -30,7 +30,7 @@ struct World {
 
 impl World {
     async fn new(rules: &str) -> Self {
-        Self::over(bikes::bikes().await, rules).await
+        Self::over(city::bikes().await, rules).await
     }
 
     async fn over(db: TestDb, rules: &str) -> Self {
@@ -55,7 +55,7 @@ impl World {
 
     /// New clients get answers.
     async fn assert_alive(&self) {
-        let rows = bikes::rows(&self.ada().await, "SELECT count(*) FROM stations").await.unwrap();
+        let rows = city::rows(&self.ada().await, "SELECT count(*) FROM stations").await.unwrap();
         assert_eq!(rows, [[Some("10".to_owned())]]);
     }
 }

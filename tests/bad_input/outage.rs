@@ -1,7 +1,7 @@
 //! The database goes away and comes back; the proxy stays.
 
 use crate::World;
-use crate::bikes::{DATA, eventually, fetch_waits, hold_trips, published, room_for, rows, sqlstate};
+use crate::city::{DATA, eventually, fetch_waits, hold_trips, published, room_for, rows, sqlstate};
 use crate::support::{NOISEGATE, database_in};
 use noisegate::demo::{Binaries, Cluster, Options};
 use std::net::TcpStream;

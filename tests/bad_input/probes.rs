@@ -2,7 +2,7 @@
 //! alike but for the noise, or both refuse in the very same bytes; a data error of PostgreSQL never comes through.
 
 use crate::World;
-use crate::bikes::{self, WITHOUT_500, rows};
+use crate::city::{self, WITHOUT_500, rows};
 use crate::raw::{Client, Reply};
 use std::time::{Duration, Instant};
 
@@ -234,7 +234,7 @@ const STATEMENTS: &[(&str, Want)] = &[
 ];
 
 async fn world(without_500: bool) -> World {
-    let db = bikes::bikes().await;
+    let db = city::bikes().await;
     if without_500 {
         db.execute(WITHOUT_500).await;
     }

@@ -1,7 +1,7 @@
 //! What the owner does wrong: `noisegate serve` ends with 1 and says what would be right.
 
 use crate::World;
-use crate::bikes::{bikes, policy, room_for};
+use crate::city::{bikes, policy, room_for};
 use crate::support::{Output, Workdir, run};
 use std::net::TcpListener;
 

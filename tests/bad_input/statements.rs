@@ -1,7 +1,7 @@
 //! Statements that are too large, too deep, no text, or not for noisegate.
 
 use crate::World;
-use crate::bikes::{room_for, rows, sqlstate};
+use crate::city::{room_for, rows, sqlstate};
 use crate::raw::{message, query};
 use std::fmt::Write;
 use std::time::{Duration, Instant};

@@ -1,131 +1,247 @@
-//! A small bike-share database behind a proxy: what tests from the outside ask.
+//! The way of a query with its noise pinned, over a small fixed data set.
+//!
+//! The steps are those of the gateway's session, from the same public functions and in the same order; two things
+//! differ: noise comes from a seeded generator, and so does the order in which a unit's surplus groups are dropped.
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use crate::support::{TestDb, database};
-use std::time::{Duration, Instant};
-use tokio_postgres::{Client, SimpleQueryMessage};
+use crate::support::{self, TestDb};
+use noisegate::answer::{Field, Identity};
+use noisegate::backend::{Backend, FetchRequest, FetchText, Fingerprint, Param, RelayError, Settings};
+use noisegate::backend::{Setting, introspect};
+use noisegate::dp::testing::SeededRng;
+use noisegate::emit::{fetch, print};
+use noisegate::error::ClientError;
+use noisegate::gateway;
+use noisegate::ledger::Ledger;
+use noisegate::plan::{self, Plan, PlanError};
+use noisegate::policy::{self, LedgerLocation, Policy};
+use noisegate::release::{Exact, Noisy, perturb};
+use noisegate::sql::{self, Kind, parse::Lines};
+use std::collections::HashMap;
+use std::sync::Mutex;
 
-/// Everybody's password.
-pub const PASSWORD: &str = "correct horse";
+/// The tables.
+pub const SETUP: &str = include_str!("setup.sql");
+/// What the owner says about them.
+pub const POLICY: &str = include_str!("policy.toml");
 
-/// 500 riders, each with four trips; rider 500 has values that no other has.
-pub const DATA: &str = "
-    CREATE TABLE stations (station text PRIMARY KEY, city text NOT NULL, capacity int NOT NULL);
-    INSERT INTO stations SELECT 'Station ' || i, 'City ' || i % 3, 10 + i FROM generate_series(0, 9) i;
-    CREATE TABLE riders (rider_id int PRIMARY KEY, birth_year int, plan text NOT NULL, city text, email text);
-    INSERT INTO riders
-        SELECT i, 1940 + i % 60, (ARRAY['day', 'month', 'year'])[1 + i % 3], 'City ' || i % 3, i || '@example.org'
-        FROM generate_series(1, 499) i;
-    INSERT INTO riders VALUES (500, 2147483647, 'day', 'Nowhere', 'eve@example.org');
-    CREATE TABLE trips (trip_id int PRIMARY KEY, rider_id int NOT NULL REFERENCES riders, started_at timestamp NOT NULL,
-        station text NOT NULL REFERENCES stations, minutes int NOT NULL, fare numeric(6,2) NOT NULL, note text,
-        speed float8);
-    CREATE INDEX trips_rider ON trips (rider_id);
-    INSERT INTO trips
-        SELECT i, 1 + i % 499, timestamp '2024-01-01' + i * interval '4 hours', 'Station ' || i % 10,
-            31 + i * 7 % 60, (i % 50) + 0.25, (i % 100)::text, i % 30
-        FROM generate_series(1, 1996) i;
-    INSERT INTO trips VALUES
-        (1997, 500, '294276-12-31 23:59:59', 'Station 0', 30, 0, 'twelve', 'NaN'),
-        (1998, 500, '4713-01-01 BC', 'Station 0', 0, -9999.99, '', 'Infinity'),
-        (1999, 500, '-infinity', 'Station 1', -2147483648, 9999.99, '%', '-Infinity'),
-        (2000, 500, 'infinity', 'Station 1', 2147483647, 9999.99, NULL, 1e308);";
+/// Seeds the order in which surplus groups are dropped.
+const GROUP_SEED: i64 = 42;
 
-/// Takes rider 500 out: the neighbour.
-pub const WITHOUT_500: &str =
-    "DELETE FROM trips WHERE rider_id = 500; DELETE FROM riders WHERE rider_id = 500;";
-
-/// The database, and what the finish login may read.
-pub async fn bikes() -> TestDb {
-    published(database(DATA).await).await
+/// A policy over a database, with books of its own.
+pub struct Bikes {
+    /// The database.
+    pub db: TestDb,
+    /// The policy.
+    pub policy: Policy,
+    /// Prices and bounds; tests may change them.
+    pub plan: plan::Settings,
+    /// Session settings; tests may change them.
+    pub settings: Settings,
+    /// Seeds the noise of every statement.
+    pub seed: u64,
+    backend: Backend,
+    ledger: Ledger,
+    fingerprint: Fingerprint,
+    sizes: Mutex<HashMap<(usize, String), usize>>,
+    _dir: tempfile::TempDir,
 }
 
-/// Lets the finish login read what the policy calls public.
-pub async fn published(db: TestDb) -> TestDb {
-    db.publish(&["stations"]).await;
-    db
+/// Everything that one statement led to.
+pub struct Asked {
+    /// The plan.
+    pub plan: Plan,
+    /// The lines of EXPLAIN.
+    pub lines: Vec<String>,
+    /// What is fetched, one text for each release that reads private rows.
+    pub fetches: Vec<fetch::FetchText>,
+    /// What finishes.
+    pub finish: String,
+    /// Released values before the finish, one for each release that reads private rows.
+    pub noisy: Vec<Noisy>,
+    /// The columns.
+    pub fields: Vec<Field>,
+    /// The rows, as text.
+    pub rows: Vec<Vec<Option<String>>>,
 }
 
-/// A policy. `rules` holds [statement], [[budget]] and [limits] sections.
-pub fn policy(backend_toml: &str, users: &[&str], rules: &str) -> String {
-    let verifier = postgres_protocol::password::scram_sha_256(PASSWORD.as_bytes());
-    let users: String =
-        users.iter().map(|n| format!("[[user]]\nname = \"{n}\"\nscram = \"{verifier}\"\n")).collect();
-    format!(
-        "[server]\nlisten = [\"127.0.0.1:0\"]\n{backend_toml}[ledger]\nurl = \"sqlite:noisegate.db\"\n{users}
-{rules}
-[privacy]
-unit = \"riders.rider_id\"
-[table.riders]
-unit_column = \"rider_id\"
-columns.birth_year = {{ range = [1920, 2010] }}
-columns.plan = {{ values = [\"day\", \"month\", \"year\"] }}
-columns.city = {{}}
-columns.email = {{ hidden = true }}
-[table.trips]
-unit_column = \"rider_id\"
-columns.started_at = {{ range = [2023-01-01, 2025-12-31] }}
-columns.station = {{ references = \"stations.station\" }}
-columns.minutes = {{ range = [0, 240] }}
-columns.fare = {{ range = [0, 60] }}
-columns.note = {{}}
-columns.speed = {{ range = [0, 40], grid = 0.5 }}
-[table.stations]
-public = true
-"
-    )
-}
+impl Bikes {
+    /// The small data set under its policy.
+    pub async fn new() -> Self {
+        let db = support::database(SETUP).await;
+        db.publish(&["stations"]).await;
+        Self::over(db, POLICY).await
+    }
 
-/// A budget over the whole dataset with room for so many statements of ε = 0.1.
-pub fn room_for(statements: u32) -> String {
-    format!(
-        "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = {}.{}\n",
-        statements / 10,
-        statements % 10
-    )
-}
+    /// Any tables under any rules (`[privacy]` and what follows).
+    pub async fn over(db: TestDb, rules: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!("{}\n[ledger]\nurl = \"sqlite:books.db\"\n\n{rules}", db.backend_toml());
+        let raw = policy::parse(&text, "policy.toml", dir.path()).unwrap_or_else(|e| panic!("{e}"));
+        let backend = raw.backend().unwrap_or_else(|| panic!("{:?}", raw.mistakes()));
+        let backend = Backend::connect(backend).await.unwrap();
+        let reader = backend.reader().await.unwrap();
+        let schema = introspect::read_schema(&reader).await.unwrap();
+        let mut policy = raw.check(&schema).unwrap_or_else(|e| panic!("{e}"));
+        for b in &mut policy.budgets {
+            // More than a policy may say: what is tested here is not when a budget ends.
+            b.epsilon = 300_000_000_000_000u64.into();
+        }
+        let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
+        let expected = introspect::fingerprint(&reader, &oids).await.unwrap();
+        drop(reader);
+        let LedgerLocation::Sqlite(path) = &policy.ledger;
+        Ledger::create(path, &policy.budgets).unwrap();
+        let ledger = Ledger::open(path, &policy.budgets).unwrap();
+        let ratio = |x| noisegate::dp::ratio(x).unwrap();
+        let plan = plan::Settings {
+            epsilon: ratio(&policy.statement.epsilon),
+            delta: ratio(&policy.statement.delta),
+            max_groups: policy.statement.max_groups,
+            max_rows: policy.statement.max_rows,
+            old_extract: backend.server_version() < 140_000,
+        };
+        let fingerprint = Fingerprint { sql: introspect::fingerprint_sql(&oids), expected };
+        let sizes = Mutex::default();
+        Self {
+            db,
+            policy,
+            plan,
+            settings: Settings::default(),
+            seed: 7,
+            backend,
+            ledger,
+            fingerprint,
+            sizes,
+            _dir: dir,
+        }
+    }
 
-/// The cells of all rows of a simple query.
-pub async fn rows(client: &Client, sql: &str) -> Result<Vec<Vec<Option<String>>>, tokio_postgres::Error> {
-    let messages = client.simple_query(sql).await?;
-    let rows = messages.iter().filter_map(|m| match m {
-        SimpleQueryMessage::Row(row) => Some((0..row.len()).map(|i| row.get(i).map(str::to_owned)).collect()),
-        _ => None,
-    });
-    Ok(rows.collect())
-}
+    /// Prices so high that no noise is left, and bounds so wide that nothing is scaled or dropped.
+    pub fn without_noise(mut self) -> Self {
+        self.plan.epsilon = noisegate::dp::Ratio::from_integer(1_000_000_000_000);
+        self.plan.max_groups = 60;
+        self.plan.max_rows = 60;
+        for t in &mut self.policy.tables {
+            t.max_rows = None;
+        }
+        self
+    }
 
-/// The SQLSTATE that a statement fails with.
-pub async fn sqlstate(client: &Client, sql: &str) -> String {
-    match client.simple_query(sql).await {
-        Ok(answer) => panic!("answered: {sql}: {answer:?}"),
-        Err(e) => e.code().unwrap_or_else(|| panic!("{sql}: {e:?}")).code().to_owned(),
+    /// The session's time zone.
+    pub fn time_zone(&mut self, zone: &str) {
+        self.settings.set(Setting::TimeZone, zone);
+    }
+
+    /// Parses one query; EXPLAIN is not among them.
+    fn parse(&self, text: &str) -> Result<(Box<sqlparser::ast::Query>, Lines), ClientError> {
+        let mut parsed = sql::parse::parse(text, &self.policy.limits)?;
+        assert_eq!(parsed.len(), 1, "{text}");
+        match sql::classify(parsed.remove(0))? {
+            Kind::Query(query, lines) => Ok((query, lines)),
+            _ => panic!("not a query: {text}"),
+        }
+    }
+
+    /// Plans a query, and measures public columns where the plan asks for it.
+    pub async fn plan(&self, text: &str) -> Result<Plan, ClientError> {
+        let (query, lines) = self.parse(text)?;
+        let statement = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
+        loop {
+            let sizes = self.sizes.lock().unwrap().clone();
+            match plan::plan(statement.clone(), &self.policy, &self.plan, &sizes) {
+                Ok(plan) => return Ok(plan),
+                Err(PlanError::Refused(e)) => return Err(*e),
+                Err(PlanError::NeedSize { table, column }) => {
+                    let sql = print::domain_size(&self.policy, table, &column);
+                    let rows = self.backend.query(&self.settings, &sql, &[], &[0]).await.unwrap();
+                    let n = rows.into_texts().await.unwrap()[0][0].as_deref().unwrap().parse().unwrap();
+                    self.sizes.lock().unwrap().insert((table, column), n);
+                }
+            }
+        }
+    }
+
+    /// The plan, after PostgreSQL has judged names and types.
+    pub async fn typed(&self, text: &str) -> Result<(Plan, Vec<Field>), ClientError> {
+        let plan = self.plan(text).await?;
+        let typed = print::typed(&plan, &self.policy, &constants());
+        let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
+        let fields = described.map_err(|e| gateway::typing_error(e, &typed, &plan))?.fields;
+        Ok((plan, fields))
+    }
+
+    /// The whole way.
+    pub async fn ask(&self, text: &str) -> Result<Asked, ClientError> {
+        let (plan, fields) = self.typed(text).await?;
+        let lines = plan::explain::lines(&plan, &self.policy, &self.plan);
+        let paying: Vec<&plan::Release> = plan.releases.iter().filter(|r| !r.is_domain_only()).collect();
+        let fetches: Vec<fetch::FetchText> = paying.iter().map(|r| fetch::fetch(r, &self.policy)).collect();
+        let noisy = self.release(&plan, &fetches).await?;
+        let (finish, arrays) = print::finish(&plan, &self.policy, &constants());
+        let mut released = noisy.clone().into_iter();
+        let empty = || Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 };
+        let all: Vec<Noisy> = plan
+            .releases
+            .iter()
+            .map(|r| if r.is_domain_only() { empty() } else { released.next().unwrap() })
+            .collect();
+        let params = gateway::finish::params(&plan, &all, &arrays)?;
+        let rows = self.backend.query(&self.settings, &finish.sql, &params, &[0]).await;
+        let rows = rows.map_err(RelayError::into_finish_error)?;
+        gateway::finish::same_types(&fields, &rows.fields)?;
+        let rows = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
+        Ok(Asked { plan, lines, fetches, finish: finish.sql, noisy, fields, rows })
+    }
+
+    async fn release(&self, plan: &Plan, fetches: &[fetch::FetchText]) -> Result<Vec<Noisy>, ClientError> {
+        let Some(charge) = &plan.charge else { return Ok(Vec::new()) };
+        let receipt = self.ledger.debit(&identity(), [0; 32], charge).await.map_err(|r| r.client())?;
+        let seed = |f: &fetch::FetchText| if f.seeded { vec![Param::int8(GROUP_SEED)] } else { Vec::new() };
+        let request = FetchRequest {
+            settings: self.settings.clone(),
+            statements: fetches.iter().map(|f| FetchText { sql: f.sql.clone(), params: seed(f) }).collect(),
+            fingerprint: Some(self.fingerprint.clone()),
+            max_rows: self.policy.limits.max_result_groups,
+        };
+        let answers = self.backend.fetch(request).await.unwrap_or_else(|e| panic!("{e:?}: {fetches:#?}"));
+        let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
+        let parts = paying
+            .zip(&answers)
+            .map(|(r, rows)| (Exact::decode(rows, r.keys.len(), &r.spec).unwrap(), &r.spec))
+            .collect();
+        perturb(parts, receipt, &mut SeededRng::new(self.seed)).map_err(|e| e.client())
+    }
+
+    /// What PostgreSQL answers to the analyst's own text: columns and rows.
+    pub async fn exact(&self, text: &str) -> (Vec<u32>, Vec<Vec<Option<String>>>) {
+        let client = self.db.superuser().await;
+        client.batch_execute("SET TimeZone = 'UTC'").await.unwrap();
+        let types = client.prepare(text).await.unwrap_or_else(|e| panic!("{text}: {e:?}"));
+        let oids = types.columns().iter().map(|c| c.type_().oid()).collect();
+        let messages = client.simple_query(text).await.unwrap_or_else(|e| panic!("{text}: {e:?}"));
+        let rows = messages.iter().filter_map(|m| match m {
+            tokio_postgres::SimpleQueryMessage::Row(row) => {
+                Some((0..row.len()).map(|i| row.get(i).map(str::to_owned)).collect())
+            }
+            _ => None,
+        });
+        (oids, rows.collect())
     }
 }
 
-/// Waits for something that happens soon.
-pub async fn eventually(what: &str, mut happened: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !happened().await {
-        assert!(Instant::now() < deadline, "{what} did not happen");
-        tokio::time::sleep(Duration::from_millis(30)).await;
+/// Who asks.
+fn identity() -> Identity {
+    Identity { user: "ada".into(), role: None }
+}
+
+/// The session's values, the same in every run.
+pub fn constants() -> print::Constants {
+    print::Constants {
+        now: "2024-02-29 12:00:00+00".into(),
+        user: "ada".into(),
+        database: "bikes".into(),
+        schema: "public".into(),
     }
-}
-
-/// Holds the index of `trips`: statements over it are analysed as ever, and wait where they are planned to run.
-/// (A lock of the table itself would stop them before they are paid for, where their names are looked up.)
-pub async fn hold_trips(db: &TestDb) -> Client {
-    let holder = db.superuser().await;
-    holder.batch_execute("BEGIN; REINDEX INDEX trips_rider").await.unwrap();
-    holder
-}
-
-/// Whether a fetch waits for [`hold_trips`].
-pub async fn fetch_waits(db: &TestDb) -> bool {
-    let waiting = format!(
-        "SELECT 1 FROM pg_stat_activity WHERE usename = '{}_fetch' AND wait_event_type = 'Lock'",
-        db.name
-    );
-    !rows(&db.superuser().await, &waiting).await.unwrap().is_empty()
 }

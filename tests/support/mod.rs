@@ -260,7 +260,7 @@ pub async fn run(mut command: Command, input: &str) -> Output {
             drop(stdin);
         };
         let (_, o, e) = tokio::join!(feed, out.read_to_end(&mut stdout), err.read_to_end(&mut stderr));
-        (o.unwrap(), e.unwrap());
+        o.and(e).unwrap();
         child.wait().await.unwrap()
     };
     let status = tokio::time::timeout(PATIENCE, all)

@@ -123,6 +123,17 @@ def an_error_in_a_transaction_fails_the_rest_of_it(connection):
     assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def the_example_runs(connection):
+    example = os.path.join(os.path.dirname(__file__), "../../../examples/psycopg_example.py")
+    environment = os.environ | {"PGHOST": connection.info.host, "PGPORT": str(connection.info.port)}
+    run = subprocess.run(
+        [sys.executable, example], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("(charged epsilon") == 2, run.stdout
+    assert "a query that returns private rows is not supported" in run.stdout, run.stdout
+
+
 CHECKS = [
     a_statement_without_tables,
     groups_come_with_names_types_and_order,
@@ -133,6 +144,7 @@ CHECKS = [
     rows_are_refused,
     writing_is_refused,
     an_error_in_a_transaction_fails_the_rest_of_it,
+    the_example_runs,
 ]
 
 

@@ -1,0 +1,147 @@
+//! What the gateway adds to a fresh statement over the same fetch sent straight to PostgreSQL.
+//!
+//! Prints medians of: a direct fetch, the statement through the gateway (every one charged), this disk's fdatasync,
+//! and what is left after both are subtracted. Aim: under 1 ms. `cargo bench --bench latency`.
+
+use noisegate::demo::{Demo, DemoOptions};
+use noisegate::dp;
+use noisegate::emit::fetch;
+use noisegate::frontend::{Adapter, Server};
+use noisegate::gateway::{Checked, Gateway};
+use noisegate::ledger::Ledger;
+use noisegate::plan::{self, Settings};
+use noisegate::policy::{self, Policy};
+use noisegate::sql::{Kind, classify, parse, resolve};
+use std::collections::HashMap;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_postgres::{Client, NoTls};
+
+const ROUNDS: usize = 200;
+const STATEMENTS: [&str; 3] = [
+    "SELECT plan, count(*), avg(birth_year) FROM riders GROUP BY plan",
+    "SELECT count(*) FROM riders WHERE birth_year > 1980",
+    "SELECT station, count(*), avg(fare) FROM trips GROUP BY station ORDER BY 2 DESC LIMIT 5",
+];
+
+type Error = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Error> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run())
+}
+
+async fn run() -> Result<(), Error> {
+    let options = DemoOptions {
+        noisegate: env!("CARGO_BIN_EXE_noisegate").into(),
+        backend: None,
+        scale: 0.02,
+        listen: "127.0.0.1:0".parse()?,
+    };
+    let demo = Demo::prepare(&options).await?;
+    let measured = measure(&demo).await;
+    demo.close().await?;
+    measured
+}
+
+async fn measure(demo: &Demo) -> Result<(), Error> {
+    // Room for every round: one budget, counted by plain sums.
+    let (rules, _) = demo.policy.split_once("[[budget]]").ok_or("no budget in the demo's policy")?;
+    let tables = demo.policy.find("[table.").and_then(|at| demo.policy.get(at..)).ok_or("no tables")?;
+    let budget = "[[budget]]\nname = \"bench\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 1e-3\n";
+    let text = format!("{}\n{budget}\n{tables}", rules.replace("epsilon = 0.5", "epsilon = 0.01"));
+    std::fs::write(&demo.policy_file, text)?;
+    let raw = policy::load(&demo.policy_file)?;
+    let checked = Checked::new(&raw).await?;
+    Ledger::create(&demo.ledger_file, &checked.policy.budgets)?;
+    let policy = checked.policy.clone();
+    let gateway = Gateway::open(checked, Some("demo".into()))?;
+    let any: SocketAddr = "127.0.0.1:0".parse()?;
+    let server = Server::bind(&[any], Arc::new(Adapter(gateway)), policy.limits.clone(), None)?;
+    let port = server.local_addrs()?.first().ok_or("no address")?.port();
+    let stop = server.shutdown_handle();
+    let serving = tokio::spawn(server.run());
+
+    let through = connect(&format!("postgres://demo@127.0.0.1:{port}/demo")).await?;
+    let direct = connect(&demo.fetch_url).await?;
+    let sync = fdatasync(demo.ledger_file.parent().ok_or("no folder")?)?;
+    println!("fdatasync on the ledger's disk: median {}", ms(sync));
+    for sql in STATEMENTS {
+        let text = fetch_text(sql, &policy)?;
+        let straight = time(&direct, &text).await?;
+        let gated = time(&through, sql).await?;
+        println!(
+            "{sql}\n  direct fetch {}, through the gateway {}, added beyond one fdatasync {}",
+            ms(straight),
+            ms(gated),
+            ms(gated.saturating_sub(straight).saturating_sub(sync))
+        );
+    }
+    drop((through, direct));
+    stop.shutdown(Duration::from_secs(1));
+    serving.await?;
+    Ok(())
+}
+
+/// The fetch that the gateway would send, its seed written into the text.
+fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
+    let parsed = parse::parse(sql, &policy.limits)?.pop().ok_or("no statement")?;
+    let Kind::Query(query, lines) = classify(parsed)? else { return Err("not a query".into()) };
+    let statement = resolve::resolve(&query, &lines, policy, &policy.limits)?;
+    let settings = Settings {
+        epsilon: dp::Ratio::new(1, 100),
+        delta: dp::Ratio::new(1, 1_000_000_000),
+        max_groups: policy.statement.max_groups,
+        max_rows: policy.statement.max_rows,
+        old_extract: false,
+    };
+    let sizes: HashMap<(usize, String), usize> = policy
+        .tables
+        .iter()
+        .enumerate()
+        .flat_map(|(i, t)| t.columns.iter().map(move |c| ((i, c.name.clone()), 60)))
+        .collect();
+    let plan = plan::plan(statement, policy, &settings, &sizes).map_err(|e| format!("{e:?}"))?;
+    let release = plan.releases.first().ok_or("no release")?;
+    Ok(fetch::fetch(release, policy).sql.replace("$1", "42"))
+}
+
+async fn connect(url: &str) -> Result<Client, Error> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+async fn time(client: &Client, sql: &str) -> Result<Duration, Error> {
+    let mut times = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        client.simple_query(sql).await?;
+        times.push(start.elapsed());
+    }
+    Ok(median(times))
+}
+
+fn fdatasync(folder: &std::path::Path) -> Result<Duration, Error> {
+    let path = folder.join("fdatasync");
+    let mut file = std::fs::File::create(&path)?;
+    let mut times = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        file.write_all(&[0; 4096])?;
+        file.sync_data()?;
+        times.push(start.elapsed());
+    }
+    std::fs::remove_file(path)?;
+    Ok(median(times))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn ms(d: Duration) -> String {
+    format!("{:.2} ms", d.as_secs_f64() * 1e3)
+}

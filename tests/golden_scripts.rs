@@ -1,0 +1,139 @@
+//! Golden scripts: SQL in; plan, price, rewritten SQL and answer out, with the noise pinned.
+//!
+//! `UPDATE_GOLDENFILES=1 cargo test --test golden_scripts` writes the outputs anew; read the difference before it is
+//! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
+//! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, and `!> SELECT …` the error that it must end in.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod bikes;
+mod support;
+
+use bikes::{Asked, Bikes};
+use goldenscript::{Command, Context};
+use noisegate::error::ClientError;
+use noisegate::schema::SqlType;
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+
+struct Runner {
+    runtime: tokio::runtime::Runtime,
+    bikes: Bikes,
+}
+
+impl goldenscript::Runner for Runner {
+    type Command = Command;
+
+    fn run(&mut self, command: &Command, context: &Context) -> Result<String, Box<dyn Error>> {
+        let sql = command.name.as_str();
+        let tags: Vec<&str> = context.tags.iter().map(String::as_str).collect();
+        let asked = self.runtime.block_on(self.bikes.ask(sql)).map_err(|e| told(sql, &e))?;
+        Ok(match tags.as_slice() {
+            [] => whole(&asked),
+            ["plan"] => lines(&asked.lines),
+            ["sql"] => texts(&asked),
+            ["answer"] => answer(&asked),
+            other => return Err(format!("unknown tags {other:?}").into()),
+        })
+    }
+}
+
+/// The whole way of a statement.
+fn whole(asked: &Asked) -> String {
+    format!("{}{}{}", lines(&asked.lines), texts(asked), answer(asked))
+}
+
+fn lines(lines: &[String]) -> String {
+    lines.iter().map(|l| format!("{l}\n")).collect()
+}
+
+/// What PostgreSQL runs. Line breaks before each CTE are the only thing that is added.
+fn texts(asked: &Asked) -> String {
+    let mut out = String::new();
+    for f in &asked.fetches {
+        let mut sql = f.sql.clone();
+        for name in ["c", "e", "g"] {
+            sql = sql.replace(&format!("), {name} AS ("), &format!("),\n    {name} AS ("));
+        }
+        if let Some(i) = sql.rfind(") SELECT ") {
+            sql.replace_range(i..=i + 1, ")\n  ");
+        }
+        let seeded = if f.seeded { " (with a secret seed)" } else { "" };
+        writeln!(out, "fetch{seeded}:\n  {sql}").unwrap();
+    }
+    writeln!(out, "finish:\n  {}", asked.finish).unwrap();
+    out
+}
+
+fn answer(asked: &Asked) -> String {
+    let header = asked.fields.iter().map(|f| format!("{} {}", f.name, type_name(f.type_oid)));
+    let mut out = format!("answer: {}\n", header.collect::<Vec<_>>().join(" | "));
+    for row in &asked.rows {
+        let cells = row.iter().map(|c| c.as_deref().unwrap_or("NULL"));
+        writeln!(out, "  {}", cells.collect::<Vec<_>>().join(" | ")).unwrap();
+    }
+    if asked.rows.is_empty() {
+        out.push_str("  (no rows)\n");
+    }
+    out
+}
+
+fn type_name(oid: u32) -> String {
+    SqlType::from_oid(oid, -1, "another type").sql_name().replace("pg_catalog.", "")
+}
+
+/// An error as a terminal shows it: SQLSTATE, message, a caret under the position, detail and hint.
+fn told(sql: &str, e: &ClientError) -> String {
+    let mut out = format!("{} {}", e.code.as_str(), e.message);
+    if let Some(position) = e.position {
+        let caret = " ".repeat(position.saturating_sub(1));
+        write!(out, "\n  {sql}\n  {caret}^").unwrap();
+    }
+    for (name, text) in [("DETAIL", &e.detail), ("HINT", &e.hint)] {
+        if let Some(text) = text {
+            assert!(!text.starts_with("Incident"), "a defect: {e:?}");
+            write!(out, "\n{name}: {text}").unwrap();
+        }
+    }
+    out
+}
+
+fn run(name: &str) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let bikes = runtime.block_on(Bikes::new());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(name);
+    goldenscript::run(&mut Runner { runtime, bikes }, path).unwrap();
+}
+
+macro_rules! scripts {
+    ($($name:ident),* $(,)?) => {
+        $(#[test] fn $name() { run(stringify!($name)) })*
+        const SCRIPTS: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+scripts!(
+    bounding,
+    bounds,
+    expressions,
+    finish,
+    group_by,
+    groups_private,
+    groups_public,
+    joins,
+    one_table,
+    price,
+    public,
+    refused_rows,
+    refused_statements,
+    where_clause,
+);
+
+#[test]
+fn every_script_is_run() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(SCRIPTS.contains(&name.as_str()), "tests/scripts/{name} is not in the list");
+    }
+}

@@ -1,0 +1,333 @@
+//! The databases that the recorder asks about: one family of schemas, with units chosen to hurt.
+//!
+//! Some units have nothing, some a hundred rows in one group at one end of every range, some a row in every group, and
+//! in the dirty variants some hold what no declared range allows: NaN, infinities, the ends of every type, numbers of
+//! four hundred digits, times before Christ.
+
+use crate::rng::Rng;
+use crate::support::TestDb;
+use noisegate::backend::introspect::read_schema;
+use noisegate::policy::{self, Policy};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Units are numbered from 1 to this.
+pub const UNITS: i64 = 60;
+/// Of these, the first are made to hurt.
+pub const HOSTILE: i64 = 12;
+
+/// A member of the family.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// Rows break what the policy declares.
+    pub dirty: bool,
+    /// trips.rider_id can be NULL, and sometimes is.
+    pub nullable_unit: bool,
+    /// What the rows are drawn from.
+    pub seed: u64,
+}
+
+/// What the rows of a unit are like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Empty,
+    High,
+    Low,
+    Many,
+    Extreme,
+    Nulls,
+    Plain,
+}
+
+fn kind(unit: i64) -> Kind {
+    match unit {
+        1 => Kind::Empty,
+        2 | 3 => Kind::High,
+        4 | 5 => Kind::Low,
+        6 | 7 => Kind::Many,
+        8..=10 => Kind::Extreme,
+        11 => Kind::Nulls,
+        _ => Kind::Plain,
+    }
+}
+
+const TABLES: &str = r#"
+SET client_min_messages = error;
+CREATE COLLATION loose (provider = icu, locale = 'und', deterministic = false);
+CREATE TYPE tier AS ENUM ('low', 'mid', 'high');
+CREATE TABLE stations (station text PRIMARY KEY, city text NOT NULL, capacity int, opened date);
+CREATE TABLE codes (id bigint PRIMARY KEY, label text NOT NULL);
+CREATE TABLE moments (at timestamp PRIMARY KEY, label text NOT NULL);
+CREATE TABLE riders (
+  rider_id int PRIMARY KEY, birth_year int, plan text, city text, score float8, ref float8, active bool,
+  tier tier, level smallint NOT NULL, joined date, born timestamp NOT NULL, loose text COLLATE loose);
+CREATE TABLE trips (
+  trip_id bigint PRIMARY KEY, rider_id int UNIT REFERENCES riders ON DELETE CASCADE,
+  started_at timestamp NOT NULL, raw_at timestamp, zoned timestamptz,
+  station text REFERENCES stations, minutes int, fare numeric(6,2), dist float8, temp float8, short real, note text COLLATE "C",
+  big bigint, wide bigint, amount numeric, huge numeric, zero int NOT NULL);
+CREATE INDEX ON trips (rider_id);
+CREATE TABLE slots (
+  rider_id int NOT NULL REFERENCES riders ON DELETE CASCADE, n int NOT NULL CHECK (n BETWEEN 1 AND 5),
+  v int, w numeric(4,1) NOT NULL, UNIQUE (rider_id, n));
+"#;
+
+const POLICY: &str = r#"
+[server]
+listen = ["127.0.0.1:0"]
+
+[ledger]
+url = "sqlite:recorder.db"
+
+[privacy]
+unit = "riders.rider_id"
+
+[[budget]]
+name = "everyone"
+accounting = "zcdp"
+epsilon = 8.0
+delta = 1e-6
+
+[table.riders]
+unit_column = "rider_id"
+columns.birth_year = { range = [1920, 2010] }
+columns.plan = { values = ["day", "month", "year"] }
+columns.city = {}
+columns.score = { range = [-1, 1], grid = 0.001 }
+columns.ref = { range = [0, 123456789012345678], grid = 1 }
+columns.active = {}
+columns.tier = {}
+columns.level = { values = [1, 2, 3] }
+columns.joined = { range = [2020-01-01, 2024-12-31] }
+columns.born = {}
+columns.loose = {}
+
+[table.trips]
+unit_column = "rider_id"
+columns.trip_id = {}
+columns.started_at = { range = [2024-01-01, 2024-12-31] }
+columns.raw_at = {}
+columns.zoned = { range = [2024-01-01, 2024-12-31] }
+columns.station = { references = "stations.station" }
+columns.minutes = { range = [0, 240] }
+columns.fare = { range = [0, 60] }
+columns.dist = { range = [0, 50], grid = 0.1 }
+columns.temp = {}
+columns.short = { range = [-5, 5], grid = 0.01 }
+columns.note = {}
+columns.big = { range = [1000000000000000000, 1000000000000000040] }
+columns.wide = {}
+columns.amount = { range = [-1000, 1000], grid = 0.01 }
+columns.huge = {}
+columns.zero = { range = [-2, 2] }
+
+[table.slots]
+unit_column = "rider_id"
+columns.n = {}
+columns.v = { range = [-10, 10] }
+columns.w = { range = [0, 99.9] }
+
+[table.stations]
+public = true
+
+[table.codes]
+public = true
+
+[table.moments]
+public = true
+"#;
+
+const STATIONS: [&str; 8] = ["Alpha", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot", "Golf", "it's"];
+const CITIES: [&str; 4] = ["Oslo", "Bergen", "", "Ålesund"];
+const NOTES: [&str; 5] = ["late", "Late 50%", "a_b", "\\\\", ""];
+
+/// The tables and rows of a variant, as SQL.
+pub fn setup(v: Variant) -> String {
+    let mut rng = Rng::new(v.seed);
+    let mut sql = TABLES.replace(" UNIT ", if v.nullable_unit { " " } else { " NOT NULL " });
+    for (i, s) in STATIONS.iter().enumerate() {
+        let capacity = if i == 3 { "NULL".into() } else { (i * 10 % 50).to_string() };
+        let (name, city) = (s.replace('\'', "''"), CITIES[i % 3]);
+        let _ = writeln!(
+            sql,
+            "INSERT INTO stations VALUES ('{name}', '{city}', {capacity}, '2020-01-0{}');",
+            i + 1
+        );
+    }
+    // Two keys that are one number in double precision, and two clock times that are one moment in some zones.
+    sql.push_str("INSERT INTO codes VALUES (9007199254740992, 'even'), (9007199254740993, 'odd');\n");
+    sql.push_str("INSERT INTO codes SELECT g, 'code ' || g % 4 FROM generate_series(0, 40) AS g(g);\n");
+    sql.push_str(
+        "INSERT INTO moments VALUES ('2024-03-31 02:30', 'gap'), ('2024-03-31 03:30', 'after it');\n",
+    );
+    let mut trip = 0;
+    for unit in 1..=UNITS {
+        rider(&mut sql, &mut rng, v, unit);
+        let rows = match kind(unit) {
+            Kind::Empty => 0,
+            Kind::High | Kind::Low => 100,
+            Kind::Many => 60,
+            Kind::Extreme => 20,
+            Kind::Nulls => 5,
+            Kind::Plain => rng.below(12) as i64,
+        };
+        for row in 0..rows {
+            trip += 1;
+            let owner = unit.to_string();
+            trip_row(&mut sql, &mut rng, v, kind(unit), trip, &owner, row);
+        }
+        for n in 1..=(if kind(unit) == Kind::Plain { rng.between(0, 5) } else { 5 }) {
+            let at = |low: &str, high: &str, rng: &mut Rng| match kind(unit) {
+                Kind::High => high.to_owned(),
+                Kind::Low => low.to_owned(),
+                Kind::Nulls => "NULL".to_owned(),
+                Kind::Extreme if v.dirty => (*rng.pick(&["2147483647", "-2147483648"])).to_owned(),
+                _ => rng.between(-10, 10).to_string(),
+            };
+            let value = at("-10", "10", &mut rng);
+            let w = if kind(unit) == Kind::High { "99.9".into() } else { format!("{}.{}", n * 7, n) };
+            let _ = writeln!(sql, "INSERT INTO slots VALUES ({unit}, {n}, {value}, {w});");
+        }
+    }
+    if v.nullable_unit {
+        for row in 0..30 {
+            trip += 1;
+            trip_row(&mut sql, &mut rng, v, Kind::Plain, trip, "NULL", row);
+        }
+    }
+    sql.push_str("ANALYZE;");
+    sql
+}
+
+fn quoted(s: &str) -> String {
+    format!("'{}'", s.replace('\'', "''"))
+}
+
+fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
+    let (year, plan, score, active, tier, joined) = match kind(unit) {
+        Kind::High => ("2010", "'year'", "1", "true", "'high'", "'2024-12-31'"),
+        Kind::Low => ("1920", "'day'", "-1", "false", "'low'", "'2020-01-01'"),
+        Kind::Nulls => ("NULL", "NULL", "NULL", "NULL", "NULL", "NULL"),
+        Kind::Extreme if v.dirty => (
+            *rng.pick(&["2147483647", "-2147483648", "0"]),
+            *rng.pick(&["'weird'", "''"]),
+            *rng.pick(&["'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "1e-320", "1e308"]),
+            "NULL",
+            "'mid'",
+            *rng.pick(&["'infinity'", "'-infinity'", "'4713-01-01 BC'", "'5874897-12-31'"]),
+        ),
+        _ => (
+            *rng.pick(&["1950", "1961", "1975", "1999"]),
+            *rng.pick(&["'day'", "'month'", "'year'"]),
+            *rng.pick(&["0", "0.25", "-0.125", "0.5"]),
+            *rng.pick(&["true", "false", "NULL"]),
+            *rng.pick(&["'low'", "'mid'", "'high'"]),
+            *rng.pick(&["'2021-02-03'", "'2022-11-30'", "'2023-07-01'"]),
+        ),
+    };
+    let reference = match kind(unit) {
+        Kind::High => "123456789012345678",
+        Kind::Many | Kind::Low => "9007199254740992",
+        Kind::Extreme if v.dirty => *rng.pick(&["'NaN'", "'Infinity'", "1e300", "-1e300"]),
+        _ => *rng.pick(&["1", "2", "30", "0"]),
+    };
+    let born = match kind(unit) {
+        Kind::Extreme if v.dirty => {
+            *rng.pick(&["'infinity'", "'-infinity'", "'4000-01-01 BC'", "'294276-12-31'"])
+        }
+        Kind::High => "'2024-03-31 02:30'",
+        _ => *rng.pick(&["'1980-02-29 12:30'", "'1999-12-31 23:59:59.999999'", "'2001-05-05'"]),
+    };
+    let level = rng.between(1, if v.dirty { 4 } else { 3 });
+    let city = if unit == 7 { "NULL".into() } else { quoted(CITIES[rng.below(CITIES.len())]) };
+    let _ = writeln!(
+        sql,
+        "INSERT INTO riders VALUES ({unit}, {year}, {plan}, {city}, {score}, {reference}, {active}, {tier}, {level}, {joined}, {born}, {city});"
+    );
+}
+
+/// Numbers that are hard on every type.
+const HARD: [&str; 10] = [
+    "'NaN'",
+    "1e400",
+    "-1e400",
+    "1e-400",
+    "-1e-400",
+    "0.005",
+    "0",
+    "123456789.987654321",
+    "'Infinity'",
+    "-1e-16000",
+];
+
+fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, unit: &str, row: i64) {
+    let dirty = v.dirty && (kind == Kind::Extreme || (kind == Kind::Plain && rng.chance(3)));
+    let many = kind == Kind::Many;
+    let station = match kind {
+        Kind::High | Kind::Low => "'Alpha'".to_owned(),
+        Kind::Nulls => "NULL".to_owned(),
+        _ if many => quoted(STATIONS[row as usize % 8]),
+        _ => quoted(STATIONS[rng.below(STATIONS.len())]),
+    };
+    let month = if many { row % 12 + 1 } else { rng.between(1, 12) };
+    let ordinary_time = format!("'2024-{month:02}-{:02} {:02}:30'", rng.between(1, 28), rng.between(0, 23));
+    let time = |rng: &mut Rng| match kind {
+        Kind::High => "'2024-12-31 23:59:59.999999'".to_owned(),
+        Kind::Low => "'2024-01-01 00:00'".to_owned(),
+        _ if dirty => {
+            (*rng.pick(&["'infinity'", "'-infinity'", "'4713-02-01 BC'", "'294276-12-31'", "'0001-01-01'"]))
+                .to_owned()
+        }
+        _ => ordinary_time.clone(),
+    };
+    let pick = |rng: &mut Rng, low: &str, high: &str, hard: &[&str], plain: &[&str]| match kind {
+        Kind::High => high.to_owned(),
+        Kind::Low => low.to_owned(),
+        Kind::Nulls => "NULL".to_owned(),
+        _ if dirty => (*rng.pick(hard)).to_owned(),
+        _ => (*rng.pick(plain)).to_owned(),
+    };
+    let started = time(rng);
+    let raw = if kind == Kind::Nulls { "NULL".to_owned() } else { time(rng) };
+    let zoned = if kind == Kind::Nulls || rng.chance(10) { "NULL".to_owned() } else { time(rng) };
+    let ints = ["2147483647", "-2147483648", "0", "-1", "241"];
+    let minutes = pick(rng, "0", "240", &ints, &["3", "7", "30", "61", "0", "NULL"]);
+    let fare = pick(rng, "0", "60", &["-9999.99", "9999.99", "0.01"], &["1.25", "9.99", "30", "NULL", "0"]);
+    let floats = ["'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "1e308", "4.9e-324"];
+    let dist = pick(rng, "0", "50", &floats, &["1.5", "12.3", "'-0'", "NULL", "49.9"]);
+    let temp = pick(rng, "-1e9", "1e9", &floats, &["20.5", "-3", "0", "'-0'", "NULL"]);
+    let short =
+        pick(rng, "-5", "5", &["'NaN'", "'Infinity'", "1e38", "1e-45"], &["0.5", "-0.25", "0", "NULL"]);
+    let note = if kind == Kind::Nulls { "NULL".into() } else { quoted(NOTES[rng.below(NOTES.len())]) };
+    let (low, high) = ("1000000000000000000", "1000000000000000040");
+    let longs = ["9223372036854775807", "-9223372036854775808", "0"];
+    let big = pick(rng, low, high, &longs, &["1000000000000000001", "1000000000000000020", "NULL"]);
+    let wide = pick(rng, "-9223372036854775808", "9223372036854775807", &longs, &["5", "-17", "NULL"]);
+    let amount = pick(rng, "-1000", "1000", &HARD, &["10.10", "10.1", "-3.33", "0", "NULL"]);
+    let huge = pick(rng, "-1", "1", &HARD, &["7", "7.0", "-2.50", "NULL"]);
+    let zero = match kind {
+        Kind::High => 2,
+        Kind::Low => -2,
+        _ => rng.between(-1, 1),
+    };
+    let _ = writeln!(
+        sql,
+        "INSERT INTO trips VALUES ({trip}, {unit}, {started}, {raw}, {zoned}, {station}, {minutes}, {fare}, {dist}, {temp}, {short}, {note}, {big}, {wide}, {amount}, {huge}, {zero});"
+    );
+}
+
+/// Deletes all rows of a unit.
+pub fn forget(unit: i64) -> String {
+    // trips and slots follow by their foreign keys.
+    format!("DELETE FROM public.riders WHERE rider_id = {unit}")
+}
+
+/// The policy, checked against the database as a gateway does at start-up.
+pub async fn policy(db: &TestDb) -> Policy {
+    let text = format!("{}{POLICY}", db.backend_toml());
+    let schema = read_schema(&db.superuser().await).await.unwrap();
+    policy::parse(&text, "recorder.toml", Path::new("."))
+        .unwrap_or_else(|e| panic!("{e}"))
+        .check(&schema)
+        .unwrap_or_else(|e| panic!("{e}"))
+}

@@ -1,0 +1,369 @@
+//! From a statement to its fetch, the fetch's exact rows, and the difference that one unit makes.
+
+use crate::data::{self, Variant};
+use crate::support::{self, TestDb};
+use bigdecimal::BigDecimal;
+use noisegate::dp::{self, Charge, Ratio};
+use noisegate::emit::fetch;
+use noisegate::emit::print::{self, Constants};
+use noisegate::plan::{self, Plan, PlanError, Release, Settings};
+use noisegate::policy::{Limits, Policy};
+use noisegate::sql::{self, Kind};
+use postgres_types::{FromSql, Type};
+use std::collections::HashMap;
+use tokio_postgres::{Client, Row, Statement};
+
+/// A database of the family, its policy, and one connection in one transaction.
+pub struct Lab {
+    /// The connection.
+    pub client: Client,
+    /// The policy.
+    pub policy: Policy,
+    sizes: HashMap<(usize, String), usize>,
+    _db: TestDb,
+}
+
+/// A statement that was planned.
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// The text that is typed.
+    pub typed: String,
+    /// The fetches, one for each release that reads private rows.
+    pub fetches: Vec<String>,
+}
+
+/// Why there is nothing to record.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The planner says no.
+    Plan(String),
+    /// PostgreSQL finds no types for it.
+    Type(String),
+    /// Charged for, it would end in an error of ours.
+    Defect(String),
+}
+
+/// What a unit may change: the claim that is put to the test.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Groups.
+    pub l0: u32,
+    /// Each part within one group.
+    pub linf: Vec<u128>,
+    /// Keys, order and number of groups are the same in all databases.
+    pub public: bool,
+    /// Number of keys.
+    pub keys: usize,
+    /// The first integer counts units.
+    pub selects: bool,
+}
+
+impl Claim {
+    /// What the plan declares.
+    pub fn of(release: &Release) -> Self {
+        Self {
+            l0: release.spec.l0,
+            linf: release.spec.aggregates.iter().map(|a| a.linf).collect(),
+            public: release.public_groups,
+            keys: release.keys.len(),
+            selects: release.spec.selection.is_some(),
+        }
+    }
+}
+
+type Key = Vec<Option<Vec<u8>>>;
+
+/// The exact rows of a fetch, in order: keys as raw bytes, then integers (units first, where groups are selected).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows(pub Vec<(Key, Vec<i128>)>);
+
+/// The largest shares of what is allowed that a unit was seen to use.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Use {
+    /// Of l∞, in any part.
+    pub linf: f64,
+    /// Of l0.
+    pub l0: f64,
+}
+
+impl Lab {
+    /// Makes the database and opens the transaction.
+    pub async fn new(v: Variant) -> Self {
+        let db = support::database(&data::setup(v)).await;
+        let policy = data::policy(&db).await;
+        let client = db.superuser().await;
+        // As fetch connections are set up.
+        client
+            .batch_execute(
+                "SET search_path = pg_catalog; SET jit = off; SET statement_timeout = '60s';
+                 BEGIN ISOLATION LEVEL REPEATABLE READ",
+            )
+            .await
+            .unwrap();
+        Self { client, policy, sizes: HashMap::new(), _db: db }
+    }
+
+    /// Plans a statement as the gateway does, has it typed, and prints its fetches.
+    pub async fn plan(&mut self, text: &str, settings: &Settings) -> Result<Planned, Refusal> {
+        let planned = loop {
+            match plan_with(text, &self.policy, settings, &self.sizes) {
+                Ok(p) => break p,
+                Err(PlanError::Refused(e)) => return Err(Refusal::Plan(e.to_string())),
+                Err(PlanError::NeedSize { table, column }) => {
+                    let sql = print::domain_size(&self.policy, table, &column);
+                    let n: i64 = self.client.query_one(&sql, &[]).await.unwrap().get(0);
+                    self.sizes.insert((table, column), n as usize);
+                }
+            }
+        };
+        self.client.batch_execute("SAVEPOINT typing").await.unwrap();
+        let typed = self.client.prepare(&planned.typed).await;
+        let (finish, _) = print::finish(&planned.plan, &self.policy, &constants());
+        let finished = self.client.prepare(&finish.sql).await;
+        self.client.batch_execute("ROLLBACK TO typing").await.unwrap();
+        let typed = typed.map_err(|e| {
+            Refusal::Type(e.as_db_error().map_or_else(|| e.to_string(), |d| d.message().into()))
+        })?;
+        // The finish gives the types that the statement was promised.
+        let types = |s: &Statement| s.columns().iter().map(|c| c.type_().clone()).collect::<Vec<_>>();
+        let defect = |what: String| Refusal::Defect(format!("{what}\n  finish: {}", finish.sql));
+        let finished =
+            finished.map_err(|e| defect(format!("the finish cannot be prepared: {}", message(&e))))?;
+        let (promised, given) = (types(&typed), types(&finished));
+        if promised != given {
+            return Err(defect(format!(
+                "the finish gives other types than promised: {given:?}, not {promised:?}"
+            )));
+        }
+        // The plan is a function of text, policy and settings.
+        let again = plan_with(text, &self.policy, settings, &self.sizes).unwrap_or_else(|e| panic!("{e:?}"));
+        assert_eq!(planned.fetches, again.fetches, "{text}");
+        assert_eq!(planned.typed, again.typed, "{text}");
+        assert_eq!(planned.plan.charge, again.plan.charge, "{text}");
+        assert_eq!(planned.plan.releases, again.plan.releases, "{text}");
+        self.price(&planned.plan);
+        Ok(planned)
+    }
+
+    /// The charge covers exactly these specifications.
+    fn price(&self, plan: &Plan) {
+        let specs: Vec<_> =
+            plan.releases.iter().filter(|r| !r.is_domain_only()).map(|r| r.spec.clone()).collect();
+        match &plan.charge {
+            None => assert!(specs.is_empty()),
+            Some(c) => assert_eq!(*c, Charge::of(&c.epsilon, &specs).unwrap()),
+        }
+        for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
+            assert_eq!(r.spec.l0, r.bounding.l0);
+            assert_eq!(r.spec.selection.is_some(), !r.public_groups);
+            let linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
+            assert_eq!(linf, Claim::of(r).linf);
+        }
+    }
+
+    /// Runs a fetch. An error is the server's message.
+    pub async fn fetch(&self, sql: &str, claim: &Claim) -> Result<Rows, String> {
+        let statement = self.client.prepare(sql).await.map_err(|e| message(&e))?;
+        let rows = if statement.params().is_empty() {
+            self.client.query(&statement, &[]).await
+        } else {
+            self.client.query(&statement, &[&0x5eed_i64]).await
+        };
+        decode(&rows.map_err(|e| message(&e))?, claim)
+    }
+
+    /// Runs a fetch on this database and on those without one of `units`, and judges each difference.
+    ///
+    /// # Errors
+    /// What is wrong: a failure of the database, or a difference that is larger than claimed.
+    pub async fn record(&self, sql: &str, claim: &Claim, units: &[i64]) -> Result<Use, String> {
+        self.client.batch_execute("SAVEPOINT whole").await.unwrap();
+        let outcome = self.neighbours(sql, claim, units).await;
+        self.client.batch_execute("ROLLBACK TO whole").await.unwrap();
+        outcome
+    }
+
+    async fn neighbours(&self, sql: &str, claim: &Claim, units: &[i64]) -> Result<Use, String> {
+        let whole = self.fetch(sql, claim).await.map_err(|e| format!("the fetch failed: {e}"))?;
+        let mut most = Use::default();
+        for unit in units {
+            self.client.batch_execute("SAVEPOINT unit").await.unwrap();
+            self.client.batch_execute(&data::forget(*unit)).await.unwrap();
+            let without = self
+                .fetch(sql, claim)
+                .await
+                .map_err(|e| format!("the fetch failed without unit {unit}, and not with it: {e}"))?;
+            self.client.batch_execute("ROLLBACK TO unit").await.unwrap();
+            let used = judge(claim, &whole, &without).map_err(|e| format!("unit {unit}: {e}"))?;
+            most = Use { linf: most.linf.max(used.linf), l0: most.l0.max(used.l0) };
+        }
+        Ok(most)
+    }
+
+    /// Which releases read private rows, with their fetches.
+    pub fn paying<'p>(&self, planned: &'p Planned) -> Vec<(&'p Release, &'p str)> {
+        let paying = planned.plan.releases.iter().filter(|r| !r.is_domain_only());
+        paying.zip(planned.fetches.iter().map(String::as_str)).collect()
+    }
+}
+
+fn message(e: &tokio_postgres::Error) -> String {
+    e.as_db_error().map_or_else(|| e.to_string(), |d| format!("{} ({})", d.message(), d.code().code()))
+}
+
+/// Settings of a statement with these bounds.
+pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
+    Settings {
+        epsilon: Ratio::from_integer(1),
+        delta: dp::ratio(&"1e-6".parse::<BigDecimal>().unwrap()).unwrap(),
+        max_groups,
+        max_rows,
+        old_extract: false,
+    }
+}
+
+fn constants() -> Constants {
+    let text = |s: &str| s.to_owned();
+    Constants {
+        now: text("2025-01-01 00:00:00+00"),
+        user: text("ada"),
+        database: text("d"),
+        schema: text("public"),
+    }
+}
+
+/// Text, policy, settings and the sizes of public columns: nothing else reaches a plan.
+fn plan_with(
+    text: &str,
+    policy: &Policy,
+    settings: &Settings,
+    sizes: &HashMap<(usize, String), usize>,
+) -> Result<Planned, PlanError> {
+    let limits = Limits::default();
+    let parsed = sql::parse::parse(text, &limits)?.pop().unwrap();
+    let Kind::Query(query, lines) = sql::classify(parsed)? else { panic!("not a query: {text}") };
+    let statement = sql::resolve::resolve(&query, &lines, policy, &limits)?;
+    let plan = plan::plan(statement, policy, settings, sizes)?;
+    let typed = print::typed(&plan, policy, &constants()).sql;
+    let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
+    let fetches = paying.map(|r| fetch::fetch(r, policy).sql).collect();
+    Ok(Planned { plan, typed, fetches })
+}
+
+/// A cell as it came.
+pub struct Raw(pub Vec<u8>);
+
+impl<'a> FromSql<'a> for Raw {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self(raw.to_vec()))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+fn decode(rows: &[Row], claim: &Claim) -> Result<Rows, String> {
+    let width = claim.keys + usize::from(claim.selects) + claim.linf.len();
+    let mut out = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row.len() != width {
+            return Err(format!("{} columns instead of {width}", row.len()));
+        }
+        let raw = |i: usize| row.get::<_, Option<Raw>>(i).map(|r| r.0);
+        let keys: Key = (0..claim.keys).map(raw).collect();
+        let integers = (claim.keys..width)
+            .map(|i| {
+                let bytes = raw(i).ok_or("NULL in place of an integer")?;
+                integer(row.columns()[i].type_(), &bytes)
+            })
+            .collect::<Result<Vec<_>, String>>()?;
+        out.push((keys, integers));
+    }
+    Ok(Rows(out))
+}
+
+fn integer(ty: &Type, raw: &[u8]) -> Result<i128, String> {
+    match *ty {
+        Type::INT4 => Ok(i32::from_be_bytes(raw.try_into().unwrap()).into()),
+        Type::INT8 => Ok(i64::from_be_bytes(raw.try_into().unwrap()).into()),
+        Type::NUMERIC => {
+            let n = numeric(raw).ok_or("NaN or infinity in place of an integer")?;
+            let text = n.normalized().to_plain_string();
+            text.parse().map_err(|_| format!("{text} in place of an integer"))
+        }
+        _ => Err(format!("type {ty} in place of an integer")),
+    }
+}
+
+/// PostgreSQL's binary numeric; None for what is not finite.
+pub fn numeric(raw: &[u8]) -> Option<BigDecimal> {
+    let words: Vec<i16> = raw.chunks(2).map(|w| i16::from_be_bytes(w.try_into().unwrap())).collect();
+    let (weight, sign) = (i64::from(words[1]), words[2]);
+    if sign != 0 && sign != 0x4000 {
+        return None;
+    }
+    let mut sum = num_bigint::BigInt::from(0);
+    for d in &words[4..] {
+        sum = sum * 10_000 + i64::from(*d);
+    }
+    let digits = words[4..].len() as i64;
+    let value = BigDecimal::new(if sign == 0 { sum } else { -sum }, 4 * (digits - weight - 1));
+    Some(value)
+}
+
+/// Judges the difference between neighbours against a claim.
+pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
+    let pairs: Vec<(Option<&[i128]>, Option<&[i128]>)> = if claim.public {
+        let keys = |r: &Rows| r.0.iter().map(|(k, _)| k.clone()).collect::<Vec<_>>();
+        if keys(a) != keys(b) {
+            return Err("public groups differ".into());
+        }
+        unique(a)?;
+        a.0.iter().zip(&b.0).map(|((_, x), (_, y))| (Some(x.as_slice()), Some(y.as_slice()))).collect()
+    } else {
+        let (x, y) = (unique(a)?, unique(b)?);
+        let mut pairs: Vec<_> = x.iter().map(|(k, v)| (Some(*v), y.get(k).copied())).collect();
+        pairs.extend(y.iter().filter(|(k, _)| !x.contains_key(*k)).map(|(_, v)| (None, Some(*v))));
+        pairs
+    };
+    let width = claim.linf.len() + usize::from(claim.selects);
+    let zeros = vec![0; width];
+    let mut changed = 0u32;
+    let mut most = Use::default();
+    for (x, y) in pairs {
+        let (there, here) = (x.is_some(), y.is_some());
+        let (x, y) = (x.unwrap_or(&zeros), y.unwrap_or(&zeros));
+        // A group in one result alone counts, whatever its values.
+        changed += u32::from(x != y || there != here);
+        let limits = claim.selects.then_some(1u128).into_iter().chain(claim.linf.iter().copied());
+        for (i, ((x, y), limit)) in x.iter().zip(y).zip(limits).enumerate() {
+            let difference = x.abs_diff(*y);
+            if difference > limit {
+                return Err(format!(
+                    "integer {i} changes by {difference}, from {x} to {y}, and may by {limit}"
+                ));
+            }
+            if limit > 0 && !(claim.selects && i == 0) {
+                most.linf = most.linf.max(difference as f64 / limit as f64);
+            }
+        }
+    }
+    if changed > claim.l0 {
+        return Err(format!("{changed} groups change, and {} may", claim.l0));
+    }
+    most.l0 = f64::from(changed) / f64::from(claim.l0);
+    Ok(most)
+}
+
+/// The rows by key, of which no two are the same.
+fn unique(rows: &Rows) -> Result<HashMap<&Key, &[i128]>, String> {
+    let mut map = HashMap::new();
+    for (k, v) in &rows.0 {
+        if map.insert(k, v.as_slice()).is_some() {
+            return Err(format!("a group comes back twice: {k:?}"));
+        }
+    }
+    Ok(map)
+}

@@ -1,0 +1,469 @@
+//! Statements drawn from everything that may stand over private rows.
+
+use crate::rng::Rng;
+
+/// What a column, or an expression, is good for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ty {
+    /// A number with a range.
+    Number,
+    /// A float with a range.
+    Float,
+    /// A number without a range: comparisons and keys.
+    Unbounded,
+    /// A float without a range.
+    RawFloat,
+    Text,
+    Enum,
+    Bool,
+    Time,
+    Date,
+}
+
+struct Source {
+    with: String,
+    from: String,
+    filter: Option<String>,
+    columns: Vec<(String, Ty)>,
+    /// The private unit, where it can be counted.
+    unit: Option<String>,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The text.
+    pub sql: String,
+}
+
+/// Draws statements. `exact`: only such whose answer PostgreSQL computes as noisegate does, to the grid.
+pub struct Generator<'a> {
+    rng: &'a mut Rng,
+    columns: Vec<(String, Ty)>,
+    exact: bool,
+}
+
+const RIDERS: &[(&str, Ty)] = &[
+    ("birth_year", Ty::Number),
+    ("plan", Ty::Text),
+    ("city", Ty::Text),
+    ("score", Ty::Float),
+    ("ref", Ty::Float),
+    ("active", Ty::Bool),
+    ("level", Ty::Number),
+    ("loose", Ty::Text),
+    ("tier", Ty::Enum),
+    ("joined", Ty::Date),
+    ("born", Ty::Time),
+];
+
+const TRIPS: &[(&str, Ty)] = &[
+    ("started_at", Ty::Time),
+    ("raw_at", Ty::Time),
+    ("zoned", Ty::Time),
+    ("station", Ty::Text),
+    ("note", Ty::Text),
+    ("minutes", Ty::Number),
+    ("fare", Ty::Number),
+    ("big", Ty::Number),
+    ("amount", Ty::Number),
+    ("zero", Ty::Number),
+    ("minutes", Ty::Number),
+    ("fare", Ty::Number),
+    ("dist", Ty::Float),
+    ("short", Ty::Float),
+    ("temp", Ty::RawFloat),
+    ("wide", Ty::Unbounded),
+    ("huge", Ty::Unbounded),
+];
+
+const SLOTS: &[(&str, Ty)] = &[("n", Ty::Number), ("v", Ty::Number), ("w", Ty::Number)];
+const STATIONS: &[(&str, Ty)] =
+    &[("city", Ty::Text), ("capacity", Ty::Unbounded), ("station", Ty::Text), ("opened", Ty::Date)];
+const CODES: &[(&str, Ty)] = &[("label", Ty::Text), ("id", Ty::Unbounded)];
+const MOMENTS: &[(&str, Ty)] = &[("label", Ty::Text), ("at", Ty::Time)];
+
+fn of(alias: &str, columns: &[(&str, Ty)]) -> Vec<(String, Ty)> {
+    columns.iter().map(|(c, t)| (format!("{alias}.{c}"), *t)).collect()
+}
+
+/// Draws one statement.
+pub fn query(rng: &mut Rng, exact: bool) -> Query {
+    Generator { rng, columns: Vec::new(), exact }.statement()
+}
+
+impl Generator<'_> {
+    fn one(&mut self, of: &[&str]) -> String {
+        (*self.rng.pick(of)).to_owned()
+    }
+
+    fn column(&mut self, wanted: &[Ty]) -> Option<String> {
+        let fit: Vec<&String> =
+            self.columns.iter().filter(|(_, t)| wanted.contains(t)).map(|(c, _)| c).collect();
+        if fit.is_empty() { None } else { Some((*self.rng.pick(&fit)).clone()) }
+    }
+
+    fn source(&mut self) -> Source {
+        let unit = |a: &str| Some(format!("{a}.rider_id"));
+        let plain = |from: &str, columns: Vec<(String, Ty)>, u| Source {
+            with: String::new(),
+            from: from.into(),
+            filter: None,
+            columns,
+            unit: u,
+        };
+        let joined =
+            |from: &str, public: Vec<(String, Ty)>| plain(from, [of("t", TRIPS), public].concat(), unit("t"));
+        let rides = |from: &str, public: Vec<(String, Ty)>| {
+            plain(from, [of("r", RIDERS), public].concat(), unit("r"))
+        };
+        let (s, c) = (|| of("s", STATIONS), || of("c", CODES));
+        match self.rng.below(24) {
+            0..=2 => rides("riders r", Vec::new()),
+            3..=6 => joined("trips t", Vec::new()),
+            7 => joined("trips t JOIN stations s ON s.station = t.station", s()),
+            8 => joined("trips t LEFT JOIN stations s ON t.station = s.station AND s.capacity > 5", s()),
+            9 => joined("stations AS s JOIN trips t USING (station)", of("s", &STATIONS[..2])),
+            10 => {
+                let mut source = joined("trips t, stations s", s());
+                source.filter = Some("s.station = t.station".into());
+                source
+            }
+            11 => joined("trips t CROSS JOIN codes c", c()),
+            12 => joined("trips t LEFT JOIN stations s ON s.capacity = t.minutes / NULLIF(t.zero, 0)", s()),
+            13 => joined(
+                "trips t JOIN (stations s JOIN codes c ON c.id = s.capacity) ON s.station = t.station",
+                [s(), c()].concat(),
+            ),
+            14 => rides("riders r JOIN codes c ON c.id = r.ref", c()),
+            15 => rides("riders r LEFT JOIN codes c ON c.id = r.birth_year - 1950", c()),
+            16 => {
+                rides("riders r LEFT JOIN moments m ON m.at = CAST(r.born AS timestamptz)", of("m", MOMENTS))
+            }
+            17 => plain("slots x", of("x", SLOTS), unit("x")),
+            18 => plain("slots x JOIN codes c ON c.id = x.n", [of("x", SLOTS), c()].concat(), unit("x")),
+            19 => plain(
+                "slots x LEFT JOIN codes c ON c.label = 'code ' AND c.id > x.v",
+                [of("x", SLOTS), c()].concat(),
+                unit("x"),
+            ),
+            20 => joined(
+                "trips t LEFT JOIN stations s ON s.station = t.station LEFT JOIN codes c ON c.id = s.capacity",
+                [s(), c()].concat(),
+            ),
+            21 => rides("codes c JOIN riders r ON r.level = c.id", c()),
+            n => self.nested(n == 22),
+        }
+    }
+
+    /// A projection-only subquery, or a CTE.
+    fn nested(&mut self, cte: bool) -> Source {
+        self.columns = of("t", TRIPS);
+        let (a, b, k) = (self.number(2), self.number(1), self.text(1));
+        let flag = self.truth(1);
+        let filter = if self.rng.chance(60) { format!(" WHERE {}", self.truth(1)) } else { String::new() };
+        let body = format!(
+            "SELECT {a} AS a, {b} AS b, {k} AS k, {flag} AS f, t.started_at AS at, t.rider_id FROM trips AS t{filter}"
+        );
+        let columns = vec![
+            ("q.a".to_owned(), Ty::Number),
+            ("q.b".to_owned(), Ty::Number),
+            ("q.k".to_owned(), Ty::Text),
+            ("q.f".to_owned(), Ty::Bool),
+            ("q.at".to_owned(), Ty::Time),
+        ];
+        let (with, from) = if cte {
+            (format!("WITH q AS ({body}) "), "q".into())
+        } else {
+            (String::new(), format!("({body}) AS q"))
+        };
+        Source { with, from, filter: None, columns, unit: Some("q.rider_id".into()) }
+    }
+
+    fn statement(&mut self) -> Query {
+        let source = self.source();
+        self.columns = source.columns.clone();
+        if self.exact {
+            // Sums of floats are compared apart; elsewhere PostgreSQL rounds them to even.
+            self.columns.retain(|(_, t)| !matches!(t, Ty::Float | Ty::RawFloat));
+        }
+        let keys: Vec<String> = (0..*self.rng.pick(&[0, 1, 1, 1, 1, 2, 2, 3])).map(|_| self.key()).collect();
+        let mut conditions: Vec<String> = source.filter.iter().cloned().collect();
+        for _ in 0..*self.rng.pick(&[0, 0, 1, 1, 2]) {
+            conditions.push(self.truth(2));
+        }
+        let filter = if conditions.is_empty() {
+            String::new()
+        } else {
+            format!(" WHERE {}", conditions.join(" AND "))
+        };
+        let tail = format!(" FROM {}{filter}", source.from);
+        if !self.exact && !keys.is_empty() && self.rng.chance(6) {
+            return Query { sql: format!("{}SELECT DISTINCT {}{tail}", source.with, keys.join(", ")) };
+        }
+        let mut items = keys.clone();
+        for _ in 0..self.rng.between(1, 4) {
+            let a = self.aggregate(source.unit.as_deref());
+            if !items.contains(&a) {
+                items.push(a);
+            }
+        }
+        let mut sql = format!("{}SELECT {}{tail}", source.with, items.join(", "));
+        if !keys.is_empty() {
+            let ordinals: Vec<String> = (1..=keys.len()).map(|i| i.to_string()).collect();
+            let by = if self.rng.chance(50) { ordinals } else { keys.clone() };
+            sql.push_str(&format!(" GROUP BY {}", by.join(", ")));
+        }
+        if !self.exact && self.rng.chance(10) {
+            sql.push_str(" HAVING count(*) > 3");
+        }
+        if !self.exact && self.rng.chance(15) {
+            sql.push_str(" ORDER BY 1 DESC LIMIT 5");
+        }
+        Query { sql }
+    }
+
+    fn aggregate(&mut self, unit: Option<&str>) -> String {
+        let depth = self.rng.below(3);
+        let plain = match self.rng.below(12) {
+            0..=2 => "count(*)".into(),
+            3 => match unit {
+                Some(u) => return format!("count(DISTINCT {u})"),
+                None => "count(*)".into(),
+            },
+            4 | 5 => format!("count({})", self.anything(depth)),
+            6..=9 => format!("sum({})", self.number(depth)),
+            _ => format!("avg({})", self.number(depth)),
+        };
+        if self.rng.chance(20) { format!("{plain} FILTER (WHERE {})", self.truth(1)) } else { plain }
+    }
+
+    fn anything(&mut self, depth: usize) -> String {
+        match self.rng.below(5) {
+            0 => self.truth(depth),
+            1 => self.text(depth),
+            2 => self.time(),
+            3 => self.column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float]).unwrap_or_else(|| "1".into()),
+            _ => self.number(depth),
+        }
+    }
+
+    fn key(&mut self) -> String {
+        let depth = self.rng.below(3);
+        match self.rng.below(24) {
+            0..=3 => self.text(0),
+            4 => self.column(&[Ty::Enum]).unwrap_or_else(|| self.text(1)),
+            5 => self.text(depth),
+            6 | 7 => self.column(&[Ty::Bool]).unwrap_or_else(|| "true".into()),
+            8 => self.truth(1),
+            9 => format!("CASE WHEN {} THEN 'a' WHEN {} THEN 'b' END", self.truth(1), self.truth(1)),
+            10 => format!("CASE WHEN {} THEN 1 WHEN {} THEN 2.5 ELSE 1 END", self.truth(1), self.truth(0)),
+            11 => format!("CASE WHEN {} THEN NULL END", self.truth(0)),
+            12 => {
+                let step = self.one(&["1", "7", "10", "100"]);
+                format!("floor({} / {step})", self.number(0))
+            }
+            13 => format!("floor({} / 20) * 20", self.number(0)),
+            14 => format!("round({}, {})", self.number(0), self.one(&["-1", "0", "1", "-2"])),
+            15 => format!("{} % {}", self.number(0), self.one(&["3", "7", "2"])),
+            16 | 17 => {
+                let field = self.one(&[
+                    "year", "month", "dow", "isodow", "hour", "quarter", "week", "day", "isoyear", "doy",
+                ]);
+                format!("EXTRACT({field} FROM {})", self.moment())
+            }
+            18 | 19 => {
+                let unit = self.one(&["month", "year", "quarter", "week", "day", "decade", "hour"]);
+                format!("date_trunc('{unit}', {})", self.time())
+            }
+            20 => {
+                let number = self.number(0);
+                let to = self.one(&["int", "smallint", "numeric(4,1)", "bigint"]);
+                format!("CAST({number} AS {to})")
+            }
+            21 => {
+                let number = self.number(0);
+                let to = self.one(&["real", "double precision"]);
+                format!("CAST({number} AS {to})")
+            }
+            22 => format!(
+                "CAST(floor({}) AS {})",
+                self.number(0),
+                self.one(&["real", "double precision", "int"])
+            ),
+            _ => self
+                .column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float, Ty::Number])
+                .unwrap_or_else(|| "1 + 1".into()),
+        }
+    }
+
+    fn moment(&mut self) -> String {
+        self.column(&[Ty::Time]).unwrap_or_else(|| "TIMESTAMP '2024-05-05 10:00'".into())
+    }
+
+    fn time(&mut self) -> String {
+        let column =
+            self.column(&[Ty::Time, Ty::Date]).unwrap_or_else(|| "TIMESTAMP '2024-05-05 10:00'".into());
+        match self.rng.below(8) {
+            0 if self.columns.iter().any(|(c, _)| *c == column && c.ends_with("started_at")) => {
+                format!("CAST({column} AS date)")
+            }
+            1 => format!("COALESCE({column}, '2024-02-29')"),
+            2 => format!("NULLIF({column}, '2024-01-01')"),
+            3 if column.ends_with("at") || column.ends_with("joined") => {
+                format!("CAST({column} AS timestamptz)")
+            }
+            _ => column,
+        }
+    }
+
+    fn text(&mut self, depth: usize) -> String {
+        if self.rng.chance(8)
+            && let Some(column) = self.column(&[Ty::Enum])
+        {
+            return format!("CAST({column} AS text)");
+        }
+        let Some(column) = self.column(&[Ty::Text]) else {
+            return format!("CASE WHEN {} THEN 'x' ELSE 'y' END", self.truth(0));
+        };
+        if depth == 0 {
+            return column;
+        }
+        match self.rng.below(5) {
+            4 => format!("COALESCE({column}, {})", self.text(0)),
+            0 => format!("COALESCE({column}, 'none')"),
+            1 => format!("NULLIF({column}, 'Oslo')"),
+            2 => format!("CASE WHEN {} THEN {column} ELSE 'it''s' END", self.truth(depth - 1)),
+            _ => format!("CAST({column} AS varchar)"),
+        }
+    }
+
+    fn number(&mut self, depth: usize) -> String {
+        if depth == 0 || self.rng.chance(15) {
+            return match self.rng.below(10) {
+                0 => self.one(&["1", "0", "-1", "2.5", "1000000", "0.001", "-7"]),
+                _ => self.column(&[Ty::Number, Ty::Float]).unwrap_or_else(|| "3".into()),
+            };
+        }
+        let d = depth - 1;
+        match self.rng.below(18) {
+            0 | 1 => format!("({} + {})", self.number(d), self.number(d)),
+            2 => format!("({} - {})", self.number(d), self.number(d)),
+            3 => format!("({} * {})", self.number(d), self.number(d)),
+            4 => format!("({} / {})", self.number(d), self.number(d)),
+            5 => format!("({} % {})", self.number(d), self.number(d)),
+            6 => format!("(- {})", self.number(d)),
+            7 => format!("abs({})", self.number(d)),
+            8 => format!("CASE WHEN {} THEN {} ELSE {} END", self.truth(d), self.number(d), self.number(d)),
+            9 => format!("CASE WHEN {} THEN {} END", self.truth(d), self.number(d)),
+            10 => format!("COALESCE({}, {})", self.number(d), self.number(d)),
+            11 => format!("NULLIF({}, {})", self.number(d), self.number(d)),
+            12 => {
+                let wild = self.column(&[Ty::Unbounded]).unwrap_or_else(|| "4".into());
+                format!("LEAST(GREATEST({wild}, {}), 100)", self.one(&["0", "-50", "1.5"]))
+            }
+            13 => format!("GREATEST({}, {})", self.number(d), self.number(d)),
+            // PostgreSQL computes these of integers, and what follows, in double precision.
+            14 if !self.exact => {
+                let how = self.one(&["round", "floor", "ceil", "trunc"]);
+                format!("{how}({})", self.number(d))
+            }
+            15 => format!(
+                "{}({}, {})",
+                self.one(&["round", "trunc"]),
+                self.number(d),
+                self.one(&["1", "-1", "2"])
+            ),
+            16 => {
+                let to = self.one(&[
+                    "int",
+                    "smallint",
+                    "bigint",
+                    "numeric",
+                    "numeric(5,2)",
+                    "real",
+                    "double precision",
+                ]);
+                let to = if self.exact && to.contains('e') && to != "smallint" && !to.starts_with("num") {
+                    "int".into()
+                } else {
+                    to
+                };
+                format!("CAST({} AS {to})", self.number(d))
+            }
+            _ => {
+                let field = self.one(&["year", "month", "hour", "dow", "second", "epoch", "doy", "century"]);
+                format!("EXTRACT({field} FROM {})", self.moment())
+            }
+        }
+    }
+
+    fn comparable(&mut self, depth: usize) -> String {
+        if self.rng.chance(40) {
+            if let Some(c) = self.column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float]) {
+                return c;
+            }
+        }
+        self.number(depth)
+    }
+
+    fn truth(&mut self, depth: usize) -> String {
+        let d = depth.saturating_sub(1);
+        let op = self.one(&["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]);
+        match self.rng.below(if depth == 0 { 9 } else { 14 }) {
+            0 | 1 => format!("({} {op} {})", self.comparable(d), self.comparable(d)),
+            2 => format!("({} {op} {})", self.number(d), self.one(&["0", "1", "30", "2.5", "-1"])),
+            3 => {
+                let list = self.one(&["'Alpha', 'Echo'", "'it''s'", "'Oslo', NULL", "'day', 'late', 'zzz'"]);
+                let not = self.one(&["", "NOT "]);
+                format!("({} {not}IN ({list}))", self.text(0))
+            }
+            4 => {
+                let like = self.one(&["LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE"]);
+                let pattern = self.one(&[
+                    "'%a%'",
+                    "'L_te%'",
+                    "'a\\_b'",
+                    "'%x%%' ESCAPE 'x'",
+                    "''",
+                    "'\\\\%'",
+                    "'%\\' ESCAPE ''",
+                ]);
+                format!("({} {like} {pattern})", self.text(0))
+            }
+            5 => {
+                if self.rng.chance(30) {
+                    return format!("({} {op} {})", self.text(d), self.text(0));
+                }
+                let of = self.anything(0);
+                format!("({of} IS {}NULL)", self.one(&["", "NOT "]))
+            }
+            6 => {
+                let at = self.one(&[
+                    "'2024-06-01'",
+                    "TIMESTAMP '2024-03-31 02:30'",
+                    "DATE '2023-01-01'",
+                    "'infinity'",
+                ]);
+                format!("({} {op} {at})", self.time())
+            }
+            7 => self.column(&[Ty::Bool]).unwrap_or_else(|| "true".into()),
+            8 => format!(
+                "({} IN ({}))",
+                self.comparable(0),
+                self.one(&["0, 1, 2", "7, 30", "2.5, NULL", "-1"])
+            ),
+            9 => format!("({} AND {})", self.truth(d), self.truth(d)),
+            10 => format!("({} OR {})", self.truth(d), self.truth(d)),
+            11 => format!("(NOT {})", self.truth(d)),
+            12 => {
+                let what = self.one(&["TRUE", "NOT TRUE", "FALSE", "NOT FALSE", "UNKNOWN", "NOT UNKNOWN"]);
+                format!("({} IS {what})", self.truth(d))
+            }
+            _ => {
+                let not = self.one(&["", "NOT "]);
+                format!("({} {not}BETWEEN {} AND {})", self.comparable(d), self.comparable(0), self.number(0))
+            }
+        }
+    }
+}
