@@ -247,7 +247,7 @@ pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
     // 1 GiB is PostgreSQL's own limit of a message; a depth must fit the stack of the threads that recurse.
     set("max_statement_bytes", 1 << 30, &mut limits.max_statement_bytes);
     set("max_in_list", 10_000_000, &mut limits.max_in_list);
-    set("max_depth", 1000, &mut limits.max_depth);
+    set("max_depth", 200, &mut limits.max_depth);
     set("max_expressions", 100_000_000, &mut limits.max_expressions);
     set("max_statements", 1_000_000, &mut limits.max_statements);
     set("max_public_groups", 100_000_000, &mut limits.max_public_groups);
