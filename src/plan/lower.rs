@@ -404,16 +404,6 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos)
     let (l, r) = pair(left, right, env)?;
     let l = coerce(l, &r, pos)?;
     let r = coerce(r, &l, pos)?;
-    // PostgreSQL would cast the numeric side to double precision, which fails for numbers that no double can hold:
-    // compared as numeric, and so clamped, the float side cannot fail.
-    let exact = |s: &Scalar| {
-        s.phys == Phys::Num && s.ty != SqlType::Int8 && !matches!(s.node, Node::Number(_) | Node::Null)
-    };
-    let (l, r) = match (l.phys, r.phys) {
-        (Phys::Float, _) if exact(&r) => (number(l, left, pos)?, r),
-        (_, Phys::Float) if exact(&l) => (l, number(r, right, pos)?),
-        _ => (l, r),
-    };
     // A date compared with a timestamp is cast by PostgreSQL, which fails for far dates: guard it.
     let mixed = l.ty != r.ty && l.ty.is_datetime() && r.ty.is_datetime();
     let (l, r) = if mixed { (guard_time(l), guard_time(r)) } else { (l, r) };
