@@ -359,7 +359,12 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
     match domain {
         Domain::Bool => "SELECT true UNION ALL SELECT false".into(),
         Domain::Values(list) => {
-            let rows: Vec<String> = list.iter().map(|v| format!("({}::{name})", string(v))).collect();
+            // Of a float key, the statement may list numbers that the type cannot hold.
+            let value = |v: &String| match ty.is_float() {
+                true => scalar::float(&string(v), ty),
+                false => format!("{}::{name}", string(v)),
+            };
+            let rows: Vec<String> = list.iter().map(|v| format!("({})", value(v))).collect();
             format!("SELECT DISTINCT v.v FROM (VALUES {}) AS v(v)", rows.join(", "))
         }
         Domain::Table { table: t, column } => {

@@ -14,6 +14,8 @@ pub fn text(s: &Scalar) -> String {
         Node::Number(n) => number(n),
         Node::Text(t) => format!("{}::{}", string(t), s.ty.sql_name()),
         Node::Bool(b) => b.to_string(),
+        // In an IN list, a NULL of a float type would turn the whole list and its operand into floats.
+        Node::Null if s.ty.is_number() => "NULL::pg_catalog.int4".into(),
         Node::Null => format!("NULL::{}", s.ty.sql_name()),
         Node::Clamp(x) => clamp(s, x),
         Node::Guard(x) => {
@@ -75,23 +77,55 @@ pub fn text(s: &Scalar) -> String {
         Node::Cast(x) => match s.phys {
             Phys::Int => format!("({})::pg_catalog.int8", text(x)),
             Phys::Num => format!("({})::pg_catalog.numeric", text(x)),
-            _ => format!("({})::{}", text(x), s.ty.sql_name()),
+            Phys::Float => float(&text(x), &s.ty),
+            Phys::Other => format!("({})::{}", text(x), s.ty.sql_name()),
         },
     }
+}
+
+/// The collation under which texts of several columns are compared. Two columns may have different ones, for which
+/// PostgreSQL fails at the first row that it compares; equality is the same under all deterministic ones.
+pub(super) const COLLATE: &str = " COLLATE pg_catalog.\"default\"";
+
+fn collated(s: &Scalar) -> String {
+    format!("{}{COLLATE}", text(s))
+}
+
+fn is_varied(s: &Scalar) -> bool {
+    !matches!(s.node, Node::Text(_) | Node::Null)
+}
+
+/// A numeric as a float, in reach of the type: PostgreSQL's cast fails for numbers too large, and for numbers too near
+/// to 0, which a numeric column holds whatever its grid is said to be.
+pub(super) fn float(inner: &str, ty: &SqlType) -> String {
+    let (limit, digits) = if *ty == SqlType::Float4 { ("1e38", 37) } else { ("1e300", 300) };
+    format!("pg_catalog.round({}, {digits})::{}", within(inner, &format!("(-{limit})"), limit), ty.sql_name())
+}
+
+/// A numeric moved into a range, by functions that keep NULL (LEAST and GREATEST ignore it) and name their argument
+/// once: nested, a text that repeats it would double with each level.
+fn within(inner: &str, lo: &str, hi: &str) -> String {
+    format!(
+        "pg_catalog.numeric_smaller(pg_catalog.numeric_larger(({inner})::pg_catalog.numeric, {lo}), {hi})"
+    )
 }
 
 fn clamp(s: &Scalar, x: &Scalar) -> String {
     let inner = text(x);
     let (lo, hi) = ends(s);
-    match x.phys {
-        // NaN sorts above every number: it must be gone before the bounds are applied.
-        Phys::Float => format!(
-            "(CASE WHEN {inner} <> 'NaN' THEN LEAST(GREATEST({inner}::pg_catalog.float8, {lo}), {hi}) END)::pg_catalog.numeric"
-        ),
-        // LEAST and GREATEST ignore NULL, which must stay NULL.
-        _ if x.nullable => {
+    match (x.phys, &x.node) {
+        // NaN sorts above every number: it must be gone before the bounds are applied. The cast to numeric keeps
+        // fifteen digits, which may lie outside again.
+        (Phys::Float, _) => {
+            let float = format!(
+                "pg_catalog.float8smaller(pg_catalog.float8larger(NULLIF(({inner})::pg_catalog.float8, 'NaN'), {lo}), {hi})"
+            );
+            within(&float, &lo, &hi)
+        }
+        (_, Node::Column { .. }) if x.nullable => {
             format!("(CASE WHEN {inner} IS NOT NULL THEN LEAST(GREATEST({inner}, {lo}), {hi}) END)")
         }
+        _ if x.nullable => within(&inner, &lo, &hi),
         _ => format!("LEAST(GREATEST({inner}, {lo}), {hi})"),
     }
 }
@@ -214,9 +248,8 @@ pub fn key(s: &Scalar, canonical: bool) -> String {
         SqlType::Float4 | SqlType::Float8 => {
             let name = s.ty.sql_name();
             if computed {
-                // -0 has no place in numeric; values of at most sixty digits fit a double, and float4 by a clamp.
-                let limit = if s.ty == SqlType::Float4 { "LEAST(GREATEST({}, -1e38), 1e38)" } else { "{}" };
-                format!("({})::{name}", limit.replace("{}", &format!("({inner})::pg_catalog.numeric")))
+                // -0 has no place in numeric.
+                float(&inner, &s.ty)
             } else if canonical {
                 format!(
                     "CASE WHEN {inner} = 0 THEN 0::{name} WHEN {inner} = 'NaN' THEN 'NaN'::{name} ELSE {inner} END"

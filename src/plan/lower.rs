@@ -397,8 +397,30 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos)
     // A date compared with a timestamp is cast by PostgreSQL, which fails for far dates: guard it.
     let mixed = l.ty != r.ty && l.ty.is_datetime() && r.ty.is_datetime();
     let (l, r) = if mixed { (guard_time(l), guard_time(r)) } else { (l, r) };
+    let (l, r) = match (l.phys, r.phys) {
+        (Phys::Float, Phys::Num) => (l, as_float(r)),
+        (Phys::Num, Phys::Float) => (as_float(l), r),
+        _ => (l, r),
+    };
+    if l.ty.is_text() && !is_constant(&l) && !is_constant(&r) && !(l.canonical && r.canonical) {
+        return Err(refuse("a comparison of two texts of which one has a nondeterministic collation", pos)
+            .hint("Compare with a constant."));
+    }
     let nullable = !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) && (l.nullable || r.nullable);
     Ok(Scalar::boolean(Node::Compare(op, Box::new(l), Box::new(r)), nullable))
+}
+
+fn is_constant(x: &Scalar) -> bool {
+    matches!(x.node, Node::Text(_) | Node::Null)
+}
+
+/// A numeric that meets a float: PostgreSQL would cast it, which fails for numbers that double precision cannot hold,
+/// large or small. Constants are short enough, and whole numbers are in reach.
+fn as_float(x: Scalar) -> Scalar {
+    if matches!(x.node, Node::Number(_)) || x.ty.is_integer() {
+        return x;
+    }
+    Scalar { ty: SqlType::Float8, phys: Phys::Float, node: Node::Cast(Box::new(x.clone())), ..x }
 }
 
 fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
