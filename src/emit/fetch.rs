@@ -255,9 +255,12 @@ impl Fetch<'_> {
             .keys
             .iter()
             .enumerate()
-            .map(|(i, k)| match &k.domain {
-                Some((_, true)) => format!("ARRAY[{of}.k{i}] = ARRAY[d.k{i}]"),
-                _ => format!("{of}.k{i} = d.k{i}"),
+            .map(|(i, k)| {
+                let collate = if k.scalar.ty.is_text() { scalar::COLLATE } else { "" };
+                match &k.domain {
+                    Some((_, true)) => format!("ARRAY[{of}.k{i}{collate}] = ARRAY[d.k{i}{collate}]"),
+                    _ => format!("{of}.k{i}{collate} = d.k{i}{collate}"),
+                }
             })
             .collect();
         each.join(" AND ")

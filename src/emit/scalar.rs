@@ -25,6 +25,9 @@ pub fn text(s: &Scalar) -> String {
         }
         Node::Arith(op, l, r) => arithmetic(*op, s, l, r),
         Node::Neg(x) => format!("(- {})", operand(x, s.phys)),
+        Node::Compare(op, l, r) if l.ty.is_text() && is_varied(l) && is_varied(r) => {
+            format!("({} {} {})", collated(l), operator(*op), collated(r))
+        }
         Node::Compare(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
         Node::Logic(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
         Node::Not(x) => format!("(NOT {})", text(x)),
@@ -53,16 +56,19 @@ pub fn text(s: &Scalar) -> String {
                 Choice::Least => "LEAST",
                 Choice::Greatest => "GREATEST",
             };
-            let items: Vec<String> = list.iter().map(|x| branch(x, s)).collect();
+            let several = list.iter().filter(|x| is_varied(x)).count() > 1;
+            let items: Vec<String> = list.iter().map(|x| branch(x, s, several)).collect();
             format!("{name}({})", items.join(", "))
         }
         Node::Case(branches, otherwise) => {
             let mut out = "CASE".to_owned();
+            let results = branches.iter().map(|(_, then)| then).chain(otherwise.as_deref());
+            let several = results.filter(|x| is_varied(x)).count() > 1;
             for (when, then) in branches {
-                out.push_str(&format!(" WHEN {} THEN {}", text(when), branch(then, s)));
+                out.push_str(&format!(" WHEN {} THEN {}", text(when), branch(then, s, several)));
             }
             if let Some(e) = otherwise {
-                out.push_str(&format!(" ELSE {}", branch(e, s)));
+                out.push_str(&format!(" ELSE {}", branch(e, s, several)));
             }
             out.push_str(" END");
             format!("({out})")
@@ -190,11 +196,12 @@ fn round(how: Rounding, x: &Scalar, digits: i64) -> String {
     }
 }
 
-/// A branch of CASE or COALESCE, in the physical type of the whole.
-fn branch(x: &Scalar, whole: &Scalar) -> String {
+/// A branch of CASE or COALESCE, in the physical type of the whole. `several` branches are not constants.
+fn branch(x: &Scalar, whole: &Scalar, several: bool) -> String {
     match whole.phys {
         Phys::Int | Phys::Num => operand(x, whole.phys),
         _ if matches!(x.node, Node::Null) => format!("NULL::{}", whole.ty.sql_name()),
+        _ if whole.ty.is_text() && several && is_varied(x) => collated(x),
         _ => text(x),
     }
 }

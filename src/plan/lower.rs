@@ -73,6 +73,11 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         }
         ExprKind::Like { expr, pattern, escape, insensitive, negated } => {
             let arg = lower(expr, env)?;
+            if arg.ty.is_text() && !arg.canonical {
+                // Fails for each row, where there is one.
+                return Err(refuse("LIKE over text with a nondeterministic collation", pos)
+                    .hint("Compare with = or IN."));
+            }
             if !arg.ty.is_text() {
                 return Err(refuse("LIKE over anything but text", pos).hint("Compare numbers and dates with <, = and >."));
             }
