@@ -18,11 +18,7 @@ pub fn text(s: &Scalar) -> String {
         Node::Null if s.ty.is_number() => "NULL::pg_catalog.int4".into(),
         Node::Null => format!("NULL::{}", s.ty.sql_name()),
         Node::Clamp(x) => clamp(s, x),
-        Node::Guard(x) => {
-            let inner = text(x);
-            let (lo, hi) = ends(s);
-            format!("CASE WHEN {inner} BETWEEN {lo} AND {hi} THEN {inner} END")
-        }
+        Node::Guard(x) => guard(s, x),
         Node::Arith(op, l, r) => arithmetic(*op, s, l, r),
         Node::Neg(x) => format!("(- {})", operand(x, s.phys)),
         Node::Compare(op, l, r) if l.ty.is_text() && is_varied(l) && is_varied(r) => {
@@ -134,6 +130,43 @@ fn clamp(s: &Scalar, x: &Scalar) -> String {
         _ if x.nullable => within(&inner, &lo, &hi),
         _ => format!("LEAST(GREATEST({inner}, {lo}), {hi})"),
     }
+}
+
+/// NULL outside the span.
+fn guard(s: &Scalar, x: &Scalar) -> String {
+    let inner = text(x);
+    let (lo, hi) = ends(s);
+    match (&x.node, &s.ty) {
+        // What is outside moves to the nearest value outside, and that becomes NULL: the argument is named once.
+        (Node::Round(_, _, digits), t) if t.is_number() => {
+            let step = BigDecimal::new(1.into(), *digits);
+            if let Some((low, high)) = s.span.finite() {
+                let (below, above) = (number(&(low - &step)), number(&(high + &step)));
+                return format!("NULLIF(NULLIF({}, {below}), {above})", within(&inner, &below, &above));
+            }
+        }
+        (Node::Column { .. }, _) => {}
+        (_, t) if t.is_datetime() => {
+            let name = match t {
+                SqlType::Date => "date",
+                SqlType::Timestamptz => "timestamptz",
+                _ => "timestamp",
+            };
+            // The last moment before the years 1 to 9999, and the first after them.
+            let (below, above) = match t {
+                SqlType::Date => ("0001-12-31 BC", "10000-01-01"),
+                SqlType::Timestamptz => ("0001-12-31 23:59:59.999999+00 BC", "10000-01-01 00:00:00+00"),
+                _ => ("0001-12-31 23:59:59.999999 BC", "10000-01-01 00:00:00"),
+            };
+            let constant = |c: &str| format!("'{c}'::pg_catalog.{name}");
+            let (below, above) = (constant(below), constant(above));
+            return format!(
+                "NULLIF(NULLIF(pg_catalog.{name}_smaller(pg_catalog.{name}_larger({inner}, {below}), {above}), {below}), {above})"
+            );
+        }
+        _ => {}
+    }
+    format!("CASE WHEN {inner} BETWEEN {lo} AND {hi} THEN {inner} END")
 }
 
 /// Both ends of a span as constants of the scalar's type.

@@ -10,6 +10,7 @@ use crate::policy::{Policy, Privacy, Table};
 use crate::schema::SqlType;
 use crate::sql::ast::*;
 use crate::sql::resolve::and;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, ClientError>;
@@ -75,6 +76,7 @@ pub struct Flattener<'a> {
     private: Option<usize>,
     joins_keep_rows: bool,
     size: usize,
+    lowered: Cell<usize>,
 }
 
 impl<'a> Flattener<'a> {
@@ -96,6 +98,7 @@ impl<'a> Flattener<'a> {
             private: None,
             joins_keep_rows: true,
             size: 0,
+            lowered: Cell::new(0),
         }
     }
 
@@ -349,6 +352,19 @@ impl Columns for Flattener<'_> {
             table: &table.name,
             public_table: public.then_some(scan.table),
         })
+    }
+
+    fn spend(&self) -> Result<()> {
+        self.lowered.set(self.lowered.get().saturating_add(1));
+        let limit = self.policy.limits.max_expressions;
+        if self.lowered.get() > limit {
+            return Err(crate::sql::parse::too_large(
+                "the statement, with NULLIF, BETWEEN and their like written out,",
+                "max_expressions",
+                limit,
+            ));
+        }
+        Ok(())
     }
 
     fn extract_type(&self) -> SqlType {

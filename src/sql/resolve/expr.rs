@@ -86,13 +86,17 @@ impl Resolver<'_> {
                 self.like(expr, pattern, escape_char.as_deref(), true, *negated, pos)?
             }
             sp::Expr::Case { operand, conditions, else_result, .. } => {
+                let before = self.nodes;
                 let operand = operand.as_ref().map(|o| self.expr(o)).transpose()?;
+                // Each branch has its own copy, and copies of copies grow fast: they count like what was written.
+                let size = self.nodes - before;
                 let mut branches = Vec::with_capacity(conditions.len());
                 for c in conditions {
                     let when = self.expr(&c.condition)?;
                     let when = match &operand {
                         None => when,
                         Some(o) => {
+                            self.nodes = self.nodes.saturating_add(size);
                             self.count_node()?;
                             let pos = when.pos;
                             let (left, right) = (Box::new(o.clone()), Box::new(when));
