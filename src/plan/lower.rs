@@ -717,19 +717,21 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
                 pos,
             );
             let null = Expr::new(ExprKind::Literal(Literal::Null), pos);
-            case(&[(same, null)], Some(a), env, pos)
+            let (l, r) = pair(a, b, env)?;
+            let ty = nullif_type(&l.ty, &r.ty);
+            Ok(Scalar { ty, ..case(&[(same, null)], Some(a), env, pos)? })
         }
         ("abs", [x]) => {
             let x = number(lower(x, env)?, x, pos)?;
             let (span, bound) = (x.span.abs(), x.bound.abs());
             Ok(Scalar { span, bound, ty: x.ty.clone(), phys: x.phys, nullable: x.nullable, lattice: x.lattice.clone(), binned: x.binned, canonical: true, domain: None, node: Node::Abs(Box::new(x)) })
         }
-        ("round", [x]) => rounded(Rounding::Round, x, 0, env, pos),
-        ("floor", [x]) => rounded(Rounding::Floor, x, 0, env, pos),
-        ("ceil", [x]) => rounded(Rounding::Ceil, x, 0, env, pos),
-        ("trunc", [x]) => rounded(Rounding::Trunc, x, 0, env, pos),
-        ("round", [x, digits]) => rounded(Rounding::Round, x, digits_of(digits)?, env, pos),
-        ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, digits_of(digits)?, env, pos),
+        ("round", [x]) => rounded(Rounding::Round, x, None, env, pos),
+        ("floor", [x]) => rounded(Rounding::Floor, x, None, env, pos),
+        ("ceil", [x]) => rounded(Rounding::Ceil, x, None, env, pos),
+        ("trunc", [x]) => rounded(Rounding::Trunc, x, None, env, pos),
+        ("round", [x, digits]) => rounded(Rounding::Round, x, Some(digits_of(digits)?), env, pos),
+        ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, Some(digits_of(digits)?), env, pos),
         ("mod", [a, b]) => binary(BinaryOp::Mod, a, b, env, pos),
         ("date_part", [field, x]) => {
             let ExprKind::Literal(Literal::String(field)) = &field.kind else {
@@ -749,6 +751,16 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
     }
 }
 
+/// NULLIF has the type that its first argument is compared in.
+fn nullif_type(a: &SqlType, b: &SqlType) -> SqlType {
+    match (a, b) {
+        (a, _) if a.is_text() => SqlType::Text,
+        (a, b) if !a.is_number() || !b.is_number() => a.clone(),
+        (a, b) if a.is_float() || a.is_integer() && b.is_integer() => a.clone(),
+        (a, b) => common_type(a, b),
+    }
+}
+
 fn digits_of(e: &Expr) -> Result<i64> {
     match &e.kind {
         ExprKind::Literal(Literal::Number(n)) => n
@@ -760,7 +772,7 @@ fn digits_of(e: &Expr) -> Result<i64> {
     }
 }
 
-fn rounded(how: Rounding, e: &Expr, digits: i64, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
+fn rounded(how: Rounding, e: &Expr, digits: Option<i64>, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     let x = number(lower(e, env)?, e, pos)?;
     let mode = match how {
         Rounding::Round => RoundingMode::HalfUp,
@@ -771,12 +783,13 @@ fn rounded(how: Rounding, e: &Expr, digits: i64, env: &dyn Columns, pos: Pos) ->
     // floor and its like of an integer are double precision in PostgreSQL; of numeric they are numeric. With
     // digits, an integer becomes numeric.
     let ty = match (&x.ty, digits) {
-        (t, 0) if t.is_integer() => SqlType::Float8,
+        (t, None) if t.is_integer() => SqlType::Float8,
         (SqlType::Float4, _) => SqlType::Float8,
         (t, _) if t.is_integer() => SqlType::Numeric { scale: None },
         (SqlType::Numeric { .. }, _) => SqlType::Numeric { scale: None },
         (t, _) => t.clone(),
     };
+    let digits = digits.unwrap_or(0);
     let step = BigDecimal::new(1.into(), digits).normalized();
     let lattice = match &x.lattice {
         // Rounding keeps a lattice that is coarser than its step.
