@@ -361,6 +361,8 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
     let name = ty.sql_name();
     match domain {
         Domain::Bool => "SELECT true UNION ALL SELECT false".into(),
+        // CASE … THEN NULL END: no value but NULL.
+        Domain::Values(list) if list.is_empty() => format!("SELECT NULL::{name} WHERE false"),
         Domain::Values(list) => {
             // Of a float key, the statement may list numbers that the type cannot hold.
             let value = |v: &String| match ty.is_float() {

@@ -154,7 +154,8 @@ fn mismatch(what: &str, pos: Pos) -> ClientError {
         .at(pos)
 }
 
-fn type_span(ty: &SqlType) -> Interval {
+/// What a whole-number type can hold; no bounds for other types.
+pub(super) fn type_span(ty: &SqlType) -> Interval {
     match ty {
         SqlType::Int2 => Interval::new(i64::from(i16::MIN), i64::from(i16::MAX)),
         SqlType::Int4 => Interval::new(i64::from(i32::MIN), i64::from(i32::MAX)),

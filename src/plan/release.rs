@@ -445,7 +445,14 @@ impl<'a, 'b> Builder<'a, 'b> {
             if !key.binned || matches!(key.node, Node::Number(_)) {
                 return None;
             }
-            domain::of_lattice(&key.bound, key.lattice.as_ref())
+            // A cast to an integer type is NULL beyond it, and so are values that no cast could print.
+            let held = super::lower::type_span(&key.ty);
+            match (held.finite(), key.bound.finite()) {
+                (Some((least, most)), Some((lo, hi))) if hi < least || most < lo => {
+                    Some(Domain::Values(Vec::new()))
+                }
+                _ => domain::of_lattice(&key.bound.intersect(&held), key.lattice.as_ref()),
+            }
         })
     }
 
