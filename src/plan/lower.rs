@@ -886,7 +886,8 @@ fn guard_time(x: Scalar) -> Scalar {
     Scalar {
         ty: x.ty.clone(),
         phys: Phys::Other,
-        nullable: x.nullable,
+        // Under a declared range nobody expects a NULL; without one it stands for the times that are cut off.
+        nullable: x.nullable || !in_years(&x.bound),
         span: Interval::new(time::FIRST, time::LAST),
         bound: x.bound.clone(),
         lattice: None,
@@ -895,6 +896,10 @@ fn guard_time(x: Scalar) -> Scalar {
         domain: None,
         node: Node::Guard(Box::new(x)),
     }
+}
+
+fn in_years(bound: &Interval) -> bool {
+    micros(bound).is_some_and(|(lo, hi)| time::FIRST <= lo && hi <= time::LAST)
 }
 
 fn date_trunc(unit: &str, e: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
