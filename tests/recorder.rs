@@ -11,8 +11,14 @@
 
 #[path = "recorder/data.rs"]
 mod data;
+#[path = "recorder/exact.rs"]
+mod exact;
+#[path = "recorder/found.rs"]
+mod found;
 #[path = "recorder/harness.rs"]
 mod harness;
+#[path = "recorder/mutants.rs"]
+mod mutants;
 #[path = "recorder/query.rs"]
 mod query;
 #[path = "recorder/rng.rs"]

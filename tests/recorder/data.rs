@@ -51,25 +51,26 @@ fn kind(unit: i64) -> Kind {
     }
 }
 
-const TABLES: &str = "
+const TABLES: &str = r#"
 SET client_min_messages = error;
+CREATE COLLATION loose (provider = icu, locale = 'und', deterministic = false);
 CREATE TYPE tier AS ENUM ('low', 'mid', 'high');
 CREATE TABLE stations (station text PRIMARY KEY, city text NOT NULL, capacity int, opened date);
 CREATE TABLE codes (id bigint PRIMARY KEY, label text NOT NULL);
 CREATE TABLE moments (at timestamp PRIMARY KEY, label text NOT NULL);
 CREATE TABLE riders (
   rider_id int PRIMARY KEY, birth_year int, plan text, city text, score float8, ref float8, active bool,
-  tier tier, level smallint NOT NULL, joined date, born timestamp NOT NULL);
+  tier tier, level smallint NOT NULL, joined date, born timestamp NOT NULL, loose text COLLATE loose);
 CREATE TABLE trips (
   trip_id bigint PRIMARY KEY, rider_id int UNIT REFERENCES riders ON DELETE CASCADE,
   started_at timestamp NOT NULL, raw_at timestamp, zoned timestamptz,
-  station text REFERENCES stations, minutes int, fare numeric(6,2), dist float8, temp float8, short real, note text,
+  station text REFERENCES stations, minutes int, fare numeric(6,2), dist float8, temp float8, short real, note text COLLATE "C",
   big bigint, wide bigint, amount numeric, huge numeric, zero int NOT NULL);
 CREATE INDEX ON trips (rider_id);
 CREATE TABLE slots (
   rider_id int NOT NULL REFERENCES riders ON DELETE CASCADE, n int NOT NULL CHECK (n BETWEEN 1 AND 5),
   v int, w numeric(4,1) NOT NULL, UNIQUE (rider_id, n));
-";
+"#;
 
 const POLICY: &str = r#"
 [server]
@@ -99,6 +100,7 @@ columns.tier = {}
 columns.level = { values = [1, 2, 3] }
 columns.joined = { range = [2020-01-01, 2024-12-31] }
 columns.born = {}
+columns.loose = {}
 
 [table.trips]
 unit_column = "rider_id"
@@ -233,13 +235,14 @@ fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
         Kind::Extreme if v.dirty => {
             *rng.pick(&["'infinity'", "'-infinity'", "'4000-01-01 BC'", "'294276-12-31'"])
         }
+        Kind::High => "'2024-03-31 02:30'",
         _ => *rng.pick(&["'1980-02-29 12:30'", "'1999-12-31 23:59:59.999999'", "'2001-05-05'"]),
     };
     let level = rng.between(1, if v.dirty { 4 } else { 3 });
     let city = if unit == 7 { "NULL".into() } else { quoted(CITIES[rng.below(CITIES.len())]) };
     let _ = writeln!(
         sql,
-        "INSERT INTO riders VALUES ({unit}, {year}, {plan}, {city}, {score}, {reference}, {active}, {tier}, {level}, {joined}, {born});"
+        "INSERT INTO riders VALUES ({unit}, {year}, {plan}, {city}, {score}, {reference}, {active}, {tier}, {level}, {joined}, {born}, {city});"
     );
 }
 

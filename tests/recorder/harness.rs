@@ -252,7 +252,7 @@ fn plan_with(
 }
 
 /// A cell as it came.
-struct Raw(Vec<u8>);
+pub struct Raw(pub Vec<u8>);
 
 impl<'a> FromSql<'a> for Raw {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
@@ -313,9 +313,12 @@ pub fn numeric(raw: &[u8]) -> Option<BigDecimal> {
     Some(value)
 }
 
+/// A group in one of two results, if it is there.
+type Side<'a> = Option<&'a [i128]>;
+
 /// Judges the difference between neighbours against a claim.
 pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
-    let pairs: Vec<(Option<&[i128]>, Option<&[i128]>)> = if claim.public {
+    let pairs: Vec<(Side<'_>, Side<'_>)> = if claim.public {
         let keys = |r: &Rows| r.0.iter().map(|(k, _)| k.clone()).collect::<Vec<_>>();
         if keys(a) != keys(b) {
             return Err("public groups differ".into());

@@ -14,6 +14,7 @@ enum Ty {
     /// A float without a range.
     RawFloat,
     Text,
+    Enum,
     Bool,
     Time,
     Date,
@@ -50,6 +51,8 @@ const RIDERS: &[(&str, Ty)] = &[
     ("ref", Ty::Float),
     ("active", Ty::Bool),
     ("level", Ty::Number),
+    ("loose", Ty::Text),
+    ("tier", Ty::Enum),
     ("joined", Ty::Date),
     ("born", Ty::Time),
 ];
@@ -86,7 +89,17 @@ fn of(alias: &str, columns: &[(&str, Ty)]) -> Vec<(String, Ty)> {
 
 /// Draws one statement.
 pub fn query(rng: &mut Rng, exact: bool) -> Query {
-    Generator { rng, columns: Vec::new(), exact }.statement()
+    let shape = if exact { 0 } else { rng.below(40) };
+    let mut one = || Generator { rng, columns: Vec::new(), exact }.statement().sql;
+    // Some hold a release in a larger statement, or several.
+    let sql = match shape {
+        1 => format!("WITH z AS ({}) SELECT count(*) FROM z", one()),
+        2 => format!("SELECT * FROM ({}) AS z ORDER BY 1", one()),
+        3 => format!("SELECT (SELECT count(*) FROM trips WHERE note <> 'late'), q.n FROM (SELECT count(*) AS n FROM ({}) y) AS q", one()),
+        4 => "SELECT plan, count(*) FROM riders GROUP BY plan UNION ALL SELECT station, sum(minutes) FROM trips GROUP BY 1".into(),
+        _ => one(),
+    };
+    Query { sql }
 }
 
 impl Generator<'_> {
@@ -248,7 +261,8 @@ impl Generator<'_> {
     fn key(&mut self) -> String {
         let depth = self.rng.below(3);
         match self.rng.below(24) {
-            0..=4 => self.text(0),
+            0..=3 => self.text(0),
+            4 => self.column(&[Ty::Enum]).unwrap_or_else(|| self.text(1)),
             5 => self.text(depth),
             6 | 7 => self.column(&[Ty::Bool]).unwrap_or_else(|| "true".into()),
             8 => self.truth(1),
@@ -314,13 +328,19 @@ impl Generator<'_> {
     }
 
     fn text(&mut self, depth: usize) -> String {
+        if self.rng.chance(8)
+            && let Some(column) = self.column(&[Ty::Enum])
+        {
+            return format!("CAST({column} AS text)");
+        }
         let Some(column) = self.column(&[Ty::Text]) else {
             return format!("CASE WHEN {} THEN 'x' ELSE 'y' END", self.truth(0));
         };
         if depth == 0 {
             return column;
         }
-        match self.rng.below(4) {
+        match self.rng.below(5) {
+            4 => format!("COALESCE({column}, {})", self.text(0)),
             0 => format!("COALESCE({column}, 'none')"),
             1 => format!("NULLIF({column}, 'Oslo')"),
             2 => format!("CASE WHEN {} THEN {column} ELSE 'it''s' END", self.truth(depth - 1)),
@@ -353,7 +373,8 @@ impl Generator<'_> {
                 format!("LEAST(GREATEST({wild}, {}), 100)", self.one(&["0", "-50", "1.5"]))
             }
             13 => format!("GREATEST({}, {})", self.number(d), self.number(d)),
-            14 => {
+            // PostgreSQL computes these of integers, and what follows, in double precision.
+            14 if !self.exact => {
                 let how = self.one(&["round", "floor", "ceil", "trunc"]);
                 format!("{how}({})", self.number(d))
             }
@@ -388,10 +409,10 @@ impl Generator<'_> {
     }
 
     fn comparable(&mut self, depth: usize) -> String {
-        if self.rng.chance(40) {
-            if let Some(c) = self.column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float]) {
-                return c;
-            }
+        if self.rng.chance(40)
+            && let Some(c) = self.column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float])
+        {
+            return c;
         }
         self.number(depth)
     }
@@ -402,6 +423,17 @@ impl Generator<'_> {
         match self.rng.below(if depth == 0 { 9 } else { 14 }) {
             0 | 1 => format!("({} {op} {})", self.comparable(d), self.comparable(d)),
             2 => format!("({} {op} {})", self.number(d), self.one(&["0", "1", "30", "2.5", "-1"])),
+            3 if self.rng.chance(25) && self.columns.iter().any(|(_, t)| *t == Ty::Enum) => {
+                let column = self.column(&[Ty::Enum]).unwrap_or_default();
+                let to = self.one(&[
+                    "= 'low'",
+                    "< 'high'",
+                    "<> 'mid'",
+                    "IN ('low', 'high')",
+                    "IS DISTINCT FROM NULL",
+                ]);
+                format!("({column} {to})")
+            }
             3 => {
                 let list = self.one(&["'Alpha', 'Echo'", "'it''s'", "'Oslo', NULL", "'day', 'late', 'zzz'"]);
                 let not = self.one(&["", "NOT "]);
@@ -421,6 +453,9 @@ impl Generator<'_> {
                 format!("({} {like} {pattern})", self.text(0))
             }
             5 => {
+                if self.rng.chance(30) {
+                    return format!("({} {op} {})", self.text(d), self.text(0));
+                }
                 let of = self.anything(0);
                 format!("({of} IS {}NULL)", self.one(&["", "NOT "]))
             }
