@@ -50,16 +50,17 @@ pub enum Domain {
     },
 }
 
-/// Units of date_trunc whose groups can be enumerated, with a lower bound of their length.
+/// Units of date_trunc whose groups can be enumerated, with a lower bound of their length: zones have skipped two
+/// hours of a day (Troll) and whole days (Apia, 30 December 2011).
 pub const TRUNC_UNITS: &[(&str, i64)] = &[
     ("minute", 60 * MICROS_PER_SECOND),
     ("hour", 3_600 * MICROS_PER_SECOND),
-    ("day", 23 * 3_600 * MICROS_PER_SECOND),
-    ("week", 7 * DAY - 3_600 * MICROS_PER_SECOND),
-    ("month", 28 * DAY - 3_600 * MICROS_PER_SECOND),
-    ("quarter", 90 * DAY - 3_600 * MICROS_PER_SECOND),
-    ("year", 365 * DAY),
-    ("decade", 3_652 * DAY),
+    ("day", 20 * 3_600 * MICROS_PER_SECOND),
+    ("week", 5 * DAY),
+    ("month", 26 * DAY),
+    ("quarter", 88 * DAY),
+    ("year", 363 * DAY),
+    ("decade", 3_650 * DAY),
     ("century", 36_500 * DAY),
 ];
 

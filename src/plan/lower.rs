@@ -242,6 +242,11 @@ fn invalid(ty: &str, pos: Pos) -> ClientError {
 }
 
 fn number_literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Scalar> {
+    // Strings come here as they were written: a few characters of exponent would be a gigabyte of digits.
+    let exponent = text.split_once(['e', 'E']).map_or("0", |(_, e)| e);
+    if text.len() > 1_000 || !exponent.parse::<i32>().is_ok_and(|e| e.abs() <= 300) {
+        return Err(invalid("numeric", pos));
+    }
     let value = BigDecimal::from_str(text).map_err(|_| invalid("numeric", pos))?.normalized();
     if value.abs() > num_limit() || value.fractional_digit_count() > FINEST {
         return Err(refuse("a constant of more than 60 digits", pos));
@@ -1003,6 +1008,8 @@ fn cast_number(x: Scalar, e: &Expr, to: &CastType, pos: Pos) -> Result<Scalar> {
                 .split(',')
                 .next()
                 .and_then(|p| p.trim().parse().ok())
+                // PostgreSQL's own limit; more would be that many digits here.
+                .filter(|p| (1..=1_000).contains(p))
                 .ok_or_else(|| refuse("this precision", pos))?;
             let whole = BigDecimal::new(1.into(), scale - precision) - BigDecimal::new(1.into(), scale);
             (scale, Interval::new(-&whole, whole))

@@ -153,6 +153,16 @@ async fn nesting_costs_no_more_than_its_length() {
             Err(other) => panic!("{other:?}: {x}"),
         }
     }
+    // Each a few characters that would be a gigabyte of digits.
+    for x in [
+        "minutes < '1e999999999'",
+        "CAST(minutes AS numeric(2000000000, 1)) > 1",
+        "fare = '1e-2000000000'",
+        "dist > '1E+999999999'",
+    ] {
+        let refused = lab.plan(&format!("SELECT count(*) FROM trips WHERE {x}"), &settings(2, 3)).await;
+        assert!(matches!(refused, Err(Refusal::Plan(_))), "{x}");
+    }
     let bool_nest = format!("{}active{}", "(".repeat(40), " BETWEEN false AND true)".repeat(40));
     let between = lab.plan(&format!("SELECT count(*) FROM riders WHERE {bool_nest}"), &settings(2, 3)).await;
     assert!(matches!(between, Err(Refusal::Plan(_))));

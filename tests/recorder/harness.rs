@@ -313,9 +313,12 @@ pub fn numeric(raw: &[u8]) -> Option<BigDecimal> {
     Some(value)
 }
 
+/// A group in one of two results, if it is there.
+type Side<'a> = Option<&'a [i128]>;
+
 /// Judges the difference between neighbours against a claim.
 pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
-    let pairs: Vec<(Option<&[i128]>, Option<&[i128]>)> = if claim.public {
+    let pairs: Vec<(Side<'_>, Side<'_>)> = if claim.public {
         let keys = |r: &Rows| r.0.iter().map(|(k, _)| k.clone()).collect::<Vec<_>>();
         if keys(a) != keys(b) {
             return Err("public groups differ".into());

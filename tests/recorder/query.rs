@@ -89,7 +89,17 @@ fn of(alias: &str, columns: &[(&str, Ty)]) -> Vec<(String, Ty)> {
 
 /// Draws one statement.
 pub fn query(rng: &mut Rng, exact: bool) -> Query {
-    Generator { rng, columns: Vec::new(), exact }.statement()
+    let shape = if exact { 0 } else { rng.below(40) };
+    let mut one = || Generator { rng, columns: Vec::new(), exact }.statement().sql;
+    // Some hold a release in a larger statement, or several.
+    let sql = match shape {
+        1 => format!("WITH z AS ({}) SELECT count(*) FROM z", one()),
+        2 => format!("SELECT * FROM ({}) AS z ORDER BY 1", one()),
+        3 => format!("SELECT (SELECT count(*) FROM trips WHERE note <> 'late'), q.n FROM (SELECT count(*) AS n FROM ({}) y) AS q", one()),
+        4 => "SELECT plan, count(*) FROM riders GROUP BY plan UNION ALL SELECT station, sum(minutes) FROM trips GROUP BY 1".into(),
+        _ => one(),
+    };
+    Query { sql }
 }
 
 impl Generator<'_> {
@@ -399,10 +409,10 @@ impl Generator<'_> {
     }
 
     fn comparable(&mut self, depth: usize) -> String {
-        if self.rng.chance(40) {
-            if let Some(c) = self.column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float]) {
-                return c;
-            }
+        if self.rng.chance(40)
+            && let Some(c) = self.column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float])
+        {
+            return c;
         }
         self.number(depth)
     }
@@ -413,6 +423,17 @@ impl Generator<'_> {
         match self.rng.below(if depth == 0 { 9 } else { 14 }) {
             0 | 1 => format!("({} {op} {})", self.comparable(d), self.comparable(d)),
             2 => format!("({} {op} {})", self.number(d), self.one(&["0", "1", "30", "2.5", "-1"])),
+            3 if self.rng.chance(25) && self.columns.iter().any(|(_, t)| *t == Ty::Enum) => {
+                let column = self.column(&[Ty::Enum]).unwrap_or_default();
+                let to = self.one(&[
+                    "= 'low'",
+                    "< 'high'",
+                    "<> 'mid'",
+                    "IN ('low', 'high')",
+                    "IS DISTINCT FROM NULL",
+                ]);
+                format!("({column} {to})")
+            }
             3 => {
                 let list = self.one(&["'Alpha', 'Echo'", "'it''s'", "'Oslo', NULL", "'day', 'late', 'zzz'"]);
                 let not = self.one(&["", "NOT "]);
