@@ -40,7 +40,7 @@ with connection:
 
     print("What would show single riders is refused:")
     try:
-        connection.execute("SELECT rider_id, fare FROM trips LIMIT 1")
+        connection.execute("SELECT rider_id, fare FROM trips")
     except psycopg.errors.FeatureNotSupported as refusal:
         print(f"  {refusal.diag.message_primary}")
         print(f"  {refusal.diag.message_hint}")

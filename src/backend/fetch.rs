@@ -55,7 +55,18 @@ pub struct Fingerprint {
     pub expected: String,
 }
 
+/// A connection that a fetch will have to itself.
+pub struct Reserved(Object<Fetching>);
+
 impl Backend {
+    /// Waits for a connection for a fetch. Nothing is sent: what is refused here need not be paid for.
+    ///
+    /// # Errors
+    /// [`FetchError::Unreachable`], [`FetchError::Busy`].
+    pub async fn reserve(&self) -> Result<Reserved, FetchError> {
+        self.fetch_connection().await.map(Reserved)
+    }
+
     /// Reads all statements in one REPEATABLE READ READ ONLY snapshot and gives their rows, in order.
     ///
     /// Dropping the future cancels what runs on the server; the connection keeps its place in the pool until the
@@ -64,7 +75,19 @@ impl Backend {
     /// # Errors
     /// [`FetchError`]; only [`FetchError::Failed`] can come after a statement over private rows was sent.
     pub async fn fetch(&self, request: FetchRequest) -> Result<Vec<Vec<Row>>, FetchError> {
-        let first = self.fetch_connection().await?;
+        let reserved = self.reserve().await?;
+        self.fetch_on(reserved, request).await
+    }
+
+    /// [`fetch`](Self::fetch), on a connection that was waited for before.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn fetch_on(
+        &self,
+        Reserved(first): Reserved,
+        request: FetchRequest,
+    ) -> Result<Vec<Vec<Row>>, FetchError> {
         let patience = self.fetch.manager().0.patience();
         match run(first, request.clone(), patience).await {
             // A connection that died while idle: nothing was sent that reads private rows. Once more, anew.

@@ -182,10 +182,13 @@ impl Session {
                 let hash = statement_hash(&fetches);
                 let fingerprint =
                     gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
+                // A database that is away must not cost anything: who cannot be fetched for does not pay.
+                let reserved =
+                    gateway.backend.reserve().await.map_err(backend::FetchError::into_client_error)?;
                 let receipt =
                     gateway.ledger.debit(&self.identity, hash, charge).await.map_err(|r| r.client())?;
                 notices.push(price_notice(&receipt));
-                self.fetch_and_release(&plan, fetches, fingerprint, receipt).await?
+                self.fetch_and_release(&plan, fetches, fingerprint, reserved, receipt).await?
             }
         };
         let (text, arrays) = print::finish(&plan, &gateway.policy, &constants);
@@ -239,6 +242,7 @@ impl Session {
         plan: &Plan,
         fetches: Vec<FetchText>,
         fingerprint: Fingerprint,
+        reserved: backend::Reserved,
         receipt: Receipt,
     ) -> Result<Vec<Noisy>, ClientError> {
         let gateway = &*self.gateway;
@@ -248,7 +252,7 @@ impl Session {
             fingerprint: Some(fingerprint),
             max_rows: gateway.policy.limits.max_result_groups,
         };
-        let answers = gateway.backend.fetch(request).await.map_err(|e| {
+        let answers = gateway.backend.fetch_on(reserved, request).await.map_err(|e| {
             if matches!(e, backend::FetchError::Failed(_)) {
                 gateway.suspended.failed(&self.identity.user);
             }
