@@ -4,7 +4,7 @@
 //! is private, every join partner is public, and every expression looks at its row alone.
 
 use super::lower::{ColumnInfo, Columns, lower};
-use super::scalar::{Phys, Scalar};
+use super::scalar::Scalar;
 use crate::error::ClientError;
 use crate::policy::{Policy, Privacy, Table};
 use crate::schema::SqlType;
@@ -305,17 +305,6 @@ impl<'a> Flattener<'a> {
             }
         }
         table.keys.iter().any(|k| k.iter().all(|c| equated.contains(c)))
-    }
-
-    /// Whether `key = other` is equality of keys: not where PostgreSQL first converts the key to a type in which two
-    /// keys can be one (bigint to double precision; a clock time to a moment, in the hour that a zone skips).
-    fn compares_as_key(&self, key: &SqlType, other: &Expr) -> bool {
-        let Ok(other) = lower(other, self) else { return false };
-        match key {
-            t if t.is_datetime() => other.ty == *t,
-            t if t.is_number() && !t.is_float() => other.phys != Phys::Float,
-            _ => true,
-        }
     }
 
     /// Replaces columns of flattened subqueries by what they stand for.
