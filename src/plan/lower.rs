@@ -417,7 +417,8 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos)
         (Phys::Num, Phys::Float) => (as_float(l), r),
         _ => (l, r),
     };
-    if l.ty.is_text() && !is_constant(&l) && !is_constant(&r) && !(l.canonical && r.canonical) {
+    let columns = l.ty.is_text() && !is_constant(&l) && !is_constant(&r);
+    if columns && (!l.canonical || !r.canonical) {
         return Err(refuse("a comparison of two texts of which one has a nondeterministic collation", pos)
             .hint("Compare with a constant."));
     }
