@@ -79,11 +79,11 @@ pub enum Node {
     Logic(BinaryOp, Box<Scalar>, Box<Scalar>),
     /// NOT.
     Not(Box<Scalar>),
-    /// IS [NOT] NULL and its like.
+    /// IS \[NOT\] NULL and its like.
     Is(Box<Scalar>, Is, bool),
-    /// [NOT] IN a list of constants.
+    /// \[NOT\] IN a list of constants.
     In(Box<Scalar>, Vec<Scalar>, bool),
-    /// [NOT] LIKE with a constant, valid pattern.
+    /// \[NOT\] LIKE with a constant, valid pattern.
     Like {
         /// The operand.
         arg: Box<Scalar>,

@@ -284,7 +284,7 @@ pub enum ExprKind {
         /// Right operand.
         right: Box<Expr>,
     },
-    /// IS [NOT] NULL and its like.
+    /// IS \[NOT\] NULL and its like.
     Is {
         /// The operand.
         expr: Box<Expr>,
@@ -293,7 +293,7 @@ pub enum ExprKind {
         /// NOT.
         negated: bool,
     },
-    /// [NOT] LIKE, ILIKE.
+    /// \[NOT\] LIKE, ILIKE.
     Like {
         /// The operand.
         expr: Box<Expr>,
@@ -306,7 +306,7 @@ pub enum ExprKind {
         /// NOT.
         negated: bool,
     },
-    /// [NOT] IN a list.
+    /// \[NOT\] IN a list.
     In {
         /// The operand.
         expr: Box<Expr>,
@@ -315,7 +315,7 @@ pub enum ExprKind {
         /// NOT.
         negated: bool,
     },
-    /// [NOT] BETWEEN.
+    /// \[NOT\] BETWEEN.
     Between {
         /// The operand.
         expr: Box<Expr>,
@@ -380,14 +380,14 @@ pub enum ExprKind {
     },
     /// A scalar subquery.
     Subquery(Box<Query>),
-    /// [NOT] EXISTS.
+    /// \[NOT\] EXISTS.
     Exists {
         /// The query.
         query: Box<Query>,
         /// NOT.
         negated: bool,
     },
-    /// [NOT] IN (query).
+    /// \[NOT\] IN (query).
     InQuery {
         /// The operand.
         expr: Box<Expr>,
