@@ -157,7 +157,7 @@ impl Session {
             Kind::Explain(query, lines) => {
                 let plan = self.plan(&query, &lines).await?;
                 self.type_check(&plan, &self.constants()).await?;
-                Ok(plan::explain::outcome(&plan, &self.gateway.policy, &self.plan))
+                Ok(plan::explain::outcome(&plan, &self.gateway.policy))
             }
             Kind::Query(query, lines) => self.query(&query, &lines, notices).await,
         }

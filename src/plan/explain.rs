@@ -1,7 +1,7 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
+use super::Plan;
 use super::release::{Output, Part, PartKind, Release};
-use super::{Plan, Settings};
 use crate::answer::{Field, Outcome};
 use crate::dp::Ratio;
 use crate::policy::{Policy, Privacy};
@@ -12,7 +12,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use futures::StreamExt;
 
 /// The lines of the plan.
-pub fn lines(plan: &Plan, policy: &Policy, settings: &Settings) -> Vec<String> {
+pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
     let mut out = Vec::new();
     let Some(charge) = &plan.charge else {
         out.push("Price: nothing (no private rows are read)".into());
@@ -30,7 +30,6 @@ pub fn lines(plan: &Plan, policy: &Policy, settings: &Settings) -> Vec<String> {
     for (i, r) in plan.releases.iter().enumerate() {
         release(&mut out, i + 1, r, plan, policy);
     }
-    let _ = settings;
     out.push(
         "Finish: everything above the releases is computed by PostgreSQL over the noisy values, at no price"
             .into(),
@@ -152,9 +151,9 @@ pub fn decimal(r: &Ratio) -> String {
 }
 
 /// The plan as rows of one text column, like PostgreSQL's own.
-pub fn outcome(plan: &Plan, policy: &Policy, settings: &Settings) -> Outcome {
+pub fn outcome(plan: &Plan, policy: &Policy) -> Outcome {
     let rows: Vec<Result<Bytes, crate::error::ClientError>> =
-        lines(plan, policy, settings).iter().map(|l| Ok(text_row(l))).collect();
+        lines(plan, policy).iter().map(|l| Ok(text_row(l))).collect();
     let field =
         Field { name: "QUERY PLAN".into(), type_oid: 25, type_size: -1, type_modifier: -1, format: 0 };
     Outcome::Rows {

@@ -424,8 +424,6 @@ pub struct CastType {
     pub ty: SqlType,
     /// Modifiers in parentheses, for example `(10,2)`.
     pub modifier: String,
-    /// Printed instead of the type's name where PostgreSQL needs its own spelling (`interval day`).
-    pub array: bool,
 }
 
 /// Session values that are constants within a statement.

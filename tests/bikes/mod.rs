@@ -175,7 +175,7 @@ impl Bikes {
     /// The whole way.
     pub async fn ask(&self, text: &str) -> Result<Asked, ClientError> {
         let (plan, fields) = self.typed(text).await?;
-        let lines = plan::explain::lines(&plan, &self.policy, &self.plan);
+        let lines = plan::explain::lines(&plan, &self.policy);
         let paying: Vec<&plan::Release> = plan.releases.iter().filter(|r| !r.is_domain_only()).collect();
         let fetches: Vec<fetch::FetchText> = paying.iter().map(|r| fetch::fetch(r, &self.policy)).collect();
         let noisy = self.release(&plan, &fetches).await?;

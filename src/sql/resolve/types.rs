@@ -9,16 +9,13 @@ use sqlparser::ast::{
 
 /// The type that a cast names.
 pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
-    let plain = |ty| Ok(CastType { ty, modifier: String::new(), array: false });
+    let plain = |ty| Ok(CastType { ty, modifier: String::new() });
     let number = |n: &N| match n {
-        N::None => CastType { ty: SqlType::Numeric { scale: None }, modifier: String::new(), array: false },
-        N::Precision(p) => {
-            CastType { ty: SqlType::Numeric { scale: Some(0) }, modifier: format!("({p})"), array: false }
-        }
+        N::None => CastType { ty: SqlType::Numeric { scale: None }, modifier: String::new() },
+        N::Precision(p) => CastType { ty: SqlType::Numeric { scale: Some(0) }, modifier: format!("({p})") },
         N::PrecisionAndScale(p, s) => CastType {
             ty: SqlType::Numeric { scale: Some(u16::try_from(*s).unwrap_or(0)) },
             modifier: format!("({p},{s})"),
-            array: false,
         },
     };
     let text = |ty, length: &Option<CharacterLength>| {
@@ -26,7 +23,7 @@ pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
             Some(CharacterLength::IntegerLength { length, .. }) => format!("({length})"),
             _ => String::new(),
         };
-        Ok(CastType { ty, modifier, array: false })
+        Ok(CastType { ty, modifier })
     };
     match data_type {
         D::Bool | D::Boolean => plain(SqlType::Bool),
