@@ -61,3 +61,23 @@ pub struct Notice {
     /// A hint, if any.
     pub hint: Option<String>,
 }
+
+/// What preparing a statement froze.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Type OIDs of `$1`, `$2`, …
+    pub parameters: Vec<u32>,
+    /// The columns, in text format; None where the statement gives no rows.
+    pub fields: Option<Vec<Field>>,
+}
+
+/// What Bind gave: values for a prepared statement's parameters, and the wanted format of each column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Values {
+    /// One for each parameter: its bytes as they came, None for NULL.
+    pub parameters: Vec<Option<Bytes>>,
+    /// One for each parameter: 0 text, 1 binary.
+    pub formats: Vec<i16>,
+    /// One for each column: 0 text, 1 binary.
+    pub results: Vec<i16>,
+}

@@ -248,6 +248,12 @@ pub struct Limits {
     pub max_connections: usize,
     /// Client connections of one user.
     pub max_connections_per_user: usize,
+    /// Prepared statements of one session.
+    pub max_prepared: usize,
+    /// Portals of one session.
+    pub max_portals: usize,
+    /// Bytes of rows that one session's suspended portals keep.
+    pub max_portal_bytes: usize,
     /// Time a client has to log in.
     pub login_timeout: Duration,
     /// Failed fetches of one user in a day before the user is suspended.
@@ -266,6 +272,9 @@ impl Default for Limits {
             max_result_groups: 1_000_000,
             max_connections: 200,
             max_connections_per_user: 50,
+            max_prepared: 1_000,
+            max_portals: 1_000,
+            max_portal_bytes: 64 << 20,
             login_timeout: Duration::from_secs(30),
             max_backend_errors: 5,
         }

@@ -231,6 +231,9 @@ pub(super) const LIMITS: &[&str] = &[
     "max_result_groups",
     "max_connections",
     "max_connections_per_user",
+    "max_prepared",
+    "max_portals",
+    "max_portal_bytes",
     "login_timeout",
     "max_backend_errors",
 ];
@@ -254,6 +257,9 @@ pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
     set("max_result_groups", 1_000_000_000, &mut limits.max_result_groups);
     set("max_connections", 1_000_000, &mut limits.max_connections);
     set("max_connections_per_user", 1_000_000, &mut limits.max_connections_per_user);
+    set("max_prepared", 1_000_000, &mut limits.max_prepared);
+    set("max_portals", 1_000_000, &mut limits.max_portals);
+    set("max_portal_bytes", 1 << 40, &mut limits.max_portal_bytes);
     if let Some(t) = section.duration("login_timeout", f) {
         limits.login_timeout = t;
     }
