@@ -5,10 +5,12 @@
 //! leaves but what was perturbed against the receipt.
 
 pub mod finish;
+mod live;
 mod open;
 mod suspend;
 mod typing;
 
+pub use live::Live;
 pub use open::{Checked, OpenError};
 
 use crate::answer::{Field, Identity, Notice, Outcome};
@@ -47,6 +49,8 @@ pub struct Gateway {
 
 /// One client's session.
 pub struct Session {
+    live: Arc<Live>,
+    /// The gateway of the statement at hand.
     gateway: Arc<Gateway>,
     identity: Identity,
     database: String,
@@ -92,18 +96,6 @@ impl Gateway {
         &self.ledger
     }
 
-    /// Opens a session.
-    pub fn open_session(self: &Arc<Self>, identity: Identity, database: String) -> Session {
-        Session {
-            gateway: self.clone(),
-            identity,
-            database,
-            settings: backend::Settings::default(),
-            plan: self.settings.clone(),
-            transaction_start: None,
-        }
-    }
-
     fn known_sizes(&self) -> HashMap<(usize, String), usize> {
         let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
         sizes.retain(|_, (_, at)| at.elapsed() < SIZE_LIFETIME);
@@ -136,7 +128,8 @@ impl Gateway {
 
 impl Session {
     /// Parses a message into its statements; what writes is refused here.
-    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>, ClientError> {
+    pub fn parse(&mut self, sql: &str) -> Result<Vec<Statement>, ClientError> {
+        self.follow()?;
         let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
         parsed.into_iter().map(|p: Parsed| Ok(Statement { kind: sql::classify(p)? })).collect()
     }
@@ -147,7 +140,12 @@ impl Session {
     }
 
     /// The way of a statement.
-    pub async fn run(&self, statement: Statement, notices: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
+    pub async fn run(
+        &mut self,
+        statement: Statement,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
+        self.follow()?;
         match statement.kind {
             Kind::Control(_) => Err(ClientError::incident(
                 SqlState::INTERNAL,
