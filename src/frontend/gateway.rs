@@ -1,5 +1,6 @@
 //! The gateway behind the wire: names of one side to names of the other, nothing else.
 
+use super::journal::{self, Record};
 use super::service::{Account, Auth, Control, Service, Session};
 use crate::answer::{Identity, Notice, Outcome};
 use crate::error::{ClientError, SqlState};
@@ -70,7 +71,7 @@ impl Session for gateway::Session {
     type Statement = gateway::Statement;
 
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError> {
-        gateway::Session::parse(self, sql)
+        gateway::Session::parse(self, sql).inspect_err(|e| journal::unparsed(self.user(), e))
     }
 
     fn control(&self, statement: &Self::Statement) -> Control {
@@ -92,7 +93,8 @@ impl Session for gateway::Session {
         statement: Self::Statement,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        gateway::Session::run(self, statement, notices).await
+        let record = Record::begin(self.user(), statement.class());
+        record.follow(gateway::Session::run(self, statement, notices)).await
     }
 
     fn transaction(&mut self, step: &Control) {

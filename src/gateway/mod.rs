@@ -11,7 +11,7 @@ mod suspend;
 mod typing;
 
 pub use live::Live;
-pub use open::{Checked, OpenError};
+pub use open::{Checked, OpenError, Reopened};
 
 use crate::answer::{Field, Identity, Notice, Outcome};
 use crate::backend::{self, Backend, FetchRequest, FetchText, Fingerprint, Param};
@@ -37,7 +37,7 @@ type Sizes = HashMap<(usize, String), (usize, Instant)>;
 /// Policy, database and books: what every session shares.
 pub struct Gateway {
     policy: Policy,
-    backend: Backend,
+    backend: Arc<Backend>,
     ledger: Ledger,
     fingerprints: open::Fingerprints,
     typed: typing::Cache,
@@ -66,6 +66,15 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// The word that the log has for it.
+    pub fn class(&self) -> &'static str {
+        match &self.kind {
+            Kind::Control(_) => "control",
+            Kind::Explain(..) => "explain",
+            Kind::Query(..) => "query",
+        }
+    }
+
     /// What it does to the transaction, if it is transaction control.
     pub fn control(&self) -> Option<&sql::Control> {
         match &self.kind {
@@ -186,6 +195,7 @@ impl Session {
                 let receipt =
                     gateway.ledger.debit(&self.identity, hash, charge).await.map_err(|r| r.client())?;
                 notices.push(price_notice(&receipt));
+                log_price(&receipt);
                 self.fetch_and_release(&plan, fetches, fingerprint, reserved, receipt).await?
             }
         };
@@ -332,6 +342,12 @@ pub fn typing_error(error: backend::RelayError, text: &Printed, plan: &Plan) -> 
         }
         other => other.into_finish_error(),
     }
+}
+
+/// The price and the entry of the books, for the event that the frontend writes.
+fn log_price(receipt: &Receipt) {
+    let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
+    tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
 }
 
 /// What the statement cost and what is left, in one line.
