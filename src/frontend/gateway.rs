@@ -60,11 +60,12 @@ impl Session for gateway::Session {
             None => Control::None,
             Some(C::Begin) => Control::Begin,
             Some(C::Start) => Control::StartTransaction,
-            Some(C::Commit) => Control::Commit { chain: false },
-            Some(C::Rollback) => Control::Rollback { chain: false },
+            Some(C::Commit { chain }) => Control::Commit { chain: *chain },
+            Some(C::Rollback { chain }) => Control::Rollback { chain: *chain },
             Some(C::Savepoint(n)) => Control::Savepoint(n.clone()),
             Some(C::Release(n)) => Control::Release(n.clone()),
             Some(C::RollbackTo(n)) => Control::RollbackTo(n.clone()),
+            Some(C::Deallocate(_) | C::CloseCursors(_) | C::DiscardAll) => Control::None,
         }
     }
 
@@ -77,10 +78,21 @@ impl Session for gateway::Session {
     }
 
     fn transaction(&mut self, step: &Control) {
-        match step {
-            Control::Begin | Control::StartTransaction => self.in_transaction(true),
-            Control::Commit { chain } | Control::Rollback { chain } => self.in_transaction(*chain),
-            _ => {}
-        }
+        use sql::Control as C;
+        let step = match step {
+            Control::None => return,
+            Control::Begin => C::Begin,
+            Control::StartTransaction => C::Start,
+            Control::Commit { chain } => C::Commit { chain: *chain },
+            Control::Rollback { chain } => C::Rollback { chain: *chain },
+            Control::Savepoint(n) => C::Savepoint(n.clone()),
+            Control::Release(n) => C::Release(n.clone()),
+            Control::RollbackTo(n) => C::RollbackTo(n.clone()),
+        };
+        gateway::Session::transaction(self, &step);
+    }
+
+    fn changed_parameters(&mut self) -> Vec<(String, String)> {
+        gateway::Session::changed_parameters(self)
     }
 }

@@ -89,6 +89,7 @@ impl Gateway {
             delta: ratio(&policy.statement.delta, "delta")?,
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,
+            chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
         };
         let suspended = suspend::Suspensions::new(policy.limits.max_backend_errors);
