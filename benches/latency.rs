@@ -58,7 +58,7 @@ async fn measure(demo: &Demo) -> Result<(), Error> {
     let policy = checked.policy.clone();
     let gateway = Gateway::open(checked, Some("demo".into()))?;
     let any: SocketAddr = "127.0.0.1:0".parse()?;
-    let server = Server::bind(&[any], Arc::new(Adapter(gateway)), policy.limits.clone(), None)?;
+    let server = Server::bind(&[any], Arc::new(Adapter::new(gateway)), policy.limits.clone(), None)?;
     let port = server.local_addrs()?.first().ok_or("no address")?.port();
     let stop = server.shutdown_handle();
     let serving = tokio::spawn(server.run());

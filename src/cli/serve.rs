@@ -33,7 +33,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let limits = checked.policy.limits.clone();
     let tls = server.tls.as_ref().map(Tls::load).transpose()?;
     let gateway = Gateway::open(checked, None)?;
-    let server = Server::bind(&server.listen, Arc::new(Adapter(gateway)), limits, tls)?;
+    let server = Server::bind(&server.listen, Arc::new(Adapter::new(gateway)), limits, tls)?;
     announce(&server.local_addrs()?)?;
     until_asked(server).await
 }
@@ -41,7 +41,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
 /// Serves a gateway on a bound listener, until SIGINT or SIGTERM.
 pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> Result<(), Box<dyn Error>> {
     let limits = gateway.policy().limits.clone();
-    let server = Server::over(vec![listener], Arc::new(Adapter(gateway)), limits, None)?;
+    let server = Server::over(vec![listener], Arc::new(Adapter::new(gateway)), limits, None)?;
     announce(&server.local_addrs()?)?;
     until_asked(server).await
 }

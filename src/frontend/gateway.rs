@@ -3,31 +3,45 @@
 use super::service::{Account, Auth, Control, Service, Session};
 use crate::answer::{Identity, Notice, Outcome};
 use crate::error::{ClientError, SqlState};
-use crate::gateway::{self, Gateway};
+use crate::gateway::{self, Gateway, Live};
 use crate::sql;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The gateway as a [`Service`].
-pub struct Adapter(pub Arc<Gateway>);
+/// The gateway in force as a [`Service`].
+pub struct Adapter(Arc<Live>);
+
+impl Adapter {
+    /// Over a gateway that nobody will replace.
+    pub fn new(gateway: Arc<Gateway>) -> Self {
+        Self(Live::new(gateway))
+    }
+
+    /// Over whatever gateway is in force.
+    pub fn over(live: Arc<Live>) -> Self {
+        Self(live)
+    }
+}
 
 impl Service for Adapter {
     type Session = gateway::Session;
 
     fn parameters(&self) -> Vec<(String, String)> {
-        self.0.parameters()
+        self.0.current().parameters()
     }
 
     fn user(&self, name: &str) -> Option<Account> {
-        let user = self.0.policy().users.iter().find(|u| u.name == name)?;
+        let gateway = self.0.current();
+        let user = gateway.policy().users.iter().find(|u| u.name == name)?;
         let identity = Identity { user: user.name.clone(), role: user.role.clone() };
-        let trusted = self.0.trusted() == Some(name);
+        let trusted = gateway.trusted() == Some(name);
         let auth = if trusted { Auth::Trust } else { Auth::Scram(user.scram.clone()) };
         Some(Account { identity, auth })
     }
 
     fn scram_iterations(&self) -> Vec<u32> {
-        let counts = self.0.policy().users.iter();
+        let gateway = self.0.current();
+        let counts = gateway.policy().users.iter();
         let counts: Vec<u32> = counts
             .filter_map(|u| u.scram.strip_prefix("SCRAM-SHA-256$")?.split_once(':')?.0.parse().ok())
             .collect();
@@ -42,6 +56,11 @@ impl Service for Adapter {
         let database = startup.get("database").cloned().unwrap_or_else(|| identity.user.clone());
         if database.len() > 63 {
             return Err(ClientError::new(SqlState::UNDEFINED_DATABASE, "the database's name is too long"));
+        }
+        if self.user(&identity.user).is_none() {
+            // Removed by a reload while the password was on its way.
+            let message = format!("user \"{}\" may no longer connect", identity.user);
+            return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message));
         }
         Ok(self.0.open_session(identity, database))
     }

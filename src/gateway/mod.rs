@@ -6,6 +6,7 @@
 
 pub mod finish;
 mod fold;
+mod live;
 mod open;
 mod own;
 mod parameters;
@@ -14,6 +15,7 @@ pub mod settings;
 mod suspend;
 mod typing;
 
+pub use live::Live;
 pub use open::{Checked, OpenError};
 
 use crate::answer::{Description, Field, Identity, Notice, Outcome, Values};
@@ -57,6 +59,8 @@ pub struct Gateway {
 
 /// One client's session.
 pub struct Session {
+    live: Arc<Live>,
+    /// The gateway of the statement at hand.
     gateway: Arc<Gateway>,
     identity: Identity,
     database: String,
@@ -118,18 +122,6 @@ impl Gateway {
         &self.ledger
     }
 
-    /// Opens a session.
-    pub fn open_session(self: &Arc<Self>, identity: Identity, database: String) -> Session {
-        Session {
-            gateway: self.clone(),
-            identity,
-            database,
-            settings: SessionSettings::default(),
-            reported: BTreeMap::new(),
-            transaction_start: None,
-        }
-    }
-
     fn known_sizes(&self) -> HashMap<(usize, String), usize> {
         let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
         sizes.retain(|_, (_, at)| at.elapsed() < SIZE_LIFETIME);
@@ -162,7 +154,8 @@ impl Gateway {
 
 impl Session {
     /// Parses a message into its statements; what writes is refused here.
-    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>, ClientError> {
+    pub fn parse(&mut self, sql: &str) -> Result<Vec<Statement>, ClientError> {
+        self.follow()?;
         let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
         parsed.into_iter().map(|p: Parsed| Ok(Statement { kind: Arc::new(sql::classify(p)?) })).collect()
     }
@@ -187,6 +180,7 @@ impl Session {
         statement: Statement,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
+        self.follow()?;
         let (query, lines) = match &*statement.kind {
             Kind::Query(query, lines) | Kind::Explain(query, lines) => (query, lines),
             Kind::Session(s) => return self.session_statement(s, notices).await,
@@ -211,7 +205,12 @@ impl Session {
 
     /// Parse: has PostgreSQL type the statement, and freezes its parameters and columns. `types` are the client's; 0
     /// leaves one open.
-    pub async fn describe(&self, statement: &Statement, types: &[u32]) -> Result<Description, ClientError> {
+    pub async fn describe(
+        &mut self,
+        statement: &Statement,
+        types: &[u32],
+    ) -> Result<Description, ClientError> {
+        self.follow()?;
         let gateway = &*self.gateway;
         let (query, lines, explain) = match &*statement.kind {
             Kind::Query(query, lines) => (query, lines, false),
@@ -245,11 +244,12 @@ impl Session {
 
     /// Bind: the statement planned with its parameters' values (soundness rule 25).
     pub async fn bind(
-        &self,
+        &mut self,
         statement: &Statement,
         description: &Description,
         values: Values,
     ) -> Result<Portal, ClientError> {
+        self.follow()?;
         let gateway = self.gateway.clone();
         let planned = match &*statement.kind {
             Kind::Query(query, lines) | Kind::Explain(query, lines) => {
@@ -270,6 +270,7 @@ impl Session {
         mut portal: Portal,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
+        self.follow()?;
         if let Kind::Session(s) = &*portal.kind {
             return self.session_statement(s, notices).await;
         }
