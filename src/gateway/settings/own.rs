@@ -76,7 +76,8 @@ impl Own {
         let text = text.trim();
         match self {
             Self::Epsilon => {
-                let good = |e: &BigDecimal| *e >= BigDecimal::new(1.into(), 9) && *e <= BigDecimal::from(1000);
+                let (low, high) = (BigDecimal::new(1.into(), 9), BigDecimal::from(1000));
+                let good = |e: &BigDecimal| (&low..=&high).contains(&e);
                 self.decimal(text, good, "a number from 1e-9 to 1000").map(|(_, text)| text)
             }
             Self::Delta => {
