@@ -1,11 +1,12 @@
 //! The gateway behind the wire: names of one side to names of the other, nothing else.
 
 use super::service::{Account, Auth, Control, Service, Session};
-use crate::answer::{Identity, Notice, Outcome};
+use crate::answer::{Description, Identity, Notice, Outcome, Values};
 use crate::error::{ClientError, SqlState};
 use crate::gateway::{self, Gateway};
 use crate::sql;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// The gateway as a [`Service`].
@@ -49,6 +50,7 @@ impl Service for Adapter {
 
 impl Session for gateway::Session {
     type Statement = gateway::Statement;
+    type Portal = Infallible;
 
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError> {
         gateway::Session::parse(self, sql)
@@ -76,6 +78,23 @@ impl Session for gateway::Session {
         gateway::Session::run(self, statement, notices).await
     }
 
+    async fn describe(&mut self, _: &Self::Statement, _: &[u32]) -> Result<Description, ClientError> {
+        Err(unprepared())
+    }
+
+    async fn bind(
+        &mut self,
+        _: &Self::Statement,
+        _: &Description,
+        _: Values,
+    ) -> Result<Self::Portal, ClientError> {
+        Err(unprepared())
+    }
+
+    async fn execute(&mut self, portal: Self::Portal, _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
+        match portal {}
+    }
+
     fn transaction(&mut self, step: &Control) {
         match step {
             Control::Begin | Control::StartTransaction => self.in_transaction(true),
@@ -83,4 +102,9 @@ impl Session for gateway::Session {
             _ => {}
         }
     }
+}
+
+fn unprepared() -> ClientError {
+    ClientError::unsupported("queries cannot be prepared yet")
+        .hint("Write the values into the statement and send it by the simple query protocol.")
 }
