@@ -8,8 +8,8 @@ use super::service::Service;
 use super::session::{Dialogue, reached, shutdown};
 use super::slots::{Slot, Slots};
 use super::startup::{self, Login, Opening};
+use super::state::State;
 use super::tls::Tls;
-use super::transaction::Transaction;
 use super::wire::{Stop, Wire};
 use crate::answer::Identity;
 use crate::error::{ClientError, SqlState};
@@ -130,8 +130,8 @@ async fn talk<S: Service>(
         Err(_) => SecretKey::Bytes(cancel.secret.clone()),
     };
     wire.writer.message(PgWireBackendMessage::BackendKeyData(BackendKeyData::new(cancel.pid, secret)));
-    let session = shared.service.open(identity, startup.parameters)?;
-    Dialogue { session, cancel, phase, transaction: Transaction::new() }.serve(wire).await
+    let session = shared.service.open(identity, startup.parameters).await?;
+    Dialogue { state: State::new(session, &shared.limits), cancel, phase }.serve(wire).await
 }
 
 /// The backend's parameters and our own, ours last so that they win.

@@ -1,7 +1,7 @@
 //! The gateway behind the wire: names of one side to names of the other, nothing else.
 
 use super::service::{Account, Auth, Control, Service, Session};
-use crate::answer::{Identity, Notice, Outcome};
+use crate::answer::{Description, Identity, Notice, Outcome, Values};
 use crate::error::{ClientError, SqlState};
 use crate::gateway::{self, Gateway, Live};
 use crate::sql;
@@ -48,7 +48,7 @@ impl Service for Adapter {
         if counts.is_empty() { vec![4096] } else { counts }
     }
 
-    fn open(
+    async fn open(
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
@@ -62,12 +62,15 @@ impl Service for Adapter {
             let message = format!("user \"{}\" may no longer connect", identity.user);
             return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message));
         }
-        Ok(self.0.open_session(identity, database))
+        let mut session = self.0.open_session(identity, database);
+        session.start_with(&startup).await?;
+        Ok(session)
     }
 }
 
 impl Session for gateway::Session {
     type Statement = gateway::Statement;
+    type Portal = gateway::Portal;
 
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError> {
         gateway::Session::parse(self, sql)
@@ -84,7 +87,9 @@ impl Session for gateway::Session {
             Some(C::Savepoint(n)) => Control::Savepoint(n.clone()),
             Some(C::Release(n)) => Control::Release(n.clone()),
             Some(C::RollbackTo(n)) => Control::RollbackTo(n.clone()),
-            Some(C::Deallocate(_) | C::CloseCursors(_) | C::DiscardAll) => Control::None,
+            Some(C::Deallocate(n)) => Control::Deallocate(n.clone()),
+            Some(C::CloseCursors(n)) => Control::CloseCursors(n.clone()),
+            Some(C::DiscardAll) => Control::DiscardAll,
         }
     }
 
@@ -94,6 +99,31 @@ impl Session for gateway::Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         gateway::Session::run(self, statement, notices).await
+    }
+
+    async fn describe(
+        &mut self,
+        statement: &Self::Statement,
+        types: &[u32],
+    ) -> Result<Description, ClientError> {
+        gateway::Session::describe(self, statement, types).await
+    }
+
+    async fn bind(
+        &mut self,
+        statement: &Self::Statement,
+        description: &Description,
+        values: Values,
+    ) -> Result<Self::Portal, ClientError> {
+        gateway::Session::bind(self, statement, description, values).await
+    }
+
+    async fn execute(
+        &mut self,
+        portal: Self::Portal,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
+        gateway::Session::execute(self, portal, notices).await
     }
 
     fn transaction(&mut self, step: &Control) {
@@ -107,6 +137,9 @@ impl Session for gateway::Session {
             Control::Savepoint(n) => C::Savepoint(n.clone()),
             Control::Release(n) => C::Release(n.clone()),
             Control::RollbackTo(n) => C::RollbackTo(n.clone()),
+            Control::Deallocate(n) => C::Deallocate(n.clone()),
+            Control::CloseCursors(n) => C::CloseCursors(n.clone()),
+            Control::DiscardAll => C::DiscardAll,
         };
         gateway::Session::transaction(self, &step);
     }

@@ -61,7 +61,7 @@ impl Service for Fake {
         Some(Account { identity: Identity { user: name.to_owned(), role: None }, auth })
     }
 
-    fn open(
+    async fn open(
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
