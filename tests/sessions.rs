@@ -170,6 +170,6 @@ async fn start_up_options_take_effect() {
     assert_eq!(one(&c, "SHOW noisegate.epsilon").await, "0.3");
     run(&c, "SET timezone = 'UTC'; RESET timezone").await;
     assert_eq!(one(&c, "SHOW timezone").await, "Asia/Tokyo");
-    let refused = psql(&format!("{base}?options=-c%20timezone=Nowhere"), "SELECT 1").await;
+    let refused = psql(&format!("{base}?options=-c%20timezone%3DNowhere"), "SELECT 1").await;
     assert!(refused.stderr.contains("invalid value for parameter \"TimeZone\""), "{}", refused.stderr);
 }

@@ -272,7 +272,13 @@ impl Session {
     ) -> Result<Outcome, ClientError> {
         self.follow()?;
         if let Kind::Session(s) = &*portal.kind {
-            return self.session_statement(s, notices).await;
+            // These give text, which looks the same in both formats.
+            return Ok(match self.session_statement(s, notices).await? {
+                Outcome::Rows { fields, rows, verb, count } => {
+                    Outcome::Rows { fields: formatted(fields, &portal.values), rows, verb, count }
+                }
+                done => done,
+            });
         }
         if !Arc::ptr_eq(&portal.gateway, &self.gateway) {
             // Another policy came into force since Bind.
@@ -283,9 +289,7 @@ impl Session {
         let Some(Planned { plan, constants }) = planned else {
             return Err(control_here());
         };
-        let format = |i: usize| values.results.get(i).copied().unwrap_or(0);
-        let fields = description.fields.unwrap_or_default().into_iter().enumerate();
-        let fields: Vec<Field> = fields.map(|(i, f)| Field { format: format(i), ..f }).collect();
+        let fields = formatted(description.fields.unwrap_or_default(), &values);
         if matches!(&*kind, Kind::Explain(..)) {
             return Ok(plan::explain::outcome(&plan, &gateway.policy, fields));
         }
@@ -446,6 +450,12 @@ impl Session {
             own: Vec::new(),
         }
     }
+}
+
+/// Columns in the formats that Bind asked for.
+fn formatted(fields: Vec<Field>, values: &Values) -> Vec<Field> {
+    let format = |i: usize| values.results.get(i).copied().unwrap_or(0);
+    fields.into_iter().enumerate().map(|(i, f)| Field { format: format(i), ..f }).collect()
 }
 
 /// The frontend does transaction control itself.
