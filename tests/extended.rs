@@ -85,7 +85,10 @@ async fn parameters_filter_private_rows() {
     let grouped = "SELECT station, count(*), avg(fare) FROM trips WHERE station IN ($1, $2) GROUP BY station ORDER BY station";
     let rows = c.query(grouped, &[&"Station 3", &"no such"]).await.unwrap();
     assert_eq!(rows.len(), 2, "both listed values are groups");
-    assert_eq!((rows[0].get::<_, String>(0), rows[1].get::<_, String>(0)), ("Station 3".into(), "no such".into()));
+    assert_eq!(
+        (rows[0].get::<_, String>(0), rows[1].get::<_, String>(0)),
+        ("Station 3".into(), "no such".into())
+    );
     near(rows[0].get(1), 200);
     // Bounds: what was clamped to a parameter is summed within it.
     let sum = row(&c, "SELECT sum(LEAST(minutes, $1)) FROM trips", &[&1]).await.get::<_, i64>(0);
@@ -147,10 +150,14 @@ async fn every_type_travels_as_parameter_and_result() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parse_bind_and_describe_are_free_and_execute_is_charged_once() {
-    let world = World::new("[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 0.3\n").await;
+    let world = World::new(
+        "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 0.3\n",
+    )
+    .await;
     let mut c = world.ada().await;
     let left = "SELECT answers_left FROM noisegate.budget";
-    let statement = c.prepare("SELECT station, count(*) FROM trips WHERE minutes > $1 GROUP BY station").await.unwrap();
+    let statement =
+        c.prepare("SELECT station, count(*) FROM trips WHERE minutes > $1 GROUP BY station").await.unwrap();
     assert_eq!(count(&c, left, &[]).await, 3);
     let transaction = c.transaction().await.unwrap();
     let portal = transaction.bind(&statement, &[&40]).await.unwrap();
@@ -162,7 +169,11 @@ async fn parse_bind_and_describe_are_free_and_execute_is_charged_once() {
         if part.is_empty() {
             break;
         }
-        assert_eq!(transaction.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 2, "charged by the first Execute");
+        assert_eq!(
+            transaction.query_one(left, &[]).await.unwrap().get::<_, i64>(0),
+            2,
+            "charged by the first Execute"
+        );
     }
     assert_eq!(groups, 10);
     transaction.rollback().await.unwrap();
@@ -180,9 +191,13 @@ async fn rule_25_plan_and_price_follow_the_values_of_bind() {
     let c = world.ada().await;
     // Where the value bounds an expression, the noise is drawn for that bound: at a bound of 10^9 the
     // noise shows, at 1 it does not.
-    let sql = "SELECT sum(GREATEST(LEAST(minutes, $1), $1)) FROM riders JOIN stations ON false JOIN trips ON false";
+    let sql =
+        "SELECT sum(GREATEST(LEAST(minutes, $1), $1)) FROM riders JOIN stations ON false JOIN trips ON false";
     assert!(c.prepare(sql).await.is_ok());
-    let statement = c.prepare("SELECT sum(CASE WHEN true THEN $1 ELSE minutes END) FROM trips WHERE minutes < 0").await.unwrap();
+    let statement = c
+        .prepare("SELECT sum(CASE WHEN true THEN $1 ELSE minutes END) FROM trips WHERE minutes < 0")
+        .await
+        .unwrap();
     let mut spread = Vec::new();
     for bound in [1i32, 2_000_000_000] {
         let mut widest = 0i64;
@@ -206,7 +221,9 @@ async fn statements_stream_and_sessions_go_on_after_errors() {
     assert_eq!(row(&c, "SELECT 6 / $1", &[&3]).await.get::<_, i32>(0), 2);
     let many = c.query_raw("SELECT station FROM stations WHERE capacity > $1", &[&12i32]).await.unwrap();
     assert_eq!(many.try_collect::<Vec<_>>().await.unwrap().len(), 7);
-    assert!(c.query_opt("SELECT station FROM stations WHERE station = $1", &[&"none"]).await.unwrap().is_none());
+    assert!(
+        c.query_opt("SELECT station FROM stations WHERE station = $1", &[&"none"]).await.unwrap().is_none()
+    );
     assert_eq!(c.execute("SET timezone = 'Europe/Berlin'", &[]).await.unwrap(), 0);
     assert_eq!(row(&c, "SHOW timezone", &[]).await.get::<_, String>(0), "Europe/Berlin");
     let explain = c.query("EXPLAIN SELECT count(*) FROM trips WHERE minutes > $1", &[&60]).await.unwrap();

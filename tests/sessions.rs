@@ -51,7 +51,8 @@ async fn formats_follow_the_session_everywhere() {
     // Over public rows and constants, released values and group keys: the same session settings.
     let moment = "SELECT timestamptz '2024-07-01 12:00:00+00'";
     assert_eq!(one(&c, moment).await, "2024-07-01 12:00:00+00");
-    run(&c, "SET TIME ZONE 'Europe/Berlin'; SET datestyle = 'German, DMY'; SET intervalstyle = iso_8601").await;
+    run(&c, "SET TIME ZONE 'Europe/Berlin'; SET datestyle = 'German, DMY'; SET intervalstyle = iso_8601")
+        .await;
     assert_eq!(one(&c, moment).await, "01.07.2024 14:00:00 CEST");
     assert_eq!(one(&c, "SELECT interval '1 day 2 hours'").await, "P1DT2H");
     let keys = "SELECT date_trunc('year', started_at) FROM trips WHERE started_at < '2024-01-01' GROUP BY 1 ORDER BY 1 LIMIT 1";
@@ -90,7 +91,11 @@ async fn set_follows_transactions_and_is_judged_by_postgresql() {
         assert_eq!(sqlstate(&c, sql).await, code, "{sql}");
     }
     // What drivers and poolers send is taken.
-    run(&c, "SET extra_float_digits = 3; SET client_encoding TO 'UTF8'; SET search_path TO \"$user\", public").await;
+    run(
+        &c,
+        "SET extra_float_digits = 3; SET client_encoding TO 'UTF8'; SET search_path TO \"$user\", public",
+    )
+    .await;
     run(&c, "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ UNCOMMITTED").await;
     assert_eq!(one(&c, "SHOW TRANSACTION ISOLATION LEVEL").await, "read uncommitted");
     run(&c, "SELECT pg_advisory_unlock_all(); UNLISTEN *; RESET ALL").await;
@@ -133,7 +138,9 @@ async fn now_is_fixed_within_a_transaction_and_bounds_private_rows() {
     let near = |text: String, n: i64| (text.parse::<i64>().unwrap() - n).abs() < 400;
     let recent = one(&c, "SELECT count(*) FROM trips WHERE started_at > now() - interval '100 years'").await;
     assert!(near(recent.clone(), 1998), "{recent}");
-    let none = one(&c, "SELECT count(*) FROM trips WHERE started_at < date '2023-12-31' - interval '2 months'").await;
+    let none =
+        one(&c, "SELECT count(*) FROM trips WHERE started_at < date '2023-12-31' - interval '2 months'")
+            .await;
     assert!(near(none.clone(), 1), "{none}");
 }
 
@@ -152,11 +159,23 @@ async fn the_proxy_s_own_relations_work_in_any_sql() {
     let joined = "WITH p AS (SELECT table_name, count(*) AS n FROM noisegate.columns WHERE privacy = 'private' GROUP BY 1)
         SELECT p.n FROM p JOIN (VALUES ('trips')) AS v(t) ON v.t = p.table_name";
     assert_eq!(one(&c, joined).await, "7");
-    assert_eq!(one(&c, "SELECT low || ' to ' || high FROM noisegate.columns WHERE column_name = 'fare'").await, "0 to 60");
-    assert_eq!(one(&c, "SELECT count(*) FROM noisegate.columns WHERE column_name = 'email'").await, "0", "hidden");
-    let beside = rows(&c, "SELECT count(*), (SELECT min(answers_left) FROM noisegate.budget) FROM trips").await.unwrap();
+    assert_eq!(
+        one(&c, "SELECT low || ' to ' || high FROM noisegate.columns WHERE column_name = 'fare'").await,
+        "0 to 60"
+    );
+    assert_eq!(
+        one(&c, "SELECT count(*) FROM noisegate.columns WHERE column_name = 'email'").await,
+        "0",
+        "hidden"
+    );
+    let beside = rows(&c, "SELECT count(*), (SELECT min(answers_left) FROM noisegate.budget) FROM trips")
+        .await
+        .unwrap();
     assert_eq!(beside[0][1].as_deref(), Some("28"));
-    assert_eq!(one(&c, "SELECT setting FROM noisegate.settings WHERE name = 'noisegate.max_rows'").await, "5");
+    assert_eq!(
+        one(&c, "SELECT setting FROM noisegate.settings WHERE name = 'noisegate.max_rows'").await,
+        "5"
+    );
     assert_eq!(sqlstate(&c, "SELECT * FROM noisegate.nothing").await, "42P01");
     assert_eq!(sqlstate(&c, "SELECT count(*) FROM trips, noisegate.budget").await, "0A000");
 }
@@ -165,7 +184,10 @@ async fn the_proxy_s_own_relations_work_in_any_sql() {
 async fn start_up_options_take_effect() {
     let world = World::new().await;
     let base = world.gate.url("ada", PASSWORD, "bikes");
-    let c = connect(&format!("{base}?options=-c%20timezone=Asia/Tokyo%20-c%20noisegate.epsilon=0.3%20-c%20unheard.of=1")).await;
+    let c = connect(&format!(
+        "{base}?options=-c%20timezone=Asia/Tokyo%20-c%20noisegate.epsilon=0.3%20-c%20unheard.of=1"
+    ))
+    .await;
     assert_eq!(one(&c, "SHOW timezone").await, "Asia/Tokyo");
     assert_eq!(one(&c, "SHOW noisegate.epsilon").await, "0.3");
     run(&c, "SET timezone = 'UTC'; RESET timezone").await;

@@ -85,7 +85,11 @@ fn reads_private(statement: &Statement, policy: &Policy) -> bool {
 fn params(types: &[u32], values: &Values) -> Vec<Param> {
     let formats = values.formats.iter().copied().chain(std::iter::repeat(0));
     let values = values.parameters.iter().zip(formats);
-    types.iter().zip(values).map(|(oid, (value, format))| Param { oid: *oid, value: value.clone(), format }).collect()
+    types
+        .iter()
+        .zip(values)
+        .map(|(oid, (value, format))| Param { oid: *oid, value: value.clone(), format })
+        .collect()
 }
 
 /// The session's settings, but for what would lose a part of a value on its way through text.
@@ -102,9 +106,11 @@ fn value(text: Option<&str>, oid: u32, array: bool, policy: &Policy, pos: Pos) -
     // `unknown`: a string that nothing gave a type.
     let ty = if oid == 705 { Some(SqlType::Text) } else { parameters::scalar(oid, policy) };
     let Some(ty) = ty else {
-        return Err(ClientError::unsupported(format!("a constant of this type (OID {oid}) is not supported"))
-            .hint("Cast it to a number, text, date, timestamp or boolean.")
-            .at(pos));
+        return Err(ClientError::unsupported(format!(
+            "a constant of this type (OID {oid}) is not supported"
+        ))
+        .hint("Cast it to a number, text, date, timestamp or boolean.")
+        .at(pos));
     };
     Ok(match (text, array) {
         (text, false) => Value::Scalar(text.map(str::to_owned), ty),
@@ -117,7 +123,11 @@ fn value(text: Option<&str>, oid: u32, array: bool, policy: &Policy, pos: Pos) -
 }
 
 fn defect() -> ClientError {
-    ClientError::incident(SqlState::INTERNAL, "a constant could not be evaluated", &"the answer has another shape")
+    ClientError::incident(
+        SqlState::INTERNAL,
+        "a constant could not be evaluated",
+        &"the answer has another shape",
+    )
 }
 
 /// `x op ANY (ARRAY[…])` as plain comparisons, now that the elements are known.
@@ -146,9 +156,7 @@ fn comparisons(statement: &mut Statement, limit: usize) -> Result<(), ClientErro
         let kind = match (list, op, all) {
             ([], ..) if null => parameters::constant(None, &SqlType::Bool, pos).kind,
             ([], ..) => ExprKind::Literal(Literal::Bool(*all)),
-            _ if member => {
-                ExprKind::In { expr: expr.clone(), list: list.to_vec(), negated: *all }
-            }
+            _ if member => ExprKind::In { expr: expr.clone(), list: list.to_vec(), negated: *all },
             _ => {
                 let op = if *all { BinaryOp::And } else { BinaryOp::Or };
                 let joined = list.iter().map(compare).reduce(|a, b| {

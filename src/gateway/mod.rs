@@ -28,8 +28,8 @@ use crate::ledger::{Ledger, Receipt};
 use crate::plan::{self, Plan, PlanError};
 use crate::policy::Policy;
 use crate::release::{Exact, Noisy, perturb};
-use crate::sql::{self, Kind, parse::Parsed};
 use crate::sql::ast::Binding;
+use crate::sql::{self, Kind, parse::Parsed};
 use settings::SessionSettings;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
@@ -255,7 +255,8 @@ impl Session {
             Kind::Query(query, lines) | Kind::Explain(query, lines) => {
                 let constants = self.constants();
                 let resolved = self.resolve(&gateway, query, lines)?;
-                let plan = self.plan(&gateway, resolved, &constants, &description.parameters, &values).await?;
+                let plan =
+                    self.plan(&gateway, resolved, &constants, &description.parameters, &values).await?;
                 Some(Planned { plan, constants })
             }
             Kind::Control(_) | Kind::Session(_) => None,

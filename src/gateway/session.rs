@@ -22,7 +22,8 @@ impl Session {
     /// expect; wrong values are refused.
     pub async fn start_with(&mut self, startup: &BTreeMap<String, String>) -> Result<()> {
         let options = startup.get("options").map(|o| options(o)).unwrap_or_default();
-        let plain = startup.iter().filter(|(n, _)| !NO_SETTINGS.contains(&n.as_str()) && !n.starts_with("_pq_."));
+        let plain =
+            startup.iter().filter(|(n, _)| !NO_SETTINGS.contains(&n.as_str()) && !n.starts_with("_pq_."));
         for (name, value) in plain.map(|(n, v)| (n.clone(), v.clone())).chain(options) {
             let name = name.to_lowercase();
             match self.judge(&name, Some(&value)).await {
@@ -127,8 +128,11 @@ impl Session {
         let params: Vec<Param> = arguments.iter().map(|a| Param::text(*a)).collect();
         let settings = self.settings.backend();
         let gateway = &self.gateway;
-        let rows =
-            gateway.backend.query(&settings, sql, &params, &[0]).await.map_err(RelayError::into_finish_error)?;
+        let rows = gateway
+            .backend
+            .query(&settings, sql, &params, &[0])
+            .await
+            .map_err(RelayError::into_finish_error)?;
         let rows = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
         Ok(rows.into_iter().flatten().flatten().next().unwrap_or_default())
     }
@@ -251,7 +255,9 @@ mod tests {
     fn options_of_the_start_up_packet() {
         let pair = |n: &str, v: &str| (n.to_owned(), v.to_owned());
         assert_eq!(
-            options("-c timezone=UTC -cjit=off --extra-float-digits=2 -c noisegate.epsilon=0.5 -c a=b\\ c\\\\d"),
+            options(
+                "-c timezone=UTC -cjit=off --extra-float-digits=2 -c noisegate.epsilon=0.5 -c a=b\\ c\\\\d"
+            ),
             [
                 pair("timezone", "UTC"),
                 pair("jit", "off"),

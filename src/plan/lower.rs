@@ -151,7 +151,9 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
 fn constant_text(e: &Expr) -> Option<&String> {
     match &e.kind {
         ExprKind::Literal(Literal::String(s)) => Some(s),
-        ExprKind::Cast { expr, ty } if ty.modifier.is_empty() && matches!(ty.ty, SqlType::Text | SqlType::Varchar) => {
+        ExprKind::Cast { expr, ty }
+            if ty.modifier.is_empty() && matches!(ty.ty, SqlType::Text | SqlType::Varchar) =>
+        {
             constant_text(expr)
         }
         _ => None,

@@ -82,7 +82,9 @@ impl Own {
                 ("grid", "numeric"),
                 ("domain", "text"),
             ],
-            Self::Settings => &[("name", "text"), ("setting", "text"), ("default_setting", "text"), ("description", "text")],
+            Self::Settings => {
+                &[("name", "text"), ("setting", "text"), ("default_setting", "text"), ("description", "text")]
+            }
         }
     }
 }

@@ -144,7 +144,9 @@ impl Visitor<'_> {
 
     fn expr(&mut self, e: &mut Expr) -> Class {
         match &mut e.kind {
-            ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } => {
+            ExprKind::Subquery(q)
+            | ExprKind::Exists { query: q, .. }
+            | ExprKind::InQuery { query: q, .. } => {
                 self.query(q);
             }
             // A window function means nothing without its window: only its arguments can be constants.
@@ -152,7 +154,10 @@ impl Visitor<'_> {
                 for child in function.children_mut() {
                     self.root(child);
                 }
-                partition_by.iter_mut().chain(order_by.iter_mut().map(|o| &mut o.expr)).for_each(|e| self.root(e));
+                partition_by
+                    .iter_mut()
+                    .chain(order_by.iter_mut().map(|o| &mut o.expr))
+                    .for_each(|e| self.root(e));
                 return Class::Varies;
             }
             _ => {}

@@ -46,7 +46,11 @@ pub fn set(set: Set, at: Option<usize>) -> Result<SessionStatement> {
         }
         Set::SetTimeZone { local, value } => {
             let value = match &value {
-                ast::Expr::Identifier(i) if i.quote_style.is_none() && i.value.eq_ignore_ascii_case("local") => None,
+                ast::Expr::Identifier(i)
+                    if i.quote_style.is_none() && i.value.eq_ignore_ascii_case("local") =>
+                {
+                    None
+                }
                 value => list(std::slice::from_ref(value), at)?,
             };
             Ok(S::Set { name: "timezone".into(), value, local })
@@ -164,7 +168,11 @@ fn value(e: &ast::Expr, single: bool, at: Option<usize>) -> Result<String> {
         Expr::UnaryOp { op: op @ (UnaryOperator::Minus | UnaryOperator::Plus), expr } => {
             let n = value(expr, single, at)?;
             let sign = if matches!(op, UnaryOperator::Minus) { "-" } else { "" };
-            if n.starts_with(|c: char| c.is_ascii_digit() || c == '.') { Ok(format!("{sign}{n}")) } else { bad() }
+            if n.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+                Ok(format!("{sign}{n}"))
+            } else {
+                bad()
+            }
         }
         _ => bad(),
     }

@@ -169,7 +169,8 @@ impl Bikes {
         let plan = self.plan(text).await?;
         let typed = print::typed(&plan.statement, &self.policy, &constants());
         let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
-        let fields = described.map_err(|e| gateway::typing_error(e, &typed, &plan.statement.bindings))?.fields;
+        let fields =
+            described.map_err(|e| gateway::typing_error(e, &typed, &plan.statement.bindings))?.fields;
         Ok((plan, fields))
     }
 

@@ -83,13 +83,22 @@ pub fn default(name: &str) -> Option<&'static str> {
         "application_name" => "",
         "search_path" => "\"$user\", public",
         "client_min_messages" => "notice",
-        "statement_timeout" | "lock_timeout" | "idle_in_transaction_session_timeout" | "idle_session_timeout" => "0",
+        "statement_timeout"
+        | "lock_timeout"
+        | "idle_in_transaction_session_timeout"
+        | "idle_session_timeout" => "0",
         "default_transaction_isolation" => "read committed",
-        "standard_conforming_strings" | "transaction_read_only" | "default_transaction_read_only" | "row_security"
-        | "escape_string_warning" | "array_nulls" => "on",
-        "transaction_deferrable" | "default_transaction_deferrable" | "is_superuser" | "in_hot_standby" | "jit" => {
-            "off"
-        }
+        "standard_conforming_strings"
+        | "transaction_read_only"
+        | "default_transaction_read_only"
+        | "row_security"
+        | "escape_string_warning"
+        | "array_nulls" => "on",
+        "transaction_deferrable"
+        | "default_transaction_deferrable"
+        | "is_superuser"
+        | "in_hot_standby"
+        | "jit" => "off",
         "role" => "none",
         _ => return None,
     })

@@ -50,8 +50,11 @@ impl SessionSettings {
         let size = |v: &Values| v.iter().map(|(n, v)| n.len() + v.len()).sum::<usize>();
         let more = name.len() + value.as_ref().map_or(0, String::len);
         if size(&self.session) + size(&self.local) + more > MAX_BYTES {
-            return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many settings in one session")
-                .hint("RESET those that are no longer needed."));
+            return Err(ClientError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                "too many settings in one session",
+            )
+            .hint("RESET those that are no longer needed."));
         }
         match (value, local) {
             (Some(value), true) => {

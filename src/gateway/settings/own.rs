@@ -50,11 +50,15 @@ impl Own {
             Self::Delta => {
                 "The delta of one statement, spent where the groups of its result do not follow from the policy or the statement."
             }
-            Self::MaxGroups => "Groups that one unit may touch; what it brings to others is dropped at random.",
+            Self::MaxGroups => {
+                "Groups that one unit may touch; what it brings to others is dropped at random."
+            }
             Self::MaxRows => {
                 "Rows that one unit may bring to one group; the sums and counts of a unit with more are scaled down."
             }
-            Self::Mechanism => "The noise: auto takes the one with the least expected error; laplace; gaussian.",
+            Self::Mechanism => {
+                "The noise: auto takes the one with the least expected error; laplace; gaussian."
+            }
             Self::Notices => "Whether a NOTICE tells what each statement cost and what is left.",
         }
     }
@@ -81,7 +85,8 @@ impl Own {
                 self.decimal(text, good, "a number from 1e-9 to 1000").map(|(_, text)| text)
             }
             Self::Delta => {
-                let good = |d: &BigDecimal| *d >= BigDecimal::new(1.into(), 28) && *d < BigDecimal::new(1.into(), 3);
+                let good =
+                    |d: &BigDecimal| *d >= BigDecimal::new(1.into(), 28) && *d < BigDecimal::new(1.into(), 3);
                 self.decimal(text, good, "a number from 1e-28 to below 0.001").map(|(_, text)| text)
             }
             Self::MaxGroups | Self::MaxRows => match text.parse::<u32>() {
@@ -196,6 +201,9 @@ mod tests {
     #[test]
     fn unknown_names_are_helped() {
         let e = Own::named("noisegate.epsilonn").unwrap_err();
-        assert_eq!((e.code.as_str(), e.hint.as_deref()), ("42704", Some("Perhaps you meant noisegate.epsilon.")));
+        assert_eq!(
+            (e.code.as_str(), e.hint.as_deref()),
+            ("42704", Some("Perhaps you meant noisegate.epsilon."))
+        );
     }
 }

@@ -82,7 +82,9 @@ impl Resolver<'_> {
                 sp::UnaryOperator::Not => ExprKind::Not(self.boxed(expr)?),
                 other => return Err(self.unsupported(&format!("operator {other}"), pos)),
             },
-            sp::Expr::AnyOp { left, compare_op, right, .. } => self.any(left, compare_op, right, false, pos)?,
+            sp::Expr::AnyOp { left, compare_op, right, .. } => {
+                self.any(left, compare_op, right, false, pos)?
+            }
             sp::Expr::AllOp { left, compare_op, right } => self.any(left, compare_op, right, true, pos)?,
             sp::Expr::Like { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), false, *negated, pos)?
@@ -331,7 +333,9 @@ impl Resolver<'_> {
             }
             None => {
                 let m = format!("syntax error at or near \"{name}\"");
-                Err(ClientError::new(SqlState::SYNTAX_ERROR, m).hint("Parameters are written $1, $2, ….").at(pos))
+                Err(ClientError::new(SqlState::SYNTAX_ERROR, m)
+                    .hint("Parameters are written $1, $2, ….")
+                    .at(pos))
             }
         }
     }

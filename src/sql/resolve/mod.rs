@@ -640,9 +640,12 @@ impl Resolver<'_> {
         let names = self.catalog.names();
         if schema == Some(Own::SCHEMA) {
             let own = Own::ALL.map(|o| format!("noisegate.{}", o.name())).join(", ");
-            return ClientError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"))
-                .hint(format!("The relations of noisegate are {own}."))
-                .at(pos);
+            return ClientError::new(
+                SqlState::UNDEFINED_TABLE,
+                format!("relation \"{full}\" does not exist"),
+            )
+            .hint(format!("The relations of noisegate are {own}."))
+            .at(pos);
         }
         let near = functions_near(table, &names);
         let e = ClientError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"))
