@@ -169,6 +169,7 @@ def transactions_and_savepoints(demo):
         connection.execute("SET timezone TO 'Asia/Tokyo'")
         connection.rollback()
         assert connection.execute("SHOW timezone").fetchone() == ("UTC",)
+        connection.commit()
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         connection.deferrable = True
