@@ -174,7 +174,7 @@ async fn work(connection: &FetchClient, request: &FetchRequest) -> Result<Vec<Ve
         None => None,
     };
     let statements = open(client, request, check.as_ref()).await?;
-    let failed = |e: &tokio_postgres::Error| FetchError::Failed(cause(e));
+    let failed = |e: &tokio_postgres::Error| FetchError::Failed(place(e));
     let reads = statements.iter().zip(&request.statements).map(|(statement, text)| async {
         let mut rows = Vec::new();
         let mut stream = pin!(client.query_raw(statement, &text.params).await.map_err(|e| failed(&e))?);
@@ -234,8 +234,17 @@ fn early(e: tokio_postgres::Error) -> FetchError {
         None if e.is_closed() || std::error::Error::source(&e).is_some_and(|s| s.is::<std::io::Error>()) => {
             FetchError::Unreachable(cause(&e))
         }
-        _ => FetchError::Failed(cause(&e)),
+        _ => FetchError::Failed(place(&e)),
     }
+}
+
+/// What the log may hold of a failure over private rows: PostgreSQL's own words may quote a value of one, or a
+/// constant of the analyst. Its SQLSTATE and the place in its source say as much about the cause.
+fn place(e: &tokio_postgres::Error) -> String {
+    let Some(db) = e.as_db_error() else { return cause(e) };
+    let routine = db.routine().unwrap_or("an unknown routine");
+    let at = db.file().zip(db.line()).map_or_else(String::new, |(file, line)| format!(", {file}:{line}"));
+    format!("SQLSTATE {} from {routine}{at}", db.code().code())
 }
 
 /// The fingerprint's query and what it must give.

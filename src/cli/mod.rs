@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod demo;
+pub mod reload;
 pub mod serve;
 pub mod watchdog;
 
@@ -10,7 +11,6 @@ use clap::{Parser, Subcommand};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
 
 /// Stack of worker threads: the parser and the planner recurse over statements as deep as limits.max_depth allows.
 const STACK: usize = 32 << 20;
@@ -29,6 +29,8 @@ enum Command {
     Demo(demo::Args),
     /// Serves a policy.
     Serve(serve::Args),
+    /// Has the proxy that serves a policy read it again. Who is connected stays connected.
+    Reload(reload::Args),
     /// Proves a policy against the database that it names, or lists every mistake.
     Check(PolicyFile),
     /// Creates or shows the ledger of a policy.
@@ -59,12 +61,18 @@ pub mod check;
 /// Runs the command line.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let filter = EnvFilter::try_from_env("NOISEGATE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    // The policy says how a server logs.
+    if !matches!(cli.command, Command::Serve(_)) {
+        serve::log::start_quietly();
+    }
     let done = match &cli.command {
         Command::Watchdog(args) => return watchdog::run(args),
         Command::Demo(args) => block_on(demo::command(args)),
         Command::Serve(args) => block_on(serve::run(args)),
+        Command::Reload(args) => block_on(async {
+            println!("{}", reload::run(args).await?);
+            Ok(())
+        }),
         Command::Check(args) => block_on(async {
             println!("{}", check::report(&args.policy).await?);
             Ok(())

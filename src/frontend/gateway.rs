@@ -1,5 +1,6 @@
 //! The gateway behind the wire: names of one side to names of the other, nothing else.
 
+use super::journal::{self, Record};
 use super::service::{Account, Auth, Control, Service, Session};
 use crate::answer::{Description, Identity, Notice, Outcome, Values};
 use crate::error::{ClientError, SqlState};
@@ -73,7 +74,7 @@ impl Session for gateway::Session {
     type Portal = gateway::Portal;
 
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError> {
-        gateway::Session::parse(self, sql)
+        gateway::Session::parse(self, sql).inspect_err(|e| journal::failed(self.user(), "unparsed", e))
     }
 
     fn control(&self, statement: &Self::Statement) -> Control {
@@ -98,7 +99,8 @@ impl Session for gateway::Session {
         statement: Self::Statement,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        gateway::Session::run(self, statement, notices).await
+        let record = Record::begin(self.user(), statement.class());
+        record.follow(gateway::Session::run(self, statement, notices)).await
     }
 
     async fn describe(
@@ -106,7 +108,8 @@ impl Session for gateway::Session {
         statement: &Self::Statement,
         types: &[u32],
     ) -> Result<Description, ClientError> {
-        gateway::Session::describe(self, statement, types).await
+        let described = gateway::Session::describe(self, statement, types).await;
+        described.inspect_err(|e| journal::failed(self.user(), "parse", e))
     }
 
     async fn bind(
@@ -115,7 +118,8 @@ impl Session for gateway::Session {
         description: &Description,
         values: Values,
     ) -> Result<Self::Portal, ClientError> {
-        gateway::Session::bind(self, statement, description, values).await
+        let bound = gateway::Session::bind(self, statement, description, values).await;
+        bound.inspect_err(|e| journal::failed(self.user(), "bind", e))
     }
 
     async fn execute(
@@ -123,7 +127,8 @@ impl Session for gateway::Session {
         portal: Self::Portal,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        gateway::Session::execute(self, portal, notices).await
+        let record = Record::begin(self.user(), portal.class());
+        record.follow(gateway::Session::execute(self, portal, notices)).await
     }
 
     fn transaction(&mut self, step: &Control) {

@@ -52,6 +52,11 @@ impl Gateway {
 }
 
 impl Session {
+    /// Who asks.
+    pub fn user(&self) -> &str {
+        &self.identity.user
+    }
+
     /// Takes the gateway in force, before a statement. From its names to its debit a statement sees one policy.
     pub(super) fn follow(&mut self) -> Result<(), ClientError> {
         let now = self.live.current();

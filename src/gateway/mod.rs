@@ -16,7 +16,7 @@ mod suspend;
 mod typing;
 
 pub use live::Live;
-pub use open::{Checked, OpenError};
+pub use open::{Checked, OpenError, Reopened};
 
 use crate::answer::{Description, Field, Identity, Notice, Outcome, Values};
 use crate::backend::{self, Backend, FetchRequest, FetchText, Fingerprint, Param};
@@ -47,7 +47,7 @@ type Sizes = HashMap<(usize, String), (usize, Instant)>;
 /// Policy, database and books: what every session shares.
 pub struct Gateway {
     policy: Policy,
-    backend: Backend,
+    backend: Arc<Backend>,
     ledger: Ledger,
     fingerprints: open::Fingerprints,
     typed: typing::Cache,
@@ -92,12 +92,33 @@ struct Planned {
 }
 
 impl Statement {
+    /// The word that the log has for it.
+    pub fn class(&self) -> &'static str {
+        class(&self.kind)
+    }
+
     /// What it does to the session's transaction, statements and cursors.
     pub fn control(&self) -> Option<&sql::Control> {
         match &*self.kind {
             Kind::Control(c) => Some(c),
             _ => None,
         }
+    }
+}
+
+impl Portal {
+    /// The word that the log has for it.
+    pub fn class(&self) -> &'static str {
+        class(&self.kind)
+    }
+}
+
+fn class(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Control(_) => "control",
+        Kind::Explain(..) => "explain",
+        Kind::Query(..) => "query",
+        Kind::Session(_) => "session",
     }
 }
 
@@ -323,6 +344,7 @@ impl Session {
                 if self.settings.notices() {
                     notices.push(price_notice(&receipt));
                 }
+                log_price(&receipt);
                 self.fetch_and_release(gateway, &plan, fetches, fingerprint, reserved, receipt).await?
             }
         };
@@ -518,6 +540,12 @@ pub fn typing_error(error: backend::RelayError, text: &Printed, bindings: &[Bind
         }
         other => other.into_finish_error(),
     }
+}
+
+/// The price and the entry of the books, for the event that the frontend writes.
+fn log_price(receipt: &Receipt) {
+    let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
+    tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
 }
 
 /// What the statement cost and what is left, in one line.
