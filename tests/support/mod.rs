@@ -154,8 +154,13 @@ impl Workdir {
 
     /// Starts `noisegate serve` on the ledger that is there.
     pub async fn serve_again(&self) -> Gate {
+        self.serve_with(|_| ()).await
+    }
+
+    /// [`serve_again`](Self::serve_again), with something else about the child than usual.
+    pub async fn serve_with(&self, more: impl FnOnce(&mut Command)) -> Gate {
         let policy = self.policy();
-        Gate::start(&["serve", "--policy", policy.to_str().unwrap()]).await
+        Gate::start_with(&["serve", "--policy", policy.to_str().unwrap()], more).await
     }
 }
 
@@ -171,13 +176,17 @@ pub struct Gate {
 impl Gate {
     /// Runs `noisegate ARGS` and waits until it prints `listening on ADDRESS`.
     pub async fn start(args: &[&str]) -> Self {
-        let mut child = Command::new(NOISEGATE)
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
+        Self::start_with(args, |_| ()).await
+    }
+
+    /// [`start`](Self::start), with something else about the child than usual. Its log has warnings only, unless
+    /// that says otherwise.
+    pub async fn start_with(args: &[&str], more: impl FnOnce(&mut Command)) -> Self {
+        let mut command = Command::new(NOISEGATE);
+        command.args(args).env("NOISEGATE_LOG", "warn").stdin(Stdio::null()).stdout(Stdio::piped());
+        command.kill_on_drop(true);
+        more(&mut command);
+        let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut greeting = String::new();
         let address = tokio::time::timeout(PATIENCE, async {
@@ -209,10 +218,20 @@ impl Gate {
         self.child.id().unwrap()
     }
 
-    /// Sends a signal (`INT`, `KILL`), and waits until it is gone.
-    pub async fn signal(mut self, name: &str) -> ExitStatus {
+    /// Sends a signal (`HUP`).
+    pub async fn send(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status().await;
         assert!(sent.unwrap().success());
+    }
+
+    /// Sends a signal (`INT`, `KILL`), and waits until it is gone.
+    pub async fn signal(self, name: &str) -> ExitStatus {
+        self.send(name).await;
+        self.ended(name).await
+    }
+
+    /// Waits until it is gone, by a signal that was sent.
+    pub async fn ended(mut self, name: &str) -> ExitStatus {
         let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
         ended.unwrap_or_else(|_| panic!("noisegate did not end by SIG{name}")).unwrap()
     }
