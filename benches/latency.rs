@@ -94,6 +94,7 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         delta: dp::Ratio::new(1, 1_000_000_000),
         max_groups: policy.statement.max_groups,
         max_rows: policy.statement.max_rows,
+        chosen_rows: None,
         old_extract: false,
     };
     let sizes: HashMap<(usize, String), usize> = policy

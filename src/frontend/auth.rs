@@ -174,7 +174,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::service::{Control, Session};
     use super::*;
-    use crate::answer::{Notice, Outcome};
+    use crate::answer::{Description, Values, Notice, Outcome};
     use std::collections::BTreeMap;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -205,13 +205,14 @@ mod tests {
             let identity = Identity { user: name.to_owned(), role: None };
             (name == "ana").then_some(Account { identity, auth: Auth::Trust })
         }
-        fn open(&self, _: Identity, _: BTreeMap<String, String>) -> Result<Nothing, ClientError> {
+        async fn open(&self, _: Identity, _: BTreeMap<String, String>) -> Result<Nothing, ClientError> {
             Ok(Nothing)
         }
     }
 
     impl Session for Nothing {
         type Statement = ();
+        type Portal = ();
         fn parse(&mut self, _: &str) -> Result<Vec<()>, ClientError> {
             Ok(Vec::new())
         }
@@ -219,6 +220,15 @@ mod tests {
             Control::None
         }
         async fn run(&mut self, (): (), _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
+            Ok(Outcome::Empty)
+        }
+        async fn describe(&mut self, (): &(), _: &[u32]) -> Result<Description, ClientError> {
+            Ok(Description { parameters: Vec::new(), fields: None })
+        }
+        async fn bind(&mut self, (): &(), _: &Description, _: Values) -> Result<(), ClientError> {
+            Ok(())
+        }
+        async fn execute(&mut self, (): (), _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
             Ok(Outcome::Empty)
         }
     }

@@ -11,8 +11,8 @@ use super::session::{Dialogue, reached, shutdown};
 use super::settings::InForce;
 use super::slots::{Place, Slot, Slots, too_many_logins};
 use super::startup::{self, Login, Opening};
+use super::state::State;
 use super::tls::Tls;
-use super::transaction::Transaction;
 use super::wire::{Socket, Stop, Wire};
 use crate::answer::Identity;
 use crate::error::{ClientError, SqlState};
@@ -156,8 +156,9 @@ async fn talk<S: Service>(
         Err(_) => SecretKey::Bytes(cancel.secret.clone()),
     };
     wire.writer.message(PgWireBackendMessage::BackendKeyData(BackendKeyData::new(cancel.pid, secret)));
-    let session = shared.service.open(identity, startup.parameters)?;
-    Dialogue { session, cancel, phase, transaction: Transaction::new() }.serve(wire).await
+    let session = shared.service.open(identity, startup.parameters).await?;
+    let state = State::new(session, &shared.settings.current().limits);
+    Dialogue { state, cancel, phase }.serve(wire).await
 }
 
 /// The backend's parameters and our own, ours last so that they win.

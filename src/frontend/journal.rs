@@ -88,9 +88,9 @@ impl Drop for Record {
     }
 }
 
-/// A message that did not parse.
-pub(super) fn unparsed(user: &str, error: &ClientError) {
-    Record::begin(user, "unparsed").end(Some(error));
+/// What failed before there was a statement to run: a message that did not parse, a Parse, a Bind.
+pub(super) fn failed(user: &str, class: &'static str, error: &ClientError) {
+    Record::begin(user, class).end(Some(error));
 }
 
 fn random_id() -> String {

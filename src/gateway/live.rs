@@ -1,10 +1,11 @@
 //! The gateway in force, which a reload replaces under open sessions.
 
+use super::settings::SessionSettings;
 use super::{Gateway, Session};
 use crate::answer::Identity;
-use crate::backend;
 use crate::error::{ClientError, SqlState};
 use arc_swap::ArcSwap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The gateway in force.
@@ -36,8 +37,8 @@ impl Live {
             live: self.clone(),
             identity,
             database,
-            settings: backend::Settings::default(),
-            plan: gateway.settings.clone(),
+            settings: SessionSettings::default(),
+            reported: BTreeMap::new(),
             gateway,
             transaction_start: None,
         }
@@ -73,7 +74,6 @@ impl Session {
                     .fatal());
             }
         }
-        self.plan = now.settings.clone();
         self.gateway = now;
         Ok(())
     }

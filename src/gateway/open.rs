@@ -160,6 +160,7 @@ impl Gateway {
             delta: ratio(&policy.statement.delta, "delta")?,
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,
+            chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
         };
         Ok(Arc::new(Self {

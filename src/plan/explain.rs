@@ -2,13 +2,13 @@
 
 use super::Plan;
 use super::release::{Output, Part, PartKind, Release};
-use crate::answer::{Field, Outcome};
+use crate::answer::{Field, Outcome, text_cells};
 use crate::dp::Ratio;
 use crate::policy::{Policy, Privacy};
 use crate::sql::ast::{Expr, ExprKind};
 use crate::sql::names::output_name;
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use futures::StreamExt;
 
 /// The lines of the plan.
@@ -150,24 +150,14 @@ pub fn decimal(r: &Ratio) -> String {
     text.to_plain_string()
 }
 
-/// The plan as rows of one text column, like PostgreSQL's own.
-pub fn outcome(plan: &Plan, policy: &Policy) -> Outcome {
-    let rows: Vec<Result<Bytes, crate::error::ClientError>> =
-        lines(plan, policy).iter().map(|l| Ok(text_row(l))).collect();
-    let field =
-        Field { name: "QUERY PLAN".into(), type_oid: 25, type_size: -1, type_modifier: -1, format: 0 };
-    Outcome::Rows {
-        fields: vec![field],
-        rows: futures::stream::iter(rows).boxed(),
-        verb: "EXPLAIN",
-        count: false,
-    }
+/// The columns of EXPLAIN: one of text, like PostgreSQL's own.
+pub fn fields() -> Vec<Field> {
+    vec![Field { name: "QUERY PLAN".into(), type_oid: 25, type_size: -1, type_modifier: -1, format: 0 }]
 }
 
-fn text_row(text: &str) -> Bytes {
-    let mut row = BytesMut::with_capacity(text.len() + 6);
-    row.put_i16(1);
-    row.put_i32(i32::try_from(text.len()).unwrap_or(i32::MAX));
-    row.put_slice(text.as_bytes());
-    row.freeze()
+/// The plan as rows under these columns; text looks the same in both formats.
+pub fn outcome(plan: &Plan, policy: &Policy, fields: Vec<Field>) -> Outcome {
+    let rows: Vec<Result<Bytes, crate::error::ClientError>> =
+        lines(plan, policy).iter().map(|l| Ok(text_cells(&[Some(l)]))).collect();
+    Outcome::Rows { fields, rows: futures::stream::iter(rows).boxed(), verb: "EXPLAIN", count: false }
 }

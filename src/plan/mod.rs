@@ -55,6 +55,8 @@ pub struct Settings {
     pub max_groups: u32,
     /// Rows one unit may bring to one group, where its table sets no bound of its own.
     pub max_rows: u32,
+    /// The same, chosen by the session: for every table.
+    pub chosen_rows: Option<u32>,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
 }
@@ -245,6 +247,7 @@ impl<'a> Planner<'a> {
                             None => return Err(unsupported("this table", *pos).into()),
                         }
                     }
+                    (Some(Source::Own(_)), _) => Rel::Released,
                     (Some(Source::Cte(id)), _) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
                     (_, Some(q)) => self.query(q)?,
                     _ => return Err(unsupported("this FROM", *pos).into()),

@@ -485,7 +485,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let mut why = Vec::new();
         let one_row = keeps && table.keys.iter().any(|k| *k == [unit.clone()]);
         let proven = table.proven_rows.filter(|_| keeps);
-        let max_rows = table.max_rows.unwrap_or(self.settings.max_rows);
+        let max_rows = self.settings.chosen_rows.or(table.max_rows).unwrap_or(self.settings.max_rows);
         let (rows, rows_stage) = if one_row {
             why.push(format!("one row per unit: {}.{unit} is a key; nothing to bound", table.name));
             (1, false)

@@ -368,6 +368,14 @@ impl Default for Limits {
 }
 
 impl Table {
+    /// The column that names the unit, if it is one of this table's own.
+    pub fn unit_column(&self) -> Option<&str> {
+        match &self.privacy {
+            Privacy::Private { unit, .. } => Some(unit),
+            Privacy::Public => None,
+        }
+    }
+
     /// The visible column with this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|c| c.name == name)

@@ -100,6 +100,7 @@ impl Bikes {
             delta: ratio(&policy.statement.delta),
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,
+            chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
         };
         let fingerprint = Fingerprint { sql: introspect::fingerprint_sql(&oids), expected };
@@ -166,9 +167,10 @@ impl Bikes {
     /// The plan, after PostgreSQL has judged names and types.
     pub async fn typed(&self, text: &str) -> Result<(Plan, Vec<Field>), ClientError> {
         let plan = self.plan(text).await?;
-        let typed = print::typed(&plan, &self.policy, &constants());
+        let typed = print::typed(&plan.statement, &self.policy, &constants());
         let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
-        let fields = described.map_err(|e| gateway::typing_error(e, &typed, &plan))?.fields;
+        let fields =
+            described.map_err(|e| gateway::typing_error(e, &typed, &plan.statement.bindings))?.fields;
         Ok((plan, fields))
     }
 
@@ -243,5 +245,6 @@ pub fn constants() -> print::Constants {
         user: "ada".into(),
         database: "bikes".into(),
         schema: "public".into(),
+        own: Vec::new(),
     }
 }
