@@ -66,6 +66,15 @@ async fn no_level_shows_a_value_or_a_word_of_a_statement() {
     let out = psql(&url, script).await;
     assert!(out.stdout.contains("sikrit") && out.stderr.contains("sikrit"), "{out:?}");
     psql(&gate.url("ada", "sikrit", "sikrit"), "SELECT 1").await;
+    let client = connect(&url).await;
+    let value = "sikrit".to_owned();
+    let private = "SELECT count(*) FROM riders WHERE city = $1 AND birth_year < $2";
+    client.query(private, &[&value, &7_357_005i32]).await.unwrap();
+    client.query("SELECT $1::text, count(*) FROM stations", &[&value]).await.unwrap();
+    client.query("SELECT ($1::text)::int FROM stations", &[&value]).await.unwrap_err();
+    client.query("SELECT sikrit($1) FROM riders", &[&value]).await.unwrap_err();
+    client.batch_execute("SET search_path = sikrit; SET noisegate.epsilon = 'sikrit'").await.unwrap_err();
+    drop(client);
     break_a_fetch(&db, &url, "SELECT count(*) FROM trips WHERE note = 'sikrit'").await;
     assert!(gate.signal("TERM").await.success());
 
