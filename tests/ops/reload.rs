@@ -209,10 +209,11 @@ async fn statements_that_run_meanwhile_end_under_the_policy_they_began_with() {
     let url = gate.url("ada", PASSWORD, "bikes");
     let holder = hold_trips(&db).await;
     let running = connect(&url).await;
-    let asked =
-        tokio::spawn(async move { rows(&running, "SELECT sum(speed) FROM trips").await });
+    let asked = tokio::spawn(async move { rows(&running, "SELECT sum(speed) FROM trips").await });
     eventually("the fetch", async || fetch_waits(&db).await).await;
-    let new = old.replace("columns.speed = { range = [0, 40], grid = 0.5 }\n", "").replace("name = \"bo\"", "name = \"cy\"");
+    let new = old
+        .replace("columns.speed = { range = [0, 40], grid = 0.5 }\n", "")
+        .replace("name = \"bo\"", "name = \"cy\"");
     std::fs::write(dir.policy(), &new).unwrap();
     // Reading the schema may wait for the same lock: both end when it is gone.
     let reload = dir.noisegate(&["reload"]);

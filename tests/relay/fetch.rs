@@ -145,7 +145,12 @@ async fn rule_18_whatever_fails_the_client_reads_the_same() {
         let mut request = many(&["SELECT 1 FROM public.riders", sql, "SELECT 2"]);
         request.max_rows = 1_000;
         let error = backend.fetch(request).await.unwrap_err();
-        assert!(matches!(error, FetchError::Failed(_)), "{sql}: {error:?}");
+        let FetchError::Failed(cause) = &error else { panic!("{sql}: {error:?}") };
+        // The log has the cause: `invalid input syntax for type integer: "r1"` would be a value of a row.
+        assert!(!cause.contains('"') && !cause.contains("nothing"), "{sql}: {cause}");
+        if sql.contains("name::int") {
+            assert!(cause.starts_with("SQLSTATE 22P02 from pg_strtoint"), "{cause}");
+        }
         let error = error.into_client_error();
         assert!(error.detail.as_ref().is_some_and(|d| d.starts_with("Incident ")), "{error:?}");
         seen.push((error.code, error.message, error.hint, error.position));
@@ -181,7 +186,7 @@ async fn a_fetch_writes_nothing_and_leaves_nothing() {
     db.admin.batch_execute(&format!("GRANT ALL ON riders TO {}", db.fetch)).await.unwrap();
     let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
     let delete = backend.fetch(many(&["DELETE FROM public.riders"])).await.unwrap_err();
-    assert!(matches!(&delete, FetchError::Failed(cause) if cause.contains("read-only")), "{delete:?}");
+    assert!(matches!(&delete, FetchError::Failed(cause) if cause.contains("SQLSTATE 25006")), "{delete:?}");
     backend.fetch(many(&["SELECT set_config('search_path', 'public', false)"])).await.unwrap();
     let rows = backend.fetch(many(&["SELECT current_setting('search_path')"])).await.unwrap();
     assert_eq!(rows[0][0].get::<_, &str>(0), "pg_catalog");
