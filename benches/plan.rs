@@ -73,6 +73,8 @@ fn plan_and_emit(c: &mut Criterion) {
         max_groups: 4,
         max_rows: 8,
         old_extract: false,
+        mechanism: noisegate::dp::Preference::Auto,
+        budgets: vec![("bench".into(), noisegate::dp::Notion::Approx)],
     };
     let sizes: HashMap<(usize, String), usize> = policy
         .tables

@@ -94,12 +94,13 @@ impl Gateway {
 
     /// Opens a session.
     pub fn open_session(self: &Arc<Self>, identity: Identity, database: String) -> Session {
+        let budgets = self.ledger.notions(&identity);
         Session {
             gateway: self.clone(),
             identity,
             database,
             settings: backend::Settings::default(),
-            plan: self.settings.clone(),
+            plan: plan::Settings { budgets, ..self.settings.clone() },
             transaction_start: None,
         }
     }

@@ -90,6 +90,9 @@ impl Gateway {
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,
             old_extract: backend.server_version() < 140_000,
+            mechanism: dp::Preference::Auto,
+            // Those of a session's user, once there is one.
+            budgets: Vec::new(),
         };
         let suspended = suspend::Suspensions::new(policy.limits.max_backend_errors);
         Ok(Arc::new(Self {

@@ -220,6 +220,8 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
         max_groups,
         max_rows,
         old_extract: false,
+        mechanism: dp::Preference::Auto,
+        budgets: vec![("everyone".into(), dp::Notion::Zcdp)],
     }
 }
 
