@@ -96,6 +96,8 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         max_rows: policy.statement.max_rows,
         chosen_rows: None,
         old_extract: false,
+        mechanism: dp::Preference::Auto,
+        budgets: vec![("bench".into(), dp::Notion::Approx)],
     };
     let sizes: HashMap<(usize, String), usize> = policy
         .tables

@@ -157,6 +157,10 @@ impl Refusal {
                         "Group by columns whose values are public (declared in the policy), or ask the owner of the \
                          data for an approx or zcdp budget. Nothing was charged."
                     }
+                    Unpriced::Mechanism(_) => {
+                        "SET noisegate.mechanism = laplace, or ask the owner of the data for a zcdp budget. Nothing was \
+                         charged."
+                    }
                     Unpriced::Unbounded => "Nothing was charged.",
                 };
                 let message = format!("privacy budget \"{budget}\" cannot pay for this statement: {reason}");
