@@ -36,6 +36,7 @@ async fn run() -> Result<(), Error> {
     let options = DemoOptions {
         noisegate: env!("CARGO_BIN_EXE_noisegate").into(),
         backend: None,
+        binaries: None,
         scale: 0.02,
         listen: "127.0.0.1:0".parse()?,
     };

@@ -245,11 +245,8 @@ async fn rule_04_private_keys_have_one_form() {
 #[tokio::test]
 async fn rule_04_nondeterministic_collations_are_no_private_keys() {
     let b = exactly("").await;
-    b.db.execute(
-        "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-         ALTER TABLE visits ALTER kind TYPE text COLLATE ci, ALTER ward TYPE text",
-    )
-    .await;
+    b.db.execute(&support::nondeterministic_collation("ci", "und-u-ks-level2")).await;
+    b.db.execute("ALTER TABLE visits ALTER kind TYPE text COLLATE ci, ALTER ward TYPE text").await;
     let rules = RULES.replace("columns.kind = { values = [\"a\", \"b\"] }", "columns.kind = {}");
     let b = Bikes::over(b.db, &rules).await;
     let e = refused(&b, "SELECT kind, count(*) FROM visits GROUP BY kind").await;

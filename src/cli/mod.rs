@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod demo;
+pub mod postgres_copy;
 pub mod reload;
 pub mod serve;
 pub mod watchdog;
@@ -36,6 +37,9 @@ enum Command {
     /// Creates or shows the ledger of a policy.
     #[command(subcommand)]
     Budget(Budget),
+    /// Makes a private copy of PostgreSQL's server programs if there is none yet, and prints their folder.
+    #[command(hide = true)]
+    PostgresCopy(postgres_copy::Args),
     /// Ends a private server and removes its folder when the process that holds its standard input ends.
     #[command(hide = true)]
     Watchdog(watchdog::Args),
@@ -67,6 +71,7 @@ pub fn main() -> ExitCode {
     }
     let done = match &cli.command {
         Command::Watchdog(args) => return watchdog::run(args),
+        Command::PostgresCopy(args) => postgres_copy::run(args),
         Command::Demo(args) => block_on(demo::command(args)),
         Command::Serve(args) => block_on(serve::run(args)),
         Command::Reload(args) => block_on(async {
