@@ -2,8 +2,12 @@
 //! lives in the modules below them.
 
 pub mod budget;
+pub mod check;
+mod database;
 pub mod demo;
+mod file;
 pub mod serve;
+mod snapshot;
 pub mod watchdog;
 
 use clap::{Parser, Subcommand};
@@ -30,7 +34,7 @@ enum Command {
     /// Serves a policy.
     Serve(serve::Args),
     /// Proves a policy against the database that it names, or lists every mistake.
-    Check(PolicyFile),
+    Check(check::Args),
     /// Creates or shows the ledger of a policy.
     #[command(subcommand)]
     Budget(Budget),
@@ -54,8 +58,6 @@ struct PolicyFile {
     policy: PathBuf,
 }
 
-pub mod check;
-
 /// Runs the command line.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -66,7 +68,7 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => block_on(demo::command(args)),
         Command::Serve(args) => block_on(serve::run(args)),
         Command::Check(args) => block_on(async {
-            println!("{}", check::report(&args.policy).await?);
+            println!("{}", check::report(args).await?);
             Ok(())
         }),
         Command::Budget(command) => budget(command),

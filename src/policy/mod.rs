@@ -13,7 +13,7 @@ mod raw;
 mod reader;
 mod server;
 mod suggest;
-mod time;
+pub(crate) mod time;
 mod version;
 
 pub use error::{PolicyError, PolicyErrors};

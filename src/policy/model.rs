@@ -64,6 +64,8 @@ pub struct Backend {
     pub statement_timeout: Duration,
     /// `work_mem` of fetch sessions, for example `64MB`.
     pub work_mem: Option<String>,
+    /// Where `check --write-schema` puts the schema snapshot, and `explain` reads it.
+    pub schema: PathBuf,
 }
 
 /// `ledger.url`
