@@ -5,6 +5,7 @@ pub mod budget;
 pub mod check;
 mod database;
 pub mod demo;
+pub mod explain;
 mod file;
 pub mod serve;
 mod snapshot;
@@ -35,6 +36,8 @@ enum Command {
     Serve(serve::Args),
     /// Proves a policy against the database that it names, or lists every mistake.
     Check(check::Args),
+    /// Shows what a statement would cost and send, from the schema snapshot: no database is asked.
+    Explain(explain::Args),
     /// Creates or shows the ledger of a policy.
     #[command(subcommand)]
     Budget(Budget),
@@ -71,6 +74,7 @@ pub fn main() -> ExitCode {
             println!("{}", check::report(args).await?);
             Ok(())
         }),
+        Command::Explain(args) => return explain(args),
         Command::Budget(command) => budget(command),
     };
     match done {
@@ -80,6 +84,26 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// In a thread with the stack that planning needs.
+fn explain(args: &explain::Args) -> ExitCode {
+    let printed = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || explain::run(args));
+        thread.map(|t| t.join())
+    });
+    match printed {
+        Ok(Ok(explain::Printed::Plan(text))) => {
+            println!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Ok(Ok(explain::Printed::Refusal(text))) if args.format == explain::Format::Json => println!("{text}"),
+        Ok(Ok(explain::Printed::Refusal(text))) => eprintln!("{text}"),
+        // A panic has printed what it is.
+        Ok(Err(_)) => {}
+        Err(e) => eprintln!("noisegate: no thread can be started: {e}"),
+    }
+    ExitCode::FAILURE
 }
 
 fn block_on(work: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {

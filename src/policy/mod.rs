@@ -10,7 +10,7 @@ mod check;
 mod error;
 mod model;
 mod raw;
-mod reader;
+pub(crate) mod reader;
 mod server;
 mod suggest;
 pub(crate) mod time;
