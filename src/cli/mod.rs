@@ -7,6 +7,7 @@ mod database;
 pub mod demo;
 pub mod explain;
 mod file;
+pub mod init;
 pub mod serve;
 mod snapshot;
 pub mod watchdog;
@@ -36,6 +37,8 @@ enum Command {
     Serve(serve::Args),
     /// Proves a policy against the database that it names, or lists every mistake.
     Check(check::Args),
+    /// Writes a starter policy from the catalogs of a database; reads no row.
+    Init(init::Args),
     /// Shows what a statement would cost and send, from the schema snapshot: no database is asked.
     Explain(explain::Args),
     /// Creates or shows the ledger of a policy.
@@ -74,6 +77,7 @@ pub fn main() -> ExitCode {
             println!("{}", check::report(args).await?);
             Ok(())
         }),
+        Command::Init(args) => block_on(init::run(args)),
         Command::Explain(args) => return explain(args),
         Command::Budget(command) => budget(command),
     };
