@@ -8,6 +8,7 @@ pub mod demo;
 pub mod explain;
 mod file;
 pub mod init;
+pub mod passwd;
 pub mod serve;
 mod snapshot;
 pub mod watchdog;
@@ -41,6 +42,8 @@ enum Command {
     Init(init::Args),
     /// Shows what a statement would cost and send, from the schema snapshot: no database is asked.
     Explain(explain::Args),
+    /// Makes a user's entry from a password: asks for it, and writes its SCRAM verifier.
+    Passwd(passwd::Args),
     /// Creates or shows the ledger of a policy.
     #[command(subcommand)]
     Budget(Budget),
@@ -79,6 +82,7 @@ pub fn main() -> ExitCode {
         }),
         Command::Init(args) => block_on(init::run(args)),
         Command::Explain(args) => return explain(args),
+        Command::Passwd(args) => passwd::run(args),
         Command::Budget(command) => budget(command),
     };
     match done {

@@ -15,7 +15,8 @@ mod way;
 pub use catalog::Catalog;
 
 use crate::schema::{Relation, RelationKind};
-use text::{comment, key, quote};
+pub(crate) use text::quote;
+use text::{comment, key};
 use way::{Placed, Why};
 
 /// What the owner says.
@@ -125,6 +126,9 @@ impl<'a> Scope<'a> {
         let Some(column) = r.column(name) else {
             return Err(InitError(format!("--unit: {} has no column {name:?}; {known}", r.name)));
         };
+        if r.row_security {
+            return Err(InitError(format!("--unit: {} has row-level security; disable it there", r.name)));
+        }
         if !column.deterministic_collation {
             let why = "has a nondeterministic collation: two spellings could be one unit or two";
             return Err(InitError(format!("--unit: {}.{name} {why}", r.name)));

@@ -1,7 +1,7 @@
 //! Names in TOML and in comments.
 
 /// A basic string.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

@@ -14,6 +14,7 @@ pub(crate) mod reader;
 mod server;
 mod suggest;
 pub(crate) mod time;
+pub mod userlist;
 mod version;
 
 pub use error::{PolicyError, PolicyErrors};
