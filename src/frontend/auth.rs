@@ -174,7 +174,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::service::{Control, Session};
     use super::*;
-    use crate::answer::{Description, Values, Notice, Outcome};
+    use crate::answer::{Description, Notice, Outcome, Values};
     use std::collections::BTreeMap;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
