@@ -36,6 +36,7 @@ async fn run() -> Result<(), Error> {
     let options = DemoOptions {
         noisegate: env!("CARGO_BIN_EXE_noisegate").into(),
         backend: None,
+        binaries: None,
         scale: 0.02,
         listen: "127.0.0.1:0".parse()?,
     };
@@ -96,6 +97,8 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         max_rows: policy.statement.max_rows,
         chosen_rows: None,
         old_extract: false,
+        mechanism: dp::Preference::Auto,
+        budgets: vec![("bench".into(), dp::Notion::Approx)],
     };
     let sizes: HashMap<(usize, String), usize> = policy
         .tables

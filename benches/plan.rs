@@ -74,6 +74,8 @@ fn plan_and_emit(c: &mut Criterion) {
         max_rows: 8,
         chosen_rows: None,
         old_extract: false,
+        mechanism: noisegate::dp::Preference::Auto,
+        budgets: vec![("bench".into(), noisegate::dp::Notion::Approx)],
     };
     let sizes: HashMap<(usize, String), usize> = policy
         .tables

@@ -1,6 +1,8 @@
 //! The demo's database: the same rows for a scale, logins with no more rights than they need, nothing left behind.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "demo/private_copy.rs"]
+mod private_copy;
 mod support;
 
 use noisegate::demo::{DEMO_USER, Demo, DemoOptions, Error, banner, prove_finish_login};
@@ -9,7 +11,7 @@ use tokio_postgres::error::SqlState;
 
 fn options(scale: f64) -> DemoOptions {
     let listen = "127.0.0.1:6432".parse().unwrap();
-    DemoOptions { noisegate: NOISEGATE.into(), backend: None, scale, listen }
+    DemoOptions { noisegate: NOISEGATE.into(), backend: None, binaries: None, scale, listen }
 }
 
 /// A database in the test's own server.

@@ -1,6 +1,6 @@
 //! `noisegate demo`: prepares the demo, hands it to the gateway, and removes it at the end.
 
-use crate::demo::{DEMO_USER, Demo, DemoOptions, banner, listen};
+use crate::demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen};
 use crate::gateway::{Checked, Gateway};
 use crate::ledger::Ledger;
 use crate::policy::{Policy, Scope};
@@ -37,9 +37,15 @@ where
 {
     // The port first: a wrong address should not cost the wait for the data.
     let listener = TcpListener::from_std(listen(args.listen)?)?;
+    // Before signals are held off: Ctrl-C ends a download.
+    let binaries = match &args.backend {
+        None => Some(tokio::task::spawn_blocking(Binaries::find).await??),
+        Some(_) => None,
+    };
     let options = DemoOptions {
         noisegate: std::env::current_exe()?,
         backend: args.backend.clone(),
+        binaries,
         scale: args.scale,
         listen: listener.local_addr()?,
     };

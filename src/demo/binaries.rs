@@ -1,14 +1,17 @@
-//! Finds PostgreSQL's server programs on this machine.
+//! Finds PostgreSQL's server programs on this machine, or has a private copy made.
 
-use super::Error;
+use super::{Error, copy};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The oldest major version that noisegate works with.
 pub const OLDEST: u32 = 13;
 
-/// Names the folder to take the server programs from, before any other place.
+/// Names the folder to take the server programs from, before any other place; or says [`PRIVATE`].
 pub const OVERRIDE: &str = "NOISEGATE_PG_BIN";
+
+/// The value of [`OVERRIDE`] with which installed programs are passed over: the private copy is used.
+pub const PRIVATE: &str = "private";
 
 /// A folder that holds `postgres` and `initdb` of one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,27 +22,43 @@ pub struct Binaries {
 
 impl Binaries {
     /// The first usable folder of: `NOISEGATE_PG_BIN`, `PATH`, `pg_config --bindir`, the versioned folders of
-    /// Debian, Red Hat and Homebrew (newest version first).
+    /// Debian, Red Hat and Homebrew (newest version first); and else the private copy in this user's cache, which
+    /// is downloaded if it is not there yet. Blocks.
     ///
     /// # Errors
     ///
     /// [`Error::NoBinaries`] when there is none, with the line that installs them; when `NOISEGATE_PG_BIN` is
-    /// set, what is wrong with that folder.
+    /// set, what is wrong with that folder, or with the private copy.
     pub fn find() -> Result<Self, Error> {
-        if let Some(dir) = std::env::var_os(OVERRIDE) {
-            return Self::in_dir(Path::new(&dir));
+        match std::env::var_os(OVERRIDE) {
+            None => {}
+            Some(word) if word == PRIVATE => return Self::private(),
+            Some(dir) => return Self::in_dir(Path::new(&dir)),
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let places = std::env::split_paths(&path).chain(pg_config_bindir()).chain(versioned(Path::new("/")));
-        Self::first_of(places)
+        Self::first_of(places, Self::private)
     }
 
-    /// The first of these folders that holds a usable version.
+    /// The private copy in this user's cache, which is downloaded if it is not there yet. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoCopy`] with what each package client said.
+    pub fn private() -> Result<Self, Error> {
+        let [major, ..] = copy::MAJORS;
+        copy::bin_dir(major)
+    }
+
+    /// The first of these folders that holds a usable version, else what `otherwise` gives.
     ///
     /// # Errors
     ///
     /// [`Error::NoBinaries`] when there is none; it names those that are too old.
-    pub fn first_of(places: impl Iterator<Item = PathBuf>) -> Result<Self, Error> {
+    pub fn first_of(
+        places: impl Iterator<Item = PathBuf>,
+        otherwise: impl FnOnce() -> Result<Self, Error>,
+    ) -> Result<Self, Error> {
         let mut unusable = Vec::new();
         for dir in places.filter(|d| d.join("postgres").is_file() && d.join("initdb").is_file()) {
             match Self::in_dir(&dir) {
@@ -47,7 +66,7 @@ impl Binaries {
                 Err(why) => unusable.push(why.to_string()),
             }
         }
-        Err(Error::NoBinaries { unusable, remedy: remedy() })
+        otherwise().map_err(|why| Error::NoBinaries { unusable, copy: Box::new(why), remedy: remedy() })
     }
 
     /// The programs in this folder.
@@ -173,7 +192,11 @@ mod tests {
     #[test]
     fn without_a_server_the_error_names_the_line_that_installs_one() {
         let empty = tempfile::tempdir().unwrap();
-        let error = Binaries::first_of(std::iter::once(empty.path().to_owned())).unwrap_err();
-        assert!(error.to_string().contains(remedy()), "{error}");
+        let places = || std::iter::once(empty.path().to_owned());
+        let offline = || Err(Error::NoCopy { why: vec!["npm: is this machine offline?".to_owned()] });
+        let error = Binaries::first_of(places(), offline).unwrap_err().to_string();
+        assert!(error.contains(remedy()) && error.contains("offline?"), "{error}");
+        let copy = Binaries { dir: "/copy".into(), major: 18 };
+        assert_eq!(Binaries::first_of(places(), || Ok(copy.clone())).unwrap(), copy);
     }
 }

@@ -6,12 +6,20 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No server programs anywhere.
-    #[error("no PostgreSQL server (13 or newer) was found on this machine{}\n  install one:  {remedy}\n  or name a server to load the demo into:  noisegate demo --backend postgres://…", listed(.unusable))]
+    #[error("no PostgreSQL server (13 or newer) was found on this machine{}\n{copy}\n  install one:  {remedy}\n  or name a server to load the demo into:  noisegate demo --backend postgres://…", listed(.unusable))]
     NoBinaries {
         /// Folders that hold programs which cannot be used, and why.
         unusable: Vec<String>,
+        /// Why there is no private copy either.
+        copy: Box<Error>,
         /// The command that installs a server here.
         remedy: &'static str,
+    },
+    /// No private copy of the server programs could be made.
+    #[error("a private copy of PostgreSQL cannot be made here:{}", listed(.why))]
+    NoCopy {
+        /// What was tried, and what came of it.
+        why: Vec<String>,
     },
     /// A folder was named, or found, whose programs cannot be used.
     #[error("the PostgreSQL programs in {} cannot be used: {why}", .dir.display())]

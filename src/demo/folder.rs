@@ -102,12 +102,17 @@ fn furnish(dir: &Path) -> Result<Option<Option<Ids>>, Error> {
     let user = server_user()?;
     std::fs::set_permissions(dir, Permissions::from_mode(0o711)).map_err(failed())?;
     chown(dir.join("data"), Some(user.uid), Some(user.gid)).map_err(failed())?;
+    Ok(may_pass(dir, user).then_some(Some(user)))
+}
+
+/// Whether this user can get to the folder.
+pub(super) fn may_pass(dir: &Path, user: Ids) -> bool {
     let open = |d: &Path| d.metadata().is_ok_and(|m| m.mode() & 0o001 != 0 || m.uid() == user.uid);
-    Ok(dir.ancestors().all(open).then_some(Some(user)))
+    dir.ancestors().all(open)
 }
 
 /// `postgres`, else `nobody`: initdb wants a user that has a name.
-fn server_user() -> Result<Ids, Error> {
+pub(super) fn server_user() -> Result<Ids, Error> {
     let passwd = std::fs::read_to_string("/etc/passwd").map_err(Error::io("cannot read /etc/passwd"))?;
     ["postgres", "nobody"].iter().find_map(|name| ids_of(&passwd, name)).ok_or(Error::NoServerUser)
 }

@@ -1,11 +1,12 @@
 //! A private PostgreSQL server with generated data: what `noisegate demo` serves and what the tests run against.
 //!
-//! Here live the launcher ([`Binaries`], [`Cluster`]), the process that cleans up after it ([`watchdog`]), the
+//! Here live the launcher ([`Binaries`], its private [`copy`], [`Cluster`]), the process that cleans up after it ([`watchdog`]), the
 //! [`data`], and what puts them together ([`Demo`]). Nothing here knows of privacy, the wire or the gateway: the
 //! demo's policy is text like any owner's.
 
 mod binaries;
 mod cluster;
+pub mod copy;
 pub mod data;
 mod error;
 mod folder;
@@ -17,7 +18,7 @@ mod postmaster;
 mod prepare;
 pub mod watchdog;
 
-pub use binaries::{Binaries, OLDEST, OVERRIDE};
+pub use binaries::{Binaries, OLDEST, OVERRIDE, PRIVATE};
 pub use cluster::{Cluster, Options};
 pub use error::Error;
 pub use logins::{GRANTS, ROLES, prove_finish_login};

@@ -18,6 +18,8 @@ pub struct DemoOptions {
     pub noisegate: PathBuf,
     /// A server to make a database in, as a user who may create databases and roles. `None`: a private server.
     pub backend: Option<String>,
+    /// Programs of the private server. `None`: those that are found.
+    pub binaries: Option<Binaries>,
     /// Multiplies riders and trips.
     pub scale: f64,
     /// Where the gateway listens, for the policy's text.
@@ -81,8 +83,12 @@ impl Demo {
         let noisegate = options.noisegate.clone();
         let (admin, home, logins, folder) = match &options.backend {
             None => {
-                let cluster =
-                    blocking(move || Cluster::start(&Binaries::find()?, &Options::new(noisegate))).await?;
+                let binaries = options.binaries.clone();
+                let cluster = blocking(move || {
+                    let binaries = binaries.map_or_else(Binaries::find, Ok)?;
+                    Cluster::start(&binaries, &Options::new(noisegate))
+                })
+                .await?;
                 let (admin, folder) = (parse(&cluster.superuser_url("postgres"))?, cluster.private_dir());
                 (admin, Home::Private(Box::new(cluster)), logins("demo", "")?, folder)
             }
@@ -214,7 +220,13 @@ mod tests {
     async fn a_scale_out_of_range_is_refused_before_anything_starts() {
         for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let listen = "127.0.0.1:0".parse().unwrap();
-            let options = DemoOptions { noisegate: "/nonexistent".into(), backend: None, scale, listen };
+            let options = DemoOptions {
+                noisegate: "/nonexistent".into(),
+                backend: None,
+                binaries: None,
+                scale,
+                listen,
+            };
             assert!(matches!(Demo::prepare(&options).await, Err(Error::Argument(_))), "{scale}");
         }
     }

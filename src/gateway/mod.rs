@@ -379,7 +379,8 @@ impl Session {
         values: &Values,
     ) -> Result<Plan, ClientError> {
         self.fold(&mut statement, &gateway.policy, constants, types, values).await?;
-        let settings = self.settings.plan(&gateway.settings);
+        let mut settings = self.settings.plan(&gateway.settings);
+        settings.budgets = gateway.ledger.notions(&self.identity);
         loop {
             let sizes = gateway.known_sizes();
             match plan::plan(statement.clone(), &gateway.policy, &settings, &sizes) {

@@ -6,7 +6,7 @@ use crate::dp;
 use crate::emit::print::OwnRow;
 use crate::error::ClientError;
 use crate::plan;
-use crate::policy::{Accounting, Column, Domain, Policy, Privacy, Range, Scope, Table};
+use crate::policy::{Column, Domain, Policy, Privacy, Range, Table};
 use crate::sql::ast::{Own, Source, Statement};
 
 impl Session {
@@ -36,21 +36,11 @@ impl Session {
         let usual = usual_charge(&self.settings.plan(&gateway.settings));
         let row = |state: &crate::ledger::BudgetState| {
             let b = &state.budget;
-            let scope = match b.scope {
-                Scope::Dataset => "dataset",
-                Scope::User => "user",
-                Scope::Role => "role",
-            };
-            let accounting = match b.accounting {
-                Accounting::Pure => "pure",
-                Accounting::Approx => "approx",
-                Accounting::Zcdp => "zcdp",
-            };
             let left = usual.as_ref().and_then(|c| state.fits(c).ok());
             vec![
                 Some(b.name.clone()),
-                Some(scope.into()),
-                Some(accounting.into()),
+                Some(b.scope.word().into()),
+                Some(b.accounting.word().into()),
                 Some(b.epsilon.normalized().to_plain_string()),
                 Some(b.delta.normalized().to_plain_string()),
                 Some(b.selection_delta.normalized().to_plain_string()),

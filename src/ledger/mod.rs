@@ -17,7 +17,7 @@ pub use error::{Lack, LedgerError, Refusal};
 pub use summary::{BudgetSummary, summary};
 
 use crate::answer::Identity;
-use crate::dp::Charge;
+use crate::dp::{Charge, Notion};
 use crate::policy::Budget;
 use account::Account;
 use std::path::Path;
@@ -148,6 +148,12 @@ impl Ledger {
         let paid =
             answer.await.map_err(|_| Refusal::Unavailable("the ledger's writer has stopped".into()))??;
         Ok(Receipt { charge: charge.clone(), entry: paid.entry, budgets: self.states(paid.after) })
+    }
+
+    /// Name and notion of every budget that `who` pays from: what decides which noise can be paid for.
+    pub fn notions(&self, who: &Identity) -> Vec<(String, Notion)> {
+        let matching = self.accounts.iter().filter(|a| a.owner(who).is_some());
+        matching.map(|a| (a.budget.name.clone(), a.filter.notion)).collect()
     }
 
     /// The budgets that match `who`, and what is spent of them.

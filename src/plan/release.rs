@@ -653,12 +653,13 @@ fn rejects_null(filter: &Scalar, key: &Scalar) -> bool {
 }
 
 impl Release {
-    /// Splits nothing: sets the noise for this release's share of ε and δ.
-    pub fn price(&mut self, epsilon: &dp::Ratio, delta: &dp::Ratio) -> std::result::Result<(), dp::DpError> {
-        let linf: Vec<u128> = self.parts.iter().map(|p| p.linf).collect();
-        let selection = (!self.public_groups).then_some(delta);
-        self.spec = dp::Spec::laplace(epsilon, self.bounding.l0, &linf, selection)?;
-        Ok(())
+    /// What it needs noise for, where each selection gets this share of δ.
+    pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
+        dp::Outline {
+            l0: self.bounding.l0,
+            linf: self.parts.iter().map(|p| p.linf).collect(),
+            selection_delta: (!self.public_groups).then_some(*delta),
+        }
     }
 
     /// Nothing private is read: public groups without aggregates.

@@ -13,11 +13,12 @@ mod listen;
 mod log;
 mod model;
 mod raw;
-mod reader;
+pub(crate) mod reader;
 mod reload;
 mod server;
 mod suggest;
-mod time;
+pub(crate) mod time;
+pub mod userlist;
 mod version;
 
 pub use error::{PolicyError, PolicyErrors};

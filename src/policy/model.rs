@@ -150,6 +150,8 @@ pub struct Backend {
     pub statement_timeout: Duration,
     /// `work_mem` of fetch sessions, for example `64MB`.
     pub work_mem: Option<String>,
+    /// Where `check --write-schema` puts the schema snapshot, and `explain` reads it.
+    pub schema: PathBuf,
 }
 
 /// `ledger.url`
@@ -183,6 +185,26 @@ pub enum Accounting {
     Zcdp,
 }
 
+impl Accounting {
+    /// The notion that `dp` counts in.
+    pub fn notion(self) -> crate::dp::Notion {
+        match self {
+            Self::Pure => crate::dp::Notion::Pure,
+            Self::Approx => crate::dp::Notion::Approx,
+            Self::Zcdp => crate::dp::Notion::Zcdp,
+        }
+    }
+
+    /// The word that policies and ledgers use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pure => "pure",
+            Self::Approx => "approx",
+            Self::Zcdp => "zcdp",
+        }
+    }
+}
+
 /// Who shares a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
@@ -192,6 +214,17 @@ pub enum Scope {
     User,
     /// Each role has one: a quota.
     Role,
+}
+
+impl Scope {
+    /// The word that ledgers use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Dataset => "dataset",
+            Self::User => "user",
+            Self::Role => "role",
+        }
+    }
 }
 
 /// `[[budget]]`

@@ -106,7 +106,7 @@ impl RawPolicy {
         );
         let server = listen::server(&root, base, f);
         let log = log::log(&root, f);
-        let backend = server::backend(&root, f);
+        let backend = server::backend(&root, file, base, f);
         let ledger = server::ledger(&root, base, f);
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
@@ -141,6 +141,11 @@ impl RawPolicy {
     /// What the operator hears, mistakes or not.
     pub fn log(&self) -> Log {
         self.log
+    }
+
+    /// Schema and name of the tables that the policy names, in its order.
+    pub fn table_names(&self) -> Vec<(&str, &str)> {
+        self.tables.iter().map(|t| (t.schema.value.as_str(), t.name.value.as_str())).collect()
     }
 
     /// Where the books are and which budgets they hold, if the text says so without a mistake.

@@ -5,7 +5,7 @@ use super::model::{Backend, LedgerLocation, Limits, User};
 use super::reader::{Section, not_yet, shorten};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -44,7 +44,8 @@ fn url(
     }
 }
 
-pub(super) fn backend(root: &Section<'_, '_>, f: &mut Findings) -> Option<Backend> {
+/// `file` is the policy's name in messages, `base` its folder.
+pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut Findings) -> Option<Backend> {
     let Some(section) = root.section("backend", f) else {
         if root.get("backend").is_none() {
             let hint = "write [backend] with url and finish_url: the database to read, by two logins";
@@ -53,8 +54,8 @@ pub(super) fn backend(root: &Section<'_, '_>, f: &mut Findings) -> Option<Backen
         return None;
     };
     section.keys(
-        &["url", "finish_url", "pool", "statement_timeout", "work_mem"],
-        &["schema", "password_file"],
+        &["url", "finish_url", "pool", "statement_timeout", "work_mem", "schema"],
+        &["password_file"],
         f,
     );
     let fetch = url(&section, "url", "noisegate", f);
@@ -81,8 +82,15 @@ pub(super) fn backend(root: &Section<'_, '_>, f: &mut Findings) -> Option<Backen
         f.error(&s.span, what, "write for example: work_mem = \"64MB\" (units: kB, MB, GB)");
         None
     });
+    let schema = match section.get("schema") {
+        Some(_) => section.required_string("schema", "schema = \"bikes.schema.json\"", f).map(|s| s.value),
+        None => None,
+    };
+    let beside =
+        || Path::new(file).with_extension("schema.json").file_name().map(PathBuf::from).unwrap_or_default();
+    let schema = base.join(schema.map_or_else(beside, PathBuf::from));
     let (url, finish_url) = (fetch?.0.value, finish?.0.value);
-    Some(Backend { url, finish_url, pool: pool as usize, statement_timeout, work_mem })
+    Some(Backend { url, finish_url, pool: pool as usize, statement_timeout, work_mem, schema })
 }
 
 pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<LedgerLocation> {

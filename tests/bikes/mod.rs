@@ -74,6 +74,15 @@ impl Bikes {
         Self::over(db, POLICY).await
     }
 
+    /// The small data set, whose budget counts in another notion.
+    pub async fn paying_by(accounting: &str) -> Self {
+        let db = support::database(SETUP).await;
+        db.publish(&["stations"]).await;
+        let old = "accounting = \"approx\"";
+        assert!(POLICY.contains(old));
+        Self::over(db, &POLICY.replace(old, &format!("accounting = \"{accounting}\""))).await
+    }
+
     /// Any tables under any rules (`[privacy]` and what follows).
     pub async fn over(db: TestDb, rules: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -102,6 +111,8 @@ impl Bikes {
             max_rows: policy.statement.max_rows,
             chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
+            mechanism: noisegate::dp::Preference::Auto,
+            budgets: ledger.notions(&identity()),
         };
         let fingerprint = Fingerprint { sql: introspect::fingerprint_sql(&oids), expected };
         let sizes = Mutex::default();

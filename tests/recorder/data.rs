@@ -5,7 +5,7 @@
 //! four hundred digits, times before Christ.
 
 use crate::rng::Rng;
-use crate::support::TestDb;
+use crate::support::{TestDb, nondeterministic_collation};
 use noisegate::backend::introspect::read_schema;
 use noisegate::policy::{self, Policy};
 use std::fmt::Write;
@@ -53,7 +53,6 @@ fn kind(unit: i64) -> Kind {
 
 const TABLES: &str = r#"
 SET client_min_messages = error;
-CREATE COLLATION loose (provider = icu, locale = 'und', deterministic = false);
 CREATE TYPE tier AS ENUM ('low', 'mid', 'high');
 CREATE TABLE stations (station text PRIMARY KEY, city text NOT NULL, capacity int, opened date);
 CREATE TABLE codes (id bigint PRIMARY KEY, label text NOT NULL);
@@ -144,7 +143,8 @@ const NOTES: [&str; 5] = ["late", "Late 50%", "a_b", "\\\\", ""];
 /// The tables and rows of a variant, as SQL.
 pub fn setup(v: Variant) -> String {
     let mut rng = Rng::new(v.seed);
-    let mut sql = TABLES.replace(" UNIT ", if v.nullable_unit { " " } else { " NOT NULL " });
+    let mut sql = nondeterministic_collation("loose", "und");
+    sql += &TABLES.replace(" UNIT ", if v.nullable_unit { " " } else { " NOT NULL " });
     for (i, s) in STATIONS.iter().enumerate() {
         let capacity = if i == 3 { "NULL".into() } else { (i * 10 % 50).to_string() };
         let (name, city) = (s.replace('\'', "''"), CITIES[i % 3]);

@@ -106,6 +106,19 @@ impl TestDb {
     }
 }
 
+/// SQL that makes a nondeterministic collation, here and in a PostgreSQL that was built without ICU, as the private copy
+/// is: there, one that the catalogs merely call so, which is all that noisegate looks at.
+pub fn nondeterministic_collation(name: &str, locale: &str) -> String {
+    format!(
+        "DO $$ BEGIN
+           CREATE COLLATION {name} (provider = icu, locale = '{locale}', deterministic = false);
+         EXCEPTION WHEN feature_not_supported THEN
+           CREATE COLLATION {name} (provider = libc, locale = 'C');
+           UPDATE pg_collation SET collisdeterministic = false WHERE oid = '{name}'::regcollation;
+         END $$;"
+    )
+}
+
 /// A connection that is driven in the background.
 pub async fn connect(url: &str) -> Client {
     let (client, connection) =
@@ -183,16 +196,22 @@ impl Gate {
     /// that says otherwise.
     pub async fn start_with(args: &[&str], more: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(NOISEGATE);
-        command.args(args).env("NOISEGATE_LOG", "warn").stdin(Stdio::null()).stdout(Stdio::piped());
-        command.kill_on_drop(true);
+        command.args(args).env("NOISEGATE_LOG", "warn");
         more(&mut command);
-        let mut child = command.spawn().unwrap();
+        Self::start_command(command).await
+    }
+
+    /// [`start`](Self::start), with a command of its own.
+    pub async fn start_command(mut command: Command) -> Self {
+        let args = format!("{:?}", command.as_std());
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut greeting = String::new();
         let address = tokio::time::timeout(PATIENCE, async {
             loop {
                 let line = lines.next_line().await.unwrap().unwrap_or_else(|| {
-                    panic!("noisegate {args:?} ended before it listened; it said: {greeting}");
+                    panic!("{args} ended before it listened; it said: {greeting}");
                 });
                 greeting.push_str(&line);
                 greeting.push('\n');
@@ -202,7 +221,7 @@ impl Gate {
             }
         })
         .await
-        .unwrap_or_else(|_| panic!("noisegate {args:?} did not listen within {PATIENCE:?}"));
+        .unwrap_or_else(|_| panic!("{args} did not listen within {PATIENCE:?}"));
         // Whatever else it prints must not fill the pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Self { child, address, greeting }

@@ -154,6 +154,11 @@ impl SessionSettings {
         settings.delta = ratio(Own::Delta).unwrap_or(settings.delta);
         settings.max_groups = count(Own::MaxGroups).unwrap_or(settings.max_groups);
         settings.chosen_rows = count(Own::MaxRows);
+        settings.mechanism = match self.get(Own::Mechanism.name()) {
+            Some("laplace") => dp::Preference::Laplace,
+            Some("gaussian") => dp::Preference::Gaussian,
+            _ => dp::Preference::Auto,
+        };
         settings
     }
 
