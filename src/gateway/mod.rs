@@ -12,7 +12,7 @@ mod typing;
 pub use open::{Checked, OpenError};
 
 use crate::answer::{Field, Identity, Notice, Outcome};
-use crate::backend::{self, Backend, FetchRequest, FetchText, Fingerprint, Param};
+use crate::backend::{self, Backend, FetchRequest, FetchText, Param};
 use crate::dp::{Entropy, SecureRng};
 use crate::emit::fetch;
 use crate::emit::print::{self, Constants, Printed};
@@ -182,13 +182,19 @@ impl Session {
                 let hash = statement_hash(&fetches);
                 let fingerprint =
                     gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
-                // A database that is away must not cost anything: who cannot be fetched for does not pay.
-                let reserved =
-                    gateway.backend.reserve().await.map_err(backend::FetchError::into_client_error)?;
+                // Up to the first private row: a database that is away, or was altered, must not cost anything.
+                let request = FetchRequest {
+                    settings: self.settings.clone(),
+                    statements: fetches,
+                    fingerprint: Some(fingerprint),
+                    max_rows: gateway.policy.limits.max_result_groups,
+                };
+                let opened =
+                    gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
                 let receipt =
                     gateway.ledger.debit(&self.identity, hash, charge).await.map_err(|r| r.client())?;
                 notices.push(price_notice(&receipt));
-                self.fetch_and_release(&plan, fetches, fingerprint, reserved, receipt).await?
+                self.fetch_and_release(&plan, opened, receipt).await?
             }
         };
         let (text, arrays) = print::finish(&plan, &gateway.policy, &constants);
@@ -240,19 +246,11 @@ impl Session {
     async fn fetch_and_release(
         &self,
         plan: &Plan,
-        fetches: Vec<FetchText>,
-        fingerprint: Fingerprint,
-        reserved: backend::Reserved,
+        opened: backend::Opened,
         receipt: Receipt,
     ) -> Result<Vec<Noisy>, ClientError> {
         let gateway = &*self.gateway;
-        let request = FetchRequest {
-            settings: self.settings.clone(),
-            statements: fetches,
-            fingerprint: Some(fingerprint),
-            max_rows: gateway.policy.limits.max_result_groups,
-        };
-        let answers = gateway.backend.fetch_on(reserved, request).await.map_err(|e| {
+        let answers = opened.read().await.map_err(|e| {
             if matches!(e, backend::FetchError::Failed(_)) {
                 gateway.suspended.failed(&self.identity.user);
             }

@@ -89,7 +89,7 @@ impl Bikes {
             b.epsilon = 300_000_000_000_000u64.into();
         }
         let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
-        let expected = introspect::fingerprint(&reader, &oids).await.unwrap();
+        let fingerprint = introspect::watch(&reader, &oids).await.unwrap();
         drop(reader);
         let LedgerLocation::Sqlite(path) = &policy.ledger;
         Ledger::create(path, &policy.budgets).unwrap();
@@ -102,7 +102,6 @@ impl Bikes {
             max_rows: policy.statement.max_rows,
             old_extract: backend.server_version() < 140_000,
         };
-        let fingerprint = Fingerprint { sql: introspect::fingerprint_sql(&oids), expected };
         let sizes = Mutex::default();
         Self {
             db,

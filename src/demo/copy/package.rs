@@ -205,7 +205,8 @@ fn run(command: &mut Command) -> Result<(), String> {
 /// The line of an error output that says most, and what it means where that is clear.
 fn words(stderr: &str, status: &str) -> String {
     let lines = || stderr.lines().map(str::trim).filter(|l| !l.is_empty());
-    let said = lines().find(|l| l.contains("ERROR") || l.contains("npm error")).or_else(|| lines().next_back());
+    let said =
+        lines().find(|l| l.contains("ERROR") || l.contains("npm error")).or_else(|| lines().next_back());
     let said = said.unwrap_or(status);
     // What pip, npm and the C library say of a network that is not there.
     let offline = [
