@@ -59,7 +59,7 @@ async fn measure(demo: &Demo) -> Result<(), Error> {
     let policy = checked.policy.clone();
     let gateway = Gateway::open(checked, Some("demo".into()))?;
     let any: SocketAddr = "127.0.0.1:0".parse()?;
-    let server = Server::bind(&[any], Arc::new(Adapter(gateway)), policy.limits.clone(), None)?;
+    let server = Server::bind(&[any], Arc::new(Adapter::new(gateway)), policy.limits.clone(), None)?;
     let port = server.local_addrs()?.first().ok_or("no address")?.port();
     let stop = server.shutdown_handle();
     let serving = tokio::spawn(server.run());
@@ -95,7 +95,10 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         delta: dp::Ratio::new(1, 1_000_000_000),
         max_groups: policy.statement.max_groups,
         max_rows: policy.statement.max_rows,
+        chosen_rows: None,
         old_extract: false,
+        mechanism: dp::Preference::Auto,
+        budgets: vec![("bench".into(), dp::Notion::Approx)],
     };
     let sizes: HashMap<(usize, String), usize> = policy
         .tables

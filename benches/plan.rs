@@ -54,7 +54,7 @@ fn way(
         let Kind::Query(query, lines) = classify(parsed).expect("is a query") else { panic!("is a query") };
         let statement = resolve::resolve(&query, &lines, policy, &policy.limits).expect("resolves");
         let plan = plan::plan(statement, policy, settings, sizes).expect("plans");
-        length += print::typed(&plan, policy, c).sql.len();
+        length += print::typed(&plan.statement, policy, c).sql.len();
         length += plan.releases.iter().map(|r| fetch::fetch(r, policy).sql.len()).sum::<usize>();
         length += print::finish(&plan, policy, c).0.sql.len();
     }
@@ -72,7 +72,10 @@ fn plan_and_emit(c: &mut Criterion) {
         delta: Ratio::new(1, 100_000_000),
         max_groups: 4,
         max_rows: 8,
+        chosen_rows: None,
         old_extract: false,
+        mechanism: noisegate::dp::Preference::Auto,
+        budgets: vec![("bench".into(), noisegate::dp::Notion::Approx)],
     };
     let sizes: HashMap<(usize, String), usize> = policy
         .tables
@@ -85,6 +88,7 @@ fn plan_and_emit(c: &mut Criterion) {
         user: "ada".into(),
         database: "bikes".into(),
         schema: "public".into(),
+        own: Vec::new(),
     };
     let mut group = c.benchmark_group("parse+plan+emit");
     for (name, sql) in STATEMENTS {

@@ -1,7 +1,7 @@
 //! What passes between the gateway and the frontend: who asks, and what a statement gives back.
 
 use crate::error::ClientError;
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use futures::stream::BoxStream;
 
 /// An authenticated user.
@@ -31,6 +31,22 @@ pub struct Field {
 /// Rows as they go over the wire: the body of a DataRow message (an i16 count, then for each cell an i32 length
 /// and its bytes).
 pub type RowStream = BoxStream<'static, Result<Bytes, ClientError>>;
+
+/// A row of cells in text format.
+pub fn text_cells(cells: &[Option<&str>]) -> Bytes {
+    let mut row = BytesMut::new();
+    row.put_i16(i16::try_from(cells.len()).unwrap_or(i16::MAX));
+    for cell in cells {
+        match cell {
+            None => row.put_i32(-1),
+            Some(text) => {
+                row.put_i32(i32::try_from(text.len()).unwrap_or(i32::MAX));
+                row.put_slice(text.as_bytes());
+            }
+        }
+    }
+    row.freeze()
+}
 
 /// What running one statement gave.
 pub enum Outcome {

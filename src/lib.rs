@@ -14,6 +14,7 @@ pub mod emit;
 pub mod error;
 pub mod frontend;
 pub mod gateway;
+pub mod init;
 pub mod ledger;
 pub mod plan;
 pub mod policy;

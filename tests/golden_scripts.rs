@@ -2,7 +2,8 @@
 //!
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden_scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
-//! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, and `!> SELECT …` the error that it must end in.
+//! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …` holds for
+//! what follows it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod bikes;
@@ -10,6 +11,7 @@ mod support;
 
 use bikes::{Asked, Bikes};
 use goldenscript::{Command, Context};
+use noisegate::dp::Preference;
 use noisegate::error::ClientError;
 use noisegate::schema::SqlType;
 use std::error::Error;
@@ -26,6 +28,10 @@ impl goldenscript::Runner for Runner {
 
     fn run(&mut self, command: &Command, context: &Context) -> Result<String, Box<dyn Error>> {
         let sql = command.name.as_str();
+        if let Some(word) = sql.strip_prefix("SET noisegate.mechanism = ") {
+            self.bikes.plan.mechanism = Preference::parse(word).ok_or("auto, laplace or gaussian")?;
+            return Ok(String::new());
+        }
         let tags: Vec<&str> = context.tags.iter().map(String::as_str).collect();
         let asked = self.runtime.block_on(self.bikes.ask(sql)).map_err(|e| told(sql, &e))?;
         Ok(match tags.as_slice() {
@@ -100,7 +106,13 @@ fn told(sql: &str, e: &ClientError) -> String {
 
 fn run(name: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let bikes = runtime.block_on(Bikes::new());
+    let bikes = runtime.block_on(async {
+        match name {
+            // Gaussian noise needs a budget that has a price for it.
+            "gaussian" => Bikes::paying_by("zcdp").await,
+            _ => Bikes::new().await,
+        }
+    });
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(name);
     goldenscript::run(&mut Runner { runtime, bikes }, path).unwrap();
 }
@@ -117,6 +129,7 @@ scripts!(
     bounds,
     expressions,
     finish,
+    gaussian,
     group_by,
     groups_private,
     groups_public,

@@ -26,6 +26,7 @@ fn policy(server: &Server, db: &Database) -> policy::Backend {
         pool: 1,
         statement_timeout: Duration::from_secs(30),
         work_mem: Some("16MB".into()),
+        schema: std::path::PathBuf::new(),
     }
 }
 

@@ -6,7 +6,7 @@ mod support;
 
 use bigdecimal::BigDecimal;
 use bikes::{Asked, Bikes};
-use noisegate::dp::Ratio;
+use noisegate::dp::{Distribution, Ratio};
 use noisegate::error::{ClientError, SqlState};
 use noisegate::plan::{Output, PartKind, Plan};
 
@@ -456,7 +456,8 @@ async fn rule_16_sensitivities_cover_all_aggregates_and_each_release_has_its_own
     for r in &plan.releases {
         assert_eq!(r.parts.len(), r.spec.aggregates.len());
         let share = r.spec.aggregates.iter().fold(Ratio::from_integer(0), |sum, a| {
-            sum + Ratio::from_integer(a.linf * u128::from(r.spec.l0)) / a.scale
+            let Distribution::Laplace { scale } = a.distribution else { panic!("{:?}", a.distribution) };
+            sum + Ratio::from_integer(a.linf * u128::from(r.spec.l0)) / scale
         });
         assert_eq!(share, Ratio::new(1, 2));
         assert!(r.parts.iter().zip(&r.spec.aggregates).all(|(p, a)| p.linf == a.linf && a.linf > 0));

@@ -147,10 +147,10 @@ async fn answers_at_a_huge_epsilon_are_postgresql_s_own() {
     checked.policy.budgets[0].epsilon = "3e14".parse().unwrap();
     let policy::LedgerLocation::Sqlite(path) = &checked.policy.ledger;
     Ledger::create(path, &checked.policy.budgets).unwrap();
-    let listen = checked.policy.server.listen.clone();
+    let listen = ["127.0.0.1:0".parse().unwrap()];
     let limits = checked.policy.limits.clone();
     let gateway = Gateway::open(checked, Some("ada".to_owned())).unwrap_or_else(|e| panic!("{e}"));
-    let server = Server::bind(&listen, Arc::new(Adapter(gateway)), limits, None).unwrap();
+    let server = Server::bind(&listen, Arc::new(Adapter::new(gateway)), limits, None).unwrap();
     let address = server.local_addrs().unwrap()[0];
     tokio::spawn(server.run());
 

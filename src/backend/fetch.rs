@@ -297,7 +297,7 @@ async fn read(
     prepared: &Prepared,
 ) -> Result<Answers, FetchError> {
     let client = &connection.client;
-    let failed = |e: &tokio_postgres::Error| FetchError::Failed(cause(e));
+    let failed = |e: &tokio_postgres::Error| FetchError::Failed(place(e));
     let reads = prepared.statements.iter().zip(&request.statements).map(|(statement, text)| async {
         let mut rows = Vec::new();
         let mut stream = pin!(client.query_raw(statement, &text.params).await.map_err(|e| failed(&e))?);
@@ -342,9 +342,18 @@ fn early(e: tokio_postgres::Error) -> FetchError {
     match (db.parsed_severity(), db.code().code()) {
         (Some(Severity::Fatal | Severity::Panic), _) => FetchError::Unreachable(cause(&e)),
         // statement_timeout, lock_timeout, a deadlock: with whoever alters a table.
-        (_, "57014" | "55P03" | "40P01") => FetchError::Late(cause(&e)),
-        _ => FetchError::Failed(cause(&e)),
+        (_, "57014" | "55P03" | "40P01") => FetchError::Late(place(&e)),
+        _ => FetchError::Failed(place(&e)),
     }
+}
+
+/// What the log may hold of a failure over private rows: PostgreSQL's own words may quote a value of one, or a
+/// constant of the analyst. Its SQLSTATE and the place in its source say as much about the cause.
+fn place(e: &tokio_postgres::Error) -> String {
+    let Some(db) = e.as_db_error() else { return cause(e) };
+    let routine = db.routine().unwrap_or("an unknown routine");
+    let at = db.file().zip(db.line()).map_or_else(String::new, |(file, line)| format!(", {file}:{line}"));
+    format!("SQLSTATE {} from {routine}{at}", db.code().code())
 }
 
 type Read<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, FetchError>> + Send + 'a>>;

@@ -5,29 +5,31 @@ use postgres_types::{IsNull, Kind, ToSql, Type};
 use std::error::Error;
 use std::fmt;
 
-/// A typed parameter value in binary form.
+/// A typed parameter value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Param {
     /// `pg_type.oid`.
     pub oid: u32,
-    /// The value as the type's send function writes it; None is NULL.
+    /// The value in its format; None is NULL.
     pub value: Option<Bytes>,
+    /// 0 text, 1 binary (as the type's send function writes it). Fetches take binary ones only.
+    pub format: i16,
 }
 
 impl Param {
     /// A value of any type, in that type's binary form.
     pub fn new(oid: u32, value: Option<Bytes>) -> Self {
-        Self { oid, value }
+        Self { oid, value, format: 1 }
     }
 
     /// A bigint.
     pub fn int8(value: i64) -> Self {
-        Self { oid: 20, value: Some(Bytes::copy_from_slice(&value.to_be_bytes())) }
+        Self::new(20, Some(Bytes::copy_from_slice(&value.to_be_bytes())))
     }
 
     /// A text.
     pub fn text(value: impl Into<String>) -> Self {
-        Self { oid: 25, value: Some(Bytes::from(value.into())) }
+        Self::new(25, Some(Bytes::from(value.into())))
     }
 
     /// The type for tokio-postgres, which sends nothing of it but the OID.

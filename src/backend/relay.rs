@@ -231,7 +231,7 @@ pub(super) fn query_messages(
     let bound = frontend::bind(
         "",
         "",
-        [1],
+        params.iter().map(|p| p.format),
         params,
         |param, buffer| {
             Ok(match &param.value {

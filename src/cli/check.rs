@@ -1,31 +1,65 @@
-//! `noisegate check --policy F`: proves a policy against the database that it names.
+//! `noisegate check --policy F`: proves a policy against the database that it names, or against a snapshot of its
+//! schema where the database is away.
 
-use crate::backend::introspect;
-use crate::policy::{self, Accounting, Budget, Policy, Privacy, Scope};
-use crate::schema::Schema;
+use super::database::{self, Connected, Failed};
+use super::snapshot;
+use crate::policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope};
+use crate::schema::{Schema, differences};
 use std::fmt::Write as _;
-use std::path::Path;
-use std::time::Duration;
-use tokio_postgres::NoTls;
+use std::path::{Path, PathBuf};
 
-/// Time for the database to answer.
-const CONNECT: Duration = Duration::from_secs(10);
+/// Arguments of `noisegate check`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The policy.
+    #[arg(long, value_name = "FILE")]
+    pub policy: PathBuf,
+    /// Writes the schema's snapshot, for `explain` and for checks without the database
+    #[arg(long, conflicts_with = "offline")]
+    pub write_schema: bool,
+    /// Asks the snapshot and not the database
+    #[arg(long)]
+    pub offline: bool,
+}
 
-/// The summary of the policy at `path`, or its mistakes.
-pub async fn report(path: &Path) -> Result<String, String> {
-    let raw = policy::load(path).map_err(|e| e.to_string())?;
+/// What the policy is held against.
+enum Known {
+    Database(Schema, Connected),
+    /// A snapshot, and a line that says so.
+    Snapshot(Schema, String),
+}
+
+/// The summary of a policy, or its mistakes.
+pub async fn report(args: &Args) -> Result<String, String> {
+    let raw = policy::load(&args.policy).map_err(|e| e.to_string())?;
     let mistakes = || raw.mistakes().iter().map(|e| format!("{e}\n")).collect::<String>();
     let Some(backend) = raw.backend() else {
         let why = "tables and columns were not checked: the policy does not say which database";
         return Err(mistakes() + why);
     };
-    // Without the database, what the text alone shows is worth knowing all the same.
-    let schema = match read_schema(&backend.url).await {
-        Ok(schema) => schema,
-        Err(e) => return Err(format!("{}tables and columns were not checked: {e}", mistakes())),
+    // Without any schema, what the text alone shows is worth knowing all the same.
+    let known = known(args, backend)
+        .await
+        .map_err(|e| format!("{}tables and columns were not checked: {e}", mistakes()))?;
+    let (schema, said) = match &known {
+        Known::Database(schema, _) => (schema, String::new()),
+        Known::Snapshot(schema, said) => (schema, format!("warning: {said}\n")),
     };
-    let (policy, warnings) = raw.check_with_warnings(&schema).map_err(|e| e.to_string())?;
-    let mut text = String::new();
+    let checked = raw.check_with_warnings(schema);
+    let mut text = said;
+    if let Known::Database(schema, connected) = &known {
+        if args.write_schema {
+            // Written for a policy with mistakes, too: it is what they can be mended with, away from the database.
+            let policy = checked.as_ref().ok().map(|(policy, _)| policy);
+            for warning in snapshot::write(&backend.schema, schema.clone(), policy, connected).await? {
+                let _ = writeln!(text, "warning: {warning}");
+            }
+            let _ = writeln!(text, "wrote {}", backend.schema.display());
+        } else {
+            text.push_str(&compare(args, &raw, &backend.schema, schema));
+        }
+    }
+    let (policy, warnings) = checked.map_err(|e| format!("{text}{e}"))?;
     for warning in warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
@@ -33,41 +67,48 @@ pub async fn report(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Connects, reads, and hangs up.
-async fn read_schema(url: &str) -> Result<Schema, String> {
-    let config: tokio_postgres::Config = url.parse().map_err(|_| "backend.url is not a URL".to_owned())?;
-    let connect = tokio::time::timeout(CONNECT, config.connect(NoTls));
-    let (client, connection) = match connect.await {
-        Ok(Ok(connected)) => connected,
-        Ok(Err(e)) => return Err(format!("cannot connect to {}: {}", place(&config), reason(&e))),
-        Err(_) => return Err(format!("{} does not answer within {CONNECT:?}", place(&config))),
+async fn known(args: &Args, backend: &policy::Backend) -> Result<Known, String> {
+    let snapshot = |why: &str| {
+        let found = snapshot::read(&backend.schema, &args.policy)?;
+        let said = format!("{why}; checked against the {}", snapshot::describe(&backend.schema, &found));
+        Ok(Known::Snapshot(found.schema, said))
     };
-    let connection = tokio::spawn(connection);
-    let schema = introspect::read_schema(&client).await.map_err(|e| e.to_string());
-    connection.abort();
-    schema
-}
-
-/// Host, port and database of a URL, without user and password.
-fn place(config: &tokio_postgres::Config) -> String {
-    let host = match config.get_hosts().first() {
-        Some(tokio_postgres::config::Host::Tcp(host)) => host.clone(),
-        #[cfg(unix)]
-        Some(tokio_postgres::config::Host::Unix(path)) => path.display().to_string(),
-        None => "localhost".into(),
-    };
-    let port = config.get_ports().first().copied().unwrap_or(5432);
-    format!("the database {:?} at {host}:{port}", config.get_dbname().unwrap_or_default())
-}
-
-/// The cause below `tokio_postgres::Error`'s own words, which name only the stage.
-fn reason(error: &tokio_postgres::Error) -> String {
-    if let Some(db) = error.as_db_error() {
-        return format!("{} (SQLSTATE {})", db.message(), db.code().code());
+    if args.offline {
+        return snapshot("the database was not asked");
     }
-    match std::error::Error::source(error) {
-        Some(source) => source.to_string(),
-        None => error.to_string(),
+    let read = async {
+        let connected = database::connect(&backend.url, "backend.url").await?;
+        Ok((database::schema(&connected).await?, connected))
+    };
+    match read.await {
+        Ok((schema, connected)) => Ok(Known::Database(schema, connected)),
+        Err(Failed::Away(why)) if !args.write_schema => {
+            snapshot(&why).map_err(|none: String| format!("{why}. {none}"))
+        }
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// Warnings for what the snapshot, if there is one, has otherwise than the database.
+fn compare(args: &Args, raw: &RawPolicy, path: &Path, schema: &Schema) -> String {
+    if !path.exists() {
+        return String::new();
+    }
+    let again = format!("write it anew: noisegate check --policy {} --write-schema", args.policy.display());
+    match snapshot::read(path, &args.policy) {
+        Err(e) => format!("warning: {e}\n"),
+        Ok(snapshot) => {
+            let found = differences(&snapshot.schema, schema, &raw.table_names());
+            if found.is_empty() {
+                return String::new();
+            }
+            let mut text =
+                format!("warning: the schema snapshot {} is not the database's schema:\n", path.display());
+            for line in found {
+                let _ = writeln!(text, "    {line}");
+            }
+            text + "    " + &again + "\n"
+        }
     }
 }
 
@@ -105,11 +146,7 @@ fn summary(policy: &Policy) -> String {
             b.name,
             b.epsilon.normalized(),
             if b.accounting == Accounting::Pure { String::new() } else { format!(", δ = {}", b.delta) },
-            match b.accounting {
-                Accounting::Pure => "pure",
-                Accounting::Approx => "approx",
-                Accounting::Zcdp => "zcdp",
-            },
+            b.accounting.word(),
             statements(b, policy),
             price,
         );

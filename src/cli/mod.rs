@@ -2,16 +2,23 @@
 //! lives in the modules below them.
 
 pub mod budget;
+pub mod check;
+mod database;
 pub mod demo;
+pub mod explain;
+mod file;
+pub mod init;
+pub mod passwd;
 pub mod postgres_copy;
+pub mod reload;
 pub mod serve;
+mod snapshot;
 pub mod watchdog;
 
 use clap::{Parser, Subcommand};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
 
 /// Stack of worker threads: the parser and the planner recurse over statements as deep as limits.max_depth allows.
 const STACK: usize = 32 << 20;
@@ -30,8 +37,16 @@ enum Command {
     Demo(demo::Args),
     /// Serves a policy.
     Serve(serve::Args),
+    /// Has the proxy that serves a policy read it again. Who is connected stays connected.
+    Reload(reload::Args),
     /// Proves a policy against the database that it names, or lists every mistake.
-    Check(PolicyFile),
+    Check(check::Args),
+    /// Writes a starter policy from the catalogs of a database; reads no row.
+    Init(init::Args),
+    /// Shows what a statement would cost and send, from the schema snapshot: no database is asked.
+    Explain(explain::Args),
+    /// Makes a user's entry from a password: asks for it, and writes its SCRAM verifier.
+    Passwd(passwd::Args),
     /// Creates or shows the ledger of a policy.
     #[command(subcommand)]
     Budget(Budget),
@@ -58,22 +73,29 @@ struct PolicyFile {
     policy: PathBuf,
 }
 
-pub mod check;
-
 /// Runs the command line.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let filter = EnvFilter::try_from_env("NOISEGATE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    // The policy says how a server logs.
+    if !matches!(cli.command, Command::Serve(_)) {
+        serve::log::start_quietly();
+    }
     let done = match &cli.command {
         Command::Watchdog(args) => return watchdog::run(args),
         Command::PostgresCopy(args) => postgres_copy::run(args),
         Command::Demo(args) => block_on(demo::command(args)),
         Command::Serve(args) => block_on(serve::run(args)),
-        Command::Check(args) => block_on(async {
-            println!("{}", check::report(&args.policy).await?);
+        Command::Reload(args) => block_on(async {
+            println!("{}", reload::run(args).await?);
             Ok(())
         }),
+        Command::Check(args) => block_on(async {
+            println!("{}", check::report(args).await?);
+            Ok(())
+        }),
+        Command::Init(args) => block_on(init::run(args)),
+        Command::Explain(args) => return explain(args),
+        Command::Passwd(args) => passwd::run(args),
         Command::Budget(command) => budget(command),
     };
     match done {
@@ -83,6 +105,26 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// In a thread with the stack that planning needs.
+fn explain(args: &explain::Args) -> ExitCode {
+    let printed = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || explain::run(args));
+        thread.map(|t| t.join())
+    });
+    match printed {
+        Ok(Ok(explain::Printed::Plan(text))) => {
+            println!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Ok(Ok(explain::Printed::Refusal(text))) if args.format == explain::Format::Json => println!("{text}"),
+        Ok(Ok(explain::Printed::Refusal(text))) => eprintln!("{text}"),
+        // A panic has printed what it is.
+        Ok(Err(_)) => {}
+        Err(e) => eprintln!("noisegate: no thread can be started: {e}"),
+    }
+    ExitCode::FAILURE
 }
 
 fn block_on(work: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {

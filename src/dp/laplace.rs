@@ -1,76 +1,10 @@
 //! The discrete Laplace distribution, sampled exactly.
 //!
 //! Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020): Algorithm 1 is
-//! Bernoulli(e^-γ), Algorithm 2 the discrete Laplace distribution. Integers only; uniform numbers come from raw bits
-//! by rejection, so that the probability of every draw is exactly the one that is written here.
+//! Bernoulli(e^-γ), Algorithm 2 the discrete Laplace distribution. Integers only.
 
+use super::bernoulli::{Word, bernoulli_exp, uniform_below};
 use super::{DpError, Entropy, EntropyError, Ratio};
-
-/// A machine word that the sampler works in: u64 where the scale allows, else u128.
-trait Word: Copy + Ord + std::ops::Sub<Output = Self> + From<u32> {
-    fn checked_mul(self, other: Self) -> Option<Self>;
-    fn bit_length(self) -> u32;
-    fn from_bits(bits: u128) -> Self;
-}
-
-macro_rules! word {
-    ($t:ty) => {
-        impl Word for $t {
-            #[inline]
-            fn checked_mul(self, other: Self) -> Option<Self> {
-                <$t>::checked_mul(self, other)
-            }
-            #[inline]
-            fn bit_length(self) -> u32 {
-                <$t>::BITS - self.leading_zeros()
-            }
-            #[inline]
-            fn from_bits(bits: u128) -> Self {
-                bits as $t // `bits` was drawn with no more bits than the word has
-            }
-        }
-    };
-}
-word!(u64);
-word!(u128);
-
-/// Uniform on 0, …, n-1: raw bits, as many as n-1 has, until they are below n (fewer than two tries on average).
-/// n is not zero; n = 1 draws nothing.
-#[inline]
-fn uniform_below<W: Word>(n: W, rng: &mut impl Entropy) -> Result<W, EntropyError> {
-    let bits = (n - W::from(1)).bit_length();
-    loop {
-        let candidate = W::from_bits(rng.bits(bits)?);
-        if candidate < n {
-            return Ok(candidate);
-        }
-    }
-}
-
-/// True with probability n/d, for n <= d and d > 0.
-#[inline]
-fn bernoulli<W: Word>(n: W, d: W, rng: &mut impl Entropy) -> Result<bool, EntropyError> {
-    Ok(n >= d || uniform_below(d, rng)? < n)
-}
-
-/// True with probability e^-(n/d), for n <= d and d > 0 (CKS20, Algorithm 1, its first branch).
-///
-/// K is the first index at which Bernoulli(n/(dK)) fails; e^-γ = P(K is odd).
-#[inline]
-fn bernoulli_exp<W: Word>(n: W, d: W, rng: &mut impl Entropy) -> Result<bool, EntropyError> {
-    let mut k: u32 = 1;
-    loop {
-        let hit = match d.checked_mul(W::from(k)) {
-            Some(dk) => bernoulli(n, dk, rng)?,
-            // Bernoulli(n/(dk)) is the conjunction of two independent draws: nothing can overflow.
-            None => bernoulli(n, d, rng)? && bernoulli(W::from(1), W::from(k), rng)?,
-        };
-        if !hit {
-            return Ok(k % 2 == 1);
-        }
-        k += 1; // P(k reaches 2^32) < 1/(2^32)!
-    }
-}
 
 /// The draws of CKS20, Algorithm 2, before the division by s: U uniform below t and kept with probability e^(-U/t),
 /// V geometric with ratio e^-1. Then U + tV is geometric with ratio e^(-1/t).

@@ -5,18 +5,27 @@
 //! be rounded it is rounded to the side that costs the analyst (charges up, limits down).
 
 mod accounting;
+mod bernoulli;
+mod choice;
+#[cfg(test)]
+mod decision_tree;
 mod exp;
+mod gaussian;
 mod laplace;
+mod noise;
 mod rng;
 mod selection;
 mod spec;
 #[doc(hidden)]
 pub mod testing;
 
-pub use accounting::{Cost, Filter, Notion, Shortfall, UNITS_PER_ONE, Unpriced};
+pub use accounting::{Cost, Filter, Kind, Notion, Rule, Shortfall, UNITS_PER_ONE, Unpriced, rule};
+pub use choice::{Choice, ChoiceError, Outline, Preference, Why, choose};
+pub use gaussian::DiscreteGaussian;
 pub use laplace::DiscreteLaplace;
+pub use noise::{Distribution, Noise, Sampler};
 pub use rng::{Entropy, EntropyError, SecureRng};
-pub use spec::{Charge, Event, Mechanism, Noise, Selection, Spec, split};
+pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, split};
 
 /// Exact non-negative rationals: scales, ε, δ.
 pub type Ratio = num_rational::Ratio<u128>;

@@ -6,7 +6,7 @@
 
 use super::exp::{PRECISION, div_ceil, exp_neg, one};
 use super::spec::Selection;
-use super::{DiscreteLaplace, DpError, Ratio};
+use super::{DiscreteLaplace, DpError, Ratio, Sampler};
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 
@@ -99,6 +99,11 @@ impl Selection {
         }
         let delta = tail.leak(high).to_u128().ok_or(DpError::SelectionDelta)?;
         Ok(Self { scale: *b, threshold: high, delta: Ratio::new(delta, 1 << DELTA_BITS) })
+    }
+
+    /// What draws the noise on the number of units.
+    pub fn sampler(&self) -> Result<Sampler, DpError> {
+        Ok(Sampler::Laplace(DiscreteLaplace::new(&self.scale)?))
     }
 
     /// Whether the threshold gives away no more than the stated δ to a unit in at most `l0` groups. What is asked

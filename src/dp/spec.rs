@@ -1,16 +1,8 @@
 //! What a release will draw, fixed from public data before anything is charged.
 
-use super::{DiscreteLaplace, DpError, Ratio};
-use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
-
-/// Integer noise for one aggregate, the same in every group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noise {
-    /// How much one unit can change this aggregate in one group, in grid units (l∞).
-    pub linf: u128,
-    /// Scale b of the discrete Laplace distribution, P(x) ∝ exp(-|x|/b), in grid units.
-    pub scale: Ratio,
-}
+use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Noise, Ratio};
+use num_bigint::BigUint;
+use num_traits::{CheckedAdd, CheckedDiv, ToPrimitive, Zero};
 
 /// How private groups are selected: a group is kept when its number of distinct units plus discrete Laplace noise
 /// of this scale is at least the threshold.
@@ -46,6 +38,14 @@ pub enum Mechanism {
         /// b.
         scale: Ratio,
     },
+    /// Discrete Gaussian noise of parameter σ² on an integer of sensitivity Δ. Uses on several integers, each with a
+    /// draw of its own, are one use on a vector: l0 of them have Δ₂² = l0·Δ².
+    DiscreteGaussian {
+        /// Δ.
+        sensitivity: u128,
+        /// σ².
+        variance: Ratio,
+    },
 }
 
 /// A mechanism used so many times on the same unit's data (once per group that the unit may touch).
@@ -80,7 +80,7 @@ impl Spec {
     /// A unit touches at most `l0` groups, and changes aggregate j by at most `linf[j]` in each; where
     /// `selection_delta` is some, groups are private and selected by their number of units (sensitivity 1). ε is split
     /// evenly over the aggregates that need noise and the selection: with k such parts, the scale of part j is
-    /// l0·linf\[j\]·k/ε. An aggregate with `linf` 0 is a constant: it gets no noise (scale 0) and no share.
+    /// l0·linf\[j\]·k/ε. An aggregate with `linf` 0 is a constant: it gets no noise and no share.
     pub fn laplace(
         epsilon: &Ratio,
         l0: u32,
@@ -96,17 +96,18 @@ impl Spec {
         let parts = linf.iter().filter(|&&l| l > 0).count() + usize::from(selection_delta.is_some());
         let share = split(epsilon, parts.max(1))?;
         let scale = |linf: u128| -> Result<Ratio, DpError> {
-            if linf == 0 {
-                return Ok(Ratio::from_integer(0));
-            }
             let l1 = linf.checked_mul(u128::from(l0)).map(Ratio::from_integer);
             let b = l1.and_then(|l1| l1.checked_div(&share)).ok_or(DpError::OutOfRange("a noise scale"))?;
             DiscreteLaplace::new(&b).map(|_| b)
         };
-        let aggregates = linf
-            .iter()
-            .map(|&linf| Ok(Noise { linf, scale: scale(linf)? }))
-            .collect::<Result<Vec<_>, DpError>>()?;
+        let noise = |&linf: &u128| {
+            let distribution = match linf {
+                0 => Distribution::None,
+                _ => Distribution::Laplace { scale: scale(linf)? },
+            };
+            Ok(Noise { linf, distribution })
+        };
+        let aggregates = linf.iter().map(noise).collect::<Result<Vec<_>, DpError>>()?;
         let selection = match selection_delta {
             Some(delta) => Some(Selection::new(l0, &scale(1)?, delta)?),
             None => None,
@@ -114,68 +115,148 @@ impl Spec {
         Ok(Self { l0, aggregates, selection })
     }
 
+    /// The same release with discrete Gaussian noise on its aggregates, whose Σεᵢ² is `square`; its selection stays.
+    ///
+    /// The k aggregates that need noise get εᵢ² = `square`/k each (soundness rule 23), that is
+    /// σᵢ² = Δ₂²/εᵢ² = l0·linf\[i\]²·k/`square`, and together cost ρ = `square`/2.
+    pub fn gaussian(&self, square: &BigRatio) -> Result<Self, DpError> {
+        let parts = self.noisy().count();
+        let noise = |noise: &Noise| {
+            let distribution = match noise.linf {
+                0 => Distribution::None,
+                linf => {
+                    if square.numer().is_zero() {
+                        return Err(DpError::Epsilon);
+                    }
+                    let l2 = exact_integer(linf) * exact_integer(linf) * exact_integer(self.l0);
+                    let variance = l2 * exact_integer(parts) / square;
+                    let variance = narrow(&variance).ok_or(DpError::OutOfRange("a noise variance"))?;
+                    DiscreteGaussian::new(&variance)?;
+                    Distribution::Gaussian { variance }
+                }
+            };
+            Ok(Noise { linf: noise.linf, distribution })
+        };
+        let aggregates = self.aggregates.iter().map(noise).collect::<Result<Vec<_>, DpError>>()?;
+        Ok(Self { l0: self.l0, aggregates, selection: self.selection.clone() })
+    }
+
+    /// The aggregates that a unit can change.
+    pub fn noisy(&self) -> impl Iterator<Item = &Noise> {
+        self.aggregates.iter().filter(|a| a.linf > 0)
+    }
+
+    /// The event of its selection.
+    pub(super) fn selected(&self) -> Option<Event> {
+        let s = self.selection.as_ref()?;
+        let mechanism = Mechanism::DiscreteLaplace { sensitivity: 1, scale: s.scale };
+        Some(Event { mechanism, times: self.l0 })
+    }
+
     /// The events of this release. Constants cost nothing and are not among them.
     pub fn events(&self) -> Vec<Event> {
-        let laplace = |sensitivity, scale: &Ratio| Event {
-            mechanism: Mechanism::DiscreteLaplace { sensitivity, scale: *scale },
-            times: self.l0,
-        };
-        let selection = self.selection.iter().map(|s| laplace(1, &s.scale));
-        let noisy = self.aggregates.iter().filter(|a| a.linf > 0);
-        selection.chain(noisy.map(|a| laplace(a.linf, &a.scale))).collect()
+        let event = |mechanism| Event { mechanism, times: self.l0 };
+        let noisy = self.noisy().map(|a| match a.distribution {
+            // No noise on what a unit can change has no price, in any notion.
+            Distribution::None => {
+                Mechanism::DiscreteLaplace { sensitivity: a.linf, scale: Ratio::from_integer(0) }
+            }
+            Distribution::Laplace { scale } => Mechanism::DiscreteLaplace { sensitivity: a.linf, scale },
+            Distribution::Gaussian { variance } => {
+                Mechanism::DiscreteGaussian { sensitivity: a.linf, variance }
+            }
+        });
+        self.selected().into_iter().chain(noisy.map(event)).collect()
     }
 }
 
 impl Event {
-    /// The pure ε of all uses together, times·Δ/b. None where there is none (no noise on what a unit can change),
-    /// or where it does not fit.
+    /// The pure ε of all uses together, times·Δ/b. None where there is none: Gaussian noise, or no noise on what a unit
+    /// can change.
     pub fn epsilon(&self) -> Option<Ratio> {
-        let Mechanism::DiscreteLaplace { sensitivity, scale } = &self.mechanism;
-        if *sensitivity == 0 || self.times == 0 {
-            return Some(Ratio::from_integer(0));
+        match self.share()? {
+            Share::Epsilon(e) => narrow(&e),
+            Share::Square(_) => None,
         }
-        if *scale.numer() == 0 || *scale.denom() == 0 {
+    }
+
+    /// What all uses together add to the name of a price: ε = times·Δ/b for Laplace noise, ε² = times·Δ²/σ² for
+    /// Gaussian noise. None where there is none: no noise on what a unit can change.
+    pub fn share(&self) -> Option<Share> {
+        let (sensitivity, parameter) = match &self.mechanism {
+            Mechanism::DiscreteLaplace { sensitivity, scale } => (*sensitivity, scale),
+            Mechanism::DiscreteGaussian { sensitivity, variance } => (*sensitivity, variance),
+        };
+        let used = sensitivity != 0 && self.times != 0;
+        if used && (*parameter.numer() == 0 || *parameter.denom() == 0) {
             return None;
         }
-        let once = Ratio::from_integer(*sensitivity).checked_div(scale)?;
-        once.checked_mul(&Ratio::from_integer(u128::from(self.times)))
+        let per = if used {
+            exact_integer(self.times) * exact_integer(sensitivity) / exact(parameter)
+        } else {
+            exact_integer(0u8)
+        };
+        Some(match &self.mechanism {
+            Mechanism::DiscreteLaplace { .. } => Share::Epsilon(per),
+            Mechanism::DiscreteGaussian { .. } => Share::Square(per * exact_integer(sensitivity)),
+        })
     }
 }
 
 impl Charge {
     /// The charge for all releases of a statement whose price is named by `epsilon`.
     ///
-    /// Refuses releases whose events cost more than `epsilon` in all (soundness rule 23); they cost less only where a
-    /// release holds constants alone.
+    /// Refuses releases that cost more than their name (soundness rule 23). With E the sum of ε over Laplace noise and G
+    /// the sum of ε² over Gaussian noise, the name ε pays for E² + G <= ε². Without Gaussian noise that is Σεᵢ <= ε,
+    /// without Laplace noise Σεᵢ² <= ε². Either way ρ <= ε²/2: an ε-DP mechanism is ε²/2-zCDP, and E² >= Σεᵢ².
     pub fn of(epsilon: &Ratio, specs: &[Spec]) -> Result<Self, DpError> {
         if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
             return Err(DpError::Epsilon);
         }
         let events: Vec<Event> = specs.iter().flat_map(Spec::events).collect();
-        let zero = Ratio::from_integer(0);
-        let total = events.iter().try_fold(zero, |sum, event| sum.checked_add(&event.epsilon()?));
-        if total.ok_or(DpError::OutOfRange("the price of a statement"))? > *epsilon {
+        let (mut pure, mut squares) = (exact_integer(0u8), exact_integer(0u8));
+        for event in &events {
+            match event.share().ok_or(DpError::OutOfRange("the price of a statement"))? {
+                Share::Epsilon(e) => pure += e,
+                Share::Square(e) => squares += e,
+            }
+        }
+        let name = exact(epsilon);
+        if &pure * &pure + squares > &name * &name {
             return Err(DpError::Mispriced);
         }
         let mut selections = specs.iter().filter_map(|s| s.selection.as_ref());
         let selection_delta = selections
-            .try_fold(zero, |sum, s| sum.checked_add(&s.delta))
+            .try_fold(Ratio::from_integer(0), |sum, s| sum.checked_add(&s.delta))
             .ok_or(DpError::OutOfRange("the delta of a statement"))?;
         Ok(Self { epsilon: *epsilon, events, selection_delta })
     }
 }
 
-impl Noise {
-    /// Half the width of the interval that holds 95 % of the noise, in grid units: the least w with
-    /// P(|X| > w) = 2q^(w+1)/(1+q) <= 1/20, q = e^(-1/b). For display.
-    pub fn error95(&self) -> f64 {
-        let b = *self.scale.numer() as f64 / *self.scale.denom() as f64;
-        if b.is_nan() || b <= 0.0 {
-            return 0.0;
-        }
-        let q = libm::exp(-1.0 / b);
-        libm::ceil(b * libm::log(40.0 / (1.0 + q)) - 1.0).max(0.0)
-    }
+/// A part of a price's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// ε: these add up.
+    Epsilon(BigRatio),
+    /// ε²: of these the squares add up.
+    Square(BigRatio),
+}
+
+/// A rational that nothing overflows.
+pub type BigRatio = num_rational::Ratio<BigUint>;
+
+/// The same number. The denominator is not zero.
+pub(super) fn exact(r: &Ratio) -> BigRatio {
+    BigRatio::new(BigUint::from(*r.numer()), BigUint::from(*r.denom()))
+}
+
+pub(super) fn exact_integer(n: impl Into<BigUint>) -> BigRatio {
+    BigRatio::from_integer(n.into())
+}
+
+/// The same number, where it fits.
+fn narrow(r: &BigRatio) -> Option<Ratio> {
+    Some(Ratio::new_raw(r.numer().to_u128()?, r.denom().to_u128()?))
 }
 
 #[cfg(test)]

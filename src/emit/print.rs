@@ -20,7 +20,12 @@ pub struct Constants {
     pub database: String,
     /// `current_schema()`.
     pub schema: String,
+    /// Rows of the relations of `noisegate.*` that the statement names; not needed to type it.
+    pub own: Vec<(Own, Vec<OwnRow>)>,
 }
+
+/// A row of a relation of `noisegate.*`: text that casts to each column's type.
+pub type OwnRow = Vec<Option<String>>;
 
 /// A printed statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,25 +75,53 @@ pub enum ArrayParam {
 }
 
 /// The analyst's statement over the real tables. It is prepared, never executed.
-pub fn typed(plan: &Plan, policy: &Policy, constants: &Constants) -> Printed {
-    let mut p = Printer::new(plan, policy, constants, false);
-    p.query(&plan.statement.query);
+pub fn typed(statement: &Statement, policy: &Policy, constants: &Constants) -> Printed {
+    let mut p = Printer::new(statement, None, policy, constants);
+    p.query(&statement.query);
+    p.done()
+}
+
+/// A query for constants of the statement: one row, and for each of them whether it is an array's elements that are
+/// wanted, and the text and type OID of its value (or of the elements, as JSON).
+pub fn constants(
+    statement: &Statement,
+    wanted: &[(&Expr, bool)],
+    policy: &Policy,
+    constants: &Constants,
+) -> Printed {
+    let mut p = Printer::new(statement, None, policy, constants);
+    p.put("SELECT ");
+    p.list(wanted, |p, (e, array)| {
+        if *array {
+            // Elements as text, so that each becomes a constant of its own; NULL stays NULL.
+            p.wrapped("(CASE WHEN ", e, " IS NOT NULL THEN pg_catalog.to_json(ARRAY(SELECT x.x::pg_catalog.text FROM pg_catalog.unnest(");
+            p.expr(e);
+            p.put(") AS x(x))) END)::pg_catalog.text, pg_catalog.pg_typeof((");
+            p.expr(e);
+            p.put(")[1])::pg_catalog.oid::pg_catalog.text");
+        } else {
+            p.wrapped("(", e, ")::pg_catalog.text, pg_catalog.pg_typeof(");
+            p.expr(e);
+            p.put(")::pg_catalog.oid::pg_catalog.text");
+        }
+    });
     p.done()
 }
 
 /// The analyst's statement over released relations, with the parameters that hold them.
 pub fn finish(plan: &Plan, policy: &Policy, constants: &Constants) -> (Printed, Vec<ArrayParam>) {
-    let mut p = Printer::new(plan, policy, constants, true);
+    let mut p = Printer::new(&plan.statement, Some(plan), policy, constants);
     p.query(&plan.statement.query);
     let params = std::mem::take(&mut p.params);
     (p.done(), params)
 }
 
 struct Printer<'a> {
-    plan: &'a Plan,
+    statement: &'a Statement,
+    /// The plan to finish; None while the statement is typed.
+    plan: Option<&'a Plan>,
     policy: &'a Policy,
     constants: &'a Constants,
-    finishing: bool,
     out: String,
     marks: Vec<(usize, usize)>,
     params: Vec<ArrayParam>,
@@ -97,12 +130,17 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(plan: &'a Plan, policy: &'a Policy, constants: &'a Constants, finishing: bool) -> Self {
+    fn new(
+        statement: &'a Statement,
+        plan: Option<&'a Plan>,
+        policy: &'a Policy,
+        constants: &'a Constants,
+    ) -> Self {
         Self {
+            statement,
             plan,
             policy,
             constants,
-            finishing,
             out: String::new(),
             marks: Vec::new(),
             params: Vec::new(),
@@ -129,7 +167,7 @@ impl<'a> Printer<'a> {
 
     fn query(&mut self, q: &Query) {
         let ctes: Vec<&Cte> =
-            q.with.iter().filter(|c| !(self.finishing && self.plan.private_ctes.contains(&c.id))).collect();
+            q.with.iter().filter(|c| !self.plan.is_some_and(|p| p.private_ctes.contains(&c.id))).collect();
         if !ctes.is_empty() {
             self.put("WITH ");
             self.list(&ctes, |p, c| {
@@ -169,10 +207,7 @@ impl<'a> Printer<'a> {
     }
 
     fn release_of(&self, s: &Select) -> Option<usize> {
-        if !self.finishing {
-            return None;
-        }
-        self.plan.releases.iter().position(|r| r.select == s.id)
+        self.plan?.releases.iter().position(|r| r.select == s.id)
     }
 
     fn body(&mut self, body: &Body) {
@@ -274,7 +309,7 @@ impl<'a> Printer<'a> {
 
     /// FROM of a released relation: its arrays, side by side.
     fn released(&mut self, index: usize) {
-        let Some(r) = self.plan.releases.get(index) else { return };
+        let Some(r) = self.plan.and_then(|p| p.releases.get(index)) else { return };
         if r.is_domain_only() {
             let rows = super::fetch::domain_rows(r, self.policy);
             self.put(&format!(" FROM ({rows}) AS r{index}"));
@@ -313,7 +348,7 @@ impl<'a> Printer<'a> {
     fn from(&mut self, f: &From) {
         match f {
             From::Relation { binding, query, .. } => {
-                let Some(b) = self.plan.statement.bindings.get(*binding) else { return };
+                let Some(b) = self.statement.bindings.get(*binding) else { return };
                 match (&b.source, query) {
                     (Source::Table(t), _) => {
                         let name = self.policy.tables.get(*t).map(table).unwrap_or_default();
@@ -321,6 +356,11 @@ impl<'a> Printer<'a> {
                     }
                     (Source::Cte(id), _) => {
                         self.put(&format!("q{id} AS {}", alias(*binding)));
+                    }
+                    (Source::Own(own), _) => {
+                        let rows = self.own_rows(*own);
+                        self.put(&format!("({rows}) AS {}", alias(*binding)));
+                        self.columns(own.columns().len());
                     }
                     (Source::Derived, Some(q)) => {
                         self.put("(");
@@ -360,6 +400,25 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// The rows of a relation of ours; none while the statement is typed.
+    fn own_rows(&self, own: Own) -> String {
+        let cast = |value: &str, ty: &str| format!("{value}::pg_catalog.{ty}");
+        let rows = self.constants.own.iter().find(|(o, _)| *o == own).map(|(_, rows)| rows.as_slice());
+        let rows = rows.filter(|r| self.plan.is_some() && !r.is_empty()).unwrap_or_default();
+        if rows.is_empty() {
+            let nulls: Vec<String> = own.columns().iter().map(|(_, ty)| cast("NULL", ty)).collect();
+            return format!("SELECT {} WHERE false", nulls.join(", "));
+        }
+        let row = |cells: &OwnRow| {
+            let cells = cells.iter().zip(own.columns()).map(|(cell, (_, ty))| match cell {
+                Some(text) => cast(&string(text), ty),
+                None => cast("NULL", ty),
+            });
+            format!("({})", cells.collect::<Vec<_>>().join(", "))
+        };
+        format!("VALUES {}", rows.iter().map(row).collect::<Vec<_>>().join(", "))
+    }
+
     fn order_item(&mut self, o: &OrderItem) {
         self.expr(&o.expr);
         if o.desc {
@@ -377,7 +436,7 @@ impl<'a> Printer<'a> {
             self.marks.push((self.out.len(), pos));
         }
         if let Some(index) = self.release
-            && let Some(r) = self.plan.releases.get(index)
+            && let Some(r) = self.plan.and_then(|p| p.releases.get(index))
         {
             if let Some(k) = r.keys.iter().position(|k| k.expr == *e) {
                 self.put(&format!("r{index}.k{k}"));
@@ -405,6 +464,12 @@ impl<'a> Printer<'a> {
                 Literal::Bool(b) => b.to_string(),
                 Literal::Null => "NULL".into(),
             }),
+            ExprKind::Param(n) => self.put(&format!("${n}")),
+            ExprKind::Any { op, expr, array, all } => {
+                self.wrapped("(", expr, " ");
+                self.put(super::scalar::operator(*op));
+                self.wrapped(if *all { " ALL (" } else { " ANY (" }, array, "))");
+            }
             ExprKind::Negate(x) => self.wrapped("(- ", x, ")"),
             ExprKind::Not(x) => self.wrapped("(NOT ", x, ")"),
             ExprKind::Binary { op, left, right } => {
@@ -558,7 +623,7 @@ impl<'a> Printer<'a> {
     }
 
     fn column(&mut self, binding: usize, column: usize) {
-        let name = match self.plan.statement.bindings.get(binding) {
+        let name = match self.statement.bindings.get(binding) {
             // A table's columns keep their names, whatever the alias calls them.
             Some(Binding { source: Source::Table(t), .. }) => self
                 .policy

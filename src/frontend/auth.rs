@@ -4,6 +4,7 @@
 //! for the same name, and fails with the same error.
 
 use super::message::Body;
+use super::peer::Peer;
 use super::service::{Account, Auth, Service};
 use super::tls::Tls;
 use super::wire::{Stop, Wire, violation};
@@ -18,7 +19,6 @@ use pgwire::error::PgWireError;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::Authentication;
 use sha2::Sha256;
-use std::net::IpAddr;
 
 const SCRAM: &str = "SCRAM-SHA-256";
 const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
@@ -61,17 +61,17 @@ pub(super) async fn login<S: Service>(
     wire: &mut Wire,
     service: &S,
     user: &str,
-    peer: IpAddr,
+    peer: Peer,
     binding: Option<&Tls>,
     mock: &Mock,
 ) -> Result<Identity, Stop> {
     let account = service.user(user);
     let known = match account {
         Some(Account { identity, auth: Auth::Trust }) => {
-            if peer.to_canonical().is_loopback() {
+            if peer.is_loopback() {
                 return Ok(identity);
             }
-            tracing::warn!(user, %peer, "a user without a password may log in from this machine only");
+            tracing::warn!(user, address = %peer, "a user without a password may log in by 127.0.0.1 only");
             None
         }
         Some(Account { identity, auth: Auth::Scram(verifier) }) => {
@@ -95,7 +95,6 @@ pub(super) async fn login<S: Service>(
             Ok(identity)
         }
         _ => {
-            tracing::info!(user, %peer, "password authentication failed");
             let message = format!("password authentication failed for user \"{user}\"");
             Err(ClientError::new(SqlState::INVALID_PASSWORD, message).fatal().into())
         }
@@ -175,7 +174,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::service::{Control, Session};
     use super::*;
-    use crate::answer::{Notice, Outcome};
+    use crate::answer::{Description, Notice, Outcome, Values};
     use std::collections::BTreeMap;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -206,13 +205,14 @@ mod tests {
             let identity = Identity { user: name.to_owned(), role: None };
             (name == "ana").then_some(Account { identity, auth: Auth::Trust })
         }
-        fn open(&self, _: Identity, _: BTreeMap<String, String>) -> Result<Nothing, ClientError> {
+        async fn open(&self, _: Identity, _: BTreeMap<String, String>) -> Result<Nothing, ClientError> {
             Ok(Nothing)
         }
     }
 
     impl Session for Nothing {
         type Statement = ();
+        type Portal = ();
         fn parse(&mut self, _: &str) -> Result<Vec<()>, ClientError> {
             Ok(Vec::new())
         }
@@ -222,23 +222,34 @@ mod tests {
         async fn run(&mut self, (): (), _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
             Ok(Outcome::Empty)
         }
+        async fn describe(&mut self, (): &(), _: &[u32]) -> Result<Description, ClientError> {
+            Ok(Description { parameters: Vec::new(), fields: None })
+        }
+        async fn bind(&mut self, (): &(), _: &Description, _: Values) -> Result<(), ClientError> {
+            Ok(())
+        }
+        async fn execute(&mut self, (): (), _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
+            Ok(Outcome::Empty)
+        }
     }
 
     #[tokio::test]
     async fn trust_holds_on_the_loopback_interface_only() {
+        let inet = |address: &str| Peer::inet(address.parse().unwrap());
         for (user, peer, trusted) in [
-            ("ana", "127.0.0.1", true),
-            ("ana", "::1", true),
-            ("ana", "::ffff:127.0.0.1", true),
-            ("ana", "192.0.2.7", false),
-            ("ana", "::ffff:192.0.2.7", false),
-            ("bo", "127.0.0.1", false),
+            ("ana", inet("127.0.0.1"), true),
+            ("ana", inet("::1"), true),
+            ("ana", inet("::ffff:127.0.0.1"), true),
+            ("ana", inet("192.0.2.7"), false),
+            ("ana", inet("::ffff:192.0.2.7"), false),
+            ("ana", Peer::Local, false),
+            ("bo", inet("127.0.0.1"), false),
         ] {
             let (server, mut client) = tokio::io::duplex(4096);
             let mut wire = Wire::new(Box::new(server), 100);
             let mock = Mock::new().unwrap();
             client.write_all(b"X\0\0\0\x04").await.unwrap();
-            let result = login(&mut wire, &Trusting, user, peer.parse().unwrap(), None, &mock).await;
+            let result = login(&mut wire, &Trusting, user, peer, None, &mock).await;
             drop(wire);
             let mut sent = Vec::new();
             client.read_to_end(&mut sent).await.unwrap();

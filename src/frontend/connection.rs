@@ -3,41 +3,42 @@
 
 use super::auth::{self, Mock};
 use super::cancel::Registry;
+use super::listener::Arrival;
+use super::peer::Visitor;
 use super::server::Phase;
 use super::service::Service;
 use super::session::{Dialogue, reached, shutdown};
-use super::slots::{Slot, Slots};
+use super::settings::InForce;
+use super::slots::{Place, Slot, Slots, too_many_logins};
 use super::startup::{self, Login, Opening};
+use super::state::State;
 use super::tls::Tls;
-use super::transaction::Transaction;
-use super::wire::{Stop, Wire};
+use super::wire::{Socket, Stop, Wire};
 use crate::answer::Identity;
 use crate::error::{ClientError, SqlState};
-use crate::policy::Limits;
 use futures::FutureExt;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::{Authentication, BackendKeyData, SecretKey};
 use std::any::Any;
 use std::future::Future;
-use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 /// The longest login: an instant far beyond it could not be computed.
 const LONGEST_LOGIN: Duration = Duration::from_secs(24 * 3_600);
 
+/// What who may only cancel gets to say so.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// What all connections share.
 pub(super) struct Shared<S> {
     /// The program behind.
     pub service: Arc<S>,
-    /// Every limit.
-    pub limits: Limits,
-    /// The certificate, if there is one.
-    pub tls: Option<Tls>,
+    /// Limits, certificate and access rules.
+    pub settings: InForce,
     /// Who can be cancelled.
     pub registry: Registry,
     /// Who counts.
@@ -49,18 +50,18 @@ pub(super) struct Shared<S> {
 }
 
 /// Serves one connection. `waiting` is its place among those that have not logged in yet.
-pub(super) async fn serve<S: Service>(
-    shared: Arc<Shared<S>>,
-    socket: TcpStream,
-    peer: IpAddr,
-    waiting: OwnedSemaphorePermit,
-) {
-    let deadline = Instant::now() + shared.limits.login_timeout.min(LONGEST_LOGIN);
+pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, waiting: Place) {
+    let Arrival { socket, peer } = arrival;
+    // A connection keeps the settings of its arrival.
+    let settings = shared.settings.current();
+    let tls = settings.tls.as_ref().filter(|_| peer.is_inet());
+    let patience = if waiting.cancel_only { CANCEL_TIMEOUT } else { LONGEST_LOGIN };
+    let deadline = Instant::now() + settings.limits.login_timeout.min(patience);
     let mut phase = shared.phase.clone();
     let opening = tokio::select! {
         biased;
         () = reached(&mut phase, Phase::Draining) => return,
-        opening = timeout_at(deadline, open(&shared, socket)) => opening,
+        opening = timeout_at(deadline, open(socket, tls, settings.limits.max_statement_bytes)) => opening,
     };
     let login = match opening {
         Ok(Opening::Login(login)) => login,
@@ -68,39 +69,64 @@ pub(super) async fn serve<S: Service>(
         Ok(Opening::Refused(wire, e)) => return wire.refuse(e).await,
         Ok(Opening::Closed) => return,
         // As PostgreSQL: who has not even asked for anything gets no answer.
-        Err(_) => return tracing::info!(%peer, "a client did not send its startup packet in time"),
+        Err(_) => return tracing::info!(address = %peer, "a client did not send its startup packet in time"),
     };
     let Login { mut wire, encrypted, startup } = *login;
+    if waiting.cancel_only {
+        tracing::warn!(address = %peer, "refused a connection: too many have not logged in yet");
+        return wire.refuse(too_many_logins()).await;
+    }
     if let Some(negotiation) = startup.negotiation() {
         wire.writer.message(negotiation);
     }
     let user = startup.user().to_owned();
-    let binding = shared.tls.as_ref().filter(|_| encrypted);
-    let proof = auth::login(&mut wire, &*shared.service, &user, peer, binding, &shared.mock);
+    let database = startup.parameters.get("database").cloned().unwrap_or_default();
+    let visitor = Visitor { peer, encrypted, user: &user, database: &database };
+    let proof = async {
+        visitor.knock(&settings.access)?;
+        let binding = tls.filter(|_| encrypted);
+        let identity = auth::login(&mut wire, &*shared.service, &user, peer, binding, &shared.mock).await?;
+        visitor.enter(&settings.access, identity.role.as_deref())?;
+        Ok(identity)
+    };
     let identity = tokio::select! {
         biased;
         () = reached(&mut phase, Phase::Draining) => Err(shutdown().into()),
         identity = timeout_at(deadline, contained(proof)) => identity.unwrap_or_else(|_| Err(too_late().into())),
     };
-    let admitted = identity.and_then(|identity| Ok((shared.slots.take(&user)?, identity)));
+    // The newest limits: who waits for a place may wait for one that a reload makes.
+    let limits = &shared.settings.current().limits;
+    let admitted = identity.and_then(|identity| Ok((shared.slots.take(&user, limits)?, identity)));
     drop(waiting);
     let done = match admitted {
         Ok((slot, identity)) => {
-            tracing::info!(user, %peer, encrypted, "connected");
-            contained(talk(&shared, &mut wire, startup, identity, slot, phase)).await
+            let begun = Instant::now();
+            tracing::info!(user, address = %peer, tls = encrypted, "connected");
+            let done = contained(talk(&shared, &mut wire, startup, identity, slot, phase)).await;
+            let seconds = begun.elapsed().as_secs();
+            let why = match &done {
+                Ok(()) => "terminated",
+                Err(Stop::Closed) => "gone",
+                Err(Stop::Error(e)) => e.code.as_str(),
+            };
+            tracing::info!(user, address = %peer, seconds, why, "disconnected");
+            done
         }
-        Err(stop) => Err(stop),
+        Err(stop) => {
+            if let Stop::Error(e) = &stop {
+                tracing::info!(user, address = %peer, tls = encrypted, sqlstate = e.code.as_str(), "refused");
+            }
+            Err(stop)
+        }
     };
     match done {
         Err(Stop::Error(e)) => wire.refuse(e).await,
         Ok(()) | Err(Stop::Closed) => {}
     }
-    tracing::debug!(user, %peer, "disconnected");
 }
 
-async fn open<S: Service>(shared: &Shared<S>, socket: TcpStream) -> Opening {
-    let opening =
-        startup::negotiate(Box::new(socket), shared.tls.as_ref(), shared.limits.max_statement_bytes);
+async fn open(socket: Box<dyn Socket>, tls: Option<&Tls>, max_statement: usize) -> Opening {
+    let opening = startup::negotiate(socket, tls, max_statement);
     AssertUnwindSafe(opening).catch_unwind().await.unwrap_or_else(|panic| {
         // The socket went with it: nothing can be said to the client.
         let _ = incident(&*panic);
@@ -130,8 +156,9 @@ async fn talk<S: Service>(
         Err(_) => SecretKey::Bytes(cancel.secret.clone()),
     };
     wire.writer.message(PgWireBackendMessage::BackendKeyData(BackendKeyData::new(cancel.pid, secret)));
-    let session = shared.service.open(identity, startup.parameters)?;
-    Dialogue { session, cancel, phase, transaction: Transaction::new() }.serve(wire).await
+    let session = shared.service.open(identity, startup.parameters).await?;
+    let state = State::new(session, &shared.settings.current().limits);
+    Dialogue { state, cancel, phase }.serve(wire).await
 }
 
 /// The backend's parameters and our own, ours last so that they win.
@@ -160,11 +187,7 @@ async fn contained<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, 
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(incident(&*panic).into()))
 }
 
-fn incident(panic: &(dyn Any + Send)) -> ClientError {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("panic without a text");
-    ClientError::incident(SqlState::INTERNAL, "internal error", &text).fatal()
+/// The panic's text is left out: it may hold a part of a statement. The panic hook writes where it was.
+fn incident(_: &(dyn Any + Send)) -> ClientError {
+    ClientError::incident(SqlState::INTERNAL, "internal error", &"a panic").fatal()
 }

@@ -1,40 +1,55 @@
 //! The gateway behind the wire: names of one side to names of the other, nothing else.
 
+use super::journal::{self, Record};
 use super::service::{Account, Auth, Control, Service, Session};
-use crate::answer::{Identity, Notice, Outcome};
+use crate::answer::{Description, Identity, Notice, Outcome, Values};
 use crate::error::{ClientError, SqlState};
-use crate::gateway::{self, Gateway};
+use crate::gateway::{self, Gateway, Live};
 use crate::sql;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The gateway as a [`Service`].
-pub struct Adapter(pub Arc<Gateway>);
+/// The gateway in force as a [`Service`].
+pub struct Adapter(Arc<Live>);
+
+impl Adapter {
+    /// Over a gateway that nobody will replace.
+    pub fn new(gateway: Arc<Gateway>) -> Self {
+        Self(Live::new(gateway))
+    }
+
+    /// Over whatever gateway is in force.
+    pub fn over(live: Arc<Live>) -> Self {
+        Self(live)
+    }
+}
 
 impl Service for Adapter {
     type Session = gateway::Session;
 
     fn parameters(&self) -> Vec<(String, String)> {
-        self.0.parameters()
+        self.0.current().parameters()
     }
 
     fn user(&self, name: &str) -> Option<Account> {
-        let user = self.0.policy().users.iter().find(|u| u.name == name)?;
+        let gateway = self.0.current();
+        let user = gateway.policy().users.iter().find(|u| u.name == name)?;
         let identity = Identity { user: user.name.clone(), role: user.role.clone() };
-        let trusted = self.0.trusted() == Some(name);
+        let trusted = gateway.trusted() == Some(name);
         let auth = if trusted { Auth::Trust } else { Auth::Scram(user.scram.clone()) };
         Some(Account { identity, auth })
     }
 
     fn scram_iterations(&self) -> Vec<u32> {
-        let counts = self.0.policy().users.iter();
+        let gateway = self.0.current();
+        let counts = gateway.policy().users.iter();
         let counts: Vec<u32> = counts
             .filter_map(|u| u.scram.strip_prefix("SCRAM-SHA-256$")?.split_once(':')?.0.parse().ok())
             .collect();
         if counts.is_empty() { vec![4096] } else { counts }
     }
 
-    fn open(
+    async fn open(
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
@@ -43,15 +58,23 @@ impl Service for Adapter {
         if database.len() > 63 {
             return Err(ClientError::new(SqlState::UNDEFINED_DATABASE, "the database's name is too long"));
         }
-        Ok(self.0.open_session(identity, database))
+        if self.user(&identity.user).is_none() {
+            // Removed by a reload while the password was on its way.
+            let message = format!("user \"{}\" may no longer connect", identity.user);
+            return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message));
+        }
+        let mut session = self.0.open_session(identity, database);
+        session.start_with(&startup).await?;
+        Ok(session)
     }
 }
 
 impl Session for gateway::Session {
     type Statement = gateway::Statement;
+    type Portal = gateway::Portal;
 
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError> {
-        gateway::Session::parse(self, sql)
+        gateway::Session::parse(self, sql).inspect_err(|e| journal::failed(self.user(), "unparsed", e))
     }
 
     fn control(&self, statement: &Self::Statement) -> Control {
@@ -60,11 +83,14 @@ impl Session for gateway::Session {
             None => Control::None,
             Some(C::Begin) => Control::Begin,
             Some(C::Start) => Control::StartTransaction,
-            Some(C::Commit) => Control::Commit { chain: false },
-            Some(C::Rollback) => Control::Rollback { chain: false },
+            Some(C::Commit { chain }) => Control::Commit { chain: *chain },
+            Some(C::Rollback { chain }) => Control::Rollback { chain: *chain },
             Some(C::Savepoint(n)) => Control::Savepoint(n.clone()),
             Some(C::Release(n)) => Control::Release(n.clone()),
             Some(C::RollbackTo(n)) => Control::RollbackTo(n.clone()),
+            Some(C::Deallocate(n)) => Control::Deallocate(n.clone()),
+            Some(C::CloseCursors(n)) => Control::CloseCursors(n.clone()),
+            Some(C::DiscardAll) => Control::DiscardAll,
         }
     }
 
@@ -73,14 +99,57 @@ impl Session for gateway::Session {
         statement: Self::Statement,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        gateway::Session::run(self, statement, notices).await
+        let record = Record::begin(self.user(), statement.class());
+        record.follow(gateway::Session::run(self, statement, notices)).await
+    }
+
+    async fn describe(
+        &mut self,
+        statement: &Self::Statement,
+        types: &[u32],
+    ) -> Result<Description, ClientError> {
+        let described = gateway::Session::describe(self, statement, types).await;
+        described.inspect_err(|e| journal::failed(self.user(), "parse", e))
+    }
+
+    async fn bind(
+        &mut self,
+        statement: &Self::Statement,
+        description: &Description,
+        values: Values,
+    ) -> Result<Self::Portal, ClientError> {
+        let bound = gateway::Session::bind(self, statement, description, values).await;
+        bound.inspect_err(|e| journal::failed(self.user(), "bind", e))
+    }
+
+    async fn execute(
+        &mut self,
+        portal: Self::Portal,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
+        let record = Record::begin(self.user(), portal.class());
+        record.follow(gateway::Session::execute(self, portal, notices)).await
     }
 
     fn transaction(&mut self, step: &Control) {
-        match step {
-            Control::Begin | Control::StartTransaction => self.in_transaction(true),
-            Control::Commit { chain } | Control::Rollback { chain } => self.in_transaction(*chain),
-            _ => {}
-        }
+        use sql::Control as C;
+        let step = match step {
+            Control::None => return,
+            Control::Begin => C::Begin,
+            Control::StartTransaction => C::Start,
+            Control::Commit { chain } => C::Commit { chain: *chain },
+            Control::Rollback { chain } => C::Rollback { chain: *chain },
+            Control::Savepoint(n) => C::Savepoint(n.clone()),
+            Control::Release(n) => C::Release(n.clone()),
+            Control::RollbackTo(n) => C::RollbackTo(n.clone()),
+            Control::Deallocate(n) => C::Deallocate(n.clone()),
+            Control::CloseCursors(n) => C::CloseCursors(n.clone()),
+            Control::DiscardAll => C::DiscardAll,
+        };
+        gateway::Session::transaction(self, &step);
+    }
+
+    fn changed_parameters(&mut self) -> Vec<(String, String)> {
+        gateway::Session::changed_parameters(self)
     }
 }

@@ -5,16 +5,16 @@
 
 use super::frame::Frame;
 use super::wire::violation;
-use crate::error::ClientError;
+use crate::error::{ClientError, Severity};
+use bytes::Bytes;
 
-/// A message, as far as the session needs it today. The extended protocol's messages are validated to the last
-/// byte, although none is executed yet.
+/// A message after the login. Texts and names are bytes of unknown encoding.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Message {
-    /// Simple query: the text's bytes, of unknown encoding.
+    /// Simple query.
     Query(Vec<u8>),
-    /// Parse, Bind, Describe, Execute or Close.
-    Extended(&'static str),
+    /// Of the extended protocol: after an error, everything up to Sync is void.
+    Extended(Extended),
     /// Send what is buffered.
     Flush,
     /// End of an extended batch.
@@ -29,56 +29,111 @@ pub(super) enum Message {
     Password,
 }
 
-/// Decodes a frame; an error is FATAL 08P01.
+/// A message of the extended protocol. An empty name means the unnamed statement or portal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Extended {
+    /// Prepare a statement.
+    Parse {
+        /// The statement's name.
+        name: Vec<u8>,
+        /// Its text.
+        sql: Vec<u8>,
+        /// Type OIDs; 0 leaves one open.
+        types: Vec<u32>,
+    },
+    /// Make a portal of a statement.
+    Bind(Bind),
+    /// What are its parameters and columns?
+    Describe(Target),
+    /// Run a portal, or go on with it.
+    Execute {
+        /// The portal's name.
+        portal: Vec<u8>,
+        /// How many rows; 0 and below mean all.
+        max_rows: i32,
+    },
+    /// Forget it.
+    Close(Target),
+}
+
+/// What Describe and Close are about.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A prepared statement.
+    Statement(Vec<u8>),
+    /// A portal.
+    Portal(Vec<u8>),
+}
+
+/// A Bind message. The counts are not compared yet, the format codes not looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Bind {
+    /// The portal's name.
+    pub portal: Vec<u8>,
+    /// The statement's name.
+    pub statement: Vec<u8>,
+    /// Format codes of the values: none, one for all, or one for each.
+    pub formats: Vec<i16>,
+    /// The values; None for NULL.
+    pub values: Vec<Option<Bytes>>,
+    /// Format codes of the columns: none, one for all, or one for each.
+    pub results: Vec<i16>,
+}
+
+/// Decodes a frame. An error is 08P01: of the extended protocol's messages an ERROR, since the frame is whole and
+/// Sync will come; of any other FATAL.
 pub(super) fn decode(frame: &Frame) -> Result<Message, ClientError> {
+    let body = Body(&frame.body);
+    match frame.tag {
+        b'P' | b'B' | b'D' | b'E' | b'C' => {
+            extended(frame).map(Message::Extended).map_err(|e| ClientError { severity: Severity::Error, ..e })
+        }
+        b'Q' => {
+            let mut body = body;
+            let text = body.cstring()?.to_vec();
+            body.end()?;
+            Ok(Message::Query(text))
+        }
+        b'H' => body.end().map(|()| Message::Flush),
+        b'S' => body.end().map(|()| Message::Sync),
+        b'X' => body.end().map(|()| Message::Terminate),
+        // Bodies of these are not looked at.
+        b'F' => Ok(Message::FunctionCall),
+        b'd' | b'c' | b'f' => Ok(Message::Copy),
+        b'p' => Ok(Message::Password),
+        tag => Err(violation(format!("invalid frontend message type {tag}"))),
+    }
+}
+
+fn extended(frame: &Frame) -> Result<Extended, ClientError> {
     let mut body = Body(&frame.body);
     let message = match frame.tag {
-        b'Q' => Message::Query(body.cstring()?.to_vec()),
         b'P' => {
-            body.cstring()?;
-            body.cstring()?;
-            for _ in 0..body.u16()? {
-                body.take(4)?;
-            }
-            Message::Extended("Parse")
+            let (name, sql) = (body.cstring()?.to_vec(), body.cstring()?.to_vec());
+            let types = body.list(Body::u32)?;
+            Extended::Parse { name, sql, types }
         }
         b'B' => {
-            body.cstring()?;
-            body.cstring()?;
-            let formats = body.formats()?;
-            let parameters = body.u16()?;
-            if formats > 1 && formats != parameters {
-                return Err(violation(format!(
-                    "bind message has {formats} parameter formats but {parameters} parameters"
-                )));
-            }
-            for _ in 0..parameters {
-                body.value()?;
-            }
-            body.formats()?;
-            Message::Extended("Bind")
+            let (portal, statement) = (body.cstring()?.to_vec(), body.cstring()?.to_vec());
+            let formats = body.list(Body::i16)?;
+            // The frame may be a small part of a large read buffer, which the values must not keep alive.
+            let all = Bytes::copy_from_slice(body.0);
+            let mut body = Body(&all);
+            let values = body.list(|b| Ok(b.value()?.map(|value| all.slice_ref(value))))?;
+            let results = body.list(Body::i16)?;
+            body.end()?;
+            return Ok(Extended::Bind(Bind { portal, statement, formats, values, results }));
         }
-        b'D' | b'C' => {
-            let kind = body.take(1)?;
-            if kind != b"S" && kind != b"P" {
-                return Err(violation("invalid subtype of a Describe or Close message"));
-            }
-            body.cstring()?;
-            Message::Extended(if frame.tag == b'D' { "Describe" } else { "Close" })
+        b'E' => Extended::Execute { portal: body.cstring()?.to_vec(), max_rows: body.i32()? },
+        tag => {
+            let (kind, name) = (body.take(1)?, body.cstring()?.to_vec());
+            let target = match kind {
+                b"S" => Target::Statement(name),
+                b"P" => Target::Portal(name),
+                _ => return Err(violation("invalid subtype of a Describe or Close message")),
+            };
+            if tag == b'D' { Extended::Describe(target) } else { Extended::Close(target) }
         }
-        b'E' => {
-            body.cstring()?;
-            body.take(4)?;
-            Message::Extended("Execute")
-        }
-        b'H' => Message::Flush,
-        b'S' => Message::Sync,
-        b'X' => Message::Terminate,
-        // Bodies of these are not looked at.
-        b'F' => return Ok(Message::FunctionCall),
-        b'd' | b'c' | b'f' => return Ok(Message::Copy),
-        b'p' => return Ok(Message::Password),
-        tag => return Err(violation(format!("invalid frontend message type {tag}"))),
     };
     body.end()?;
     Ok(message)
@@ -111,31 +166,33 @@ impl<'a> Body<'a> {
         bytes.try_into().map(i32::from_be_bytes).map_err(|_| violation("insufficient data left in message"))
     }
 
-    fn u16(&mut self) -> Result<u16, ClientError> {
-        let bytes = self.take(2)?;
-        bytes.try_into().map(u16::from_be_bytes).map_err(|_| violation("insufficient data left in message"))
+    fn u32(&mut self) -> Result<u32, ClientError> {
+        self.i32().map(i32::cast_unsigned)
     }
 
-    /// A counted list of format codes; each must be text or binary.
-    fn formats(&mut self) -> Result<u16, ClientError> {
-        let count = self.u16()?;
+    fn i16(&mut self) -> Result<i16, ClientError> {
+        let bytes = self.take(2)?;
+        bytes.try_into().map(i16::from_be_bytes).map_err(|_| violation("insufficient data left in message"))
+    }
+
+    /// A counted list. The count is unsigned, and memory grows with what is there, not with what it announces.
+    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, ClientError>) -> Result<Vec<T>, ClientError> {
+        let count = self.i16()?.cast_unsigned();
+        let mut items = Vec::new();
         for _ in 0..count {
-            let format = self.u16()?;
-            if format > 1 {
-                return Err(violation(format!("unsupported format code: {format}")));
-            }
+            items.push(item(self)?);
         }
-        Ok(count)
+        Ok(items)
     }
 
     /// One parameter value: -1 for NULL, or a length and its bytes.
-    fn value(&mut self) -> Result<(), ClientError> {
+    fn value(&mut self) -> Result<Option<&'a [u8]>, ClientError> {
         match self.i32()? {
-            -1 => Ok(()),
+            -1 => Ok(None),
             length => {
                 let length =
                     usize::try_from(length).map_err(|_| violation("invalid length of a parameter"))?;
-                self.take(length).map(drop)
+                self.take(length).map(Some)
             }
         }
     }
@@ -148,44 +205,62 @@ impl<'a> Body<'a> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
-    use bytes::Bytes;
     use proptest::prelude::*;
 
     fn frame(tag: u8, body: &[u8]) -> Frame {
         Frame { tag, body: Bytes::copy_from_slice(body) }
     }
 
+    fn extend(tag: u8, body: &[u8]) -> Extended {
+        match decode(&frame(tag, body)).unwrap() {
+            Message::Extended(message) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn well_formed_messages_decode() {
         assert_eq!(decode(&frame(b'Q', b"select 1\0")).unwrap(), Message::Query(b"select 1".to_vec()));
-        assert_eq!(
-            decode(&frame(b'P', b"\0select $1\0\0\x01\0\0\0\x17")).unwrap(),
-            Message::Extended("Parse")
-        );
-        let bind = b"p\0s\0\0\x01\0\0\0\x02\0\0\0\x01x\xff\xff\xff\xff\0\x01\0\x01";
-        assert_eq!(decode(&frame(b'B', bind)).unwrap(), Message::Extended("Bind"));
-        assert_eq!(decode(&frame(b'E', b"\0\x7f\xff\xff\xff")).unwrap(), Message::Extended("Execute"));
+        let parse = Extended::Parse { name: b"s".to_vec(), sql: b"select $1".to_vec(), types: vec![23] };
+        assert_eq!(extend(b'P', b"s\0select $1\0\0\x01\0\0\0\x17"), parse);
+        let bind = Bind {
+            portal: b"p".to_vec(),
+            statement: b"s".to_vec(),
+            formats: vec![1],
+            values: vec![Some(Bytes::from_static(b"x")), None, Some(Bytes::new())],
+            results: vec![-1, 1],
+        };
+        let bytes = b"p\0s\0\0\x01\0\x01\0\x03\0\0\0\x01x\xff\xff\xff\xff\0\0\0\0\0\x02\xff\xff\0\x01";
+        assert_eq!(extend(b'B', bytes), Extended::Bind(bind));
+        let execute = Extended::Execute { portal: Vec::new(), max_rows: i32::MAX };
+        assert_eq!(extend(b'E', b"\0\x7f\xff\xff\xff"), execute);
+        assert_eq!(extend(b'D', b"Ss\0"), Extended::Describe(Target::Statement(b"s".to_vec())));
+        assert_eq!(extend(b'C', b"P\0"), Extended::Close(Target::Portal(Vec::new())));
         assert_eq!(decode(&frame(b'S', b"")).unwrap(), Message::Sync);
     }
 
     #[test]
     fn malformed_messages_are_refused() {
-        let bad: [(u8, &[u8]); 9] = [
+        let bad: [(u8, &[u8]); 12] = [
             (b'Q', b"select 1"),
             (b'Q', b"select\0 1\0"),
             (b'B', b"\0\0"),
             (b'B', b"\0\0\xff\xff"),
             (b'B', b"\0\0\0\0\0\x01\x7f\xff\xff\xff"),
-            (b'B', b"\0\0\0\x02\0\0\0\0\0\x01\xff\xff\xff\xff\0\0"),
+            (b'B', b"\0\0\0\0\0\x01\xff\xff\xff\xfe\0\0"),
+            (b'B', b"\0\0\0\0\0\0\0\0more"),
+            (b'P', b"\0select 1\0\xff\xff\0\0\0\x17"),
             (b'D', b"X\0"),
+            (b'D', b""),
             (b'E', b"\0\0"),
             (b'S', b"more"),
         ];
         for (tag, body) in bad {
             let e = decode(&frame(tag, body)).unwrap_err();
             assert_eq!(e.code.as_str(), "08P01", "{} {body:?}", char::from(tag));
+            assert_eq!(e.severity == Severity::Fatal, b"QS".contains(&tag), "{}", char::from(tag));
         }
     }
 

@@ -1,4 +1,5 @@
-//! The PostgreSQL wire: listening, TLS, login, framing, the virtual transaction, and the simple query protocol.
+//! The PostgreSQL wire: listening, TLS, login, framing, the virtual transaction, and the simple and the
+//! extended query protocol with their prepared statements and portals.
 //!
 //! Everything here treats the client as hostile: each length has a limit, each message is decoded by checked
 //! code, and an error before the login is done always closes the connection. What a statement means is not
@@ -7,21 +8,33 @@
 mod auth;
 mod cancel;
 mod connection;
+mod extended;
 mod frame;
 mod gateway;
+mod journal;
+mod listener;
 mod message;
+mod peer;
+mod portal;
+mod prepared;
 mod query;
 mod reply;
+mod rows;
 mod server;
 mod service;
 mod session;
+mod settings;
 mod slots;
 mod startup;
+mod state;
 mod tls;
 mod transaction;
+pub(crate) mod unix;
 mod wire;
 
 pub use gateway::Adapter;
+pub use listener::{Address, Listener};
 pub use server::{Server, Shutdown};
 pub use service::{Account, Auth, Control, Service, Session};
+pub use settings::{InForce, Settings};
 pub use tls::Tls;

@@ -1,6 +1,7 @@
 //! Messages to the client. Only whole messages enter the buffer, so that a cancelled write can be resumed and
 //! an error can follow whatever was sent before.
 
+use super::transaction::Step;
 use super::wire::Stop;
 use crate::answer::{Field, Notice};
 use crate::error::{ClientError, Severity, SqlState};
@@ -13,8 +14,24 @@ use pgwire::messages::response::{
 use pgwire::messages::startup::ParameterStatus;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-/// Rows are sent when this much is waiting.
+/// Messages are sent when this much is waiting.
 const SEND: usize = 32 * 1024;
+
+/// Messages without a body.
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+pub(super) enum Bare {
+    /// The statement is prepared.
+    ParseComplete = b'1',
+    /// The portal is there.
+    BindComplete = b'2',
+    /// The statement or portal is gone.
+    CloseComplete = b'3',
+    /// There are no columns to describe.
+    NoData = b'n',
+    /// The row limit was reached, and the portal waits.
+    PortalSuspended = b's',
+}
 
 /// The writing half of a connection.
 pub(super) struct Writer<W> {
@@ -74,6 +91,24 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         self.message(PgWireBackendMessage::ParameterStatus(ParameterStatus::new(clean(name), clean(value))));
     }
 
+    /// Queues a message that is nothing but its type.
+    pub fn bare(&mut self, message: Bare) {
+        self.buf.put_u8(message as u8);
+        self.buf.put_i32(4);
+    }
+
+    /// Queues a ParameterDescription.
+    pub fn parameters(&mut self, types: &[u32]) -> Result<(), ClientError> {
+        let Ok(count) = u16::try_from(types.len()) else {
+            return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "there are too many parameters"));
+        };
+        self.buf.put_u8(b't');
+        self.buf.put_i32(4 + 2 + 4 * i32::from(count));
+        self.buf.put_u16(count);
+        types.iter().for_each(|oid| self.buf.put_u32(*oid));
+        Ok(())
+    }
+
     /// Queues a RowDescription.
     pub fn fields(&mut self, fields: &[Field]) -> Result<(), ClientError> {
         if fields.len() > usize::from(u16::MAX >> 1) {
@@ -103,10 +138,20 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         self.buf.put_u8(b'D');
         self.buf.put_i32(length);
         self.buf.extend_from_slice(body);
-        if self.buf.len() >= SEND {
-            self.flush().await?;
+        self.relieve().await
+    }
+
+    /// Sends when enough is waiting: a batch of many small messages must not be answered from memory alone.
+    pub async fn relieve(&mut self) -> Result<(), Stop> {
+        if self.buf.len() >= SEND { self.flush().await } else { Ok(()) }
+    }
+
+    /// Queues what a control statement did.
+    pub fn step(&mut self, step: &Step) {
+        if let Some(notice) = &step.notice {
+            self.notice(notice);
         }
-        Ok(())
+        self.complete(step.tag);
     }
 
     /// Queues a CommandComplete.

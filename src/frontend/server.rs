@@ -3,25 +3,20 @@
 use super::auth::Mock;
 use super::cancel::Registry;
 use super::connection::{self, Shared};
+use super::listener::{Address, Listener, accept};
 use super::service::Service;
+use super::settings::{InForce, Settings};
 use super::slots::Slots;
 use super::tls::Tls;
 use crate::policy::Limits;
-use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// Connections the kernel keeps while none is accepted.
-const BACKLOG: u32 = 1_024;
-/// Clients beyond the connection limit that may be about to log in (or to cancel) at one time.
-const SPARE_LOGINS: usize = 32;
 /// Pause after a failed accept: usually file descriptors ran out, and only time brings them back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The longest time a shutdown waits: an instant far beyond it could not be computed.
@@ -42,7 +37,7 @@ pub(super) enum Phase {
 
 /// A bound server.
 pub struct Server<S> {
-    listeners: Vec<TcpListener>,
+    listeners: Vec<Listener>,
     shared: Arc<Shared<S>>,
     phase: watch::Sender<Phase>,
     shutdown: Shutdown,
@@ -69,24 +64,19 @@ impl Shutdown {
 }
 
 impl<S: Service> Server<S> {
-    /// Binds every address. Errors name the address. Must be called within a tokio runtime.
+    /// Binds TCP addresses, without access rules. Errors name the address. Must be called within a tokio runtime.
     pub fn bind(
         addresses: &[SocketAddr],
         service: Arc<S>,
         limits: Limits,
         tls: Option<Tls>,
     ) -> io::Result<Self> {
-        let listeners = addresses.iter().map(|a| listen(*a)).collect::<io::Result<Vec<_>>>()?;
-        Self::over(listeners, service, limits, tls)
+        let listeners = addresses.iter().map(|a| Listener::tcp(*a)).collect::<io::Result<Vec<_>>>()?;
+        Self::over(listeners, service, Settings { limits, tls, access: Vec::new() })
     }
 
-    /// Serves on listeners that are bound already.
-    pub fn over(
-        listeners: Vec<TcpListener>,
-        service: Arc<S>,
-        limits: Limits,
-        tls: Option<Tls>,
-    ) -> io::Result<Self> {
+    /// Serves on addresses that are bound already.
+    pub fn over(listeners: Vec<Listener>, service: Arc<S>, settings: Settings) -> io::Result<Self> {
         if listeners.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "server.listen names no address"));
         }
@@ -94,9 +84,8 @@ impl<S: Service> Server<S> {
         let (phase, following) = watch::channel(Phase::Serving);
         let shared = Shared {
             service,
-            slots: Slots::new(&limits),
-            limits,
-            tls,
+            slots: Slots::default(),
+            settings: InForce::new(settings),
             registry: Registry::default(),
             mock,
             phase: following,
@@ -106,8 +95,19 @@ impl<S: Service> Server<S> {
     }
 
     /// Where it listens: port 0 has become a real port.
+    pub fn addresses(&self) -> io::Result<Vec<Address>> {
+        self.listeners.iter().map(Listener::address).collect()
+    }
+
+    /// The TCP addresses among these.
     pub fn local_addrs(&self) -> io::Result<Vec<SocketAddr>> {
-        self.listeners.iter().map(TcpListener::local_addr).collect()
+        let tcp = |a| if let Address::Tcp(address) = a { Some(address) } else { None };
+        Ok(self.addresses()?.into_iter().filter_map(tcp).collect())
+    }
+
+    /// A handle that replaces limits, certificate and access rules.
+    pub fn settings(&self) -> InForce {
+        self.shared.settings.clone()
     }
 
     /// A handle that ends the server.
@@ -119,22 +119,21 @@ impl<S: Service> Server<S> {
     pub async fn run(self) {
         let Self { listeners, shared, phase, shutdown } = self;
         let mut limit = shutdown.limit.subscribe();
-        let spare = shared.limits.max_connections.saturating_add(SPARE_LOGINS).min(Semaphore::MAX_PERMITS);
-        let waiting = Arc::new(Semaphore::new(spare));
         let mut connections = JoinSet::new();
+        let mut first = 0;
         loop {
             tokio::select! {
                 biased;
                 () = asked(&mut limit) => break,
                 Some(ended) = connections.join_next() => log_panic(ended),
-                accepted = accept(&listeners) => match accepted {
-                    Ok((socket, peer)) => match Arc::clone(&waiting).try_acquire_owned() {
-                        Ok(place) => {
-                            // Answers are small and wait for nothing: do not let the kernel gather them.
-                            let _ = socket.set_nodelay(true);
-                            connections.spawn(connection::serve(Arc::clone(&shared), socket, peer.ip(), place));
+                arrived = accept(&listeners, &mut first) => match arrived {
+                    Ok(arrival) => match shared.slots.arrive(&shared.settings.current().limits) {
+                        Some(place) => {
+                            connections.spawn(connection::serve(Arc::clone(&shared), arrival, place));
                         }
-                        Err(_) => tracing::warn!(%peer, "dropped a connection: too many have not logged in yet"),
+                        None => tracing::warn!(
+                            address = %arrival.peer, "dropped a connection: too many have not logged in yet"
+                        ),
                     },
                     Err(e) => {
                         tracing::error!(error = %e, "cannot accept a connection");
@@ -183,40 +182,4 @@ fn log_panic(ended: Result<(), JoinError>) {
     {
         tracing::error!(error = %e, "a connection's task panicked");
     }
-}
-
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let bind = || {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // A restart must not wait for old connections, and dead peers must be noticed: accepted sockets
-        // inherit keepalive.
-        socket.set_reuseaddr(true)?;
-        socket.set_keepalive(true)?;
-        socket.bind(address)?;
-        socket.listen(BACKLOG)
-    };
-    bind().map_err(|e| {
-        let why = match e.kind() {
-            io::ErrorKind::AddrInUse => "another program listens there; stop it or change server.listen",
-            io::ErrorKind::AddrNotAvailable => {
-                "this machine does not have that address; change server.listen"
-            }
-            io::ErrorKind::PermissionDenied => "not allowed; ports below 1024 need privileges",
-            _ => "check server.listen",
-        };
-        io::Error::new(e.kind(), format!("cannot listen on {address}: {why} ({e})"))
-    })
-}
-
-/// The next client of any listener.
-async fn accept(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> {
-    poll_fn(|cx| {
-        for listener in listeners {
-            if let Poll::Ready(accepted) = listener.poll_accept(cx) {
-                return Poll::Ready(accepted);
-            }
-        }
-        Poll::Pending
-    })
-    .await
 }

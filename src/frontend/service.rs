@@ -1,6 +1,6 @@
 //! What the frontend asks of the program behind it.
 
-use crate::answer::{Identity, Notice, Outcome};
+use crate::answer::{Description, Identity, Notice, Outcome, Values};
 use crate::error::ClientError;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -23,11 +23,12 @@ pub struct Account {
     pub auth: Auth,
 }
 
-/// What a statement does to the virtual transaction. The frontend executes all but [`Control::None`] itself;
-/// the session hears of it through [`Session::transaction`].
+/// What a statement does to what the frontend keeps: the virtual transaction, the prepared statements and the
+/// portals. The frontend executes all but [`Control::None`] itself, in both protocols; the session hears of it
+/// through [`Session::transaction`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// An ordinary statement, for [`Session::run`].
+    /// An ordinary statement, for [`Session::run`] or [`Session::describe`].
     None,
     /// `BEGIN`.
     Begin,
@@ -49,6 +50,13 @@ pub enum Control {
     Release(String),
     /// `ROLLBACK TO [SAVEPOINT] name`.
     RollbackTo(String),
+    /// `DEALLOCATE name`, or `DEALLOCATE ALL` without a name. Statements of SQL and of the protocol share one
+    /// namespace.
+    Deallocate(Option<String>),
+    /// `CLOSE name`, or `CLOSE ALL` without a name: portals, whoever opened them.
+    CloseCursors(Option<String>),
+    /// `DISCARD ALL`: statements and portals go, and the session resets its settings when it is told.
+    DiscardAll,
 }
 
 /// The program behind the frontend. One value serves every connection; share what is inside by `Arc`.
@@ -76,32 +84,62 @@ pub trait Service: Send + Sync + 'static {
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
-    ) -> Result<Self::Session, ClientError>;
+    ) -> impl Future<Output = Result<Self::Session, ClientError>> + Send;
 }
 
 /// One client's session. It is dropped when the connection ends.
 ///
-/// The extended protocol will need two things more, both with the statement in hand: a description of
-/// parameters and columns, and parameter values for `run`. Nothing else here depends on the protocol used.
+/// The simple protocol calls [`parse`](Session::parse) and, for each statement, [`run`](Session::run). The
+/// extended protocol calls `parse` and [`describe`](Session::describe) at Parse, [`bind`](Session::bind) at Bind,
+/// and [`execute`](Session::execute) at the first Execute of a portal. Dropping any of these futures, or the rows
+/// of an outcome, cancels the work, and the session must stay usable.
 pub trait Session: Send + 'static {
-    /// One parsed statement.
-    type Statement: Send + 'static;
+    /// One parsed statement. A prepared one is kept and shared by its portals.
+    type Statement: Send + Sync + 'static;
+
+    /// A bound statement, ready to run once.
+    type Portal: Send + 'static;
 
     /// Splits and parses a message's text. An empty list means an empty query.
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError>;
 
-    /// What the statement does to the virtual transaction.
+    /// What the statement does to what the frontend keeps.
     fn control(&self, statement: &Self::Statement) -> Control;
 
-    /// Runs one statement. What is pushed to `notices` reaches the client before the first row, or before the
-    /// error. Dropping the future or the row stream cancels the work.
+    /// Simple protocol: runs one statement, and charges for it. What is pushed to `notices` reaches the client
+    /// before the first row, or before the error.
     fn run(
         &mut self,
         statement: Self::Statement,
         notices: &mut Vec<Notice>,
     ) -> impl Future<Output = Result<Outcome, ClientError>> + Send;
 
-    /// Told after the virtual transaction took `step`, so that settings can follow it. A `COMMIT` of a failed
+    /// Parse: freezes parameter types and columns. `types` are the type OIDs that the client gave; the list may
+    /// be shorter than that of the parameters, and 0 leaves one open. Charges nothing.
+    fn describe(
+        &mut self,
+        statement: &Self::Statement,
+        types: &[u32],
+    ) -> impl Future<Output = Result<Description, ClientError>> + Send;
+
+    /// Bind: reads the values and plans anew with them. Their number, the formats and their number are checked
+    /// against the description already. Charges nothing.
+    fn bind(
+        &mut self,
+        statement: &Self::Statement,
+        description: &Description,
+        values: Values,
+    ) -> impl Future<Output = Result<Self::Portal, ClientError>> + Send;
+
+    /// Execute: charges, and runs. The outcome's fields carry the formats that Bind asked for; they must be those
+    /// of the description in number and type, and no rows may come where it promised none.
+    fn execute(
+        &mut self,
+        portal: Self::Portal,
+        notices: &mut Vec<Notice>,
+    ) -> impl Future<Output = Result<Outcome, ClientError>> + Send;
+
+    /// Told after the frontend executed `step`, so that settings can follow it. A `COMMIT` of a failed
     /// transaction arrives as [`Control::Rollback`].
     fn transaction(&mut self, step: &Control) {
         let _ = step;

@@ -1,64 +1,95 @@
 //! After the login: one message after the other, until the client, an error or the operator ends it.
 
 use super::cancel::Registered;
-use super::message::{Message, decode};
+use super::extended;
+use super::frame::Reader;
+use super::message::{Extended, Message, decode};
 use super::query;
 use super::server::Phase;
 use super::service::Session;
-use super::transaction::Transaction;
+use super::state::State;
 use super::wire::{Stop, Wire, violation};
 use crate::error::{ClientError, Severity, SqlState};
+use std::future::Future;
+use tokio::io::AsyncRead;
 use tokio::sync::watch;
 
 /// One logged-in client.
-pub(super) struct Dialogue<S> {
-    /// The program's side.
-    pub session: S,
+pub(super) struct Dialogue<S: Session> {
+    /// The session and what belongs to it.
+    pub state: State<S>,
     /// Hears cancel requests.
     pub cancel: Registered,
     /// Hears the shutdown.
     pub phase: watch::Receiver<Phase>,
-    /// BEGIN, COMMIT and so on.
-    pub transaction: Transaction,
+}
+
+/// Where in a batch of the extended protocol the session is. Sync ends a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Batch {
+    /// In none.
+    None,
+    /// In one, and all is well.
+    Running,
+    /// There was an error: what comes before Sync is void.
+    Failed,
 }
 
 impl<S: Session> Dialogue<S> {
     /// Serves the client. `Ok` after Terminate; an error is to be sent as FATAL.
     pub async fn serve(&mut self, wire: &mut Wire) -> Result<(), Stop> {
-        let mut skipping = false;
+        let mut batch = Batch::None;
         self.ready(wire).await?;
         loop {
+            // A batch that has begun is a running statement.
+            let end = if batch == Batch::None { Phase::Draining } else { Phase::Ending };
             let frame = tokio::select! {
                 biased;
-                () = reached(&mut self.phase, Phase::Draining) => return Err(shutdown().into()),
+                () = reached(&mut self.phase, end) => return Err(shutdown().into()),
                 frame = wire.reader.next() => frame?,
             };
-            let message = decode(&frame)?;
+            if batch == Batch::Failed && !matches!(frame.tag, b'S' | b'X') {
+                continue;
+            }
+            let message = decode(&frame);
             drop(frame);
-            match message {
-                Message::Terminate => return Ok(()),
-                Message::Sync => {
-                    skipping = false;
-                    self.ready(wire).await?;
+            let done = match message {
+                Ok(Message::Extended(message)) => {
+                    if batch == Batch::None {
+                        // A cancel request that comes between two messages of a batch is meant for the batch.
+                        self.cancel.arm();
+                        batch = Batch::Running;
+                    }
+                    self.extended(wire, message).await
                 }
-                // After an error in the extended protocol everything up to Sync is void.
-                _ if skipping => {}
-                Message::Query(text) => {
+                Ok(Message::Sync) => {
+                    batch = Batch::None;
+                    self.ready(wire).await
+                }
+                Ok(Message::Query(text)) => {
+                    batch = Batch::None;
                     self.query(wire, &text).await?;
-                    self.ready(wire).await?;
+                    self.ready(wire).await
                 }
-                Message::Extended(name) => {
-                    skipping = true;
-                    self.fail(wire, not_extended(name))?;
+                Ok(Message::FunctionCall) => {
+                    batch = Batch::None;
+                    self.fail(wire, ClientError::unsupported("fast-path function calls are not supported"))?;
+                    self.ready(wire).await
+                }
+                Ok(Message::Flush) => wire.writer.flush().await,
+                Ok(Message::Copy) => Ok(()),
+                Ok(Message::Password) => Err(violation("unexpected password message").into()),
+                Ok(Message::Terminate) => return Ok(()),
+                Err(e) => Err(e.into()),
+            };
+            match done {
+                // What is left are the errors of the extended protocol. The client may be waiting for this one.
+                Err(Stop::Error(e)) => {
+                    self.fail(wire, e)?;
+                    batch = Batch::Failed;
                     wire.writer.flush().await?;
                 }
-                Message::FunctionCall => {
-                    self.fail(wire, ClientError::unsupported("fast-path function calls are not supported"))?;
-                    self.ready(wire).await?;
-                }
-                Message::Flush => wire.writer.flush().await?,
-                Message::Copy => {}
-                Message::Password => return Err(violation("unexpected password message").into()),
+                done => done?,
             }
         }
     }
@@ -66,19 +97,17 @@ impl<S: Session> Dialogue<S> {
     async fn query(&mut self, wire: &mut Wire, text: &[u8]) -> Result<(), Stop> {
         self.cancel.arm();
         let Wire { reader, writer } = wire;
-        let work = query::simple(&mut self.session, &mut self.transaction, writer, text);
-        // Losing one of these races drops `work`, and with it the statement and its rows.
-        let done = tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => Err(canceled().into()),
-            () = reached(&mut self.phase, Phase::Ending) => Err(shutdown().into()),
-            () = reader.watch() => Err(Stop::Closed),
-            done = work => done,
-        };
-        match done {
+        let work = query::simple(&mut self.state, writer, text);
+        match race(&mut self.cancel, &mut self.phase, reader, work).await {
             Err(Stop::Error(e)) => self.fail(wire, e),
             done => done,
         }
+    }
+
+    async fn extended(&mut self, wire: &mut Wire, message: Extended) -> Result<(), Stop> {
+        let Wire { reader, writer } = wire;
+        let work = extended::handle(&mut self.state, writer, message);
+        race(&mut self.cancel, &mut self.phase, reader, work).await
     }
 
     /// Queues an ERROR and fails the transaction; hands a FATAL on.
@@ -86,17 +115,35 @@ impl<S: Session> Dialogue<S> {
         if e.severity == Severity::Fatal {
             return Err(e.into());
         }
-        self.transaction.fail();
+        self.state.fail();
         wire.writer.error(&e);
         Ok(())
     }
 
     async fn ready(&mut self, wire: &mut Wire) -> Result<(), Stop> {
-        for (name, value) in self.session.changed_parameters() {
+        self.state.end_implicit();
+        for (name, value) in self.state.session.changed_parameters() {
             wire.writer.parameter(&name, &value);
         }
-        wire.writer.ready(self.transaction.status());
+        wire.writer.ready(self.state.transaction.status());
         wire.writer.flush().await
+    }
+}
+
+/// Works until it is done, the client cancels or leaves, or the server ends. Losing the race drops `work`, and with
+/// it the statement and its rows.
+async fn race<R: AsyncRead + Unpin>(
+    cancel: &mut Registered,
+    phase: &mut watch::Receiver<Phase>,
+    reader: &mut Reader<R>,
+    work: impl Future<Output = Result<(), Stop>>,
+) -> Result<(), Stop> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(canceled().into()),
+        () = reached(phase, Phase::Ending) => Err(shutdown().into()),
+        () = reader.watch() => Err(Stop::Closed),
+        done = work => done,
     }
 }
 
@@ -115,10 +162,4 @@ pub(super) fn shutdown() -> ClientError {
 
 fn canceled() -> ClientError {
     ClientError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request")
-}
-
-fn not_extended(name: &str) -> ClientError {
-    ClientError::unsupported("the extended query protocol is not supported yet")
-        .detail(format!("The client sent a {name} message."))
-        .hint("Use the simple query protocol: psql, psycopg without parameters, or preferQueryMode=simple in JDBC.")
 }

@@ -1,22 +1,33 @@
-//! How many clients may be connected, all together and per user.
+//! How many clients may be connected, all together and per user, and how many may be about to log in.
 
 use crate::error::{ClientError, SqlState};
 use crate::policy::Limits;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Clients beyond the connection limit that may be about to log in at one time.
+const SPARE_LOGINS: usize = 32;
+/// Clients beyond these that are heard only because they may want to cancel a statement.
+const SPARE_CANCELS: usize = 32;
+
 /// Counts authenticated sessions. Who has not logged in yet cannot take a slot from those who can.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Slots {
     counts: Arc<Mutex<Counts>>,
-    total: usize,
-    per_user: usize,
 }
 
 #[derive(Default)]
 struct Counts {
+    waiting: usize,
     total: usize,
     users: HashMap<String, usize>,
+}
+
+/// A place among those who have not logged in yet, given back on drop.
+pub(super) struct Place {
+    slots: Slots,
+    /// There are too many already: no login, but a cancel request is served.
+    pub cancel_only: bool,
 }
 
 /// One session's place, given back on drop.
@@ -26,24 +37,27 @@ pub(super) struct Slot {
 }
 
 impl Slots {
-    /// As many as the limits say.
-    pub fn new(limits: &Limits) -> Self {
-        Self {
-            counts: Arc::default(),
-            total: limits.max_connections,
-            per_user: limits.max_connections_per_user,
+    /// A place for somebody who has just arrived; None where there is not even one for a cancel request.
+    pub fn arrive(&self, limits: &Limits) -> Option<Place> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let logins = limits.max_connections.saturating_add(SPARE_LOGINS);
+        if counts.waiting >= logins.saturating_add(SPARE_CANCELS) {
+            return None;
         }
+        let cancel_only = counts.waiting >= logins;
+        counts.waiting += 1;
+        Some(Place { slots: self.clone(), cancel_only })
     }
 
     /// A place for one more session of `user`, or FATAL 53300.
-    pub fn take(&self, user: &str) -> Result<Slot, ClientError> {
+    pub fn take(&self, user: &str, limits: &Limits) -> Result<Slot, ClientError> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = counts.users.get(user).copied().unwrap_or(0);
-        let refusal = if counts.total >= self.total {
-            Some(("sorry, too many clients already".to_owned(), "limits.max_connections", self.total))
-        } else if mine >= self.per_user {
+        let refusal = if counts.total >= limits.max_connections {
+            Some((TOO_MANY.to_owned(), "limits.max_connections", limits.max_connections))
+        } else if mine >= limits.max_connections_per_user {
             let message = format!("too many connections for user \"{user}\"");
-            Some((message, "limits.max_connections_per_user", self.per_user))
+            Some((message, "limits.max_connections_per_user", limits.max_connections_per_user))
         } else {
             None
         };
@@ -56,6 +70,23 @@ impl Slots {
         counts.total += 1;
         counts.users.insert(user.to_owned(), mine + 1);
         Ok(Slot { slots: self.clone(), user: user.to_owned() })
+    }
+}
+
+const TOO_MANY: &str = "sorry, too many clients already";
+
+/// FATAL 53300 for who has a place for cancel requests only.
+pub(super) fn too_many_logins() -> ClientError {
+    ClientError::new(SqlState::TOO_MANY_CONNECTIONS, TOO_MANY)
+        .detail("Too many clients have connected and not logged in yet.")
+        .hint("Try again later.")
+        .fatal()
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.slots.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.waiting = counts.waiting.saturating_sub(1);
     }
 }
 
@@ -80,15 +111,41 @@ mod tests {
     #[test]
     fn slots_are_counted_and_given_back() {
         let limits = Limits { max_connections: 3, max_connections_per_user: 2, ..Limits::default() };
-        let slots = Slots::new(&limits);
-        let first = slots.take("ana").unwrap();
-        let _second = slots.take("ana").unwrap();
-        let refused = slots.take("ana").err().unwrap();
+        let slots = Slots::default();
+        let first = slots.take("ana", &limits).unwrap();
+        let _second = slots.take("ana", &limits).unwrap();
+        let refused = slots.take("ana", &limits).err().unwrap();
         assert_eq!((refused.code.as_str(), refused.detail.unwrap().contains("per_user")), ("53300", true));
-        let _other = slots.take("bo").unwrap();
-        assert!(slots.take("cy").err().unwrap().detail.unwrap().contains("limits.max_connections is"));
+        let _other = slots.take("bo", &limits).unwrap();
+        let refused = slots.take("cy", &limits).err().unwrap();
+        assert!(refused.detail.unwrap().contains("limits.max_connections is"));
         drop(first);
-        slots.take("ana").unwrap();
+        slots.take("ana", &limits).unwrap();
         assert!(slots.counts.lock().unwrap().users.len() == 2);
+    }
+
+    #[test]
+    fn limits_may_change_while_slots_are_taken() {
+        let limits = |n| Limits { max_connections_per_user: n, ..Limits::default() };
+        let slots = Slots::default();
+        let taken: Vec<Slot> = (0..3).map(|_| slots.take("ana", &limits(3)).unwrap()).collect();
+        assert!(slots.take("ana", &limits(3)).is_err());
+        assert!(slots.take("ana", &limits(4)).is_ok());
+        assert!(slots.take("ana", &limits(1)).is_err());
+        drop(taken);
+        assert!(slots.take("ana", &limits(1)).is_ok());
+    }
+
+    #[test]
+    fn there_is_room_for_cancel_requests_when_there_is_none_for_logins() {
+        let limits = Limits { max_connections: 1, ..Limits::default() };
+        let slots = Slots::default();
+        let mut places: Vec<Place> = (0..33).map(|_| slots.arrive(&limits).unwrap()).collect();
+        assert!(places.iter().all(|p| !p.cancel_only));
+        places.extend((0..32).map(|_| slots.arrive(&limits).unwrap()));
+        assert_eq!(places.iter().filter(|p| p.cancel_only).count(), 32);
+        assert!(slots.arrive(&limits).is_none());
+        drop(places);
+        assert!(!slots.arrive(&limits).unwrap().cancel_only);
     }
 }

@@ -8,6 +8,7 @@ use pgwire::tokio::tokio_rustls::rustls::ServerConfig;
 use pgwire::tokio::tokio_rustls::rustls::crypto::ring;
 use pgwire::tokio::tokio_rustls::rustls::pki_types::pem::PemObject;
 use pgwire::tokio::tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest, Sha256};
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -19,6 +20,7 @@ pub struct Tls {
     acceptor: TlsAcceptor,
     required: bool,
     binding: Option<ScramServerAuth>,
+    digest: [u8; 32],
 }
 
 impl Tls {
@@ -31,7 +33,9 @@ impl Tls {
         if chain.is_empty() {
             return Err(about(&from.cert, "no certificate in PEM form in it"));
         }
-        let key = PrivateKeyDer::from_pem_file(&from.key).map_err(|e| about(&from.key, e))?;
+        let secret = std::fs::read(&from.key).map_err(|e| about(&from.key, e))?;
+        let key = PrivateKeyDer::from_pem_slice(&secret).map_err(|e| about(&from.key, e))?;
+        let digest = Sha256::new().chain_update(&pem).chain_update([0]).chain_update(&secret).finalize();
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?
@@ -42,7 +46,17 @@ impl Tls {
         // mechanism is not offered then, as in PostgreSQL.
         let mut binding = ScramServerAuth::new();
         let binding = binding.configure_certificate(&pem).is_ok().then_some(binding);
-        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), required: from.required, binding })
+        Ok(Self {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            required: from.required,
+            binding,
+            digest: digest.into(),
+        })
+    }
+
+    /// Tells one certificate and key from another.
+    pub(super) fn digest(&self) -> [u8; 32] {
+        self.digest
     }
 
     /// Whether plain connections are refused.

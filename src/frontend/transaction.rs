@@ -73,11 +73,27 @@ impl Transaction {
         Ok(())
     }
 
-    /// Executes a control statement that [`Self::admit`] let through; `None` for any other.
+    /// How many savepoints there are.
+    pub fn depth(&self) -> usize {
+        self.savepoints.len()
+    }
+
+    /// Refuses what a transaction block does not allow.
+    pub fn outside(&self, what: &str) -> Result<(), ClientError> {
+        if self.state == State::Idle {
+            return Ok(());
+        }
+        let message = format!("{what} cannot run inside a transaction block");
+        Err(ClientError::new(SqlState::ACTIVE_TRANSACTION, message))
+    }
+
+    /// Executes transaction control that [`Self::admit`] let through; `None` for any other.
     pub fn apply(&mut self, control: Control) -> Result<Option<Step>, ClientError> {
         let mut notice = None;
         let (tag, effect) = match control {
-            Control::None => return Ok(None),
+            Control::None | Control::Deallocate(_) | Control::CloseCursors(_) | Control::DiscardAll => {
+                return Ok(None);
+            }
             Control::Begin | Control::StartTransaction => {
                 if self.state == State::Idle {
                     self.state = State::Open;

@@ -5,13 +5,20 @@
 //! leaves but what was perturbed against the receipt.
 
 pub mod finish;
+mod fold;
+mod live;
 mod open;
+mod own;
+mod parameters;
+mod session;
+pub mod settings;
 mod suspend;
 mod typing;
 
-pub use open::{Checked, OpenError};
+pub use live::Live;
+pub use open::{Checked, OpenError, Reopened};
 
-use crate::answer::{Field, Identity, Notice, Outcome};
+use crate::answer::{Description, Field, Identity, Notice, Outcome, Values};
 use crate::backend::{self, Backend, FetchRequest, FetchText, Param};
 use crate::dp::{Entropy, SecureRng};
 use crate::emit::fetch;
@@ -21,21 +28,26 @@ use crate::ledger::{Ledger, Receipt};
 use crate::plan::{self, Plan, PlanError};
 use crate::policy::Policy;
 use crate::release::{Exact, Noisy, perturb};
+use crate::sql::ast::Binding;
 use crate::sql::{self, Kind, parse::Parsed};
+use settings::SessionSettings;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long the number of values of a public column is believed.
 const SIZE_LIFETIME: Duration = Duration::from_secs(60);
 
+/// 42P02: a parameter that nothing brings a value for.
+const UNDEFINED_PARAMETER: SqlState = SqlState(*b"42P02");
+
 type Sizes = HashMap<(usize, String), (usize, Instant)>;
 
 /// Policy, database and books: what every session shares.
 pub struct Gateway {
     policy: Policy,
-    backend: Backend,
+    backend: Arc<Backend>,
     ledger: Ledger,
     fingerprints: open::Fingerprints,
     typed: typing::Cache,
@@ -47,27 +59,66 @@ pub struct Gateway {
 
 /// One client's session.
 pub struct Session {
+    live: Arc<Live>,
+    /// The gateway of the statement at hand.
     gateway: Arc<Gateway>,
     identity: Identity,
     database: String,
-    settings: backend::Settings,
-    plan: plan::Settings,
+    settings: SessionSettings,
+    /// ParameterStatus values that the client was told, where they differ from the backend's.
+    reported: BTreeMap<String, String>,
     /// `now()`, fixed while a transaction is open.
     transaction_start: Option<String>,
 }
 
 /// One parsed statement.
 pub struct Statement {
-    kind: Kind,
+    kind: Arc<Kind>,
+}
+
+/// A bound statement: its parameters have values, and it is planned with them.
+pub struct Portal {
+    gateway: Arc<Gateway>,
+    kind: Arc<Kind>,
+    description: Description,
+    values: Values,
+    planned: Option<Planned>,
+}
+
+/// A plan, and the constants it was made with.
+struct Planned {
+    plan: Plan,
+    constants: Constants,
 }
 
 impl Statement {
-    /// What it does to the transaction, if it is transaction control.
+    /// The word that the log has for it.
+    pub fn class(&self) -> &'static str {
+        class(&self.kind)
+    }
+
+    /// What it does to the session's transaction, statements and cursors.
     pub fn control(&self) -> Option<&sql::Control> {
-        match &self.kind {
+        match &*self.kind {
             Kind::Control(c) => Some(c),
             _ => None,
         }
+    }
+}
+
+impl Portal {
+    /// The word that the log has for it.
+    pub fn class(&self) -> &'static str {
+        class(&self.kind)
+    }
+}
+
+fn class(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Control(_) => "control",
+        Kind::Explain(..) => "explain",
+        Kind::Query(..) => "query",
+        Kind::Session(_) => "session",
     }
 }
 
@@ -90,18 +141,6 @@ impl Gateway {
     /// The books.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
-    }
-
-    /// Opens a session.
-    pub fn open_session(self: &Arc<Self>, identity: Identity, database: String) -> Session {
-        Session {
-            gateway: self.clone(),
-            identity,
-            database,
-            settings: backend::Settings::default(),
-            plan: self.settings.clone(),
-            transaction_start: None,
-        }
     }
 
     fn known_sizes(&self) -> HashMap<(usize, String), usize> {
@@ -136,43 +175,158 @@ impl Gateway {
 
 impl Session {
     /// Parses a message into its statements; what writes is refused here.
-    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>, ClientError> {
+    pub fn parse(&mut self, sql: &str) -> Result<Vec<Statement>, ClientError> {
+        self.follow()?;
         let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
-        parsed.into_iter().map(|p: Parsed| Ok(Statement { kind: sql::classify(p)? })).collect()
+        parsed.into_iter().map(|p: Parsed| Ok(Statement { kind: Arc::new(sql::classify(p)?) })).collect()
     }
 
-    /// A transaction begins or ends: `now()` is fixed within one.
-    pub fn in_transaction(&mut self, open: bool) {
-        self.transaction_start = open.then(now);
-    }
-
-    /// The way of a statement.
-    pub async fn run(&self, statement: Statement, notices: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
-        match statement.kind {
-            Kind::Control(_) => Err(ClientError::incident(
-                SqlState::INTERNAL,
-                "transaction control cannot run here",
-                &"a control statement reached the gateway",
-            )),
-            Kind::Explain(query, lines) => {
-                let plan = self.plan(&query, &lines).await?;
-                self.type_check(&plan, &self.constants()).await?;
-                Ok(plan::explain::outcome(&plan, &self.gateway.policy))
+    /// The virtual transaction took a step: `now()` is fixed within one, and settings follow it.
+    pub fn transaction(&mut self, step: &sql::Control) {
+        match step {
+            sql::Control::Begin | sql::Control::Start => {
+                self.transaction_start.get_or_insert_with(now);
             }
-            Kind::Query(query, lines) => self.query(&query, &lines, notices).await,
+            sql::Control::Commit { chain } | sql::Control::Rollback { chain } => {
+                self.transaction_start = chain.then(now);
+            }
+            _ => {}
+        }
+        self.settings.transaction(step);
+    }
+
+    /// The way of a statement of the simple protocol: no parameters, text results.
+    pub async fn run(
+        &mut self,
+        statement: Statement,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
+        self.follow()?;
+        let (query, lines) = match &*statement.kind {
+            Kind::Query(query, lines) | Kind::Explain(query, lines) => (query, lines),
+            Kind::Session(s) => return self.session_statement(s, notices).await,
+            Kind::Control(_) => return Err(control_here()),
+        };
+        let gateway = self.gateway.clone();
+        let resolved = self.resolve(&gateway, query, lines)?;
+        let (highest, pos) = sql::constants::parameters(&mut resolved.clone());
+        if highest > 0 {
+            return Err(ClientError::new(UNDEFINED_PARAMETER, format!("there is no parameter ${highest}"))
+                .hint("Parameters come with the extended query protocol: bind values to the statement.")
+                .at(pos));
+        }
+        let constants = self.constants();
+        let plan = self.plan(&gateway, resolved.clone(), &constants, &[], &Values::default()).await?;
+        let typed = self.type_check(&gateway, &resolved, plan.charge.is_some(), &[], &constants).await?;
+        match &*statement.kind {
+            Kind::Explain(..) => Ok(plan::explain::outcome(&plan, &gateway.policy, plan::explain::fields())),
+            _ => self.answer(&gateway, plan, constants, typed.fields, notices).await,
         }
     }
 
-    async fn query(
-        &self,
-        query: &sqlparser::ast::Query,
-        lines: &sql::parse::Lines,
+    /// Parse: has PostgreSQL type the statement, and freezes its parameters and columns. `types` are the client's; 0
+    /// leaves one open.
+    pub async fn describe(
+        &mut self,
+        statement: &Statement,
+        types: &[u32],
+    ) -> Result<Description, ClientError> {
+        self.follow()?;
+        let gateway = &*self.gateway;
+        let (query, lines, explain) = match &*statement.kind {
+            Kind::Query(query, lines) => (query, lines, false),
+            Kind::Explain(query, lines) => (query, lines, true),
+            Kind::Session(s) => {
+                let fields = session::show_fields(s);
+                let fields = (!fields.is_empty()).then_some(fields);
+                return Ok(Description { parameters: Vec::new(), fields });
+            }
+            Kind::Control(_) => return Ok(Description { parameters: Vec::new(), fields: None }),
+        };
+        // `unknown` is as good as none.
+        let types: Vec<u32> = types.iter().map(|t| if *t == 705 { 0 } else { *t }).collect();
+        let given = types.iter().enumerate().filter(|(_, t)| **t != 0);
+        self.allowed(gateway, given.map(|(i, t)| (i, *t)))?;
+        let constants = self.constants();
+        let mut resolved = self.resolve(gateway, query, lines)?;
+        let parameters = sql::constants::parameters(&mut resolved).0 > 0 || !types.is_empty();
+        // What is refused whatever the parameters are is refused here, before PostgreSQL hears of the statement.
+        let plan = if parameters {
+            None
+        } else {
+            Some(self.plan(gateway, resolved.clone(), &constants, &[], &Values::default()).await?)
+        };
+        let private = plan.is_some_and(|p| p.charge.is_some());
+        let description = self.type_check(gateway, &resolved, private, &types, &constants).await?;
+        self.allowed(gateway, description.parameters.iter().enumerate().map(|(i, t)| (i, *t)))?;
+        let fields = if explain { plan::explain::fields() } else { description.fields };
+        Ok(Description { parameters: description.parameters, fields: Some(fields) })
+    }
+
+    /// Bind: the statement planned with its parameters' values (soundness rule 25).
+    pub async fn bind(
+        &mut self,
+        statement: &Statement,
+        description: &Description,
+        values: Values,
+    ) -> Result<Portal, ClientError> {
+        self.follow()?;
+        let gateway = self.gateway.clone();
+        let planned = match &*statement.kind {
+            Kind::Query(query, lines) | Kind::Explain(query, lines) => {
+                let constants = self.constants();
+                let resolved = self.resolve(&gateway, query, lines)?;
+                let plan =
+                    self.plan(&gateway, resolved, &constants, &description.parameters, &values).await?;
+                Some(Planned { plan, constants })
+            }
+            Kind::Control(_) | Kind::Session(_) => None,
+        };
+        let (kind, description) = (statement.kind.clone(), description.clone());
+        Ok(Portal { gateway, kind, description, values, planned })
+    }
+
+    /// Execute: charges, and runs.
+    pub async fn execute(
+        &mut self,
+        mut portal: Portal,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let gateway = &*self.gateway;
-        let constants = self.constants();
-        let plan = self.plan(query, lines).await?;
-        let fields = self.type_check(&plan, &constants).await?;
+        self.follow()?;
+        if let Kind::Session(s) = &*portal.kind {
+            // These give text, which looks the same in both formats.
+            return Ok(match self.session_statement(s, notices).await? {
+                Outcome::Rows { fields, rows, verb, count } => {
+                    Outcome::Rows { fields: formatted(fields, &portal.values), rows, verb, count }
+                }
+                done => done,
+            });
+        }
+        if !Arc::ptr_eq(&portal.gateway, &self.gateway) {
+            // Another policy came into force since Bind.
+            let statement = Statement { kind: portal.kind };
+            portal = self.bind(&statement, &portal.description, portal.values).await?;
+        }
+        let Portal { gateway, kind, description, values, planned } = portal;
+        let Some(Planned { plan, constants }) = planned else {
+            return Err(control_here());
+        };
+        let fields = formatted(description.fields.unwrap_or_default(), &values);
+        if matches!(&*kind, Kind::Explain(..)) {
+            return Ok(plan::explain::outcome(&plan, &gateway.policy, fields));
+        }
+        self.answer(&gateway, plan, constants, fields, notices).await
+    }
+
+    /// Charge, fetch, release, finish.
+    async fn answer(
+        &self,
+        gateway: &Gateway,
+        plan: Plan,
+        mut constants: Constants,
+        fields: Vec<Field>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
         let noisy = match &plan.charge {
             None => Vec::new(),
             Some(charge) => {
@@ -184,7 +338,7 @@ impl Session {
                     gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
                 // Up to the first private row: a database that is away, or was altered, must not cost anything.
                 let request = FetchRequest {
-                    settings: self.settings.clone(),
+                    settings: self.settings.backend(),
                     statements: fetches,
                     fingerprint: Some(fingerprint),
                     max_rows: gateway.policy.limits.max_result_groups,
@@ -193,31 +347,49 @@ impl Session {
                     gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
                 let receipt =
                     gateway.ledger.debit(&self.identity, hash, charge).await.map_err(|r| r.client())?;
-                notices.push(price_notice(&receipt));
-                self.fetch_and_release(&plan, opened, receipt).await?
+                if self.settings.notices() {
+                    notices.push(price_notice(&receipt));
+                }
+                log_price(&receipt);
+                self.fetch_and_release(gateway, &plan, opened, receipt).await?
             }
         };
+        constants.own = self.own_rows(gateway, &plan.statement).await?;
         let (text, arrays) = print::finish(&plan, &gateway.policy, &constants);
         let params = finish::params(&plan, &noisy, &arrays)?;
+        let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
         let rows = gateway
             .backend
-            .query(&self.settings, &text.sql, &params, &[0])
+            .query(&self.settings.backend(), &text.sql, &params, &formats)
             .await
             .map_err(backend::RelayError::into_finish_error)?;
         finish::same_types(&fields, &rows.fields)?;
         Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
     }
 
-    async fn plan(
+    fn resolve(
         &self,
+        gateway: &Gateway,
         query: &sqlparser::ast::Query,
         lines: &sql::parse::Lines,
+    ) -> Result<sql::ast::Statement, ClientError> {
+        sql::resolve::resolve(query, lines, &gateway.policy, &gateway.policy.limits)
+    }
+
+    async fn plan(
+        &self,
+        gateway: &Gateway,
+        mut statement: sql::ast::Statement,
+        constants: &Constants,
+        types: &[u32],
+        values: &Values,
     ) -> Result<Plan, ClientError> {
-        let gateway = &*self.gateway;
-        let statement = sql::resolve::resolve(query, lines, &gateway.policy, &gateway.policy.limits)?;
+        self.fold(&mut statement, &gateway.policy, constants, types, values).await?;
+        let mut settings = self.settings.plan(&gateway.settings);
+        settings.budgets = gateway.ledger.notions(&self.identity);
         loop {
             let sizes = gateway.known_sizes();
-            match plan::plan(statement.clone(), &gateway.policy, &self.plan, &sizes) {
+            match plan::plan(statement.clone(), &gateway.policy, &settings, &sizes) {
                 Ok(plan) => return Ok(plan),
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedSize { table, column }) => gateway.measure(table, column).await?,
@@ -225,31 +397,50 @@ impl Session {
         }
     }
 
-    /// Has the statement prepared over the real tables and never executed; its columns are frozen.
-    async fn type_check(&self, plan: &Plan, constants: &Constants) -> Result<Vec<Field>, ClientError> {
-        let text = print::typed(plan, &self.gateway.policy, constants);
+    /// Refuses types of parameters that are not on the list.
+    fn allowed(
+        &self,
+        gateway: &Gateway,
+        mut types: impl Iterator<Item = (usize, u32)>,
+    ) -> Result<(), ClientError> {
+        match types.find(|(_, t)| !parameters::allowed(*t, &gateway.policy)) {
+            Some((i, oid)) => Err(parameters::refused(i + 1, oid)),
+            None => Ok(()),
+        }
+    }
+
+    /// Has the statement prepared over the real tables and never executed.
+    async fn type_check(
+        &self,
+        gateway: &Gateway,
+        statement: &sql::ast::Statement,
+        private: bool,
+        types: &[u32],
+        constants: &Constants,
+    ) -> Result<backend::Description, ClientError> {
+        let text = print::typed(statement, &gateway.policy, constants);
+        let settings = self.settings.backend();
         // A statement that reads private rows is fetched under a fingerprint of its tables: had they changed since
         // it was typed, it would be refused there. Others are typed anew each time.
-        let cached = plan.charge.is_some();
-        if cached && let Some(fields) = self.gateway.typed.get(&self.settings, &text.sql) {
-            return Ok(fields);
+        if private && let Some(fields) = gateway.typed.get(&settings, &text.sql) {
+            return Ok(backend::Description { parameters: Vec::new(), fields });
         }
-        let described = self.gateway.backend.describe(&self.settings, &text.sql, &[]).await;
-        let description = described.map_err(|e| typing_error(e, &text, plan))?;
-        let fields: Vec<Field> = description.fields.into_iter().map(|f| Field { format: 0, ..f }).collect();
-        if cached {
-            self.gateway.typed.keep(&self.settings, &text.sql, &fields);
+        let described = gateway.backend.describe(&settings, &text.sql, types).await;
+        let mut description = described.map_err(|e| typing_error(e, &text, &statement.bindings))?;
+        description.fields.iter_mut().for_each(|f| f.format = 0);
+        if private {
+            gateway.typed.keep(&settings, &text.sql, &description.fields);
         }
-        Ok(fields)
+        Ok(description)
     }
 
     async fn fetch_and_release(
         &self,
+        gateway: &Gateway,
         plan: &Plan,
         opened: backend::Opened,
         receipt: Receipt,
     ) -> Result<Vec<Noisy>, ClientError> {
-        let gateway = &*self.gateway;
         let answers = opened.read().await.map_err(|e| {
             if matches!(e, backend::FetchError::Failed(_)) {
                 gateway.suspended.failed(&self.identity.user);
@@ -278,8 +469,24 @@ impl Session {
             user: self.identity.user.clone(),
             database: self.database.clone(),
             schema: "public".into(),
+            own: Vec::new(),
         }
     }
+}
+
+/// Columns in the formats that Bind asked for.
+fn formatted(fields: Vec<Field>, values: &Values) -> Vec<Field> {
+    let format = |i: usize| values.results.get(i).copied().unwrap_or(0);
+    fields.into_iter().enumerate().map(|(i, f)| Field { format: format(i), ..f }).collect()
+}
+
+/// The frontend does transaction control itself.
+fn control_here() -> ClientError {
+    ClientError::incident(
+        SqlState::INTERNAL,
+        "transaction control cannot run here",
+        &"a control statement reached the gateway",
+    )
 }
 
 /// The fetch of each release, with a secret seed where one is needed.
@@ -321,17 +528,23 @@ fn now() -> String {
 
 /// PostgreSQL's judgement of a statement's names and types. Its text names only these and the statement's own
 /// constants; positions are turned into the analyst's.
-pub fn typing_error(error: backend::RelayError, text: &Printed, plan: &Plan) -> ClientError {
+pub fn typing_error(error: backend::RelayError, text: &Printed, bindings: &[Binding]) -> ClientError {
     match error {
         backend::RelayError::Db(db) => {
             let position = db.position.and_then(|p| text.position(usize::try_from(p).ok()?));
-            let own = |text: &str| print::analysts_names(text, &plan.statement.bindings);
+            let own = |text: &str| print::analysts_names(text, bindings);
             let mut e = ClientError::new(db.code, own(&db.message)).at(position);
             e.hint = db.hint.as_deref().map(own);
             e
         }
         other => other.into_finish_error(),
     }
+}
+
+/// The price and the entry of the books, for the event that the frontend writes.
+fn log_price(receipt: &Receipt) {
+    let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
+    tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
 }
 
 /// What the statement cost and what is left, in one line.

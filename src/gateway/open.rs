@@ -30,6 +30,12 @@ pub enum OpenError {
     /// The books.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// A reload that would protect somebody else.
+    #[error("privacy.unit has changed, which needs a restart; nothing was reloaded")]
+    Unit,
+    /// A reload over another server than the one that was opened.
+    #[error("the database's server is of version {0} now, which needs a restart; nothing was reloaded")]
+    OtherServer(u32),
     /// A price that cannot be computed with.
     #[error("statement.{0} has too many digits to compute with")]
     Price(&'static str),
@@ -41,7 +47,7 @@ pub struct Checked {
     pub policy: Policy,
     /// What is allowed but probably not meant.
     pub warnings: Vec<String>,
-    backend: Backend,
+    backend: Arc<Backend>,
     fingerprint: Fingerprint,
 }
 
@@ -51,7 +57,11 @@ impl Checked {
         let Some(backend) = raw.backend() else {
             return Err(OpenError::Policy(PolicyErrors(raw.mistakes())));
         };
-        let backend = Backend::connect(backend).await?;
+        Self::over(Arc::new(Backend::connect(backend).await?), raw).await
+    }
+
+    /// Reads the schema, and checks policy and logins, over connections that are there.
+    async fn over(backend: Arc<Backend>, raw: &RawPolicy) -> Result<Self, OpenError> {
         let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
         let reader = backend.reader().await.map_err(|e: FetchError| schema(&e))?;
         let read = introspect::read_schema(&reader).await.map_err(|e| schema(&e))?;
@@ -77,21 +87,85 @@ impl Checked {
     }
 }
 
+/// What a gateway has in another way than the one that it was reopened from.
+#[derive(Debug)]
+pub struct Reopened {
+    /// Sections and keys of the policy that have changed and are in force with it.
+    pub changed: Vec<&'static str>,
+    /// Those that have changed and need a restart.
+    pub restart: Vec<&'static str>,
+    /// The tables' definitions have changed, or other tables are named.
+    pub schema_changed: bool,
+    /// What is allowed but probably not meant.
+    pub warnings: Vec<String>,
+}
+
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
+        let LedgerLocation::Sqlite(path) = &checked.policy.ledger;
+        let ledger = Ledger::open(path, &checked.policy.budgets)?;
+        let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
+        Self::assemble(checked, ledger, suspended, trusted)
+    }
+
+    /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
+    /// on: nothing is in force until somebody puts it there.
+    pub async fn reopen(&self, raw: &RawPolicy) -> Result<(Arc<Self>, Reopened), OpenError> {
+        if raw.backend().is_none() {
+            return Err(OpenError::Policy(PolicyErrors(raw.mistakes())));
+        }
+        self.same_server().await?;
+        let mut checked = Checked::over(self.backend.clone(), raw).await?;
+        let Some(reloaded) = checked.policy.after(&self.policy) else { return Err(OpenError::Unit) };
+        checked.policy = reloaded.policy;
+        let reopened = Reopened {
+            changed: reloaded.changed,
+            restart: reloaded.restart,
+            schema_changed: checked.fingerprint.sql() != self.fingerprints.whole.sql()
+                || checked.fingerprint.expected() != self.fingerprints.whole.expected(),
+            warnings: std::mem::take(&mut checked.warnings),
+        };
+        let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
+        let gateway = Self::assemble(checked, self.ledger.clone(), suspended, self.trusted.clone())?;
+        Ok((gateway, reopened))
+    }
+
+    /// The major version decides how statements are printed, and was asked once.
+    async fn same_server(&self) -> Result<(), OpenError> {
+        let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
+        let reader = self.backend.reader().await.map_err(|e| schema(&e))?;
+        let version = "SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4";
+        let row = reader.query_one(version, &[]).await.map_err(|e| schema(&e))?;
+        let version: i32 = row.try_get(0).map_err(|e| schema(&e))?;
+        let version = version.unsigned_abs();
+        if version / 10_000 == self.backend.server_version() / 10_000 {
+            Ok(())
+        } else {
+            Err(OpenError::OtherServer(version))
+        }
+    }
+
+    fn assemble(
+        checked: Checked,
+        ledger: Ledger,
+        suspended: suspend::Suspensions,
+        trusted: Option<String>,
+    ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, fingerprint, .. } = checked;
-        let LedgerLocation::Sqlite(path) = &policy.ledger;
-        let ledger = Ledger::open(path, &policy.budgets)?.with_policy_version(policy.version);
+        let ledger = ledger.with_policy_version(policy.version);
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
         let settings = plan::Settings {
             epsilon: ratio(&policy.statement.epsilon, "epsilon")?,
             delta: ratio(&policy.statement.delta, "delta")?,
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,
+            chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
+            mechanism: dp::Preference::Auto,
+            // Those of a session's user, once there is one.
+            budgets: Vec::new(),
         };
-        let suspended = suspend::Suspensions::new(policy.limits.max_backend_errors);
         Ok(Arc::new(Self {
             policy,
             backend,

@@ -3,7 +3,7 @@
 
 use crate::error::{ClientError, SqlState};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -11,13 +11,18 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// Failures per user within a day.
 pub struct Suspensions {
     limit: u32,
-    failures: Mutex<HashMap<String, (Instant, u32)>>,
+    failures: Arc<Mutex<HashMap<String, (Instant, u32)>>>,
 }
 
 impl Suspensions {
     /// Suspends after `limit` failures in a day.
     pub fn new(limit: u32) -> Self {
-        Self { limit, failures: Mutex::default() }
+        Self { limit, failures: Arc::default() }
+    }
+
+    /// The same failures under another limit.
+    pub fn with_limit(&self, limit: u32) -> Self {
+        Self { limit, failures: self.failures.clone() }
     }
 
     /// Counts a failure.
@@ -59,5 +64,8 @@ mod tests {
         s.failed("eve");
         assert_eq!(s.check("eve").map_err(|e| e.code), Err(SqlState::INSUFFICIENT_PRIVILEGE));
         assert!(s.check("ada").is_ok());
+        assert!(s.with_limit(3).check("eve").is_ok());
+        s.with_limit(3).failed("eve");
+        assert!(s.with_limit(3).check("eve").is_err(), "failures outlive a reload");
     }
 }

@@ -2,8 +2,8 @@
 
 use super::LedgerError;
 use crate::answer::Identity;
-use crate::dp::{self, Charge, Cost, Filter, Notion, Unpriced};
-use crate::policy::{Accounting, Budget, Scope};
+use crate::dp::{self, Charge, Cost, Filter, Unpriced};
+use crate::policy::{Budget, Scope};
 
 /// A budget and its filter.
 pub(super) struct Account {
@@ -17,13 +17,8 @@ impl Account {
         let ratio = |name: &str, value: &bigdecimal::BigDecimal| {
             dp::ratio(value).ok_or_else(|| invalid(format!("{name} = {value} is out of range")))
         };
-        let notion = match budget.accounting {
-            Accounting::Pure => Notion::Pure,
-            Accounting::Approx => Notion::Approx,
-            Accounting::Zcdp => Notion::Zcdp,
-        };
         let filter = Filter::new(
-            notion,
+            budget.accounting.notion(),
             &ratio("epsilon", &budget.epsilon)?,
             &ratio("delta", &budget.delta)?,
             &ratio("selection_delta", &budget.selection_delta)?,
@@ -76,22 +71,4 @@ impl BudgetState {
 
 fn fraction_left(limit: u128, spent: u128) -> f64 {
     if limit == 0 { 0.0 } else { limit.saturating_sub(spent) as f64 / limit as f64 }
-}
-
-/// The word that the policy and the file use.
-pub(super) fn scope_word(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Dataset => "dataset",
-        Scope::User => "user",
-        Scope::Role => "role",
-    }
-}
-
-/// The word that the policy and the file use.
-pub(super) fn accounting_word(accounting: Accounting) -> &'static str {
-    match accounting {
-        Accounting::Pure => "pure",
-        Accounting::Approx => "approx",
-        Accounting::Zcdp => "zcdp",
-    }
 }

@@ -7,17 +7,22 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "mechanism", rename_all = "snake_case", deny_unknown_fields)]
 enum Record {
     DiscreteLaplace { sensitivity: String, scale: String, times: u32 },
+    DiscreteGaussian { sensitivity: String, variance: String, times: u32 },
 }
 
 /// Events as a JSON array.
 pub(super) fn encode(events: &[Event]) -> String {
-    let record = |event: &Event| {
-        let Mechanism::DiscreteLaplace { sensitivity, scale } = &event.mechanism;
-        Record::DiscreteLaplace {
+    let record = |event: &Event| match &event.mechanism {
+        Mechanism::DiscreteLaplace { sensitivity, scale } => Record::DiscreteLaplace {
             sensitivity: sensitivity.to_string(),
             scale: scale.to_string(),
             times: event.times,
-        }
+        },
+        Mechanism::DiscreteGaussian { sensitivity, variance } => Record::DiscreteGaussian {
+            sensitivity: sensitivity.to_string(),
+            variance: variance.to_string(),
+            times: event.times,
+        },
     };
     let records: Vec<Record> = events.iter().map(record).collect();
     serde_json::json!(records).to_string()
@@ -28,9 +33,17 @@ pub(super) fn decode(epsilon: &str, selection_delta: &str, events: &str) -> Opti
     let records: Vec<Record> = serde_json::from_str(events).ok()?;
     let events = records
         .into_iter()
-        .map(|Record::DiscreteLaplace { sensitivity, scale, times }| {
-            let mechanism =
-                Mechanism::DiscreteLaplace { sensitivity: sensitivity.parse().ok()?, scale: ratio(&scale)? };
+        .map(|record| {
+            let (mechanism, times) = match record {
+                Record::DiscreteLaplace { sensitivity, scale, times } => {
+                    let (sensitivity, scale) = (sensitivity.parse().ok()?, ratio(&scale)?);
+                    (Mechanism::DiscreteLaplace { sensitivity, scale }, times)
+                }
+                Record::DiscreteGaussian { sensitivity, variance, times } => {
+                    let (sensitivity, variance) = (sensitivity.parse().ok()?, ratio(&variance)?);
+                    (Mechanism::DiscreteGaussian { sensitivity, variance }, times)
+                }
+            };
             Some(Event { mechanism, times })
         })
         .collect::<Option<Vec<_>>>()?;

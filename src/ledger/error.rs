@@ -1,6 +1,5 @@
 //! Why a ledger cannot be opened, and why a debit is refused.
 
-use super::account::scope_word;
 use crate::dp::{Shortfall, UNITS_PER_ONE, Unpriced};
 use crate::error::{ClientError, SqlState};
 use crate::policy::Scope;
@@ -140,7 +139,7 @@ impl Refusal {
                     None => "the privacy budget does not cover this statement".into(),
                 };
                 let others: Vec<String> = lacks
-                    .map(|l| format!("Budget \"{}\" (per {}): {}.", l.budget, scope_word(l.scope), l.text()))
+                    .map(|l| format!("Budget \"{}\" (per {}): {}.", l.budget, l.scope.word(), l.text()))
                     .collect();
                 let mut error = ClientError::new(SqlState::BUDGET_EXCEEDED, message).hint(
                     "Ask with a smaller epsilon, ask for fewer releases in one statement, or ask the owner of the data \
@@ -156,6 +155,10 @@ impl Refusal {
                     Unpriced::PrivateGroups => {
                         "Group by columns whose values are public (declared in the policy), or ask the owner of the \
                          data for an approx or zcdp budget. Nothing was charged."
+                    }
+                    Unpriced::Mechanism(_) => {
+                        "SET noisegate.mechanism = laplace, or ask the owner of the data for a zcdp budget. Nothing was \
+                         charged."
                     }
                     Unpriced::Unbounded => "Nothing was charged.",
                 };

@@ -17,7 +17,7 @@ pub use error::{Lack, LedgerError, Refusal};
 pub use summary::{BudgetSummary, summary};
 
 use crate::answer::Identity;
-use crate::dp::Charge;
+use crate::dp::{Charge, Notion};
 use crate::policy::Budget;
 use account::Account;
 use std::path::Path;
@@ -28,13 +28,19 @@ use writer::{Debit, Request};
 /// Debits that may wait for the writer; further callers wait for a place.
 const QUEUE: usize = 1024;
 
-/// An open ledger. Dropping it finishes what is queued and gives the file free.
+/// An open ledger. Clones are handles on the same one; dropping the last finishes what is queued and gives the file
+/// free.
+#[derive(Clone)]
 pub struct Ledger {
     accounts: Arc<[Account]>,
     version: [u8; 32],
-    // Both are taken in `drop` only.
+    writer: Arc<Writer>,
+}
+
+/// The thread that writes, and the way to it. Both are taken in `drop` only.
+struct Writer {
     requests: Option<mpsc::Sender<Request>>,
-    writer: Option<std::thread::JoinHandle<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
 }
 
 /// Proof that a charge was paid, and to be spent on the one release it was paid for.
@@ -87,14 +93,15 @@ impl Ledger {
 
     fn start(store: store::Store, accounts: Arc<[Account]>) -> Result<Self, LedgerError> {
         let (requests, queue) = mpsc::channel(QUEUE);
-        let writer = std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("ledger".into())
             .spawn(move || writer::run(store, queue))
             .map_err(|e| LedgerError::Thread(e.to_string()))?;
-        Ok(Self { accounts, version: [0; 32], requests: Some(requests), writer: Some(writer) })
+        let writer = Arc::new(Writer { requests: Some(requests), thread: Some(thread) });
+        Ok(Self { accounts, version: [0; 32], writer })
     }
 
-    /// Sets the policy version that is written to every entry from now on.
+    /// Sets the policy version that this handle writes to every entry from now on.
     #[must_use]
     pub fn with_policy_version(mut self, version: [u8; 32]) -> Self {
         self.version = version;
@@ -143,6 +150,12 @@ impl Ledger {
         Ok(Receipt { charge: charge.clone(), entry: paid.entry, budgets: self.states(paid.after) })
     }
 
+    /// Name and notion of every budget that `who` pays from: what decides which noise can be paid for.
+    pub fn notions(&self, who: &Identity) -> Vec<(String, Notion)> {
+        let matching = self.accounts.iter().filter(|a| a.owner(who).is_some());
+        matching.map(|a| (a.budget.name.clone(), a.filter.notion)).collect()
+    }
+
     /// The budgets that match `who`, and what is spent of them.
     pub async fn remaining(&self, who: &Identity) -> Result<Vec<BudgetState>, Refusal> {
         let matching = self.accounts.iter().enumerate();
@@ -156,7 +169,7 @@ impl Ledger {
 
     async fn send(&self, request: Request) -> Result<(), Refusal> {
         let stopped = || Refusal::Unavailable("the ledger's writer has stopped".into());
-        self.requests.as_ref().ok_or_else(stopped)?.send(request).await.map_err(|_| stopped())
+        self.writer.requests.as_ref().ok_or_else(stopped)?.send(request).await.map_err(|_| stopped())
     }
 
     fn states(&self, spent: Vec<(usize, crate::dp::Cost)>) -> Vec<BudgetState> {
@@ -165,12 +178,12 @@ impl Ledger {
     }
 }
 
-impl Drop for Ledger {
+impl Drop for Writer {
     fn drop(&mut self) {
         self.requests.take();
-        if let Some(writer) = self.writer.take() {
+        if let Some(thread) = self.thread.take() {
             // A writer that panicked has been logged by the panic hook, and there is nothing left to save.
-            let _ = writer.join();
+            let _ = thread.join();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The file's tables, how it is created, and how it is opened.
 
-use super::account::{Account, accounting_word, scope_word};
+use super::account::Account;
 use super::error::LedgerError;
 use rusqlite::{Connection, OpenFlags, params};
 use std::path::Path;
@@ -138,8 +138,8 @@ pub(super) fn insert_budget(connection: &Connection, account: &Account) -> rusql
         "INSERT INTO budgets (name, per, accounting, epsilon, delta, selection_delta) VALUES (?, ?, ?, ?, ?, ?)",
         params![
             b.name,
-            scope_word(b.scope),
-            accounting_word(b.accounting),
+            b.scope.word(),
+            b.accounting.word(),
             b.epsilon.to_string(),
             b.delta.to_string(),
             b.selection_delta.to_string()

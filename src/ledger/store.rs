@@ -1,6 +1,6 @@
 //! The file while it is open: one connection, and the sums of all budgets as they stand in it.
 
-use super::account::{Account, accounting_word, scope_word};
+use super::account::Account;
 use super::entry;
 use super::error::LedgerError;
 use super::schema::{check, connect, insert_budget, io};
@@ -78,11 +78,11 @@ impl Store {
                     stored,
                     policy,
                 };
-                if per != scope_word(budget.scope) {
-                    return Err(changed("per", per, scope_word(budget.scope)));
+                if per != budget.scope.word() {
+                    return Err(changed("per", per, budget.scope.word()));
                 }
-                if accounting != accounting_word(budget.accounting) {
-                    return Err(changed("accounting", accounting, accounting_word(budget.accounting)));
+                if accounting != budget.accounting.word() {
+                    return Err(changed("accounting", accounting, budget.accounting.word()));
                 }
                 self.connection
                     .execute(

@@ -1,6 +1,6 @@
 //! What the owner sees of the books, read beside a running server.
 
-use super::account::{Account, accounting_word, scope_word};
+use super::account::Account;
 use super::error::{LedgerError, decimal};
 use super::schema::{check, connect, io};
 use crate::dp::Cost;
@@ -62,13 +62,13 @@ impl fmt::Display for BudgetSummary {
         let (budget, filter) = (&self.account.budget, &self.account.filter);
         let per = match budget.scope {
             Scope::Dataset => "for everybody together".to_owned(),
-            scope => format!("per {}", scope_word(scope)),
+            scope => format!("per {}", scope.word()),
         };
         write!(
             f,
             "{} ({}, {per}): epsilon = {}, delta = {}",
             budget.name,
-            accounting_word(budget.accounting),
+            budget.accounting.word(),
             budget.epsilon,
             budget.delta
         )?;

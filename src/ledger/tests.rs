@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 use super::store::Store;
 use super::*;
-use crate::dp::{Ratio, Spec, UNITS_PER_ONE};
+use crate::dp::{Outline, Preference, Ratio, Spec, UNITS_PER_ONE, choose};
 use crate::error::SqlState;
 use crate::policy::{Accounting, Scope};
 use std::path::PathBuf;
@@ -471,4 +471,33 @@ fn amounts_are_rounded_to_the_safe_side() {
     assert_eq!(decimal(UNITS_PER_ONE * 1_234_567, true), "1234570");
     assert_eq!(decimal(u128::MAX, false), "340282000000000");
     assert!(!decimal(u128::MAX, true).is_empty());
+}
+
+/// A Gaussian event is read back as it was written: a budget that is added later counts the same.
+#[tokio::test]
+async fn rule_21_gaussian_entries_are_counted_in_zcdp_and_refused_elsewhere() {
+    let zcdp = |name: &str| budget(name, Scope::Dataset, Accounting::Zcdp, "8", "1e-6");
+    let epsilon = Ratio::new(1, 7);
+    let outline = Outline { l0: 3, linf: vec![5, 1], selection_delta: None };
+    let choice = choose(&epsilon, &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
+    let (place, ledger) = ledger(&[zcdp("first")]);
+    let ada = who("ada", None);
+    ledger.debit(&ada, HASH, &choice.charge).await.unwrap();
+    let loss = spent(&ledger, &ada, "first").await;
+    assert_eq!(loss, UNITS_PER_ONE.div_ceil(98));
+    assert_eq!(ledger.notions(&ada), [("first".to_owned(), Notion::Zcdp)]);
+    drop(ledger);
+    let ledger = Ledger::open(&place.path, &[zcdp("first"), zcdp("second")]).unwrap();
+    assert_eq!(spent(&ledger, &ada, "second").await, loss);
+    drop(ledger);
+    let approx = budget("third", Scope::Dataset, Accounting::Approx, "8", "1e-6");
+    let refused = Ledger::open(&place.path, &[zcdp("first"), approx.clone()]).err().unwrap();
+    assert!(matches!(refused, LedgerError::Unpriced { entry: 1, .. }), "{refused}");
+    // And where the budget is there from the start, the debit is.
+    let (_place, ledger) = self::ledger(&[approx]);
+    let refusal = ledger.debit(&ada, HASH, &choice.charge).await.err().unwrap();
+    assert!(matches!(refusal, Refusal::Unpriced { .. }));
+    assert_eq!(refusal.client().code, SqlState::BUDGET_EXCEEDED);
+    assert!(refusal.client().hint.unwrap().contains("laplace"));
+    assert_eq!(spent(&ledger, &ada, "third").await, 0);
 }

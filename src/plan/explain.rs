@@ -1,14 +1,14 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
-use super::Plan;
 use super::release::{Output, Part, PartKind, Release};
-use crate::answer::{Field, Outcome};
-use crate::dp::Ratio;
+use super::{Plan, Settings};
+use crate::answer::{Field, Outcome, text_cells};
+use crate::dp::{self, Choice, Distribution, Notion, Ratio, Why};
 use crate::policy::{Policy, Privacy};
 use crate::sql::ast::{Expr, ExprKind};
 use crate::sql::names::output_name;
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use futures::StreamExt;
 
 /// The lines of the plan.
@@ -26,7 +26,15 @@ pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
     } else {
         format!(", delta {:.3e} to select private groups", approximate(&charge.selection_delta))
     };
-    out.push(format!("Price: epsilon {}{delta}", decimal(&charge.epsilon)));
+    // ε names a price and is no guarantee where noise is Gaussian (soundness rule 21).
+    let rho = match Notion::Zcdp.price(charge) {
+        Ok(cost) if gaussian(charge) => {
+            format!(" (a name: Gaussian noise is charged rho {})", units(cost.loss))
+        }
+        _ => String::new(),
+    };
+    out.push(format!("Price: epsilon {}{rho}{delta}", decimal(&charge.epsilon)));
+    out.push(format!("Noise: {}", plan.noise));
     for (i, r) in plan.releases.iter().enumerate() {
         release(&mut out, i + 1, r, plan, policy);
     }
@@ -44,10 +52,13 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         out.push(format!("  Groups {}", r.groups_why));
         return;
     }
+    let is_gaussian = |d: &Distribution| matches!(d, Distribution::Gaussian { .. });
+    let gaussian = r.spec.aggregates.iter().any(|a| is_gaussian(&a.distribution));
+    let noise = if gaussian { "Gaussian" } else { "Laplace" };
     out.push(match r.parts.len() {
         0 => format!("Release {number}: group keys, selected by a noisy number of units"),
-        1 => format!("Release {number}: discrete Laplace noise on 1 integer per group"),
-        n => format!("Release {number}: discrete Laplace noise on {n} integers per group"),
+        1 => format!("Release {number}: discrete {noise} noise on 1 integer per group"),
+        n => format!("Release {number}: discrete {noise} noise on {n} integers per group"),
     });
     for (place, scan) in r.source.scans.iter().enumerate() {
         let table = policy.tables.get(scan.table);
@@ -66,7 +77,8 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     out.push(format!("  Groups {}", r.groups_why));
     if let Some(s) = &r.spec.selection {
         out.push(format!(
-            "    kept where the number of units, with noise of scale {}, is at least {}",
+            "    kept where the number of units, with {}noise of scale {}, is at least {}",
+            if gaussian { "discrete Laplace " } else { "" },
             decimal(&s.scale),
             s.threshold
         ));
@@ -77,11 +89,11 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
         let unit = grid(part).map_or_else(String::new, |g| format!(" steps of {}", g.to_plain_string()));
         out.push(format!(
-            "  Noise on {}: one unit changes at most {} group(s) by {}{unit}; scale {}{unit}",
+            "  Noise on {}: one unit changes at most {} group(s) by {}{unit}; {}",
             part.label,
             r.spec.l0,
             noise.linf,
-            decimal(&noise.scale),
+            parameter(&noise.distribution, &unit),
         ));
     }
     for (aggregate, output) in &r.outputs {
@@ -92,6 +104,52 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             error95(r, output)
         ));
     }
+}
+
+/// Scale or standard deviation.
+fn parameter(distribution: &Distribution, unit: &str) -> String {
+    match distribution {
+        Distribution::None => "no noise".into(),
+        Distribution::Laplace { scale } => format!("scale {}{unit}", decimal(scale)),
+        Distribution::Gaussian { variance } => format!("sigma {}{unit}", short(approximate(variance).sqrt())),
+    }
+}
+
+fn gaussian(charge: &dp::Charge) -> bool {
+    charge.events.iter().any(|e| e.mechanism.kind() == dp::Kind::DiscreteGaussian)
+}
+
+/// Units of a notion as a short decimal.
+fn units(units: u128) -> String {
+    short(units as f64 / dp::UNITS_PER_ONE as f64)
+}
+
+/// Which noise a statement has, and why.
+pub fn noise(choice: &Choice, settings: &Settings) -> String {
+    let name = if gaussian(&choice.charge) { "discrete Gaussian" } else { "discrete Laplace" };
+    let why = match choice.why {
+        Why::Asked => format!("noisegate.mechanism is {}", settings.mechanism.word()),
+        Why::NothingToChoose => "groups are selected by it, and nothing else needs noise".into(),
+        Why::NoBudget => "no budget says what can be paid for".into(),
+        Why::Unpriced(budget) => {
+            let (name, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n, k.word()));
+            format!("budget \"{name}\" ({notion} accounting) has no price for Gaussian noise")
+        }
+        Why::OutOfRange => "Gaussian noise of this price cannot be drawn".into(),
+        Why::Compared { at_epsilon, at_rho } if gaussian(&choice.charge) => format!(
+            "95 % intervals {} times as wide as Laplace noise's for {} times the rho, and {} times at the same rho",
+            short(at_epsilon),
+            short((at_rho / at_epsilon).powi(2)),
+            short(at_rho)
+        ),
+        Why::Compared { at_rho, .. } => {
+            format!(
+                "Gaussian noise would have 95 % intervals {} times as wide at the same rho",
+                short(at_rho)
+            )
+        }
+    };
+    format!("{name}; {why}")
 }
 
 fn grid(part: &Part) -> Option<&BigDecimal> {
@@ -150,24 +208,14 @@ pub fn decimal(r: &Ratio) -> String {
     text.to_plain_string()
 }
 
-/// The plan as rows of one text column, like PostgreSQL's own.
-pub fn outcome(plan: &Plan, policy: &Policy) -> Outcome {
-    let rows: Vec<Result<Bytes, crate::error::ClientError>> =
-        lines(plan, policy).iter().map(|l| Ok(text_row(l))).collect();
-    let field =
-        Field { name: "QUERY PLAN".into(), type_oid: 25, type_size: -1, type_modifier: -1, format: 0 };
-    Outcome::Rows {
-        fields: vec![field],
-        rows: futures::stream::iter(rows).boxed(),
-        verb: "EXPLAIN",
-        count: false,
-    }
+/// The columns of EXPLAIN: one of text, like PostgreSQL's own.
+pub fn fields() -> Vec<Field> {
+    vec![Field { name: "QUERY PLAN".into(), type_oid: 25, type_size: -1, type_modifier: -1, format: 0 }]
 }
 
-fn text_row(text: &str) -> Bytes {
-    let mut row = BytesMut::with_capacity(text.len() + 6);
-    row.put_i16(1);
-    row.put_i32(i32::try_from(text.len()).unwrap_or(i32::MAX));
-    row.put_slice(text.as_bytes());
-    row.freeze()
+/// The plan as rows under these columns; text looks the same in both formats.
+pub fn outcome(plan: &Plan, policy: &Policy, fields: Vec<Field>) -> Outcome {
+    let rows: Vec<Result<Bytes, crate::error::ClientError>> =
+        lines(plan, policy).iter().map(|l| Ok(text_cells(&[Some(l)]))).collect();
+    Outcome::Rows { fields, rows: futures::stream::iter(rows).boxed(), verb: "EXPLAIN", count: false }
 }

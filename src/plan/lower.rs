@@ -85,7 +85,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             if !arg.ty.is_text() {
                 return Err(refuse("LIKE over anything but text", pos).hint("Compare numbers and dates with <, = and >."));
             }
-            let ExprKind::Literal(Literal::String(pattern)) = &pattern.kind else {
+            let Some(pattern) = constant_text(pattern) else {
                 return Err(refuse("LIKE with a pattern that is not a constant", pos)
                     .hint("Write the pattern into the statement."));
             };
@@ -139,8 +139,24 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         }
         ExprKind::Window { .. } => Err(refuse("a window function over private rows", pos)
             .hint("Windows may stand over aggregates: SELECT k, count(*), rank() OVER (ORDER BY count(*)) … GROUP BY k.")),
+        ExprKind::Param(n) => Err(refuse(&format!("the parameter ${n} in this place"), pos)),
+        ExprKind::Any { .. } => Err(refuse("ANY or ALL of anything but a constant list", pos)
+            .hint("Write x = ANY (ARRAY['a', 'b']), x IN ('a', 'b'), or a parameter.")),
         ExprKind::Array(_) => Err(refuse("ARRAY over private rows", pos)),
         ExprKind::Output(_) => Err(refuse("this reference", pos)),
+    }
+}
+
+/// A string constant, or one that is cast to text.
+fn constant_text(e: &Expr) -> Option<&String> {
+    match &e.kind {
+        ExprKind::Literal(Literal::String(s)) => Some(s),
+        ExprKind::Cast { expr, ty }
+            if ty.modifier.is_empty() && matches!(ty.ty, SqlType::Text | SqlType::Varchar) =>
+        {
+            constant_text(expr)
+        }
+        _ => None,
     }
 }
 
@@ -736,13 +752,13 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
         ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, Some(digits_of(digits)?), env, pos),
         ("mod", [a, b]) => binary(BinaryOp::Mod, a, b, env, pos),
         ("date_part", [field, x]) => {
-            let ExprKind::Literal(Literal::String(field)) = &field.kind else {
+            let Some(field) = constant_text(field) else {
                 return Err(refuse("date_part with a field that is not a constant", pos));
             };
             extract(&field.to_lowercase(), x, SqlType::Float8, env, pos)
         }
         ("date_trunc", [unit, x]) => {
-            let ExprKind::Literal(Literal::String(unit)) = &unit.kind else {
+            let Some(unit) = constant_text(unit) else {
                 return Err(refuse("date_trunc with a unit that is not a constant", pos));
             };
             date_trunc(unit, x, env, pos)
@@ -764,8 +780,12 @@ fn nullif_type(a: &SqlType, b: &SqlType) -> SqlType {
 }
 
 fn digits_of(e: &Expr) -> Result<i64> {
-    match &e.kind {
-        ExprKind::Literal(Literal::Number(n)) => n
+    let constant = match &e.kind {
+        ExprKind::Cast { expr, ty } if ty.ty.is_integer() => &expr.kind,
+        kind => kind,
+    };
+    match constant {
+        ExprKind::Literal(Literal::Number(n) | Literal::String(n)) => n
             .parse::<i64>()
             .ok()
             .filter(|d| (-20..=20).contains(d))

@@ -55,8 +55,14 @@ pub struct Settings {
     pub max_groups: u32,
     /// Rows one unit may bring to one group, where its table sets no bound of its own.
     pub max_rows: u32,
+    /// The same, chosen by the session: for every table.
+    pub chosen_rows: Option<u32>,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
+    /// Which noise the session asks for.
+    pub mechanism: dp::Preference,
+    /// Name and notion of every budget that the user pays from.
+    pub budgets: Vec<(String, dp::Notion)>,
 }
 
 /// A planned statement.
@@ -70,6 +76,8 @@ pub struct Plan {
     pub private_ctes: HashSet<usize>,
     /// The price; None where nothing private is read.
     pub charge: Option<dp::Charge>,
+    /// Which noise it has and why, in one sentence.
+    pub noise: String,
     /// Tables whose definition the plan rests on.
     pub tables: Vec<usize>,
 }
@@ -133,12 +141,14 @@ pub fn plan(
     }));
     tables.sort_unstable();
     tables.dedup();
-    let charge = price(&mut releases, settings)?;
-    Ok(Plan { statement, releases, private_ctes, charge, tables })
+    let (charge, noise) = price(&mut releases, settings)?.unzip();
+    let noise = noise.unwrap_or_default();
+    Ok(Plan { statement, releases, private_ctes, charge, noise, tables })
 }
 
-fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<dp::Charge>, PlanError> {
-    let paying: Vec<&mut Release> = releases.iter_mut().filter(|r| !r.is_domain_only()).collect();
+/// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
+fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Charge, String)>, PlanError> {
+    let mut paying: Vec<&mut Release> = releases.iter_mut().filter(|r| !r.is_domain_only()).collect();
     if paying.is_empty() {
         return Ok(None);
     }
@@ -150,14 +160,29 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<dp::Cha
         )
         .hint("Ask with a larger epsilon, or over narrower ranges.")
     };
-    let epsilon = dp::split(&settings.epsilon, paying.len()).map_err(bad)?;
     let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
-    let mut specs = Vec::with_capacity(paying.len());
-    for r in paying {
-        r.price(&epsilon, &delta).map_err(bad)?;
-        specs.push(r.spec.clone());
+    let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
+    let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
+    let choice =
+        dp::choose(&settings.epsilon, &outlines, settings.mechanism, &notions).map_err(|e| match e {
+            dp::ChoiceError::Dp(e) => bad(e),
+            dp::ChoiceError::Unpriced(budget) => gaussian_unpriced(settings, budget),
+        })?;
+    let noise = explain::noise(&choice, settings);
+    for (release, spec) in paying.iter_mut().zip(choice.specs) {
+        release.spec = spec;
     }
-    Ok(Some(dp::Charge::of(&settings.epsilon, &specs).map_err(bad)?))
+    Ok(Some((choice.charge, noise)))
+}
+
+/// Refuses Gaussian noise that the budget of this index cannot pay for.
+fn gaussian_unpriced(settings: &Settings, budget: usize) -> ClientError {
+    let (name, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n.as_str(), k.word()));
+    ClientError::new(
+        SqlState::INVALID_PARAMETER_VALUE,
+        format!("privacy budget \"{name}\" ({notion} accounting) has no price for Gaussian noise"),
+    )
+    .hint("SET noisegate.mechanism = auto, or ask the owner of the data for a budget with zcdp accounting.")
 }
 
 /// Refuses a statement that would return rows of units.
@@ -245,6 +270,7 @@ impl<'a> Planner<'a> {
                             None => return Err(unsupported("this table", *pos).into()),
                         }
                     }
+                    (Some(Source::Own(_)), _) => Rel::Released,
                     (Some(Source::Cte(id)), _) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
                     (_, Some(q)) => self.query(q)?,
                     _ => return Err(unsupported("this FROM", *pos).into()),

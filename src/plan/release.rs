@@ -485,7 +485,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let mut why = Vec::new();
         let one_row = keeps && table.keys.iter().any(|k| *k == [unit.clone()]);
         let proven = table.proven_rows.filter(|_| keeps);
-        let max_rows = table.max_rows.unwrap_or(self.settings.max_rows);
+        let max_rows = self.settings.chosen_rows.or(table.max_rows).unwrap_or(self.settings.max_rows);
         let (rows, rows_stage) = if one_row {
             why.push(format!("one row per unit: {}.{unit} is a key; nothing to bound", table.name));
             (1, false)
@@ -653,12 +653,13 @@ fn rejects_null(filter: &Scalar, key: &Scalar) -> bool {
 }
 
 impl Release {
-    /// Splits nothing: sets the noise for this release's share of ε and δ.
-    pub fn price(&mut self, epsilon: &dp::Ratio, delta: &dp::Ratio) -> std::result::Result<(), dp::DpError> {
-        let linf: Vec<u128> = self.parts.iter().map(|p| p.linf).collect();
-        let selection = (!self.public_groups).then_some(delta);
-        self.spec = dp::Spec::laplace(epsilon, self.bounding.l0, &linf, selection)?;
-        Ok(())
+    /// What it needs noise for, where each selection gets this share of δ.
+    pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
+        dp::Outline {
+            l0: self.bounding.l0,
+            linf: self.parts.iter().map(|p| p.linf).collect(),
+            selection_delta: (!self.public_groups).then_some(*delta),
+        }
     }
 
     /// Nothing private is read: public groups without aggregates.

@@ -31,6 +31,8 @@ impl RawPolicy {
         let mut policy = Policy {
             version: [0; 32],
             server: self.server.clone(),
+            access: self.access.clone(),
+            log: self.log,
             backend: self.backend.clone().ok_or_else(missing)?,
             ledger: self.ledger.clone().ok_or_else(missing)?,
             unit: unit.ok_or_else(missing)?,

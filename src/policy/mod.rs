@@ -1,24 +1,30 @@
 //! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
 //!
-//! No I/O but reading the file it is told to read; no SQL. `raw` reads the text (`reader`, `server`, `budget`
-//! are its sections), `check` holds it against the schema, `bounds` does so for one column; numbers stay exact
+//! No I/O but reading the file it is told to read; no SQL. `raw` reads the text (`reader`, `server`, `listen`,
+//! `access`, `log`, `budget` are its sections), `check` holds it against the schema, `bounds` does so for one column; numbers stay exact
 //! decimals from the text to the model.
 
+mod access;
 mod bounds;
 mod budget;
 mod check;
 mod error;
+mod listen;
+mod log;
 mod model;
 mod raw;
-mod reader;
+pub(crate) mod reader;
+mod reload;
 mod server;
 mod suggest;
-mod time;
+pub(crate) mod time;
+pub mod userlist;
 mod version;
 
 pub use error::{PolicyError, PolicyErrors};
 pub use model::*;
 pub use raw::RawPolicy;
+pub use reload::Reloaded;
 
 use std::path::Path;
 

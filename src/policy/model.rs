@@ -2,7 +2,7 @@
 
 use crate::schema::SqlType;
 use bigdecimal::BigDecimal;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +13,10 @@ pub struct Policy {
     pub version: [u8; 32],
     /// Where to listen.
     pub server: Server,
+    /// Who may connect from where; empty lets in everybody who can log in.
+    pub access: Vec<AccessRule>,
+    /// What the operator hears.
+    pub log: Log,
     /// The database.
     pub backend: Backend,
     /// The books.
@@ -32,16 +36,98 @@ pub struct Policy {
 }
 
 /// `[server]`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// TCP addresses.
-    pub listen: Vec<SocketAddr>,
+    /// Where clients arrive.
+    pub listen: Vec<Listen>,
+    /// Permissions of Unix sockets, as in `chmod`.
+    pub unix_socket_permissions: u32,
     /// Certificate and key, if TLS is offered.
     pub tls: Option<Tls>,
+    /// What running statements get to finish at a shutdown.
+    pub shutdown_timeout: Duration,
+}
+
+/// One address of `server.listen`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// An IP address and port.
+    Tcp(SocketAddr),
+    /// A Unix socket `.s.PGSQL.<port>`, as clients of PostgreSQL look for it.
+    Unix {
+        /// The folder that it is in.
+        folder: PathBuf,
+        /// The port; None takes that of the first TCP address.
+        port: Option<u16>,
+    },
+}
+
+/// `[[access]]`: all that it names must match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessRule {
+    /// Any of these; empty matches all.
+    pub from: Vec<Network>,
+    /// Any of these login names; empty matches all.
+    pub users: Vec<String>,
+    /// Any of these roles; empty matches all.
+    pub roles: Vec<String>,
+    /// With TLS, or without; None matches both.
+    pub tls: Option<bool>,
+    /// Whether who matches may connect.
+    pub allow: bool,
+}
+
+/// One item of `access.from`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Unix sockets.
+    Local,
+    /// IP addresses that begin alike.
+    Inet {
+        /// The first one.
+        first: IpAddr,
+        /// Bits that are alike.
+        length: u8,
+    },
+}
+
+/// `[log]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// How an event is written.
+    pub format: LogFormat,
+    /// Which events are written.
+    pub level: LogLevel,
+}
+
+/// `log.format`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// `log.level`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Failures that need somebody.
+    Error,
+    /// And what may need somebody.
+    Warn,
+    /// And connections and statements.
+    #[default]
+    Info,
+    /// And what helps to find a defect.
+    Debug,
+    /// And everything else.
+    Trace,
 }
 
 /// `server.tls`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
     /// PEM file of the certificate chain.
     pub cert: PathBuf,
@@ -52,7 +138,7 @@ pub struct Tls {
 }
 
 /// `[backend]`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
     /// Reads private tables.
     pub url: String,
@@ -64,6 +150,8 @@ pub struct Backend {
     pub statement_timeout: Duration,
     /// `work_mem` of fetch sessions, for example `64MB`.
     pub work_mem: Option<String>,
+    /// Where `check --write-schema` puts the schema snapshot, and `explain` reads it.
+    pub schema: PathBuf,
 }
 
 /// `ledger.url`
@@ -97,6 +185,26 @@ pub enum Accounting {
     Zcdp,
 }
 
+impl Accounting {
+    /// The notion that `dp` counts in.
+    pub fn notion(self) -> crate::dp::Notion {
+        match self {
+            Self::Pure => crate::dp::Notion::Pure,
+            Self::Approx => crate::dp::Notion::Approx,
+            Self::Zcdp => crate::dp::Notion::Zcdp,
+        }
+    }
+
+    /// The word that policies and ledgers use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pure => "pure",
+            Self::Approx => "approx",
+            Self::Zcdp => "zcdp",
+        }
+    }
+}
+
 /// Who shares a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
@@ -108,8 +216,19 @@ pub enum Scope {
     Role,
 }
 
+impl Scope {
+    /// The word that ledgers use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Dataset => "dataset",
+            Self::User => "user",
+            Self::Role => "role",
+        }
+    }
+}
+
 /// `[[budget]]`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Its name, unique.
     pub name: String,
@@ -282,6 +401,14 @@ impl Default for Limits {
 }
 
 impl Table {
+    /// The column that names the unit, if it is one of this table's own.
+    pub fn unit_column(&self) -> Option<&str> {
+        match &self.privacy {
+            Privacy::Private { unit, .. } => Some(unit),
+            Privacy::Public => None,
+        }
+    }
+
     /// The visible column with this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|c| c.name == name)

@@ -1,10 +1,14 @@
 //! The policy as its text alone says it: all that can be checked without the database is checked here.
 
+use super::access;
 use super::budget;
 use super::error::{At, Findings, PolicyError, PolicyErrors, Span};
-use super::model::{Backend, Budget, LedgerLocation, Limits, Server, StatementDefaults, User};
+use super::model::{
+    AccessRule, Backend, Budget, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
+};
 use super::reader::{Section, decimal, shorten, text};
 use super::server;
+use super::{listen, log};
 use bigdecimal::BigDecimal;
 use std::path::Path;
 use toml::Spanned;
@@ -17,6 +21,8 @@ use toml::value::Datetime;
 pub struct RawPolicy {
     pub(super) findings: Findings,
     pub(super) server: Server,
+    pub(super) access: Vec<AccessRule>,
+    pub(super) log: Log,
     pub(super) backend: Option<Backend>,
     pub(super) ledger: Option<LedgerLocation>,
     pub(super) unit: Option<At<String>>,
@@ -82,27 +88,64 @@ impl RawPolicy {
         };
         let root = Section::root(&document);
         root.keys(
-            &["server", "backend", "ledger", "privacy", "statement", "budget", "user", "table", "limits"],
-            &["answers", "cache", "log", "console", "stream", "users_file", "auth_query"],
+            &[
+                "server",
+                "access",
+                "log",
+                "backend",
+                "ledger",
+                "privacy",
+                "statement",
+                "budget",
+                "user",
+                "table",
+                "limits",
+            ],
+            &["answers", "cache", "console", "stream", "users_file", "auth_query"],
             f,
         );
-        let server = server::server(&root, base, f);
-        let backend = server::backend(&root, f);
+        let server = listen::server(&root, base, f);
+        let log = log::log(&root, f);
+        let backend = server::backend(&root, file, base, f);
         let ledger = server::ledger(&root, base, f);
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
         let users = server::users(&root, f);
+        let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
         let tables = tables(&root, f);
         no_total(&root, allow_no_total, f);
-        Ok(Self { findings, server, backend, ledger, unit, statement, budgets, users, limits, tables })
+        Ok(Self {
+            findings,
+            server,
+            access,
+            log,
+            backend,
+            ledger,
+            unit,
+            statement,
+            budgets,
+            users,
+            limits,
+            tables,
+        })
     }
 
     /// Where the database is, if the policy says so: what is needed to read the schema that [`Self::check`]
     /// asks for.
     pub fn backend(&self) -> Option<&Backend> {
         self.backend.as_ref()
+    }
+
+    /// What the operator hears, mistakes or not.
+    pub fn log(&self) -> Log {
+        self.log
+    }
+
+    /// Schema and name of the tables that the policy names, in its order.
+    pub fn table_names(&self) -> Vec<(&str, &str)> {
+        self.tables.iter().map(|t| (t.schema.value.as_str(), t.name.value.as_str())).collect()
     }
 
     /// Where the books are and which budgets they hold, if the text says so without a mistake.

@@ -1,76 +1,21 @@
-//! `[server]`, `[backend]`, `[ledger]`, `[[user]]`, `[limits]`: what needs no schema and changes no answer.
+//! `[backend]`, `[ledger]`, `[[user]]`, `[limits]`: what needs no schema and changes no answer.
 
 use super::error::{At, Findings, Span};
-use super::model::{Backend, LedgerLocation, Limits, Server, Tls, User};
-use super::reader::{Section, not_yet, shorten, text};
+use super::model::{Backend, LedgerLocation, Limits, User};
+use super::reader::{Section, not_yet, shorten};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 /// Refuses `${ENV}` in a string, which is to come.
-fn no_environment(key: &str, s: &At<String>, f: &mut Findings) -> bool {
+pub(super) fn no_environment(key: &str, s: &At<String>, f: &mut Findings) -> bool {
     let found = s.value.contains("${");
     if found {
         not_yet(f, &s.span, &format!("${{ENV}} in {key}"));
     }
     !found
-}
-
-pub(super) fn server(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Server {
-    let default = SocketAddr::from(([127, 0, 0, 1], 6432));
-    let mut server = Server { listen: vec![default], tls: None };
-    let Some(section) = root.section("server", f) else { return server };
-    section.keys(&["listen", "tls"], &["users_file", "auth_query"], f);
-    server.tls = tls(&section, base, f);
-    let example = "listen = [\"127.0.0.1:6432\"]";
-    let Some(list) = section.list("listen", example, f) else { return server };
-    if list.value.is_empty() {
-        f.error(&list.span, "listen is empty", format!("write for example: {example}"));
-    }
-    server.listen.clear();
-    for item in list.value {
-        let Some(address) = text("listen", item, example, f) else { continue };
-        if !no_environment("listen", &address, f) {
-            continue;
-        }
-        if address.value.starts_with("unix:") {
-            not_yet(f, &address.span, "a unix: address in listen");
-            continue;
-        }
-        match address.value.parse::<SocketAddr>() {
-            Ok(a) if server.listen.contains(&a) => {
-                f.error(&address.span, format!("{a} stands twice in listen"), "remove one");
-            }
-            Ok(a) => {
-                if !a.ip().is_loopback() && section.get("tls").is_none() {
-                    let hint = "set tls = { cert = \"server.crt\", key = \"server.key\" }";
-                    f.warn(&address.span, format!("{a} is reachable from other machines without TLS"), hint);
-                }
-                server.listen.push(a);
-            }
-            Err(_) => f.error(
-                &address.span,
-                format!("{:?} is not an IP address and port", shorten(&address.value)),
-                "write for example: \"127.0.0.1:6432\", or \"[::1]:6432\"",
-            ),
-        }
-    }
-    server
-}
-
-fn tls(server: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<Tls> {
-    let section = server.section("tls", f)?;
-    section.keys(&["cert", "key", "required"], &[], f);
-    let required = section.boolean("required", f).is_none_or(|b| b.value);
-    let mut file = |key: &str| {
-        let path = section.required_string(key, &format!("{key} = \"server.pem\""), f)?;
-        no_environment(key, &path, f).then(|| base.join(path.value))
-    };
-    let (cert, key) = (file("cert"), file("key"));
-    Some(Tls { cert: cert?, key: key?, required })
 }
 
 /// A connection string, and the user it names.
@@ -99,7 +44,8 @@ fn url(
     }
 }
 
-pub(super) fn backend(root: &Section<'_, '_>, f: &mut Findings) -> Option<Backend> {
+/// `file` is the policy's name in messages, `base` its folder.
+pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut Findings) -> Option<Backend> {
     let Some(section) = root.section("backend", f) else {
         if root.get("backend").is_none() {
             let hint = "write [backend] with url and finish_url: the database to read, by two logins";
@@ -108,8 +54,8 @@ pub(super) fn backend(root: &Section<'_, '_>, f: &mut Findings) -> Option<Backen
         return None;
     };
     section.keys(
-        &["url", "finish_url", "pool", "statement_timeout", "work_mem"],
-        &["schema", "password_file"],
+        &["url", "finish_url", "pool", "statement_timeout", "work_mem", "schema"],
+        &["password_file"],
         f,
     );
     let fetch = url(&section, "url", "noisegate", f);
@@ -136,8 +82,15 @@ pub(super) fn backend(root: &Section<'_, '_>, f: &mut Findings) -> Option<Backen
         f.error(&s.span, what, "write for example: work_mem = \"64MB\" (units: kB, MB, GB)");
         None
     });
+    let schema = match section.get("schema") {
+        Some(_) => section.required_string("schema", "schema = \"bikes.schema.json\"", f).map(|s| s.value),
+        None => None,
+    };
+    let beside =
+        || Path::new(file).with_extension("schema.json").file_name().map(PathBuf::from).unwrap_or_default();
+    let schema = base.join(schema.map_or_else(beside, PathBuf::from));
     let (url, finish_url) = (fetch?.0.value, finish?.0.value);
-    Some(Backend { url, finish_url, pool: pool as usize, statement_timeout, work_mem })
+    Some(Backend { url, finish_url, pool: pool as usize, statement_timeout, work_mem, schema })
 }
 
 pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<LedgerLocation> {

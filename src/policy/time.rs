@@ -48,7 +48,7 @@ pub(super) fn micros(t: &Datetime) -> Option<i64> {
 
 /// Microseconds of a date or timestamp as PostgreSQL prints it in DateStyle ISO and TimeZone UTC (years of four
 /// digits, no BC); None for anything else.
-pub(super) fn from_iso(text: &str) -> Option<i64> {
+pub(crate) fn from_iso(text: &str) -> Option<i64> {
     let text = text.strip_suffix("+00").unwrap_or(text);
     text.replace(' ', "T").parse::<Datetime>().ok().filter(|t| t.offset.is_none()).and_then(|t| micros(&t))
 }

@@ -6,7 +6,7 @@
 
 pub mod numeric;
 
-use crate::dp::{Charge, DiscreteLaplace, DpError, Entropy, EntropyError, Ratio, Spec};
+use crate::dp::{Charge, DpError, Entropy, EntropyError, Spec};
 use crate::error::{ClientError, SqlState};
 use crate::ledger::Receipt;
 use bytes::Bytes;
@@ -125,22 +125,6 @@ fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
     }
 }
 
-/// The distribution of one column's noise; None for a constant, which no unit can change.
-fn sampler(linf: u128, scale: &Ratio) -> Result<Option<DiscreteLaplace>, ReleaseError> {
-    if linf == 0 { Ok(None) } else { Ok(Some(DiscreteLaplace::new(scale)?)) }
-}
-
-fn draw(
-    noise: Option<&DiscreteLaplace>,
-    count: usize,
-    rng: &mut impl Entropy,
-) -> Result<Vec<i128>, ReleaseError> {
-    match noise {
-        None => Ok(vec![0; count]),
-        Some(noise) => (0..count).map(|_| noise.sample(rng).map_err(ReleaseError::from)).collect(),
-    }
-}
-
 /// Releases all parts of a statement, once, for the receipt of their charge.
 ///
 /// Guarantee: if each part's rows come from a fetch in which one unit touches at most `spec.l0` groups and changes
@@ -180,7 +164,7 @@ pub fn perturb(
 fn perturb_one(exact: Exact, spec: &Spec, rng: &mut impl Entropy) -> Result<Noisy, ReleaseError> {
     let rows = exact.rows;
     let count = if spec.selection.is_some() { rows.max(64).next_power_of_two() } else { rows };
-    let columns = spec.aggregates.iter().map(|a| draw(sampler(a.linf, &a.scale)?.as_ref(), count, rng));
+    let columns = spec.aggregates.iter().map(|a| Ok(a.sampler()?.draw(count, rng)?));
     let noise = columns.collect::<Result<Vec<_>, ReleaseError>>()?;
     let mut values = exact.values;
     for (column, noise) in values.iter_mut().zip(&noise) {
@@ -191,7 +175,7 @@ fn perturb_one(exact: Exact, spec: &Spec, rng: &mut impl Entropy) -> Result<Nois
     let (Some(selection), Some(units)) = (&spec.selection, &exact.units) else {
         return Ok(Noisy { keys: exact.keys, values, rows });
     };
-    let noise = draw(sampler(1, &selection.scale)?.as_ref(), count, rng)?;
+    let noise = selection.sampler()?.draw(count, rng)?;
     let passes = |(units, noise): (&i128, &i128)| units.saturating_add(*noise) >= selection.threshold;
     let kept: Vec<bool> = units.iter().zip(&noise).map(passes).collect();
     let mut order: Vec<usize> = (0..rows).filter(|&row| kept.get(row) == Some(&true)).collect();

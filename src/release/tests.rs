@@ -2,7 +2,9 @@
 use super::*;
 use crate::answer::Identity;
 use crate::dp::testing::SeededRng;
-use crate::dp::{Noise, Selection};
+use crate::dp::{
+    DiscreteLaplace, Distribution, Noise, Notion, Outline, Preference, Ratio, Selection, choose,
+};
 use crate::ledger::Ledger;
 use crate::policy::{Accounting, Budget, Scope};
 use bytes::{Buf, BufMut, BytesMut};
@@ -10,14 +12,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A ledger with room for everything, and the receipt of one charge.
 async fn receipt(specs: &[Spec], epsilon: Ratio) -> Receipt {
+    receipt_in(Accounting::Approx, specs, epsilon).await
+}
+
+async fn receipt_in(accounting: Accounting, specs: &[Spec], epsilon: Ratio) -> Receipt {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("books.db");
     let budget = Budget {
         name: "everyone".into(),
         scope: Scope::Dataset,
-        accounting: Accounting::Approx,
+        accounting,
         epsilon: 1_000_000.into(),
-        delta: "0.5".parse().unwrap(),
+        delta: "0.6".parse().unwrap(),
         selection_delta: "0.5".parse().unwrap(),
     };
     Ledger::create(&path, std::slice::from_ref(&budget)).unwrap();
@@ -76,6 +82,29 @@ async fn public_groups_all_come_back_in_order_with_noise() {
     let expected = [1000, 0, -5].map(|v| v + laplace.sample(&mut rng).unwrap());
     assert_eq!(noisy.values[0], expected);
     assert_ne!(noisy.values[0], [1000, 0, -5]);
+}
+
+/// Gaussian noise has the variance of the specification, beside a selection by Laplace noise.
+#[tokio::test]
+async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
+    let outline = Outline { l0: 2, linf: vec![30], selection_delta: Some(Ratio::new(1, 1_000_000)) };
+    let choice = choose(&one(), &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
+    let spec = &choice.specs[0];
+    let Distribution::Gaussian { variance } = spec.aggregates[0].distribution else { panic!() };
+    assert_eq!(variance, Ratio::from_integer(2 * 30 * 30) / Ratio::new(3, 4));
+    let groups = 4096;
+    let keys = (0..groups).map(|n: i32| bytes(&format!("{n:05}"))).collect();
+    let exact =
+        Exact { keys: vec![keys], units: Some(vec![9999; 4096]), values: vec![vec![500; 4096]], rows: 4096 };
+    let paid = receipt_in(Accounting::Zcdp, &choice.specs, one()).await;
+    let noisy = perturb(vec![(exact, spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
+    assert_eq!(noisy.rows, 4096);
+    let noise: Vec<f64> = noisy.values[0].iter().map(|v| (v - 500) as f64).collect();
+    let mean_square = noise.iter().map(|x| x * x).sum::<f64>() / 4096.0;
+    assert!((mean_square / 2400.0 - 1.0).abs() < 0.1, "{mean_square}");
+    // A Laplace variable is beyond three standard deviations 20 times as often.
+    let far = noise.iter().filter(|x| x.abs() > 3.0 * 2400f64.sqrt()).count();
+    assert!(far < 30, "{far}");
 }
 
 /// Large groups are kept, groups of one unit are not, and the order is that of the keys.
@@ -269,7 +298,7 @@ fn spec(aggregates: usize, private: bool) -> Spec {
     let selection = Selection::new(1, &one(), &Ratio::new(1, 1000)).unwrap();
     Spec {
         l0: 1,
-        aggregates: vec![Noise { linf: 1, scale: one() }; aggregates],
+        aggregates: vec![Noise { linf: 1, distribution: Distribution::Laplace { scale: one() } }; aggregates],
         selection: private.then_some(selection),
     }
 }

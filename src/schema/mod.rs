@@ -5,9 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
+mod difference;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod types;
+pub use difference::{differences, version};
+pub use snapshot::{FORMAT, Size, Snapshot, SnapshotError};
 pub use types::SqlType;
 
 /// Everything that the policy and the planner may know about the database.

@@ -162,10 +162,23 @@ pub struct Binding {
 pub enum Source {
     /// A table, by its index in the catalog.
     Table(usize),
+    /// A relation of `noisegate.*`, whose rows the proxy itself knows.
+    Own(Own),
     /// A derived table.
     Derived,
     /// A CTE, by its id.
     Cte(usize),
+}
+
+/// The relations of the schema `noisegate`: the same for every row of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Own {
+    /// What is spent and left of the budgets that this user's statements debit.
+    Budget,
+    /// The columns that the policy shows, with their bounds and domains.
+    Columns,
+    /// The session's `noisegate.*` settings.
+    Settings,
 }
 
 /// ORDER BY item.
@@ -271,6 +284,8 @@ pub enum ExprKind {
     Output(usize),
     /// A constant.
     Literal(Literal),
+    /// `$n`, a value that Bind brings; from 1.
+    Param(usize),
     /// `-x`
     Negate(Box<Expr>),
     /// NOT.
@@ -325,6 +340,17 @@ pub enum ExprKind {
         high: Box<Expr>,
         /// NOT.
         negated: bool,
+    },
+    /// `x op ANY (array)`, `x op ALL (array)`.
+    Any {
+        /// A comparison.
+        op: BinaryOp,
+        /// The operand.
+        expr: Box<Expr>,
+        /// The array.
+        array: Box<Expr>,
+        /// ALL.
+        all: bool,
     },
     /// CASE (the form with an operand is turned into comparisons).
     Case {
@@ -464,12 +490,14 @@ impl Expr {
             ExprKind::Column { .. }
             | ExprKind::Output(_)
             | ExprKind::Literal(_)
+            | ExprKind::Param(_)
             | ExprKind::Interval(_)
             | ExprKind::Session(_)
             | ExprKind::Subquery(_)
             | ExprKind::Exists { .. } => Vec::new(),
             ExprKind::Negate(e) | ExprKind::Not(e) => vec![e],
             ExprKind::Binary { left, right, .. } => vec![left, right],
+            ExprKind::Any { expr, array, .. } => vec![expr, array],
             ExprKind::Is { expr, .. }
             | ExprKind::Cast { expr, .. }
             | ExprKind::Extract { expr, .. }
@@ -517,54 +545,52 @@ impl Body {
 }
 
 impl Expr {
-    /// Replaces each direct part by what `f` makes of it; queries inside are not entered.
-    pub fn map_children<E>(&mut self, f: &mut dyn FnMut(&Expr) -> Result<Expr, E>) -> Result<(), E> {
-        let mut each = |e: &mut Expr| -> Result<(), E> {
-            *e = f(e)?;
-            Ok(())
-        };
+    /// The direct parts of this expression, in the order of [`Self::children`]; queries inside it are not entered.
+    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
         match &mut self.kind {
             ExprKind::Column { .. }
             | ExprKind::Output(_)
             | ExprKind::Literal(_)
+            | ExprKind::Param(_)
             | ExprKind::Interval(_)
             | ExprKind::Session(_)
             | ExprKind::Subquery(_)
-            | ExprKind::Exists { .. } => Ok(()),
-            ExprKind::Negate(e) | ExprKind::Not(e) => each(e),
-            ExprKind::Binary { left, right, .. } => each(left).and_then(|()| each(right)),
+            | ExprKind::Exists { .. } => Vec::new(),
+            ExprKind::Negate(e) | ExprKind::Not(e) => vec![e],
+            ExprKind::Binary { left, right, .. } => vec![left, right],
+            ExprKind::Any { expr, array, .. } => vec![expr, array],
             ExprKind::Is { expr, .. }
             | ExprKind::Cast { expr, .. }
             | ExprKind::Extract { expr, .. }
-            | ExprKind::InQuery { expr, .. } => each(expr),
-            ExprKind::Like { expr, pattern, .. } => each(expr).and_then(|()| each(pattern)),
-            ExprKind::In { expr, list, .. } => each(expr).and_then(|()| list.iter_mut().try_for_each(each)),
-            ExprKind::Between { expr, low, high, .. } => {
-                each(expr)?;
-                each(low)?;
-                each(high)
-            }
-            ExprKind::AtTimeZone { expr, zone } => each(expr).and_then(|()| each(zone)),
+            | ExprKind::InQuery { expr, .. } => vec![expr],
+            ExprKind::Like { expr, pattern, .. } => vec![expr, pattern],
+            ExprKind::In { expr, list, .. } => std::iter::once(&mut **expr).chain(list).collect(),
+            ExprKind::Between { expr, low, high, .. } => vec![expr, low, high],
+            ExprKind::AtTimeZone { expr, zone } => vec![expr, zone],
             ExprKind::Case { branches, otherwise } => {
-                for (w, t) in branches {
-                    each(w)?;
-                    each(t)?;
-                }
-                otherwise.as_deref_mut().map_or(Ok(()), each)
+                branches.iter_mut().flat_map(|(w, t)| [w, t]).chain(otherwise.as_deref_mut()).collect()
             }
-            ExprKind::Call { args, .. } | ExprKind::Array(args) => args.iter_mut().try_for_each(each),
-            ExprKind::Aggregate(a) => {
-                a.args.iter_mut().try_for_each(&mut each)?;
-                a.order_by.iter_mut().map(|o| &mut o.expr).try_for_each(&mut each)?;
-                a.filter.iter_mut().try_for_each(&mut each)?;
-                a.within_group.iter_mut().map(|o| &mut o.expr).try_for_each(&mut each)
-            }
-            ExprKind::Window { function, partition_by, order_by, .. } => {
-                each(function)?;
-                partition_by.iter_mut().try_for_each(&mut each)?;
-                order_by.iter_mut().map(|o| &mut o.expr).try_for_each(&mut each)
-            }
+            ExprKind::Call { args, .. } | ExprKind::Array(args) => args.iter_mut().collect(),
+            ExprKind::Aggregate(a) => a
+                .args
+                .iter_mut()
+                .chain(a.order_by.iter_mut().map(|o| &mut o.expr))
+                .chain(a.filter.as_mut())
+                .chain(a.within_group.iter_mut().map(|o| &mut o.expr))
+                .collect(),
+            ExprKind::Window { function, partition_by, order_by, .. } => std::iter::once(&mut **function)
+                .chain(partition_by)
+                .chain(order_by.iter_mut().map(|o| &mut o.expr))
+                .collect(),
         }
+    }
+
+    /// Replaces each direct part by what `f` makes of it; queries inside are not entered.
+    pub fn map_children<E>(&mut self, f: &mut dyn FnMut(&Expr) -> Result<Expr, E>) -> Result<(), E> {
+        for child in self.children_mut() {
+            *child = f(child)?;
+        }
+        Ok(())
     }
 }
 

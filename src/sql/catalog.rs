@@ -1,10 +1,12 @@
-//! What names can stand for. The policy implements it; system catalogs and `noisegate.*` will.
+//! What names can stand for: the tables of the policy, and `noisegate.*`.
+
+use super::ast::{Own, Source};
 
 /// A relation that a name in FROM may stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
-    /// Its number; what it means is the implementor's.
-    pub id: usize,
+    /// What it is.
+    pub source: Source,
     /// Its visible columns, in order.
     pub columns: Vec<String>,
 }
@@ -20,12 +22,69 @@ pub trait Catalog {
 
 impl Catalog for crate::policy::Policy {
     fn relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
+        if schema == Some(Own::SCHEMA) {
+            let own = Own::ALL.into_iter().find(|o| o.name() == name)?;
+            let columns = own.columns().iter().map(|(n, _)| (*n).to_owned()).collect();
+            return Some(Relation { source: Source::Own(own), columns });
+        }
         let id = self.tables.iter().position(|t| t.name == name && schema.is_none_or(|s| s == t.schema))?;
         let table = self.tables.get(id)?;
-        Some(Relation { id, columns: table.columns.iter().map(|c| c.name.clone()).collect() })
+        let columns = table.columns.iter().map(|c| c.name.clone()).collect();
+        Some(Relation { source: Source::Table(id), columns })
     }
 
     fn names(&self) -> Vec<String> {
         self.tables.iter().map(|t| t.name.clone()).collect()
+    }
+}
+
+impl Own {
+    /// The schema of these relations.
+    pub const SCHEMA: &'static str = "noisegate";
+
+    /// All of them.
+    pub const ALL: [Own; 3] = [Self::Budget, Self::Columns, Self::Settings];
+
+    /// The relation's name in its schema.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Budget => "budget",
+            Self::Columns => "columns",
+            Self::Settings => "settings",
+        }
+    }
+
+    /// Columns, with their types in `pg_catalog`.
+    pub fn columns(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Budget => &[
+                ("name", "text"),
+                ("scope", "text"),
+                ("accounting", "text"),
+                ("epsilon", "numeric"),
+                ("delta", "numeric"),
+                ("selection_delta", "numeric"),
+                ("fraction_left", "numeric"),
+                ("answers_left", "int8"),
+            ],
+            Self::Columns => &[
+                ("table_schema", "text"),
+                ("table_name", "text"),
+                ("column_name", "text"),
+                ("ordinal_position", "int4"),
+                ("data_type", "text"),
+                ("is_nullable", "bool"),
+                ("privacy", "text"),
+                ("is_unit", "bool"),
+                ("groups", "text"),
+                ("low", "text"),
+                ("high", "text"),
+                ("grid", "numeric"),
+                ("domain", "text"),
+            ],
+            Self::Settings => {
+                &[("name", "text"), ("setting", "text"), ("default_setting", "text"), ("description", "text")]
+            }
+        }
     }
 }

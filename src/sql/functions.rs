@@ -136,6 +136,8 @@ const PLAIN: &[&str] = &[
     // About the server, the same for everybody.
     "version",
     "pg_typeof",
+    // Poolers send it when they take a connection back; noisegate's own sessions hold no such locks.
+    "pg_advisory_unlock_all",
 ];
 
 /// Names that PostgreSQL has under several spellings.

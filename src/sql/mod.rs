@@ -5,10 +5,13 @@
 
 pub mod ast;
 pub mod catalog;
+pub mod constants;
 pub mod functions;
 pub mod names;
 pub mod parse;
 pub mod resolve;
+pub mod session;
 pub mod statement;
 
+pub use session::SessionStatement;
 pub use statement::{Control, Kind, classify};

@@ -122,26 +122,40 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
 
 /// Spellings that PostgreSQL has and the parser has not, each turned into one that it has.
 fn postgres_spellings(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    // `ABORT` as a statement of its own is ROLLBACK.
-    let mut first = true;
-    tokens
-        .into_iter()
-        .map(|mut t| {
-            if first
-                && let Token::Word(w) = &mut t.token
-                && w.keyword == Keyword::ABORT
-            {
-                w.value = "ROLLBACK".into();
-                w.keyword = Keyword::ROLLBACK;
+    let mut out: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut first: Option<Keyword> = None;
+    for mut t in tokens {
+        match &mut t.token {
+            Token::Whitespace(_) => {}
+            Token::SemiColon => first = None,
+            Token::Word(w) => {
+                // `ABORT` as a statement of its own is ROLLBACK.
+                if first.is_none() && w.keyword == Keyword::ABORT {
+                    w.value = "ROLLBACK".into();
+                    w.keyword = Keyword::ROLLBACK;
+                }
+                let begins = matches!(first, Some(Keyword::BEGIN | Keyword::START | Keyword::SET));
+                // `[NOT] DEFERRABLE` changes nothing where every statement has its own snapshot.
+                if begins && w.keyword == Keyword::DEFERRABLE {
+                    let idle = |t: &TokenWithSpan| match &t.token {
+                        Token::Word(w) => w.keyword == Keyword::NOT,
+                        Token::Whitespace(_) | Token::Comma => true,
+                        _ => false,
+                    };
+                    while out.last().is_some_and(idle) {
+                        out.pop();
+                    }
+                    continue;
+                }
+                first.get_or_insert(w.keyword);
             }
-            match &t.token {
-                Token::Whitespace(_) => {}
-                Token::SemiColon => first = true,
-                _ => first = false,
+            _ => {
+                first.get_or_insert(Keyword::NoKeyword);
             }
-            t
-        })
-        .collect()
+        }
+        out.push(t);
+    }
+    out
 }
 
 fn chains(token: &Token) -> bool {

@@ -1,6 +1,7 @@
 //! What kind of statement it is, before its names are resolved: everything that writes is refused here.
 
 use super::parse::{Lines, Parsed};
+use super::session::{self, SessionStatement};
 use crate::error::{ClientError, SqlState};
 use sqlparser::ast::{self, Statement as S};
 
@@ -12,6 +13,8 @@ pub enum Kind {
     Explain(Box<ast::Query>, Lines),
     /// Transaction control, which the session does itself.
     Control(Control),
+    /// SET, SHOW and their kin.
+    Session(SessionStatement),
 }
 
 /// Transaction control.
@@ -22,15 +25,27 @@ pub enum Control {
     /// START TRANSACTION: the same, with a tag of its own.
     Start,
     /// COMMIT, END.
-    Commit,
+    Commit {
+        /// AND CHAIN.
+        chain: bool,
+    },
     /// ROLLBACK, ABORT.
-    Rollback,
+    Rollback {
+        /// AND CHAIN.
+        chain: bool,
+    },
     /// SAVEPOINT.
     Savepoint(String),
     /// RELEASE SAVEPOINT.
     Release(String),
     /// ROLLBACK TO SAVEPOINT.
     RollbackTo(String),
+    /// DEALLOCATE name; None is ALL.
+    Deallocate(Option<String>),
+    /// CLOSE name; None is ALL.
+    CloseCursors(Option<String>),
+    /// DISCARD ALL.
+    DiscardAll,
 }
 
 /// Sorts a statement, or refuses it.
@@ -60,13 +75,31 @@ pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
             }
             Kind::Control(if begin { Control::Begin } else { Control::Start })
         }
-        S::Commit { chain: false, .. } => Kind::Control(Control::Commit),
-        S::Rollback { chain: false, savepoint: None } => Kind::Control(Control::Rollback),
+        S::Commit { chain, .. } => Kind::Control(Control::Commit { chain }),
+        S::Rollback { chain, savepoint: None } => Kind::Control(Control::Rollback { chain }),
         S::Rollback { chain: false, savepoint: Some(name) } => {
             Kind::Control(Control::RollbackTo(fold(&name)))
         }
         S::Savepoint { name } => Kind::Control(Control::Savepoint(fold(&name))),
         S::ReleaseSavepoint { name } => Kind::Control(Control::Release(fold(&name))),
+        S::Deallocate { name, .. } => Kind::Control(Control::Deallocate(match fold(&name) {
+            all if all == "all" && name.quote_style.is_none() => None,
+            name => Some(name),
+        })),
+        S::Close { cursor: ast::CloseCursor::All } => Kind::Control(Control::CloseCursors(None)),
+        S::Close { cursor: ast::CloseCursor::Specific { name } } => {
+            Kind::Control(Control::CloseCursors(Some(fold(&name))))
+        }
+        S::Discard { object_type } => match object_type {
+            ast::DiscardObject::ALL => Kind::Control(Control::DiscardAll),
+            ast::DiscardObject::PLANS => Kind::Session(SessionStatement::Nothing("DISCARD PLANS")),
+            ast::DiscardObject::SEQUENCES => Kind::Session(SessionStatement::Nothing("DISCARD SEQUENCES")),
+            ast::DiscardObject::TEMP => Kind::Session(SessionStatement::Nothing("DISCARD TEMP")),
+        },
+        S::UNLISTEN { .. } => Kind::Session(SessionStatement::Nothing("UNLISTEN")),
+        S::Set(set) => Kind::Session(session::set(set, at)?),
+        S::Reset(r) => Kind::Session(session::reset(&r.reset)),
+        S::ShowVariable { variable } => Kind::Session(session::show(&variable)),
         other => return Err(refusal(&other, at)),
     })
 }
@@ -77,7 +110,7 @@ pub fn fold(ident: &ast::Ident) -> String {
     super::names::truncate(name)
 }
 
-fn read_only(what: &str, at: Option<usize>) -> ClientError {
+pub(super) fn read_only(what: &str, at: Option<usize>) -> ClientError {
     ClientError::new(
         SqlState::INSUFFICIENT_PRIVILEGE,
         format!("cannot execute {what}: noisegate is read-only"),
@@ -100,7 +133,7 @@ fn refusal(statement: &S, at: Option<usize>) -> ClientError {
         "CREATE" | "DROP" | "ALTER" => read_only(&two, at),
         "COPY" if !matches!(statement, S::Copy { to: true, .. }) => read_only("COPY FROM", at),
         _ => ClientError::unsupported(format!("{verb} is not supported"))
-            .hint("noisegate answers SELECT, EXPLAIN SELECT, BEGIN, COMMIT and ROLLBACK.")
+            .hint("noisegate answers SELECT, EXPLAIN SELECT, SET, SHOW and transaction control.")
             .at(at),
     }
 }

@@ -109,7 +109,7 @@ const CONDITIONS: &[(&str, Want)] = &[
     ("random() < 0.5", Refusal("0A000")),
     ("setseed(0.25) IS NULL", Refusal("0A000")),
     ("clock_timestamp() > started_at", Refusal("0A000")),
-    ("now() > started_at", Refusal("0A000")),
+    ("now() > started_at", Count("true")),
     ("current_setting('is_superuser') = 'on'", Refusal("0A000")),
     ("set_config('x.y', note, false) = ''", Refusal("0A000")),
     ("query_to_xml('SELECT 1', true, false, '') IS NULL", Refusal("0A000")),

@@ -74,6 +74,15 @@ impl Bikes {
         Self::over(db, POLICY).await
     }
 
+    /// The small data set, whose budget counts in another notion.
+    pub async fn paying_by(accounting: &str) -> Self {
+        let db = support::database(SETUP).await;
+        db.publish(&["stations"]).await;
+        let old = "accounting = \"approx\"";
+        assert!(POLICY.contains(old));
+        Self::over(db, &POLICY.replace(old, &format!("accounting = \"{accounting}\""))).await
+    }
+
     /// Any tables under any rules (`[privacy]` and what follows).
     pub async fn over(db: TestDb, rules: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -100,7 +109,10 @@ impl Bikes {
             delta: ratio(&policy.statement.delta),
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,
+            chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
+            mechanism: noisegate::dp::Preference::Auto,
+            budgets: ledger.notions(&identity()),
         };
         let sizes = Mutex::default();
         Self {
@@ -165,9 +177,10 @@ impl Bikes {
     /// The plan, after PostgreSQL has judged names and types.
     pub async fn typed(&self, text: &str) -> Result<(Plan, Vec<Field>), ClientError> {
         let plan = self.plan(text).await?;
-        let typed = print::typed(&plan, &self.policy, &constants());
+        let typed = print::typed(&plan.statement, &self.policy, &constants());
         let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
-        let fields = described.map_err(|e| gateway::typing_error(e, &typed, &plan))?.fields;
+        let fields =
+            described.map_err(|e| gateway::typing_error(e, &typed, &plan.statement.bindings))?.fields;
         Ok((plan, fields))
     }
 
@@ -242,5 +255,6 @@ pub fn constants() -> print::Constants {
         user: "ada".into(),
         database: "bikes".into(),
         schema: "public".into(),
+        own: Vec::new(),
     }
 }

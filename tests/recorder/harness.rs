@@ -219,7 +219,10 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
         delta: dp::ratio(&"1e-6".parse::<BigDecimal>().unwrap()).unwrap(),
         max_groups,
         max_rows,
+        chosen_rows: None,
         old_extract: false,
+        mechanism: dp::Preference::Auto,
+        budgets: vec![("everyone".into(), dp::Notion::Zcdp)],
     }
 }
 
@@ -230,6 +233,7 @@ fn constants() -> Constants {
         user: text("ada"),
         database: text("d"),
         schema: text("public"),
+        own: Vec::new(),
     }
 }
 
@@ -245,7 +249,7 @@ fn plan_with(
     let Kind::Query(query, lines) = sql::classify(parsed)? else { panic!("not a query: {text}") };
     let statement = sql::resolve::resolve(&query, &lines, policy, &limits)?;
     let plan = plan::plan(statement, policy, settings, sizes)?;
-    let typed = print::typed(&plan, policy, &constants()).sql;
+    let typed = print::typed(&plan.statement, policy, &constants()).sql;
     let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
     let fetches = paying.map(|r| fetch::fetch(r, policy).sql).collect();
     Ok(Planned { plan, typed, fetches })

@@ -167,8 +167,13 @@ impl Workdir {
 
     /// Starts `noisegate serve` on the ledger that is there.
     pub async fn serve_again(&self) -> Gate {
+        self.serve_with(|_| ()).await
+    }
+
+    /// [`serve_again`](Self::serve_again), with something else about the child than usual.
+    pub async fn serve_with(&self, more: impl FnOnce(&mut Command)) -> Gate {
         let policy = self.policy();
-        Gate::start(&["serve", "--policy", policy.to_str().unwrap()]).await
+        Gate::start_with(&["serve", "--policy", policy.to_str().unwrap()], more).await
     }
 }
 
@@ -184,12 +189,19 @@ pub struct Gate {
 impl Gate {
     /// Runs `noisegate ARGS` and waits until it prints `listening on ADDRESS`.
     pub async fn start(args: &[&str]) -> Self {
+        Self::start_with(args, |_| ()).await
+    }
+
+    /// [`start`](Self::start), with something else about the child than usual. Its log has warnings only, unless
+    /// that says otherwise.
+    pub async fn start_with(args: &[&str], more: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(NOISEGATE);
-        command.args(args);
+        command.args(args).env("NOISEGATE_LOG", "warn");
+        more(&mut command);
         Self::start_command(command).await
     }
 
-    /// [`start`](Self::start), with an environment of its own.
+    /// [`start`](Self::start), with a command of its own.
     pub async fn start_command(mut command: Command) -> Self {
         let args = format!("{:?}", command.as_std());
         let mut child =
@@ -225,10 +237,20 @@ impl Gate {
         self.child.id().unwrap()
     }
 
-    /// Sends a signal (`INT`, `KILL`), and waits until it is gone.
-    pub async fn signal(mut self, name: &str) -> ExitStatus {
+    /// Sends a signal (`HUP`).
+    pub async fn send(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status().await;
         assert!(sent.unwrap().success());
+    }
+
+    /// Sends a signal (`INT`, `KILL`), and waits until it is gone.
+    pub async fn signal(self, name: &str) -> ExitStatus {
+        self.send(name).await;
+        self.ended(name).await
+    }
+
+    /// Waits until it is gone, by a signal that was sent.
+    pub async fn ended(mut self, name: &str) -> ExitStatus {
         let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
         ended.unwrap_or_else(|_| panic!("noisegate did not end by SIG{name}")).unwrap()
     }

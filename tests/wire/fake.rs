@@ -1,14 +1,13 @@
-//! A service that answers a handful of made-up statements and remembers which it ran.
+//! A service with made-up [sessions](crate::session) that remembers what they ran, and a server around it.
 
-use bytes::{BufMut, Bytes, BytesMut};
-use futures::{StreamExt, stream};
-use noisegate::answer::{Field, Identity, Notice, Outcome};
+use crate::session::FakeSession;
+use noisegate::answer::Identity;
 use noisegate::error::{ClientError, SqlState};
-use noisegate::frontend::{Account, Auth, Control, Server, Service, Session, Shutdown, Tls};
+use noisegate::frontend::{Account, Auth, Server, Service, Shutdown, Tls};
 use noisegate::policy::Limits;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -19,6 +18,7 @@ pub const PASSWORD: &str = "correct horse";
 #[derive(Default)]
 pub struct Seen {
     pub ran: Mutex<Vec<String>>,
+    pub prepared: Mutex<Vec<String>>,
     pub rows: AtomicUsize,
     pub dropped: AtomicUsize,
 }
@@ -26,6 +26,11 @@ pub struct Seen {
 impl Seen {
     pub fn ran(&self) -> Vec<String> {
         self.ran.lock().unwrap().clone()
+    }
+
+    /// What was described and bound, in order.
+    pub fn prepared(&self) -> Vec<String> {
+        self.prepared.lock().unwrap().clone()
     }
 }
 
@@ -61,7 +66,7 @@ impl Service for Fake {
         Some(Account { identity: Identity { user: name.to_owned(), role: None }, auth })
     }
 
-    fn open(
+    async fn open(
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
@@ -70,149 +75,8 @@ impl Service for Fake {
             // Not FATAL by itself: the frontend must make it so.
             return Err(ClientError::new(SqlState::CANNOT_CONNECT_NOW, "the user store is down"));
         }
-        Ok(FakeSession { seen: Arc::clone(&self.seen), startup, changed: Vec::new(), steps: Vec::new() })
+        Ok(FakeSession::new(Arc::clone(&self.seen), startup))
     }
-}
-
-pub struct FakeSession {
-    seen: Arc<Seen>,
-    startup: BTreeMap<String, String>,
-    changed: Vec<(String, String)>,
-    steps: Vec<Control>,
-}
-
-impl Session for FakeSession {
-    type Statement = String;
-
-    fn parse(&mut self, sql: &str) -> Result<Vec<String>, ClientError> {
-        if sql.contains("panic in parse") {
-            panic!("a defect in the parser");
-        }
-        if sql.contains("syntax error") {
-            return Err(ClientError::new(SqlState::SYNTAX_ERROR, "syntax error").at(Some(3)));
-        }
-        Ok(sql.split(';').map(|s| s.trim().to_lowercase()).filter(|s| !s.is_empty()).collect())
-    }
-
-    fn control(&self, statement: &String) -> Control {
-        let words: Vec<&str> = statement.split_whitespace().collect();
-        match words.as_slice() {
-            ["begin", ..] => Control::Begin,
-            ["start", "transaction"] => Control::StartTransaction,
-            ["commit" | "end"] => Control::Commit { chain: false },
-            ["rollback" | "abort"] => Control::Rollback { chain: false },
-            ["savepoint", name] => Control::Savepoint((*name).to_owned()),
-            ["release", name] => Control::Release((*name).to_owned()),
-            ["rollback", "to", name] => Control::RollbackTo((*name).to_owned()),
-            _ => Control::None,
-        }
-    }
-
-    async fn run(&mut self, statement: String, notices: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
-        self.seen.ran.lock().unwrap().push(statement.clone());
-        let (verb, argument) = statement.split_once(' ').unwrap_or((&statement, ""));
-        match verb {
-            "select" => Ok(rows(vec![Ok(row(&[argument]))])),
-            "startup" => {
-                let value = self.startup.get(argument).map_or("", String::as_str);
-                Ok(rows(vec![Ok(row(&[value]))]))
-            }
-            "steps" => Ok(rows(vec![Ok(row(&[&format!("{:?}", self.steps)]))])),
-            "explain" => Ok(Outcome::Rows {
-                fields: vec![field("QUERY PLAN")],
-                rows: stream::iter([Ok(row(&["Noise"]))]).boxed(),
-                verb: "EXPLAIN",
-                count: false,
-            }),
-            "rows" => {
-                let n: usize = argument.parse().unwrap();
-                let seen = Arc::clone(&self.seen);
-                let rows = stream::iter(0..n).map(move |i| {
-                    seen.rows.fetch_add(1, Ordering::SeqCst);
-                    Ok(row(&[&format!("{i:01000}")]))
-                });
-                Ok(Outcome::Rows {
-                    fields: vec![field("n")],
-                    rows: rows.boxed(),
-                    verb: "SELECT",
-                    count: true,
-                })
-            }
-            "half" => {
-                let e = ClientError::incident(SqlState::INTERNAL, "the rows ended early", &"a test");
-                Ok(rows(vec![Ok(row(&["1"])), Err(e)]))
-            }
-            "misshapen" => Ok(rows(vec![Ok(row(&["1", "2"]))])),
-            "notice" => {
-                notices.push(Notice {
-                    message: "spent".into(),
-                    code: "00000",
-                    hint: Some("ask again".into()),
-                });
-                notices.push(Notice { message: "nearly spent".into(), code: "01000", hint: None });
-                Ok(rows(vec![Ok(row(&["1"]))]))
-            }
-            "set" => {
-                self.changed.push(("application_name".into(), argument.to_owned()));
-                Ok(Outcome::Complete("SET".into()))
-            }
-            "sleep" => {
-                let _guard = Dropped(Arc::clone(&self.seen));
-                match argument.parse() {
-                    Ok(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
-                    Err(_) => std::future::pending().await,
-                }
-                Ok(Outcome::Complete("SLEEP".into()))
-            }
-            "panic" => panic!("a defect in a statement: {argument}"),
-            "forge" => Err(ClientError::new(SqlState::UNDEFINED_COLUMN, "no column \0Hforged")),
-            _ => {
-                Err(ClientError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{verb}\" does not exist"))
-                    .detail("It was never there.")
-                    .hint("Ask for another.")
-                    .at(Some(8)))
-            }
-        }
-    }
-
-    fn transaction(&mut self, step: &Control) {
-        self.steps.push(step.clone());
-    }
-
-    fn changed_parameters(&mut self) -> Vec<(String, String)> {
-        std::mem::take(&mut self.changed)
-    }
-}
-
-struct Dropped(Arc<Seen>);
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        self.0.dropped.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-fn field(name: &str) -> Field {
-    Field { name: name.into(), type_oid: 25, type_size: -1, type_modifier: -1, format: 0 }
-}
-
-fn rows(rows: Vec<Result<Bytes, ClientError>>) -> Outcome {
-    Outcome::Rows {
-        fields: vec![field("answer")],
-        rows: stream::iter(rows).boxed(),
-        verb: "SELECT",
-        count: true,
-    }
-}
-
-fn row(cells: &[&str]) -> Bytes {
-    let mut body = BytesMut::new();
-    body.put_u16(u16::try_from(cells.len()).unwrap());
-    for cell in cells {
-        body.put_i32(i32::try_from(cell.len()).unwrap());
-        body.put_slice(cell.as_bytes());
-    }
-    body.freeze()
 }
 
 /// A server on a free port, in a runtime of its own.

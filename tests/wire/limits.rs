@@ -103,10 +103,25 @@ fn connections_are_limited_in_all_and_per_user() {
 fn clients_that_never_log_in_are_limited_too() {
     let limits = Limits { max_connections: 1, ..Limits::default() };
     let server = Harness::with(limits, None);
-    let half_open: Vec<_> = (0..33).map(|_| Client::connect(server.address)).collect();
-    let mut late = Client::connect(server.address);
-    late.send(&startup(&[("user", "ana")]));
-    assert!(late.rest().is_empty());
+    let mut running = Client::connect(server.address);
+    running.send(&startup(&[("user", "ana")]));
+    let key = running.reply().0.into_iter().find(|m| m.tag == 'K').unwrap().body;
+    running.send(&query("sleep forever"));
+    eventually("the statement runs", || !server.seen.ran().is_empty());
+    let mut half_open: Vec<_> = (0..33).map(|_| Client::connect(server.address)).collect();
+    eventually("there is no room to log in", || {
+        let mut late = Client::connect(server.address);
+        late.send(&startup(&[("user", "ana")]));
+        let reply = late.reply();
+        assert!(reply.is_fatal("53300"), "{reply:?}");
+        reply.error_field('D').unwrap().contains("not logged in yet")
+    });
+    let mut cancel = Client::connect(server.address);
+    cancel.send(&[&16i32.to_be_bytes()[..], &80_877_102i32.to_be_bytes(), &key].concat());
+    assert_eq!(running.reply().error().unwrap().1, "57014", "a cancel request always gets in");
+    drop(running);
+    // Their time is short: they cannot hold these places for long.
+    half_open.extend((0..64).map(|_| Client::connect(server.address)));
     drop(half_open);
     eventually("logins work again", || {
         let mut client = Client::connect(server.address);

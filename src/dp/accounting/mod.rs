@@ -10,7 +10,10 @@
 //! down once.
 
 mod price;
+mod table;
 mod zcdp;
+
+pub use table::{Kind, Rule, rule};
 
 use super::{Charge, DpError, Ratio};
 use num_bigint::BigUint;
@@ -48,6 +51,9 @@ pub enum Unpriced {
         "private groups are selected with a small probability of failure (delta), which a pure budget does not allow"
     )]
     PrivateGroups,
+    /// The mechanism has no price in this notion (soundness rule 21).
+    #[error("{0}")]
+    Mechanism(&'static str),
     /// No noise where a unit has influence, or an ε that is no number.
     #[error("the statement has no finite price")]
     Unbounded,
@@ -81,10 +87,26 @@ impl Notion {
         }
     }
 
+    /// The word of policies and ledgers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pure => "pure",
+            Self::Approx => "approx",
+            Self::Zcdp => "zcdp",
+        }
+    }
+
     /// What `charge` costs in this notion, rounded up.
     pub fn price(self, charge: &Charge) -> Result<Cost, Unpriced> {
-        if self == Self::Pure && *charge.selection_delta.numer() != 0 {
+        let refused = |kind| match rule(kind, self) {
+            Rule::Refused(why) => Some(why),
+            Rule::Charged(_) => None,
+        };
+        if *charge.selection_delta.numer() != 0 && refused(Kind::ThresholdSelection).is_some() {
             return Err(Unpriced::PrivateGroups);
+        }
+        if let Some(why) = charge.events.iter().find_map(|e| refused(e.mechanism.kind())) {
+            return Err(Unpriced::Mechanism(why));
         }
         let loss = match self {
             Self::Pure | Self::Approx => price::epsilon(&charge.events)?,

@@ -2,36 +2,57 @@
 
 use super::{UNITS_PER_ONE, Unpriced};
 use crate::dp::exp::{PRECISION, div_ceil, exp_neg, one};
-use crate::dp::{Event, Mechanism};
+use crate::dp::{Event, Mechanism, Ratio};
 use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{ToPrimitive, Zero};
 
+/// A sum of fractions.
+struct Sum {
+    num: BigUint,
+    den: BigUint,
+}
+
+impl Sum {
+    fn new() -> Self {
+        Self { num: BigUint::zero(), den: BigUint::from(1u8) }
+    }
+
+    fn add(&mut self, n: BigUint, d: BigUint) {
+        self.num = &self.num * &d + n * &self.den;
+        self.den *= d;
+        let g = self.num.gcd(&self.den);
+        self.num /= &g;
+        self.den /= &g;
+    }
+}
+
 /// ε of one use, Δ/b, as a fraction. None for what costs nothing.
-fn fraction(event: &Event) -> Result<Option<(BigUint, BigUint)>, Unpriced> {
-    let Mechanism::DiscreteLaplace { sensitivity, scale } = &event.mechanism;
-    if *sensitivity == 0 || event.times == 0 {
+fn fraction(sensitivity: u128, times: u32, scale: &Ratio) -> Result<Option<(BigUint, BigUint)>, Unpriced> {
+    if sensitivity == 0 || times == 0 {
         return Ok(None);
     }
     if *scale.numer() == 0 || *scale.denom() == 0 {
         return Err(Unpriced::Unbounded);
     }
-    Ok(Some((BigUint::from(*sensitivity) * *scale.denom(), BigUint::from(*scale.numer()))))
+    Ok(Some((BigUint::from(sensitivity) * *scale.denom(), BigUint::from(*scale.numer()))))
 }
 
 /// Σ times·Δ/b: exact, then rounded up once.
 pub(super) fn epsilon(events: &[Event]) -> Result<u128, Unpriced> {
-    let (mut num, mut den) = (BigUint::zero(), BigUint::from(1u8));
+    let mut sum = Sum::new();
     for event in events {
-        if let Some((n, d)) = fraction(event)? {
-            num = num * &d + n * event.times * &den;
-            den *= d;
-            let g = num.gcd(&den);
-            num /= &g;
-            den /= &g;
+        match &event.mechanism {
+            Mechanism::DiscreteLaplace { sensitivity, scale } => {
+                if let Some((n, d)) = fraction(*sensitivity, event.times, scale)? {
+                    sum.add(n * event.times, d);
+                }
+            }
+            // The table refuses it before it comes here.
+            Mechanism::DiscreteGaussian { .. } => return Err(Unpriced::Unbounded),
         }
     }
-    div_ceil(num * UNITS_PER_ONE, &den).to_u128().ok_or(Unpriced::Unbounded)
+    div_ceil(sum.num * UNITS_PER_ONE, &sum.den).to_u128().ok_or(Unpriced::Unbounded)
 }
 
 /// Σ times·ρ, each ρ from above, rounded up once.
@@ -39,12 +60,26 @@ pub(super) fn epsilon(events: &[Event]) -> Result<u128, Unpriced> {
 /// Discrete Laplace of scale b at sensitivity Δ is ε-DP with ε = Δ/b, and an ε-DP mechanism is ε·tanh(ε/2)-zCDP
 /// (Harrison and Manurangsi, "Exact zCDP Characterizations", 2026). At Δ = 1 this is exact: the discrete Laplace is
 /// randomised response there. The smaller ε + e^-ε - 1 of continuous Laplace is wrong for it (soundness rule 19).
+///
+/// Discrete Gaussian of parameter σ² at sensitivity Δ is Δ²/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020, Theorem 4):
+/// rational, so these are added exactly.
 pub(super) fn rho(events: &[Event]) -> Result<u128, Unpriced> {
-    let mut sum = BigUint::zero();
+    let (mut sum, mut gaussian) = (BigUint::zero(), Sum::new());
     // Events of a release have equal shares of its ε: most have the same ε as the one before.
     let mut last: Option<(BigUint, BigUint, BigUint)> = None;
     for event in events {
-        let Some((n, d)) = fraction(event)? else { continue };
+        let (n, d) = match &event.mechanism {
+            Mechanism::DiscreteLaplace { sensitivity, scale } => {
+                let Some(fraction) = fraction(*sensitivity, event.times, scale)? else { continue };
+                fraction
+            }
+            Mechanism::DiscreteGaussian { sensitivity, variance } => {
+                if let Some((n, d)) = fraction(*sensitivity, event.times, variance)? {
+                    gaussian.add(n * *sensitivity * event.times, d * 2u8);
+                }
+                continue;
+            }
+        };
         let rho = match last {
             Some((ln, ld, rho)) if &n * &ld == &ln * &d => rho,
             _ => rho_of(&n, &d),
@@ -52,7 +87,8 @@ pub(super) fn rho(events: &[Event]) -> Result<u128, Unpriced> {
         sum += &rho * event.times;
         last = Some((n, d, rho));
     }
-    div_ceil(sum * UNITS_PER_ONE, &one()).to_u128().ok_or(Unpriced::Unbounded)
+    gaussian.add(sum, one());
+    div_ceil(gaussian.num * UNITS_PER_ONE, &gaussian.den).to_u128().ok_or(Unpriced::Unbounded)
 }
 
 /// ε·tanh(ε/2) for ε = `n`/`d`, rounded up to units of 2^-256.

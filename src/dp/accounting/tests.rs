@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
 use crate::dp::{Event, Mechanism, Spec};
 
@@ -103,6 +103,94 @@ fn rule_19_rho_bounds_every_renyi_order() {
                 .sum();
             let renyi = sum.ln() / (alpha - 1.0);
             assert!(renyi <= rho * alpha * (1.0 + 1e-9), "b = {b}, Δ = {sensitivity}, α = {alpha}");
+        }
+    }
+}
+
+fn gaussian(sensitivity: u128, variance: Ratio, times: u32) -> Event {
+    Event { mechanism: Mechanism::DiscreteGaussian { sensitivity, variance }, times }
+}
+
+/// Mutations: ρ rounded down, l0 forgotten, Δ in place of its square.
+#[test]
+fn rule_21_rho_of_discrete_gaussian() {
+    let rho = |events| Notion::Zcdp.price(&charge(events)).unwrap().loss;
+    // Δ²/(2σ²): 9/(2·7), for each of four groups.
+    assert_eq!(rho(vec![gaussian(3, Ratio::from_integer(7), 1)]), (UNITS_PER_ONE * 9).div_ceil(14));
+    assert_eq!(rho(vec![gaussian(3, Ratio::from_integer(7), 4)]), (UNITS_PER_ONE * 36).div_ceil(14));
+    assert_ne!((UNITS_PER_ONE * 9) % 14, 0, "rounding is seen");
+    // Sums are exact before they are rounded: three thirds are one.
+    let third = gaussian(1, Ratio::new(3, 2), 1);
+    assert_eq!(rho(vec![third.clone(); 3]), UNITS_PER_ONE);
+    assert_eq!(rho(vec![third.clone(), third.clone()]), (2 * UNITS_PER_ONE).div_ceil(3));
+    // Beside Laplace noise: both.
+    let one = laplace(1, Ratio::from_integer(1), 1);
+    let both = rho(vec![third.clone(), one.clone()]);
+    assert!(both.abs_diff(rho(vec![third]) + rho(vec![one])) <= 1);
+    assert_eq!(rho(vec![gaussian(0, Ratio::from_integer(0), 1)]), 0);
+    assert_eq!(
+        Notion::Zcdp.price(&charge(vec![gaussian(1, Ratio::from_integer(0), 1)])),
+        Err(Unpriced::Unbounded)
+    );
+    let huge = charge(vec![gaussian(u128::MAX, Ratio::new(1, u128::MAX), u32::MAX); 3]);
+    assert_eq!(Notion::Zcdp.price(&huge), Err(Unpriced::Unbounded));
+}
+
+/// D_α <= ρ·α at every order, and D_1 (the KL divergence) is ρ itself: no smaller ρ would do.
+#[test]
+fn rule_21_rho_bounds_every_renyi_order() {
+    for (variance, shift) in [(0.25f64, 1i64), (1.0, 1), (1.0, 3), (4.5, 2), (100.0, 25)] {
+        let event = gaussian(shift as u128, Ratio::new((variance * 4.0) as u128, 4), 1);
+        let rho = Notion::Zcdp.price(&charge(vec![event])).unwrap().loss as f64 / 1e24;
+        let exponent = |x: i64| -(x as f64).powi(2) / (2.0 * variance);
+        let reach = (variance.sqrt() * 40.0) as i64 + 200 * shift;
+        let total: f64 = (-reach..=reach).map(|x| exponent(x).exp()).sum();
+        let kl: f64 =
+            (-reach..=reach).map(|x| exponent(x).exp() / total * (exponent(x) - exponent(x - shift))).sum();
+        assert!((kl / rho - 1.0).abs() < 1e-9, "σ² = {variance}, Δ = {shift}: {kl} against {rho}");
+        for alpha in [1.001f64, 1.5, 2.0, 4.0, 10.0, 50.0] {
+            let terms = |x: i64| alpha * exponent(x) + (1.0 - alpha) * exponent(x - shift);
+            let top = (-reach..=reach).map(terms).fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = (-reach..=reach).map(|x| (terms(x) - top).exp()).sum();
+            let renyi = (sum.ln() + top - total.ln()) / (alpha - 1.0);
+            assert!(
+                renyi <= rho * alpha * (1.0 + 1e-9),
+                "σ² = {variance}, Δ = {shift}, α = {alpha}: {renyi}"
+            );
+        }
+    }
+}
+
+#[test]
+fn rule_21_gaussian_noise_has_a_price_in_zcdp_alone() {
+    let noise = charge(vec![laplace(1, Ratio::from_integer(1), 1), gaussian(1, Ratio::from_integer(1), 1)]);
+    for notion in Notion::ALL {
+        match rule(Kind::DiscreteGaussian, notion) {
+            Rule::Charged(_) => assert!(notion == Notion::Zcdp && notion.price(&noise).is_ok()),
+            Rule::Refused(why) => {
+                assert_eq!(notion.price(&noise), Err(Unpriced::Mechanism(why)), "{notion:?}");
+            }
+        }
+    }
+}
+
+/// The guarantees document has the table that the code has: one row per mechanism, one cell per notion.
+#[test]
+fn rule_21_the_document_and_the_code_agree() {
+    let document = include_str!("../../../docs/guarantees.md");
+    let (_, mechanisms) = document.split_once("## Mechanisms").unwrap();
+    let header = format!("| mechanism | {} |", Notion::ALL.map(Notion::word).join(" | "));
+    assert!(mechanisms.contains(&header), "{header}");
+    for kind in Kind::ALL {
+        let row = mechanisms.lines().find(|l| l.starts_with(&format!("| {}", kind.name())));
+        // A bar inside a formula is written with a backslash.
+        let row = row.unwrap_or_else(|| panic!("no row for {}", kind.name())).replace("\\|", "");
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        for (notion, cell) in Notion::ALL.into_iter().zip(&cells[2..]) {
+            match rule(kind, notion) {
+                Rule::Charged(formula) => assert!(cell.contains(formula), "{kind:?} in {notion:?}: {cell}"),
+                Rule::Refused(_) => assert!(cell.starts_with("refused"), "{kind:?} in {notion:?}: {cell}"),
+            }
         }
     }
 }

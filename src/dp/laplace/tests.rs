@@ -1,109 +1,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
+use crate::dp::decision_tree::{Script, enumerate};
 use crate::dp::exp::{exp_neg, one};
 use crate::dp::testing::SeededRng;
 use num_bigint::BigUint;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::collections::BTreeMap;
-
-/// Bits from a list; an error when the list is at its end, with the number of bits that were asked for.
-struct Script<'a> {
-    draws: &'a [(u32, u128)],
-    next: usize,
-    asked: Option<u32>,
-}
-
-impl Entropy for Script<'_> {
-    fn next_u64(&mut self) -> Result<u64, EntropyError> {
-        panic!("the sampler draws by `bits` only")
-    }
-
-    fn bits(&mut self, count: u32) -> Result<u128, EntropyError> {
-        if count == 0 {
-            return Ok(0);
-        }
-        match self.draws.get(self.next) {
-            Some((bits, value)) => {
-                assert_eq!(*bits, count, "the same draws lead to the same question");
-                self.next += 1;
-                Ok(*value)
-            }
-            None => {
-                self.asked = Some(count);
-                Err(EntropyError)
-            }
-        }
-    }
-}
-
-/// Follows every path of `f` of at most `depth` random bits. Gives the exact mass of each outcome, in units of
-/// 2^-depth, and the mass of the paths that are longer.
-fn enumerate<T: Ord>(
-    depth: u32,
-    f: impl Fn(&mut Script) -> Result<T, EntropyError>,
-) -> (BTreeMap<T, u64>, u64) {
-    let (mut outcomes, mut open) = (BTreeMap::new(), 0u64);
-    let mut stack: Vec<(u32, Vec<(u32, u128)>)> = vec![(0, Vec::new())];
-    while let Some((used, draws)) = stack.pop() {
-        let mut script = Script { draws: &draws, next: 0, asked: None };
-        match f(&mut script) {
-            Ok(outcome) => *outcomes.entry(outcome).or_default() += 1u64 << (depth - used),
-            Err(_) => match script.asked.unwrap() {
-                bits if used + bits > depth => open += 1u64 << (depth - used),
-                bits => {
-                    for value in 0..1u128 << bits {
-                        let mut longer = draws.clone();
-                        longer.push((bits, value));
-                        stack.push((used + bits, longer));
-                    }
-                }
-            },
-        }
-    }
-    assert_eq!(outcomes.values().sum::<u64>() + open, 1u64 << depth, "no mass is lost");
-    (outcomes, open)
-}
-
-#[test]
-fn uniform_is_exactly_uniform() {
-    for n in 1u64..=70 {
-        let (masses, open) = enumerate(14, |rng| uniform_below(n, rng));
-        assert_eq!(masses.len() as u64, n);
-        assert!(masses.values().all(|m| *m == masses[&0]), "{n}");
-        assert!(open < 1 << 13);
-        let (wide, _) = enumerate(14, |rng| uniform_below(u128::from(n), rng));
-        assert!(wide.into_iter().map(|(k, v)| (k as u64, v)).eq(masses), "both words draw alike");
-    }
-}
-
-/// The decision tree of Algorithm 1: what is decided as true is at most e^-γ, and with what is still open at least.
-#[test]
-fn bernoulli_exp_is_exactly_exponential() {
-    for (n, d) in [(0u64, 1u64), (1, 1), (1, 2), (1, 3), (2, 3), (3, 4), (1, 7), (5, 7), (7, 8)] {
-        let depth = 22;
-        let (masses, open) = enumerate(depth, |rng| bernoulli_exp(n, d, rng));
-        let hit = *masses.get(&true).unwrap_or(&0);
-        let (low, high) = exp_neg(&n.into(), &d.into());
-        assert!(BigUint::from(hit) * one() <= high << depth, "e^-{n}/{d} is drawn too often");
-        assert!(BigUint::from(hit + open) * one() >= low << depth, "e^-{n}/{d} is drawn too rarely");
-        assert!(open < 1 << (depth - 3), "{n}/{d}: {open} of 2^{depth} undecided");
-        let (wide, _) = enumerate(depth, |rng| bernoulli_exp(u128::from(n), u128::from(d), rng));
-        assert_eq!(wide, masses);
-    }
-}
-
-/// The branch for products that do not fit gives the same probabilities as the one for those that do.
-#[test]
-fn bernoulli_exp_cannot_overflow() {
-    let mut rng = SeededRng::new(5);
-    for (n, d) in [(u64::MAX / 2, u64::MAX), (u64::MAX, u64::MAX), (u64::MAX / 10, u64::MAX - 1)] {
-        let draws = 200_000;
-        let hits = (0..draws).filter(|_| bernoulli_exp(n, d, &mut rng).unwrap()).count();
-        let p = (-(n as f64 / d as f64)).exp();
-        let sigma = (p * (1.0 - p) * f64::from(draws)).sqrt();
-        assert!((hits as f64 - p * f64::from(draws)).abs() < 5.0 * sigma, "{n}/{d}: {hits}");
-    }
-}
 
 /// The whole sampler: each outcome's decided mass is at most its probability, and open paths make up the rest.
 #[test]

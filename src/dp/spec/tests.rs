@@ -1,10 +1,26 @@
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::testing::SeededRng;
+use crate::dp::{Notion, UNITS_PER_ONE};
 use proptest::prelude::*;
 
 fn total(spec: &Spec) -> Ratio {
     spec.events().iter().map(|e| e.epsilon().unwrap()).sum()
+}
+
+fn scales(spec: &Spec) -> Vec<Ratio> {
+    let scale = |n: &Noise| match n.distribution {
+        Distribution::Laplace { scale } => Some(scale),
+        _ => None,
+    };
+    spec.aggregates.iter().filter_map(scale).collect()
+}
+
+fn variances(spec: &Spec) -> Vec<Ratio> {
+    let variance = |n: &Noise| match n.distribution {
+        Distribution::Gaussian { variance } => Some(variance),
+        _ => None,
+    };
+    spec.aggregates.iter().filter_map(variance).collect()
 }
 
 proptest! {
@@ -40,8 +56,7 @@ proptest! {
 fn scales_are_the_textbook_ones() {
     // ε = 0.1 over a count and a sum of at most 60 per row, 8 rows, 4 groups.
     let spec = Spec::laplace(&Ratio::new(1, 10), 4, &[8, 480], None).unwrap();
-    assert_eq!(spec.aggregates[0].scale, Ratio::from_integer(8 * 4 * 2 * 10));
-    assert_eq!(spec.aggregates[1].scale, Ratio::from_integer(480 * 4 * 2 * 10));
+    assert_eq!(scales(&spec), [8 * 4 * 2 * 10, 480 * 4 * 2 * 10].map(Ratio::from_integer));
     // The selection takes a share, at sensitivity 1 per group.
     let spec = Spec::laplace(&Ratio::new(1, 10), 4, &[8], Some(&Ratio::new(1, 1_000_000_000))).unwrap();
     assert_eq!(spec.selection.as_ref().unwrap().scale, Ratio::from_integer(4 * 2 * 10));
@@ -53,8 +68,8 @@ fn scales_are_the_textbook_ones() {
 #[test]
 fn a_constant_gets_no_noise_and_no_share() {
     let spec = Spec::laplace(&Ratio::from_integer(1), 1, &[0, 5], None).unwrap();
-    assert_eq!(spec.aggregates[0].scale, Ratio::from_integer(0));
-    assert_eq!(spec.aggregates[1].scale, Ratio::from_integer(5));
+    assert_eq!(spec.aggregates[0].distribution, Distribution::None);
+    assert_eq!(scales(&spec), [Ratio::from_integer(5)]);
     assert_eq!(spec.aggregates[0].error95(), 0.0);
     assert_eq!(total(&spec), Ratio::from_integer(1));
 }
@@ -66,9 +81,11 @@ fn rule_23_too_little_noise_is_no_charge() {
     let mut spec = Spec::laplace(&epsilon, 4, &[1, 1], None).unwrap();
     assert!(Charge::of(&epsilon, std::slice::from_ref(&spec)).is_ok());
     assert_eq!(Charge::of(&epsilon, &[spec.clone(), spec.clone()]), Err(DpError::Mispriced));
-    spec.aggregates[1].scale /= 2;
+    spec.aggregates[1].distribution = Distribution::Laplace { scale: scales(&spec)[1] / 2 };
     assert_eq!(Charge::of(&epsilon, &[spec.clone()]), Err(DpError::Mispriced));
-    spec.aggregates[1].scale = Ratio::from_integer(0);
+    spec.aggregates[1].distribution = Distribution::Laplace { scale: Ratio::from_integer(0) };
+    assert!(matches!(Charge::of(&epsilon, &[spec.clone()]), Err(DpError::OutOfRange(_))));
+    spec.aggregates[1].distribution = Distribution::None;
     assert!(matches!(Charge::of(&epsilon, &[spec]), Err(DpError::OutOfRange(_))));
 }
 
@@ -84,17 +101,95 @@ fn nonsense_is_refused() {
     assert_eq!(Charge::of(&Ratio::new_raw(1, 0), &[]), Err(DpError::Epsilon));
 }
 
+/// σ² = l0·linf²·k/ε² for each of k aggregates: Σεᵢ² = ε².
 #[test]
-fn the_error_covers_95_percent_of_the_noise() {
-    let mut rng = SeededRng::new(4);
-    for (n, d) in [(1u128, 3u128), (1, 1), (7, 2), (320, 1), (100_000, 1)] {
-        let noise = Noise { linf: 1, scale: Ratio::new(n, d) };
-        let laplace = DiscreteLaplace::new(&noise.scale).unwrap();
-        let draws: Vec<i128> = (0..100_000).map(|_| laplace.sample(&mut rng).unwrap()).collect();
-        let within = |w: f64| draws.iter().filter(|x| x.unsigned_abs() as f64 <= w).count() as f64 / 1e5;
-        let width = noise.error95();
-        assert!(within(width) > 0.947, "scale {n}/{d}: {}", within(width));
-        // And it is the least such: a twentieth less (or one less) does not.
-        assert!(width == 0.0 || within((width * 0.95).min(width - 1.0)) < 0.95, "scale {n}/{d}");
+fn rule_23_gaussian_shares_are_squares() {
+    let laplace = Spec::laplace(&Ratio::new(1, 10), 4, &[8, 0, 480], None).unwrap();
+    let spec = laplace.gaussian(&exact(&Ratio::new(1, 100))).unwrap();
+    assert_eq!(spec.aggregates[1].distribution, Distribution::None);
+    assert_eq!(variances(&spec), [4 * 8 * 8 * 2 * 100, 4 * 480 * 480 * 2 * 100].map(Ratio::from_integer));
+    let charge = Charge::of(&Ratio::new(1, 10), std::slice::from_ref(&spec)).unwrap();
+    // ρ = ε²/2 exactly.
+    assert_eq!(Notion::Zcdp.price(&charge).unwrap().loss, UNITS_PER_ONE / 200);
+    // Joint over groups: as many uses as a unit may touch.
+    assert!(charge.events.iter().all(|e| e.times == 4));
+}
+
+proptest! {
+    /// The squares of the shares add up to the square exactly, and no more is charged than ε²/2.
+    #[test]
+    fn rule_23_squares_add_up_to_epsilon_squared_exactly(
+        n in 1u128..1_000_000,
+        d in 1u128..1_000_000,
+        l0 in 1u32..10_000,
+        linf in proptest::collection::vec(0u128..1 << 25, 1..8),
+        releases in 1usize..5,
+    ) {
+        prop_assume!(linf.iter().any(|l| *l > 0));
+        let epsilon = Ratio::new(n, d);
+        let square = exact(&epsilon) * exact(&epsilon) / exact_integer(releases);
+        let spec = Spec::laplace(&epsilon, l0, &linf, None).unwrap().gaussian(&square).unwrap();
+        let specs = vec![spec; releases];
+        let charge = Charge::of(&epsilon, &specs).unwrap();
+        let squares = charge.events.iter().map(|e| match e.share().unwrap() {
+            Share::Square(s) => s,
+            Share::Epsilon(_) => panic!(),
+        });
+        prop_assert_eq!(squares.fold(exact_integer(0u8), |a, b| a + b), exact(&epsilon) * exact(&epsilon));
+        // n²/(2d²), rounded up.
+        let two = Ratio::from_integer(2u128);
+        if let Ok(cost) = Notion::Zcdp.price(&charge) {
+            let half = exact(&epsilon) * exact(&epsilon) / exact(&two) * exact_integer(UNITS_PER_ONE);
+            prop_assert_eq!(exact_integer(cost.loss), half.ceil());
+        }
     }
+}
+
+/// Mutations: l0 forgotten, Δ₁ in place of Δ₂, noise for one aggregate where there are two. All are caught, because a
+/// charge is computed from what will be drawn.
+#[test]
+fn rule_23_too_little_gaussian_noise_is_no_charge() {
+    let epsilon = Ratio::from_integer(1);
+    let honest = Spec::laplace(&epsilon, 4, &[3, 3], None).unwrap().gaussian(&exact(&epsilon)).unwrap();
+    assert_eq!(variances(&honest), [Ratio::from_integer(4 * 9 * 2); 2]);
+    assert!(Charge::of(&epsilon, std::slice::from_ref(&honest)).is_ok());
+    let with = |variance: u128| {
+        let mut spec = honest.clone();
+        for a in &mut spec.aggregates {
+            a.distribution = Distribution::Gaussian { variance: Ratio::from_integer(variance) };
+        }
+        Charge::of(&epsilon, &[spec])
+    };
+    assert_eq!(with(9 * 2), Err(DpError::Mispriced), "l0 forgotten");
+    assert_eq!(with(4 * 9), Err(DpError::Mispriced), "one share for two aggregates");
+    assert_eq!(with(4 * 3 * 2), Err(DpError::Mispriced), "linf in place of its square");
+    assert_eq!(with(4 * 9 * 2 - 1), Err(DpError::Mispriced));
+    assert!(with(4 * 9 * 2).is_ok());
+    // Δ₁ = l0·linf would be safe and wasteful: l0 times the variance.
+    let wasteful = with(4 * 4 * 9 * 2).unwrap();
+    let cost = |c: &Charge| Notion::Zcdp.price(c).unwrap().loss;
+    assert_eq!(cost(&wasteful) * 4, cost(&with(4 * 9 * 2).unwrap()));
+    assert!(matches!(with(0), Err(DpError::OutOfRange(_))));
+    assert_eq!(Charge::of(&epsilon, &[honest.clone(), honest]), Err(DpError::Mispriced));
+}
+
+/// E² + G <= ε²: Laplace shares add up, Gaussian ones by their squares, and both together by squares.
+#[test]
+fn rule_23_mixed_statements_are_charged_their_vector() {
+    let epsilon = Ratio::from_integer(1);
+    let delta = Ratio::new(1, 1_000_000);
+    let laplace = Spec::laplace(&epsilon, 2, &[1], Some(&delta)).unwrap();
+    // The selection has ε/2; three quarters of ε² are left.
+    let spec = laplace.gaussian(&exact(&Ratio::new(3, 4))).unwrap();
+    assert_eq!(spec.selection, laplace.selection);
+    let charge = Charge::of(&epsilon, std::slice::from_ref(&spec)).unwrap();
+    let rho = Notion::Zcdp.price(&charge).unwrap().loss;
+    let gaussian = UNITS_PER_ONE * 3 / 8;
+    // Two groups at ε = 1/4: 2·(1/4)·tanh(1/8).
+    assert!(
+        rho > gaussian + 62_176_000_000_000_000_000_000 && rho < gaussian + 62_178_000_000_000_000_000_000
+    );
+    assert!(rho < UNITS_PER_ONE / 2);
+    let more = laplace.gaussian(&exact(&Ratio::new(76, 100))).unwrap();
+    assert_eq!(Charge::of(&epsilon, &[more]), Err(DpError::Mispriced));
 }

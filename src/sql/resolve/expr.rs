@@ -10,6 +10,9 @@ use sqlparser::ast::{self as sp, Spanned};
 
 type Result<T> = std::result::Result<T, ClientError>;
 
+/// 42P02: no such parameter.
+const UNDEFINED_PARAMETER: SqlState = SqlState(*b"42P02");
+
 impl Resolver<'_> {
     pub(super) fn exprs(&mut self, list: &[sp::Expr]) -> Result<Vec<Expr>> {
         list.iter().map(|e| self.expr(e)).collect()
@@ -79,6 +82,10 @@ impl Resolver<'_> {
                 sp::UnaryOperator::Not => ExprKind::Not(self.boxed(expr)?),
                 other => return Err(self.unsupported(&format!("operator {other}"), pos)),
             },
+            sp::Expr::AnyOp { left, compare_op, right, .. } => {
+                self.any(left, compare_op, right, false, pos)?
+            }
+            sp::Expr::AllOp { left, compare_op, right } => self.any(left, compare_op, right, true, pos)?,
             sp::Expr::Like { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), false, *negated, pos)?
             }
@@ -193,6 +200,52 @@ impl Resolver<'_> {
         Ok(ExprKind::Binary { op, left: self.boxed(left)?, right: self.boxed(right)? })
     }
 
+    /// `x op ANY (…)`, `x op ALL (…)`: over a query or a list these are IN and NOT IN.
+    fn any(
+        &mut self,
+        left: &sp::Expr,
+        op: &sp::BinaryOperator,
+        right: &sp::Expr,
+        all: bool,
+        pos: Pos,
+    ) -> Result<ExprKind> {
+        use sp::BinaryOperator as B;
+        let op = match op {
+            B::Eq => BinaryOp::Eq,
+            B::NotEq => BinaryOp::Ne,
+            B::Lt => BinaryOp::Lt,
+            B::LtEq => BinaryOp::Le,
+            B::Gt => BinaryOp::Gt,
+            B::GtEq => BinaryOp::Ge,
+            other => return Err(self.unsupported(&format!("operator {other} with ANY or ALL"), pos)),
+        };
+        let member = matches!((op, all), (BinaryOp::Eq, false) | (BinaryOp::Ne, true));
+        let expr = self.boxed(left)?;
+        let mut right = right;
+        while let sp::Expr::Nested(inner) = right {
+            right = inner;
+        }
+        match right {
+            sp::Expr::Subquery(q) if member => {
+                Ok(ExprKind::InQuery { expr, query: Box::new(self.query(q)?), negated: all })
+            }
+            sp::Expr::Subquery(_) => {
+                Err(self.unsupported("a comparison with ANY or ALL of a query", pos).hint(
+                    "= ANY and <> ALL are; for others compare with min or max: x > (SELECT min(y) FROM …).",
+                ))
+            }
+            other => {
+                let array = self.boxed(other)?;
+                match array.kind {
+                    ExprKind::Array(list) if member && !list.is_empty() => {
+                        Ok(ExprKind::In { expr, list, negated: all })
+                    }
+                    _ => Ok(ExprKind::Any { op, expr, array, all }),
+                }
+            }
+        }
+    }
+
     fn operator(
         &mut self,
         left: &sp::Expr,
@@ -265,13 +318,26 @@ impl Resolver<'_> {
             V::DollarQuotedString(s) => Literal::String(s.value.clone()),
             V::Boolean(b) => Literal::Bool(*b),
             V::Null => Literal::Null,
-            V::Placeholder(p) => {
-                return Err(self.unsupported(&format!("the parameter {p}"), pos).hint(
-                    "Write the value into the statement: parameters need the extended query protocol.",
-                ));
-            }
+            V::Placeholder(p) => return self.param(p, pos),
             other => return Err(self.unsupported(&format!("the constant {other}"), pos)),
         }))
+    }
+
+    /// `$1` to `$65535`: as many as Bind can bring.
+    fn param(&self, name: &str, pos: Pos) -> Result<ExprKind> {
+        let number = name.strip_prefix('$').and_then(|n| n.parse::<u16>().ok()).filter(|n| *n > 0);
+        match number {
+            Some(n) => Ok(ExprKind::Param(usize::from(n))),
+            None if name.starts_with('$') => {
+                Err(ClientError::new(UNDEFINED_PARAMETER, format!("there is no parameter {name}")).at(pos))
+            }
+            None => {
+                let m = format!("syntax error at or near \"{name}\"");
+                Err(ClientError::new(SqlState::SYNTAX_ERROR, m)
+                    .hint("Parameters are written $1, $2, ….")
+                    .at(pos))
+            }
+        }
     }
 
     /// Decimal digits, one point, an exponent of at most three digits.

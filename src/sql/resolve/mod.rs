@@ -161,7 +161,11 @@ impl Resolver<'_> {
         let constant = !expr.any(&mut |e| {
             !matches!(
                 e.kind,
-                ExprKind::Literal(_) | ExprKind::Negate(_) | ExprKind::Binary { .. } | ExprKind::Cast { .. }
+                ExprKind::Literal(_)
+                    | ExprKind::Param(_)
+                    | ExprKind::Negate(_)
+                    | ExprKind::Binary { .. }
+                    | ExprKind::Cast { .. }
             )
         });
         if constant {
@@ -615,7 +619,7 @@ impl Resolver<'_> {
         let (source, columns) = match cte {
             Some((_, id, columns)) => (Source::Cte(id), columns),
             None => match self.catalog.relation(schema, &table) {
-                Some(r) => (Source::Table(r.id), r.columns),
+                Some(r) => (r.source, r.columns),
                 None => return Err(self.no_relation(schema, &table, pos)),
             },
         };
@@ -634,6 +638,15 @@ impl Resolver<'_> {
                 .at(pos);
         }
         let names = self.catalog.names();
+        if schema == Some(Own::SCHEMA) {
+            let own = Own::ALL.map(|o| format!("noisegate.{}", o.name())).join(", ");
+            return ClientError::new(
+                SqlState::UNDEFINED_TABLE,
+                format!("relation \"{full}\" does not exist"),
+            )
+            .hint(format!("The relations of noisegate are {own}."))
+            .at(pos);
+        }
         let near = functions_near(table, &names);
         let e = ClientError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"))
             .at(pos);

@@ -1,52 +1,31 @@
-"""psycopg 3 against a demo of the gateway, with the simple protocol only: no parameters, no prepared statements.
+"""psycopg 3 against a demo of the gateway, in its usual ways: simple queries, parameters, prepared statements, binary
+results, pipelines, transactions.
 
 Prints one line for each check and, last, how many passed; the exit status says whether all did.
 """
 
+import datetime
+import decimal
 import os
 import subprocess
 import sys
-import threading
 
 import psycopg
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import demo as suite
 
-class Demo:
-    """`noisegate demo` as a child process on a free port, ended with the block."""
 
-    def __enter__(self):
-        command = [os.environ["NOISEGATE_BIN"], "demo", "--listen", "127.0.0.1:0", "--scale", "0.02"]
-        self.child = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-        watchdog = threading.Timer(120, self.child.kill)
-        watchdog.start()
-        for line in self.child.stdout:
-            if line.startswith("listening on "):
-                self.host, _, port = line.removeprefix("listening on ").strip().rpartition(":")
-                self.port = int(port)
-                break
-        else:
-            sys.exit("noisegate demo ended, or took two minutes, without `listening on ADDRESS`")
-        watchdog.cancel()
-        # Whatever else it prints must not fill the pipe.
-        threading.Thread(target=self.child.stdout.read, daemon=True).start()
-        return self
+def connect(demo, **more):
+    return psycopg.connect(
+        host=demo.host, port=demo.port, user="demo", dbname="demo", connect_timeout=10, **more
+    )
 
-    def connect(self):
-        return psycopg.connect(
-            host=self.host,
-            port=self.port,
-            user="demo",
-            dbname="demo",
-            autocommit=True,
-            prepare_threshold=None,
-            connect_timeout=10,
-            # ClientCursor binds on the client's side and so sends simple queries.
-            cursor_factory=psycopg.ClientCursor,
-        )
 
-    def __exit__(self, *_):
-        self.child.terminate()
-        self.child.wait(timeout=60)
+def simple(demo):
+    """A connection that sends simple queries only."""
+    # ClientCursor binds on the client's side.
+    return connect(demo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.ClientCursor)
 
 
 def a_statement_without_tables(connection):
@@ -134,7 +113,101 @@ def the_example_runs(connection):
     assert "a query that returns private rows is not supported" in run.stdout, run.stdout
 
 
-CHECKS = [
+def parameters_of_every_kind(demo):
+    with connect(demo) as connection:
+        day = datetime.date(2024, 2, 29)
+        moment = datetime.datetime(2024, 2, 29, 12, 30, tzinfo=datetime.timezone.utc)
+        values = [True, 7, 2**40, 1.5, decimal.Decimal("12.340"), "it's ä", day, moment, None, [1, 2]]
+        types = ["bool", "int4", "int8", "float8", "numeric", "text", "date", "timestamptz", "text"]
+        for value, ty in zip(values, types):
+            row = connection.execute(f"SELECT %s::{ty}", [value]).fetchone()
+            assert row == (value,), (row, value)
+        one, many = connection.execute("SELECT %(n)s::int4, %(n)s::int4 = ANY(%(list)s)", {"n": 2, "list": [1, 2]}).fetchone()
+        assert (one, many) == (2, True)
+
+
+def parameters_filter_private_rows(demo):
+    with connect(demo, autocommit=True) as connection:
+        sql = "SELECT station, count(*) FROM trips WHERE minutes BETWEEN %s AND %s AND station = ANY(%s) GROUP BY station"
+        rows = connection.execute(sql, [5, 60, ["Central", "Harbour"]]).fetchall()
+        assert len(rows) == 2, rows
+        since = connection.execute(
+            "SELECT count(*) FROM trips WHERE started_at >= %s AND started_at < %s + interval '1 year'",
+            [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1)],
+        ).fetchone()
+        assert isinstance(since[0], int)
+
+
+def statements_are_prepared_and_results_are_binary(demo):
+    with connect(demo, autocommit=True, prepare_threshold=1) as connection:
+        charges = []
+        connection.add_notice_handler(lambda notice: charges.append(notice.message_primary))
+        for n in range(4):
+            cursor = connection.execute("SELECT count(*), avg(fare) FROM trips WHERE minutes > %s", [n], binary=True)
+            count, average = cursor.fetchone()
+            assert isinstance(count, int) and isinstance(average, decimal.Decimal | None), (count, average)
+        assert len(charges) == 4, charges
+        connection.execute("DEALLOCATE ALL")
+
+
+def a_pipeline_of_questions(demo):
+    with connect(demo, autocommit=True) as connection, connection.pipeline():
+        cursors = [connection.execute("SELECT %s::int4 * 2", [n]) for n in range(20)]
+        assert [c.fetchone()[0] for c in cursors] == [2 * n for n in range(20)]
+
+
+def transactions_and_savepoints(demo):
+    with connect(demo) as connection:
+        with connection.transaction():
+            first = connection.execute("SELECT now()").fetchone()
+            try:
+                with connection.transaction():
+                    connection.execute("SELECT nonsense FROM trips")
+            except psycopg.errors.UndefinedColumn:
+                pass
+            assert connection.execute("SELECT now()").fetchone() == first
+        connection.execute("SET timezone TO 'Asia/Tokyo'")
+        connection.rollback()
+        assert connection.execute("SHOW timezone").fetchone() == ("UTC",)
+        connection.commit()
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        connection.deferrable = True
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def errors_have_their_classes(demo):
+    with connect(demo, autocommit=True) as connection:
+        for sql, values, error in [
+            ("SELECT count(*) FROM nothing WHERE x = %s", [1], psycopg.errors.UndefinedTable),
+            ("SELECT rider_id FROM trips WHERE minutes > %s", [1], psycopg.errors.FeatureNotSupported),
+            ("SELECT 1 / %s", [0], psycopg.errors.DivisionByZero),
+            ("SELECT count(*) FROM trips WHERE started_at > %s", ["never"], psycopg.errors.InvalidDatetimeFormat),
+            ("DELETE FROM trips WHERE minutes > %s", [1], psycopg.errors.InsufficientPrivilege),
+        ]:
+            try:
+                connection.execute(sql, values)
+            except error:
+                continue
+            raise AssertionError(f"answered: {sql}")
+        assert connection.execute("SELECT %s", ["after"]).fetchone() == ("after",)
+
+
+def many_rows_and_executemany(demo):
+    with connect(demo, autocommit=True) as connection:
+        cursor = connection.cursor()
+        cursor.executemany("SELECT %s::int4", [(n,) for n in range(5)], returning=True)
+        results = []
+        while True:
+            results.append(cursor.fetchone()[0])
+            if not cursor.nextset():
+                break
+        assert results == list(range(5)), results
+        stations = connection.execute("SELECT station, capacity FROM stations WHERE capacity > %s ORDER BY 1", [0]).fetchall()
+        assert len(stations) > 10
+
+
+SIMPLE = [
     a_statement_without_tables,
     groups_come_with_names_types_and_order,
     a_count_is_near_the_truth,
@@ -147,21 +220,23 @@ CHECKS = [
     the_example_runs,
 ]
 
+EXTENDED = [
+    parameters_of_every_kind,
+    parameters_filter_private_rows,
+    statements_are_prepared_and_results_are_binary,
+    a_pipeline_of_questions,
+    transactions_and_savepoints,
+    errors_have_their_classes,
+    many_rows_and_executemany,
+]
 
-def main():
-    failed = 0
-    with Demo() as demo:
-        for check in CHECKS:
-            try:
-                with demo.connect() as connection:
-                    check(connection)
-                print(f"ok    {check.__name__}")
-            except Exception as error:  # each check is judged by itself
-                failed += 1
-                print(f"FAIL  {check.__name__}: {error!r}")
-    print(f"psycopg: {len(CHECKS) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+
+def one(demo, check):
+    if check in EXTENDED:
+        return check(demo)
+    with simple(demo) as connection:
+        check(connection)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(suite.run("psycopg", SIMPLE + EXTENDED, one))

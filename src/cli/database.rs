@@ -1,0 +1,91 @@
+//! One connection to a database, for commands that read its catalogs and hang up.
+
+use crate::backend::introspect;
+use crate::schema::Schema;
+use std::fmt;
+use std::time::Duration;
+use tokio_postgres::config::Host;
+use tokio_postgres::{Client, Config, NoTls};
+
+/// Time for the database to answer.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Why there is no connection, without user and password.
+#[derive(Debug)]
+pub enum Failed {
+    /// Nobody answers, or the server says that it cannot just now.
+    Away(String),
+    /// The server answers, and something has to be put right first.
+    Refused(String),
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Away(text) | Self::Refused(text)) = self;
+        f.write_str(text)
+    }
+}
+
+/// A connection that ends when it is dropped.
+pub struct Connected {
+    /// The client.
+    pub client: Client,
+    driver: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// Connects. `key` names the URL in messages, which never show it.
+pub async fn connect(url: &str, key: &str) -> Result<Connected, Failed> {
+    let refused = |_| Failed::Refused(format!("{key} is not a URL"));
+    let config: Config = url.parse().map_err(refused)?;
+    match tokio::time::timeout(CONNECT, config.connect(NoTls)).await {
+        Ok(Ok((client, connection))) => {
+            let driver = tokio::spawn(async {
+                // The client reports what its own requests meet.
+                let _ = connection.await;
+            });
+            Ok(Connected { client, driver })
+        }
+        Ok(Err(e)) => {
+            let text = format!("cannot connect to {}: {}", place(&config), reason(&e));
+            // 53: too many connections; 57: starting up or shutting down. The rest of its own errors are mistakes.
+            let passing = |code: &str| code.starts_with("53") || code.starts_with("57");
+            let mistake = e.as_db_error().is_some_and(|db| !passing(db.code().code()));
+            Err(if mistake { Failed::Refused(text) } else { Failed::Away(text) })
+        }
+        Err(_) => Err(Failed::Away(format!("{} does not answer within {CONNECT:?}", place(&config)))),
+    }
+}
+
+/// Reads the schema over a connection.
+pub async fn schema(connected: &Connected) -> Result<Schema, Failed> {
+    introspect::read_schema(&connected.client).await.map_err(|e| Failed::Refused(e.to_string()))
+}
+
+/// Host, port and database of a URL, without user and password.
+fn place(config: &Config) -> String {
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => host.clone(),
+        #[cfg(unix)]
+        Some(Host::Unix(path)) => path.display().to_string(),
+        None => "localhost".into(),
+    };
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    format!("the database {:?} at {host}:{port}", config.get_dbname().unwrap_or_default())
+}
+
+/// The cause below `tokio_postgres::Error`'s own words, which name only the stage.
+pub fn reason(error: &tokio_postgres::Error) -> String {
+    if let Some(db) = error.as_db_error() {
+        return format!("{} (SQLSTATE {})", db.message(), db.code().code());
+    }
+    match std::error::Error::source(error) {
+        Some(source) => source.to_string(),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,238 @@
+//! A plan as JSON. The keys are described in docs/explain.md.
+
+use super::number::{decimal, integer, measure, quotient, signed, square_root};
+use crate::dp::{self, Cost, Distribution, Filter, Noise, Notion, Ratio, Selection, UNITS_PER_ONE};
+use crate::emit::fetch;
+use crate::emit::print::{self, Constants};
+use crate::error::ClientError;
+use crate::plan::{Bounding, Output, Part, PartKind, Plan, Release, explain};
+use crate::policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
+use crate::sql::ast::{Expr, ExprKind};
+use crate::sql::names::output_name;
+use num_bigint::BigUint;
+use serde_json::{Map, Value, json};
+
+/// Everything that is known of a statement before it runs.
+pub fn plan(plan: &Plan, policy: &Policy, constants: &Constants) -> Value {
+    let mut warnings = Vec::new();
+    let price = price(plan, policy, &mut warnings);
+    let releases: Vec<Value> = plan.releases.iter().map(|r| release(r, plan, policy)).collect();
+    let tables: Vec<Value> =
+        plan.tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| table(t, policy)).collect();
+    json!({
+        "price": price,
+        "releases": releases,
+        "finish_sql": print::finish(plan, policy, constants).0.sql,
+        "tables": tables,
+        "warnings": warnings,
+        "plan": explain::lines(plan, policy),
+    })
+}
+
+/// A refusal.
+pub fn error(e: &ClientError) -> Value {
+    let mut of = Map::new();
+    of.insert("sqlstate".into(), e.code.as_str().into());
+    of.insert("message".into(), e.message.clone().into());
+    let more = [("detail", e.detail.clone().map(Value::from)), ("hint", e.hint.clone().map(Value::from))];
+    let position = ("position", e.position.map(Value::from));
+    of.extend(more.into_iter().chain([position]).filter_map(|(k, v)| Some((k.to_owned(), v?))));
+    json!({ "error": of })
+}
+
+fn table(t: &Table, policy: &Policy) -> Value {
+    let mut of = json!({ "schema": t.schema, "name": t.name });
+    let unit_table = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
+    let privacy = match &t.privacy {
+        Privacy::Public => json!({ "privacy": "public" }),
+        Privacy::Private { .. } => {
+            json!({ "privacy": "private", "unit": format!("{unit_table}.{}", policy.unit.1) })
+        }
+    };
+    merge(&mut of, privacy);
+    of
+}
+
+/// Adds the keys of `more` to `to`.
+fn merge(to: &mut Value, more: Value) {
+    if let (Value::Object(to), Value::Object(more)) = (to, more) {
+        to.extend(more);
+    }
+}
+
+fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
+    let keys: Vec<Value> = r
+        .keys
+        .iter()
+        .map(|k| json!({ "name": k.label, "type": short_type(&k.scalar.ty.sql_name()) }))
+        .collect();
+    let groups = json!({ "public": r.public_groups, "why": r.groups_why, "keys": keys });
+    if r.is_domain_only() {
+        return json!({ "private": false, "groups": groups, "domain_sql": fetch::domain_rows(r, policy) });
+    }
+    let text = fetch::fetch(r, policy);
+    let seed =
+        json!([{ "name": "$1", "type": "int8", "value": "a secret random seed, new for each statement" }]);
+    let scans = r.source.scans.iter().filter_map(|s| policy.tables.get(s.table));
+    let tables: Vec<&str> = scans.map(|t| t.name.as_str()).collect();
+    let aggregates: Vec<Value> = r
+        .parts
+        .iter()
+        .zip(&r.spec.aggregates)
+        .map(|(part, noise)| aggregate(part, noise, r.spec.l0))
+        .collect();
+    let outputs: Vec<Value> = r
+        .outputs
+        .iter()
+        .map(|(a, output)| {
+            let e = Expr::new(ExprKind::Aggregate(Box::new(a.clone())), None);
+            let from = match output {
+                Output::Count(part) | Output::Sum(part, _) => vec![*part],
+                Output::Avg { sum, count, .. } => vec![*sum, *count],
+            };
+            json!({ "name": output_name(&e, &plan.statement.bindings), "aggregates": from })
+        })
+        .collect();
+    json!({
+        "private": true,
+        "tables": tables,
+        "groups": groups,
+        "bounding": bounding(&r.bounding),
+        "aggregates": aggregates,
+        "outputs": outputs,
+        "selection": r.spec.selection.as_ref().map(selection),
+        "fetch_sql": text.sql,
+        "parameters": if text.seeded { seed } else { json!([]) },
+    })
+}
+
+fn short_type(name: &str) -> &str {
+    name.trim_start_matches("pg_catalog.")
+}
+
+fn bounding(b: &Bounding) -> Value {
+    json!({
+        "max_groups": b.l0,
+        "drops_groups": b.l0_stage,
+        "max_rows": b.rows,
+        "scales_rows": b.rows_stage,
+        "why": b.why,
+    })
+}
+
+fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
+    let one = bigdecimal::BigDecimal::from(1);
+    let (kind, grid) = match &part.kind {
+        PartKind::Count(_) => ("count", &one),
+        PartKind::Units => ("count_units", &one),
+        PartKind::Sum(s) => ("sum", &s.grid),
+    };
+    let (l0_big, linf) = (BigUint::from(l0), BigUint::from(noise.linf));
+    let l1 = noise.linf.checked_mul(u128::from(l0));
+    let mut of = json!({
+        "name": part.label,
+        "kind": kind,
+        "grid": decimal(grid),
+        "per_unit_per_group": integer(noise.linf),
+        "l0": l0,
+        "linf": integer(noise.linf),
+        "l1": l1.map_or_else(|| Value::from((&l0_big * &linf).to_string()), integer),
+        "l2": square_root(&(&l0_big * &linf * &linf)),
+        "noise": self::noise(noise),
+    });
+    if let PartKind::Sum(s) = &part.kind {
+        let range = json!({ "clamped_to": [decimal(&s.low), decimal(&s.high)], "center": signed(s.center) });
+        merge(&mut of, range);
+    }
+    of
+}
+
+fn noise(noise: &Noise) -> Value {
+    let mut of = match &noise.distribution {
+        Distribution::None => json!({ "mechanism": "none" }),
+        Distribution::Laplace { scale } => {
+            json!({ "mechanism": "discrete_laplace", "scale": ratio(scale), "scale_exact": exact(scale) })
+        }
+        Distribution::Gaussian { variance } => json!({
+            "mechanism": "discrete_gaussian",
+            "sigma": measure(libm::sqrt(*variance.numer() as f64 / *variance.denom() as f64)),
+            "variance_exact": exact(variance),
+        }),
+    };
+    merge(&mut of, json!({ "error95": measure(noise.error95()) }));
+    of
+}
+
+fn selection(s: &Selection) -> Value {
+    json!({
+        "mechanism": "discrete_laplace",
+        "counts": "distinct units of the group",
+        "scale": ratio(&s.scale),
+        "scale_exact": exact(&s.scale),
+        "threshold": signed(s.threshold),
+        "delta": ratio(&s.delta),
+    })
+}
+
+fn ratio(r: &Ratio) -> Value {
+    quotient(&BigUint::from(*r.numer()), &BigUint::from(*r.denom()))
+}
+
+fn exact(r: &Ratio) -> String {
+    r.to_string()
+}
+
+fn price(plan: &Plan, policy: &Policy, warnings: &mut Vec<String>) -> Value {
+    let Some(charge) = &plan.charge else {
+        return json!({ "epsilon": 0, "delta": 0, "budgets": [] });
+    };
+    let budgets: Vec<Value> = policy.budgets.iter().map(|b| budget(b, charge, warnings)).collect();
+    json!({
+        "epsilon": ratio(&charge.epsilon),
+        "delta": ratio(&charge.selection_delta),
+        "budgets": budgets,
+    })
+}
+
+/// What a charge costs in a budget's own notion.
+fn budget(b: &Budget, charge: &dp::Charge, warnings: &mut Vec<String>) -> Value {
+    let (notion, accounting) = (b.accounting.notion(), b.accounting.word());
+    let loss = if b.accounting == Accounting::Zcdp { "rho" } else { "epsilon" };
+    let per = match b.scope {
+        Scope::Dataset => Value::Null,
+        Scope::User => "user".into(),
+        Scope::Role => "role".into(),
+    };
+    let mut of = json!({ "name": b.name, "per": per, "accounting": accounting });
+    match notion.price(charge) {
+        Ok(cost) => {
+            merge(&mut of, json!({ "cost": in_units(cost, loss) }));
+            if let Some(filter) = filter(b, notion) {
+                let fits = filter.fits(Cost::default(), cost);
+                if fits == 0 {
+                    warnings
+                        .push(format!("budget {:?} has no room for this statement, even unspent", b.name));
+                }
+                merge(&mut of, json!({ "limit": in_units(filter.limit, loss), "fits": integer(fits) }));
+            }
+        }
+        Err(e) => {
+            warnings.push(format!("budget {:?} refuses this statement: {e}", b.name));
+            merge(&mut of, json!({ "refused": e.to_string() }));
+        }
+    }
+    of
+}
+
+fn filter(b: &Budget, notion: Notion) -> Option<Filter> {
+    let [epsilon, delta, selection] = [&b.epsilon, &b.delta, &b.selection_delta].map(dp::ratio);
+    Filter::new(notion, &epsilon?, &delta?, &selection?).ok()
+}
+
+fn in_units(cost: Cost, loss: &str) -> Value {
+    let units = BigUint::from(UNITS_PER_ONE);
+    let mut of = Map::new();
+    of.insert(loss.to_owned(), quotient(&BigUint::from(cost.loss), &units));
+    of.insert("delta".to_owned(), quotient(&BigUint::from(cost.delta), &units));
+    Value::Object(of)
+}

@@ -1,0 +1,304 @@
+//! `noisegate explain --policy F SQL`: what a statement would cost and send, from the schema snapshot alone.
+//!
+//! The same parse, resolve and plan as `serve`'s. What is missing is PostgreSQL's own judgement of types, which needs
+//! a database.
+
+mod json;
+mod number;
+
+use super::snapshot;
+use crate::dp;
+use crate::emit::print::Constants;
+use crate::error::{ClientError, SqlState};
+use crate::plan::{self, Plan, PlanError, time};
+use crate::policy::reader::decimal_text;
+use crate::policy::{self, Policy};
+use crate::schema::Size;
+use crate::sql::{self, Kind};
+use bigdecimal::{BigDecimal, Signed};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::PathBuf;
+
+/// Arguments of `noisegate explain`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The policy.
+    #[arg(long, value_name = "FILE")]
+    pub policy: PathBuf,
+    /// text: as EXPLAIN prints it; json: with the SQL, sensitivities and price, for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// As SET noisegate.epsilon [default: statement.epsilon of the policy]
+    #[arg(long, value_name = "NUMBER", value_parser = epsilon)]
+    pub epsilon: Option<BigDecimal>,
+    /// As SET noisegate.max_groups [default: statement.max_groups of the policy]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_groups: Option<u32>,
+    /// As SET noisegate.max_rows [default: statement.max_rows of the policy]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_rows: Option<u32>,
+    /// How many values a column of a public table has, where the snapshot does not say; may be repeated
+    #[arg(long, value_name = "TABLE.COLUMN=N", value_parser = domain_size)]
+    pub domain_size: Vec<(String, String, u64)>,
+    /// The statement; `-` reads it from standard input
+    #[arg(value_name = "SQL")]
+    pub sql: String,
+}
+
+/// How the plan is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Lines.
+    Text,
+    /// One object.
+    Json,
+}
+
+/// As the policy's own.
+fn epsilon(text: &str) -> Result<BigDecimal, String> {
+    let number = decimal_text(text, 10);
+    let (least, most) = (BigDecimal::new(1.into(), 9), BigDecimal::from(1000));
+    let in_range = |n: &BigDecimal| n.is_positive() && (&least..=&most).contains(&n);
+    number.filter(in_range).ok_or_else(|| "a price is a number from 1e-9 to 1000".to_owned())
+}
+
+fn domain_size(text: &str) -> Result<(String, String, u64), String> {
+    let parsed = || {
+        let (name, n) = text.rsplit_once('=')?;
+        let (table, column) = name.rsplit_once('.')?;
+        Some((table.trim().to_owned(), column.trim().to_owned(), n.trim().parse().ok()?))
+    };
+    parsed().ok_or_else(|| "write for example stations.station=120".to_owned())
+}
+
+/// What is printed, and where.
+#[derive(Debug)]
+pub enum Printed {
+    /// The plan, for standard output.
+    Plan(String),
+    /// A refusal, for standard output in JSON and for standard error in text.
+    Refusal(String),
+}
+
+/// Why nothing about the statement can be said, or that it is refused.
+enum Failed {
+    /// The statement.
+    Statement(Box<ClientError>),
+    /// Policy, snapshot, arguments.
+    Other(String),
+}
+
+impl From<ClientError> for Failed {
+    fn from(e: ClientError) -> Self {
+        Self::Statement(Box::new(e))
+    }
+}
+
+impl From<String> for Failed {
+    fn from(e: String) -> Self {
+        Self::Other(e)
+    }
+}
+
+/// Explains the statement.
+pub fn run(args: &Args) -> Printed {
+    let mut sql = args.sql.clone();
+    let read = if sql == "-" {
+        sql.clear();
+        let read = std::io::stdin().lock().read_to_string(&mut sql);
+        read.map(|_| ()).map_err(|e| Failed::Other(format!("standard input cannot be read: {e}")))
+    } else {
+        Ok(())
+    };
+    match (read.and_then(|()| explain(args, &sql)), args.format) {
+        (Ok(plan), _) => Printed::Plan(plan),
+        (Err(Failed::Statement(e)), Format::Json) => Printed::Refusal(pretty(&json::error(&e))),
+        (Err(Failed::Other(e)), Format::Json) => {
+            Printed::Refusal(pretty(&json!({ "error": { "message": e } })))
+        }
+        (Err(Failed::Statement(e)), Format::Text) => Printed::Refusal(told(&e, &sql)),
+        (Err(Failed::Other(e)), Format::Text) => Printed::Refusal(format!("noisegate: {e}")),
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    // Maps with string keys and no number that JSON lacks: this has no way to fail.
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+fn explain(args: &Args, sql: &str) -> Result<String, Failed> {
+    let raw = policy::load(&args.policy).map_err(|e| e.to_string())?;
+    let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
+    let found = snapshot::read(&backend.schema, &args.policy)?;
+    let policy = raw.check(&found.schema).map_err(|e| e.to_string())?;
+    let settings = settings(args, &policy, found.schema.server_version)?;
+    let sizes = sizes(&policy, &found.sizes, &args.domain_size)?;
+    let plan = plan(sql, &policy, &settings, &sizes)?;
+    Ok(match args.format {
+        Format::Text => plan::explain::lines(&plan, &policy).join("\n"),
+        Format::Json => {
+            let mut all = json!({
+                "statement": sql.trim(),
+                "settings": {
+                    "epsilon": number::decimal(args.epsilon.as_ref().unwrap_or(&policy.statement.epsilon)),
+                    "delta": number::decimal(&policy.statement.delta),
+                    "max_groups": settings.max_groups,
+                    "max_rows": settings.chosen_rows.unwrap_or(settings.max_rows),
+                },
+                "schema": {
+                    "server_version": found.schema.server_version,
+                    "written": found.written,
+                },
+            });
+            let more = json::plan(&plan, &policy, &constants());
+            if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
+                all.extend(more);
+            }
+            pretty(&all)
+        }
+    })
+}
+
+fn settings(args: &Args, policy: &Policy, server_version: u32) -> Result<plan::Settings, String> {
+    let ratio = |x: &BigDecimal, key: &str| {
+        dp::ratio(x).ok_or_else(|| format!("{key} has too many digits to compute with"))
+    };
+    let statement = &policy.statement;
+    Ok(plan::Settings {
+        epsilon: ratio(args.epsilon.as_ref().unwrap_or(&statement.epsilon), "epsilon")?,
+        delta: ratio(&statement.delta, "delta")?,
+        max_groups: args.max_groups.unwrap_or(statement.max_groups),
+        max_rows: statement.max_rows,
+        chosen_rows: args.max_rows,
+        old_extract: server_version < 140_000,
+        mechanism: dp::Preference::Auto,
+        // Whoever asks may have to pay from each of them.
+        budgets: policy.budgets.iter().map(|b| (b.name.clone(), b.accounting.notion())).collect(),
+    })
+}
+
+/// What a session would know; values of a session that nobody has yet.
+fn constants() -> Constants {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX) - 946_684_800 * time::MICROS_PER_SECOND;
+    Constants {
+        now: format!("{}+00", time::timestamp(micros)),
+        user: "user".into(),
+        database: "database".into(),
+        schema: "public".into(),
+        own: Vec::new(),
+    }
+}
+
+/// The numbers of values of public columns: those that were given win over those of the snapshot.
+fn sizes(
+    policy: &Policy,
+    snapshot: &[Size],
+    given: &[(String, String, u64)],
+) -> Result<HashMap<(usize, String), usize>, String> {
+    let mut sizes = HashMap::new();
+    for s in snapshot {
+        let table = policy.tables.iter().position(|t| t.schema == s.schema && t.name == s.table);
+        if let Some(table) = table {
+            sizes.insert((table, s.column.clone()), usize::try_from(s.values).unwrap_or(usize::MAX));
+        }
+    }
+    for (name, column, n) in given {
+        let table = policy.tables.iter().position(|t| t.name == *name && t.column(column).is_some());
+        let Some(table) = table else {
+            return Err(format!("--domain-size {name}.{column}: the policy has no such column"));
+        };
+        sizes.insert((table, column.clone()), usize::try_from(*n).unwrap_or(usize::MAX));
+    }
+    Ok(sizes)
+}
+
+fn plan(
+    sql: &str,
+    policy: &Policy,
+    settings: &plan::Settings,
+    sizes: &HashMap<(usize, String), usize>,
+) -> Result<Plan, Failed> {
+    let mut parsed = sql::parse::parse(sql, &policy.limits)?;
+    let statements = parsed.len();
+    let (Some(only), 1) = (parsed.pop(), statements) else {
+        let message = format!("one statement is explained at a time, this text has {statements}");
+        return Err(ClientError::new(SqlState::SYNTAX_ERROR, message).into());
+    };
+    let (query, lines) = match sql::classify(only)? {
+        Kind::Query(query, lines) | Kind::Explain(query, lines) => (query, lines),
+        Kind::Control(_) | Kind::Session(_) => {
+            return Err(ClientError::unsupported("only queries are explained").hint("Write SELECT …").into());
+        }
+    };
+    let statement = sql::resolve::resolve(&query, &lines, policy, &policy.limits)?;
+    match plan::plan(statement, policy, settings, sizes) {
+        Ok(plan) => Ok(plan),
+        Err(PlanError::Refused(e)) => Err(Failed::Statement(e)),
+        Err(PlanError::NeedSize { table, column }) => {
+            let name = policy.tables.get(table).map_or("", |t| t.name.as_str());
+            Err(Failed::Other(format!(
+                "the snapshot does not say how many values {name}.{column} has, and whether groups are public depends \
+                 on it; write the snapshot anew (noisegate check --write-schema), or say --domain-size {name}.{column}=N"
+            )))
+        }
+    }
+}
+
+/// An error as psql shows it.
+fn told(e: &ClientError, sql: &str) -> String {
+    let mut out = format!("ERROR:  {}: {}\n", e.code.as_str(), e.message);
+    if let Some((number, line, column)) = e.position.and_then(|p| place(sql, p)) {
+        let label = format!("LINE {number}: ");
+        let indent = " ".repeat(label.chars().count() + column);
+        let _ = write!(out, "{label}{line}\n{indent}^\n");
+    }
+    for (name, text) in [("DETAIL", &e.detail), ("HINT", &e.hint)] {
+        if let Some(text) = text {
+            let _ = writeln!(out, "{name}:  {text}");
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// Number (from 1) and text of the line of a position (characters, from 1), and the characters before it there.
+fn place(sql: &str, position: usize) -> Option<(usize, &str, usize)> {
+    let mut before = position.checked_sub(1)?;
+    for (i, line) in sql.split('\n').enumerate() {
+        let length = line.chars().count();
+        if before <= length {
+            return Some((i + 1, line, before));
+        }
+        before -= length + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn places_are_found_in_the_text() {
+        assert_eq!(place("SELECT é", 8), Some((1, "SELECT é", 7)));
+        assert_eq!(place("a\nbc", 4), Some((2, "bc", 1)));
+        assert_eq!(place("a", 9), None);
+        let e = ClientError::new(SqlState::UNDEFINED_COLUMN, "no").hint("h").at(Some(4));
+        assert_eq!(told(&e, "a\nbc"), "ERROR:  42703: no\nLINE 2: bc\n         ^\nHINT:  h");
+    }
+
+    #[test]
+    fn arguments_are_read() {
+        assert_eq!(domain_size("a.b.c=7"), Ok(("a.b".into(), "c".into(), 7)));
+        assert!(domain_size("c=7").is_err() && domain_size("a.b").is_err() && domain_size("a.b=x").is_err());
+        assert_eq!(epsilon("0.5"), Ok("0.5".parse().unwrap()));
+        for bad in ["0", "-1", "1001", "1e-10", "NaN", "1e-999999999", ""] {
+            assert!(epsilon(bad).is_err(), "{bad}");
+        }
+    }
+}

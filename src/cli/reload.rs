@@ -1,0 +1,54 @@
+//! `noisegate reload`: has the process that serves a policy read it again.
+
+use super::serve::control::{self, Answer, Request};
+use crate::policy::{self, LedgerLocation, PolicyErrors};
+use std::error::Error;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+/// Arguments of `noisegate reload`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The policy.
+    #[arg(long, value_name = "FILE")]
+    policy: PathBuf,
+}
+
+/// What was reloaded, for standard output, or every reason why nothing was.
+pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
+    // Mistakes that the text alone shows need nobody to be asked, and nobody could be: the policy says where.
+    let raw = policy::load(&args.policy)?;
+    let Some((LedgerLocation::Sqlite(ledger), _)) = raw.books() else {
+        return Err(PolicyErrors(raw.mistakes()).into());
+    };
+    let ledger = ledger.canonicalize().unwrap_or_else(|_| ledger.clone());
+    let request = Request::Reload { policy: args.policy.canonicalize()? };
+    let answer = control::ask(&ledger, &request).await.map_err(|e| {
+        let path = control::path(&ledger);
+        let path = path.display();
+        match e.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!(
+                "no proxy serves from this ledger: nobody answers at {path}. If one does and ledger.url has changed, \
+                 it needs a restart"
+            ),
+            ErrorKind::PermissionDenied => {
+                format!("not allowed to use {path}: run this as the proxy's user, or as root")
+            }
+            _ => format!("cannot ask the proxy at {path}: {e}"),
+        }
+    })?;
+    match answer {
+        Answer::Reloaded { changed, restart, warnings } => {
+            let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
+            lines.push(match changed.as_slice() {
+                [] => "reloaded: nothing has changed".to_owned(),
+                changed => format!("reloaded: {}", changed.join(", ")),
+            });
+            if !restart.is_empty() {
+                lines.push(format!("needs a restart, and is as it was: {}", restart.join(", ")));
+            }
+            Ok(lines.join("\n"))
+        }
+        Answer::Refused(why) => Err(format!("not reloaded, the old policy stays in force:\n{why}").into()),
+    }
+}

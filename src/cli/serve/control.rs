@@ -1,0 +1,140 @@
+//! The socket beside the ledger by which `noisegate reload` speaks to the process that holds it.
+
+use super::reloading::Reloader;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::time::timeout;
+
+/// More than any request has.
+const LONGEST_REQUEST: u64 = 64 << 10;
+/// More than any answer has: a policy has 16 MiB at most, and a mistake names a part of it.
+const LONGEST_ANSWER: u64 = 256 << 20;
+/// The time to say what one wants.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is asked for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// To read the policy again.
+    Reload {
+        /// The policy that is meant: it must be the one that is served.
+        policy: PathBuf,
+    },
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The new policy is in force.
+    Reloaded {
+        /// What changed with it.
+        changed: Vec<String>,
+        /// What changed and needs a restart.
+        restart: Vec<String>,
+        /// What is allowed but probably not meant.
+        warnings: Vec<String>,
+    },
+    /// The old one stays in force, and why.
+    Refused(String),
+}
+
+/// Where the socket is.
+pub fn path(ledger: &Path) -> PathBuf {
+    let mut name = ledger.as_os_str().to_owned();
+    name.push("-control");
+    name.into()
+}
+
+/// A bound control socket, removed on drop.
+pub struct Control {
+    listener: UnixListener,
+    path: PathBuf,
+    owner: u32,
+}
+
+impl Control {
+    /// Binds it. The caller has the ledger, so a socket that is there belongs to nobody.
+    pub fn bind(ledger: &Path) -> io::Result<Self> {
+        let path = path(ledger);
+        match std::fs::symlink_metadata(&path) {
+            Ok(found) if found.file_type().is_socket() => std::fs::remove_file(&path)?,
+            Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is there, and no socket")),
+            Err(_) => {}
+        }
+        let listener = UnixListener::bind(&path)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        let owner = std::fs::symlink_metadata(&path)?.uid();
+        Ok(Self { listener, path, owner })
+    }
+
+    /// Serves one request after the other.
+    pub async fn serve(self, reloader: Arc<Reloader>) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    // Until the permissions are set, others may have connected.
+                    let who = stream.peer_cred().map(|c| c.uid());
+                    if !who.is_ok_and(|uid| uid == self.owner || uid == 0) {
+                        tracing::warn!("refused a request from another user on the control socket");
+                        continue;
+                    }
+                    let reloader = reloader.clone();
+                    tokio::spawn(async move {
+                        if let Err(error) = attend(stream, &reloader).await {
+                            tracing::warn!(%error, "a request on the control socket was not served");
+                        }
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the control socket cannot be used for a moment");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn attend(mut stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
+    let mut text = Vec::new();
+    let (read, mut write) = stream.split();
+    timeout(PATIENCE, read.take(LONGEST_REQUEST).read_to_end(&mut text)).await??;
+    let Request::Reload { policy } = serde_json::from_slice(&text)?;
+    let answer = if reloader.serves(&policy) {
+        reloader.reload().await
+    } else {
+        let served = reloader.policy().display();
+        Answer::Refused(format!(
+            "the process that holds this ledger serves {served}, not {}",
+            policy.display()
+        ))
+    };
+    write.write_all(&serde_json::to_vec(&answer)?).await?;
+    write.shutdown().await
+}
+
+/// Asks the process that holds the ledger.
+pub async fn ask(ledger: &Path, request: &Request) -> io::Result<Answer> {
+    let mut stream = UnixStream::connect(path(ledger)).await?;
+    stream.write_all(&serde_json::to_vec(request)?).await?;
+    stream.shutdown().await?;
+    let mut text = Vec::new();
+    stream.take(LONGEST_ANSWER).read_to_end(&mut text).await?;
+    if text.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it did not answer; its log says why"));
+    }
+    Ok(serde_json::from_slice(&text)?)
+}

@@ -1,0 +1,142 @@
+//! The schema snapshot's file: reading, writing, and how old it is.
+
+use super::database::{self, Connected, Failed};
+use super::file;
+use crate::emit::{ident, table};
+use crate::plan::time;
+use crate::policy::{Policy, Privacy, time as policy_time};
+use crate::schema::{Schema, Size, Snapshot, SqlType, version};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// No snapshot is larger; what is, is the wrong file.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// 2000-01-01 in seconds after 1970-01-01.
+const Y2000: i64 = 946_684_800;
+
+/// Reads a snapshot, or says how to make one.
+pub fn read(path: &Path, policy: &Path) -> Result<Snapshot, String> {
+    let make = || {
+        format!(
+            "`noisegate check --policy {} --write-schema` writes it where the database can be reached",
+            policy.display()
+        )
+    };
+    let text = match std::fs::metadata(path) {
+        Ok(m) if m.len() > MAX_BYTES => Err(format!("larger than {MAX_BYTES} bytes")),
+        Ok(_) => std::fs::read_to_string(path).map_err(|e| e.to_string()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            return Err(format!("there is no schema snapshot {}: {}", path.display(), make()));
+        }
+        Err(e) => Err(e.to_string()),
+    };
+    let wrong =
+        |why: String| format!("the schema snapshot {} cannot be used: {why}; {}", path.display(), make());
+    Snapshot::from_json(&text.map_err(wrong)?).map_err(|e| wrong(e.to_string()))
+}
+
+/// Writes the snapshot of a schema that was just read. With the checked policy, public columns are counted, too; what
+/// could not be counted is said.
+pub async fn write(
+    path: &Path,
+    schema: Schema,
+    policy: Option<&Policy>,
+    connected: &Connected,
+) -> Result<Vec<String>, String> {
+    let (sizes, warnings) = match policy {
+        Some(policy) => sizes(policy, connected).await,
+        None => (Vec::new(), Vec::new()),
+    };
+    let snapshot = Snapshot::new(time::timestamp(now() * time::MICROS_PER_SECOND), schema, sizes);
+    let text = snapshot.to_json().map_err(|e| format!("the schema cannot be written as JSON: {e}"))?;
+    file::replace(path, &text, false).map_err(|e| format!("{} cannot be written: {e}", path.display()))?;
+    Ok(warnings)
+}
+
+/// Seconds since 2000-01-01.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX) - Y2000
+}
+
+/// The number of values of every column of a public table that could be a group key.
+async fn sizes(policy: &Policy, connected: &Connected) -> (Vec<Size>, Vec<String>) {
+    let (mut sizes, mut warnings) = (Vec::new(), Vec::new());
+    for t in policy.tables.iter().filter(|t| t.privacy == Privacy::Public) {
+        // Other types need not have an equality to count by.
+        let keys = t.columns.iter().filter(|c| !matches!(c.ty, SqlType::Other { .. }));
+        let names: Vec<&str> = keys.map(|c| c.name.as_str()).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let counts: Vec<String> =
+            names.iter().map(|n| format!("pg_catalog.count(DISTINCT t.{})", ident(n))).collect();
+        let sql = format!("SELECT {} FROM {} AS t", counts.join(", "), table(t));
+        match connected.client.query_one(&sql, &[]).await {
+            Ok(row) => sizes.extend(names.iter().enumerate().filter_map(|(i, column)| {
+                let values = u64::try_from(row.try_get::<_, i64>(i).ok()?).ok()?;
+                let (schema, table, column) = (t.schema.clone(), t.name.clone(), (*column).to_owned());
+                Some(Size { schema, table, column, values })
+            })),
+            Err(e) => warnings.push(format!(
+                "the values of the public table {} could not be counted ({}): `explain` will ask for --domain-size",
+                t.name,
+                database::reason(&e)
+            )),
+        }
+    }
+    (sizes, warnings)
+}
+
+/// Which snapshot this is and how old.
+pub fn describe(path: &Path, snapshot: &Snapshot) -> String {
+    format!(
+        "schema snapshot {} of PostgreSQL {}, written {} UTC{}",
+        path.display(),
+        version(&snapshot.schema),
+        snapshot.written,
+        age(&snapshot.written, now())
+    )
+}
+
+/// `, 3 days ago`; nothing for a date that cannot be read.
+fn age(written: &str, now: i64) -> String {
+    let Some(then) = policy_time::from_iso(written) else { return String::new() };
+    let seconds = now - then / time::MICROS_PER_SECOND;
+    let of = |n: i64, unit: &str| format!(", {n} {unit}{} ago", if n == 1 { "" } else { "s" });
+    match seconds {
+        i64::MIN..0 => ", which is in the future".into(),
+        0..120 => ", just now".into(),
+        120..7200 => of(seconds / 60, "minute"),
+        7200..172_800 => of(seconds / 3600, "hour"),
+        _ => of(seconds / 86_400, "day"),
+    }
+}
+
+/// The error of a database, as one of a command.
+impl From<Failed> for String {
+    fn from(e: Failed) -> Self {
+        e.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_told_in_the_largest_unit_that_fits() {
+        for (now, expected) in [
+            (0, ", just now"),
+            (-1, ", which is in the future"),
+            (600, ", 10 minutes ago"),
+            (7200, ", 2 hours ago"),
+            (172_800, ", 2 days ago"),
+            (86_400 * 400, ", 400 days ago"),
+        ] {
+            assert_eq!(age("2000-01-01 00:00:00", now), expected);
+        }
+        assert_eq!(age("once", 0), "");
+    }
+}

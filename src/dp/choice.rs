@@ -1,0 +1,180 @@
+//! Which noise a statement gets: the distribution that errs least, among those that every budget has a price for.
+//!
+//! Everything here depends on public data only: text, policy, and which budgets apply to a user.
+
+use super::accounting::{Kind, Rule, rule};
+use super::spec::{exact, exact_integer};
+use super::{Charge, DpError, Notion, Ratio, Share, Spec, split};
+
+/// What a session asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preference {
+    /// The least expected error.
+    #[default]
+    Auto,
+    /// Discrete Laplace noise.
+    Laplace,
+    /// Discrete Gaussian noise.
+    Gaussian,
+}
+
+impl Preference {
+    /// The words of `noisegate.mechanism`.
+    pub const WORDS: [&str; 3] = ["auto", "laplace", "gaussian"];
+
+    /// Reads one of [`Self::WORDS`], in any case.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Auto, Self::Laplace, Self::Gaussian].into_iter().find(|p| p.word().eq_ignore_ascii_case(word))
+    }
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Laplace => "laplace",
+            Self::Gaussian => "gaussian",
+        }
+    }
+}
+
+/// What one release of a statement needs noise for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// Groups one unit may touch.
+    pub l0: u32,
+    /// How much one unit can change each aggregate in one group, in grid units.
+    pub linf: Vec<u128>,
+    /// δ for the selection of its groups; None where groups are public.
+    pub selection_delta: Option<Ratio>,
+}
+
+/// Why a statement got its noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Why {
+    /// The session asks for it.
+    Asked,
+    /// Laplace: there is no aggregate that a unit can change.
+    NothingToChoose,
+    /// Laplace: nothing says what can be paid for.
+    NoBudget,
+    /// Laplace: the budget of this index has no price for Gaussian noise.
+    Unpriced(usize),
+    /// Laplace: Gaussian noise of this price cannot be drawn.
+    OutOfRange,
+    /// The error of Gaussian noise over that of Laplace noise was compared.
+    Compared {
+        /// At the same name.
+        at_epsilon: f64,
+        /// At the same ρ.
+        at_rho: f64,
+    },
+}
+
+/// The noise of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// One for each outline.
+    pub specs: Vec<Spec>,
+    /// What they cost.
+    pub charge: Charge,
+    /// Why they are what they are.
+    pub why: Why,
+}
+
+/// Why there is no noise for a statement.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// Gaussian noise is asked for, and the budget of this index has no price for it.
+    #[error("a budget has no price for Gaussian noise")]
+    Unpriced(usize),
+    /// A parameter is out of range.
+    #[error(transparent)]
+    Dp(#[from] DpError),
+}
+
+/// The noise of a statement whose price is named by `epsilon`, paid from budgets of these notions.
+///
+/// Laplace: each of R releases gets ε/R, and splits it evenly over its selection and aggregates. Gaussian: selection
+/// keeps the share, noise and threshold that it has with Laplace noise; with E the sum of these shares, the releases
+/// with aggregates get equal parts of ε² - E², and each splits its part evenly over its aggregates.
+///
+/// Without being asked, Gaussian noise is taken where every budget has a price for it and its error would be less even
+/// if it were given no more ρ than Laplace noise. At the same name it never costs less: ε²/2 against a sum of
+/// εᵢ·tanh(εᵢ/2). Errors are compared by the number of integers in the 95 % interval, as the mean of the ratios over
+/// all aggregates; the error of Gaussian noise falls with the root of ρ.
+pub fn choose(
+    epsilon: &Ratio,
+    outlines: &[Outline],
+    preference: Preference,
+    notions: &[Notion],
+) -> Result<Choice, ChoiceError> {
+    let share = split(epsilon, outlines.len().max(1))?;
+    let laplace = outlines
+        .iter()
+        .map(|o| Spec::laplace(&share, o.l0, &o.linf, o.selection_delta.as_ref()))
+        .collect::<Result<Vec<_>, DpError>>()?;
+    let take = |specs: Vec<Spec>, why| -> Result<Choice, ChoiceError> {
+        Ok(Choice { charge: Charge::of(epsilon, &specs)?, specs, why })
+    };
+    if laplace.iter().all(|s| s.noisy().next().is_none()) {
+        return take(laplace, Why::NothingToChoose);
+    }
+    if preference == Preference::Laplace {
+        return take(laplace, Why::Asked);
+    }
+    if notions.is_empty() && preference == Preference::Auto {
+        return take(laplace, Why::NoBudget);
+    }
+    let refuses = |n: &Notion| matches!(rule(Kind::DiscreteGaussian, *n), Rule::Refused(_));
+    if let Some(index) = notions.iter().position(refuses) {
+        return match preference {
+            Preference::Gaussian => Err(ChoiceError::Unpriced(index)),
+            _ => take(laplace, Why::Unpriced(index)),
+        };
+    }
+    let gaussian = match gaussian(epsilon, &laplace) {
+        Err(_) if preference == Preference::Auto => return take(laplace, Why::OutOfRange),
+        specs => specs?,
+    };
+    if preference == Preference::Gaussian {
+        return take(gaussian, Why::Asked);
+    }
+    let why = compare(epsilon, &laplace, &gaussian)?;
+    let better = matches!(why, Why::Compared { at_epsilon, at_rho } if at_epsilon < 1.0 && at_rho < 1.0);
+    take(if better { gaussian } else { laplace }, why)
+}
+
+/// The same releases with Gaussian noise on their aggregates, at the same name.
+fn gaussian(epsilon: &Ratio, laplace: &[Spec]) -> Result<Vec<Spec>, DpError> {
+    let mut selection = exact_integer(0u8);
+    for s in laplace.iter().filter_map(|s| s.selected()) {
+        match s.share() {
+            Some(Share::Epsilon(e)) => selection += e,
+            _ => return Err(DpError::OutOfRange("the noise of a selection")),
+        }
+    }
+    let name = exact(epsilon);
+    let whole = &name * &name;
+    let taken = &selection * &selection;
+    if taken >= whole {
+        return Err(DpError::Mispriced);
+    }
+    let noisy = laplace.iter().filter(|s| s.noisy().next().is_some()).count();
+    let square = (whole - taken) / exact_integer(noisy.max(1));
+    laplace.iter().map(|s| s.gaussian(&square)).collect()
+}
+
+fn compare(epsilon: &Ratio, laplace: &[Spec], gaussian: &[Spec]) -> Result<Why, DpError> {
+    let width = |n: &super::Noise| 1.0 + 2.0 * n.error95();
+    let pairs = laplace.iter().zip(gaussian).flat_map(|(l, g)| l.noisy().zip(g.noisy()));
+    let (count, sum) = pairs.fold((0.0, 0.0), |(n, sum), (l, g)| (n + 1.0, sum + width(g) / width(l)));
+    let rho = |specs: &[Spec]| {
+        let cost = Notion::Zcdp.price(&Charge::of(epsilon, specs)?);
+        cost.map(|c| c.loss as f64).map_err(|_| DpError::OutOfRange("the price of a statement"))
+    };
+    let at_epsilon = sum / count;
+    Ok(Why::Compared { at_epsilon, at_rho: at_epsilon * (rho(gaussian)? / rho(laplace)?).sqrt() })
+}
+
+#[cfg(test)]
+mod tests;

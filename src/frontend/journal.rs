@@ -1,0 +1,101 @@
+//! One event in the log for each statement: who, what kind, its price, how long, how many rows, how it ended. Never
+//! its text, nor any value in it or of an answer.
+
+use crate::answer::Outcome;
+use crate::error::{ClientError, Severity};
+use futures::StreamExt;
+use std::future::Future;
+use std::time::Instant;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
+
+/// A statement from its start to the last row. Events of its work, incidents for one, stand in its span.
+pub(super) struct Record {
+    span: Span,
+    begun: Instant,
+    rows: u64,
+    ended: bool,
+}
+
+impl Record {
+    /// Begins a statement of this kind (`query`, `explain`).
+    pub fn begin(user: &str, class: &'static str) -> Self {
+        // `epsilon` and `entry` (of the ledger) are filled in by who charges the statement. At the level of errors,
+        // because an incident needs to be found whatever else is written.
+        let span = tracing::error_span!(
+            "statement", id = %random_id(), user, class, epsilon = Empty, entry = Empty
+        );
+        Self { span, begun: Instant::now(), rows: 0, ended: false }
+    }
+
+    /// Runs the statement in its span, and ends the record with it or with its last row.
+    pub async fn follow(
+        mut self,
+        work: impl Future<Output = Result<Outcome, ClientError>>,
+    ) -> Result<Outcome, ClientError> {
+        let span = self.span.clone();
+        match work.instrument(span).await {
+            Ok(Outcome::Rows { fields, rows, verb, count }) => {
+                let rows = futures::stream::unfold((rows, self), |(mut rows, mut record)| async move {
+                    let span = record.span.clone();
+                    let row = rows.next().instrument(span).await;
+                    match &row {
+                        Some(Ok(_)) => record.rows += 1,
+                        Some(Err(e)) => record.end(Some(e)),
+                        None => record.end(None),
+                    }
+                    row.map(|row| (row, (rows, record)))
+                });
+                Ok(Outcome::Rows { fields, rows: rows.boxed(), verb, count })
+            }
+            Ok(other) => {
+                self.end(None);
+                Ok(other)
+            }
+            Err(e) => {
+                self.end(Some(&e));
+                Err(e)
+            }
+        }
+    }
+
+    /// Writes how it ended, once. Of an error only the SQLSTATE: its text may repeat the analyst's.
+    pub fn end(&mut self, error: Option<&ClientError>) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let _inside = self.span.enter();
+        let ms = self.begun.elapsed().as_millis() as u64;
+        let rows = self.rows;
+        match error {
+            None => tracing::info!(ms, rows, "done"),
+            Some(e) => {
+                let fatal = e.severity == Severity::Fatal;
+                tracing::info!(ms, rows, sqlstate = e.code.as_str(), fatal, "failed");
+            }
+        }
+    }
+}
+
+impl Drop for Record {
+    /// A statement that is cancelled, whose client goes away or has seen enough, is dropped.
+    fn drop(&mut self) {
+        if !self.ended {
+            let _inside = self.span.enter();
+            let ms = self.begun.elapsed().as_millis() as u64;
+            tracing::info!(ms, rows = self.rows, "ended early");
+        }
+    }
+}
+
+/// What failed before there was a statement to run: a message that did not parse, a Parse, a Bind.
+pub(super) fn failed(user: &str, class: &'static str, error: &ClientError) {
+    Record::begin(user, class).end(Some(error));
+}
+
+fn random_id() -> String {
+    let mut bytes = [0u8; 8];
+    // Without entropy the id is all zeros: the statement runs all the same.
+    let _ = getrandom::fill(&mut bytes);
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

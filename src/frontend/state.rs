@@ -1,0 +1,84 @@
+//! What the frontend keeps for a session, and the statements that it executes on that by itself.
+
+use super::portal::Portals;
+use super::prepared::Statements;
+use super::service::{Control, Session};
+use super::transaction::{Step, Transaction};
+use crate::error::ClientError;
+use crate::policy::Limits;
+use pgwire::messages::response::TransactionStatus;
+
+/// A session and what belongs to it on this side of the wire.
+pub(super) struct State<S: Session> {
+    /// The program's side.
+    pub session: S,
+    /// BEGIN, COMMIT and so on.
+    pub transaction: Transaction,
+    /// Prepared statements; no transaction ends them.
+    pub statements: Statements<S::Statement>,
+    /// Portals; the end of the transaction ends them.
+    pub portals: Portals<S::Statement, S::Portal>,
+}
+
+impl<S: Session> State<S> {
+    /// A new session's.
+    pub fn new(session: S, limits: &Limits) -> Self {
+        Self {
+            session,
+            transaction: Transaction::new(),
+            statements: Statements::new(limits),
+            portals: Portals::new(limits),
+        }
+    }
+
+    /// Executes a control statement that [`Transaction::admit`] let through; `None` for any other.
+    pub fn control(&mut self, control: Control) -> Result<Option<Step>, ClientError> {
+        let tag = match &control {
+            Control::Deallocate(name) => {
+                self.statements.deallocate(name.as_deref())?;
+                Some(if name.is_some() { "DEALLOCATE" } else { "DEALLOCATE ALL" })
+            }
+            Control::CloseCursors(name) => {
+                self.portals.close_cursors(name.as_deref())?;
+                Some(if name.is_some() { "CLOSE CURSOR" } else { "CLOSE CURSOR ALL" })
+            }
+            Control::DiscardAll => {
+                self.transaction.outside("DISCARD ALL")?;
+                self.portals.clear();
+                self.statements.deallocate(None)?;
+                Some("DISCARD ALL")
+            }
+            _ => None,
+        };
+        let step = match tag {
+            Some(tag) => Step { tag, effect: control, notice: None },
+            None => match self.transaction.apply(control)? {
+                Some(step) => step,
+                None => return Ok(None),
+            },
+        };
+        let depth = self.transaction.depth();
+        match &step.effect {
+            Control::Commit { .. } | Control::Rollback { .. } => self.portals.clear(),
+            Control::RollbackTo(_) => self.portals.rolled_back(depth),
+            Control::Release(_) => self.portals.released(depth),
+            _ => {}
+        }
+        self.session.transaction(&step.effect);
+        Ok(Some(step))
+    }
+
+    /// An error happened.
+    pub fn fail(&mut self) {
+        self.transaction.fail();
+        self.end_implicit();
+    }
+
+    /// Outside of a transaction block a batch is a transaction of its own, which ends at Sync, after a simple
+    /// query, and at an error.
+    pub fn end_implicit(&mut self) {
+        if self.transaction.status() == TransactionStatus::Idle {
+            self.portals.clear();
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What the settings of PostgreSQL mean behind the proxy.
+
+use crate::error::{ClientError, SqlState};
+
+/// What SET does with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// PostgreSQL judges the value, the proxy keeps it.
+    Kept,
+    /// A setting of `noisegate.*`: the proxy judges it.
+    Own,
+    /// Only one value is possible here.
+    Fixed {
+        /// Its spellings, in lower case; the first is what SHOW says.
+        values: &'static [&'static str],
+        /// Why.
+        why: &'static str,
+    },
+    /// Another user's rights: never.
+    Forbidden,
+    /// PostgreSQL reports it, nobody sets it.
+    ReadOnly,
+}
+
+const ON: &[&str] = &["on", "true", "yes", "1"];
+
+/// The rule of a setting, by its name in lower case.
+pub fn rule(name: &str) -> Rule {
+    match name {
+        "client_encoding" => Rule::Fixed {
+            values: &["UTF8", "utf8", "utf-8", "unicode", "'utf8'"],
+            why: "noisegate speaks UTF8 only",
+        },
+        "standard_conforming_strings" => {
+            Rule::Fixed { values: ON, why: "backslashes in plain strings are never escapes here" }
+        }
+        "transaction_read_only" | "default_transaction_read_only" => {
+            Rule::Fixed { values: ON, why: "noisegate is read-only" }
+        }
+        "role" | "session_authorization" => Rule::Forbidden,
+        "is_superuser" | "in_hot_standby" | "server_version" | "server_version_num" | "server_encoding"
+        | "integer_datetimes" => Rule::ReadOnly,
+        n if n.starts_with("noisegate.") => Rule::Own,
+        _ => Rule::Kept,
+    }
+}
+
+impl Rule {
+    /// Refuses what a [`Rule::Fixed`] setting does not allow, and gives the one value that it has.
+    pub fn fixed(
+        values: &[&'static str],
+        why: &str,
+        name: &str,
+        value: &str,
+    ) -> Result<&'static str, ClientError> {
+        let wanted = value.trim().trim_matches('\'').to_lowercase();
+        match values.first() {
+            Some(first) if values.iter().any(|v| v.eq_ignore_ascii_case(&wanted)) => Ok(first),
+            _ => Err(ClientError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("invalid value for parameter \"{name}\": \"{value}\""),
+            )
+            .detail(format!("{}.", capital(why)))),
+        }
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// What SHOW says of settings that nobody has set: what they are for the proxy's clients, which is not what they are
+/// in its own backend sessions.
+pub fn default(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "timezone" => "UTC",
+        "datestyle" => "ISO, MDY",
+        "intervalstyle" => "postgres",
+        "extra_float_digits" => "1",
+        "bytea_output" => "hex",
+        "client_encoding" => "UTF8",
+        "application_name" => "",
+        "search_path" => "\"$user\", public",
+        "client_min_messages" => "notice",
+        "statement_timeout"
+        | "lock_timeout"
+        | "idle_in_transaction_session_timeout"
+        | "idle_session_timeout" => "0",
+        "default_transaction_isolation" => "read committed",
+        "standard_conforming_strings"
+        | "transaction_read_only"
+        | "default_transaction_read_only"
+        | "row_security"
+        | "escape_string_warning"
+        | "array_nulls" => "on",
+        "transaction_deferrable"
+        | "default_transaction_deferrable"
+        | "is_superuser"
+        | "in_hot_standby"
+        | "jit" => "off",
+        "role" => "none",
+        _ => return None,
+    })
+}
+
+/// Settings of the server that any client may read.
+pub const READABLE: &[&str] = &[
+    "block_size",
+    "default_text_search_config",
+    "lc_collate",
+    "lc_ctype",
+    "lc_messages",
+    "lc_monetary",
+    "lc_numeric",
+    "lc_time",
+    "max_function_args",
+    "max_identifier_length",
+    "max_index_keys",
+    "server_encoding",
+    "server_version",
+    "server_version_num",
+    "integer_datetimes",
+];
+
+/// Settings that go to the client as ParameterStatus when they change, as PostgreSQL writes them.
+pub const REPORTED: &[&str] = &[
+    "application_name",
+    "client_encoding",
+    "DateStyle",
+    "default_transaction_read_only",
+    "IntervalStyle",
+    "search_path",
+    "standard_conforming_strings",
+    "TimeZone",
+];
+
+/// The name as PostgreSQL writes it.
+pub fn canonical(name: &str) -> &str {
+    REPORTED.iter().find(|r| r.eq_ignore_ascii_case(name)).copied().unwrap_or(name)
+}
+
+/// 42704.
+pub fn unknown(name: &str) -> ClientError {
+    ClientError::new(
+        SqlState::UNDEFINED_OBJECT,
+        format!("unrecognized configuration parameter \"{}\"", crate::sql::names::truncate(name.to_owned())),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn fixed_settings_take_their_one_value_in_every_spelling() {
+        let Rule::Fixed { values, why } = rule("client_encoding") else { panic!("not fixed") };
+        for spelling in ["UTF8", "utf-8", "Unicode", "'UTF8'"] {
+            assert_eq!(Rule::fixed(values, why, "client_encoding", spelling), Ok("UTF8"));
+        }
+        let refused = Rule::fixed(values, why, "client_encoding", "LATIN1");
+        assert_eq!(refused.map_err(|e| e.code), Err(SqlState::INVALID_PARAMETER_VALUE));
+    }
+
+    #[test]
+    fn nobody_becomes_another_user_or_writes() {
+        assert_eq!(rule("role"), Rule::Forbidden);
+        assert_eq!(rule("session_authorization"), Rule::Forbidden);
+        assert!(matches!(rule("default_transaction_read_only"), Rule::Fixed { .. }));
+        assert_eq!(rule("timezone"), Rule::Kept);
+    }
+}

@@ -1,0 +1,161 @@
+//! `[server]`: where clients arrive, and how they are sent away.
+
+use super::error::{At, Findings};
+use super::model::{Listen, Server, Tls};
+use super::reader::{Section, shorten, text};
+use super::server::no_environment;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use toml::de::DeValue;
+
+const KEYS: &[&str] = &["listen", "unix_socket_permissions", "tls", "shutdown_timeout"];
+/// What the kernel takes as the path of a socket (`sun_path`), with its end.
+const LONGEST_PATH: usize = 108;
+/// Name of a socket in PostgreSQL's form, without its port.
+const PREFIX: &str = ".s.PGSQL.";
+
+pub(super) fn server(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Server {
+    let mut server = Server::default();
+    let Some(section) = root.section("server", f) else { return server };
+    section.keys(KEYS, &["users_file", "auth_query"], f);
+    server.tls = tls(&section, base, f);
+    if let Some(limit) = section.duration("shutdown_timeout", f) {
+        server.shutdown_timeout = limit;
+    }
+    if let Some(mode) = permissions(&section, f) {
+        server.unix_socket_permissions = mode;
+    }
+    let example = "listen = [\"127.0.0.1:6432\", \"unix:/run/noisegate\"]";
+    let Some(list) = section.list("listen", example, f) else { return server };
+    if list.value.is_empty() {
+        f.error(&list.span, "listen is empty", format!("write for example: {example}"));
+    }
+    server.listen.clear();
+    for item in list.value {
+        let Some(address) = text("listen", item, example, f) else { continue };
+        if !no_environment("listen", &address, f) {
+            continue;
+        }
+        let Some(listen) = listen(&address, base, f) else { continue };
+        if server.listen.contains(&listen) {
+            f.error(&address.span, format!("{listen} stands twice in listen"), "remove one");
+            continue;
+        }
+        if let Listen::Tcp(a) = &listen
+            && !a.ip().is_loopback()
+            && section.get("tls").is_none()
+        {
+            let hint = "set tls = { cert = \"server.crt\", key = \"server.key\" }";
+            f.warn(&address.span, format!("{a} is reachable from other machines without TLS"), hint);
+        }
+        server.listen.push(listen);
+    }
+    server
+}
+
+fn listen(address: &At<String>, base: &Path, f: &mut Findings) -> Option<Listen> {
+    let Some(path) = address.value.strip_prefix("unix:") else {
+        let parsed = address.value.parse::<SocketAddr>().ok();
+        if parsed.is_none() {
+            f.error(
+                &address.span,
+                format!("{:?} is not an IP address and port", shorten(&address.value)),
+                "write for example: \"127.0.0.1:6432\", \"[::1]:6432\", or \"unix:/run/noisegate\"",
+            );
+        }
+        return parsed.map(Listen::Tcp);
+    };
+    if path.is_empty() || path.starts_with('@') {
+        f.error(
+            &address.span,
+            "a unix: address needs a folder",
+            "write for example: \"unix:/run/noisegate\"; the socket is .s.PGSQL.6432 in it",
+        );
+        return None;
+    }
+    let path = base.join(path);
+    let (folder, port) = match socket_name(&path) {
+        Some((folder, port)) => (folder, Some(port)),
+        None => (path, None),
+    };
+    let listen = Listen::Unix { folder, port };
+    // The longest port, where it is not known yet.
+    let longest = listen.socket(u16::MAX).as_os_str().len();
+    if longest >= LONGEST_PATH {
+        f.error(
+            &address.span,
+            format!("the path of the socket has {longest} bytes; at most {} are possible", LONGEST_PATH - 1),
+            "choose a shorter folder",
+        );
+        return None;
+    }
+    Some(listen)
+}
+
+/// Folder and port of a path that ends in `.s.PGSQL.<port>`.
+fn socket_name(path: &Path) -> Option<(PathBuf, u16)> {
+    let port = path.file_name()?.to_str()?.strip_prefix(PREFIX)?.parse().ok().filter(|p| *p > 0)?;
+    Some((path.parent()?.to_owned(), port))
+}
+
+/// `0o770`, or PostgreSQL's `"0770"`.
+fn permissions(section: &Section<'_, '_>, f: &mut Findings) -> Option<u32> {
+    let key = "unix_socket_permissions";
+    let value = section.get(key)?;
+    let mode = match value.get_ref() {
+        DeValue::String(s) => u32::from_str_radix(s, 8).ok(),
+        // Without the o it would be decimal, and mean something else than it says.
+        DeValue::Integer(n) if n.radix() == 8 => u32::from_str_radix(n.as_str(), 8).ok(),
+        _ => None,
+    };
+    let mode = mode.filter(|m| *m <= 0o777);
+    if mode.is_none() {
+        let hint = format!("write for example: {key} = \"0770\", or {key} = 0o770");
+        f.error(&value.span(), format!("{key} must be an octal mode up to 0777"), hint);
+    }
+    mode
+}
+
+fn tls(server: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<Tls> {
+    let section = server.section("tls", f)?;
+    section.keys(&["cert", "key", "required"], &[], f);
+    let required = section.boolean("required", f).is_none_or(|b| b.value);
+    let mut file = |key: &str| {
+        let path = section.required_string(key, &format!("{key} = \"server.pem\""), f)?;
+        no_environment(key, &path, f).then(|| base.join(path.value))
+    };
+    let (cert, key) = (file("cert"), file("key"));
+    Some(Tls { cert: cert?, key: key?, required })
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            listen: vec![Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 6432)))],
+            unix_socket_permissions: 0o777,
+            tls: None,
+            shutdown_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Listen {
+    /// The path of a Unix socket. `port` names it, unless the policy does.
+    pub fn socket(&self, port: u16) -> PathBuf {
+        match self {
+            Self::Tcp(_) => PathBuf::new(),
+            Self::Unix { folder, port: own } => folder.join(format!("{PREFIX}{}", own.unwrap_or(port))),
+        }
+    }
+}
+
+impl std::fmt::Display for Listen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix { folder, port: None } => write!(f, "unix:{}", folder.display()),
+            Self::Unix { port: Some(_), .. } => write!(f, "unix:{}", self.socket(0).display()),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What of a new policy takes effect while the proxy runs, and what waits for a restart.
+
+use super::model::Policy;
+use super::version;
+use std::mem::replace;
+
+/// A new policy as far as it can take effect at once.
+#[derive(Debug)]
+pub struct Reloaded {
+    /// The new policy, with the old one's values of what needs a restart.
+    pub policy: Policy,
+    /// What has changed and is in force now, as the policy calls it.
+    pub changed: Vec<&'static str>,
+    /// What has changed and needs a restart, as the policy calls it.
+    pub restart: Vec<&'static str>,
+}
+
+impl Policy {
+    /// This policy after `old`. None where the unit has changed: tables and columns are read by it, so that
+    /// nothing of the new policy can be used without it.
+    pub fn after(mut self, old: &Policy) -> Option<Reloaded> {
+        if self.unit_name() != old.unit_name() {
+            return None;
+        }
+        let mut restart = Vec::new();
+        let mut keep = |name, differs: bool| {
+            if differs {
+                restart.push(name);
+            }
+        };
+        // The places where clients arrive, and the two sides of the database, are opened once.
+        let listen = replace(&mut self.server.listen, old.server.listen.clone());
+        keep("server.listen", listen != self.server.listen);
+        let mode = replace(&mut self.server.unix_socket_permissions, old.server.unix_socket_permissions);
+        keep("server.unix_socket_permissions", mode != self.server.unix_socket_permissions);
+        let format = replace(&mut self.log.format, old.log.format);
+        keep("log.format", format != self.log.format);
+        let backend = replace(&mut self.backend, old.backend.clone());
+        keep("[backend]", backend != self.backend);
+        let ledger = replace(&mut self.ledger, old.ledger.clone());
+        keep("[ledger]", ledger != self.ledger);
+        let budgets = replace(&mut self.budgets, old.budgets.clone());
+        keep("[[budget]]", budgets != self.budgets);
+        self.version = version::of(&self);
+        let changed = self.changes(old);
+        Some(Reloaded { policy: self, changed, restart })
+    }
+
+    fn unit_name(&self) -> Option<(&str, &str, &str)> {
+        let (table, column) = &self.unit;
+        self.tables.get(*table).map(|t| (t.schema.as_str(), t.name.as_str(), column.as_str()))
+    }
+
+    /// What differs from another policy among what takes effect at once.
+    fn changes(&self, old: &Policy) -> Vec<&'static str> {
+        // Sections whose types compare by their parts only; equal parts print alike.
+        fn differ(a: &impl std::fmt::Debug, b: &impl std::fmt::Debug) -> bool {
+            format!("{a:?}") != format!("{b:?}")
+        }
+        let parts = [
+            ("server.tls", self.server.tls != old.server.tls),
+            ("server.shutdown_timeout", self.server.shutdown_timeout != old.server.shutdown_timeout),
+            ("[[access]]", self.access != old.access),
+            ("log.level", self.log.level != old.log.level),
+            ("[statement]", differ(&self.statement, &old.statement)),
+            ("[[user]]", differ(&self.users, &old.users)),
+            ("[table]", differ(&self.tables, &old.tables)),
+            ("[limits]", differ(&self.limits, &old.limits)),
+        ];
+        parts.into_iter().filter_map(|(name, changed)| changed.then_some(name)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use std::path::Path;
+
+    const TEXT: &str = include_str!("../../config/bikes.toml");
+
+    fn read(text: &str) -> Policy {
+        let schema = serde_json::from_str(include_str!("../../tests/policy/schema.json")).unwrap();
+        let raw = super::super::parse(text, "bikes.toml", Path::new("")).unwrap_or_else(|e| panic!("{e}"));
+        raw.check(&schema).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn edited(edits: &[(&str, &str)]) -> Policy {
+        let mut text = TEXT.to_owned();
+        for (from, to) in edits {
+            assert!(text.contains(from), "{from}");
+            text = text.replacen(from, to, 1);
+        }
+        read(&text)
+    }
+
+    #[test]
+    fn the_same_policy_changes_nothing() {
+        let reloaded = read(TEXT).after(&read(TEXT)).unwrap();
+        assert_eq!((reloaded.changed, reloaded.restart), (vec![], vec![]));
+        assert_eq!(reloaded.policy.version, read(TEXT).version);
+    }
+
+    #[test]
+    fn what_the_books_and_sockets_rest_on_stays_as_it_was() {
+        let old = read(TEXT);
+        let new = edited(&[
+            ("[[budget]]", "[log]\nlevel = \"debug\"\nformat = \"json\"\n[[budget]]"),
+            ("epsilon = 8.0", "epsilon = 80.0"),
+            ("sqlite:noisegate.db", "sqlite:other.db"),
+            ("listen = [\"127.0.0.1:6432\"]", "listen = [\"127.0.0.1:6433\"]"),
+            ("postgres://noisegate@", "postgres://somebody@"),
+            ("range = [1920, 2010]", "range = [1930, 2010]"),
+        ]);
+        let version = new.version;
+        let reloaded = new.after(&old).unwrap();
+        assert_eq!(reloaded.restart, ["server.listen", "log.format", "[backend]", "[ledger]", "[[budget]]"]);
+        assert_eq!(reloaded.changed, ["log.level", "[table]"]);
+        let policy = reloaded.policy;
+        assert_eq!((&policy.budgets, &policy.ledger), (&old.budgets, &old.ledger));
+        assert_eq!((&policy.backend, &policy.server.listen), (&old.backend, &old.server.listen));
+        assert!(policy.version != version && policy.version != old.version, "it is a policy of its own");
+    }
+
+    #[test]
+    fn another_unit_is_another_policy() {
+        let mut new = read(TEXT);
+        new.unit.1 = "city".into();
+        assert!(new.after(&read(TEXT)).is_none());
+        // The same table in another place of the list is the same unit.
+        let mut new = read(TEXT);
+        new.tables.reverse();
+        new.unit.0 = new.tables.len() - 1;
+        assert_eq!(new.after(&read(TEXT)).unwrap().changed, ["[table]"]);
+    }
+}

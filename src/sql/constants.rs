@@ -1,0 +1,278 @@
+//! Parts of a statement that do not vary with rows: found, so that PostgreSQL can be asked for their values once,
+//! and replaced by these values. Parameters, `now()` and `date '1998-12-01' - interval '90 days'` become plain
+//! constants this way, before the statement is planned.
+
+use super::ast::*;
+
+/// Which constants are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Those that hold a parameter.
+    Parameters,
+    /// Those, too, whose value the planner has to know and cannot compute.
+    Values,
+}
+
+/// A part that does not vary.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constant {
+    /// What it computes.
+    pub expr: Expr,
+    /// It is the array of an ANY or ALL: its elements are wanted, one by one.
+    pub array: bool,
+}
+
+/// What is known of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    /// It varies with rows, or holds something that does.
+    Varies,
+    /// A constant that is as good as its value.
+    Plain,
+    /// An interval, or a constant with a type: by itself as good as its value, but not in arithmetic.
+    Typed,
+    /// A constant to ask for.
+    Wanted,
+}
+
+/// The largest constant parts of a statement that are wanted, each once.
+pub fn constants(statement: &mut Statement, wanted: Wanted) -> Vec<Constant> {
+    let mut found: Vec<Constant> = Vec::new();
+    visit(statement, wanted, &mut |expr, array| {
+        let constant = Constant { expr: expr.clone(), array };
+        if !found.contains(&constant) {
+            found.push(constant);
+        }
+    });
+    found
+}
+
+/// Calls `f` for each of the largest constant parts that are wanted; the second argument says whether it is the array
+/// of an ANY or ALL.
+pub fn visit(statement: &mut Statement, wanted: Wanted, f: &mut dyn FnMut(&mut Expr, bool)) {
+    Visitor { wanted, f }.query(&mut statement.query);
+}
+
+/// The highest number of a parameter in the statement; 0 without any.
+pub fn parameters(statement: &mut Statement) -> (usize, Pos) {
+    let mut highest = (0, None);
+    visit(statement, Wanted::Parameters, &mut |e, _| {
+        e.any(&mut |e| {
+            if let ExprKind::Param(n) = e.kind
+                && n > highest.0
+            {
+                highest = (n, e.pos);
+            }
+            false
+        });
+    });
+    highest
+}
+
+struct Visitor<'f> {
+    wanted: Wanted,
+    f: &'f mut dyn FnMut(&mut Expr, bool),
+}
+
+/// Calls `f` for every expression of the statement, parts before the whole.
+pub fn each(statement: &mut Statement, f: &mut dyn FnMut(&mut Expr)) {
+    roots(&mut statement.query, &mut |e| each_in(e, f));
+}
+
+fn each_in(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+    if let ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } =
+        &mut e.kind
+    {
+        roots(q, &mut |e| each_in(e, f));
+    }
+    for child in e.children_mut() {
+        each_in(child, f);
+    }
+    f(e);
+}
+
+/// The outermost expressions of a query, of its CTEs, branches and derived tables.
+fn roots(q: &mut Query, f: &mut dyn FnMut(&mut Expr)) {
+    for cte in &mut q.with {
+        roots(&mut cte.query, f);
+    }
+    body(&mut q.body, f);
+    q.order_by.iter_mut().for_each(|o| f(&mut o.expr));
+    q.limit.iter_mut().chain(&mut q.offset).for_each(f);
+}
+
+fn body(b: &mut Body, f: &mut dyn FnMut(&mut Expr)) {
+    match b {
+        Body::Select(s) => {
+            s.from.iter_mut().for_each(|t| from(t, f));
+            s.items.iter_mut().for_each(|i| f(&mut i.expr));
+            s.filter.iter_mut().chain(&mut s.group_by).chain(&mut s.having).for_each(&mut *f);
+            if let Distinct::On(on) = &mut s.distinct {
+                on.iter_mut().for_each(f);
+            }
+        }
+        Body::SetOp { left, right, .. } => {
+            body(left, f);
+            body(right, f);
+        }
+        Body::Values(rows) => rows.iter_mut().flatten().for_each(f),
+        Body::Query(q) => roots(q, f),
+    }
+}
+
+fn from(t: &mut From, f: &mut dyn FnMut(&mut Expr)) {
+    match t {
+        From::Relation { query, .. } => query.iter_mut().for_each(|q| roots(q, f)),
+        From::Join { left, right, on, .. } => {
+            from(left, f);
+            from(right, f);
+            on.iter_mut().for_each(f);
+        }
+    }
+}
+
+impl Visitor<'_> {
+    fn query(&mut self, q: &mut Query) {
+        roots(q, &mut |e| self.root(e));
+    }
+
+    fn root(&mut self, e: &mut Expr) {
+        if self.expr(e) == Class::Wanted {
+            (self.f)(e, false);
+        }
+    }
+
+    fn expr(&mut self, e: &mut Expr) -> Class {
+        match &mut e.kind {
+            ExprKind::Subquery(q)
+            | ExprKind::Exists { query: q, .. }
+            | ExprKind::InQuery { query: q, .. } => {
+                self.query(q);
+            }
+            // A window function means nothing without its window: only its arguments can be constants.
+            ExprKind::Window { function, partition_by, order_by, .. } => {
+                for child in function.children_mut() {
+                    self.root(child);
+                }
+                partition_by
+                    .iter_mut()
+                    .chain(order_by.iter_mut().map(|o| &mut o.expr))
+                    .for_each(|e| self.root(e));
+                return Class::Varies;
+            }
+            _ => {}
+        }
+        let own = self.own(&e.kind);
+        let array = matches!(e.kind, ExprKind::Any { .. });
+        let mut children = e.children_mut();
+        let classes: Vec<Class> = children.iter_mut().map(|c| self.expr(c)).collect();
+        if own == Class::Varies || classes.contains(&Class::Varies) {
+            for (i, (child, class)) in children.into_iter().zip(classes).enumerate() {
+                // An array is asked for whatever is in it: only its elements can be planned with.
+                let elements = array && i == 1 && class != Class::Varies;
+                if class == Class::Wanted || elements {
+                    (self.f)(child, elements);
+                }
+            }
+            return Class::Varies;
+        }
+        let typed = self.wanted == Wanted::Values && arithmetic(&e.kind) && classes.contains(&Class::Typed);
+        if own == Class::Wanted || typed || classes.contains(&Class::Wanted) {
+            return Class::Wanted;
+        }
+        own
+    }
+
+    /// The class of an expression whose parts are all plain constants.
+    fn own(&self, kind: &ExprKind) -> Class {
+        let value = if self.wanted == Wanted::Values { Class::Wanted } else { Class::Plain };
+        match kind {
+            ExprKind::Column { .. }
+            | ExprKind::Output(_)
+            | ExprKind::Aggregate(_)
+            | ExprKind::Window { .. }
+            | ExprKind::Subquery(_)
+            | ExprKind::Exists { .. }
+            | ExprKind::InQuery { .. } => Class::Varies,
+            ExprKind::Param(_) => Class::Wanted,
+            ExprKind::Session(_)
+            | ExprKind::AtTimeZone { .. }
+            | ExprKind::Extract { .. }
+            | ExprKind::Call { .. }
+            | ExprKind::Any { .. } => value,
+            ExprKind::Interval(_) | ExprKind::Cast { .. } => Class::Typed,
+            _ => Class::Plain,
+        }
+    }
+}
+
+/// Operators whose meaning depends on the types of their operands.
+fn arithmetic(kind: &ExprKind) -> bool {
+    use BinaryOp::{Add, Concat, Div, Mod, Mul, Sub};
+    match kind {
+        ExprKind::Binary { op, .. } => matches!(op, Add | Sub | Mul | Div | Mod | Concat),
+        ExprKind::Negate(_) => true,
+        // A cast of arithmetic is asked for with it, a cast of a cast by itself.
+        ExprKind::Cast { .. } => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use crate::policy::Limits;
+    use crate::sql::catalog::{Catalog, Relation};
+    use crate::sql::{Kind, classify, parse, resolve};
+
+    struct One;
+
+    impl Catalog for One {
+        fn relation(&self, _: Option<&str>, _: &str) -> Option<Relation> {
+            Some(Relation { source: Source::Table(0), columns: vec!["x".into(), "t".into()] })
+        }
+
+        fn names(&self) -> Vec<String> {
+            vec!["r".into()]
+        }
+    }
+
+    fn statement(sql: &str) -> Statement {
+        let limits = Limits::default();
+        let parsed = parse::parse(sql, &limits).unwrap().remove(0);
+        let Kind::Query(q, lines) = classify(parsed).unwrap() else { panic!("no query: {sql}") };
+        resolve::resolve(&q, &lines, &One, &limits).unwrap()
+    }
+
+    /// How many constants are wanted, and how many of them are arrays.
+    fn wanted(sql: &str, wanted: Wanted) -> (usize, usize) {
+        let found = constants(&mut statement(sql), wanted);
+        (found.len(), found.iter().filter(|c| c.array).count())
+    }
+
+    #[test]
+    fn the_largest_constants_are_found_once() {
+        use Wanted::{Parameters, Values};
+        for (sql, params, values) in [
+            ("SELECT count(*) FROM r WHERE t > date '1998-12-01' - interval '90 days'", (0, 0), (1, 0)),
+            ("SELECT count(*) FROM r WHERE t > now() - interval '6 hours' AND t <= now()", (0, 0), (2, 0)),
+            ("SELECT count(*) FROM r WHERE x > $1 + 5 AND x < $2 OR x = $2", (2, 0), (2, 0)),
+            ("SELECT count(*) FROM r WHERE x = 5 + 1 AND t > '2024-01-01'::date", (0, 0), (0, 0)),
+            ("SELECT count(*) FROM r WHERE x = ANY ($1) AND x <> ALL ($2)", (2, 2), (2, 2)),
+            ("SELECT x, lag(x, $1) OVER (ORDER BY t) FROM r", (1, 0), (1, 0)),
+            ("SELECT (SELECT count(*) FROM r WHERE x = $1) LIMIT $2", (2, 0), (2, 0)),
+            ("WITH q AS (SELECT $3::int AS a) SELECT a FROM q ORDER BY $1::int", (2, 0), (2, 0)),
+            ("SELECT count(*) FROM r WHERE t >= to_timestamp('2021', 'YYYY')", (0, 0), (1, 0)),
+            ("SELECT version()", (0, 0), (1, 0)),
+        ] {
+            assert_eq!((wanted(sql, Parameters), wanted(sql, Values)), (params, values), "{sql}");
+        }
+    }
+
+    #[test]
+    fn the_highest_parameter() {
+        assert_eq!(parameters(&mut statement("SELECT $1::int + $7::int, $2::int")).0, 7);
+        assert_eq!(parameters(&mut statement("SELECT 1")).0, 0);
+    }
+}

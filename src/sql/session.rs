@@ -1,0 +1,244 @@
+//! SET, SHOW, RESET and their kin: from the parser's many trees to one setting by its name.
+
+use super::statement::{fold, read_only};
+use crate::error::ClientError;
+use sqlparser::ast::{self, Set};
+
+/// A statement about the session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionStatement {
+    /// SET name TO value.
+    Set {
+        /// The setting, in lower case.
+        name: String,
+        /// None is DEFAULT.
+        value: Option<String>,
+        /// SET LOCAL.
+        local: bool,
+    },
+    /// RESET name.
+    Reset(String),
+    /// RESET ALL.
+    ResetAll,
+    /// SHOW name.
+    Show(String),
+    /// SHOW ALL.
+    ShowAll,
+    /// Nothing here to be done; the command tag.
+    Nothing(&'static str),
+}
+
+use SessionStatement as S;
+
+type Result<T> = std::result::Result<T, ClientError>;
+
+/// Sorts a SET.
+pub fn set(set: Set, at: Option<usize>) -> Result<SessionStatement> {
+    let unsupported = |what: &str| Err(ClientError::unsupported(format!("{what} is not supported")).at(at));
+    match set {
+        Set::SingleAssignment { scope, hivevar: false, variable, values } => {
+            let local = match scope {
+                None | Some(ast::ContextModifier::Session) => false,
+                Some(ast::ContextModifier::Local) => true,
+                Some(ast::ContextModifier::Global) => return unsupported("SET GLOBAL"),
+            };
+            Ok(S::Set { name: object_name(&variable), value: list(&values, at)?, local })
+        }
+        Set::SetTimeZone { local, value } => {
+            let value = match &value {
+                ast::Expr::Identifier(i)
+                    if i.quote_style.is_none() && i.value.eq_ignore_ascii_case("local") =>
+                {
+                    None
+                }
+                value => list(std::slice::from_ref(value), at)?,
+            };
+            Ok(S::Set { name: "timezone".into(), value, local })
+        }
+        Set::SetNames { charset_name, collation_name: None } => {
+            Ok(S::Set { name: "client_encoding".into(), value: Some(charset_name.value), local: false })
+        }
+        Set::SetNamesDefault {} => Ok(S::Set { name: "client_encoding".into(), value: None, local: false }),
+        Set::SetTransaction { modes, snapshot: None, session } => transaction(&modes, session, at),
+        Set::SetTransaction { .. } => unsupported("SET TRANSACTION SNAPSHOT"),
+        Set::SetRole { role_name: None, .. } => Ok(S::Nothing("SET")),
+        Set::SetSessionAuthorization(p)
+            if matches!(p.kind, ast::SetSessionAuthorizationParamKind::Default) =>
+        {
+            Ok(S::Nothing("SET"))
+        }
+        Set::SetRole { .. } | Set::SetSessionAuthorization(_) => Err(ClientError::new(
+            crate::error::SqlState::INSUFFICIENT_PRIVILEGE,
+            "permission denied to become another user",
+        )
+        .hint("Connect as that user: budgets and rights belong to the login.")
+        .at(at)),
+        _ => unsupported("this form of SET"),
+    }
+}
+
+/// The modes of SET TRANSACTION and SET SESSION CHARACTERISTICS. Every statement has a snapshot of its own whatever
+/// the isolation level is called; nothing is ever written.
+fn transaction(modes: &[ast::TransactionMode], session: bool, at: Option<usize>) -> Result<SessionStatement> {
+    let mut level = None;
+    for mode in modes {
+        match mode {
+            ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadOnly) => {}
+            ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadWrite) => {
+                return Err(read_only("SET TRANSACTION READ WRITE", at));
+            }
+            ast::TransactionMode::IsolationLevel(l) => level = Some(l.to_string().to_lowercase()),
+        }
+    }
+    let name = if session { "default_transaction_isolation" } else { "transaction_isolation" };
+    Ok(match level {
+        None => S::Nothing("SET"),
+        level => S::Set { name: name.into(), value: level, local: !session },
+    })
+}
+
+/// Sorts a RESET.
+pub fn reset(reset: &ast::Reset) -> SessionStatement {
+    match reset {
+        ast::Reset::ALL => S::ResetAll,
+        ast::Reset::SessionAuthorization => S::Nothing("RESET"),
+        ast::Reset::ConfigurationParameter(name) => match object_name(name).as_str() {
+            "role" | "session_authorization" => S::Nothing("RESET"),
+            name => S::Reset(name.to_owned()),
+        },
+    }
+}
+
+/// Sorts a SHOW.
+pub fn show(words: &[ast::Ident]) -> SessionStatement {
+    let words: Vec<String> = words.iter().map(|w| w.value.to_lowercase()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["all"] => S::ShowAll,
+        ["time", "zone"] => S::Show("timezone".into()),
+        ["transaction", "isolation", "level"] => S::Show("transaction_isolation".into()),
+        ["authorization"] | ["session", "authorization"] => S::Show("session_authorization".into()),
+        words => S::Show(words.join(".")),
+    }
+}
+
+/// `noisegate.epsilon`
+fn object_name(name: &ast::ObjectName) -> String {
+    let parts = name.0.iter().filter_map(|p| match p {
+        ast::ObjectNamePart::Identifier(i) => Some(fold(i).to_lowercase()),
+        ast::ObjectNamePart::Function(_) => None,
+    });
+    parts.collect::<Vec<_>>().join(".")
+}
+
+/// The values of a SET as one text, as PostgreSQL joins them; None is DEFAULT.
+fn list(values: &[ast::Expr], at: Option<usize>) -> Result<Option<String>> {
+    if let [ast::Expr::Identifier(i)] = values
+        && i.quote_style.is_none()
+        && i.value.eq_ignore_ascii_case("default")
+    {
+        return Ok(None);
+    }
+    let single = values.len() == 1;
+    let texts = values.iter().map(|v| value(v, single, at)).collect::<Result<Vec<_>>>()?;
+    Ok(Some(texts.join(", ")))
+}
+
+fn value(e: &ast::Expr, single: bool, at: Option<usize>) -> Result<String> {
+    use ast::{Expr, UnaryOperator, Value};
+    // Several values become one text again: each must stay one.
+    let quoted = |s: &str| {
+        let plain = s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '$');
+        if single || plain { s.to_owned() } else { format!("\"{}\"", s.replace('"', "\"\"")) }
+    };
+    let bad = || {
+        Err(ClientError::unsupported("this value in SET is not supported")
+            .hint("Write a word, a number or a string.")
+            .at(at))
+    };
+    match e {
+        Expr::Value(v) => match &v.value {
+            Value::Number(n, _) => Ok(n.clone()),
+            Value::SingleQuotedString(s) | Value::EscapedStringLiteral(s) => Ok(quoted(s)),
+            Value::DollarQuotedString(s) => Ok(quoted(&s.value)),
+            Value::Boolean(b) => Ok(b.to_string()),
+            _ => bad(),
+        },
+        Expr::Identifier(i) => Ok(quoted(&fold(i))),
+        Expr::UnaryOp { op: op @ (UnaryOperator::Minus | UnaryOperator::Plus), expr } => {
+            let n = value(expr, single, at)?;
+            let sign = if matches!(op, UnaryOperator::Minus) { "-" } else { "" };
+            if n.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+                Ok(format!("{sign}{n}"))
+            } else {
+                bad()
+            }
+        }
+        _ => bad(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use crate::policy::Limits;
+    use crate::sql::{Kind, classify, parse};
+
+    fn session(sql: &str) -> SessionStatement {
+        match classify(parse::parse(sql, &Limits::default()).unwrap().remove(0)).unwrap() {
+            Kind::Session(s) => s,
+            _ => panic!("{sql}"),
+        }
+    }
+
+    fn set(name: &str, value: Option<&str>, local: bool) -> SessionStatement {
+        S::Set { name: name.into(), value: value.map(str::to_owned), local }
+    }
+
+    #[test]
+    fn every_spelling_is_one_setting() {
+        for (sql, expected) in [
+            ("SET timezone TO 'Europe/Berlin'", set("timezone", Some("Europe/Berlin"), false)),
+            ("SET TIME ZONE 'UTC'", set("timezone", Some("UTC"), false)),
+            ("SET TIME ZONE LOCAL", set("timezone", None, false)),
+            ("SET TIME ZONE -5", set("timezone", Some("-5"), false)),
+            ("SET LOCAL DateStyle = ISO, DMY", set("datestyle", Some("iso, dmy"), true)),
+            ("SET datestyle = 'ISO, MDY'", set("datestyle", Some("ISO, MDY"), false)),
+            ("SET search_path TO \"$user\", public", set("search_path", Some("$user, public"), false)),
+            ("SET NAMES 'UTF8'", set("client_encoding", Some("UTF8"), false)),
+            ("SET noisegate.epsilon = 0.5", set("noisegate.epsilon", Some("0.5"), false)),
+            ("SET NOISEGATE.Notices TO off", set("noisegate.notices", Some("off"), false)),
+            ("SET noisegate.epsilon TO DEFAULT", set("noisegate.epsilon", None, false)),
+            (
+                "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+                set("default_transaction_isolation", Some("read uncommitted"), false),
+            ),
+            (
+                "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY, NOT DEFERRABLE",
+                set("transaction_isolation", Some("repeatable read"), true),
+            ),
+            ("SET SESSION AUTHORIZATION DEFAULT", S::Nothing("SET")),
+            ("SET ROLE NONE", S::Nothing("SET")),
+            ("RESET ALL", S::ResetAll),
+            ("RESET TimeZone", S::Reset("timezone".into())),
+            ("RESET ROLE", S::Nothing("RESET")),
+            ("SHOW ALL", S::ShowAll),
+            ("SHOW TIME ZONE", S::Show("timezone".into())),
+            ("SHOW TRANSACTION ISOLATION LEVEL", S::Show("transaction_isolation".into())),
+            ("SHOW noisegate.epsilon", S::Show("noisegate.epsilon".into())),
+            ("UNLISTEN *", S::Nothing("UNLISTEN")),
+            ("DISCARD PLANS", S::Nothing("DISCARD PLANS")),
+        ] {
+            assert_eq!(session(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn other_users_and_writing_are_refused() {
+        for sql in ["SET ROLE admin", "SET SESSION AUTHORIZATION admin", "SET TRANSACTION READ WRITE"] {
+            let refused = classify(parse::parse(sql, &Limits::default()).unwrap().remove(0));
+            assert_eq!(refused.err().map(|e| e.code.as_str().to_owned()).as_deref(), Some("42501"), "{sql}");
+        }
+    }
+}

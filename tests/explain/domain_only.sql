@@ -1,0 +1,2 @@
+-- --policy config/bikes.toml
+SELECT DISTINCT plan FROM riders

@@ -1,0 +1,2 @@
+-- --policy config/minimal.toml
+SELECT plan, count(*) FROM riders GROUP BY 1

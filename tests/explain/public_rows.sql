@@ -1,0 +1,2 @@
+-- --policy config/bikes.toml
+SELECT city, sum(capacity) FROM stations GROUP BY city

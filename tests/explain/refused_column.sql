@@ -1,0 +1,4 @@
+-- --policy config/bikes.toml
+SELECT count(*)
+  FROM trips
+ WHERE fair > 3

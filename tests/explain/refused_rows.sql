@@ -1,0 +1,2 @@
+-- --policy config/bikes.toml
+SELECT rider_id, fare FROM trips

@@ -1,0 +1,2 @@
+-- --policy config/bikes.toml
+SELECT 1; SELECT 2

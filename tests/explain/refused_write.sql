@@ -1,0 +1,2 @@
+-- --policy config/bikes.toml
+DELETE FROM trips
