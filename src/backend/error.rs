@@ -128,7 +128,10 @@ pub enum FetchError {
     /// All connections stayed busy; no private row was read.
     #[error("no connection became free in time")]
     Busy,
-    /// The schema is not the one that the policy was loaded against; no private row was read.
+    /// The database did not answer in time, or a table could not be locked in time; no private row was read.
+    #[error("{0}")]
+    Late(String),
+    /// The schema is not the one that the policy was loaded against. Nothing of what was read was kept.
     #[error("the schema changed")]
     SchemaChanged,
     /// Any other failure of a fetch, whatever its cause. Soundness rule 18: counted per user.
@@ -142,6 +145,11 @@ impl FetchError {
         match self {
             Self::Unreachable(cause) => unreachable(&cause),
             Self::Busy => busy(),
+            Self::Late(cause) => {
+                tracing::warn!(%cause, "a fetch could not be opened in time");
+                ClientError::new(SqlState::QUERY_CANCELED, "the database did not answer in time")
+                    .hint("It is busy, or a table is being altered. Try again later; nothing was charged.")
+            }
             Self::SchemaChanged => ClientError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "the schema changed; the operator must reload the policy",

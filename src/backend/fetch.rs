@@ -1,12 +1,28 @@
 //! Reading private rows: one snapshot, one transaction, few round trips, and not a word of the database's errors.
 //!
-//! First trip: open the transaction, apply the session's settings, check the schema's fingerprint, prepare every
-//! statement. (Preparing separately matters: tokio-postgres looks up types it does not know, and while rows are on
-//! their way that would wait for itself.) Second trip: run every statement, roll back, check the fingerprint again.
+//! [`Backend::open`] is the first trip: it begins the transaction, applies the session's settings, locks the tables,
+//! checks the schema, and prepares every statement. (Preparing separately matters: tokio-postgres looks up types it
+//! does not know, and while rows are on their way that would wait for itself.) No private row is read until here, and
+//! all that fails here need not be paid for. [`Opened::read`] is the second trip: it runs every statement, rolls back,
+//! and checks the schema again.
 //!
-//! The first check has the snapshot of the rows (soundness rule 7), and refuses before any is read. But names are
-//! resolved by the newest catalogs, after a wait for whoever is altering the table, which that snapshot does not
-//! see: so the second check, in a newer snapshot, must find the same.
+//! What makes a plan right (soundness rule 7) is thus true of the rows that are read:
+//!
+//! * Constraints hold in a snapshot if the catalogs of that snapshot have them: the first check is in the snapshot of
+//!   the rows.
+//! * Names, columns and types are resolved by the newest catalogs instead. Whoever alters a table in a way that
+//!   matters needs ACCESS EXCLUSIVE on it, which waits for our ACCESS SHARE: what the first check saw stays. The lock
+//!   comes before the snapshot, so that a change that we waited for is in it.
+//! * Some changes do not wait for that lock: a child table attached, a schema or a type renamed, an enum's new label,
+//!   a view's tables. Nor can every relation be locked (views, foreign tables, grants of single columns). For these
+//!   there is the second check, in a snapshot of its own.
+//!
+//! A hot standby gives these locks, too, and its replay of a change waits for them or ends the statement.
+
+mod schema;
+
+pub use schema::Fingerprint;
+pub(super) use schema::Quick;
 
 use super::error::FetchError;
 use super::param::Param;
@@ -15,6 +31,7 @@ use super::settings::Settings;
 use deadpool::managed::Object;
 use futures::StreamExt;
 use futures::future::{join, join_all, join3, maybe_done, poll_fn};
+use schema::Checks;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -22,7 +39,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_postgres::error::Severity;
-use tokio_postgres::{Client, NoTls, Row, Statement};
+use tokio_postgres::{NoTls, Row, Statement};
 
 /// A fetch: statements that see one snapshot.
 #[derive(Clone, Debug)]
@@ -46,110 +63,157 @@ pub struct FetchText {
     pub params: Vec<Param>,
 }
 
-/// A query over catalogs that gives one text, and the text that it gave when the policy was loaded.
-#[derive(Clone, Debug)]
-pub struct Fingerprint {
-    /// One SELECT of one row with one text.
-    pub sql: String,
-    /// Its value then.
-    pub expected: String,
+/// A fetch that stands ready: its snapshot is taken, its schema is the one that was planned on, and nothing of private
+/// rows was read. Dropping it rolls back.
+pub struct Opened {
+    go: oneshot::Sender<()>,
+    answer: oneshot::Receiver<Result<Answers, FetchError>>,
 }
 
-/// A connection that a fetch will have to itself.
-pub struct Reserved(Object<Fetching>);
+/// The rows of each statement.
+type Answers = Vec<Vec<Row>>;
 
 impl Backend {
-    /// Waits for a connection for a fetch. Nothing is sent: what is refused here need not be paid for.
+    /// Makes a fetch ready, on a connection that it has to itself. What is refused here need not be paid for.
+    ///
+    /// Dropping the future is safe at any point.
     ///
     /// # Errors
-    /// [`FetchError::Unreachable`], [`FetchError::Busy`].
-    pub async fn reserve(&self) -> Result<Reserved, FetchError> {
-        self.fetch_connection().await.map(Reserved)
+    /// [`FetchError`]; none of them depends on private rows.
+    pub async fn open(&self, request: FetchRequest) -> Result<Opened, FetchError> {
+        let patience = self.fetch.manager().0.patience();
+        match open(self.fetch_connection().await?, request.clone(), patience).await {
+            // A connection that died while idle. Once more, anew.
+            Err(FetchError::Unreachable(cause)) => {
+                tracing::debug!(%cause, "a fetch connection was stale");
+                self.fetch.retain(|_, _| false);
+                open(self.fetch_connection().await?, request, patience).await
+            }
+            result => result,
+        }
     }
 
-    /// Reads all statements in one REPEATABLE READ READ ONLY snapshot and gives their rows, in order.
+    /// [`open`](Self::open) and [`read`](Opened::read).
+    ///
+    /// # Errors
+    /// As theirs.
+    pub async fn fetch(&self, request: FetchRequest) -> Result<Answers, FetchError> {
+        self.open(request).await?.read().await
+    }
+}
+
+impl Opened {
+    /// Reads all statements in the snapshot that was taken, and gives their rows, in order.
     ///
     /// Dropping the future cancels what runs on the server; the connection keeps its place in the pool until the
     /// server is done with it, and is then closed.
     ///
     /// # Errors
-    /// [`FetchError`]; only [`FetchError::Failed`] can come after a statement over private rows was sent.
-    pub async fn fetch(&self, request: FetchRequest) -> Result<Vec<Vec<Row>>, FetchError> {
-        let reserved = self.reserve().await?;
-        self.fetch_on(reserved, request).await
-    }
-
-    /// [`fetch`](Self::fetch), on a connection that was waited for before.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn fetch_on(
-        &self,
-        Reserved(first): Reserved,
-        request: FetchRequest,
-    ) -> Result<Vec<Vec<Row>>, FetchError> {
-        let patience = self.fetch.manager().0.patience();
-        match run(first, request.clone(), patience).await {
-            // A connection that died while idle: nothing was sent that reads private rows. Once more, anew.
-            Err(FetchError::Unreachable(cause)) => {
-                tracing::debug!(%cause, "a fetch connection was stale");
-                self.fetch.retain(|_, _| false);
-                run(self.fetch_connection().await?, request, patience).await
-            }
-            result => result,
-        }
+    /// [`FetchError::Failed`], and [`FetchError::SchemaChanged`] for a change that no lock could hold off.
+    pub async fn read(self) -> Result<Answers, FetchError> {
+        // A task that is gone gives no answer, either.
+        let _ = self.go.send(());
+        self.answer.await.unwrap_or_else(|_| Err(FetchError::Failed("the fetch ended early".into())))
     }
 }
 
 /// Hands connection and request to a task of their own, which lives on when the caller does not.
-async fn run(
+async fn open(
     connection: Object<Fetching>,
     request: FetchRequest,
     patience: Duration,
-) -> Result<Vec<Vec<Row>>, FetchError> {
-    let (caller, gone) = oneshot::channel::<()>();
-    let task = tokio::spawn(attend(connection, request, patience, gone));
-    let result = task.await;
-    drop(caller);
-    result.unwrap_or_else(|e| Err(FetchError::Failed(format!("the fetch ended early: {e}"))))
+) -> Result<Opened, FetchError> {
+    let (ready, opened) = oneshot::channel();
+    let (go, start) = oneshot::channel();
+    let (answers, answer) = oneshot::channel();
+    tokio::spawn(attend(connection, request, patience, Caller { ready, start, answers }));
+    match opened.await {
+        Ok(Ok(())) => Ok(Opened { go, answer }),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(FetchError::Failed("the fetch could not be opened".into())),
+    }
 }
 
-async fn attend(
-    connection: Object<Fetching>,
-    request: FetchRequest,
-    patience: Duration,
-    gone: oneshot::Receiver<()>,
-) -> Result<Vec<Vec<Row>>, FetchError> {
-    let result = {
-        let mut work = pin!(work(&connection, &request));
-        let trips = u32::try_from(request.statements.len()).unwrap_or(u32::MAX).saturating_add(2);
+/// What a fetch's task tells who wants it, and hears.
+struct Caller {
+    ready: oneshot::Sender<Result<(), FetchError>>,
+    /// Sent when the rows are wanted; dropped when they are not, because they cannot be paid for, say.
+    start: oneshot::Receiver<()>,
+    answers: oneshot::Sender<Result<Answers, FetchError>>,
+}
+
+async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: Duration, mut caller: Caller) {
+    let late = || FetchError::Late("the database did not answer in time".into());
+    let opened = {
+        let mut work = pin!(prepare(&connection, &request));
         tokio::select! {
             result = &mut work => result,
-            // The server's own limit ends a statement; this is for one that has vanished.
+            // The server's own limit ends a wait for a lock; this is for one that has vanished.
+            () = tokio::time::sleep(patience) => Err(late()),
+            () = caller.ready.closed() => {
+                stop(&connection, work).await;
+                Err(late())
+            }
+        }
+    };
+    let prepared = match opened {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            // After a change of the schema the transaction was ended in order.
+            let ended = matches!(error, FetchError::SchemaChanged);
+            // The error first: a server that has vanished is waited for once more. Nobody hears it where the caller
+            // has gone.
+            let _ = caller.ready.send(Err(error));
+            if !ended {
+                close(connection).await;
+            }
+            return;
+        }
+    };
+    if caller.ready.send(Ok(())).is_err() || caller.start.await.is_err() {
+        match timeout(Duration::from_secs(1), connection.client.batch_execute("ROLLBACK")).await {
+            Ok(Ok(())) => {}
+            _ => drop(Object::take(connection)),
+        }
+        return;
+    }
+    let result = {
+        let mut work = pin!(read(&connection, &request, &prepared));
+        let trips = u32::try_from(request.statements.len()).unwrap_or(u32::MAX).saturating_add(1);
+        tokio::select! {
+            result = &mut work => result,
             () = tokio::time::sleep(patience.saturating_mul(trips)) => {
                 Err(FetchError::Failed("the database did not answer in time".into()))
             }
-            _ = gone => {
+            () = caller.answers.closed() => {
                 stop(&connection, work).await;
                 Err(FetchError::Failed("nobody waits for the fetch any more".into()))
             }
         }
     };
     match &result {
-        // The transaction was ended in order.
-        Ok(_) | Err(FetchError::SchemaChanged) => {}
-        // Rows may still be on their way, and what still runs is of no use to anybody.
+        // The transaction was ended in order. The connection is given up first: who has the answer finds it free.
+        Ok(_) | Err(FetchError::SchemaChanged) => {
+            drop(connection);
+            let _ = caller.answers.send(result);
+        }
         Err(_) => {
-            {
-                let mut end = pin!(connection.client.batch_execute("ROLLBACK"));
-                if timeout(Duration::from_millis(100), &mut end).await.is_err() {
-                    stop(&connection, end).await;
-                }
-            }
-            drop(Object::take(connection));
+            let _ = caller.answers.send(result);
+            close(connection).await;
         }
     }
-    result
+}
+
+/// Ends a transaction that failed and closes the connection: rows may still be on their way, and what still runs is of
+/// no use to anybody.
+async fn close(connection: Object<Fetching>) {
+    {
+        let mut end = pin!(connection.client.batch_execute("ROLLBACK"));
+        if timeout(Duration::from_millis(100), &mut end).await.is_err() {
+            stop(&connection, end).await;
+        }
+    }
+    drop(Object::take(connection));
 }
 
 /// Cancels until `end`, which comes true when the server is done, does; then the connection may be closed.
@@ -167,15 +231,74 @@ async fn stop<F: Future>(connection: &FetchClient, end: F) {
     }
 }
 
-async fn work(connection: &FetchClient, request: &FetchRequest) -> Result<Vec<Vec<Row>>, FetchError> {
+/// Statements that wait for their rows to be asked for.
+struct Prepared {
+    statements: Vec<Statement>,
+    checks: Option<Checks>,
+}
+
+/// The first trip. Errors before the first private row.
+async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Prepared, FetchError> {
     let client = &connection.client;
-    let check = match &request.fingerprint {
-        Some(f) => Some((connection.prepared(&f.sql).await.map_err(early)?, f.expected.as_str())),
+    let checks = match &request.fingerprint {
+        Some(fingerprint) => Some(fingerprint.prepare(connection).await.map_err(early)?),
         None => None,
     };
-    let statements = open(client, request, check.as_ref()).await?;
+    // The lock directly after SET LOCAL: neither takes a snapshot.
+    let mut begin = request.settings.begin();
+    begin.push_str(request.fingerprint.as_ref().map_or("", Fingerprint::lock));
+    let prepares = request.statements.iter().map(|text| {
+        let types: Vec<_> = text.params.iter().map(Param::ty).collect();
+        async move { client.prepare_typed(&text.sql, &types).await }
+    });
+    let quick = async {
+        match &checks {
+            Some(checks) => checks.unchanged(client).await,
+            None => Ok(true),
+        }
+    };
+    // Each future sends when it is first polled, which happens in this order.
+    let (begun, unchanged, prepared) = join3(client.batch_execute(&begin), quick, join_all(prepares)).await;
+    let failed = match (begun, unchanged) {
+        (Err(e), _) | (Ok(()), Err(e)) => Some(early(e)),
+        (Ok(()), Ok(true)) => None,
+        (Ok(()), Ok(false)) => match &checks {
+            // In the same snapshot.
+            Some(checks) if checks.whole(client).await.map_err(early)? => None,
+            _ => Some(FetchError::SchemaChanged),
+        },
+    };
+    let prepared = match failed {
+        None => prepared.into_iter().collect::<Result<_, _>>().map_err(early),
+        Some(error) => Err(error),
+    };
+    match prepared {
+        Ok(statements) => Ok(Prepared { statements, checks }),
+        Err(FetchError::SchemaChanged) => {
+            client.batch_execute("ROLLBACK").await.map_err(early)?;
+            Err(FetchError::SchemaChanged)
+        }
+        Err(FetchError::Failed(cause)) => {
+            // Perhaps names and texts are right for the schema that they were printed for, and that one is gone.
+            client.batch_execute("ROLLBACK").await.map_err(early)?;
+            match &checks {
+                Some(checks) if !checks.right(client).await.map_err(early)? => Err(FetchError::SchemaChanged),
+                _ => Err(FetchError::Failed(cause)),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The second trip.
+async fn read(
+    connection: &FetchClient,
+    request: &FetchRequest,
+    prepared: &Prepared,
+) -> Result<Answers, FetchError> {
+    let client = &connection.client;
     let failed = |e: &tokio_postgres::Error| FetchError::Failed(place(e));
-    let reads = statements.iter().zip(&request.statements).map(|(statement, text)| async {
+    let reads = prepared.statements.iter().zip(&request.statements).map(|(statement, text)| async {
         let mut rows = Vec::new();
         let mut stream = pin!(client.query_raw(statement, &text.params).await.map_err(|e| failed(&e))?);
         while let Some(row) = stream.next().await {
@@ -188,52 +311,38 @@ async fn work(connection: &FetchClient, request: &FetchRequest) -> Result<Vec<Ve
         Ok(rows)
     });
     let reads = reads.map(|r| Box::pin(r) as Read<'_>).collect();
-    let end = join(client.batch_execute("ROLLBACK"), fingerprint(client, check.as_ref()));
-    let (rows, (ended, found)) = in_order(reads, end).await?;
-    ended.map_err(|e| failed(&e))?;
-    match found.map_err(|e| failed(&e))? {
-        true => Ok(rows),
-        false => Err(FetchError::SchemaChanged),
-    }
-}
-
-/// The first trip. Errors before the first private row: lost connections are [`FetchError::Unreachable`].
-async fn open(
-    client: &Client,
-    request: &FetchRequest,
-    check: Option<&Check<'_>>,
-) -> Result<Vec<Statement>, FetchError> {
-    let begin = request.settings.begin();
-    let prepares = request.statements.iter().map(|text| {
-        let types: Vec<_> = text.params.iter().map(Param::ty).collect();
-        async move { client.prepare_typed(&text.sql, &types).await }
-    });
-    // Each future sends when it is first polled, which happens in this order.
-    let (begun, same, prepared) =
-        join3(client.batch_execute(&begin), fingerprint(client, check), join_all(prepares)).await;
-    begun.map_err(early)?;
-    if !same.map_err(early)? {
-        client.batch_execute("ROLLBACK").await.map_err(early)?;
-        return Err(FetchError::SchemaChanged);
-    }
-    let prepared = prepared.into_iter().collect::<Result<_, _>>().map_err(early);
-    if let Err(FetchError::Failed(_)) = &prepared {
-        // Perhaps the text is right for the schema that it was printed for, and that one is gone meanwhile.
-        client.batch_execute("ROLLBACK").await.map_err(early)?;
-        if !fingerprint(client, check).await.map_err(early)? {
-            return Err(FetchError::SchemaChanged);
+    let again = async {
+        match &prepared.checks {
+            Some(checks) => checks.still_unchanged(client).await,
+            None => Ok(true),
         }
+    };
+    let (rows, (ended, unchanged)) = in_order(reads, join(client.batch_execute("ROLLBACK"), again)).await?;
+    ended.map_err(|e| failed(&e))?;
+    if unchanged.map_err(|e| failed(&e))? {
+        return Ok(rows);
     }
-    prepared
+    match &prepared.checks {
+        Some(checks) if !checks.settled(client).await.map_err(|e| failed(&e))? => {
+            Err(FetchError::SchemaChanged)
+        }
+        _ => Ok(rows),
+    }
 }
 
 /// A failure before any private row was read.
 fn early(e: tokio_postgres::Error) -> FetchError {
-    match e.as_db_error().map(|db| db.parsed_severity()) {
-        Some(Some(Severity::Fatal | Severity::Panic)) => FetchError::Unreachable(cause(&e)),
-        None if e.is_closed() || std::error::Error::source(&e).is_some_and(|s| s.is::<std::io::Error>()) => {
-            FetchError::Unreachable(cause(&e))
-        }
+    let Some(db) = e.as_db_error() else {
+        let io = std::error::Error::source(&e).is_some_and(|s| s.is::<std::io::Error>());
+        return match e.is_closed() || io {
+            true => FetchError::Unreachable(cause(&e)),
+            false => FetchError::Failed(cause(&e)),
+        };
+    };
+    match (db.parsed_severity(), db.code().code()) {
+        (Some(Severity::Fatal | Severity::Panic), _) => FetchError::Unreachable(cause(&e)),
+        // statement_timeout, lock_timeout, a deadlock: with whoever alters a table.
+        (_, "57014" | "55P03" | "40P01") => FetchError::Late(place(&e)),
         _ => FetchError::Failed(place(&e)),
     }
 }
@@ -245,20 +354,6 @@ fn place(e: &tokio_postgres::Error) -> String {
     let routine = db.routine().unwrap_or("an unknown routine");
     let at = db.file().zip(db.line()).map_or_else(String::new, |(file, line)| format!(", {file}:{line}"));
     format!("SQLSTATE {} from {routine}{at}", db.code().code())
-}
-
-/// The fingerprint's query and what it must give.
-type Check<'a> = (Statement, &'a str);
-
-/// Whether the schema is the one that was planned on.
-async fn fingerprint(client: &Client, check: Option<&Check<'_>>) -> Result<bool, tokio_postgres::Error> {
-    let Some((statement, expected)) = check else { return Ok(true) };
-    let rows = client.query(statement, &[]).await?;
-    let value: Option<&str> = match rows.as_slice() {
-        [row] => row.try_get(0)?,
-        _ => None,
-    };
-    Ok(value == Some(*expected))
 }
 
 type Read<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, FetchError>> + Send + 'a>>;

@@ -11,6 +11,9 @@ use serde::de::DeserializeOwned;
 use tokio_postgres::{Client, Row};
 
 mod checks;
+mod watch;
+
+pub use watch::watch;
 
 /// Oldest and newest `server_version_num`, without minor version, that noisegate was built for.
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;

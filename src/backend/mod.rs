@@ -21,7 +21,7 @@ mod socket;
 
 pub use connect::ConnectError;
 pub use error::{DbError, FetchError, RelayError};
-pub use fetch::{FetchRequest, FetchText, Fingerprint, Reserved};
+pub use fetch::{FetchRequest, FetchText, Fingerprint, Opened};
 pub use param::Param;
 pub use pool::{Backend, Reader};
 pub use relay::Description;

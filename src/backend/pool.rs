@@ -15,7 +15,7 @@ use deadpool::Runtime;
 use deadpool::managed::{
     Manager, Metrics, Object, Pool, PoolError, RecycleError, RecycleResult, TimeoutType, Timeouts,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -58,20 +58,26 @@ pub(super) struct Fetching(pub(super) Login);
 pub(super) struct FetchClient {
     pub(super) client: tokio_postgres::Client,
     task: JoinHandle<()>,
-    /// The fingerprint's query, prepared: it runs twice in each fetch.
-    fingerprint: Mutex<Option<(String, Statement)>>,
+    /// Checks of the schema, prepared: one runs twice in each fetch, and planning it costs more than running it.
+    checks: Mutex<HashMap<String, Statement>>,
 }
+
+/// Checks that a connection keeps prepared: one for each set of tables that statements read together.
+const CHECKS: usize = 64;
 
 impl FetchClient {
     /// The query as a prepared statement of this connection.
     pub(super) async fn prepared(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
-        let known = self.fingerprint.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((_, statement)) = known.filter(|(text, _)| text == sql) {
+        let known = self.checks.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
+        if let Some(statement) = known {
             return Ok(statement);
         }
         let statement = self.client.prepare(sql).await?;
-        let mut kept = self.fingerprint.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some((sql.to_owned(), statement.clone()));
+        let mut kept = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= CHECKS {
+            kept.clear();
+        }
+        kept.insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
 }
@@ -94,7 +100,7 @@ impl Manager for Fetching {
                 tracing::warn!(cause = %cause(&e), "a fetch connection was lost");
             }
         });
-        let made = FetchClient { client, task, fingerprint: Mutex::default() };
+        let made = FetchClient { client, task, checks: Mutex::default() };
         let row = made.client.query_one(OPTIONS_HOLD, &[]).await.map_err(|e| cause(&e))?;
         match row.try_get(0) {
             Ok(Some(true)) => Ok(made),

@@ -19,7 +19,7 @@ pub use live::Live;
 pub use open::{Checked, OpenError, Reopened};
 
 use crate::answer::{Description, Field, Identity, Notice, Outcome, Values};
-use crate::backend::{self, Backend, FetchRequest, FetchText, Fingerprint, Param};
+use crate::backend::{self, Backend, FetchRequest, FetchText, Param};
 use crate::dp::{Entropy, SecureRng};
 use crate::emit::fetch;
 use crate::emit::print::{self, Constants, Printed};
@@ -336,16 +336,22 @@ impl Session {
                 let hash = statement_hash(&fetches);
                 let fingerprint =
                     gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
-                // A database that is away must not cost anything: who cannot be fetched for does not pay.
-                let reserved =
-                    gateway.backend.reserve().await.map_err(backend::FetchError::into_client_error)?;
+                // Up to the first private row: a database that is away, or was altered, must not cost anything.
+                let request = FetchRequest {
+                    settings: self.settings.backend(),
+                    statements: fetches,
+                    fingerprint: Some(fingerprint),
+                    max_rows: gateway.policy.limits.max_result_groups,
+                };
+                let opened =
+                    gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
                 let receipt =
                     gateway.ledger.debit(&self.identity, hash, charge).await.map_err(|r| r.client())?;
                 if self.settings.notices() {
                     notices.push(price_notice(&receipt));
                 }
                 log_price(&receipt);
-                self.fetch_and_release(gateway, &plan, fetches, fingerprint, reserved, receipt).await?
+                self.fetch_and_release(gateway, &plan, opened, receipt).await?
             }
         };
         constants.own = self.own_rows(gateway, &plan.statement).await?;
@@ -432,18 +438,10 @@ impl Session {
         &self,
         gateway: &Gateway,
         plan: &Plan,
-        fetches: Vec<FetchText>,
-        fingerprint: Fingerprint,
-        reserved: backend::Reserved,
+        opened: backend::Opened,
         receipt: Receipt,
     ) -> Result<Vec<Noisy>, ClientError> {
-        let request = FetchRequest {
-            settings: self.settings.backend(),
-            statements: fetches,
-            fingerprint: Some(fingerprint),
-            max_rows: gateway.policy.limits.max_result_groups,
-        };
-        let answers = gateway.backend.fetch_on(reserved, request).await.map_err(|e| {
+        let answers = opened.read().await.map_err(|e| {
             if matches!(e, backend::FetchError::Failed(_)) {
                 gateway.suspended.failed(&self.identity.user);
             }

@@ -81,7 +81,7 @@ impl Checked {
             .prove_finish_login(&named(false), &named(true))
             .await
             .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
-        let fingerprint = Fingerprint { sql: introspect::fingerprint_sql(&oids), expected };
+        let fingerprint = Fingerprint::new(introspect::fingerprint_sql(&oids), expected);
         let warnings = warnings.iter().map(ToString::to_string).collect();
         Ok(Self { policy, warnings, backend, fingerprint })
     }
@@ -122,8 +122,8 @@ impl Gateway {
         let reopened = Reopened {
             changed: reloaded.changed,
             restart: reloaded.restart,
-            schema_changed: checked.fingerprint.sql != self.fingerprints.whole.sql
-                || checked.fingerprint.expected != self.fingerprints.whole.expected,
+            schema_changed: checked.fingerprint.sql() != self.fingerprints.whole.sql()
+                || checked.fingerprint.expected() != self.fingerprints.whole.expected(),
             warnings: std::mem::take(&mut checked.warnings),
         };
         let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
@@ -204,7 +204,6 @@ impl Fingerprints {
             return Ok(known);
         }
         let oids: Vec<u32> = tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| t.oid).collect();
-        let sql = introspect::fingerprint_sql(&oids);
         let reader = backend.reader().await.map_err(FetchError::into_client_error)?;
         let failed = |e: &dyn std::fmt::Display| {
             ClientError::incident(SqlState::INTERNAL, "the schema could not be checked", e)
@@ -215,16 +214,14 @@ impl Fingerprints {
             .await
             .map_err(|e| failed(&e))?;
         let whole: String = reader
-            .query_one(&self.whole.sql, &[])
+            .query_one(self.whole.sql(), &[])
             .await
             .and_then(|r| r.try_get(0))
             .map_err(|e| failed(&e))?;
-        if whole != self.whole.expected {
+        if whole != self.whole.expected() {
             return Err(FetchError::SchemaChanged.into_client_error());
         }
-        let expected: String =
-            reader.query_one(&sql, &[]).await.and_then(|r| r.try_get(0)).map_err(|e| failed(&e))?;
-        let part = Fingerprint { sql, expected };
+        let part = introspect::watch(&reader, &oids).await.map_err(|e| failed(&e))?;
         self.of.lock().unwrap_or_else(PoisonError::into_inner).insert(tables.to_vec(), part.clone());
         Ok(part)
     }

@@ -98,7 +98,7 @@ impl Bikes {
             b.epsilon = 300_000_000_000_000u64.into();
         }
         let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
-        let expected = introspect::fingerprint(&reader, &oids).await.unwrap();
+        let fingerprint = introspect::watch(&reader, &oids).await.unwrap();
         drop(reader);
         let LedgerLocation::Sqlite(path) = &policy.ledger;
         Ledger::create(path, &policy.budgets).unwrap();
@@ -114,7 +114,6 @@ impl Bikes {
             mechanism: noisegate::dp::Preference::Auto,
             budgets: ledger.notions(&identity()),
         };
-        let fingerprint = Fingerprint { sql: introspect::fingerprint_sql(&oids), expected };
         let sizes = Mutex::default();
         Self {
             db,

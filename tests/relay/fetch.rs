@@ -68,7 +68,7 @@ async fn rule_07_a_changed_schema_refuses_before_any_row_is_read() {
     let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
     let sql = "SELECT string_agg(attname || ' ' || atttypid, ',' ORDER BY attnum) FROM pg_attribute \
                WHERE attrelid = 'public.riders'::regclass AND attnum > 0 AND NOT attisdropped";
-    let fingerprint = Fingerprint { sql: sql.into(), expected: "rider_id 23,name 25".into() };
+    let fingerprint = Fingerprint::new(sql, "rider_id 23,name 25");
     let mut request = many(&["SELECT name FROM public.riders"]);
     request.fingerprint = Some(fingerprint);
     assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
@@ -83,7 +83,7 @@ async fn rule_07_a_changed_schema_refuses_before_any_row_is_read() {
     db.admin.batch_execute("ALTER TABLE riders RENAME nom TO name").await.unwrap();
     assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
     // A fingerprint of nothing is not a match.
-    request.fingerprint = Some(Fingerprint { sql: "SELECT 'x' WHERE false".into(), expected: "x".into() });
+    request.fingerprint = Some(Fingerprint::new("SELECT 'x' WHERE false", "x"));
     assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
 }
 
@@ -95,7 +95,7 @@ async fn rule_07_a_change_that_the_fetch_waited_for_is_noticed() {
     let sql = "SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute \
                WHERE attrelid = 'public.riders'::regclass AND attnum > 0 AND NOT attisdropped";
     let mut request = many(&["SELECT name FROM public.riders"]);
-    request.fingerprint = Some(Fingerprint { sql: sql.into(), expected: "rider_id,name".into() });
+    request.fingerprint = Some(Fingerprint::new(sql, "rider_id,name"));
     assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
     let change = async |alter: &str| {
         db.admin.batch_execute(alter).await.unwrap();

@@ -1,0 +1,156 @@
+//! Whether the schema is still the one that was planned on (soundness rule 7), at little cost.
+//!
+//! The fingerprint itself takes a millisecond to compute. So the place and transaction of each catalog row that it
+//! rests on are remembered from when it was last right: as long as these are the same, so is it. When they are not
+//! (a change that does not matter, a rewritten catalog), it is computed, and they are remembered anew.
+
+use super::super::pool::FetchClient;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio_postgres::{Client, Error, Statement};
+
+/// What must hold of the schema: the value of a query over catalogs when the policy was loaded.
+#[derive(Clone, Debug)]
+pub struct Fingerprint {
+    sql: String,
+    expected: String,
+    quick: Option<Quick>,
+}
+
+/// How to see without computing it that the fingerprint is right.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Quick {
+    /// `; LOCK TABLE …`, or nothing.
+    pub(in super::super) lock: String,
+    /// Gives the versions of all catalog rows that the fingerprint rests on.
+    pub(in super::super) versions: String,
+    /// Gives the versions of those that the lock does not hold.
+    pub(in super::super) rest: String,
+    /// The fingerprint, or NULL if a table may have had a child for a while.
+    pub(in super::super) settled: String,
+    /// The versions and the rest with which it was last right. Shared by all who check it.
+    pub(in super::super) known: Arc<Mutex<(String, String)>>,
+}
+
+impl Quick {
+    /// Remembers the versions that this transaction sees, in which the fingerprint is right. Gives the rest.
+    pub(in super::super) async fn learn(&self, client: &Client) -> Result<Option<String>, Error> {
+        let (versions, rest) =
+            (client.query(&self.versions, &[]).await?, client.query(&self.rest, &[]).await?);
+        let (Some(versions), Some(rest)) = (value(&versions)?, value(&rest)?) else { return Ok(None) };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = (versions.to_owned(), rest.to_owned());
+        Ok(Some(rest.to_owned()))
+    }
+}
+
+impl Fingerprint {
+    /// One SELECT of one row with one text, and the text that it gave.
+    pub fn new(sql: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { sql: sql.into(), expected: expected.into(), quick: None }
+    }
+
+    pub(in super::super) fn with_quick(self, quick: Quick) -> Self {
+        Self { quick: Some(quick), ..self }
+    }
+
+    /// The query.
+    pub fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    /// What it gave.
+    pub fn expected(&self) -> &str {
+        &self.expected
+    }
+
+    /// What to append to BEGIN.
+    pub(super) fn lock(&self) -> &str {
+        self.quick.as_ref().map_or("", |q| q.lock.as_str())
+    }
+
+    /// Its queries, prepared on this connection.
+    pub(super) async fn prepare(&self, connection: &FetchClient) -> Result<Checks, Error> {
+        let quick = match &self.quick {
+            Some(quick) => Some(Prepared {
+                versions: connection.prepared(&quick.versions).await?,
+                rest: connection.prepared(&quick.rest).await?,
+                quick: quick.clone(),
+                at_first: Mutex::default(),
+            }),
+            None => None,
+        };
+        Ok(Checks { fingerprint: self.clone(), quick })
+    }
+}
+
+/// The checks of a fetch, on its connection.
+pub(super) struct Checks {
+    fingerprint: Fingerprint,
+    quick: Option<Prepared>,
+}
+
+struct Prepared {
+    versions: Statement,
+    rest: Statement,
+    quick: Quick,
+    /// The rest at the first check: others may learn something newer meanwhile.
+    at_first: Mutex<Option<String>>,
+}
+
+impl Checks {
+    /// Whether nothing is other than when the fingerprint was last right. `false` may be a false alarm.
+    pub(super) async fn unchanged(&self, client: &Client) -> Result<bool, Error> {
+        let Some(prepared) = &self.quick else { return self.right(client).await };
+        let rows = client.query(&prepared.versions, &[]).await?;
+        let known = prepared.quick.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let unchanged = value(&rows)? == Some(&known.0);
+        *prepared.at_first.lock().unwrap_or_else(PoisonError::into_inner) =
+            unchanged.then(|| known.1.clone());
+        Ok(unchanged)
+    }
+
+    /// [`unchanged`](Self::unchanged), after the end of a transaction that held the lock.
+    pub(super) async fn still_unchanged(&self, client: &Client) -> Result<bool, Error> {
+        let Some(prepared) = &self.quick else { return self.right(client).await };
+        let rows = client.query(&prepared.rest, &[]).await?;
+        let at_first = prepared.at_first.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(at_first.is_some() && value(&rows)? == at_first.as_deref())
+    }
+
+    /// Whether the fingerprint is right now.
+    pub(super) async fn right(&self, client: &Client) -> Result<bool, Error> {
+        self.computed(client, &self.fingerprint.sql).await
+    }
+
+    /// Whether the fingerprint is right in the snapshot of this transaction; if so, it is remembered by what.
+    pub(super) async fn whole(&self, client: &Client) -> Result<bool, Error> {
+        if !self.right(client).await? {
+            return Ok(false);
+        }
+        if let Some(prepared) = &self.quick {
+            let rest = prepared.quick.learn(client).await?;
+            *prepared.at_first.lock().unwrap_or_else(PoisonError::into_inner) = rest;
+        }
+        Ok(true)
+    }
+
+    /// Whether the fingerprint is right after a transaction that held the lock, and was so throughout.
+    pub(super) async fn settled(&self, client: &Client) -> Result<bool, Error> {
+        match &self.quick {
+            Some(prepared) => self.computed(client, &prepared.quick.settled).await,
+            None => Ok(false),
+        }
+    }
+
+    async fn computed(&self, client: &Client, sql: &str) -> Result<bool, Error> {
+        Ok(value(&client.query(sql, &[]).await?)? == Some(&self.fingerprint.expected))
+    }
+}
+
+/// The text of an answer of one row.
+fn value(rows: &[tokio_postgres::Row]) -> Result<Option<&str>, Error> {
+    match rows {
+        [row] => row.try_get(0),
+        _ => Ok(None),
+    }
+}
