@@ -10,6 +10,7 @@ mod choice;
 #[cfg(test)]
 mod decision_tree;
 mod exp;
+mod expansion;
 mod gaussian;
 mod laplace;
 mod noise;
