@@ -7,7 +7,7 @@ mod batch;
 
 use super::bernoulli::{Word, bernoulli_exp, uniform_below};
 use super::{DpError, Entropy, EntropyError, Ratio};
-use batch::Batch;
+pub(super) use batch::Batch;
 
 /// The draws of CKS20, Algorithm 2, before the division by s: U uniform below t and kept with probability e^(-U/t),
 /// V geometric with ratio e^-1. Then U + tV is geometric with ratio e^(-1/t).

@@ -80,7 +80,11 @@ impl Sampler {
                 noise.fill(&mut out, rng)?;
                 Ok(out)
             }
-            Self::Gaussian(noise) => (0..count).map(|_| noise.sample(rng)).collect(),
+            Self::Gaussian(noise) => {
+                let mut out = vec![0; count];
+                noise.fill(&mut out, rng)?;
+                Ok(out)
+            }
         }
     }
 }
