@@ -175,7 +175,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::service::{Control, Session};
     use super::*;
-    use crate::answer::{Notice, Outcome};
+    use crate::answer::{Description, Notice, Outcome, Values};
     use std::collections::BTreeMap;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -213,6 +213,7 @@ mod tests {
 
     impl Session for Nothing {
         type Statement = ();
+        type Portal = ();
         fn parse(&mut self, _: &str) -> Result<Vec<()>, ClientError> {
             Ok(Vec::new())
         }
@@ -220,6 +221,15 @@ mod tests {
             Control::None
         }
         async fn run(&mut self, (): (), _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
+            Ok(Outcome::Empty)
+        }
+        async fn describe(&mut self, (): &(), _: &[u32]) -> Result<Description, ClientError> {
+            Ok(Description { parameters: Vec::new(), fields: None })
+        }
+        async fn bind(&mut self, (): &(), _: &Description, _: Values) -> Result<(), ClientError> {
+            Ok(())
+        }
+        async fn execute(&mut self, (): (), _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
             Ok(Outcome::Empty)
         }
     }
