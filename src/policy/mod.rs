@@ -12,6 +12,7 @@ mod error;
 mod listen;
 mod log;
 mod model;
+mod path;
 mod raw;
 pub(crate) mod reader;
 mod reload;

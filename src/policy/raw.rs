@@ -6,6 +6,7 @@ use super::error::{At, Findings, PolicyError, PolicyErrors, Span};
 use super::model::{
     AccessRule, Backend, Budget, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
 };
+use super::path::{self, RawPath};
 use super::reader::{Section, decimal, shorten, text};
 use super::server;
 use super::{listen, log};
@@ -41,6 +42,7 @@ pub(super) struct RawTable {
     /// `public = true`.
     pub public: bool,
     pub unit_column: Option<At<String>>,
+    pub unit_path: Option<At<RawPath>>,
     /// A key says whose rows it holds, right or wrong: wrong ones were reported already.
     pub says_whose: bool,
     pub max_rows: Option<u32>,
@@ -205,8 +207,8 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
         let Some(section) = Section::of(format!("[table.{}]", shorten(&name.value)), value, f) else {
             continue;
         };
-        let known = ["schema", "public", "unit_column", "max_rows", "columns"];
-        section.keys(&known, &["unit_path"], f);
+        let known = ["schema", "public", "unit_column", "unit_path", "max_rows", "columns"];
+        section.keys(&known, &[], f);
         let schema = section
             .string("schema", "schema = \"public\"", f)
             .unwrap_or(At { value: "public".into(), span: name.span.clone() });
@@ -219,6 +221,22 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
                 "remove one: a table is public, or each of its rows belongs to a unit",
             );
         }
+        let written = section.string("unit_path", path::EXAMPLE, f);
+        if let Some(path) = written.as_ref().filter(|_| public || unit_column.is_some()) {
+            let (what, hint) = if public {
+                (
+                    "is public and has a unit_path",
+                    "remove one: a table is public, or each of its rows belongs to a unit",
+                )
+            } else {
+                (
+                    "has both unit_column and unit_path",
+                    "remove one: each row belongs to one unit, found in one way",
+                )
+            };
+            f.error(&path.span, format!("{} {what}", section.name), hint);
+        }
+        let unit_path = written.and_then(|text| path::parse(&text, f)).filter(|_| !public);
         let max_rows = budget::bound(&section, "max_rows", f);
         let columns = match section.get("columns") {
             Some(value) => columns(&section.name, value, f),
@@ -226,7 +244,7 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
         };
         let says_whose = ["unit_path", "unit_column"].iter().any(|k| section.get(k).is_some())
             || section.get("public").is_some_and(|p| !p.get_ref().is_bool());
-        tables.push(RawTable { name, schema, public, unit_column, says_whose, max_rows, columns });
+        tables.push(RawTable { name, schema, public, unit_column, unit_path, says_whose, max_rows, columns });
     }
     tables
 }
