@@ -433,7 +433,15 @@ impl Session {
             return Ok(backend::Description { parameters: Vec::new(), fields });
         }
         let described = gateway.backend.describe(&settings, &text.sql, types).await;
-        let mut description = described.map_err(|e| typing_error(e, &text, &statement.bindings))?;
+        let mut description = match described {
+            Ok(description) => description,
+            Err(e) => {
+                let error = typing_error(e, &text, &statement.bindings);
+                let tables: Vec<usize> = statement.bindings.iter().filter_map(Binding::table).collect();
+                let policy = &gateway.policy;
+                return Err(gateway.fingerprints.judged(&gateway.backend, policy, &tables, error).await);
+            }
+        };
         description.fields.iter_mut().for_each(|f| f.format = 0);
         if private {
             gateway.typed.keep(&settings, &text.sql, &description.fields);
