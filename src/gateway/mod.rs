@@ -55,6 +55,8 @@ pub struct Gateway {
     sizes: Mutex<Sizes>,
     suspended: suspend::Suspensions,
     trusted: Option<String>,
+    /// Users who are in no list.
+    directory: Option<backend::Directory>,
 }
 
 /// One client's session.
@@ -131,6 +133,11 @@ impl Gateway {
     /// The backend's ParameterStatus values.
     pub fn parameters(&self) -> Vec<(String, String)> {
         self.backend.parameters().iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
+
+    /// Where users are looked up who are in no list.
+    pub fn directory(&self) -> Option<&backend::Directory> {
+        self.directory.as_ref()
     }
 
     /// The user who may connect without a password from this machine: the demo's.
