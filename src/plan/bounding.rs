@@ -46,7 +46,9 @@ pub(super) fn bound(
     let own = followed.iter().filter_map(|t| Some((t.max_rows?, t.name.as_str()))).min();
     let (max_rows, whose) = match (settings.chosen_rows, own) {
         (Some(chosen), _) => (chosen, String::new()),
-        (None, Some((n, name))) if several => (n, format!(" ({name}'s, whose rows the joins keep)")),
+        (None, Some((n, name))) if several => {
+            (n, format!(" (the bound of {name}, whose rows the joins keep)"))
+        }
         (None, Some((n, _))) => (n, String::new()),
         (None, None) if followed.is_empty() && source.scans.len() > 1 => {
             (settings.max_rows, " (the statement's: the joins multiply rows)".to_owned())

@@ -99,10 +99,14 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
 
 /// What is read, whose it is, and what the joins were given.
 fn relations(out: &mut Vec<String>, source: &PrivateSource, plan: &Plan, policy: &Policy) {
-    let scan_of = |b: usize| source.scans.iter().find(|s| s.binding == b);
+    let scan_of = |b: usize| source.scans.iter().chain(&source.inside).find(|s| s.binding == b);
     let table_of = |s: &Scan| s.table().and_then(|t| policy.tables.get(t));
-    for scan in &source.scans {
-        let outer = if scan.nullable { ", outer join" } else { "" };
+    for (scan, place) in source
+        .scans
+        .iter()
+        .map(|s| (s, if s.nullable { ", outer join" } else { "" }))
+        .chain(source.inside.iter().map(|s| (s, ", inside a subquery")))
+    {
         let Some(table) = table_of(scan) else {
             let Leaf::Set(rows) = &scan.leaf else { continue };
             let column = plan
@@ -111,21 +115,16 @@ fn relations(out: &mut Vec<String>, source: &PrivateSource, plan: &Plan, policy:
                 .get(scan.binding)
                 .and_then(|b| b.columns.get(rows.unit))
                 .map_or("", String::as_str);
-            out.push(format!("  Set operation: private, unit {column} in every branch{outer}"));
-            for s in rows.branches().iter().flat_map(|b| &b.scans) {
-                out.push(format!("    reads {}", table_of(s).map_or("", |t| t.name.as_str())));
-            }
+            out.push(format!("  Set operation: private, unit {column} in every branch{place}"));
             continue;
         };
         let what = match (&table.privacy, scan.serves.and_then(scan_of).and_then(table_of)) {
-            (_, Some(child)) => {
-                format!("private, read because rows of {} belong to its rows' units", child.name)
-            }
+            (_, Some(child)) => format!("private, read because rows of {} lead to it", child.name),
             (Privacy::Private { unit, .. }, None) => format!("private, unit {unit}"),
             (Privacy::Path(path), None) => format!("private, unit by {}", path.text(policy)),
             (Privacy::Public, None) => "public".into(),
         };
-        out.push(format!("  Table {}: {what}{outer}", table.name));
+        out.push(format!("  Table {}: {what}{place}", table.name));
     }
     for added in &source.added {
         let name = |(b, column): &Col| {
@@ -135,16 +134,20 @@ fn relations(out: &mut Vec<String>, source: &PrivateSource, plan: &Plan, policy:
         };
         let side = |list: &[Col]| -> Vec<String> { list.iter().map(name).collect() };
         let (l, r) = (side(&added.left), side(&added.right));
-        let at = if added.inside { "inside a subquery" } else { "to a join" };
+        let which = match (added.inside, added.written) {
+            (false, false) => "added to a join",
+            (true, false) => "added inside a subquery",
+            (_, true) => "as written",
+        };
         out.push(if added.path {
             let each: Vec<String> = l.iter().zip(&r).map(|(l, r)| format!("{l} = {r}")).collect();
-            format!("  Added {at}: {}, which leads to the unit", each.join(" AND "))
+            format!("  Condition {}, {which}: it leads to the unit", each.join(" AND "))
         } else {
             let one = |list: Vec<String>| match list.as_slice() {
                 [one] => one.clone(),
                 several => format!("COALESCE({})", several.join(", ")),
             };
-            format!("  Added {at}: {} = {}, so that only rows of one unit meet", one(l), one(r))
+            format!("  Condition {} = {}, {which}: rows of one unit meet", one(l), one(r))
         });
     }
     if !source.optional.is_empty() {

@@ -60,6 +60,7 @@ pub struct Flattener<'a> {
     pub(super) around: Vec<Scan>,
     sinks: Vec<Vec<Expr>>,
     pub(super) added: Vec<Added>,
+    pub(super) inside: Vec<Scan>,
     pub(super) served: Vec<usize>,
     pub(super) prepared: Vec<(Expr, Scalar)>,
     optional: Vec<(HashSet<usize>, Pos)>,
@@ -88,6 +89,7 @@ impl<'a> Flattener<'a> {
             around: Vec::new(),
             sinks: vec![Vec::new()],
             added: Vec::new(),
+            inside: Vec::new(),
             served: Vec::new(),
             prepared: Vec::new(),
             optional: Vec::new(),
@@ -116,6 +118,7 @@ impl<'a> Flattener<'a> {
         self.size = inner.size;
         self.lowered = inner.lowered.clone();
         self.served.extend(&inner.served);
+        self.inside.extend(inner.scans.iter().chain(&inner.inside).cloned());
         self.added.extend(inner.added.iter().map(|a| Added { inside: true, ..a.clone() }));
     }
 
@@ -138,6 +141,7 @@ impl<'a> Flattener<'a> {
             aliases,
             rows: block.rows,
             added: self.added.clone(),
+            inside: self.inside.clone(),
             optional: self.optional.iter().map(|(of, _)| of.clone()).collect(),
             served: self.served.clone(),
         })

@@ -9,7 +9,7 @@ use super::flatten::{Flattener, Result, plain, truth, unsupported};
 use super::lower::{comparison, lower};
 use super::scalar::{Node, Scalar};
 use super::source::{Branch, equal};
-use super::units::{Block, Outside};
+use super::units::{Block, Outside, stands_in};
 use crate::error::ClientError;
 use crate::sql::ast::*;
 
@@ -80,7 +80,8 @@ impl Flattener<'_> {
             Outside::default()
         };
         let known: &[Expr] = if private { &conditions } else { &[] };
-        let block = inner.block(draft, known, &outside).map_err(|e| untied(e, membership.is_some()))?;
+        let block =
+            inner.block(draft, known, &outside).map_err(|err| untied(err, membership.is_some(), e.pos))?;
         conditions.truncate(written);
         let mut filter = inner.conditions(&conditions, &block)?;
         let mut met = Vec::new();
@@ -114,7 +115,10 @@ impl Flattener<'_> {
                     Scalar::boolean(Node::InRows(value, Box::new(branch), negated), true)
                 } else {
                     // Without NULL, membership is existence, which PostgreSQL plans as a semi-join or an anti-join.
-                    filter.push(equal(*item, *value));
+                    let same = equal(*item, *value);
+                    if !filter.iter().any(|c| stands_in(c, &same)) {
+                        filter.push(same);
+                    }
                     let branch = inner.branch(block.tree, filter, Vec::new());
                     Scalar::boolean(Node::Exists(Box::new(branch), negated), false)
                 }
@@ -144,7 +148,7 @@ impl Flattener<'_> {
 }
 
 /// The refusal of a join, in the words of a subquery.
-fn untied(e: ClientError, membership: bool) -> ClientError {
+fn untied(e: ClientError, membership: bool, pos: Pos) -> ClientError {
     if !e.message.starts_with("a join of private rows of different units") {
         return e;
     }
@@ -155,6 +159,6 @@ fn untied(e: ClientError, membership: bool) -> ClientError {
     let mut out = unsupported("IN or EXISTS over private rows that is not tied to the unit around it", None)
         .detail("Whether a row of another unit is there would be told.")
         .hint(hint.or(e.hint).unwrap_or_else(|| "Equate the unit columns in the subquery's WHERE.".into()));
-    out.position = e.position;
+    out.position = e.position.or(pos);
     out
 }

@@ -180,7 +180,7 @@ pub fn equal(a: Scalar, b: Scalar) -> Scalar {
     Scalar::boolean(Node::Compare(BinaryOp::Eq, Box::new(a), Box::new(b)), true)
 }
 
-/// A condition that the plan adds to a join (soundness rule 11), for EXPLAIN.
+/// A condition that every join of private rows has (soundness rule 11), for EXPLAIN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Added {
     /// Columns of one side.
@@ -191,6 +191,8 @@ pub struct Added {
     pub path: bool,
     /// It stands inside a subquery.
     pub inside: bool,
+    /// The statement has it in this very place.
+    pub written: bool,
 }
 
 /// A private relation.
@@ -210,8 +212,10 @@ pub struct PrivateSource {
     pub aliases: Vec<Col>,
     /// How many rows a unit has.
     pub rows: Rows,
-    /// What the joins were given.
+    /// What keeps the rows of different units apart.
     pub added: Vec<Added>,
+    /// Scans inside subqueries of WHERE.
+    pub inside: Vec<Scan>,
     /// For each public LEFT JOIN private, read as an inner join: the bindings that would be NULL without a partner.
     pub optional: Vec<HashSet<usize>>,
     /// Tables that are read for their units only, those of subqueries included.

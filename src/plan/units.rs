@@ -298,7 +298,7 @@ impl Flattener<'_> {
             .map(|((a, b), ty)| equal(column(a, ty.clone(), true), column(b, ty.clone(), true)))
             .collect();
         let pairs = here.iter().cloned().zip(there.iter().cloned()).collect();
-        self.added.push(Added { left: here, right: there, path: true, inside: false });
+        self.added.push(Added { left: here, right: there, path: true, inside: false, written: false });
         (on, pairs)
     }
 
@@ -373,7 +373,7 @@ impl Flattener<'_> {
                 None => "Equate their unit columns in ON or WHERE.".into(),
             }
         });
-        let at = b.first().and_then(|b| self.positions.get(b).copied().flatten()).or(pos);
+        let at = b.iter().chain(&a).find_map(|b| self.positions.get(b).copied().flatten()).or(pos);
         unsupported("a join of private rows of different units", at)
             .detail("The condition must imply that both rows belong to one unit.")
             .hint(hint)
@@ -393,13 +393,10 @@ impl Flattener<'_> {
     pub(super) fn tie(&mut self, on: &mut Vec<Scalar>, a: &Unit, b: &Unit) {
         let tie = equal(a.scalar(), b.scalar());
         let reversed = equal(b.scalar(), a.scalar());
-        if !on.iter().any(|c| stands_in(c, &tie) || stands_in(c, &reversed)) {
-            self.added.push(Added {
-                left: a.columns.clone(),
-                right: b.columns.clone(),
-                path: false,
-                inside: false,
-            });
+        let written = on.iter().any(|c| stands_in(c, &tie) || stands_in(c, &reversed));
+        let (left, right) = (a.columns.clone(), b.columns.clone());
+        self.added.push(Added { left, right, path: false, inside: false, written });
+        if !written {
             on.push(tie);
         }
     }
@@ -418,10 +415,9 @@ impl Flattener<'_> {
                 left.push(borrow);
                 continue;
             }
-            let before = self.added.len();
             let (step, pairs) = self.step(borrow.child, borrow.parent);
             equal_columns.extend(pairs);
-            let mut new = false;
+            let mut written = true;
             for s in step {
                 let reversed = match &s.node {
                     Node::Compare(_, a, b) => equal((**b).clone(), (**a).clone()),
@@ -429,11 +425,11 @@ impl Flattener<'_> {
                 };
                 if !on.iter().any(|c| stands_in(c, &s) || stands_in(c, &reversed)) {
                     on.push(s);
-                    new = true;
+                    written = false;
                 }
             }
-            if !new {
-                self.added.truncate(before);
+            if let Some(added) = self.added.last_mut() {
+                added.written = written;
             }
         }
         left
@@ -586,7 +582,7 @@ fn gather(draft: Draft, members: &mut Vec<Draft>, on_all: &mut Vec<Expr>) -> Sha
 }
 
 /// Whether one of a condition's conjuncts is this one.
-fn stands_in(condition: &Scalar, wanted: &Scalar) -> bool {
+pub(super) fn stands_in(condition: &Scalar, wanted: &Scalar) -> bool {
     let same_column = |a: &Scalar, b: &Scalar| match (&a.node, &b.node) {
         (Node::Column { binding: x, name: m }, Node::Column { binding: y, name: n }) => x == y && m == n,
         _ => false,
