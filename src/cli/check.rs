@@ -31,7 +31,8 @@ enum Known {
 
 /// The summary of a policy, or its mistakes.
 pub async fn report(args: &Args) -> Result<String, String> {
-    let raw = policy::load(&args.policy).map_err(|e| e.to_string())?;
+    let load = if args.offline { policy::load_elsewhere } else { policy::load };
+    let raw = load(&args.policy).map_err(|e| e.to_string())?;
     let mistakes = || raw.mistakes().iter().map(|e| format!("{e}\n")).collect::<String>();
     let Some(backend) = raw.backend() else {
         let why = "tables and columns were not checked: the policy does not say which database";
@@ -77,7 +78,8 @@ async fn known(args: &Args, backend: &policy::Backend) -> Result<Known, String> 
         return snapshot("the database was not asked");
     }
     let read = async {
-        let connected = database::connect(&backend.url, "backend.url").await?;
+        let connected =
+            database::connect(&backend.url, backend.password_file.as_deref(), "backend.url").await?;
         Ok((database::schema(&connected).await?, connected))
     };
     match read.await {

@@ -6,6 +6,7 @@
 
 mod bounding;
 mod classes;
+pub mod constant;
 pub mod domain;
 pub mod explain;
 mod flatten;

@@ -46,6 +46,21 @@ pub struct Server {
     pub tls: Option<Tls>,
     /// What running statements get to finish at a shutdown.
     pub shutdown_timeout: Duration,
+    /// Where users are looked up who are in no list.
+    pub auth_query: Option<AuthQuery>,
+}
+
+/// `server.auth_query`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthQuery {
+    /// The database that has the verifiers.
+    pub url: String,
+    /// Gives the verifier of the user `$1`, as one text.
+    pub query: String,
+    /// The role of everybody who is found.
+    pub role: Option<String>,
+    /// Iterations of the verifiers there, for the exchange with users who do not exist.
+    pub iterations: u32,
 }
 
 /// One address of `server.listen`.
@@ -144,6 +159,8 @@ pub struct Backend {
     pub url: String,
     /// Can read public tables only.
     pub finish_url: String,
+    /// Passwords of both, where the URLs have none.
+    pub password_file: Option<PathBuf>,
     /// Connections in each of the two pools.
     pub pool: usize,
     /// `statement_timeout` of backend sessions.

@@ -9,6 +9,7 @@ use super::model::{
 use super::path::{self, RawPath};
 use super::reader::{Section, decimal, shorten, text};
 use super::server;
+use super::users;
 use super::{listen, log};
 use bigdecimal::BigDecimal;
 use std::path::Path;
@@ -77,8 +78,12 @@ pub(super) enum Literal {
 
 impl RawPolicy {
     /// Reads a policy's text; only what is not TOML is an error at once.
-    pub(super) fn parse(source: &str, file: &str, base: &Path) -> Result<Self, PolicyErrors> {
-        let mut findings = Findings::new(file, source);
+    pub(super) fn parse(
+        mut findings: Findings,
+        source: &str,
+        file: &str,
+        base: &Path,
+    ) -> Result<Self, PolicyErrors> {
         let f = &mut findings;
         let document = match DeTable::parse(source) {
             Ok(document) => document,
@@ -103,7 +108,7 @@ impl RawPolicy {
                 "table",
                 "limits",
             ],
-            &["answers", "cache", "console", "stream", "users_file", "auth_query"],
+            &["answers", "cache", "console", "stream"],
             f,
         );
         let server = listen::server(&root, base, f);
@@ -113,7 +118,7 @@ impl RawPolicy {
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
-        let users = server::users(&root, f);
+        let users = users::users(&root, base, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
         let tables = tables(&root, f);
