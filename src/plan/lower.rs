@@ -428,9 +428,10 @@ fn coerce(x: Scalar, to: &Scalar, pos: Pos) -> Result<Scalar> {
     if a != b && !matches!(x.node, Node::Null) {
         return Err(mismatch("the two sides of the comparison have types that do not fit", pos));
     }
-    if matches!(x.ty, SqlType::Bpchar) {
+    // With a constant, PostgreSQL compares in the column's own type and collation.
+    if matches!(x.ty, SqlType::Bpchar) && !is_constant(&x) && !is_constant(to) {
         return Err(
-            refuse("a comparison of character(n) values", pos).hint("Ask the owner for a text column.")
+            refuse("a comparison of two character(n) columns", pos).hint("Ask the owner for a text column.")
         );
     }
     Ok(x)
