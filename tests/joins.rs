@@ -687,3 +687,64 @@ async fn plans_rest_on_every_table_that_is_read() {
         assert_eq!(names, tables, "{sql}");
     }
 }
+
+/// Whatever names a unit, and whatever a path follows: joins, paths, subqueries and set operations over every type that
+/// a policy allows, texts of two collations included.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn rule_10_units_and_paths_of_every_type() {
+    let types = [
+        ("text COLLATE \"C\"", "text", "'u' || %"),
+        ("varchar(9)", "varchar(5) COLLATE \"C\"", "'u' || %"),
+        ("uuid", "uuid", "md5(%::text)::uuid"),
+        ("date", "date", "date '2020-01-01' + %::int"),
+        ("timestamptz", "timestamptz", "timestamptz '2020-01-01 00:00+00' + % * interval '1 hour'"),
+        ("bigint", "bigint", "% * 10000000000"),
+        ("numeric(9,2)", "numeric(9,2)", "% / 4.0"),
+        ("mood", "mood", "('m' || %)::mood"),
+    ];
+    for (unit, other, of) in types {
+        let of = |n: &str| of.replace('%', n);
+        let setup = format!(
+            "CREATE TYPE mood AS ENUM ('m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7');
+             CREATE TABLE people (id {unit} PRIMARY KEY, age int NOT NULL);
+             CREATE TABLE visits (id {other}, ref {unit} NOT NULL UNIQUE, cost int NOT NULL);
+             CREATE TABLE items (ref {other}, price int NOT NULL);
+             INSERT INTO people SELECT {p}, 20 + n FROM generate_series(0, 7) n;
+             INSERT INTO visits SELECT {v}, {r}, n FROM generate_series(0, {last}) n;
+             INSERT INTO items SELECT CASE WHEN n <> 5 THEN {i} END, n FROM generate_series(0, 20) n",
+            p = of("n"),
+            v = of("(n % 5)"),
+            r = of("n"),
+            i = of("(n % 8)"),
+            last = if unit == "mood" { 7 } else { 12 },
+        );
+        let rules = "[privacy]\nunit = \"people.id\"\n[statement]\nepsilon = 1\ndelta = 1e-6\nmax_groups = 9\nmax_rows = 99\n\
+            [[budget]]\nname = \"everyone\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 1e-3\n\
+            [table.people]\nunit_column = \"id\"\ncolumns.age = { range = [0, 99] }\n\
+            [table.visits]\nunit_column = \"id\"\ncolumns.ref = {}\ncolumns.cost = { range = [0, 99] }\n\
+            [table.items]\nunit_path = \"ref -> visits.ref\"\ncolumns.price = { range = [0, 99] }\n";
+        let bikes = Bikes::over(support::database(&setup).await, rules).await.without_noise();
+        for sql in [
+            "SELECT count(*), sum(cost), count(DISTINCT v.id) FROM people p JOIN visits v ON v.id = p.id",
+            "SELECT count(*), sum(cost) FROM people p LEFT JOIN visits v ON v.id = p.id AND v.cost > 3",
+            "SELECT count(*), sum(age), count(DISTINCT coalesce(p.id, v.id)) FROM people p FULL JOIN visits v ON v.id = p.id AND v.cost = p.age - 20",
+            "SELECT count(*), sum(price) FROM items WHERE ref IS NOT NULL AND price < 5",
+            "SELECT count(*), sum(price + age) FROM items i JOIN visits v USING (ref) JOIN people p ON p.id = v.id",
+            "SELECT count(*), count(i.price) FROM visits v LEFT JOIN items i ON i.ref = v.ref",
+            "SELECT count(*) FROM people WHERE id NOT IN (SELECT id FROM visits WHERE cost < 4)",
+            "SELECT count(*) FROM visits v WHERE EXISTS (SELECT 1 FROM items i WHERE i.ref = v.ref AND i.price > 6)",
+            "SELECT count(*) FROM (SELECT id, age FROM people UNION SELECT id, cost + 20 FROM visits) q",
+            "SELECT count(*), sum(q.age) FROM (SELECT id, age FROM people EXCEPT SELECT id, cost + 20 FROM visits) q JOIN people p ON p.id = q.id",
+        ] {
+            let expected = bikes.exact(sql).await.1;
+            let asked = bikes.ask(sql).await.unwrap_or_else(|e| panic!("{unit}: {sql}: {e:?}"));
+            let equal = asked
+                .rows
+                .iter()
+                .flatten()
+                .zip(expected.iter().flatten())
+                .all(|(a, b)| same(a.as_deref(), b.as_deref()));
+            assert!(equal, "{unit}: {sql}\n{:?}\n{expected:?}\n{}", asked.rows, asked.fetches[0].sql);
+        }
+    }
+}
