@@ -66,6 +66,9 @@ const AGREE: &[&str] = &[
     "SELECT count(*) FROM (devices d FULL JOIN trips t ON t.rider_id = d.rider_id AND d.slot = t.stars) JOIN riders r ON r.rider_id = t.rider_id",
     "SELECT count(*), count(p.amount) FROM (devices d FULL JOIN trips t ON t.rider_id = d.rider_id AND d.slot = t.stars) LEFT JOIN payments p ON p.rider_id = t.rider_id AND p.amount > 40",
     "SELECT s.city, count(*), count(r.city) FROM trips t LEFT JOIN riders r ON r.rider_id = t.rider_id AND r.plan = 'day' LEFT JOIN stations s ON s.station = t.station GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
+    "SELECT count(*), count(d.slot), count(t.fare) FROM devices d FULL JOIN trips t ON t.rider_id = d.rider_id AND d.slot + t.stars > 5 AND t.fare > 20 AND d.slot > 1",
+    "SELECT count(*), count(a.km), count(b.km) FROM legs a FULL JOIN legs b ON a.trip_id = b.trip_id AND a.km < b.km",
+    "SELECT count(*), count(q.n) FROM (SELECT rider_id AS u, slot AS n FROM devices UNION SELECT rider_id, stars FROM trips) q FULL JOIN trips t ON t.rider_id = q.u AND t.stars = q.n",
     // Several public tables, in any position.
     "SELECT count(*) FROM stations s JOIN (trips t LEFT JOIN stations z ON z.city = t.station) ON s.station = t.station JOIN stations y ON y.city = s.city, riders r WHERE r.rider_id = t.rider_id",
     "SELECT count(*) FROM stations a LEFT JOIN stations b ON b.city = a.city AND b.capacity > 50, trips t WHERE t.station = a.station",

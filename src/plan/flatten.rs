@@ -2,7 +2,9 @@
 //! query around them.
 
 use super::classes::Col;
+use super::conditions::{count, plain, split, truth};
 use super::lower::{ColumnInfo, Columns, lower};
+use super::optional::absence;
 use super::renumber::renumber;
 use super::scalar::Scalar;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
@@ -64,7 +66,7 @@ pub struct Flattener<'a> {
     pub(super) inside: Vec<Scan>,
     pub(super) served: Vec<usize>,
     pub(super) prepared: Vec<(Expr, Scalar)>,
-    optional: Vec<(HashSet<usize>, Pos)>,
+    pub(super) optional: Vec<(HashSet<usize>, Pos)>,
     /// Which of the statement's bindings a binding of a CTE that is read here stands for.
     origin: HashMap<usize, usize>,
     /// The number of the next binding that the statement does not have.
@@ -393,23 +395,6 @@ impl<'a> Flattener<'a> {
         }
     }
 
-    /// Refuses public LEFT JOIN private where no aggregate says what it is for.
-    pub(super) fn no_optional(&self, pos: Pos) -> Result<()> {
-        match self.optional.first() {
-            None => Ok(()),
-            Some((_, at)) => Err(unsupported("public LEFT JOIN private in this subquery", at.or(pos))
-                .hint("Write private LEFT JOIN public, or an inner JOIN.")),
-        }
-    }
-
-    /// Private relations elsewhere are tied to the optional ones: they are NULL, or their rows are gone, with them.
-    fn private_optional(&mut self, block: &Block) {
-        let private: Vec<usize> = block.bindings.iter().copied().filter(|b| self.private_scan(*b)).collect();
-        for (of, _) in &mut self.optional {
-            of.extend(&private);
-        }
-    }
-
     /// Whether a scan's rows are private.
     pub(super) fn private_scan(&self, binding: usize) -> bool {
         match self.scan_of(binding).map(|s| &s.leaf) {
@@ -509,86 +494,6 @@ impl Columns for Flattener<'_> {
     }
 }
 
-/// A condition, or the error that PostgreSQL gives.
-pub(super) fn truth(s: Scalar, of: &str, pos: Pos) -> Result<Scalar> {
-    match s.ty {
-        SqlType::Bool => Ok(s),
-        _ => Err(ClientError::new(
-            SqlState::DATATYPE_MISMATCH,
-            format!("argument of {of} must be type boolean"),
-        )
-        .at(pos)),
-    }
-}
-
-/// The SELECT of a query that only projects and filters; None for a set operation.
-pub(super) fn plain(q: &Query, pos: Pos) -> Result<Option<&Select>> {
-    let cut = q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty();
-    let refused = || {
-        unsupported("LIMIT, OFFSET, ORDER BY or DISTINCT over private rows", pos)
-            .hint("Which rows remain would depend on private rows. Filter with WHERE, or order and limit above the aggregates.")
-    };
-    if cut {
-        return Err(refused());
-    }
-    let s = match &q.body {
-        Body::Select(s) => s,
-        Body::Query(inner) => return plain(inner, pos),
-        _ => return Ok(None),
-    };
-    if !matches!(s.distinct, Distinct::No) {
-        return Err(refused());
-    }
-    if !s.group_by.is_empty() || s.having.is_some() || s.items.iter().any(|i| super::has_aggregate(&i.expr)) {
-        return Err(unsupported("a join of private rows with an aggregated subquery", pos)
-            .hint("Release each by itself, and join the results."));
-    }
-    Ok(Some(s))
-}
-
-/// Refuses to tell that private rows are not there (soundness rule 8).
-pub(super) fn absence(pos: Pos) -> ClientError {
-    unsupported("IS NULL of a private column beside public LEFT JOIN private", pos)
-        .detail("It asks which public rows have no private one, which would be told without noise.")
-        .hint("Count the rows that are there, by the public key: count(t.x) … GROUP BY s.key.")
-}
-
 pub(super) fn unsupported(what: &str, pos: Pos) -> ClientError {
     ClientError::unsupported(format!("{what} is not supported")).at(pos)
-}
-
-fn count(e: &Expr) -> usize {
-    let mut n = 0;
-    e.any(&mut |_| {
-        n += 1;
-        false
-    });
-    n
-}
-
-/// Splits a condition at its ANDs.
-pub(super) fn split(e: Expr, out: &mut Vec<Expr>) {
-    match e.kind {
-        ExprKind::Binary { op: BinaryOp::And, left, right } => {
-            split(*left, out);
-            split(*right, out);
-        }
-        kind => out.push(Expr { kind, pos: e.pos }),
-    }
-}
-
-/// The conjuncts of conditions.
-pub(super) fn conjuncts(list: &[Expr]) -> Vec<Expr> {
-    let mut out = Vec::new();
-    list.iter().for_each(|e| split(e.clone(), &mut out));
-    out
-}
-
-/// Whether every column of the expression is of these bindings.
-pub(super) fn only_of(e: &Expr, of: &[usize]) -> bool {
-    !e.any(&mut |e| match &e.kind {
-        ExprKind::Column { binding, .. } => !of.contains(binding),
-        ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. } => true,
-        _ => false,
-    })
 }

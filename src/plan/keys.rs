@@ -5,7 +5,8 @@
 //! rows as what they are joined to.
 
 use super::classes::Col;
-use super::flatten::{Flattener, conjuncts};
+use super::conditions::conjuncts;
+use super::flatten::Flattener;
 use super::lower::lower;
 use super::source::{SetRows, SetTree};
 use super::units::compared_exactly;

@@ -4,8 +4,10 @@
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
 
+mod apart;
 mod bounding;
 mod classes;
+mod conditions;
 pub mod constant;
 pub mod domain;
 pub mod explain;
@@ -13,6 +15,8 @@ mod flatten;
 pub mod interval;
 mod keys;
 pub mod lower;
+mod optional;
+mod paths;
 pub mod release;
 mod renumber;
 pub mod scalar;

@@ -3,11 +3,10 @@
 pub use super::bounding::Bounding;
 use super::classes::Col;
 use super::domain::{self, Domain};
-use super::flatten::{Flattener, absence, unsupported};
+use super::flatten::{Flattener, unsupported};
 use super::lower::{lower, unbounded};
 use super::scalar::{Choice, Node, Phys, Scalar};
 use super::source::PrivateSource;
-use super::strict::{null_test, refers, rejects, strict};
 use super::{PlanError, Settings, bounding};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
@@ -145,7 +144,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         for k in keys {
             built.push(self.key(k)?);
         }
-        self.optional_side(above, keys)?;
+        self.flattener.optional_side(&self.source.optional, above, keys)?;
         for e in above {
             self.above(e, keys)?;
         }
@@ -201,53 +200,6 @@ impl<'a, 'b> Builder<'a, 'b> {
             _ if exact => is(s, &self.source.exact),
             _ => is(s, &self.source.aliases) || is(s, &self.source.exact),
         }
-    }
-
-    /// Soundness rule 8: read as an inner join, public LEFT JOIN private must mean the same. It does where rows without
-    /// partners add nothing to any aggregate, and where all groups come back anyway.
-    fn optional_side(&mut self, above: &[&Expr], keys: &[Expr]) -> Result<()> {
-        if self.source.optional.is_empty() {
-            return Ok(());
-        }
-        let mut aggregates: Vec<(Aggregate, Pos)> = Vec::new();
-        for e in above {
-            e.any(&mut |e| {
-                if let ExprKind::Aggregate(a) = &e.kind {
-                    aggregates.push(((**a).clone(), e.pos));
-                }
-                false
-            });
-        }
-        for (a, pos) in aggregates {
-            let args = a
-                .args
-                .iter()
-                .map(|x| self.flattener.expand(x))
-                .collect::<std::result::Result<Vec<_>, _>>()?;
-            let filter = a.filter.as_ref().map(|f| self.flattener.expand(f)).transpose()?;
-            for of in &self.source.optional {
-                if let Some(test) = args.iter().chain(&filter).find_map(|e| null_test(e, of)) {
-                    return Err(absence(test.pos.or(pos)).into());
-                }
-                let nothing =
-                    args.iter().any(|x| strict(x, of)) || filter.as_ref().is_some_and(|f| rejects(f, of));
-                if !nothing {
-                    let what = "an aggregate that counts public rows without private ones, under public LEFT JOIN private,";
-                    return Err(unsupported(what, pos)
-                        .hint("Aggregate a private column, count(t.x) in place of count(*), or write an inner JOIN: groups of a public key without rows come back, too.")
-                        .into());
-                }
-            }
-        }
-        for k in keys {
-            let e = self.flattener.expand(k)?;
-            if self.source.optional.iter().any(|of| refers(&e, of)) {
-                return Err(unsupported("GROUP BY a private column under public LEFT JOIN private", k.pos)
-                    .hint("Group by columns of the public side, or write an inner JOIN.")
-                    .into());
-            }
-        }
-        Ok(())
     }
 
     fn key(&mut self, e: &Expr) -> Result<Key> {

@@ -5,7 +5,8 @@
 //! same allow-list as every row expression.
 
 use super::classes::Col;
-use super::flatten::{Flattener, Result, plain, truth, unsupported};
+use super::conditions::{plain, truth};
+use super::flatten::{Flattener, Result, unsupported};
 use super::lower::{comparison, lower};
 use super::scalar::{Node, Scalar};
 use super::source::{Branch, equal};

@@ -4,8 +4,9 @@
 //! their units are, so that what a row of unit u meets in another branch is a row of u.
 
 use super::classes::Col;
+use super::conditions::plain;
 use super::domain;
-use super::flatten::{Draft, Flattener, Result, plain, unsupported};
+use super::flatten::{Draft, Flattener, Result, unsupported};
 use super::lower::{gcd, lower};
 use super::scalar::{Node, Phys, Scalar};
 use super::source::{Leaf, SetRows, SetTree};

@@ -7,13 +7,14 @@
 //! statement's meaning.
 
 use super::classes::{Classes, Col, Groups};
-use super::flatten::{Draft, Flattener, Result, conjuncts, only_of, truth, unsupported};
+use super::conditions::{conjuncts, only_of, truth};
+use super::flatten::{Draft, Flattener, Result, unsupported};
 use super::keys::{Equation, Part, Rows};
 use super::lower::lower;
+use super::paths::Borrow;
 use super::scalar::{Node, Scalar};
-use super::source::{Added, Kind, Leaf, Scan, TableName, Tree, Unit, column, equal};
-use crate::error::ClientError;
-use crate::policy::{Privacy, UnitPath};
+use super::source::{Added, Kind, Leaf, Tree, Unit, equal};
+use crate::policy::Privacy;
 use crate::schema::SqlType;
 use crate::sql::ast::*;
 
@@ -31,13 +32,6 @@ pub(super) struct Block {
     pub equal: Vec<(Col, Col)>,
     /// How many rows a unit has.
     pub rows: Rows,
-}
-
-/// Rows of a scan with a path whose unit is that of another scan of the statement.
-#[derive(Clone, Copy)]
-pub(super) struct Borrow {
-    child: usize,
-    parent: usize,
 }
 
 /// What the rows of a block will meet.
@@ -155,13 +149,6 @@ impl Flattener<'_> {
         exact
     }
 
-    fn path_of(&self, binding: usize) -> Option<UnitPath> {
-        match &self.table_of(binding)?.privacy {
-            Privacy::Path(path) => Some(path.clone()),
-            _ => None,
-        }
-    }
-
     /// The columns that a condition equates, if equal means the same value of one type (soundness rule 10).
     pub(super) fn equality(&self, e: &Expr) -> Option<(Col, Col)> {
         let ExprKind::Binary { op: BinaryOp::Eq, left, right } = &e.kind else { return None };
@@ -171,139 +158,6 @@ impl Flattener<'_> {
         self.lowered.set(before);
         let (l, r) = (l.ok()?, r.ok()?);
         (l.canonical && r.canonical && compared_exactly(&l.ty, &r.ty)).then_some(pair)
-    }
-
-    /// Two scans of one table that meet along a key of it are at one row, and so in one unit.
-    fn same_rows(&self, classes: &mut Classes, bindings: &[usize]) {
-        let scans: Vec<(usize, usize)> =
-            bindings.iter().filter_map(|b| Some((*b, self.scan_of(*b)?.table()?))).collect();
-        loop {
-            let mut changed = false;
-            for (i, (a, table)) in scans.iter().enumerate() {
-                for (b, _) in scans.iter().skip(i + 1).filter(|(b, t)| t == table && b != a) {
-                    let Some(t) = self.table(*table) else { continue };
-                    let met =
-                        |k: &Vec<String>| k.iter().all(|c| classes.same(&(*a, c.clone()), &(*b, c.clone())));
-                    if !t.keys.iter().any(met) {
-                        continue;
-                    }
-                    let leads: &[String] = match &t.privacy {
-                        Privacy::Public => &[],
-                        Privacy::Private { unit, .. } => std::slice::from_ref(unit),
-                        Privacy::Path(path) => &path.columns,
-                    };
-                    for c in leads {
-                        changed |= classes.equate(&(*a, c.clone()), &(*b, c.clone()));
-                    }
-                }
-            }
-            if !changed {
-                return;
-            }
-        }
-    }
-
-    /// Finds for each scan with a path the row that it refers to: in a scan of the statement, else in one of its own.
-    fn paths(&mut self, blocks: &mut [Block], classes: &mut Classes, outside: &[usize]) -> Result<()> {
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        for (i, block) in blocks.iter().enumerate() {
-            if let ([binding], Tree::Scan(_)) = (block.bindings.as_slice(), &block.tree)
-                && self.path_of(*binding).is_some()
-            {
-                open.push((i, *binding));
-            }
-        }
-        // Those whose partner the statement names come first: others may share it.
-        let mut hidden = Vec::new();
-        for (i, child) in open {
-            match self.partner(child, blocks, classes, outside) {
-                Some(parent) => {
-                    if let Some(block) = blocks.get_mut(i) {
-                        block.pending.push(Borrow { child, parent });
-                    }
-                }
-                None => hidden.push((i, child)),
-            }
-        }
-        for (i, mut child) in hidden {
-            while let Some(path) = self.path_of(child) {
-                if let Some(parent) = self.partner(child, blocks, classes, outside) {
-                    if let Some(block) = blocks.get_mut(i) {
-                        block.pending.push(Borrow { child, parent });
-                    }
-                    break;
-                }
-                let parent = self.hidden(child, &path)?;
-                let (on, pairs) = self.step(child, parent);
-                for (a, b) in &pairs {
-                    classes.equate(a, b);
-                }
-                let place = self.scans.len() - 1;
-                if let Some(block) = blocks.get_mut(i) {
-                    let left = std::mem::replace(&mut block.tree, Tree::Scan(place));
-                    block.tree = Tree::Join {
-                        left: Box::new(left),
-                        right: Box::new(Tree::Scan(place)),
-                        kind: Kind::Inner,
-                        on,
-                    };
-                    block.bindings.push(parent);
-                    block.equal.extend(pairs);
-                    block.unit = self.own_unit(parent);
-                }
-                let all: Vec<usize> =
-                    blocks.iter().flat_map(|b| &b.bindings).chain(outside).copied().collect();
-                self.same_rows(classes, &all);
-                child = parent;
-            }
-        }
-        Ok(())
-    }
-
-    /// A scan of the table that this one refers to, met along the path.
-    fn partner(&self, child: usize, blocks: &[Block], classes: &Classes, outside: &[usize]) -> Option<usize> {
-        let path = self.path_of(child)?;
-        let met = |parent: usize| {
-            self.scan_of(parent).and_then(Scan::table) == Some(path.table)
-                && path
-                    .columns
-                    .iter()
-                    .zip(&path.key)
-                    .all(|(c, k)| classes.same(&(child, c.clone()), &(parent, k.clone())))
-        };
-        blocks.iter().flat_map(|b| &b.bindings).chain(outside).copied().find(|b| met(*b))
-    }
-
-    /// A scan that the statement does not have.
-    fn hidden(&mut self, child: usize, path: &UnitPath) -> Result<usize> {
-        let nullable = self.scan_of(child).is_some_and(|s| s.nullable);
-        let Some(table) = self.table(path.table) else { return Err(unsupported("this table", None)) };
-        let binding = self.next;
-        self.next += 1;
-        let leaf = Leaf::Table(path.table, TableName::of(table));
-        self.scan(binding, leaf, nullable, None)?;
-        if let Some(scan) = self.scans.last_mut() {
-            scan.serves = Some(child);
-        }
-        self.served.push(path.table);
-        Ok(binding)
-    }
-
-    /// The equalities of one step of a path.
-    fn step(&mut self, child: usize, parent: usize) -> (Vec<Scalar>, Vec<(Col, Col)>) {
-        let Some(path) = self.path_of(child) else { return (Vec::new(), Vec::new()) };
-        let here: Vec<Col> = path.columns.iter().map(|c| (child, c.clone())).collect();
-        let there: Vec<Col> = path.key.iter().map(|k| (parent, k.clone())).collect();
-        let on = here
-            .iter()
-            .zip(&there)
-            .zip(&path.types)
-            .map(|((a, b), ty)| equal(column(a, ty.clone(), true), column(b, ty.clone(), true)))
-            .collect();
-        let pairs = here.iter().cloned().zip(there.iter().cloned()).collect();
-        let (left, right) = (self.all_shown(&here), self.all_shown(&there));
-        self.added.push(Added { left, right, path: true, inside: false, written: false });
-        (on, pairs)
     }
 
     /// Refuses private parts whose units are not known to be equal. `outside` is one more part, if it has units.
@@ -343,70 +197,6 @@ impl Flattener<'_> {
         }
     }
 
-    /// The refusal of a join of rows that may belong to two units, with what to write.
-    fn apart(&self, a: &[usize], b: &[usize], pos: Pos) -> ClientError {
-        let named = |list: &[usize]| -> Vec<usize> {
-            let named =
-                |b: &&usize| self.private_scan(**b) && self.scan_of(**b).is_some_and(|s| s.serves.is_none());
-            list.iter().filter(named).copied().collect()
-        };
-        let (a, b) = (named(a), named(b));
-        let on = |l: Vec<Col>, r: Vec<Col>| {
-            let each: Vec<String> =
-                l.iter().zip(&r).map(|(l, r)| format!("{} = {}", self.shown(l), self.shown(r))).collect();
-            let visible = l.iter().chain(&r).all(|c| self.visible(c));
-            visible.then(|| format!("Write ON {}.", each.join(" AND ")))
-        };
-        let along = |child: usize, parent: usize| {
-            let path = self.path_of(child)?;
-            let of = |b: usize, list: &[String]| list.iter().map(|c| (b, c.clone())).collect::<Vec<_>>();
-            let leads = self.scan_of(parent)?.table()? == path.table;
-            leads.then(|| on(of(child, &path.columns), of(parent, &path.key))).flatten()
-        };
-        let mut pairs = a.iter().flat_map(|x| b.iter().map(|y| (*x, *y)));
-        let path = pairs.clone().find_map(|(x, y)| along(x, y).or_else(|| along(y, x)));
-        let units = pairs.find_map(|(x, y)| on(self.own_unit(x)?.columns, self.own_unit(y)?.columns));
-        let hint = path.or(units).unwrap_or_else(|| {
-            let far = a.iter().chain(&b).find_map(|x| Some((*x, self.path_of(*x)?)));
-            match far {
-                Some((x, path)) => format!(
-                    "Join {} too, along {}.",
-                    self.table(path.table).map_or("", |t| t.name.as_str()),
-                    path.columns.iter().map(|c| self.shown(&(x, c.clone()))).collect::<Vec<_>>().join(", ")
-                ),
-                None => "Equate their unit columns in ON or WHERE.".into(),
-            }
-        });
-        let at = b.iter().chain(&a).find_map(|b| self.positions.get(b).copied().flatten()).or(pos);
-        unsupported("a join of private rows of different units", at)
-            .detail("The condition must imply that both rows belong to one unit.")
-            .hint(hint)
-    }
-
-    /// A column as the analyst calls it.
-    pub(super) fn shown(&self, (binding, name): &Col) -> String {
-        let table = self.table_of(*binding);
-        let Some(b) = self.binding(*binding) else {
-            return format!("{}.{name}", table.map_or("", |t| t.name.as_str()));
-        };
-        let index = table.and_then(|t| t.columns.iter().position(|c| c.name == *name));
-        let index = match table {
-            Some(_) => index,
-            None => name.strip_prefix('c').and_then(|n| n.parse().ok()),
-        };
-        let own = index.and_then(|i| b.columns.get(i));
-        format!("{}.{}", b.name, own.unwrap_or(name))
-    }
-
-    /// Whether the analyst may name a column.
-    fn visible(&self, (binding, name): &Col) -> bool {
-        self.table_of(*binding).is_none_or(|t| t.column(name).is_some())
-    }
-
-    fn all_shown(&self, list: &[Col]) -> Vec<String> {
-        list.iter().map(|c| self.shown(c)).collect()
-    }
-
     /// Adds the equality of both units to a join's conditions, unless it stands there already.
     pub(super) fn tie(&mut self, on: &mut Vec<Scalar>, a: &Unit, b: &Unit) {
         let tie = equal(a.scalar(), b.scalar());
@@ -417,40 +207,6 @@ impl Flattener<'_> {
         if !written {
             on.push(tie);
         }
-    }
-
-    /// Adds the steps of paths whose both ends are here, and leaves the others for later.
-    pub(super) fn settle(
-        &mut self,
-        on: &mut Vec<Scalar>,
-        equal_columns: &mut Vec<(Col, Col)>,
-        pending: Vec<Borrow>,
-        here: &[usize],
-    ) -> Vec<Borrow> {
-        let mut left = Vec::new();
-        for borrow in pending {
-            if !(here.contains(&borrow.child) && here.contains(&borrow.parent)) {
-                left.push(borrow);
-                continue;
-            }
-            let (step, pairs) = self.step(borrow.child, borrow.parent);
-            equal_columns.extend(pairs);
-            let mut written = true;
-            for s in step {
-                let reversed = match &s.node {
-                    Node::Compare(_, a, b) => equal((**b).clone(), (**a).clone()),
-                    _ => s.clone(),
-                };
-                if !on.iter().any(|c| stands_in(c, &s) || stands_in(c, &reversed)) {
-                    on.push(s);
-                    written = false;
-                }
-            }
-            if let Some(added) = self.added.last_mut() {
-                added.written = written;
-            }
-        }
-        left
     }
 
     fn rebuild(&mut self, shape: Shape, blocks: &mut [Option<Block>]) -> Result<Block> {
