@@ -106,7 +106,10 @@ fn moment(text: &str) -> Option<i64> {
         Some(s) => {
             let (whole, part) = s.split_once('.').unwrap_or((s, "0"));
             let digits = part.len();
-            (number(whole, 2)?, number(part, digits).filter(|_| (1..=6).contains(&digits))? * 10i64.pow(6 - digits as u32))
+            (
+                number(whole, 2)?,
+                number(part, digits).filter(|_| (1..=6).contains(&digits))? * 10i64.pow(6 - digits as u32),
+            )
         }
     };
     let in_range = hours < 24 && minutes < 60 && seconds < 60 && parts.next().is_none();
@@ -180,7 +183,9 @@ mod tests {
         let Of::Query(q, lines) = classify(parsed).unwrap() else { panic!("{sql}") };
         let statement = resolve::resolve(&q, &lines, &Nothing, &limits).unwrap();
         let Body::Select(s) = statement.query.body else { panic!("{sql}") };
-        let ExprKind::Cast { expr, ty } = evaluate(&s.items.first()?.expr, now)?.kind else { panic!("{sql}") };
+        let ExprKind::Cast { expr, ty } = evaluate(&s.items.first()?.expr, now)?.kind else {
+            panic!("{sql}")
+        };
         let ExprKind::Literal(Literal::String(text)) = expr.kind else { panic!("{sql}") };
         Some(format!("{} {text}", ty.ty.sql_name().replace("pg_catalog.", "")))
     }
@@ -196,7 +201,10 @@ mod tests {
             ("date '2024-02-29' + interval '1 year'", "timestamp 2025-02-28 00:00:00"),
             ("date '2024-02-28' + 2", "date 2024-03-01"),
             ("(date '2024-01-31' + interval '1 month')::date", "date 2024-02-29"),
-            ("timestamp '2024-01-01 12:30:15.25' - interval '13 hours'", "timestamp 2023-12-31 23:30:15.250000"),
+            (
+                "timestamp '2024-01-01 12:30:15.25' - interval '13 hours'",
+                "timestamp 2023-12-31 23:30:15.250000",
+            ),
             ("timestamp '2024-01-01' + interval '-2 weeks'", "timestamp 2023-12-18 00:00:00"),
         ] {
             assert_eq!(text(sql, None).as_deref(), Some(expected), "{sql}");
@@ -218,7 +226,10 @@ mod tests {
             assert_eq!(text(sql, None), None, "{sql}");
         }
         let now = Some("2024-02-29 12:00:00+00");
-        assert_eq!(text("now() - interval '1 year'", now).as_deref(), Some("timestamptz 2023-02-28 12:00:00+00"));
+        assert_eq!(
+            text("now() - interval '1 year'", now).as_deref(),
+            Some("timestamptz 2023-02-28 12:00:00+00")
+        );
         assert_eq!(text("current_date - 1", now).as_deref(), Some("date 2024-02-28"));
     }
 }
