@@ -22,6 +22,12 @@ CREATE TABLE orders (
     o_orderkey bigint PRIMARY KEY, o_custkey bigint NOT NULL, o_orderstatus text NOT NULL,
     o_totalprice numeric(15,2) NOT NULL, o_orderdate date NOT NULL, o_orderpriority text NOT NULL,
     o_clerk text NOT NULL, o_shippriority int NOT NULL, o_comment varchar(79) NOT NULL);
+CREATE TABLE supplier (s_suppkey int PRIMARY KEY, s_name text NOT NULL, s_nationkey int NOT NULL REFERENCES nation);
+CREATE TABLE lineitem (
+    l_orderkey bigint NOT NULL REFERENCES orders, l_suppkey int NOT NULL REFERENCES supplier, l_linenumber int NOT NULL,
+    l_quantity numeric(15,2) NOT NULL, l_extendedprice numeric(15,2) NOT NULL, l_discount numeric(15,2) NOT NULL,
+    l_tax numeric(15,2) NOT NULL, l_returnflag text NOT NULL, l_linestatus text NOT NULL, l_shipdate date NOT NULL,
+    PRIMARY KEY (l_orderkey, l_linenumber));
 
 -- Everything that a key, a type or a bound can be.
 CREATE SCHEMA odd;

@@ -32,3 +32,4 @@ CREATE TABLE lineitem (
     FOREIGN KEY (l_partkey, l_suppkey) REFERENCES partsupp);
 INSERT INTO region SELECT i, 'region ' || i, '' FROM generate_series(0, 4) i;
 INSERT INTO nation SELECT i, 'nation ' || i, i % 5, '' FROM generate_series(0, 24) i;
+INSERT INTO supplier SELECT i, 'supplier ' || i, '', i % 25, '', 0, '' FROM generate_series(1, 1000) i;
