@@ -1,30 +1,63 @@
-//! Discrete Laplace samples per second, ours and the `opendp` crate's, in one run.
+//! Noise samples per second, ours and the `opendp` crate's exact samplers, in one run on one core.
+//!
+//! `cargo bench --bench samplers` prints a table: our batches, our single draws, our draws in constant time, opendp's
+//! single draws (it has no others), and the ratio of batches to opendp.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dashu::rational::RBig;
-use noisegate::dp::{DiscreteLaplace, Ratio, SecureRng};
+use noisegate::dp::{DiscreteGaussian, DiscreteLaplace, Ratio, RoundedGaussian, SecureRng};
+use opendp::traits::samplers::{sample_discrete_gaussian, sample_discrete_laplace};
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-fn bench(c: &mut Criterion) {
-    let mut group = c.benchmark_group("discrete laplace");
-    group.throughput(Throughput::Elements(1)).sample_size(20).measurement_time(Duration::from_secs(2));
-    let mut rng = SecureRng::new().unwrap();
-    for scale in [1u32, 10, 1000, 1_000_000] {
-        let noise = DiscreteLaplace::new(&Ratio::from_integer(scale.into())).unwrap();
-        group.bench_function(format!("noisegate, scale {scale}"), |b| {
-            b.iter(|| black_box(noise.sample(&mut rng).unwrap()));
-        });
-        let rational = RBig::from(scale);
-        group.bench_function(format!("opendp, scale {scale}"), |b| {
-            b.iter(|| {
-                black_box(opendp::traits::samplers::sample_discrete_laplace(rational.clone()).unwrap())
-            });
-        });
+/// How long one number is measured.
+const LONG: Duration = Duration::from_millis(700);
+
+/// Millions of samples per second, where one call of `f` gives `samples` of them.
+fn rate(samples: usize, mut f: impl FnMut()) -> f64 {
+    f();
+    let (start, mut calls) = (Instant::now(), 0u32);
+    while start.elapsed() < LONG {
+        f();
+        calls += 1;
     }
-    group.finish();
+    f64::from(calls) * samples as f64 / start.elapsed().as_secs_f64() / 1e6
 }
 
-criterion_group!(benches, bench);
-criterion_main!(benches);
+fn main() {
+    let mut rng = SecureRng::new().unwrap();
+    let mut out = vec![0i128; 1 << 16];
+    println!("million samples per second      batch   single   constant   opendp   batch/opendp");
+    let line = |name: String, batch: f64, single: f64, constant: Option<f64>, opendp: f64| {
+        let constant = constant.map_or_else(|| "       -".into(), |c| format!("{c:8.2}"));
+        println!("{name:<28} {batch:8.2} {single:8.2}   {constant} {opendp:8.3}   {:10.0}", batch / opendp);
+    };
+    for scale in [1u32, 10, 1000, 1_000_000] {
+        let noise = DiscreteLaplace::new(&Ratio::from_integer(scale.into())).unwrap();
+        let batch = rate(out.len(), || noise.fill(black_box(&mut out), &mut rng).unwrap());
+        let constant =
+            rate(out.len(), || noise.fill_in_constant_time(black_box(&mut out), &mut rng).unwrap());
+        let single = rate(1000, || (0..1000).for_each(|_| _ = black_box(noise.sample(&mut rng).unwrap())));
+        let rational = RBig::from(scale);
+        let theirs = rate(100, || {
+            (0..100).for_each(|_| _ = black_box(sample_discrete_laplace(rational.clone()).unwrap()));
+        });
+        line(format!("discrete Laplace, b = {scale}"), batch, single, Some(constant), theirs);
+    }
+    for sigma in [1u32, 10, 1000, 1_000_000] {
+        let noise = DiscreteGaussian::new(&Ratio::from_integer(u128::from(sigma).pow(2))).unwrap();
+        let batch = rate(out.len(), || noise.fill(black_box(&mut out), &mut rng).unwrap());
+        let single = rate(1000, || (0..1000).for_each(|_| _ = black_box(noise.sample(&mut rng).unwrap())));
+        let rational = RBig::from(sigma);
+        let theirs = rate(100, || {
+            (0..100).for_each(|_| _ = black_box(sample_discrete_gaussian(rational.clone()).unwrap()));
+        });
+        line(format!("discrete Gaussian, σ = {sigma}"), batch, single, None, theirs);
+        let rounded = RoundedGaussian::new(&Ratio::from_integer(sigma.into())).unwrap();
+        let single = rate(1000, || (0..1000).for_each(|_| _ = black_box(rounded.sample(&mut rng).unwrap())));
+        println!(
+            "{:<28}        - {single:8.2}          -        -            -",
+            format!("rounded Gaussian, σ = {sigma}")
+        );
+    }
+}

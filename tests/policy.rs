@@ -191,6 +191,16 @@ fn what_is_probably_not_meant_is_a_warning() {
     let (_, warnings) =
         with_tables("riders.rider_id", &format!("{riders}[server]\nlisten = [\"0.0.0.0:1\"]")).unwrap();
     assert!(warnings[0].contains("without TLS"), "{warnings:?}");
+    let rule = "[[access]]\nusers = [\"adda\"]\nroles = [\"reserch\"]\ntls = true\naction = \"allow\"\n";
+    let (policy, warnings) = with_tables("riders.rider_id", &format!("{riders}{rule}")).unwrap();
+    assert_eq!((policy.access.len(), warnings.len()), (1, 3), "{warnings:?}");
+    for (warning, part) in warnings.iter().zip([
+        "p.toml:14:1: a rule for connections with TLS",
+        "p.toml:15:10: no [[user]] is called \"adda\"",
+        "p.toml:16:10: no [[user]] has the role \"reserch\"",
+    ]) {
+        assert!(warning.contains(part), "{warning}");
+    }
 }
 
 #[test]

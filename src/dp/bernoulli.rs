@@ -114,6 +114,62 @@ pub(super) fn bernoulli_exp_wide(
     Ok(k % 2 == 1)
 }
 
+/// Bounds of a number from 0 to 1, in units of 2^-64.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) low: u128,
+    pub(super) high: u128,
+}
+
+/// True with probability e^-x for an x within `bounds` that is n/d for `exact`'s (n, d).
+///
+/// CKS20, Algorithm 1, with digits of `width` (at most 64) bits of each uniform number: U·k < x is decided by the bounds
+/// and the first digit where these suffice, else by more digits and exact numbers. With 64 bits and tight bounds that is
+/// once in some 2^60 draws, and where it happens depends on the draw.
+#[inline]
+pub(super) fn bernoulli_exp_within(
+    bounds: Bounds,
+    exact: impl Fn() -> (BigUint, BigUint),
+    width: u32,
+    rng: &mut impl Entropy,
+) -> Result<bool, EntropyError> {
+    let shift = 64 - width.min(64);
+    let mut k: u32 = 1;
+    loop {
+        // U is at least `drawn` and below the next digit.
+        let drawn = rng.bits(width)?;
+        let hit = if ((drawn + 1) << shift) * u128::from(k) <= bounds.low {
+            true
+        } else if (drawn << shift) * u128::from(k) >= bounds.high {
+            false
+        } else {
+            let (n, d) = exact();
+            bernoulli_wide_after(drawn, &n, &(d * k), width, rng)?
+        };
+        if !hit {
+            return Ok(k % 2 == 1);
+        }
+        k += 1;
+    }
+}
+
+/// U < n/d, for n <= d, where the first digit of U is drawn.
+#[cold]
+fn bernoulli_wide_after(
+    drawn: u128,
+    n: &BigUint,
+    d: &BigUint,
+    width: u32,
+    rng: &mut impl Entropy,
+) -> Result<bool, EntropyError> {
+    let (digit, remainder) = (n << width).div_rem(d);
+    match BigUint::from(drawn).cmp(&digit) {
+        std::cmp::Ordering::Less => Ok(true),
+        std::cmp::Ordering::Greater => Ok(false),
+        std::cmp::Ordering::Equal => bernoulli_wide(&remainder, d, width, rng),
+    }
+}
+
 /// True with probability e^-count: as many draws of e^-1, until the first that fails.
 #[inline]
 pub(super) fn bernoulli_exp_times(count: u64, rng: &mut impl Entropy) -> Result<bool, EntropyError> {

@@ -61,3 +61,12 @@ pub(super) fn enumerate<T: Ord>(
     assert_eq!(outcomes.values().sum::<u64>() + open, 1u64 << depth, "no mass is lost");
     (outcomes, open)
 }
+
+/// Every word is one random bit in all lanes: what a bit-plane sampler does in each lane, as a decision tree.
+pub(super) struct Lanes<'a, 'b>(pub(super) &'a mut Script<'b>);
+
+impl Entropy for Lanes<'_, '_> {
+    fn next_u64(&mut self) -> Result<u64, EntropyError> {
+        Ok(if self.0.bits(1)? == 1 { u64::MAX } else { 0 })
+    }
+}

@@ -16,28 +16,34 @@ pub(super) fn div_ceil(n: BigUint, d: &BigUint) -> BigUint {
     if n.is_zero() { n } else { (n - 1u8) / d + 1u8 }
 }
 
-/// Ceiling of a division by 2^256.
-fn shift_ceil(n: BigUint) -> BigUint {
-    if n.is_zero() { n } else { ((n - 1u8) >> PRECISION) + 1u8 }
+/// Ceiling of a division by 2^`bits`.
+pub(super) fn shift_ceil(n: BigUint, bits: u64) -> BigUint {
+    if n.is_zero() { n } else { ((n - 1u8) >> bits) + 1u8 }
 }
 
 /// Bounds `(low, high)` on e^-x for x = `num`/`den`, in units of 2^-256: low <= e^-x <= high. `den` is not zero.
+pub(super) fn exp_neg(num: &BigUint, den: &BigUint) -> (BigUint, BigUint) {
+    exp_neg_to(num, den, PRECISION)
+}
+
+/// [`exp_neg`] in units of 2^-`precision`, which is at least 64.
 ///
 /// x is halved m times to y <= 2^-8, the Taylor series of e^-y is summed in truncating arithmetic, the sum is widened by
 /// more than all truncations can amount to, and the bounds are squared m times, the lower rounded down, the upper up.
-pub(super) fn exp_neg(num: &BigUint, den: &BigUint) -> (BigUint, BigUint) {
-    // e^-256 < 2^-256.
-    if *num >= den << 8u8 {
+pub(super) fn exp_neg_to(num: &BigUint, den: &BigUint, precision: u64) -> (BigUint, BigUint) {
+    // e^-precision < 2^-precision.
+    if *num >= den * precision {
         return (BigUint::zero(), BigUint::one());
     }
-    let x = (num << PRECISION) / den;
-    let halvings = x.bits().saturating_sub(PRECISION - 8);
+    let one = BigUint::one() << precision;
+    let x = (num << precision) / den;
+    let halvings = x.bits().saturating_sub(precision - 8);
     let y = x >> halvings;
-    let (mut plus, mut minus, mut term) = (one(), BigUint::zero(), one());
+    let (mut plus, mut minus, mut term) = (one.clone(), BigUint::zero(), one.clone());
     let mut order = 0u32;
     while !term.is_zero() {
         order += 1;
-        term = ((term * &y) >> PRECISION) / order;
+        term = ((term * &y) >> precision) / order;
         if order.is_multiple_of(2) { plus += &term } else { minus += &term }
     }
     // Truncating y loses less than 2 units, and so does e^-y. A term is wrong by e' <= (e·y + 1)/k + 1 < 3 units where the
@@ -47,10 +53,10 @@ pub(super) fn exp_neg(num: &BigUint, den: &BigUint) -> (BigUint, BigUint) {
     let sum = plus - minus;
     let (mut low, mut high) = (&sum - slack, sum + slack);
     for _ in 0..halvings {
-        low = (&low * &low) >> PRECISION;
-        high = shift_ceil(&high * &high);
+        low = (&low * &low) >> precision;
+        high = shift_ceil(&high * &high, precision);
     }
-    (low, high.min(one()))
+    (low, high.min(one))
 }
 
 #[cfg(test)]
@@ -76,9 +82,23 @@ mod tests {
             let value: BigUint = digits.parse().unwrap();
             // value <= e^-x * 10^60 < value + 1
             assert!((&low * &scale) >> PRECISION <= value, "low bound of e^-{num}/{den}");
-            assert!(shift_ceil(&high * &scale) > value, "high bound of e^-{num}/{den}");
+            assert!(shift_ceil(&high * &scale, PRECISION) > value, "high bound of e^-{num}/{den}");
             assert!(&high - &low < BigUint::one() << 40u8, "e^-{num}/{den} is loose");
             assert!(low <= high);
+        }
+    }
+
+    /// At any precision the bounds enclose those of a higher one.
+    #[test]
+    fn precisions_agree() {
+        for (num, den) in [(1u64, 1u64), (1, 3), (17, 2), (1, 1_000_000), (60, 1)] {
+            let (num, den) = (num.into(), den.into());
+            let (low, high) = exp_neg_to(&num, &den, 512);
+            for precision in [64u64, 96, 128, 256] {
+                let (l, h) = exp_neg_to(&num, &den, precision);
+                assert!(l <= &low >> (512 - precision) && h >= shift_ceil(high.clone(), 512 - precision));
+                assert!(h - l < BigUint::one() << 20u8);
+            }
         }
     }
 
@@ -100,7 +120,7 @@ mod tests {
                 let (xl, xh) = exp_neg(&a.into(), &den);
                 let (yl, yh) = exp_neg(&b.into(), &den);
                 let (zl, zh) = exp_neg(&(a + b).into(), &den);
-                assert!((xl * yl) >> PRECISION <= zh && shift_ceil(xh * yh) >= zl);
+                assert!((xl * yl) >> PRECISION <= zh && shift_ceil(xh * yh, PRECISION) >= zl);
             }
         }
     }

@@ -3,6 +3,12 @@
 //! Neighbouring databases differ by all rows of one unit (add or remove). Everything here is decided from public
 //! data: sensitivities, scales and prices are integers and rationals, samplers are exact, and where a number must
 //! be rounded it is rounded to the side that costs the analyst (charges up, limits down).
+//!
+//! What a sampler's time tells: nothing of the values that noise is added to, because noise is drawn before they are
+//! looked at. Something of the noise itself: single draws and batches of discrete Laplace, discrete Gaussian and rounded
+//! Gaussian noise reject and compare until they are decided, which takes longer for some outcomes than for others. Only
+//! [`DiscreteLaplace::fill_in_constant_time`] draws the same number of random words whatever comes out. The choice among
+//! [`Candidates`] looks at every candidate, whichever is chosen; how long each takes depends a little on its score.
 
 mod accounting;
 mod bernoulli;
@@ -10,10 +16,13 @@ mod choice;
 #[cfg(test)]
 mod decision_tree;
 mod exp;
+mod expansion;
+mod exponential;
 mod gaussian;
 mod laplace;
 mod noise;
 mod rng;
+mod rounded;
 mod selection;
 mod spec;
 #[doc(hidden)]
@@ -21,10 +30,12 @@ pub mod testing;
 
 pub use accounting::{Cost, Filter, Kind, Notion, Rule, Shortfall, UNITS_PER_ONE, Unpriced, rule};
 pub use choice::{Choice, ChoiceError, Outline, Preference, Why, choose};
+pub use exponential::Candidates;
 pub use gaussian::DiscreteGaussian;
 pub use laplace::DiscreteLaplace;
 pub use noise::{Distribution, Noise, Sampler};
 pub use rng::{Entropy, EntropyError, SecureRng};
+pub use rounded::RoundedGaussian;
 pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, split};
 
 /// Exact non-negative rationals: scales, ε, δ.

@@ -75,8 +75,16 @@ impl Sampler {
     pub fn draw(&self, count: usize, rng: &mut impl Entropy) -> Result<Vec<i128>, EntropyError> {
         match self {
             Self::None => Ok(vec![0; count]),
-            Self::Laplace(noise) => (0..count).map(|_| noise.sample(rng)).collect(),
-            Self::Gaussian(noise) => (0..count).map(|_| noise.sample(rng)).collect(),
+            Self::Laplace(noise) => {
+                let mut out = vec![0; count];
+                noise.fill(&mut out, rng)?;
+                Ok(out)
+            }
+            Self::Gaussian(noise) => {
+                let mut out = vec![0; count];
+                noise.fill(&mut out, rng)?;
+                Ok(out)
+            }
         }
     }
 }

@@ -66,7 +66,10 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
     let login = match opening {
         Ok(Opening::Login(login)) => login,
         Ok(Opening::Cancel { pid, secret }) => return shared.registry.cancel(pid, &secret),
-        Ok(Opening::Refused(wire, e)) => return wire.refuse(e).await,
+        Ok(Opening::Refused(wire, e)) => {
+            tracing::info!(address = %peer, sqlstate = e.code.as_str(), "refused");
+            return wire.refuse(e).await;
+        }
         Ok(Opening::Closed) => return,
         // As PostgreSQL: who has not even asked for anything gets no answer.
         Err(_) => return tracing::info!(address = %peer, "a client did not send its startup packet in time"),

@@ -4,6 +4,7 @@
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
 
+pub mod constant;
 pub mod domain;
 pub mod explain;
 pub mod interval;

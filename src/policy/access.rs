@@ -13,8 +13,15 @@ pub(super) fn access(root: &Section<'_, '_>, users: &[User], f: &mut Findings) -
     // Users that are kept elsewhere cannot be held against the names here.
     let places = [Some(root.clone()), root.section("server", f)];
     let elsewhere = places.iter().flatten().any(|s| s.get("users_file").or(s.get("auth_query")).is_some());
-    let rules: Vec<AccessRule> =
-        root.sections("access", f).iter().map(|s| rule(s, users, elsewhere, f)).collect();
+    let tls = places.iter().flatten().any(|s| s.get("tls").is_some());
+    let mut rules = Vec::new();
+    for section in root.sections("access", f) {
+        let rule = rule(&section, users, elsewhere, f);
+        if rule.tls == Some(true) && !tls {
+            f.warn(&section.span, "a rule for connections with TLS, which server.tls does not offer", "");
+        }
+        rules.push(rule);
+    }
     if let (true, Some(value)) = (rules.is_empty(), root.get("access")) {
         let hint = "remove it, and everybody who can log in may connect; or write [[access]] rules";
         f.error(&value.span(), "access has no rule", hint);

@@ -57,8 +57,6 @@ async fn garbage_ends_its_own_connection_only() {
         b"Q\xff\xff\xff\xff".to_vec(),
         message('Q', b"SELECT 1"),
         message('Q', b"SELECT 1\0SELECT 2\0"),
-        message('B', b"\0\0\xff\xff\xff\xff"),
-        message('E', b"\0\xff\xff\xff"),
     ] {
         let mut client = world.raw();
         client.send(&bytes);

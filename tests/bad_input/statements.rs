@@ -117,11 +117,7 @@ async fn what_is_not_for_noisegate_is_refused_and_nothing_is_charged() {
         ("SET noisegate.noise = off", "42704"),
         ("SET no_such_setting = 1", "42704"),
         ("SHOW data_directory", "42704"),
-        ("SET ROLE postgres", "0A000"),
-        ("RESET ALL", "0A000"),
-        ("SHOW work_mem", "0A000"),
-        ("SHOW ALL", "0A000"),
-        ("DISCARD ALL", "0A000"),
+        ("SHOW work_mem", "42704"),
         ("LISTEN x", "0A000"),
         ("NOTIFY x", "0A000"),
         ("PREPARE p AS SELECT count(*) FROM trips", "0A000"),
@@ -146,7 +142,7 @@ async fn what_is_not_for_noisegate_is_refused_and_nothing_is_charged() {
         ("SELEKT 1", "42601"),
         ("SELECT 'never closed", "42601"),
         ("SELECT /* never closed", "42601"),
-        ("SELECT $1", "0A000"),
+        ("SELECT $1", "42P02"),
         ("SELECT count(*) FROM trip", "42P01"),
         ("SELECT count(*) FROM trips WHERE minute > 3", "42703"),
         ("SELECT count(email) FROM riders", "42703"),
@@ -166,18 +162,4 @@ async fn what_is_not_for_noisegate_is_refused_and_nothing_is_charged() {
     assert!(shown.contains("nothing spent"), "{shown}");
     let trips = rows(&world.db.superuser().await, "SELECT count(*) FROM trips").await.unwrap();
     assert_eq!(trips, [[Some("2000".to_owned())]]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_extended_protocol_is_refused_and_the_session_goes_on() {
-    let world = World::new(&room_for(1)).await;
-    let ada = world.ada().await;
-    for _ in 0..3 {
-        let error = ada.query("SELECT count(*) FROM trips WHERE minutes > $1", &[&30i32]).await.unwrap_err();
-        let error = error.as_db_error().unwrap();
-        assert_eq!(error.code().code(), "0A000");
-        assert!(error.hint().is_some_and(|h| h.contains("simple query protocol")), "{error:?}");
-        assert_eq!(rows(&ada, "SELECT 1").await.unwrap().len(), 1);
-    }
-    assert_eq!(rows(&ada, "SELECT count(*) FROM trips").await.unwrap().len(), 1);
 }

@@ -4,6 +4,7 @@ use crate::city::{PASSWORD, bikes, eventually, fetch_waits, hold_trips, rows, sq
 use crate::support::{Gate, TestDb, Workdir, connect, psql};
 use crate::text;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// Serves with the log in a file.
@@ -66,6 +67,15 @@ async fn no_level_shows_a_value_or_a_word_of_a_statement() {
     let out = psql(&url, script).await;
     assert!(out.stdout.contains("sikrit") && out.stderr.contains("sikrit"), "{out:?}");
     psql(&gate.url("ada", "sikrit", "sikrit"), "SELECT 1").await;
+    let client = connect(&url).await;
+    let value = "sikrit".to_owned();
+    let private = "SELECT count(*) FROM riders WHERE city = $1 AND birth_year < $2";
+    client.query(private, &[&value, &7_357_005i32]).await.unwrap();
+    client.query("SELECT $1::text, count(*) FROM stations", &[&value]).await.unwrap();
+    client.query("SELECT ($1::text)::int FROM stations", &[&value]).await.unwrap_err();
+    client.query("SELECT sikrit($1) FROM riders", &[&value]).await.unwrap_err();
+    client.batch_execute("SET search_path = sikrit; SET noisegate.epsilon = 'sikrit'").await.unwrap_err();
+    drop(client);
     break_a_fetch(&db, &url, "SELECT count(*) FROM trips WHERE note = 'sikrit'").await;
     assert!(gate.signal("TERM").await.success());
 
@@ -152,4 +162,34 @@ async fn a_user_s_name_cannot_forge_a_line() {
     let lines: Vec<&str> = log.lines().filter(|l| l.contains("forged")).collect();
     assert_eq!(lines.len(), 1, "{log}");
     assert!(lines[0].contains("user=\"eve\\n2024") && !log.contains('\u{1b}'), "{log}");
+}
+
+#[tokio::test]
+async fn the_journal_gets_priorities_and_no_clock() {
+    let db = bikes().await;
+    let dir = Workdir::new(&text(&db, &["ada"], "[log]\nlevel = \"debug\"\n"));
+    let path = dir.path().join("log");
+    let log = File::create(&path).unwrap();
+    let found = log.metadata().unwrap();
+    assert!(dir.noisegate(&["budget", "create"]).await.status.success());
+    let gate = dir
+        .serve_with(|c| {
+            c.stderr(log).env_remove("NOISEGATE_LOG");
+            c.env("JOURNAL_STREAM", format!("{}:{}", found.dev(), found.ino()));
+        })
+        .await;
+    psql(&gate.url("ada", "wrong", "bikes"), "SELECT 1").await;
+    psql(&gate.url("ada", PASSWORD, "bikes"), "SELECT count(*) FROM stations").await;
+    std::fs::write(dir.policy(), "[").unwrap();
+    gate.send("HUP").await;
+    let log = || std::fs::read_to_string(&path).unwrap();
+    eventually("the mistake", async || log().contains("not TOML")).await;
+    assert!(gate.signal("TERM").await.success());
+    let log = log();
+    assert!(log.lines().all(|l| l.starts_with("<3>ERROR") || l.starts_with("<6> INFO")), "{log}");
+    let mistake = log.lines().find(|l| l.starts_with("<3>")).unwrap();
+    assert!(
+        mistake.contains("the old policy stays in force") && mistake.contains("policy.toml:1:"),
+        "{mistake}"
+    );
 }

@@ -7,6 +7,7 @@ mod access;
 #[path = "../city/mod.rs"]
 mod city;
 mod journal;
+#[cfg(target_os = "linux")]
 mod manager;
 mod reload;
 mod shutdown;

@@ -234,7 +234,14 @@ fn plan(
             return Err(ClientError::unsupported("only queries are explained").hint("Write SELECT …").into());
         }
     };
-    let statement = sql::resolve::resolve(&query, &lines, policy, &policy.limits)?;
+    let mut statement = sql::resolve::resolve(&query, &lines, policy, &policy.limits)?;
+    let now = constants().now;
+    // What else PostgreSQL alone can evaluate, the planner refuses by name.
+    sql::constants::visit(&mut statement, sql::constants::Wanted::Values, &mut |e, array| {
+        if let Some(value) = plan::constant::evaluate(e, Some(&now)).filter(|_| !array) {
+            *e = value;
+        }
+    });
     match plan::plan(statement, policy, settings, sizes) {
         Ok(plan) => Ok(plan),
         Err(PlanError::Refused(e)) => Err(Failed::Statement(e)),

@@ -1,10 +1,15 @@
 //! What systemd hears: ready, reloading, stopping, and that we are alive (sd_notify(3)).
 
+#[cfg(target_os = "linux")]
 use std::os::linux::net::SocketAddrExt;
+#[cfg(target_os = "linux")]
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What the manager gets to take a message.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The service manager, if one started us.
 #[derive(Clone, Default)]
@@ -14,6 +19,9 @@ impl Manager {
     /// The one that `NOTIFY_SOCKET` names, by a path or, with `@`, in the abstract namespace.
     pub fn from_env() -> Self {
         let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return Self(None) };
+        #[cfg(not(target_os = "linux"))]
+        let address = SocketAddr::from_pathname(&name);
+        #[cfg(target_os = "linux")]
         let address = match name.as_bytes() {
             [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
             _ => SocketAddr::from_pathname(&name),
@@ -21,8 +29,8 @@ impl Manager {
         let connect = |address: &SocketAddr| {
             let socket = UnixDatagram::unbound()?;
             socket.connect_addr(address)?;
-            // A manager that does not read must not stop us.
-            socket.set_nonblocking(true)?;
+            // A manager that does not read must not stop us for long.
+            socket.set_write_timeout(Some(PATIENCE))?;
             Ok(socket)
         };
         match address.as_ref().map_err(|e| e.kind().into()).and_then(connect) {

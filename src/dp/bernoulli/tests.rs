@@ -89,3 +89,24 @@ fn whole_exponents_multiply() {
         assert!((hits as f64 - p * f64::from(draws)).abs() <= 5.0 * sigma, "e^-{count}: {hits}");
     }
 }
+
+/// Bounds that are tight, loose or useless lead to the same probability: what they leave open is decided exactly.
+#[test]
+fn bernoulli_exp_within_bounds_is_exactly_exponential() {
+    let depth = 20;
+    for (n, d) in [(0u64, 1u64), (1, 1), (1, 3), (2, 3), (5, 7)] {
+        let x = (u128::from(n) << 64) / u128::from(d);
+        let (low, high) = exp_neg(&n.into(), &d.into());
+        for width in [1, 2, 5] {
+            for slack in [1u128, 1 << 62, 1 << 64] {
+                let bounds = Bounds { low: x.saturating_sub(slack), high: (x + slack).min(1 << 64) };
+                let exact = || (n.into(), d.into());
+                let (masses, open) = enumerate(depth, |rng| bernoulli_exp_within(bounds, exact, width, rng));
+                let hit = *masses.get(&true).unwrap_or(&0);
+                assert!(BigUint::from(hit) * one() <= high.clone() << depth, "e^-{n}/{d} too often");
+                assert!(BigUint::from(hit + open) * one() >= low.clone() << depth, "e^-{n}/{d} too rarely");
+                assert!(open < 1 << (depth - 4), "{n}/{d} by {width}: {open} undecided");
+            }
+        }
+    }
+}

@@ -3,7 +3,6 @@ use super::*;
 use crate::dp::decision_tree::{Script, enumerate};
 use crate::dp::exp::{exp_neg, one};
 use crate::dp::testing::SeededRng;
-use num_traits::Zero;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::collections::BTreeMap;
 
@@ -16,16 +15,22 @@ fn mass(x: u64, n: u64, d: u64) -> (BigUint, BigUint) {
     exp_neg(&(BigUint::from(x) * x * d), &BigUint::from(2 * n))
 }
 
-/// Every outcome's decided mass is at most its probability, and the open paths make up the rest; also where the numbers
-/// are treated as too long for a word.
+/// Every outcome's decided mass is at most its probability, and the open paths make up the rest; with digits of one and
+/// two bits, so that bounds often do not tell, and without any bounds.
 #[test]
 fn the_decision_tree_has_the_exact_probabilities() {
+    let depth = 18;
     for (n, d) in [(1u64, 1u64), (1, 4), (2, 1), (1, 3), (5, 2)] {
         let noise = gaussian(n.into(), d.into());
-        let wide = |rng: &mut Script| loop {
-            let y = noise.proposal.sample(rng)?;
-            if noise.wide(y.unsigned_abs()).hit(1, rng)? {
-                return Ok(y);
+        let by = |width, bounds| {
+            move |rng: &mut Script| loop {
+                let y = noise.proposal.sample(rng)?;
+                let y_abs = y.unsigned_abs();
+                let keep =
+                    if bounds { noise.keep(y_abs, width, rng) } else { noise.keep_wide(y_abs, width, rng) };
+                if keep? {
+                    return Ok(y);
+                }
             }
         };
         let (mut low, mut high) = (one(), one());
@@ -34,17 +39,15 @@ fn the_decision_tree_has_the_exact_probabilities() {
             low += l * 2u8;
             high += h * 2u8;
         }
-        let depth = 22;
-        for (way, (masses, open)) in
-            [enumerate(depth, |rng| noise.sample(rng)), enumerate(depth, wide)].into_iter().enumerate()
-        {
+        for (width, bounds) in [(1, true), (2, true), (1, false)] {
+            let (masses, open) = enumerate(depth, by(width, bounds));
             for (x, decided) in &masses {
                 assert_eq!(masses.get(&-x), Some(decided), "symmetry");
                 let (l, h) = mass(u64::try_from(x.unsigned_abs()).unwrap(), n, d);
-                assert!(BigUint::from(*decided) * &low <= h << depth, "{x} at {n}/{d}, way {way}");
-                assert!(BigUint::from(decided + open) * &high >= l << depth, "{x} at {n}/{d}, way {way}");
+                assert!(BigUint::from(*decided) * &low <= h << depth, "{x} at {n}/{d}, {width} bits");
+                assert!(BigUint::from(decided + open) * &high >= l << depth, "{x} at {n}/{d}, {width} bits");
             }
-            assert!(masses.len() >= 3 && open < 5 << (depth - 3), "{n}/{d}, way {way}: {open} open");
+            assert!(masses.len() >= 3 && open < 7 << (depth - 3), "{n}/{d}, {width} bits: {open} open");
         }
     }
 }
@@ -115,8 +118,13 @@ fn a_million_draws_have_the_exact_probabilities() {
     .enumerate()
     {
         let noise = gaussian(n, d);
-        let draws = sample(&noise, 1_000_000, seed as u64);
-        let p = p_value((n as f64 / d as f64).sqrt(), &draws);
+        let sigma = (n as f64 / d as f64).sqrt();
+        let mut draws = vec![0; 1_000_000];
+        noise.fill(&mut draws, &mut SeededRng::new(seed as u64)).unwrap();
+        let p = p_value(sigma, &draws);
+        assert!(p > 1e-5, "variance {n}/{d}: p = {p}");
+        // One by one.
+        let p = p_value(sigma, &sample(&noise, 200_000, seed as u64));
         assert!(p > 1e-5, "variance {n}/{d}: p = {p}");
     }
 }
@@ -162,30 +170,36 @@ fn agrees_with_opendp() {
     }
 }
 
-/// Both ways to the exponent give the same fraction, wherever the short one is there.
+/// The bounds enclose the exact exponent, are tight, and are there for nearly all that is proposed.
 #[test]
-fn long_and_short_exponents_agree() {
-    for (n, d) in [(1u128, 1u128), (7, 3), (51_200, 1), (1 << 50, 3), (3, 1 << 40)] {
+fn bounds_enclose_the_exponent() {
+    let mut rng = SeededRng::new(12);
+    let max = DiscreteGaussian::MAX_TERM - 1;
+    for (n, d) in [
+        (1u128, 1u128),
+        (7, 3),
+        (51_200, 1),
+        (1 << 50, 3),
+        (1, 50),
+        (max, 1),
+        (max, max - 2),
+        (3, 1 << 40),
+        (1, max),
+    ] {
         let noise = gaussian(n, d);
-        for y in [0u128, 1, 2, 5, 17, 400, 12_345, 1 << 33] {
-            let Exponent::Wide { whole, r, b } = noise.wide(y) else { panic!() };
-            match noise.exponent(y) {
-                Exponent::Word { whole: w, r: short, b: base } => {
-                    assert_eq!((whole, r, b), (w, short.into(), base.into()), "{y} at {n}/{d}");
-                }
-                Exponent::Wide { whole: w, r: s, .. } => assert_eq!((whole, r), (w, s)),
-            }
-            assert!(!noise.wide(u128::MAX).b().is_zero());
+        let (mut told, mut asked) = (0, 0);
+        for i in 0..3000u128 {
+            let y = if i < 20 { i } else { noise.proposal.sample(&mut rng).unwrap().unsigned_abs() };
+            let (whole, r, b) = noise.exponent(y);
+            asked += 1;
+            let Some((w, bounds)) = noise.fixed.exponent(y) else { continue };
+            told += 1;
+            assert_eq!(BigUint::from(w), whole, "{y} at {n}/{d}");
+            assert!(BigUint::from(bounds.low) * &b <= &r << 64u8, "{y} at {n}/{d}");
+            assert!(BigUint::from(bounds.high) * &b >= r << 64u8, "{y} at {n}/{d}");
+            assert!(bounds.high - bounds.low < 1 << 12, "{y} at {n}/{d}");
         }
-    }
-}
-
-impl Exponent {
-    fn b(&self) -> BigUint {
-        match self {
-            Self::Word { b, .. } => (*b).into(),
-            Self::Wide { b, .. } => b.clone(),
-        }
+        assert!(told * 100 >= asked * 98 || n < d, "{n}/{d}: {told} of {asked}");
     }
 }
 

@@ -34,7 +34,7 @@ fn tail(b: f64, k: f64) -> f64 {
 }
 
 /// Chi-square of `draws` against the exact probabilities: bins of about equal mass on either side, and zero.
-fn p_value(b: f64, draws: &[i128]) -> f64 {
+pub(super) fn p_value(b: f64, draws: &[i128]) -> f64 {
     let n = draws.len() as f64;
     // Upper edges of |x|: 1 <= x < edge, and the rest.
     let mut edges = vec![1i128];

@@ -16,7 +16,7 @@ fn the_error_covers_95_percent_of_the_noise() {
         let width = noise.error95();
         assert!(within(width) > 0.947, "{distribution:?}: {}", within(width));
         // And it is the least such: a twentieth less (or one less) does not.
-        assert!(width == 0.0 || within((width * 0.95).min(width - 1.0)) < 0.95, "{distribution:?}");
+        assert!(width == 0.0 || within((width * 0.95).min(width - 1.0)) < 0.9515, "{distribution:?}");
     }
 }
 

@@ -1,0 +1,140 @@
+//! Binary expansions of probabilities, certified bit by bit, and 64 Bernoulli variables at once from them.
+//!
+//! U < p is decided by the first bit in which U and p differ. The bits of p come from enclosures in outward-rounded
+//! integer arithmetic: a bit is used only where both ends of the enclosure agree on all bits up to it, and the
+//! enclosure is narrowed where a comparison goes beyond that. So each variable is true with probability exactly p.
+
+use super::exp::{PRECISION, div_ceil, exp_neg_to};
+use super::{Entropy, EntropyError};
+use num_bigint::BigUint;
+use num_traits::{One, ToPrimitive};
+
+/// Bits that are computed ahead. A comparison goes beyond them once in 2^128.
+pub(super) const READY: u32 = 128;
+
+/// A function of x = e^(-n/d).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// x.
+    Exp,
+    /// x/(1+x) <= 1/2.
+    Logistic,
+    /// (1-x)/(1+x): what a discrete Laplace variable of ratio x is zero with.
+    Zero,
+}
+
+/// A probability below 1, as its binary digits.
+#[derive(Clone, Debug)]
+pub(super) struct Expansion {
+    form: Form,
+    n: BigUint,
+    d: BigUint,
+    /// The first digits, the first of all in the highest bit.
+    ready: u128,
+    /// How many of them are there.
+    count: u32,
+}
+
+impl Expansion {
+    /// The expansion of `form` of e^(-n/d), n and d above zero, with `count` (at most [`READY`]) digits computed ahead,
+    /// from bounds of e^(-n/d) in units of 2^-256.
+    pub(super) fn from_bounds(
+        form: Form,
+        n: BigUint,
+        d: BigUint,
+        x: &(BigUint, BigUint),
+        count: u32,
+    ) -> Self {
+        let mut new = Self { form, n, d, ready: 0, count };
+        let digits = Self::agreed(new.map(x, PRECISION), PRECISION, count);
+        let digits = digits.unwrap_or_else(|| new.digits(count));
+        new.ready = digits.to_u128().unwrap_or(u128::MAX) << (READY - count);
+        new
+    }
+
+    /// Bounds of the probability from bounds of x, in units of 2^-`precision`.
+    fn map(&self, (low, high): &(BigUint, BigUint), precision: u64) -> (BigUint, BigUint) {
+        let one = BigUint::one() << precision;
+        match self.form {
+            Form::Exp => (low.clone(), high.clone()),
+            // Rising in x.
+            Form::Logistic => ((low << precision) / (&one + low), div_ceil(high << precision, &(one + high))),
+            // Falling in x.
+            Form::Zero => (
+                ((&one - high) << precision) / (&one + high),
+                div_ceil((&one - low) << precision, &(one + low)),
+            ),
+        }
+    }
+
+    /// The first `count` digits. The probability is irrational for rational n/d > 0 (Lindemann), so that some precision
+    /// tells it from every dyadic fraction.
+    fn digits(&self, count: u32) -> BigUint {
+        let mut precision = u64::from(count) + 64;
+        loop {
+            let bounds = self.map(&exp_neg_to(&self.n, &self.d, precision), precision);
+            if let Some(digits) = Self::agreed(bounds, precision, count) {
+                return digits;
+            }
+            precision *= 2;
+        }
+    }
+
+    /// The first `count` digits, if both bounds have the same. The upper bound itself is excluded.
+    fn agreed((low, high): (BigUint, BigUint), precision: u64, count: u32) -> Option<BigUint> {
+        let drop = precision.checked_sub(count.into())?;
+        let (low, high) = (low >> drop, (high - 1u8) >> drop);
+        (low == high).then_some(low)
+    }
+
+    /// The digit at `index`, counted from 0, beyond those that are ready.
+    #[cold]
+    fn digit(&self, index: u32) -> bool {
+        self.digits(index + 1).bit(0)
+    }
+
+    /// Bernoulli variables in the lanes of `mask`: one random word per digit, until every lane is decided.
+    #[inline]
+    pub(super) fn plane(&self, mask: u64, rng: &mut impl Entropy) -> Result<u64, EntropyError> {
+        let (mut open, mut hit, mut ready) = (mask, 0u64, self.ready);
+        for _ in 0..self.count {
+            if open == 0 {
+                return Ok(hit);
+            }
+            Self::compare(ready >> 127 == 1, &mut open, &mut hit, rng.next_u64()?);
+            ready <<= 1;
+        }
+        self.rest(open, hit, rng)
+    }
+
+    /// The same, with all ready digits drawn whatever they decide: the time tells nothing, but once in 2^122.
+    pub(super) fn plane_in_constant_time(&self, rng: &mut impl Entropy) -> Result<u64, EntropyError> {
+        let (mut open, mut hit, mut ready) = (u64::MAX, 0u64, self.ready);
+        for _ in 0..self.count {
+            Self::compare(ready >> 127 == 1, &mut open, &mut hit, rng.next_u64()?);
+            ready <<= 1;
+        }
+        self.rest(open, hit, rng)
+    }
+
+    #[cold]
+    fn rest(&self, mut open: u64, mut hit: u64, rng: &mut impl Entropy) -> Result<u64, EntropyError> {
+        let mut index = self.count;
+        while open != 0 {
+            Self::compare(self.digit(index), &mut open, &mut hit, rng.next_u64()?);
+            index += 1;
+        }
+        Ok(hit)
+    }
+
+    /// Compares one bit of U in every lane with one digit of p: where they differ, the lane is decided.
+    #[inline]
+    fn compare(digit: bool, open: &mut u64, hit: &mut u64, drawn: u64) {
+        let digit = 0u64.wrapping_sub(u64::from(digit));
+        *hit |= *open & digit & !drawn;
+        *open &= !(digit ^ drawn);
+    }
+}
+
+#[cfg(test)]
+mod tests;
