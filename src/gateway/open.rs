@@ -1,7 +1,7 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
 use super::{Gateway, suspend};
-use crate::backend::{Backend, ConnectError, FetchError, Fingerprint, Reader, introspect};
+use crate::backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
 use crate::ledger::{Ledger, LedgerError};
@@ -167,6 +167,8 @@ impl Gateway {
             // Those of a session's user, once there is one.
             budgets: Vec::new(),
         };
+        let auth_query = policy.server.auth_query.clone();
+        let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
         Ok(Arc::new(Self {
             policy,
             backend,
@@ -177,6 +179,7 @@ impl Gateway {
             sizes: Mutex::new(HashMap::new()),
             suspended,
             trusted,
+            directory,
         }))
     }
 }

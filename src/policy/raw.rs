@@ -6,8 +6,10 @@ use super::error::{At, Findings, PolicyError, PolicyErrors, Span};
 use super::model::{
     AccessRule, Backend, Budget, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
 };
+use super::path::{self, RawPath};
 use super::reader::{Section, decimal, shorten, text};
 use super::server;
+use super::users;
 use super::{listen, log};
 use bigdecimal::BigDecimal;
 use std::path::Path;
@@ -41,6 +43,7 @@ pub(super) struct RawTable {
     /// `public = true`.
     pub public: bool,
     pub unit_column: Option<At<String>>,
+    pub unit_path: Option<At<RawPath>>,
     /// A key says whose rows it holds, right or wrong: wrong ones were reported already.
     pub says_whose: bool,
     pub max_rows: Option<u32>,
@@ -75,8 +78,12 @@ pub(super) enum Literal {
 
 impl RawPolicy {
     /// Reads a policy's text; only what is not TOML is an error at once.
-    pub(super) fn parse(source: &str, file: &str, base: &Path) -> Result<Self, PolicyErrors> {
-        let mut findings = Findings::new(file, source);
+    pub(super) fn parse(
+        mut findings: Findings,
+        source: &str,
+        file: &str,
+        base: &Path,
+    ) -> Result<Self, PolicyErrors> {
         let f = &mut findings;
         let document = match DeTable::parse(source) {
             Ok(document) => document,
@@ -101,7 +108,7 @@ impl RawPolicy {
                 "table",
                 "limits",
             ],
-            &["answers", "cache", "console", "stream", "users_file", "auth_query"],
+            &["answers", "cache", "console", "stream"],
             f,
         );
         let server = listen::server(&root, base, f);
@@ -111,7 +118,7 @@ impl RawPolicy {
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
-        let users = server::users(&root, f);
+        let users = users::users(&root, base, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
         let tables = tables(&root, f);
@@ -205,8 +212,8 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
         let Some(section) = Section::of(format!("[table.{}]", shorten(&name.value)), value, f) else {
             continue;
         };
-        let known = ["schema", "public", "unit_column", "max_rows", "columns"];
-        section.keys(&known, &["unit_path"], f);
+        let known = ["schema", "public", "unit_column", "unit_path", "max_rows", "columns"];
+        section.keys(&known, &[], f);
         let schema = section
             .string("schema", "schema = \"public\"", f)
             .unwrap_or(At { value: "public".into(), span: name.span.clone() });
@@ -219,6 +226,22 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
                 "remove one: a table is public, or each of its rows belongs to a unit",
             );
         }
+        let written = section.string("unit_path", path::EXAMPLE, f);
+        if let Some(path) = written.as_ref().filter(|_| public || unit_column.is_some()) {
+            let (what, hint) = if public {
+                (
+                    "is public and has a unit_path",
+                    "remove one: a table is public, or each of its rows belongs to a unit",
+                )
+            } else {
+                (
+                    "has both unit_column and unit_path",
+                    "remove one: each row belongs to one unit, found in one way",
+                )
+            };
+            f.error(&path.span, format!("{} {what}", section.name), hint);
+        }
+        let unit_path = written.and_then(|text| path::parse(&text, f)).filter(|_| !public);
         let max_rows = budget::bound(&section, "max_rows", f);
         let columns = match section.get("columns") {
             Some(value) => columns(&section.name, value, f),
@@ -226,7 +249,7 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
         };
         let says_whose = ["unit_path", "unit_column"].iter().any(|k| section.get(k).is_some())
             || section.get("public").is_some_and(|p| !p.get_ref().is_bool());
-        tables.push(RawTable { name, schema, public, unit_column, says_whose, max_rows, columns });
+        tables.push(RawTable { name, schema, public, unit_column, unit_path, says_whose, max_rows, columns });
     }
     tables
 }

@@ -1,25 +1,15 @@
-//! `[backend]`, `[ledger]`, `[[user]]`, `[limits]`: what needs no schema and changes no answer.
+//! `[backend]`, `[ledger]`, `[limits]`: what needs no schema and changes no answer.
 
-use super::error::{At, Findings, Span};
-use super::model::{Backend, LedgerLocation, Limits, User};
+use super::environment::expand;
+use super::error::{At, Findings};
+use super::model::{Backend, LedgerLocation, Limits};
 use super::reader::{Section, not_yet, shorten};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Refuses `${ENV}` in a string, which is to come.
-pub(super) fn no_environment(key: &str, s: &At<String>, f: &mut Findings) -> bool {
-    let found = s.value.contains("${");
-    if found {
-        not_yet(f, &s.span, &format!("${{ENV}} in {key}"));
-    }
-    !found
-}
-
 /// A connection string, and the user it names.
-fn url(
+pub(super) fn url(
     section: &Section<'_, '_>,
     key: &str,
     user: &str,
@@ -27,9 +17,7 @@ fn url(
 ) -> Option<(At<String>, Option<String>)> {
     let example = format!("{key} = \"postgres://{user}@127.0.0.1/bikes\"");
     let url = section.required_string(key, &example, f)?;
-    if !no_environment(key, &url, f) {
-        return None;
-    }
+    let url = expand(key, url, f)?;
     match tokio_postgres::Config::from_str(&url.value) {
         Ok(config) if !config.get_hosts().is_empty() => {
             let user = config.get_user().map(str::to_owned);
@@ -53,11 +41,8 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         }
         return None;
     };
-    section.keys(
-        &["url", "finish_url", "pool", "statement_timeout", "work_mem", "schema"],
-        &["password_file"],
-        f,
-    );
+    let known = ["url", "finish_url", "password_file", "pool", "statement_timeout", "work_mem", "schema"];
+    section.keys(&known, &[], f);
     let fetch = url(&section, "url", "noisegate", f);
     let finish = url(&section, "finish_url", "noisegate_finish", f);
     if let (Some((_, Some(a))), Some((at, Some(b)))) = (&fetch, &finish)
@@ -65,7 +50,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
     {
         f.error(
             &at.span,
-            format!("finish_url logs in as {b:?}, as url does"),
+            format!("finish_url logs in as {}, as url does", user_shown(&section, b)),
             "make a second login that can read public tables only: finish must not reach private rows",
         );
     }
@@ -82,15 +67,26 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         f.error(&s.span, what, "write for example: work_mem = \"64MB\" (units: kB, MB, GB)");
         None
     });
-    let schema = match section.get("schema") {
-        Some(_) => section.required_string("schema", "schema = \"bikes.schema.json\"", f).map(|s| s.value),
-        None => None,
+    let mut file_name = |key: &str, example: &str| {
+        section.get(key)?;
+        let written = section.required_string(key, &format!("{key} = {example:?}"), f)?;
+        expand(key, written, f).map(|s| s.value)
     };
+    let schema = file_name("schema", "bikes.schema.json");
+    let password_file = file_name("password_file", "noisegate.pgpass").map(|p| base.join(p));
     let beside =
         || Path::new(file).with_extension("schema.json").file_name().map(PathBuf::from).unwrap_or_default();
     let schema = base.join(schema.map_or_else(beside, PathBuf::from));
     let (url, finish_url) = (fetch?.0.value, finish?.0.value);
-    Some(Backend { url, finish_url, pool: pool as usize, statement_timeout, work_mem, schema })
+    let pool = pool as usize;
+    Some(Backend { url, finish_url, password_file, pool, statement_timeout, work_mem, schema })
+}
+
+/// A login's name, unless it may have come from a variable.
+fn user_shown(section: &Section<'_, '_>, user: &str) -> String {
+    let written =
+        |key: &str| section.get(key).and_then(|v| v.get_ref().as_str()).unwrap_or_default().contains("${");
+    if written("url") || written("finish_url") { "the same user".to_owned() } else { format!("{user:?}") }
 }
 
 pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<LedgerLocation> {
@@ -104,9 +100,7 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
     };
     section.keys(&["url"], &[], f);
     let url = section.required_string("url", example, f)?;
-    if !no_environment("url", &url, f) {
-        return None;
-    }
+    let url = expand("url", url, f)?;
     if url.value.starts_with("postgres://") || url.value.starts_with("postgresql://") {
         not_yet(f, &url.span, "a ledger in PostgreSQL");
         return None;
@@ -117,59 +111,6 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
             f.error(&url.span, "the ledger's url does not name a SQLite file", format!("write {example}"));
             None
         }
-    }
-}
-
-pub(super) fn users(root: &Section<'_, '_>, f: &mut Findings) -> Vec<User> {
-    let mut users: Vec<User> = Vec::new();
-    for section in root.sections("user", f) {
-        section.keys(&["name", "role", "scram"], &[], f);
-        let name = section.required_string("name", "name = \"ada\"", f);
-        let role = section.string("role", "role = \"research\"", f);
-        if let Some(r) = role.as_ref().filter(|r| r.value.is_empty()) {
-            f.error(&r.span, "role is empty", "leave it out: a user need not have a role");
-        }
-        let scram = section.required_string("scram", "scram = \"SCRAM-SHA-256$4096:…\"", f);
-        if let Some(s) = &scram {
-            verifier(&s.value, &s.span, f);
-        }
-        let (Some(name), Some(scram)) = (name, scram) else { continue };
-        if users.iter().any(|u| u.name == name.value) {
-            f.error(
-                &name.span,
-                format!("two users are called {:?}", shorten(&name.value)),
-                "names are unique",
-            );
-        }
-        users.push(User { name: name.value, role: role.map(|r| r.value), scram: scram.value });
-    }
-    users
-}
-
-/// `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`, as PostgreSQL keeps it. Never printed.
-fn verifier(text: &str, span: &Span, f: &mut Findings) {
-    let parsed = || {
-        let rest = text.strip_prefix("SCRAM-SHA-256$")?;
-        let (front, keys) = rest.split_once('$')?;
-        let (iterations, salt) = front.split_once(':')?;
-        let (stored, server) = keys.split_once(':')?;
-        let iterations = iterations.parse::<u32>().ok().filter(|n| (1..=10_000_000).contains(n))?;
-        let salt = BASE64_STANDARD.decode(salt).ok().filter(|s| !s.is_empty())?;
-        let keys = [stored, server].map(|k| BASE64_STANDARD.decode(k).is_ok_and(|k| k.len() == 32));
-        (keys == [true, true]).then_some((iterations, salt))
-    };
-    match parsed() {
-        Some((iterations, salt)) if iterations < 4096 || salt.len() < 16 => {
-            let hint = "PostgreSQL's own verifiers have 4096 iterations and 16 bytes of salt";
-            f.warn(span, "this SCRAM verifier is weaker than PostgreSQL's", hint);
-        }
-        Some(_) => {}
-        None => f.error(
-            span,
-            "scram is not a SCRAM-SHA-256 verifier",
-            "write SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>, as `noisegate passwd` or \
-             PostgreSQL's pg_authid.rolpassword has it; never a password",
-        ),
     }
 }
 

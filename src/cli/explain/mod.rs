@@ -130,7 +130,7 @@ fn pretty(value: &Value) -> String {
 }
 
 fn explain(args: &Args, sql: &str) -> Result<String, Failed> {
-    let raw = policy::load(&args.policy).map_err(|e| e.to_string())?;
+    let raw = policy::load_elsewhere(&args.policy).map_err(|e| e.to_string())?;
     let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
     let found = snapshot::read(&backend.schema, &args.policy)?;
     let policy = raw.check(&found.schema).map_err(|e| e.to_string())?;
