@@ -38,6 +38,11 @@ const TABLES: &str = "
     CREATE TABLE supplier (s_suppkey int PRIMARY KEY, s_name varchar(25) NOT NULL, s_address varchar(40) NOT NULL,
         s_nationkey int NOT NULL REFERENCES nation, s_phone char(15) NOT NULL, s_acctbal numeric(15,2) NOT NULL,
         s_comment varchar(101) NOT NULL);
+    CREATE TABLE part (p_partkey int PRIMARY KEY, p_name varchar(55) NOT NULL, p_mfgr char(25) NOT NULL,
+        p_brand char(10) NOT NULL, p_type varchar(25) NOT NULL, p_size int NOT NULL, p_container char(10) NOT NULL,
+        p_retailprice numeric(15,2) NOT NULL, p_comment varchar(23) NOT NULL);
+    CREATE TABLE partsupp (ps_partkey int NOT NULL, ps_suppkey int NOT NULL, ps_availqty int NOT NULL,
+        ps_supplycost numeric(15,2) NOT NULL, ps_comment varchar(199) NOT NULL, PRIMARY KEY (ps_partkey, ps_suppkey));
     CREATE TABLE lineitem (l_orderkey bigint NOT NULL REFERENCES orders, l_partkey int NOT NULL,
         l_suppkey int NOT NULL REFERENCES supplier, l_linenumber int NOT NULL, l_quantity numeric(15,2) NOT NULL,
         l_extendedprice numeric(15,2) NOT NULL, l_discount numeric(15,2) NOT NULL, l_tax numeric(15,2) NOT NULL,
@@ -94,7 +99,7 @@ async fn copy<T: Display>(client: &Client, table: &str, rows: impl Iterator<Item
 
 async fn tpch() -> TestDb {
     let db = database(TABLES).await;
-    db.publish(&["nation", "region", "supplier"]).await;
+    db.publish(&["nation", "region", "supplier", "part", "partsupp"]).await;
     let client = db.superuser().await;
     assert_eq!(copy(&client, "region", RegionGenerator::new(SCALE, 1, 1).iter()).await, 5);
     assert_eq!(copy(&client, "nation", NationGenerator::new(SCALE, 1, 1).iter()).await, 25);

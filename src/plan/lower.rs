@@ -428,11 +428,11 @@ fn coerce(x: Scalar, to: &Scalar, pos: Pos) -> Result<Scalar> {
     if a != b && !matches!(x.node, Node::Null) {
         return Err(mismatch("the two sides of the comparison have types that do not fit", pos));
     }
-    // Trailing blanks do not count: which of two values stands for both would depend on rows. A constant is itself.
-    let constant = |s: &Scalar| matches!(s.node, Node::Text(_) | Node::Null);
-    if matches!(x.ty, SqlType::Bpchar) && !constant(&x) && !constant(to) {
-        return Err(refuse("a comparison of two character(n) columns", pos)
-            .hint("Compare with constants, or ask the owner for a text column."));
+    // With a constant, PostgreSQL compares in the column's own type and collation.
+    if matches!(x.ty, SqlType::Bpchar) && !is_constant(&x) && !is_constant(to) {
+        return Err(
+            refuse("a comparison of two character(n) columns", pos).hint("Ask the owner for a text column.")
+        );
     }
     Ok(x)
 }

@@ -45,11 +45,7 @@ fn table(t: &Table, policy: &Policy) -> Value {
     let unit_table = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
     let privacy = match &t.privacy {
         Privacy::Public => json!({ "privacy": "public" }),
-<<<<<<< HEAD
-        Privacy::Private { .. } | Privacy::Path(_) => {
-=======
         _ => {
->>>>>>> 3916f78
             json!({ "privacy": "private", "unit": format!("{unit_table}.{}", policy.unit.1) })
         }
     };
