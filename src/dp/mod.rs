@@ -19,12 +19,15 @@ mod exp;
 mod expansion;
 mod exponential;
 mod gaussian;
+pub mod gdp;
+pub mod interval;
 mod laplace;
 mod noise;
 mod rng;
 mod rounded;
 mod selection;
 mod spec;
+pub mod special;
 #[doc(hidden)]
 pub mod testing;
 
