@@ -12,6 +12,8 @@
 
 mod accounting;
 mod bernoulli;
+pub mod calibration;
+mod certified;
 mod choice;
 #[cfg(test)]
 mod decision_tree;
@@ -20,6 +22,7 @@ mod expansion;
 mod exponential;
 mod gaussian;
 pub mod gdp;
+mod guarantee;
 pub mod interval;
 mod laplace;
 mod noise;
@@ -30,11 +33,13 @@ mod spec;
 pub mod special;
 #[doc(hidden)]
 pub mod testing;
+pub mod vector;
 
 pub use accounting::{Cost, Filter, Kind, Notion, Rule, Shortfall, UNITS_PER_ONE, Unpriced, rule};
 pub use choice::{Choice, ChoiceError, Outline, Preference, Why, choose};
 pub use exponential::Candidates;
 pub use gaussian::DiscreteGaussian;
+pub use guarantee::Guarantee;
 pub use laplace::DiscreteLaplace;
 pub use noise::{Distribution, Noise, Sampler};
 pub use rng::{Entropy, EntropyError, SecureRng};
