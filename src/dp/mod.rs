@@ -21,6 +21,7 @@ mod exp;
 mod expansion;
 mod exponential;
 mod gaussian;
+pub mod gaussian_selection;
 pub mod gdp;
 pub mod geometric_selection;
 mod guarantee;
