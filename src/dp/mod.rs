@@ -13,8 +13,10 @@
 mod accounting;
 mod bernoulli;
 pub mod calibration;
+pub mod cdp;
 mod certified;
 mod choice;
+pub mod composition;
 #[cfg(test)]
 mod decision_tree;
 mod exp;
@@ -27,7 +29,9 @@ pub mod geometric_selection;
 mod guarantee;
 pub mod interval;
 mod laplace;
+pub mod loss;
 mod noise;
+pub mod rdp;
 mod rng;
 mod rounded;
 mod selection;
