@@ -39,6 +39,7 @@ mod spec;
 pub mod special;
 #[doc(hidden)]
 pub mod testing;
+pub mod tradeoff;
 pub mod vector;
 
 pub use accounting::{Cost, Filter, Kind, Notion, Rule, Shortfall, UNITS_PER_ONE, Unpriced, rule};
