@@ -5,7 +5,7 @@
 //! the noise, by integer arithmetic that certifies the guarantee; floats only say where to look.
 
 use super::certified::{
-    DIGITS, from_float, is_usual_delta, ln_inverse_up, narrow, normal_tail, sqrt_up, to_float,
+    from_float, is_usual_delta, ln_inverse_up, narrow, normal_tail, round_up, sqrt_up, to_float,
 };
 use super::exp::{div_ceil, exp_neg_to};
 use super::spec::{BigRatio, exact};
@@ -166,13 +166,6 @@ fn guess(square: &BigRatio, epsilon: &Ratio, delta: &Ratio) -> Option<BigRatio> 
         if spent(libm::exp2(middle)) <= delta { low = middle } else { high = middle }
     }
     from_float(to_float(square).sqrt() / libm::exp2(low))
-}
-
-/// The least number of [`DIGITS`] significant bits that is at least r.
-fn round_up(r: &BigRatio) -> BigRatio {
-    let (have, want) = (r.numer().bits(), DIGITS + r.denom().bits());
-    let (up, down) = (want.saturating_sub(have), have.saturating_sub(want));
-    BigRatio::new(div_ceil(r.numer() << up, &(r.denom() << down)) << down, BigUint::one() << up)
 }
 
 #[cfg(test)]

@@ -26,6 +26,13 @@ pub(super) fn sqrt_up(r: &BigRatio) -> BigRatio {
     BigRatio::new(root << down, BigUint::one() << up)
 }
 
+/// The least number of [`DIGITS`] significant bits that is at least r.
+pub(super) fn round_up(r: &BigRatio) -> BigRatio {
+    let (have, want) = (r.numer().bits(), DIGITS + r.denom().bits());
+    let (up, down) = (want.saturating_sub(have), have.saturating_sub(want));
+    BigRatio::new(div_ceil(r.numer() << up, &(r.denom() << down)) << down, BigUint::one() << up)
+}
+
 /// A number, little above it, that is at least ln(1/p), for 2^-200 <= p <= 1 (else None).
 pub(super) fn ln_inverse_up(p: &BigRatio) -> Option<BigRatio> {
     let (n, d) = (p.numer(), p.denom());

@@ -35,6 +35,7 @@ pub mod rdp;
 mod rng;
 mod rounded;
 mod selection;
+pub mod sparse;
 mod spec;
 pub mod special;
 #[doc(hidden)]
