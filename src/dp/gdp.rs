@@ -20,6 +20,9 @@ pub fn profile(mu: Interval, epsilon: Interval) -> Interval {
     if mu.hi() <= 0.0 {
         return Interval::from(0.0);
     }
+    if mu.lo() == mu.hi() && epsilon.lo() == epsilon.hi() {
+        return profile_at(mu.lo(), epsilon.lo()).at_least(0.0).at_most(1.0);
+    }
     // δ rises in μ and falls in ε.
     let low = match mu.lo() {
         mu if mu > 0.0 => profile_at(mu, epsilon.hi()).lo(),

@@ -31,6 +31,7 @@ pub mod interval;
 mod laplace;
 pub mod loss;
 mod noise;
+pub mod pld;
 pub mod rdp;
 mod rng;
 mod rounded;

@@ -12,9 +12,6 @@ const ERFC: f64 = 16.0 * f64::EPSILON;
 /// From here on the continued fraction is used.
 const FAR: f64 = 4.0;
 
-/// How far it is expanded: at 4 its error is below e^-60.
-const TERMS: u32 = 32;
-
 /// erfc(x) = 2/√π ∫_x^∞ e^(-t²) dt.
 pub fn erfc(x: Interval) -> Interval {
     // Beyond 26 the result may be subnormal, where relative errors say nothing.
@@ -32,18 +29,29 @@ pub fn density(x: Interval) -> Interval {
 
 /// Mills' ratio (1 - Φ(t))/φ(t) for t >= 0: what is left of the normal tail when its exponential is taken out. It falls.
 pub fn mills(t: Interval) -> Interval {
-    mills_at(t.hi().max(0.0)).hull(mills_at(t.lo().max(0.0)))
+    let (low, high) = (t.lo().max(0.0), t.hi().max(0.0));
+    let lower = if high >= FAR { convergent(high, true) } else { mills_near(high) };
+    let upper = if low >= FAR { convergent(low, false) } else { mills_near(low) };
+    Interval::new(lower.lo(), upper.hi())
 }
 
-fn mills_at(t: f64) -> Interval {
-    if t >= FAR {
-        // Laplace's continued fraction 1/(t + 1/(t + 2/(t + …))): its convergents lie on alternate sides of it.
-        let convergent = |n: u32| {
-            let tail = (1..=n).rev().fold(Interval::from(t), |v, j| Interval::from(f64::from(j)) / v + t);
-            Interval::from(1.0) / tail
-        };
-        return convergent(TERMS).hull(convergent(TERMS + 1));
-    }
+/// Laplace's continued fraction 1/(t + 1/(t + 2/(t + …))) at t >= 4, cut off so that it is below or above: convergents lie on
+/// alternate sides. At 4, 32 terms leave less than e^-60; further out fewer do.
+fn convergent(t: f64, below: bool) -> Interval {
+    let terms = if t >= 16.0 {
+        8
+    } else if t >= 8.0 {
+        16
+    } else {
+        32
+    };
+    // After an odd number of steps what was left out would have made the denominator larger.
+    let terms = terms + u32::from(below);
+    let tail = (1..=terms).rev().fold(Interval::from(t), |v, j| Interval::from(f64::from(j)) / v + t);
+    Interval::from(1.0) / tail
+}
+
+fn mills_near(t: f64) -> Interval {
     let t = Interval::from(t);
     let half = Interval::from(0.5).sqrt();
     (Interval::PI / 2.0).sqrt() * (t.square() / 2.0).exp() * erfc(t * half)
@@ -56,7 +64,7 @@ pub fn normal(x: Interval) -> Interval {
 
 fn normal_at(x: f64) -> Interval {
     if x < -FAR {
-        return density(x.into()) * mills_at(-x);
+        return density(x.into()) * mills((-x).into());
     }
     (erfc(Interval::from(-x) * Interval::from(0.5).sqrt()) / 2.0).at_most(1.0)
 }

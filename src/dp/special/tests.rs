@@ -95,6 +95,20 @@ fn the_continued_fraction_meets_erfc() {
     }
 }
 
+/// The two ways to cut the fraction off lie on both sides of it, and near.
+#[test]
+fn convergents_alternate() {
+    for t in [4.0, 5.0, 7.9, 8.0, 12.0, 15.9, 16.0, 100.0, 1e6] {
+        let (below, above) = (convergent(t, true), convergent(t, false));
+        assert!(
+            below.lo() <= above.hi() && above.hi() / below.lo() - 1.0 < 1e-14,
+            "t = {t}: {below:?} {above:?}"
+        );
+        let more = (1..=400).rev().fold(t, |v, j| f64::from(j) / v + t);
+        assert!(below.lo() <= 1.0 / more && 1.0 / more <= above.hi(), "t = {t}");
+    }
+}
+
 #[test]
 fn tails_never_become_zero_from_above() {
     for x in [27.0, 30.0, 1e3, 1e300, f64::INFINITY] {
