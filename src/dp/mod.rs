@@ -33,6 +33,7 @@ pub mod loss;
 mod noise;
 pub mod pld;
 pub mod rdp;
+pub mod quantile;
 mod rng;
 mod rounded;
 mod selection;
