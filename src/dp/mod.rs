@@ -43,6 +43,7 @@ pub mod special;
 #[doc(hidden)]
 pub mod testing;
 pub mod tradeoff;
+pub mod topk;
 pub mod vector;
 
 pub use accounting::{Cost, Filter, Kind, Notion, Rule, Shortfall, UNITS_PER_ONE, Unpriced, rule};
