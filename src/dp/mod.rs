@@ -34,6 +34,7 @@ mod noise;
 pub mod pld;
 pub mod rdp;
 pub mod quantile;
+pub mod randomised;
 pub mod range;
 mod rng;
 mod rounded;
