@@ -136,8 +136,8 @@ impl VectorNoise {
 /// let joint = Joint::new(1, vec![1]).unwrap();
 /// let noise = joint.laplace(&Ratio::new(1, 10)).unwrap();
 /// let draws = noise.draw(1, &mut SecureRng::new().unwrap()).unwrap();
-/// draws.add(&[4]);
-/// draws.add(&[5]); // the same noise again would give the difference away
+/// draws.release(&[4]);
+/// draws.release(&[5]); // the same noise again would give the difference away
 /// ```
 pub struct Draws {
     values: Vec<i128>,
@@ -146,7 +146,7 @@ pub struct Draws {
 impl Draws {
     /// The release of `exact` values, row by row; sums saturate at the ends of i128. None, and the noise is lost, where
     /// there are more or fewer values than draws.
-    pub fn add(self, exact: &[i128]) -> Option<Vec<i128>> {
+    pub fn release(self, exact: &[i128]) -> Option<Vec<i128>> {
         (exact.len() == self.values.len())
             .then(|| exact.iter().zip(&self.values).map(|(x, noise)| x.saturating_add(*noise)).collect())
     }

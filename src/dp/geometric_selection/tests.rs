@@ -25,9 +25,9 @@ fn recurrence(epsilon: f64, delta: f64, n: usize) -> Vec<f64> {
 fn probabilities_are_those_of_the_golden_table() {
     for (epsilon, delta, n, expected) in [
         ("1", "1e-5", 1, 0.000_01),
-        ("1", "1e-5", 10, 0.128_183_080_505_246_042_100_284_4),
-        ("1", "1e-5", 13, 0.911_827_022_287_367_671_229_454_7),
-        ("0.5", "1e-6", 25, 0.413_638_797_801_826_803_037_894_7),
+        ("1", "1e-5", 10, 0.128_183_080_505_246_04),
+        ("1", "1e-5", 13, 0.911_827_022_287_367_7),
+        ("0.5", "1e-6", 25, 0.413_638_797_801_826_83),
     ] {
         let p = selection(epsilon, delta, 1).probability(n);
         assert!((p / expected - 1.0).abs() < 1e-14, "{epsilon} {delta} {n}: {p}");

@@ -72,13 +72,13 @@ fn draws_are_added_once_and_saturate() {
     let noise = joint(1, &[1, 1]).laplace(&Ratio::new(1, 1000)).unwrap();
     let mut rng = SeededRng::new(1);
     let exact = [i128::MAX, i128::MIN, i128::MAX, i128::MIN, 0, 7];
-    let released = noise.draw(3, &mut rng).unwrap().add(&exact).unwrap();
+    let released = noise.draw(3, &mut rng).unwrap().release(&exact).unwrap();
     let mut same = SeededRng::new(1);
     let values = noise.draw(3, &mut same).unwrap().values;
     for ((out, x), noise) in released.iter().zip(exact).zip(&values) {
         assert_eq!(*out, x.saturating_add(*noise));
     }
-    assert!(noise.draw(3, &mut rng).unwrap().add(&exact[..5]).is_none());
+    assert!(noise.draw(3, &mut rng).unwrap().release(&exact[..5]).is_none());
 }
 
 struct Counting(SeededRng, usize);
