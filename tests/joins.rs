@@ -138,7 +138,7 @@ fn same(ours: Option<&str>, theirs: Option<&str>) -> bool {
             let scale = a.abs().max(BigDecimal::from(1));
             (a - b).abs() <= scale * BigDecimal::new(1.into(), 12)
         }
-        (Some(a), None) if theirs.is_none() => a == BigDecimal::from(0),
+        (Some(a), None) if theirs.is_none() => num_traits::Zero::is_zero(&a),
         _ => ours == theirs,
     }
 }
