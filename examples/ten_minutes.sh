@@ -103,7 +103,7 @@ with psycopg.connect(host=host, port=port, user="ada", password="correct horse b
     for row in c.execute(question, [since, ["paid", "sent"]]):
         print(*row)
     try:
-        c.execute("SELECT email FROM customers LIMIT 1")
+        c.execute("SELECT customer_id, total FROM orders")
     except psycopg.Error as refused:
         print(f"-- refused: {refused.diag.message_primary}")
     for name, left in c.execute("SELECT name, answers_left FROM noisegate.budget ORDER BY 1"):

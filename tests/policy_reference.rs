@@ -72,8 +72,16 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
     match keys.section {
         "policy" => policy,
         "[table.NAME]" => {
-            let name = if key == "public" { "stations" } else { "trips" };
-            inner(inner(policy, "table"), name)
+            let name = match key {
+                "public" => "stations",
+                "unit_path" => "payments",
+                _ => "trips",
+            };
+            let table = inner(inner(policy, "table"), name);
+            if key == "unit_path" {
+                table.remove("unit_column");
+            }
+            table
         }
         "[table.NAME] columns.NAME" => {
             let (table, column) = match key {

@@ -12,10 +12,14 @@ use noisegate::gateway::{Checked, Gateway};
 use noisegate::ledger::Ledger;
 use noisegate::policy;
 use std::fmt::{Display, Write};
+use std::path::Path;
 use std::sync::Arc;
-use support::{TestDb, Workdir, connect, database};
+use support::{TestDb, Workdir, connect, database, python, run};
+use tokio::process::Command;
 use tokio_postgres::{Client, SimpleQueryMessage};
-use tpchgen::generators::{CustomerGenerator, NationGenerator, OrderGenerator, RegionGenerator};
+use tpchgen::generators::{
+    CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, RegionGenerator, SupplierGenerator,
+};
 
 const SCALE: f64 = 0.1;
 
@@ -30,7 +34,16 @@ const TABLES: &str = "
     CREATE TABLE orders (o_orderkey bigint PRIMARY KEY, o_custkey int NOT NULL REFERENCES customer,
         o_orderstatus varchar(1) NOT NULL, o_totalprice numeric(15,2) NOT NULL, o_orderdate date NOT NULL,
         o_orderpriority varchar(15) NOT NULL, o_clerk varchar(15) NOT NULL, o_shippriority int NOT NULL,
-        o_comment varchar(79) NOT NULL);";
+        o_comment varchar(79) NOT NULL);
+    CREATE TABLE supplier (s_suppkey int PRIMARY KEY, s_name varchar(25) NOT NULL, s_address varchar(40) NOT NULL,
+        s_nationkey int NOT NULL REFERENCES nation, s_phone char(15) NOT NULL, s_acctbal numeric(15,2) NOT NULL,
+        s_comment varchar(101) NOT NULL);
+    CREATE TABLE lineitem (l_orderkey bigint NOT NULL REFERENCES orders, l_partkey int NOT NULL,
+        l_suppkey int NOT NULL REFERENCES supplier, l_linenumber int NOT NULL, l_quantity numeric(15,2) NOT NULL,
+        l_extendedprice numeric(15,2) NOT NULL, l_discount numeric(15,2) NOT NULL, l_tax numeric(15,2) NOT NULL,
+        l_returnflag varchar(1) NOT NULL, l_linestatus varchar(1) NOT NULL, l_shipdate date NOT NULL,
+        l_commitdate date NOT NULL, l_receiptdate date NOT NULL, l_shipinstruct varchar(25) NOT NULL,
+        l_shipmode varchar(10) NOT NULL, l_comment varchar(44) NOT NULL, PRIMARY KEY (l_orderkey, l_linenumber));";
 
 /// Each is asked of the proxy and of PostgreSQL, word for word.
 const QUESTIONS: &[&str] = &[
@@ -81,12 +94,14 @@ async fn copy<T: Display>(client: &Client, table: &str, rows: impl Iterator<Item
 
 async fn tpch() -> TestDb {
     let db = database(TABLES).await;
-    db.publish(&["nation", "region"]).await;
+    db.publish(&["nation", "region", "supplier"]).await;
     let client = db.superuser().await;
     assert_eq!(copy(&client, "region", RegionGenerator::new(SCALE, 1, 1).iter()).await, 5);
     assert_eq!(copy(&client, "nation", NationGenerator::new(SCALE, 1, 1).iter()).await, 25);
     assert_eq!(copy(&client, "customer", CustomerGenerator::new(SCALE, 1, 1).iter()).await, 15_000);
     assert_eq!(copy(&client, "orders", OrderGenerator::new(SCALE, 1, 1).iter()).await, 150_000);
+    assert_eq!(copy(&client, "supplier", SupplierGenerator::new(SCALE, 1, 1).iter()).await, 1_000);
+    assert_eq!(copy(&client, "lineitem", LineItemGenerator::new(SCALE, 1, 1).iter()).await, 600_572);
     client.batch_execute("ANALYZE").await.unwrap();
     db
 }
@@ -163,6 +178,17 @@ async fn answers_at_a_huge_epsilon_are_postgresql_s_own() {
             && ours.iter().flatten().zip(theirs.iter().flatten()).all(|(a, b)| same(a, b));
         assert!(equal, "{sql}\n  noisegate: {ours:?}\n  PostgreSQL: {theirs:?}");
     }
+
+    // Q1, Q5 and Q6 in their standard text, with parameters, as a program in Python would ask them.
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/standard_queries.py");
+    let mut command = Command::new(python().await);
+    command
+        .arg(script)
+        .env("PROXY", format!("postgres://ada@{address}/tpch"))
+        .env("EXACT", &db.superuser_url);
+    let done = run(command, "").await;
+    assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
+    assert_eq!(done.stdout.matches("ok    Q").count(), 6, "{}", done.stdout);
 }
 
 #[tokio::test(flavor = "multi_thread")]

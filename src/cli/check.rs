@@ -3,7 +3,7 @@
 
 use super::database::{self, Connected, Failed};
 use super::snapshot;
-use crate::policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope};
+use crate::policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope, Table};
 use crate::schema::{Schema, differences};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -114,6 +114,14 @@ fn compare(args: &Args, raw: &RawPolicy, path: &Path, schema: &Schema) -> String
     }
 }
 
+fn rows_per_unit(t: &Table) -> String {
+    match t.proven_rows {
+        Some(1) => ", one row per unit".to_owned(),
+        Some(n) => format!(", at most {n} rows per unit"),
+        None => String::new(),
+    }
+}
+
 /// Tables, unit and budgets in a few lines.
 fn summary(policy: &Policy) -> String {
     let mut text = String::from("policy ok\n");
@@ -123,13 +131,12 @@ fn summary(policy: &Policy) -> String {
         let whose = match &t.privacy {
             Privacy::Public => "public".to_owned(),
             Privacy::Private { unit, nullable, .. } => {
-                let rows = match t.proven_rows {
-                    Some(1) => ", one row per unit".to_owned(),
-                    Some(n) => format!(", at most {n} rows per unit"),
-                    None => String::new(),
-                };
                 let dropped = if *nullable { ", rows without a unit are dropped" } else { "" };
-                format!("private by {unit}{rows}{dropped}")
+                format!("private by {unit}{}{dropped}", rows_per_unit(t))
+            }
+            Privacy::Path(path) => {
+                let dropped = ", rows that lead nowhere are dropped";
+                format!("private by {}{}{dropped}", path.text(policy), rows_per_unit(t))
             }
         };
         let columns: Vec<&str> = t.columns.iter().map(|c| c.name.as_str()).collect();

@@ -15,6 +15,7 @@ mod listen;
 mod log;
 mod model;
 mod passwords;
+mod path;
 mod raw;
 pub(crate) mod reader;
 mod reload;

@@ -309,6 +309,24 @@ pub enum Privacy {
         /// The unit column's type.
         ty: SqlType,
     },
+    /// Each row belongs to the unit of the row that it refers to, in another private table.
+    Path(UnitPath),
+}
+
+/// One step of a `unit_path`. It equates columns of this table with a key of another, which may have a path of its
+/// own; the last table has the unit column. Rows that lead nowhere belong to nobody and are dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitPath {
+    /// Columns of this table.
+    pub columns: Vec<String>,
+    /// Their types, which are those of the key's columns.
+    pub types: Vec<SqlType>,
+    /// One of them can be NULL.
+    pub nullable: bool,
+    /// The other table, by its index in `Policy::tables`.
+    pub table: usize,
+    /// Its columns, in the same order; they hold a usable key (soundness rule 7).
+    pub key: Vec<String>,
 }
 
 /// A visible column.
@@ -422,7 +440,7 @@ impl Table {
     pub fn unit_column(&self) -> Option<&str> {
         match &self.privacy {
             Privacy::Private { unit, .. } => Some(unit),
-            Privacy::Public => None,
+            Privacy::Public | Privacy::Path(_) => None,
         }
     }
 

@@ -7,6 +7,7 @@ use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
     AccessRule, Backend, Budget, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
 };
+use super::path::{self, RawPath};
 use super::reader::{Section, decimal, shorten, text};
 use super::server;
 use super::users;
@@ -43,6 +44,7 @@ pub(super) struct RawTable {
     /// `public = true`.
     pub public: bool,
     pub unit_column: Option<At<String>>,
+    pub unit_path: Option<At<RawPath>>,
     /// A key says whose rows it holds, right or wrong: wrong ones were reported already.
     pub says_whose: bool,
     pub max_rows: Option<u32>,
@@ -196,6 +198,13 @@ pub(super) const TABLE: Keys = Keys {
             purpose: "The column that says whose each row is, of the unit's type.",
         },
         Key {
+            name: "unit_path",
+            ty: "`columns -> table.columns`",
+            default: "none",
+            example: "\"trip_id -> trips.trip_id\"",
+            purpose: "Instead of unit_column: the first step to the table that has it, by a key there; `(a, b) -> t.(x, y)` for a key of several columns.",
+        },
+        Key {
             name: "max_rows",
             ty: "whole number",
             default: "`statement.max_rows`",
@@ -210,7 +219,7 @@ pub(super) const TABLE: Keys = Keys {
             purpose: "The columns that are visible, and what is known of them; mostly written `columns.NAME = { … }`.",
         },
     ],
-    later: &["unit_path"],
+    later: &[],
 };
 
 /// Keys of `[table.NAME] columns.NAME`.
@@ -389,6 +398,22 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
                 "remove one: a table is public, or each of its rows belongs to a unit",
             );
         }
+        let written = section.string("unit_path", path::EXAMPLE, f);
+        if let Some(path) = written.as_ref().filter(|_| public || unit_column.is_some()) {
+            let (what, hint) = if public {
+                (
+                    "is public and has a unit_path",
+                    "remove one: a table is public, or each of its rows belongs to a unit",
+                )
+            } else {
+                (
+                    "has both unit_column and unit_path",
+                    "remove one: each row belongs to one unit, found in one way",
+                )
+            };
+            f.error(&path.span, format!("{} {what}", section.name), hint);
+        }
+        let unit_path = written.and_then(|text| path::parse(&text, f)).filter(|_| !public);
         let max_rows = budget::bound(&section, "max_rows", f);
         let columns = match section.get("columns") {
             Some(value) => columns(&section.name, value, f),
@@ -396,7 +421,7 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
         };
         let says_whose = ["unit_path", "unit_column"].iter().any(|k| section.get(k).is_some())
             || section.get("public").is_some_and(|p| !p.get_ref().is_bool());
-        tables.push(RawTable { name, schema, public, unit_column, says_whose, max_rows, columns });
+        tables.push(RawTable { name, schema, public, unit_column, unit_path, says_whose, max_rows, columns });
     }
     tables
 }

@@ -45,7 +45,7 @@ fn table(t: &Table, policy: &Policy) -> Value {
     let unit_table = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
     let privacy = match &t.privacy {
         Privacy::Public => json!({ "privacy": "public" }),
-        _ => {
+        Privacy::Private { .. } | Privacy::Path(_) => {
             json!({ "privacy": "private", "unit": format!("{unit_table}.{}", policy.unit.1) })
         }
     };
@@ -73,7 +73,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
     let text = fetch::fetch(r, policy);
     let seed =
         json!([{ "name": "$1", "type": "int8", "value": "a secret random seed, new for each statement" }]);
-    let scans = r.source.scans.iter().filter_map(|s| policy.tables.get(s.table));
+    let scans = r.source.scans.iter().filter_map(|s| policy.tables.get(s.table()?));
     let tables: Vec<&str> = scans.map(|t| t.name.as_str()).collect();
     let aggregates: Vec<Value> = r
         .parts
