@@ -79,7 +79,6 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
             };
             let table = inner(inner(policy, "table"), name);
             if key == "unit_path" {
-                // One or the other.
                 table.remove("unit_column");
             }
             table

@@ -199,10 +199,10 @@ pub(super) const TABLE: Keys = Keys {
         },
         Key {
             name: "unit_path",
-            ty: "path",
-            default: "",
+            ty: "`columns -> table.columns`",
+            default: "none",
             example: "\"trip_id -> trips.trip_id\"",
-            purpose: "In place of `unit_column`: the column of this table and the key of a private one that leads to the unit. Rows that lead nowhere are dropped.",
+            purpose: "Instead of unit_column: the first step to the table that has it, by a key there; `(a, b) -> t.(x, y)` for a key of several columns.",
         },
         Key {
             name: "max_rows",
