@@ -190,9 +190,19 @@ mod tests {
     use super::*;
 
     fn policy() -> Policy {
+        policy_of(include_str!("../../config/bikes.toml"))
+    }
+
+    fn policy_of(text: &str) -> Policy {
         let schema = serde_json::from_str(include_str!("../../tests/policy/schema.json")).unwrap();
-        let text = include_str!("../../config/bikes.toml");
-        policy::parse(text, "bikes.toml", Path::new("")).unwrap().check(&schema).unwrap()
+        policy::parse(text, "policy.toml", Path::new("")).unwrap().check(&schema).unwrap()
+    }
+
+    #[test]
+    fn summary_shows_paths() {
+        let text = summary(&policy_of(include_str!("../../config/tpch.toml")));
+        let line = "lineitem: private by l_orderkey -> orders.o_orderkey, rows that lead nowhere are dropped; columns l_orderkey,";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]
