@@ -1,6 +1,5 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
-use super::classes::Col;
 use super::release::{Output, Part, PartKind, Release};
 use super::source::{Leaf, PrivateSource, Scan};
 use super::{Plan, Settings};
@@ -61,7 +60,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         1 => format!("Release {number}: discrete {noise} noise on 1 integer per group"),
         n => format!("Release {number}: discrete {noise} noise on {n} integers per group"),
     });
-    relations(out, &r.source, plan, policy);
+    relations(out, &r.source, policy);
     if !r.source.filter.is_empty() {
         out.push(format!("  Filter: {} condition(s) on single rows", r.source.filter.len()));
     }
@@ -98,7 +97,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
 }
 
 /// What is read, whose it is, and what the joins were given.
-fn relations(out: &mut Vec<String>, source: &PrivateSource, plan: &Plan, policy: &Policy) {
+fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &Policy) {
     let scan_of = |b: usize| source.scans.iter().chain(&source.inside).find(|s| s.binding == b);
     let table_of = |s: &Scan| s.table().and_then(|t| policy.tables.get(t));
     for (scan, place) in source
@@ -109,13 +108,7 @@ fn relations(out: &mut Vec<String>, source: &PrivateSource, plan: &Plan, policy:
     {
         let Some(table) = table_of(scan) else {
             let Leaf::Set(rows) = &scan.leaf else { continue };
-            let column = plan
-                .statement
-                .bindings
-                .get(scan.binding)
-                .and_then(|b| b.columns.get(rows.unit))
-                .map_or("", String::as_str);
-            out.push(format!("  Set operation: private, unit {column} in every branch{place}"));
+            out.push(format!("  Set operation: private, unit {} in every branch{place}", rows.unit_name));
             continue;
         };
         let what = match (&table.privacy, scan.serves.and_then(scan_of).and_then(table_of)) {
@@ -127,23 +120,17 @@ fn relations(out: &mut Vec<String>, source: &PrivateSource, plan: &Plan, policy:
         out.push(format!("  Table {}: {what}{place}", table.name));
     }
     for added in &source.added {
-        let name = |(b, column): &Col| {
-            let own = plan.statement.bindings.get(*b).map(|b| b.name.as_str());
-            let hidden = || scan_of(*b).and_then(table_of).map_or("unit", |t| t.name.as_str());
-            format!("{}.{column}", own.unwrap_or_else(hidden))
-        };
-        let side = |list: &[Col]| -> Vec<String> { list.iter().map(name).collect() };
-        let (l, r) = (side(&added.left), side(&added.right));
+        let (l, r) = (&added.left, &added.right);
         let which = match (added.inside, added.written) {
             (false, false) => "added to a join",
             (true, false) => "added inside a subquery",
             (_, true) => "as written",
         };
         out.push(if added.path {
-            let each: Vec<String> = l.iter().zip(&r).map(|(l, r)| format!("{l} = {r}")).collect();
+            let each: Vec<String> = l.iter().zip(r).map(|(l, r)| format!("{l} = {r}")).collect();
             format!("  Condition {}, {which}: it leads to the unit", each.join(" AND "))
         } else {
-            let one = |list: Vec<String>| match list.as_slice() {
+            let one = |list: &[String]| match list {
                 [one] => one.clone(),
                 several => format!("COALESCE({})", several.join(", ")),
             };

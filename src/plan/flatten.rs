@@ -3,6 +3,7 @@
 
 use super::classes::Col;
 use super::lower::{ColumnInfo, Columns, lower};
+use super::renumber::renumber;
 use super::scalar::Scalar;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
 use super::strict::{rejects, strict};
@@ -16,8 +17,8 @@ use std::collections::{HashMap, HashSet};
 
 pub(super) type Result<T> = std::result::Result<T, ClientError>;
 
-/// Relations in one private FROM; PostgreSQL's planning time grows fast with them.
-const MAX_RELATIONS: usize = 64;
+/// Relations under one release, those of CTEs as often as they are read: PostgreSQL's planning time grows fast with them.
+const MAX_RELATIONS: usize = 100;
 
 /// Joins before units are found.
 pub(super) enum Draft {
@@ -64,9 +65,12 @@ pub struct Flattener<'a> {
     pub(super) served: Vec<usize>,
     pub(super) prepared: Vec<(Expr, Scalar)>,
     optional: Vec<(HashSet<usize>, Pos)>,
+    /// Which of the statement's bindings a binding of a CTE that is read here stands for.
+    origin: HashMap<usize, usize>,
     /// The number of the next binding that the statement does not have.
     pub(super) next: usize,
     size: usize,
+    relations: usize,
     pub(super) lowered: Cell<usize>,
 }
 
@@ -93,8 +97,10 @@ impl<'a> Flattener<'a> {
             served: Vec::new(),
             prepared: Vec::new(),
             optional: Vec::new(),
+            origin: HashMap::new(),
             next: bindings.len(),
             size: 0,
+            relations: 0,
             lowered: Cell::new(0),
         }
     }
@@ -103,7 +109,8 @@ impl<'a> Flattener<'a> {
     pub(super) fn nested(&self, correlated: bool) -> Self {
         let mut inner = Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone());
         inner.next = self.next;
-        inner.size = self.size;
+        inner.origin = self.origin.clone();
+        (inner.size, inner.relations) = (self.size, self.relations);
         inner.lowered = self.lowered.clone();
         if correlated {
             inner.around = self.around.iter().chain(&self.scans).cloned().collect();
@@ -115,7 +122,8 @@ impl<'a> Flattener<'a> {
     /// Takes over what a nested one used up, and read.
     pub(super) fn absorb(&mut self, inner: &Self) {
         self.next = inner.next;
-        self.size = inner.size;
+        self.origin.extend(&inner.origin);
+        (self.size, self.relations) = (inner.size, inner.relations);
         self.lowered = inner.lowered.clone();
         self.served.extend(&inner.served);
         self.inside.extend(inner.scans.iter().chain(&inner.inside).cloned());
@@ -175,6 +183,11 @@ impl<'a> Flattener<'a> {
         conditions.iter().map(|c| truth(lower(c, self)?, "WHERE", c.pos)).collect()
     }
 
+    /// The statement's binding behind this number.
+    pub(super) fn binding(&self, binding: usize) -> Option<&'a Binding> {
+        self.bindings.get(*self.origin.get(&binding).unwrap_or(&binding))
+    }
+
     pub(super) fn table(&self, index: usize) -> Option<&'a Table> {
         self.policy.tables.get(index)
     }
@@ -210,7 +223,7 @@ impl<'a> Flattener<'a> {
     fn from(&mut self, from: &From, at: Place) -> Result<Draft> {
         match from {
             From::Relation { binding, query, pos } => {
-                let source = self.bindings.get(*binding).map(|b| &b.source);
+                let source = self.binding(*binding).map(|b| &b.source);
                 match (source, query) {
                     (Some(Source::Table(table)), _) => {
                         let Some(t) = self.table(*table) else { return Err(unsupported("this table", *pos)) };
@@ -218,7 +231,10 @@ impl<'a> Flattener<'a> {
                     }
                     (Some(Source::Derived), Some(q)) => self.derived(*binding, q, at, *pos),
                     (Some(Source::Cte(id)), _) => match self.ctes.get(id).copied() {
-                        Some(q) => self.derived(*binding, q, at, *pos),
+                        Some(q) => {
+                            let own = renumber(q, &mut self.next, &mut self.origin);
+                            self.derived(*binding, &own, at, *pos)
+                        }
                         None => Err(unsupported("this CTE", *pos)),
                     },
                     _ => Err(unsupported("this FROM", *pos)),
@@ -307,9 +323,11 @@ impl<'a> Flattener<'a> {
     }
 
     pub(super) fn scan(&mut self, binding: usize, leaf: Leaf, nullable: bool, pos: Pos) -> Result<Draft> {
-        if self.scans.len() >= MAX_RELATIONS {
-            let m = format!("more than {MAX_RELATIONS} relations in one FROM over private rows");
-            return Err(ClientError::new(SqlState(*b"54000"), m)
+        self.relations += 1;
+        if self.relations > MAX_RELATIONS {
+            let m =
+                format!("more than {MAX_RELATIONS} relations are read for one aggregate over private rows");
+            return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
                 .hint("Release parts of it by themselves, and join the results.")
                 .at(pos));
         }
@@ -352,7 +370,7 @@ impl<'a> Flattener<'a> {
         match from {
             From::Join { left, right, .. } => self.is_private(left) || self.is_private(right),
             From::Relation { binding, query, .. } => {
-                match (self.bindings.get(*binding).map(|b| &b.source), query) {
+                match (self.binding(*binding).map(|b| &b.source), query) {
                     (Some(Source::Table(t)), _) => {
                         self.table(*t).is_none_or(|t| t.privacy != Privacy::Public)
                     }

@@ -14,6 +14,7 @@ pub mod interval;
 mod keys;
 pub mod lower;
 pub mod release;
+mod renumber;
 pub mod scalar;
 mod semi;
 mod set;

@@ -398,12 +398,10 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     /// How to count units.
     fn unit_hint(&self) -> String {
-        let bindings = self.flattener.bindings;
-        let named = self.source.exact.iter().chain(&self.source.aliases).find(|c| c.0 < bindings.len());
-        match named {
-            Some((binding, name)) if self.source.named().count() > 1 => {
-                let alias = bindings.get(*binding).map_or("", |b| b.name.as_str());
-                format!("count(DISTINCT {alias}.{name}) counts units.")
+        let named = self.source.exact.iter().chain(&self.source.aliases);
+        match named.into_iter().find(|c| self.flattener.binding(c.0).is_some()) {
+            Some(c) if self.source.named().count() > 1 => {
+                format!("count(DISTINCT {}) counts units.", self.flattener.shown(c))
             }
             Some((_, name)) => format!("count(DISTINCT {name}) counts units."),
             None => "Join the table that holds the unit, and count its unit column.".into(),

@@ -122,6 +122,8 @@ pub struct SetRows {
     pub columns: Vec<Scalar>,
     /// Which of them is the unit.
     pub unit: usize,
+    /// What the analyst calls that column.
+    pub unit_name: String,
 }
 
 /// Branches and operators.
@@ -183,10 +185,10 @@ pub fn equal(a: Scalar, b: Scalar) -> Scalar {
 /// A condition that every join of private rows has (soundness rule 11), for EXPLAIN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Added {
-    /// Columns of one side.
-    pub left: Vec<Col>,
+    /// Columns of one side, as the analyst calls them.
+    pub left: Vec<String>,
     /// Columns of the other, in the same order.
-    pub right: Vec<Col>,
+    pub right: Vec<String>,
     /// The rows on the right lead to their unit along this equality; else both are units.
     pub path: bool,
     /// It stands inside a subquery.

@@ -166,7 +166,10 @@ impl Flattener<'_> {
     pub(super) fn equality(&self, e: &Expr) -> Option<(Col, Col)> {
         let ExprKind::Binary { op: BinaryOp::Eq, left, right } = &e.kind else { return None };
         let pair = (self.col(left)?, self.col(right)?);
-        let (l, r) = (lower(left, self).ok()?, lower(right, self).ok()?);
+        let before = self.lowered.get();
+        let (l, r) = (lower(left, self), lower(right, self));
+        self.lowered.set(before);
+        let (l, r) = (l.ok()?, r.ok()?);
         (l.canonical && r.canonical && compared_exactly(&l.ty, &r.ty)).then_some(pair)
     }
 
@@ -298,7 +301,8 @@ impl Flattener<'_> {
             .map(|((a, b), ty)| equal(column(a, ty.clone(), true), column(b, ty.clone(), true)))
             .collect();
         let pairs = here.iter().cloned().zip(there.iter().cloned()).collect();
-        self.added.push(Added { left: here, right: there, path: true, inside: false, written: false });
+        let (left, right) = (self.all_shown(&here), self.all_shown(&there));
+        self.added.push(Added { left, right, path: true, inside: false, written: false });
         (on, pairs)
     }
 
@@ -350,18 +354,18 @@ impl Flattener<'_> {
         let on = |l: Vec<Col>, r: Vec<Col>| {
             let each: Vec<String> =
                 l.iter().zip(&r).map(|(l, r)| format!("{} = {}", self.shown(l), self.shown(r))).collect();
-            format!("Write ON {}.", each.join(" AND "))
+            let visible = l.iter().chain(&r).all(|c| self.visible(c));
+            visible.then(|| format!("Write ON {}.", each.join(" AND ")))
         };
         let along = |child: usize, parent: usize| {
             let path = self.path_of(child)?;
-            (self.scan_of(parent)?.table()? == path.table).then(|| {
-                let of = |b: usize, list: &[String]| list.iter().map(|c| (b, c.clone())).collect::<Vec<_>>();
-                on(of(child, &path.columns), of(parent, &path.key))
-            })
+            let of = |b: usize, list: &[String]| list.iter().map(|c| (b, c.clone())).collect::<Vec<_>>();
+            let leads = self.scan_of(parent)?.table()? == path.table;
+            leads.then(|| on(of(child, &path.columns), of(parent, &path.key))).flatten()
         };
         let mut pairs = a.iter().flat_map(|x| b.iter().map(|y| (*x, *y)));
         let path = pairs.clone().find_map(|(x, y)| along(x, y).or_else(|| along(y, x)));
-        let units = pairs.find_map(|(x, y)| Some(on(self.own_unit(x)?.columns, self.own_unit(y)?.columns)));
+        let units = pairs.find_map(|(x, y)| on(self.own_unit(x)?.columns, self.own_unit(y)?.columns));
         let hint = path.or(units).unwrap_or_else(|| {
             let far = a.iter().chain(&b).find_map(|x| Some((*x, self.path_of(*x)?)));
             match far {
@@ -380,13 +384,27 @@ impl Flattener<'_> {
     }
 
     /// A column as the analyst calls it.
-    fn shown(&self, (binding, name): &Col) -> String {
-        let b = self.bindings.get(*binding);
+    pub(super) fn shown(&self, (binding, name): &Col) -> String {
         let table = self.table_of(*binding);
+        let Some(b) = self.binding(*binding) else {
+            return format!("{}.{name}", table.map_or("", |t| t.name.as_str()));
+        };
         let index = table.and_then(|t| t.columns.iter().position(|c| c.name == *name));
-        let index = index.or_else(|| name.strip_prefix('c')?.parse().ok());
-        let own = b.and_then(|b| index.and_then(|i| b.columns.get(i)));
-        format!("{}.{}", b.map_or("", |b| b.name.as_str()), own.unwrap_or(name))
+        let index = match table {
+            Some(_) => index,
+            None => name.strip_prefix('c').and_then(|n| n.parse().ok()),
+        };
+        let own = index.and_then(|i| b.columns.get(i));
+        format!("{}.{}", b.name, own.unwrap_or(name))
+    }
+
+    /// Whether the analyst may name a column.
+    fn visible(&self, (binding, name): &Col) -> bool {
+        self.table_of(*binding).is_none_or(|t| t.column(name).is_some())
+    }
+
+    fn all_shown(&self, list: &[Col]) -> Vec<String> {
+        list.iter().map(|c| self.shown(c)).collect()
     }
 
     /// Adds the equality of both units to a join's conditions, unless it stands there already.
@@ -394,7 +412,7 @@ impl Flattener<'_> {
         let tie = equal(a.scalar(), b.scalar());
         let reversed = equal(b.scalar(), a.scalar());
         let written = on.iter().any(|c| stands_in(c, &tie) || stands_in(c, &reversed));
-        let (left, right) = (a.columns.clone(), b.columns.clone());
+        let (left, right) = (self.all_shown(&a.columns), self.all_shown(&b.columns));
         self.added.push(Added { left, right, path: false, inside: false, written });
         if !written {
             on.push(tie);

@@ -203,7 +203,7 @@ impl Generator<'_> {
             _ => format!("{left}.rider_id"),
         };
         let side = if outer == "RIGHT" || full { String::new() } else { extra.clone() };
-        match self.rng.below(28) {
+        match self.rng.below(31) {
             0 => plain(format!("riders r JOIN trips t ON t.rider_id = r.rider_id{extra}"), "", vec![r(), t()], "t.rider_id"),
             1 => plain("riders r, trips t".into(), &format!("r.rider_id = t.rider_id{extra}"), vec![r(), t()], "r.rider_id"),
             2 => plain(format!("riders r {outer} JOIN trips t ON t.rider_id = r.rider_id{side}"), "", vec![r(), t()], &kept("r", "t")),
@@ -267,6 +267,18 @@ impl Generator<'_> {
                 "r.rider_id",
             ),
             26 => plain("(slots x FULL JOIN trips t ON t.rider_id = x.rider_id AND t.zero = x.n) LEFT JOIN riders r ON r.rider_id = t.rider_id AND r.level = x.n".into(), "", vec![x(), t(), r()], "coalesce(t.rider_id, x.rider_id)"),
+            27 => Source {
+                with: "WITH q AS (SELECT rider_id AS u, minutes AS n, fare FROM trips WHERE zero < 2) ".into(),
+                ..plain("q JOIN riders r ON r.rider_id = q.u LEFT JOIN q z ON z.u = r.rider_id AND z.n < q.n".into(), "", vec![r(), vec![("q.n".into(), Ty::Number), ("z.fare".into(), Ty::Number)]], "q.u")
+            },
+            28 => Source {
+                with: "WITH q AS (SELECT * FROM slots WHERE n <> 3) ".into(),
+                ..plain("q x".into(), "EXISTS (SELECT 1 FROM q y WHERE y.rider_id = x.rider_id AND y.n = x.v)", vec![x()], "x.rider_id")
+            },
+            29 => Source {
+                with: "WITH q AS (SELECT rider_id, n FROM slots UNION SELECT rider_id, zero FROM trips) ".into(),
+                ..plain("q JOIN q z ON z.rider_id = q.rider_id".into(), "q.n < z.n", vec![vec![("q.n".into(), Ty::Number), ("z.n".into(), Ty::Number)]], "z.rider_id")
+            },
             _ => plain("codes c JOIN (riders r LEFT JOIN trips t ON r.rider_id = t.rider_id LEFT JOIN stations s USING (station)) ON c.id = r.level, slots x".into(), "x.rider_id = r.rider_id AND x.n = c.id", vec![of("c", CODES), r(), t(), s(), x()], "x.rider_id"),
         }
     }
