@@ -159,7 +159,7 @@ impl PrivacyLoss {
         least_positive(|e| self.delta(e) <= delta).unwrap_or(f64::INFINITY)
     }
 
-    /// The Kullback-Leibler divergence E[L].
+    /// The Kullback-Leibler divergence, the mean of L.
     pub fn kl(&self) -> Interval {
         if self.infinite.lo() > 0.0 {
             return Interval::from(f64::INFINITY);
