@@ -98,9 +98,17 @@ async fn with_people(db: &TestDb) -> Vec<String> {
 async fn auth_query_asks_postgresql_for_the_verifier() {
     let db = bikes().await;
     let people = with_people(&db).await;
+    // As docs/policy.md has it: a login that may do nothing but ask.
+    let document = include_str!("../docs/policy.md");
+    let (_, sql) = document.split_once("```sql\nCREATE ROLE noisegate_auth").unwrap();
+    let (sql, _) = sql.split_once("```").unwrap();
+    let asker = format!("{}_auth", db.name);
+    let sql = sql.replace("DATABASE bikes", &format!("DATABASE {}", db.name));
+    db.execute(&format!("CREATE ROLE noisegate_auth{sql}").replace("noisegate_auth", &asker)).await;
+    let fetch = format!("{}_fetch:only-for-this-test", db.name);
+    let url = db.fetch_url.replace(&fetch, &format!("{asker}:third%20password"));
     let keys = format!(
-        "auth_query = {{ url = \"{}\", query = \"SELECT rolpassword FROM pg_authid WHERE rolname = $1\", role = \"analysts\" }}\n",
-        db.superuser_url
+        "auth_query = {{ url = \"{url}\", query = \"SELECT public.noisegate_verifier($1)\", role = \"analysts\" }}\n"
     );
     let listed = text(&db, &keys, &["listed"]);
     let dir = Workdir::new(&format!(

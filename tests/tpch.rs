@@ -12,8 +12,10 @@ use noisegate::gateway::{Checked, Gateway};
 use noisegate::ledger::Ledger;
 use noisegate::policy;
 use std::fmt::{Display, Write};
+use std::path::Path;
 use std::sync::Arc;
-use support::{TestDb, Workdir, connect, database};
+use support::{TestDb, Workdir, connect, database, python, run};
+use tokio::process::Command;
 use tokio_postgres::{Client, SimpleQueryMessage};
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator, PartSuppGenerator,
@@ -246,6 +248,17 @@ async fn answers_at_a_huge_epsilon_are_postgresql_s_own() {
             && ours.iter().flatten().zip(theirs.iter().flatten()).all(|(a, b)| same(a, b));
         assert!(equal, "{sql}\n  noisegate: {ours:?}\n  PostgreSQL: {theirs:?}");
     }
+
+    // Q1, Q5 and Q6 in their standard text, with parameters, as a program in Python would ask them.
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/standard_queries.py");
+    let mut command = Command::new(python().await);
+    command
+        .arg(script)
+        .env("PROXY", format!("postgres://ada@{address}/tpch"))
+        .env("EXACT", &db.superuser_url);
+    let done = run(command, "").await;
+    assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
+    assert_eq!(done.stdout.matches("ok    Q").count(), 6, "{}", done.stdout);
 }
 
 #[tokio::test(flavor = "multi_thread")]

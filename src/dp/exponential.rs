@@ -63,7 +63,8 @@ impl<'a> Candidates<'a> {
         self.exponential_from(128, rng)
     }
 
-    fn exponential_from(&self, first: u64, rng: &mut impl Entropy) -> Result<usize, EntropyError> {
+    /// The same from digits of so many bits at first, at least 1.
+    pub(super) fn exponential_from(&self, first: u64, rng: &mut impl Entropy) -> Result<usize, EntropyError> {
         let (mut drawn, mut digits) = (BigUint::zero(), 0u64);
         loop {
             let more = if digits == 0 { first } else { digits };

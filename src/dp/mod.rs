@@ -12,26 +12,47 @@
 
 mod accounting;
 mod bernoulli;
+pub mod calibration;
+pub mod cdp;
+mod certified;
 mod choice;
+pub mod composition;
 #[cfg(test)]
 mod decision_tree;
 mod exp;
 mod expansion;
 mod exponential;
 mod gaussian;
+pub mod gaussian_selection;
+pub mod gdp;
+pub mod geometric_selection;
+mod guarantee;
+pub mod interval;
 mod laplace;
+pub mod loss;
 mod noise;
+pub mod pld;
+pub mod quantile;
+pub mod randomised;
+pub mod range;
+pub mod rdp;
 mod rng;
 mod rounded;
 mod selection;
+pub mod sparse;
 mod spec;
+pub mod special;
 #[doc(hidden)]
 pub mod testing;
+pub mod topk;
+pub mod tradeoff;
+pub mod vector;
 
 pub use accounting::{Cost, Filter, Kind, Notion, Rule, Shortfall, UNITS_PER_ONE, Unpriced, rule};
 pub use choice::{Choice, ChoiceError, Outline, Preference, Why, choose};
 pub use exponential::Candidates;
 pub use gaussian::DiscreteGaussian;
+pub use guarantee::Guarantee;
 pub use laplace::DiscreteLaplace;
 pub use noise::{Distribution, Noise, Sampler};
 pub use rng::{Entropy, EntropyError, SecureRng};

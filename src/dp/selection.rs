@@ -11,7 +11,7 @@ use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 
 /// δ of selection is counted in units of 2^-96, rounded up.
-const DELTA_BITS: u32 = 96;
+pub(super) const DELTA_BITS: u32 = 96;
 
 /// The tail of one selection's noise.
 struct Tail {
@@ -36,17 +36,57 @@ impl Tail {
         let distance = BigUint::from(threshold.saturating_sub(1).unsigned_abs());
         let (_, tail) = exp_neg(&(distance * &self.s), &self.t);
         let p = div_ceil(tail << PRECISION, &self.norm).min(one());
-        // (1-p)^l0, rounded down at every step.
-        let (mut power, mut base, mut exponent) = (one(), one() - p, self.l0);
-        while exponent > 0 {
-            if exponent % 2 == 1 {
-                power = (power * &base) >> PRECISION;
-            }
-            base = (&base * &base) >> PRECISION;
-            exponent /= 2;
-        }
-        div_ceil(one() - power, &(BigUint::from(1u8) << (PRECISION - u64::from(DELTA_BITS))))
+        div_ceil(any_of_up(&p, self.l0), &(BigUint::from(1u8) << (PRECISION - u64::from(DELTA_BITS))))
     }
+}
+
+/// 1 - (1-p)^`times` from above, p and the result in units of 2^-256.
+pub(super) fn any_of_up(p: &BigUint, times: u32) -> BigUint {
+    // (1-p)^times, rounded down at every step.
+    let (mut power, mut base, mut exponent) = (one(), one() - p.min(&one()), times);
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            power = (power * &base) >> PRECISION;
+        }
+        base = (&base * &base) >> PRECISION;
+        exponent /= 2;
+    }
+    one() - power
+}
+
+/// The least number, at least `least`, that fits, where all above one that fits do; looked for near `start` first. None if
+/// there is none.
+pub(super) fn least_that_fits(start: i128, least: i128, fits: impl Fn(i128) -> bool) -> Option<i128> {
+    let start = start.max(least);
+    let (mut high, mut step) = (start, 1i128);
+    // Nothing up to `low` fits, or is asked for.
+    let mut low = least.checked_sub(1)?;
+    if fits(start) {
+        while high > least {
+            let below = high.saturating_sub(step).max(least);
+            if !fits(below) {
+                low = below;
+                break;
+            }
+            high = below;
+            step = step.saturating_mul(2);
+        }
+    } else {
+        low = start;
+        loop {
+            high = low.checked_add(step)?;
+            if fits(high) {
+                break;
+            }
+            low = high;
+            step = step.saturating_mul(2);
+        }
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
 }
 
 impl Selection {
@@ -68,35 +108,9 @@ impl Selection {
             return Err(DpError::SelectionDelta);
         }
         let tail = Tail::new(l0, b);
-        let fits = |threshold: i128| tail.leak(threshold) <= allowed;
-        // A float says where to look first; from there on `high` fits and `low` does not (0 is never allowed).
-        let start = guess(l0, b, delta);
-        let (mut low, mut high, mut step) = (start, start, 1i128);
-        if fits(start) {
-            low = 0;
-            while high > 1 {
-                let below = high.saturating_sub(step).max(1);
-                if !fits(below) {
-                    low = below;
-                    break;
-                }
-                high = below;
-                step = step.saturating_mul(2);
-            }
-        } else {
-            loop {
-                high = low.checked_add(step).ok_or(DpError::OutOfRange("the selection threshold"))?;
-                if fits(high) {
-                    break;
-                }
-                low = high;
-                step = step.saturating_mul(2);
-            }
-        }
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if fits(middle) { high = middle } else { low = middle }
-        }
+        // A float says where to look first.
+        let high = least_that_fits(guess(l0, b, delta), 1, |threshold| tail.leak(threshold) <= allowed)
+            .ok_or(DpError::OutOfRange("the selection threshold"))?;
         let delta = tail.leak(high).to_u128().ok_or(DpError::SelectionDelta)?;
         Ok(Self { scale: *b, threshold: high, delta: Ratio::new(delta, 1 << DELTA_BITS) })
     }
@@ -104,6 +118,14 @@ impl Selection {
     /// What draws the noise on the number of units.
     pub fn sampler(&self) -> Result<Sampler, DpError> {
         Ok(Sampler::Laplace(DiscreteLaplace::new(&self.scale)?))
+    }
+
+    /// Whether a group of `units` units is kept with this noise, where groups need k = `minimum` units (1: no minimum). The
+    /// minimum shifts the number of units (soundness rule 5): as a filter before the selection it would give a unit's
+    /// presence away at the step from k-1 to k.
+    pub fn keeps(&self, units: u64, minimum: u32, noise: i128) -> bool {
+        let shifted = i128::from(units) - i128::from(minimum.saturating_sub(1));
+        shifted.saturating_add(noise) >= self.threshold
     }
 
     /// Whether the threshold gives away no more than the stated δ to a unit in at most `l0` groups. What is asked

@@ -10,6 +10,7 @@ mod budget;
 mod check;
 mod environment;
 mod error;
+mod keys;
 mod listen;
 mod log;
 mod model;
@@ -26,6 +27,7 @@ mod users;
 mod version;
 
 pub use error::{PolicyError, PolicyErrors};
+pub use keys::{Key, Keys, is_value, reference};
 pub use model::*;
 pub use passwords::with_password;
 pub use raw::RawPolicy;

@@ -2,6 +2,7 @@
 
 use super::environment::expand;
 use super::error::{At, Findings};
+use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Backend, LedgerLocation, Limits};
 use super::reader::{Section, not_yet, shorten};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,63 @@ pub(super) fn url(
     }
 }
 
+/// Keys of `[backend]`.
+pub(super) const BACKEND: Keys = Keys {
+    section: "[backend]",
+    list: &[
+        Key {
+            name: "url",
+            ty: "URL",
+            default: REQUIRED,
+            example: "\"postgres://noisegate@127.0.0.1/bikes\"",
+            purpose: "The database, by the login that reads the policy's tables.",
+        },
+        Key {
+            name: "finish_url",
+            ty: "URL",
+            default: REQUIRED,
+            example: "\"postgres://noisegate_finish@127.0.0.1/bikes\"",
+            purpose: "The same database, by another login, which reads public tables only.",
+        },
+        Key {
+            name: "password_file",
+            ty: "path",
+            default: "the file that the variable `PGPASSFILE` names",
+            example: "\"noisegate.pgpass\"",
+            purpose: "Passwords for URLs that have none, in libpq's format `host:port:database:user:password`; only its owner may read it.",
+        },
+        Key {
+            name: "pool",
+            ty: "whole number, 1 to 1000",
+            default: "8",
+            example: "16",
+            purpose: "Connections of each login.",
+        },
+        Key {
+            name: "statement_timeout",
+            ty: "time span",
+            default: "\"60s\"",
+            example: "\"5min\"",
+            purpose: "Longest time that one statement may take on the database.",
+        },
+        Key {
+            name: "work_mem",
+            ty: "size: kB, MB, GB",
+            default: "the server's",
+            example: "\"64MB\"",
+            purpose: "Memory of sessions that read private rows.",
+        },
+        Key {
+            name: "schema",
+            ty: "path",
+            default: "the policy's name with the ending `.schema.json`",
+            example: "\"bikes.schema.json\"",
+            purpose: "The schema's snapshot, which `check --write-schema` writes, and `explain` and `check` read without the database.",
+        },
+    ],
+    later: &[],
+};
+
 /// `file` is the policy's name in messages, `base` its folder.
 pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut Findings) -> Option<Backend> {
     let Some(section) = root.section("backend", f) else {
@@ -41,8 +99,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         }
         return None;
     };
-    let known = ["url", "finish_url", "password_file", "pool", "statement_timeout", "work_mem", "schema"];
-    section.keys(&known, &[], f);
+    section.keys(&BACKEND, f);
     let fetch = url(&section, "url", "noisegate", f);
     let finish = url(&section, "finish_url", "noisegate_finish", f);
     if let (Some((_, Some(a))), Some((at, Some(b)))) = (&fetch, &finish)
@@ -89,6 +146,19 @@ fn user_shown(section: &Section<'_, '_>, user: &str) -> String {
     if written("url") || written("finish_url") { "the same user".to_owned() } else { format!("{user:?}") }
 }
 
+/// Keys of `[ledger]`.
+pub(super) const LEDGER: Keys = Keys {
+    section: "[ledger]",
+    list: &[Key {
+        name: "url",
+        ty: "`sqlite:` and a path",
+        default: REQUIRED,
+        example: "\"sqlite:noisegate.db\"",
+        purpose: "The file that keeps what was spent, made by `noisegate budget create`.",
+    }],
+    later: &[],
+};
+
 pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<LedgerLocation> {
     let example = "url = \"sqlite:noisegate.db\"";
     let Some(section) = root.section("ledger", f) else {
@@ -98,7 +168,7 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
         }
         return None;
     };
-    section.keys(&["url"], &[], f);
+    section.keys(&LEDGER, f);
     let url = section.required_string("url", example, f)?;
     let url = expand("url", url, f)?;
     if url.value.starts_with("postgres://") || url.value.starts_with("postgresql://") {
@@ -114,28 +184,116 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
     }
 }
 
-/// Keys of `[limits]`: the names are the fields of [`Limits`].
-pub(super) const LIMITS: &[&str] = &[
-    "max_statement_bytes",
-    "max_in_list",
-    "max_depth",
-    "max_expressions",
-    "max_statements",
-    "max_public_groups",
-    "max_result_groups",
-    "max_connections",
-    "max_connections_per_user",
-    "max_prepared",
-    "max_portals",
-    "max_portal_bytes",
-    "login_timeout",
-    "max_backend_errors",
-];
+/// Keys of `[limits]`.
+pub(super) const LIMITS: Keys = Keys {
+    section: "[limits]",
+    list: &[
+        Key {
+            name: "max_statement_bytes",
+            ty: "whole number, up to 2^30",
+            default: "1048576",
+            example: "65536",
+            purpose: "Bytes of one message, and so of one statement.",
+        },
+        Key {
+            name: "max_in_list",
+            ty: "whole number",
+            default: "10000",
+            example: "100",
+            purpose: "Items in one IN list.",
+        },
+        Key {
+            name: "max_depth",
+            ty: "whole number, up to 200",
+            default: "100",
+            example: "50",
+            purpose: "Nesting; a message may also hold twenty times as many operators and brackets.",
+        },
+        Key {
+            name: "max_expressions",
+            ty: "whole number",
+            default: "50000",
+            example: "10000",
+            purpose: "Expressions of a statement, once names are resolved and subqueries read as part of the query.",
+        },
+        Key {
+            name: "max_statements",
+            ty: "whole number",
+            default: "100",
+            example: "10",
+            purpose: "Statements in one message.",
+        },
+        Key {
+            name: "max_public_groups",
+            ty: "whole number",
+            default: "10000",
+            example: "5000",
+            purpose: "Public groups of a release; larger products count as private.",
+        },
+        Key {
+            name: "max_result_groups",
+            ty: "whole number",
+            default: "1000000",
+            example: "100000",
+            purpose: "Groups that a fetch may return.",
+        },
+        Key {
+            name: "max_connections",
+            ty: "whole number",
+            default: "200",
+            example: "500",
+            purpose: "Logged-in clients.",
+        },
+        Key {
+            name: "max_connections_per_user",
+            ty: "whole number",
+            default: "50",
+            example: "10",
+            purpose: "Logged-in clients of one user.",
+        },
+        Key {
+            name: "max_prepared",
+            ty: "whole number",
+            default: "1000",
+            example: "100",
+            purpose: "Prepared statements of one session.",
+        },
+        Key {
+            name: "max_portals",
+            ty: "whole number",
+            default: "1000",
+            example: "100",
+            purpose: "Portals of one session.",
+        },
+        Key {
+            name: "max_portal_bytes",
+            ty: "whole number",
+            default: "67108864",
+            example: "1048576",
+            purpose: "Bytes of rows that the suspended portals of one session keep.",
+        },
+        Key {
+            name: "login_timeout",
+            ty: "time span",
+            default: "\"30s\"",
+            example: "\"10s\"",
+            purpose: "The time that a client has to log in.",
+        },
+        Key {
+            name: "max_backend_errors",
+            ty: "whole number",
+            default: "5",
+            example: "3",
+            purpose: "Failed reads of private rows by one user in a day, before the user is suspended.",
+        },
+    ],
+    later: &[],
+};
 
 pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
     let mut limits = Limits::default();
     let Some(section) = root.section("limits", f) else { return limits };
-    section.keys(LIMITS, &[], f);
+    section.keys(&LIMITS, f);
     let mut set = |key: &str, max: u64, to: &mut usize| {
         if let Some(n) = section.count(key, max, f) {
             *to = usize::try_from(n).unwrap_or(usize::MAX);

@@ -2,6 +2,7 @@
 
 use super::environment::expand;
 use super::error::{Findings, Span};
+use super::keys::{Key, Keys, REQUIRED};
 use super::model::{AuthQuery, User};
 use super::reader::{Section, shorten};
 use super::server::url;
@@ -13,11 +14,34 @@ use std::path::Path;
 /// No file of users is larger.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// Keys of `[[user]]`.
+pub(super) const USER: Keys = Keys {
+    section: "[[user]]",
+    list: &[
+        Key { name: "name", ty: "string", default: REQUIRED, example: "\"ada\"", purpose: "Login name." },
+        Key {
+            name: "role",
+            ty: "string",
+            default: "none",
+            example: "\"research\"",
+            purpose: "For budgets per role, and access rules.",
+        },
+        Key {
+            name: "scram",
+            ty: "verifier",
+            default: REQUIRED,
+            example: "\"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"",
+            purpose: "A SCRAM-SHA-256 verifier, as `noisegate passwd` and PostgreSQL make it; no password is stored.",
+        },
+    ],
+    later: &[],
+};
+
 /// The users of the policy and of its file.
 pub(super) fn users(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Vec<User> {
     let mut users: Vec<User> = Vec::new();
     for section in root.sections("user", f) {
-        section.keys(&["name", "role", "scram"], &[], f);
+        section.keys(&USER, f);
         let name = section.required_string("name", "name = \"ada\"", f);
         let role = section.string("role", "role = \"research\"", f);
         if let Some(r) = role.as_ref().filter(|r| r.value.is_empty()) {
@@ -90,11 +114,47 @@ fn of_file(server: &Section<'_, '_>, base: &Path, users: &mut Vec<User>, f: &mut
     }
 }
 
+/// Keys of `[server] auth_query`.
+pub(super) const AUTH_QUERY: Keys = Keys {
+    section: "[server] auth_query",
+    list: &[
+        Key {
+            name: "url",
+            ty: "URL",
+            default: REQUIRED,
+            example: "\"postgres://noisegate_auth@127.0.0.1/bikes\"",
+            purpose: "The database that is asked, by a login of its own.",
+        },
+        Key {
+            name: "query",
+            ty: "SQL",
+            default: REQUIRED,
+            example: "\"SELECT rolpassword FROM pg_authid WHERE rolname = $1\"",
+            purpose: "Gives the SCRAM-SHA-256 verifier of the user `$1` as one column of type text.",
+        },
+        Key {
+            name: "role",
+            ty: "string",
+            default: "none",
+            example: "\"analysts\"",
+            purpose: "The role of everybody who is found.",
+        },
+        Key {
+            name: "iterations",
+            ty: "whole number, 1 to 10000000",
+            default: "4096",
+            example: "10000",
+            purpose: "Iterations of the verifiers there: users who do not exist are asked for as many, so that they look alike.",
+        },
+    ],
+    later: &[],
+};
+
 /// `server.auth_query`.
 pub(super) fn auth_query(server: &Section<'_, '_>, f: &mut Findings) -> Option<AuthQuery> {
     server.get("auth_query")?;
     let section = server.section("auth_query", f)?;
-    section.keys(&["url", "query", "role", "iterations"], &[], f);
+    section.keys(&AUTH_QUERY, f);
     let url = url(&section, "url", "noisegate_auth", f);
     let example = "query = \"SELECT rolpassword FROM pg_authid WHERE rolname = $1\"";
     let query = section.required_string("query", example, f);

@@ -41,10 +41,15 @@ impl World {
     }
 
     async fn over(db: TestDb) -> Self {
+        Self::with_timeout(db, "1s").await
+    }
+
+    /// With another statement timeout than the usual second.
+    async fn with_timeout(db: TestDb, timeout: &str) -> Self {
         let server = db.fetch_url.rsplit_once(':').unwrap().1.split_once('/').unwrap().0.parse().unwrap();
         let (fetch, finish) = (Proxy::to(server).await, Proxy::to(server).await);
         let backend = format!(
-            "[backend]\nurl = \"{}\"\nfinish_url = \"{}\"\nstatement_timeout = \"1s\"\npool = 4\n",
+            "[backend]\nurl = \"{}\"\nfinish_url = \"{}\"\nstatement_timeout = \"{timeout}\"\npool = 4\n",
             fetch.by_way(&db.fetch_url),
             finish.by_way(&db.finish_url)
         );

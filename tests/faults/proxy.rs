@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
 /// What it does with connections and bytes.
@@ -119,7 +119,10 @@ async fn connection(client: TcpStream, server: u16, shared: Shared) {
         // It came before the listener was gone.
         _ => return,
     }
-    let Ok(server) = TcpStream::connect(("127.0.0.1", server)).await else { return };
+    let socket = TcpSocket::new_v4().unwrap();
+    // What the server has sent and we have not read must not be its whole answer.
+    socket.set_recv_buffer_size(64 << 10).unwrap();
+    let Ok(server) = socket.connect(([127, 0, 0, 1], server).into()).await else { return };
     client.set_nodelay(true).unwrap();
     server.set_nodelay(true).unwrap();
     // A socket with unread bytes that is closed without waiting resets its peer.

@@ -1,6 +1,6 @@
 //! A plan as JSON. The keys are described in docs/explain.md.
 
-use super::number::{decimal, integer, measure, quotient, signed, square_root};
+use super::number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
 use crate::dp::{self, Cost, Distribution, Filter, Noise, Notion, Ratio, Selection, UNITS_PER_ONE};
 use crate::emit::fetch;
 use crate::emit::print::{self, Constants};
@@ -155,7 +155,7 @@ fn noise(noise: &Noise) -> Value {
         }
         Distribution::Gaussian { variance } => json!({
             "mechanism": "discrete_gaussian",
-            "sigma": measure(libm::sqrt(*variance.numer() as f64 / *variance.denom() as f64)),
+            "sigma": root_of_quotient(&BigUint::from(*variance.numer()), &BigUint::from(*variance.denom())),
             "variance_exact": exact(variance),
         }),
     };

@@ -66,6 +66,26 @@ fn the_sampler_passes_one_unit_groups_as_stated() {
     assert!((leaks - stated).abs() < 5.0 * stated.sqrt(), "{leaks} against {stated}");
 }
 
+/// The ratio of being kept with n and n+1 units is within e^(1/b) and δ, with and without a minimum. Mutation: a minimum as
+/// a filter before the selection breaks it at the step.
+#[test]
+fn rule_05_a_minimum_shifts_a_threshold() {
+    let (b, delta) = (Ratio::from_integer(2), Ratio::new(1, 10_000));
+    let s = Selection::new(1, &b, &delta).unwrap();
+    let q = (-0.5f64).exp();
+    let mass = |x: i128| (1.0 - q) / (1.0 + q) * q.powi(i32::try_from(x.abs()).unwrap());
+    let kept = |f: &dyn Fn(i128) -> bool| (-200..200).filter(|x| f(*x)).map(mass).sum::<f64>();
+    let k = 30;
+    for units in 0..80u64 {
+        let with = |units: u64| kept(&|x| s.keeps(units, k, x));
+        assert!(with(units + 1) <= with(units) / q + 1e-4 + 1e-12, "{units}");
+        assert!((with(units + 29) - kept(&|x| s.keeps(units, 1, x))).abs() < 1e-12);
+    }
+    let filtered = |units: u64| if units >= 30 { kept(&|x| s.keeps(units, 1, x)) } else { 0.0 };
+    assert!(filtered(30) > filtered(29) / q + 0.9, "a filter gives presence away");
+    assert!(s.keeps(0, k, i128::MAX) && !s.keeps(u64::MAX, 1, i128::MIN));
+}
+
 #[test]
 fn deltas_out_of_range_are_refused() {
     let b = Ratio::from_integer(1);

@@ -1,0 +1,77 @@
+//! The most frequent of a public list, or the k most frequent.
+
+use super::certified::narrow;
+use super::quantile::Selector;
+use super::spec::{exact, exact_integer};
+use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio, split};
+
+/// The k candidates with the greatest counts, in order; the mode for k = 1.
+///
+/// The best is chosen among all, the next among the rest, and so on (peeling; Durfee and Rogers, "Practical Differentially
+/// Private Top-k Selection with Pay-what-you-get Composition", 2019). Counts are of public candidates, and one unit changes
+/// each by at most Δ, all in the same direction: so each choice weighs counts by ε′/Δ, not ε′/(2Δ). In how many
+/// candidates a unit is does not matter.
+///
+/// Guarantee: each of the k choices is ε′-DP with ε′ = ε/k, and with the exponential mechanism ε′-bounded-range (the
+/// log-weights of a unit's neighbours differ by 0 to ε′); one after the other they are ε-DP, and k·ε′²/8-zCDP where they
+/// are bounded-range. For add/remove neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopK {
+    k: u32,
+    share: Ratio,
+    factor: Ratio,
+    selector: Selector,
+}
+
+impl TopK {
+    /// k >= 1 choices for ε in all, from counts that a unit changes by at most `sensitivity` >= 1.
+    pub fn new(k: u32, sensitivity: u64, epsilon: &Ratio, selector: Selector) -> Result<Self, DpError> {
+        if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
+            return Err(DpError::Epsilon);
+        }
+        if k == 0 || sensitivity == 0 {
+            return Err(DpError::OutOfRange("how many are chosen, and how much a unit counts, is 1 or more"));
+        }
+        let share = split(epsilon, usize::try_from(k).unwrap_or(usize::MAX))?;
+        let factor = narrow(&(exact(&share) / exact_integer(sensitivity)))
+            .ok_or(DpError::OutOfRange("an epsilon for a choice"))?;
+        Ok(Self { k, share, factor, selector })
+    }
+
+    /// The mode.
+    pub fn mode(sensitivity: u64, epsilon: &Ratio, selector: Selector) -> Result<Self, DpError> {
+        Self::new(1, sensitivity, epsilon, selector)
+    }
+
+    /// How many choices there are, one after the other.
+    pub fn choices(&self) -> u32 {
+        self.k
+    }
+
+    /// What each choice costs.
+    pub fn guarantee_of_a_choice(&self) -> Guarantee {
+        self.selector.guarantee(&self.share)
+    }
+
+    /// The indices of the chosen candidates, in the order of choice: k, or all where there are fewer.
+    pub fn choose(&self, counts: &[u64], rng: &mut impl Entropy) -> Result<Vec<usize>, EntropyError> {
+        // Cut to i64: a contraction.
+        let mut left: Vec<(usize, i64)> =
+            counts.iter().map(|c| i64::try_from(*c).unwrap_or(i64::MAX)).enumerate().collect();
+        let mut chosen = Vec::new();
+        for _ in 0..self.k {
+            let scores: Vec<i64> = left.iter().map(|(_, score)| *score).collect();
+            // Fails where none is left.
+            let Ok(candidates) = Candidates::new(&scores, &self.factor) else { break };
+            let place = match self.selector {
+                Selector::Exponential => candidates.exponential(rng)?,
+                Selector::PermuteAndFlip => candidates.permute_and_flip(rng)?,
+            };
+            chosen.push(left.remove(place).0);
+        }
+        Ok(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests;
