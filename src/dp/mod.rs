@@ -32,10 +32,10 @@ mod laplace;
 pub mod loss;
 mod noise;
 pub mod pld;
-pub mod rdp;
 pub mod quantile;
 pub mod randomised;
 pub mod range;
+pub mod rdp;
 mod rng;
 mod rounded;
 mod selection;
@@ -44,8 +44,8 @@ mod spec;
 pub mod special;
 #[doc(hidden)]
 pub mod testing;
-pub mod tradeoff;
 pub mod topk;
+pub mod tradeoff;
 pub mod vector;
 
 pub use accounting::{Cost, Filter, Kind, Notion, Rule, Shortfall, UNITS_PER_ONE, Unpriced, rule};
