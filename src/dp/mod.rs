@@ -42,6 +42,7 @@ mod selection;
 pub mod sparse;
 mod spec;
 pub mod special;
+pub mod suspicion;
 #[doc(hidden)]
 pub mod testing;
 pub mod topk;

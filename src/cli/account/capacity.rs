@@ -3,6 +3,7 @@
 use crate::dp::interval::Interval;
 use crate::dp::loss::PrivacyLoss;
 use crate::dp::pld::{Pld, Source};
+use crate::dp::suspicion::Meaning;
 use crate::dp::tradeoff::{Bounds, TradeOff};
 use crate::dp::{Filter, Guarantee, Notion, Ratio, composition, ratio};
 use std::fmt;
@@ -180,6 +181,6 @@ impl fmt::Display for Table {
             };
             writeln!(f, "{:<34} {fits:>20}   {}", row.name, row.holds)?;
         }
-        Ok(())
+        writeln!(f, "\n{}", Meaning::of(self.epsilon, self.delta))
     }
 }

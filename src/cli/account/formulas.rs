@@ -56,7 +56,7 @@ pub(super) fn quantile_intervals(
 /// each side, and ε >= ln(lower/upper). None where the counts make no sense.
 pub(super) fn audit(hits: f64, hits_of_neighbour: f64, n: f64, alpha: f64) -> Option<(f64, f64, f64)> {
     let counts = 0.0 <= hits && hits <= n && 0.0 <= hits_of_neighbour && hits_of_neighbour <= n && n > 0.0;
-    if !counts || !(alpha > 0.0 && alpha < 1.0) {
+    if !(counts && alpha > 0.0 && alpha < 1.0) {
         return None;
     }
     let quantile = |a: f64, b: f64, p: f64| Some(bisect(&Beta::new(a, b).ok()?, p));

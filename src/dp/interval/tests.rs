@@ -98,7 +98,7 @@ fn searches_return_what_they_checked() {
     assert!(most * most <= 2.0 && (most * (1.0 + 1e-15)).powi(2) > 2.0);
     // Where the condition is not monotone, it still holds at what is returned.
     for seed in 1u64..50 {
-        let odd = |x: f64| x >= 3.9 || (x * seed as f64 * 1000.0) as u64 % 3 == 0;
+        let odd = |x: f64| x >= 3.9 || ((x * seed as f64 * 1000.0) as u64).is_multiple_of(3);
         assert!(odd(least(0.1, 4.0, odd).unwrap()));
     }
 }

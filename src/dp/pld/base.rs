@@ -124,7 +124,7 @@ fn dots(curve: &TradeOff, step: f64, beyond: f64) -> Result<Base, PldError> {
     let dots: Vec<Interval> = (0..=last).map(|i| curve.profile(i as f64 * step).hi().into()).collect();
     // e^ε_i·(δ_(i-1) - δ_i)/(e^ε_i - e^ε_(i-1)) to the left of ε_i, and with the other sign to the right; beyond the last
     // dot the profile is level.
-    let falls: Vec<Interval> = dots.windows(2).map(|d| fall(d)).collect();
+    let falls: Vec<Interval> = dots.windows(2).map(fall).collect();
     let (zero, first) = match (dots.first(), falls.first()) {
         (Some(zero), Some(first)) => (*zero, *first),
         _ => return Err(PldError::TooFine),
