@@ -7,12 +7,16 @@ use noisegate::cli::check::{self, Args};
 use noisegate::schema::Snapshot;
 use std::path::Path;
 
+/// Each starts a server on a port that was free a moment ago: one at a time.
+static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 async fn report(policy: &Path) -> Result<String, String> {
     check::report(&Args { policy: policy.to_owned(), write_schema: false, offline: false }).await
 }
 
 #[tokio::test]
 async fn check_against_a_database() {
+    let _turn = TURN.lock().await;
     let server = pg::Server::start();
     drop(server.database("bikes").await);
     let folder = tempfile::tempdir().unwrap();
@@ -56,6 +60,7 @@ fn policy_over(server: &pg::Server, folder: &Path) -> std::path::PathBuf {
 
 #[tokio::test]
 async fn a_snapshot_stands_in_for_the_database() {
+    let _turn = TURN.lock().await;
     let server = pg::Server::start();
     let client = server.database("bikes").await;
     client.batch_execute("INSERT INTO stations VALUES ('a', 'x', 1), ('b', 'x', NULL)").await.unwrap();
@@ -133,6 +138,7 @@ async fn a_snapshot_stands_in_for_the_database() {
 
 #[tokio::test]
 async fn a_snapshot_holds_no_row_of_a_private_table() {
+    let _turn = TURN.lock().await;
     let server = pg::Server::start();
     let client = server.database("bikes").await;
     client

@@ -133,12 +133,16 @@ scripts!(
     group_by,
     groups_private,
     groups_public,
+    in_exists,
     joins,
     one_table,
     price,
+    private_joins,
     public,
     refused_rows,
     refused_statements,
+    set_operations,
+    unit_path,
     where_clause,
 );
 

@@ -23,6 +23,7 @@ fn policy(server: &Server, db: &Database) -> policy::Backend {
     policy::Backend {
         url: server.url(&db.fetch, &db.name),
         finish_url: server.url(&db.finish, &db.name),
+        password_file: None,
         pool: 1,
         statement_timeout: Duration::from_secs(30),
         work_mem: Some("16MB".into()),

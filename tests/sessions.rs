@@ -118,6 +118,12 @@ async fn the_session_chooses_its_price_and_bounds() {
     let (_c, plan) = explain(c).await;
     assert!(plan.contains("epsilon 0.25") && plan.contains("at most 2 rows"), "{plan}");
     assert!(plan.contains("at most 1 groups"), "{plan}");
+    // The quota is pure: it has no price for Gaussian noise, and says so before anything is charged.
+    let c = world.ada().await;
+    run(&c, "SET noisegate.mechanism = gaussian").await;
+    assert_eq!(sqlstate(&c, "SELECT count(*) FROM trips").await, "22023");
+    run(&c, "SET noisegate.mechanism = laplace").await;
+    assert_eq!(rows(&c, "SELECT count(*) FROM trips").await.unwrap().len(), 1);
     let told = notices(&world, "SET noisegate.epsilon = 0.25; SELECT count(*) FROM trips;").await;
     assert!(told.contains("charged epsilon 0.25"), "{told}");
     let told = notices(&world, "SET noisegate.notices = off; SELECT count(*) FROM trips;").await;

@@ -80,7 +80,9 @@ impl Backend {
     pub async fn connect(policy: &policy::Backend) -> Result<Self, ConnectError> {
         let timeout = policy.statement_timeout;
         let url = |key, url: &str, gucs: Vec<(&str, String)>| {
-            Login::parse(url, &gucs, timeout).map_err(|cause| ConnectError::Url { key, cause })
+            let url = policy::with_password(url, policy.password_file.as_deref());
+            url.and_then(|url| Login::parse(&url, &gucs, timeout))
+                .map_err(|cause| ConnectError::Url { key, cause })
         };
         let fetch = url("url", &policy.url, fetch_options(timeout, policy.work_mem.as_deref()))?;
         let finish = url("finish_url", &policy.finish_url, common_options(timeout))?;

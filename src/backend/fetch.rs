@@ -259,18 +259,15 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
     };
     // Each future sends when it is first polled, which happens in this order.
     let (begun, unchanged, prepared) = join3(client.batch_execute(&begin), quick, join_all(prepares)).await;
-    let failed = match (begun, unchanged) {
-        (Err(e), _) | (Ok(()), Err(e)) => Some(early(e)),
-        (Ok(()), Ok(true)) => None,
-        (Ok(()), Ok(false)) => match &checks {
+    let prepared = prepared.into_iter().collect::<Result<_, _>>();
+    let prepared = match (begun, unchanged, prepared) {
+        (Err(e), ..) | (_, Err(e), _) | (.., Err(e)) => Err(early(e)),
+        (Ok(()), Ok(true), Ok(statements)) => Ok(statements),
+        (Ok(()), Ok(false), Ok(statements)) => match &checks {
             // In the same snapshot.
-            Some(checks) if checks.whole(client).await.map_err(early)? => None,
-            _ => Some(FetchError::SchemaChanged),
+            Some(checks) if checks.whole(client).await.map_err(early)? => Ok(statements),
+            _ => Err(FetchError::SchemaChanged),
         },
-    };
-    let prepared = match failed {
-        None => prepared.into_iter().collect::<Result<_, _>>().map_err(early),
-        Some(error) => Err(error),
     };
     match prepared {
         Ok(statements) => Ok(Prepared { statements, checks }),

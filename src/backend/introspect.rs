@@ -148,7 +148,7 @@ from (select c.oid, pg_catalog.jsonb_build_array(c.oid::int8, n.nspname, c.relna
     )
 }
 
-/// Runs [`fingerprint_sql`] outside any pool: for start-up.
+/// The value of [`fingerprint_sql`] now.
 pub async fn fingerprint(client: &Client, tables: &[u32]) -> Result<String, IntrospectError> {
     Ok(client.query_one(&fingerprint_sql(tables), &[]).await?.try_get(0)?)
 }

@@ -7,6 +7,7 @@
 //! Nothing here knows about privacy prices, and no error of a fetch holds a word that the database wrote.
 
 mod connect;
+mod directory;
 mod error;
 mod fetch;
 mod finish_login;
@@ -20,6 +21,7 @@ mod settings;
 mod socket;
 
 pub use connect::ConnectError;
+pub use directory::Directory;
 pub use error::{DbError, FetchError, RelayError};
 pub use fetch::{FetchRequest, FetchText, Fingerprint, Opened};
 pub use param::Param;

@@ -3,7 +3,7 @@
 
 use super::database::{self, Connected, Failed};
 use super::snapshot;
-use crate::policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope};
+use crate::policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope, Table};
 use crate::schema::{Schema, differences};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,8 @@ enum Known {
 
 /// The summary of a policy, or its mistakes.
 pub async fn report(args: &Args) -> Result<String, String> {
-    let raw = policy::load(&args.policy).map_err(|e| e.to_string())?;
+    let load = if args.offline { policy::load_elsewhere } else { policy::load };
+    let raw = load(&args.policy).map_err(|e| e.to_string())?;
     let mistakes = || raw.mistakes().iter().map(|e| format!("{e}\n")).collect::<String>();
     let Some(backend) = raw.backend() else {
         let why = "tables and columns were not checked: the policy does not say which database";
@@ -77,7 +78,8 @@ async fn known(args: &Args, backend: &policy::Backend) -> Result<Known, String> 
         return snapshot("the database was not asked");
     }
     let read = async {
-        let connected = database::connect(&backend.url, "backend.url").await?;
+        let connected =
+            database::connect(&backend.url, backend.password_file.as_deref(), "backend.url").await?;
         Ok((database::schema(&connected).await?, connected))
     };
     match read.await {
@@ -112,6 +114,14 @@ fn compare(args: &Args, raw: &RawPolicy, path: &Path, schema: &Schema) -> String
     }
 }
 
+fn rows_per_unit(t: &Table) -> String {
+    match t.proven_rows {
+        Some(1) => ", one row per unit".to_owned(),
+        Some(n) => format!(", at most {n} rows per unit"),
+        None => String::new(),
+    }
+}
+
 /// Tables, unit and budgets in a few lines.
 fn summary(policy: &Policy) -> String {
     let mut text = String::from("policy ok\n");
@@ -121,13 +131,12 @@ fn summary(policy: &Policy) -> String {
         let whose = match &t.privacy {
             Privacy::Public => "public".to_owned(),
             Privacy::Private { unit, nullable, .. } => {
-                let rows = match t.proven_rows {
-                    Some(1) => ", one row per unit".to_owned(),
-                    Some(n) => format!(", at most {n} rows per unit"),
-                    None => String::new(),
-                };
                 let dropped = if *nullable { ", rows without a unit are dropped" } else { "" };
-                format!("private by {unit}{rows}{dropped}")
+                format!("private by {unit}{}{dropped}", rows_per_unit(t))
+            }
+            Privacy::Path(path) => {
+                let dropped = ", rows that lead nowhere are dropped";
+                format!("private by {}{}{dropped}", path.text(policy), rows_per_unit(t))
             }
         };
         let columns: Vec<&str> = t.columns.iter().map(|c| c.name.as_str()).collect();
@@ -181,9 +190,19 @@ mod tests {
     use super::*;
 
     fn policy() -> Policy {
+        policy_of(include_str!("../../config/bikes.toml"))
+    }
+
+    fn policy_of(text: &str) -> Policy {
         let schema = serde_json::from_str(include_str!("../../tests/policy/schema.json")).unwrap();
-        let text = include_str!("../../config/bikes.toml");
-        policy::parse(text, "bikes.toml", Path::new("")).unwrap().check(&schema).unwrap()
+        policy::parse(text, "policy.toml", Path::new("")).unwrap().check(&schema).unwrap()
+    }
+
+    #[test]
+    fn summary_shows_paths() {
+        let text = summary(&policy_of(include_str!("../../config/tpch.toml")));
+        let line = "lineitem: private by l_orderkey -> orders.o_orderkey, rows that lead nowhere are dropped; columns l_orderkey,";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

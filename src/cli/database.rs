@@ -1,8 +1,10 @@
 //! One connection to a database, for commands that read its catalogs and hang up.
 
 use crate::backend::introspect;
+use crate::policy::with_password;
 use crate::schema::Schema;
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls};
@@ -39,9 +41,10 @@ impl Drop for Connected {
     }
 }
 
-/// Connects. `key` names the URL in messages, which never show it.
-pub async fn connect(url: &str, key: &str) -> Result<Connected, Failed> {
+/// Connects, with a password of the file where the URL has none. `key` names the URL in messages, which never show it.
+pub async fn connect(url: &str, password_file: Option<&Path>, key: &str) -> Result<Connected, Failed> {
     let refused = |_| Failed::Refused(format!("{key} is not a URL"));
+    let url = with_password(url, password_file).map_err(Failed::Refused)?;
     let config: Config = url.parse().map_err(refused)?;
     match tokio::time::timeout(CONNECT, config.connect(NoTls)).await {
         Ok(Ok((client, connection))) => {

@@ -31,7 +31,7 @@ pub struct Args {
 /// Reads the catalogs and writes the policy.
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let config: Config = args.backend.parse().map_err(|_| "--backend is not a PostgreSQL connection URL")?;
-    let connected = database::connect(&args.backend, "--backend").await.map_err(|e| e.to_string())?;
+    let connected = database::connect(&args.backend, None, "--backend").await.map_err(|e| e.to_string())?;
     let catalog = Catalog::read(&connected.client).await?;
     let options = Options {
         unit: args.unit.clone(),

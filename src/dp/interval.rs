@@ -2,7 +2,7 @@
 //! side. A bound on privacy loss is the upper end of an interval, a bound on error or on a limit the lower one.
 //!
 //! Sums, products, quotients and square roots of IEEE 754 doubles are the nearest double, so their neighbours enclose the
-//! true value. The functions of libm are taken to be right to [`ULPS`] units in the last place, which is four times what
+//! true value. The functions of libm are taken to be right to `ULPS` units in the last place, which is four times what
 //! their authors claim; tests compare them with values of fifty digits.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};

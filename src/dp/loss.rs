@@ -173,7 +173,7 @@ impl PrivacyLoss {
         Self::new(atoms, infinite)
     }
 
-    /// The Kullback-Leibler divergence E[L].
+    /// The Kullback-Leibler divergence, the mean of L.
     pub fn kl(&self) -> Interval {
         if self.infinite.lo() > 0.0 {
             return Interval::from(f64::INFINITY);

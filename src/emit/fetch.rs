@@ -4,12 +4,11 @@
 //! Layout of a row: the group keys; where groups are selected, the number of distinct units; then one integer per
 //! part. Stages that keys prove idle are not printed.
 
-use super::{alias, ident, number, scalar, string, table};
+use super::{ident, number, rows, scalar, string, table};
 use crate::plan::domain::Domain;
 use crate::plan::release::{Part, PartKind, Release, Sum};
 use crate::plan::scalar::Scalar;
-use crate::plan::source::{PrivateSource, Tree};
-use crate::policy::{Policy, Privacy};
+use crate::policy::Policy;
 use crate::schema::SqlType;
 use bigdecimal::BigDecimal;
 use std::fmt::Write;
@@ -92,33 +91,14 @@ impl Fetch<'_> {
         (0..self.release.keys.len()).map(|i| format!("{of}.k{i}")).collect()
     }
 
-    fn unit(&self) -> (String, bool) {
-        let source = &self.release.source;
-        let scan = source.scans.get(source.private);
-        let privacy = scan.and_then(|s| self.policy.tables.get(s.table)).map(|t| &t.privacy);
-        match (scan, privacy) {
-            (Some(scan), Some(Privacy::Private { unit, nullable, .. })) => {
-                (format!("{}.{}", alias(scan.binding), ident(unit)), *nullable)
-            }
-            // A release always has a private scan; without a unit nothing would match.
-            _ => ("NULL::pg_catalog.int4".into(), true),
-        }
+    fn unit(&self) -> String {
+        scalar::text(&self.release.source.unit.scalar())
     }
 
     fn source_rows(&self) -> String {
         let source = &self.release.source;
-        let (unit, nullable) = self.unit();
-        let mut conditions: Vec<String> = Vec::new();
-        if nullable {
-            conditions.push(format!("{unit} IS NOT NULL"));
-        }
-        conditions.extend(source.filter.iter().map(scalar::text));
-        let filter = if conditions.is_empty() {
-            String::new()
-        } else {
-            format!(" WHERE {}", conditions.join(" AND "))
-        };
-        format!(" FROM {}{filter}", tree(&source.tree, source, self.policy))
+        let unit = source.unit.nullable.then(|| format!("{} IS NOT NULL", self.unit()));
+        rows::from_where(&source.tree, &source.scans, unit, &source.filter)
     }
 
     fn count(&mut self, arg: Option<&Scalar>) -> usize {
@@ -148,7 +128,7 @@ impl Fetch<'_> {
                 PartKind::Units => {}
             }
         }
-        let mut select = vec![format!("{} AS u", self.unit().0)];
+        let mut select = vec![format!("{} AS u", self.unit())];
         select.extend(self.keys());
         let group: Vec<String> = (1..=select.len()).map(|i| i.to_string()).collect();
         for (i, c) in self.counts.iter().enumerate() {
@@ -331,28 +311,6 @@ fn value(s: &Sum) -> String {
     match s.center {
         0 => scaled,
         c => format!("({scaled} - ({c})::{ty})"),
-    }
-}
-
-fn tree(t: &Tree, source: &PrivateSource, policy: &Policy) -> String {
-    match t {
-        Tree::Scan(i) => {
-            let scan = source.scans.get(*i);
-            let name = scan.and_then(|s| policy.tables.get(s.table)).map(table).unwrap_or_default();
-            format!("{name} AS {}", alias(scan.map_or(0, |s| s.binding)))
-        }
-        Tree::Join { left, right, outer, on } => {
-            let (l, r) = (tree(left, source, policy), tree(right, source, policy));
-            let r = if matches!(**right, Tree::Join { .. }) { format!("({r})") } else { r };
-            match on {
-                None if *outer => format!("{l} LEFT JOIN {r} ON true"),
-                None => format!("{l} CROSS JOIN {r}"),
-                Some(on) => {
-                    let kind = if *outer { "LEFT JOIN" } else { "JOIN" };
-                    format!("{l} {kind} {r} ON {}", scalar::text(on))
-                }
-            }
-        }
     }
 }
 

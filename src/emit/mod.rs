@@ -5,8 +5,10 @@
 
 pub mod fetch;
 pub mod print;
+mod rows;
 pub mod scalar;
 
+use crate::plan::source::TableName;
 use bigdecimal::{BigDecimal, Signed};
 
 /// An identifier, quoted.
@@ -31,6 +33,11 @@ pub fn number(n: &BigDecimal) -> String {
 
 /// A qualified table name, with ONLY where rows of inheritance children are left out.
 pub fn table(t: &crate::policy::Table) -> String {
+    table_name(&TableName::of(t))
+}
+
+/// The same, of a table whose name is known.
+fn table_name(t: &TableName) -> String {
     let only = if t.only { "ONLY " } else { "" };
     format!("{only}{}.{}", ident(&t.schema), ident(&t.name))
 }

@@ -1,6 +1,6 @@
 //! Row expressions as text that cannot fail.
 
-use super::{alias, ident, number, string};
+use super::{alias, ident, number, rows, string};
 use crate::plan::scalar::{Choice, Node, Phys, Rounding, Scalar};
 use crate::plan::time;
 use crate::schema::SqlType;
@@ -21,7 +21,7 @@ pub fn text(s: &Scalar) -> String {
         Node::Guard(x) => guard(s, x),
         Node::Arith(op, l, r) => arithmetic(*op, s, l, r),
         Node::Neg(x) => format!("(- {})", operand(x, s.phys)),
-        Node::Compare(op, l, r) if l.ty.is_text() && is_varied(l) && is_varied(r) => {
+        Node::Compare(op, l, r) if collatable(l) && is_varied(l) && is_varied(r) => {
             format!("({} {} {})", collated(l), operator(*op), collated(r))
         }
         Node::Compare(op, l, r) => format!("({} {} {})", text(l), operator(*op), text(r)),
@@ -76,6 +76,14 @@ pub fn text(s: &Scalar) -> String {
             let cast = if x.ty == SqlType::Date { "::pg_catalog.timestamptz" } else { "" };
             format!("pg_catalog.date_trunc({}, ({}){cast})", string(unit), text(x))
         }
+        Node::Exists(rows, negated) => {
+            format!("({}EXISTS ({}))", if *negated { "NOT " } else { "" }, rows::subquery(rows))
+        }
+        Node::InRows(x, rows, negated) => {
+            let not = if *negated { "NOT " } else { "" };
+            let x = if x.ty.is_text() && is_varied(x) { collated(x) } else { text(x) };
+            format!("({x} {not}IN ({}))", rows::subquery(rows))
+        }
         Node::Cast(x) => match s.phys {
             Phys::Int => format!("({})::pg_catalog.int8", text(x)),
             Phys::Num => format!("({})::pg_catalog.numeric", text(x)),
@@ -88,6 +96,11 @@ pub fn text(s: &Scalar) -> String {
 /// The collation under which texts of several columns are compared. Two columns may have different ones, for which
 /// PostgreSQL fails at the first row that it compares; equality is the same under all deterministic ones.
 pub(super) const COLLATE: &str = " COLLATE pg_catalog.\"default\"";
+
+/// Types whose comparison needs one collation; char(n) is compared by the plan's own conditions only.
+fn collatable(s: &Scalar) -> bool {
+    s.ty.is_text() || s.ty == SqlType::Bpchar
+}
 
 fn collated(s: &Scalar) -> String {
     format!("{}{COLLATE}", text(s))
@@ -192,7 +205,7 @@ pub fn moment(ty: &SqlType, micros: i64) -> String {
 }
 
 /// A number as an operand of int8 or numeric arithmetic.
-fn operand(x: &Scalar, phys: Phys) -> String {
+pub(super) fn operand(x: &Scalar, phys: Phys) -> String {
     let inner = text(x);
     match (phys, &x.node) {
         (Phys::Int, Node::Arith(..)) if x.phys == Phys::Int => inner,

@@ -65,7 +65,7 @@ pub(super) async fn login<S: Service>(
     binding: Option<&Tls>,
     mock: &Mock,
 ) -> Result<Identity, Stop> {
-    let account = service.user(user);
+    let account = service.user(user).await;
     let known = match account {
         Some(Account { identity, auth: Auth::Trust }) => {
             if peer.is_loopback() {
@@ -201,7 +201,7 @@ mod tests {
         fn parameters(&self) -> Vec<(String, String)> {
             Vec::new()
         }
-        fn user(&self, name: &str) -> Option<Account> {
+        async fn user(&self, name: &str) -> Option<Account> {
             let identity = Identity { user: name.to_owned(), role: None };
             (name == "ana").then_some(Account { identity, auth: Auth::Trust })
         }

@@ -206,7 +206,7 @@ async fn execute<S: Session, W: AsyncWrite + Unpin>(
     match std::mem::replace(&mut portal.progress, Progress::Spent) {
         Progress::Control => {
             let control = portal.prepared.control.clone();
-            if let Some(step) = state.control(control)? {
+            if let Some(step) = state.control(control, Some(name))? {
                 writer.step(&step);
             }
             Ok(())

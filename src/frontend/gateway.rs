@@ -5,6 +5,7 @@ use super::service::{Account, Auth, Control, Service, Session};
 use crate::answer::{Description, Identity, Notice, Outcome, Values};
 use crate::error::{ClientError, SqlState};
 use crate::gateway::{self, Gateway, Live};
+use crate::policy;
 use crate::sql;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,20 +32,29 @@ impl Service for Adapter {
         self.0.current().parameters()
     }
 
-    fn user(&self, name: &str) -> Option<Account> {
+    async fn user(&self, name: &str) -> Option<Account> {
         let gateway = self.0.current();
-        let user = gateway.policy().users.iter().find(|u| u.name == name)?;
-        let identity = Identity { user: user.name.clone(), role: user.role.clone() };
-        let trusted = gateway.trusted() == Some(name);
-        let auth = if trusted { Auth::Trust } else { Auth::Scram(user.scram.clone()) };
-        Some(Account { identity, auth })
+        // For listed users, too: the time of the answer must not tell who is listed.
+        let found = match gateway.directory() {
+            Some(directory) => directory.verifier(name).await,
+            None => None,
+        };
+        let listed = gateway.policy().users.iter().find(|u| u.name == name);
+        let (role, verifier) = match listed {
+            Some(user) => (user.role.clone(), user.scram.clone()),
+            None => (gateway.directory()?.role().map(str::to_owned), found?),
+        };
+        let trusted = listed.is_some() && gateway.trusted() == Some(name);
+        let auth = if trusted { Auth::Trust } else { Auth::Scram(verifier) };
+        Some(Account { identity: Identity { user: name.to_owned(), role }, auth })
     }
 
     fn scram_iterations(&self) -> Vec<u32> {
         let gateway = self.0.current();
         let counts = gateway.policy().users.iter();
         let counts: Vec<u32> = counts
-            .filter_map(|u| u.scram.strip_prefix("SCRAM-SHA-256$")?.split_once(':')?.0.parse().ok())
+            .filter_map(|u| policy::iterations(&u.scram))
+            .chain(gateway.directory().map(|d| d.iterations()))
             .collect();
         if counts.is_empty() { vec![4096] } else { counts }
     }
@@ -58,7 +68,9 @@ impl Service for Adapter {
         if database.len() > 63 {
             return Err(ClientError::new(SqlState::UNDEFINED_DATABASE, "the database's name is too long"));
         }
-        if self.user(&identity.user).is_none() {
+        let gateway = self.0.current();
+        let listed = gateway.policy().users.iter().any(|u| u.name == identity.user);
+        if !listed && gateway.directory().is_none() {
             // Removed by a reload while the password was on its way.
             let message = format!("user \"{}\" may no longer connect", identity.user);
             return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message));

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 /// 42P03: the name is taken.
 const DUPLICATE_CURSOR: SqlState = SqlState(*b"42P03");
+/// 24000: the cursor is in no state for that.
+const INVALID_CURSOR_STATE: SqlState = SqlState(*b"24000");
 /// What keeping a row takes beside its bytes.
 const OVERHEAD: usize = 32;
 
@@ -149,10 +151,14 @@ impl<T, P> Portals<T, P> {
         self.all.remove(name);
     }
 
-    /// `CLOSE`: one that must exist, or all.
-    pub fn close_cursors(&mut self, name: Option<&str>) -> Result<(), ClientError> {
+    /// `CLOSE`: one that must exist, or all; but not the active one, which is the portal that executes `CLOSE`.
+    pub fn close_cursors(&mut self, name: Option<&str>, active: Option<&str>) -> Result<(), ClientError> {
         match name {
-            None => self.clear(),
+            None => self.all.retain(|name, _| Some(name.as_str()) == active),
+            Some(name) if name == active.unwrap_or_default() && !name.is_empty() => {
+                let message = format!("cannot drop active portal \"{name}\"");
+                return Err(ClientError::new(INVALID_CURSOR_STATE, message));
+            }
             // SQL cannot name the unnamed portal.
             Some(name) if name.is_empty() || self.all.remove(name).is_none() => {
                 let message = format!("cursor \"{name}\" does not exist");
@@ -219,8 +225,8 @@ mod tests {
         assert!(e.code.as_str() == "54000" && e.hint.unwrap().contains("limits.max_portals"));
         all.close("a");
         add(&mut all, "c", portal(90, 0)).unwrap();
-        assert_eq!(all.close_cursors(Some("")).unwrap_err().code.as_str(), "34000");
-        all.close_cursors(None).unwrap();
+        assert_eq!(all.close_cursors(Some(""), None).unwrap_err().code.as_str(), "34000");
+        all.close_cursors(None, None).unwrap();
         assert_eq!(all.get("").unwrap_err().code.as_str(), "34000");
     }
 

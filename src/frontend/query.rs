@@ -16,7 +16,6 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
     sql: &[u8],
 ) -> Result<(), Stop> {
     state.statements.close("");
-    state.portals.close("");
     let statements = state.session.parse(text(sql)?)?;
     if statements.is_empty() {
         writer.empty();
@@ -24,7 +23,9 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
     for statement in statements {
         let control = state.session.control(&statement);
         state.transaction.admit(&control)?;
-        match state.control(control)? {
+        // Each statement of the simple protocol would be the unnamed portal.
+        state.portals.close("");
+        match state.control(control, None)? {
             Some(step) => writer.step(&step),
             None => run(&mut state.session, statement, writer).await?,
         }

@@ -70,7 +70,7 @@ pub trait Service: Send + Sync + 'static {
     fn parameters(&self) -> Vec<(String, String)>;
 
     /// The account of this name, if there is one.
-    fn user(&self, name: &str) -> Option<Account>;
+    fn user(&self, name: &str) -> impl Future<Output = Option<Account>> + Send;
 
     /// Every SCRAM iteration count that occurs in the accounts' verifiers. The exchange with a user who does
     /// not exist uses one of them, so that it looks like any other.

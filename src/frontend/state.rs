@@ -32,14 +32,15 @@ impl<S: Session> State<S> {
     }
 
     /// Executes a control statement that [`Transaction::admit`] let through; `None` for any other.
-    pub fn control(&mut self, control: Control) -> Result<Option<Step>, ClientError> {
+    /// `active` is the portal that executes it, if the extended protocol brought it.
+    pub fn control(&mut self, control: Control, active: Option<&str>) -> Result<Option<Step>, ClientError> {
         let tag = match &control {
             Control::Deallocate(name) => {
                 self.statements.deallocate(name.as_deref())?;
                 Some(if name.is_some() { "DEALLOCATE" } else { "DEALLOCATE ALL" })
             }
             Control::CloseCursors(name) => {
-                self.portals.close_cursors(name.as_deref())?;
+                self.portals.close_cursors(name.as_deref(), active)?;
                 Some(if name.is_some() { "CLOSE CURSOR" } else { "CLOSE CURSOR ALL" })
             }
             Control::DiscardAll => {

@@ -6,6 +6,7 @@ use crate::answer::Values;
 use crate::backend::{Param, RelayError, Setting, Settings};
 use crate::emit::print::{self, Constants};
 use crate::error::{ClientError, SqlState};
+use crate::plan;
 use crate::policy::{Policy, Privacy};
 use crate::schema::SqlType;
 use crate::sql::ast::*;
@@ -33,6 +34,12 @@ impl Session {
         values: &Values,
     ) -> Result<(), ClientError> {
         let wanted = if reads_private(statement, policy) { Wanted::Values } else { Wanted::Parameters };
+        // Plain dates need no round trip.
+        visit(statement, wanted, &mut |e, array| {
+            if let Some(value) = plan::constant::evaluate(e, None).filter(|_| !array) {
+                *e = value;
+            }
+        });
         let found = constants(statement, wanted);
         if found.is_empty() {
             return Ok(());

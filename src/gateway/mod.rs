@@ -55,6 +55,8 @@ pub struct Gateway {
     sizes: Mutex<Sizes>,
     suspended: suspend::Suspensions,
     trusted: Option<String>,
+    /// Users who are in no list.
+    directory: Option<backend::Directory>,
 }
 
 /// One client's session.
@@ -131,6 +133,11 @@ impl Gateway {
     /// The backend's ParameterStatus values.
     pub fn parameters(&self) -> Vec<(String, String)> {
         self.backend.parameters().iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
+
+    /// Where users are looked up who are in no list.
+    pub fn directory(&self) -> Option<&backend::Directory> {
+        self.directory.as_ref()
     }
 
     /// The user who may connect without a password from this machine: the demo's.
@@ -245,8 +252,7 @@ impl Session {
         };
         // `unknown` is as good as none.
         let types: Vec<u32> = types.iter().map(|t| if *t == 705 { 0 } else { *t }).collect();
-        let given = types.iter().enumerate().filter(|(_, t)| **t != 0);
-        self.allowed(gateway, given.map(|(i, t)| (i, *t)))?;
+        self.allowed(gateway, &types).await?;
         let constants = self.constants();
         let mut resolved = self.resolve(gateway, query, lines)?;
         let parameters = sql::constants::parameters(&mut resolved).0 > 0 || !types.is_empty();
@@ -258,7 +264,7 @@ impl Session {
         };
         let private = plan.is_some_and(|p| p.charge.is_some());
         let description = self.type_check(gateway, &resolved, private, &types, &constants).await?;
-        self.allowed(gateway, description.parameters.iter().enumerate().map(|(i, t)| (i, *t)))?;
+        self.allowed(gateway, &description.parameters).await?;
         let fields = if explain { plan::explain::fields() } else { description.fields };
         Ok(Description { parameters: description.parameters, fields: Some(fields) })
     }
@@ -398,15 +404,27 @@ impl Session {
     }
 
     /// Refuses types of parameters that are not on the list.
-    fn allowed(
-        &self,
-        gateway: &Gateway,
-        mut types: impl Iterator<Item = (usize, u32)>,
-    ) -> Result<(), ClientError> {
-        match types.find(|(_, t)| !parameters::allowed(*t, &gateway.policy)) {
-            Some((i, oid)) => Err(parameters::refused(i + 1, oid)),
-            None => Ok(()),
+    async fn allowed(&self, gateway: &Gateway, types: &[u32]) -> Result<(), ClientError> {
+        for (i, oid) in types.iter().enumerate().filter(|(_, t)| **t != 0) {
+            if !parameters::allowed(*oid, &gateway.policy) && !self.holds_allowed(gateway, *oid).await? {
+                return Err(parameters::refused(i + 1, *oid));
+            }
         }
+        Ok(())
+    }
+
+    /// Whether a type is an array of a type on the list: of an enum, whose array types nobody numbers.
+    async fn holds_allowed(&self, gateway: &Gateway, oid: u32) -> Result<bool, ClientError> {
+        // True arrays only: they are subscripted by their elements, and have a length that varies.
+        let sql = "SELECT t.typelem::pg_catalog.text FROM pg_catalog.pg_type AS t
+            WHERE t.oid = $1::pg_catalog.int8::pg_catalog.oid AND t.typcategory = 'A' AND t.typlen = -1";
+        let params = [Param::int8(i64::from(oid))];
+        let settings = backend::Settings::default();
+        let rows = gateway.backend.query(&settings, sql, &params, &[0]).await;
+        let rows = rows.map_err(backend::RelayError::into_finish_error)?;
+        let rows = rows.into_texts().await.map_err(backend::RelayError::into_finish_error)?;
+        let element = rows.into_iter().flatten().flatten().next().and_then(|e| e.parse().ok());
+        Ok(element.is_some_and(|e| parameters::scalar(e, &gateway.policy).is_some()))
     }
 
     /// Has the statement prepared over the real tables and never executed.
@@ -426,7 +444,15 @@ impl Session {
             return Ok(backend::Description { parameters: Vec::new(), fields });
         }
         let described = gateway.backend.describe(&settings, &text.sql, types).await;
-        let mut description = described.map_err(|e| typing_error(e, &text, &statement.bindings))?;
+        let mut description = match described {
+            Ok(description) => description,
+            Err(e) => {
+                let error = typing_error(e, &text, &statement.bindings);
+                let tables: Vec<usize> = statement.bindings.iter().filter_map(Binding::table).collect();
+                let policy = &gateway.policy;
+                return Err(gateway.fingerprints.judged(&gateway.backend, policy, &tables, error).await);
+            }
+        };
         description.fields.iter_mut().for_each(|f| f.format = 0);
         if private {
             gateway.typed.keep(&settings, &text.sql, &description.fields);

@@ -1,7 +1,7 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
 use super::{Gateway, suspend};
-use crate::backend::{Backend, ConnectError, FetchError, Fingerprint, introspect};
+use crate::backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
 use crate::ledger::{Ledger, LedgerError};
@@ -48,7 +48,8 @@ pub struct Checked {
     /// What is allowed but probably not meant.
     pub warnings: Vec<String>,
     backend: Arc<Backend>,
-    fingerprint: Fingerprint,
+    /// Fingerprint of each table of the policy.
+    tables: Vec<String>,
 }
 
 impl Checked {
@@ -66,9 +67,11 @@ impl Checked {
         let reader = backend.reader().await.map_err(|e: FetchError| schema(&e))?;
         let read = introspect::read_schema(&reader).await.map_err(|e| schema(&e))?;
         let (policy, warnings) = raw.check_with_warnings(&read).map_err(OpenError::Policy)?;
-        let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
-        let expected = introspect::fingerprint(&reader, &oids).await.map_err(|e| schema(&e))?;
-        // What was read before the fingerprint must still be so after it.
+        let mut tables = Vec::with_capacity(policy.tables.len());
+        for table in &policy.tables {
+            tables.push(introspect::fingerprint(&reader, &[table.oid]).await.map_err(|e| schema(&e))?);
+        }
+        // What was read before the fingerprints must still be so after them.
         if introspect::read_schema(&reader).await.map_err(|e| schema(&e))? != read {
             return Err(OpenError::Schema("it changed while it was read; start again".into()));
         }
@@ -81,9 +84,8 @@ impl Checked {
             .prove_finish_login(&named(false), &named(true))
             .await
             .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
-        let fingerprint = Fingerprint::new(introspect::fingerprint_sql(&oids), expected);
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self { policy, warnings, backend, fingerprint })
+        Ok(Self { policy, warnings, backend, tables })
     }
 }
 
@@ -122,8 +124,7 @@ impl Gateway {
         let reopened = Reopened {
             changed: reloaded.changed,
             restart: reloaded.restart,
-            schema_changed: checked.fingerprint.sql() != self.fingerprints.whole.sql()
-                || checked.fingerprint.expected() != self.fingerprints.whole.expected(),
+            schema_changed: checked.tables != self.fingerprints.tables,
             warnings: std::mem::take(&mut checked.warnings),
         };
         let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
@@ -152,7 +153,7 @@ impl Gateway {
         suspended: suspend::Suspensions,
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
-        let Checked { policy, backend, fingerprint, .. } = checked;
+        let Checked { policy, backend, tables, .. } = checked;
         let ledger = ledger.with_policy_version(policy.version);
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
         let settings = plan::Settings {
@@ -166,16 +167,19 @@ impl Gateway {
             // Those of a session's user, once there is one.
             budgets: Vec::new(),
         };
+        let auth_query = policy.server.auth_query.clone();
+        let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
         Ok(Arc::new(Self {
             policy,
             backend,
             ledger,
-            fingerprints: Fingerprints::new(fingerprint),
+            fingerprints: Fingerprints { tables, of: Mutex::default() },
             typed: super::typing::Cache::default(),
             settings,
             sizes: Mutex::new(HashMap::new()),
             suspended,
             trusted,
+            directory,
         }))
     }
 }
@@ -183,16 +187,13 @@ impl Gateway {
 /// Fingerprints of the tables that statements use (soundness rule 7), each proven to belong to the schema that the
 /// policy was checked against.
 pub(super) struct Fingerprints {
-    whole: Fingerprint,
+    /// Of each table of the policy, when it was checked.
+    tables: Vec<String>,
     of: Mutex<HashMap<Vec<usize>, Fingerprint>>,
 }
 
 impl Fingerprints {
-    fn new(whole: Fingerprint) -> Self {
-        Self { whole, of: Mutex::default() }
-    }
-
-    /// The fingerprint of these tables: a smaller one than that of the whole policy, because every fetch pays for it.
+    /// The fingerprint of these tables together.
     pub(super) async fn of(
         &self,
         backend: &Backend,
@@ -203,26 +204,57 @@ impl Fingerprints {
         if let Some(known) = known {
             return Ok(known);
         }
-        let oids: Vec<u32> = tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| t.oid).collect();
         let reader = backend.reader().await.map_err(FetchError::into_client_error)?;
         let failed = |e: &dyn std::fmt::Display| {
             ClientError::incident(SqlState::INTERNAL, "the schema could not be checked", e)
         };
-        // Both in one snapshot: what is expected of the part is what it was when the whole was as planned on.
+        // All in one snapshot: what is expected of them together is what it was when each was as planned on.
         reader
             .batch_execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             .await
             .map_err(|e| failed(&e))?;
-        let whole: String = reader
-            .query_one(self.whole.sql(), &[])
-            .await
-            .and_then(|r| r.try_get(0))
-            .map_err(|e| failed(&e))?;
-        if whole != self.whole.expected() {
+        if self.changed(&reader, policy, tables).await.map_err(|e| failed(&e))? {
             return Err(FetchError::SchemaChanged.into_client_error());
         }
+        let oids: Vec<u32> = tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| t.oid).collect();
         let part = introspect::watch(&reader, &oids).await.map_err(|e| failed(&e))?;
         self.of.lock().unwrap_or_else(PoisonError::into_inner).insert(tables.to_vec(), part.clone());
         Ok(part)
+    }
+
+    /// PostgreSQL's judgement of a statement over these tables, if they are still those that it was printed for.
+    pub(super) async fn judged(
+        &self,
+        backend: &Backend,
+        policy: &Policy,
+        tables: &[usize],
+        judgement: ClientError,
+    ) -> ClientError {
+        // Names, types and rights: classes 42 and 3F.
+        if !["42", "3F"].iter().any(|class| judgement.code.as_str().starts_with(class)) {
+            return judgement;
+        }
+        let Ok(reader) = backend.reader().await else { return judgement };
+        match self.changed(&reader, policy, tables).await {
+            Ok(true) => FetchError::SchemaChanged.into_client_error(),
+            Ok(false) | Err(_) => judgement,
+        }
+    }
+
+    /// Whether one of these tables is not as it was when the policy was checked.
+    async fn changed(
+        &self,
+        reader: &Reader,
+        policy: &Policy,
+        tables: &[usize],
+    ) -> Result<bool, introspect::IntrospectError> {
+        for t in tables {
+            if let (Some(table), Some(expected)) = (policy.tables.get(*t), self.tables.get(*t))
+                && introspect::fingerprint(reader, &[table.oid]).await? != *expected
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

@@ -43,7 +43,10 @@ fn private(r: &Relation, i: usize, ways: &[Way], scope: &Scope<'_>, placed: &[Pl
         [chosen, others @ ..] => (Some(chosen), others),
         [] => (None, ways),
     };
-    let shown = |w: &Way| format!("{} -> {}.{}", comment(&w.column), scope.shown(w.to.0), comment(&w.to.1));
+    let shown = |w: &Way| {
+        let to = scope.relations.get(w.to.0).map_or("", |r| r.name.as_str());
+        comment(&path(w, to))
+    };
     if let (Some(chosen), false) = (chosen, others.is_empty()) {
         let others: Vec<String> = others.iter().map(shown).collect();
         out.push_str(&paragraph(&format!(
@@ -71,7 +74,7 @@ fn private(r: &Relation, i: usize, ways: &[Way], scope: &Scope<'_>, placed: &[Pl
     if let Some(w) = chosen.filter(|w| w.nullable) {
         out.push_str(&paragraph(&format!(
             "{} can be NULL: such rows belong to no unit, and are left out.",
-            comment(&w.column)
+            comment(&w.columns.join(", "))
         )));
     }
     out.push_str(&header(r));
@@ -81,15 +84,13 @@ fn private(r: &Relation, i: usize, ways: &[Way], scope: &Scope<'_>, placed: &[Pl
             Some(scope.unit.1.as_str())
         }
         Some(w) if w.direct => {
-            out.push_str(&format!("unit_column = {}\n", quote(&w.column)));
-            Some(w.column.as_str())
+            let column = w.columns.first().map_or("", String::as_str);
+            out.push_str(&format!("unit_column = {}\n", quote(column)));
+            Some(column)
         }
         Some(w) => {
             let parent = scope.relations.get(w.to.0).map_or("", |r| r.name.as_str());
-            out.push_str(&format!(
-                "unit_path = {}\n",
-                quote(&format!("{} -> {parent}.{}", w.column, w.to.1))
-            ));
+            out.push_str(&format!("unit_path = {}\n", quote(&path(w, parent))));
             None
         }
     };
@@ -101,23 +102,25 @@ fn private(r: &Relation, i: usize, ways: &[Way], scope: &Scope<'_>, placed: &[Pl
     out
 }
 
+/// `a -> t.x`, or `(a, b) -> t.(x, y)`.
+fn path(w: &Way, to: &str) -> String {
+    match (w.columns.as_slice(), w.to.1.as_slice()) {
+        ([column], [there]) => format!("{column} -> {to}.{there}"),
+        (columns, there) => format!("({}) -> {to}.({})", columns.join(", "), there.join(", ")),
+    }
+}
+
 fn left_out(r: &Relation, why: &Why, scope: &Scope<'_>) -> String {
     let (table, unit) = (scope.shown(scope.unit.0), comment(&scope.unit.1));
     let reason = match why {
         Why::NoWay => {
             let named = r.columns.iter().find(|c| c.name == scope.unit.1);
-            let composite = r.foreign_keys.iter().any(|k| k.columns.len() > 1);
-            let hint = match named {
-                Some(c) => format!(
+            let hint = named.map_or_else(String::new, |c| {
+                format!(
                     " It has a column {unit} all the same: if that is the unit, write unit_column = {}.",
                     quote(&c.name)
-                ),
-                None if composite => {
-                    " Foreign keys of several columns are not followed, unless the unit is one of them."
-                        .to_owned()
-                }
-                None => String::new(),
-            };
+                )
+            });
             format!(
                 "No foreign key leads from it to {table}.{unit}: whose rows these are is not known.{hint}"
             )

@@ -38,12 +38,12 @@ pub(super) enum Why {
 pub(super) struct Way {
     /// Joins on the way.
     pub length: usize,
-    /// The column that it starts with.
-    pub column: String,
-    /// It can be NULL: such rows belong to nobody.
+    /// The column that it starts with, or columns that do so together.
+    pub columns: Vec<String>,
+    /// One can be NULL: such rows belong to nobody.
     pub nullable: bool,
-    /// The table that the foreign key leads to, and the column there.
-    pub to: (usize, String),
+    /// The table that the foreign key leads to, and the columns there.
+    pub to: (usize, Vec<String>),
     /// The column holds the unit itself: no join is needed.
     pub direct: bool,
 }
@@ -102,9 +102,9 @@ fn is_partition(scope: &Scope<'_>, r: &Relation) -> bool {
 fn follow(scope: &Scope<'_>, placed: &mut [Option<Placed>]) {
     let unit = Way {
         length: 0,
-        column: scope.unit.1.clone(),
+        columns: vec![scope.unit.1.clone()],
         nullable: false,
-        to: scope.unit.clone(),
+        to: (scope.unit.0, vec![scope.unit.1.clone()]),
         direct: true,
     };
     let mut chosen: HashMap<usize, Way> = HashMap::from([(scope.unit.0, unit)]);
@@ -143,8 +143,8 @@ fn ways(scope: &Scope<'_>, from: usize, r: &Relation, chosen: &HashMap<usize, Wa
     ways.sort_by_key(|w| (w.length, w.nullable));
     let mut seen = Vec::new();
     ways.retain(|w| {
-        let new = !seen.contains(&(w.column.clone(), w.to.clone()));
-        seen.push((w.column.clone(), w.to.clone()));
+        let new = !seen.contains(&(w.columns.clone(), w.to.clone()));
+        seen.push((w.columns.clone(), w.to.clone()));
         new
     });
     ways
@@ -169,20 +169,35 @@ fn way(
         let same = there.ty.oid() == c.ty.oid();
         (same && c.deterministic_collation && there.deterministic_collation).then_some(c)
     };
-    let mut pairs = k.columns.iter().zip(&k.referenced_columns);
-    // A foreign key that holds the column by which the other table belongs to its unit, alone or among others: this
-    // table has that column itself, and can go on from there.
-    if let Some((column, there)) = pairs.find(|(_, there)| **there == next.column)
-        && let Some(c) = alike(column, parent, there)
-        && (!next.direct || unit_type(scope) == Some(c.ty.oid()))
+    let here = |there: &String| {
+        let mut pairs = k.columns.iter().zip(&k.referenced_columns);
+        pairs.find(|(_, c)| *c == there).map(|(mine, _)| mine)
+    };
+    // A foreign key that holds the columns by which the other table belongs to its unit, alone or among others: this
+    // table has those columns itself, and can go on from there.
+    let own: Option<Vec<&String>> = next.columns.iter().map(here).collect();
+    if let Some(own) = own
+        && let Some(own) =
+            own.iter().zip(&next.columns).map(|(c, t)| alike(c, parent, t)).collect::<Option<Vec<_>>>()
+        && (!next.direct || own.iter().all(|c| unit_type(scope) == Some(c.ty.oid())))
     {
-        return Some(Way { column: column.clone(), nullable: !c.not_null, ..next.clone() });
+        let columns = own.iter().map(|c| c.name.clone()).collect();
+        return Some(Way { columns, nullable: own.iter().any(|c| !c.not_null), ..next.clone() });
     }
-    let ([column], [there]) = (k.columns.as_slice(), k.referenced_columns.as_slice()) else { return None };
-    let key = parent.usable_keys().iter().any(|key| key.as_slice() == [there.clone()]);
-    let c = alike(column, parent, there).filter(|_| key)?;
-    let (column, to) = (column.clone(), (to, there.clone()));
-    Some(Way { length: next.length + 1, column, nullable: !c.not_null, to, direct: false })
+    // Each row must lead to one row at most.
+    let there = &k.referenced_columns;
+    let key = parent.usable_keys().iter().any(|key| key.iter().all(|c| there.contains(c)));
+    let pairs = k.columns.iter().zip(there).map(|(mine, there)| alike(mine, parent, there));
+    let own = pairs.collect::<Option<Vec<_>>>().filter(|_| key)?;
+    // What a policy's path is written with cannot be in its names.
+    let plain = |name: &String| k.columns.len() == 1 || !name.contains([',', '(', ')']);
+    (k.columns.iter().chain(there).all(plain)).then(|| Way {
+        length: next.length + 1,
+        columns: k.columns.clone(),
+        nullable: own.iter().any(|c| !c.not_null),
+        to: (to, there.clone()),
+        direct: false,
+    })
 }
 
 fn unit_type(scope: &Scope<'_>) -> Option<u32> {

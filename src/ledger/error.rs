@@ -119,6 +119,9 @@ pub enum Refusal {
         /// The user.
         user: String,
     },
+    /// The ledger's file is not at its place any more: what was written would not be found after a restart.
+    #[error("the ledger's file was moved, removed or replaced")]
+    Lost,
     /// The ledger could not be written; the cause is for the operator.
     #[error("the ledger cannot be written: {0}")]
     Unavailable(String),
@@ -170,6 +173,11 @@ impl Refusal {
                 format!("no privacy budget covers user \"{user}\""),
             )
             .hint("The owner of the data can add a [[budget]] for everyone, or give the user a role that has one."),
+            Self::Lost => ClientError::incident(
+                SqlState::CANNOT_CONNECT_NOW,
+                "the privacy ledger is gone, so the statement was not answered",
+                &self,
+            ),
             Self::Unavailable(cause) => ClientError::incident(
                 SqlState::IO_ERROR,
                 "the privacy ledger cannot be written, so the statement was not answered",

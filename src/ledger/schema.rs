@@ -59,6 +59,12 @@ pub(super) fn io(path: &Path, cause: impl std::fmt::Display) -> LedgerError {
 
 /// Creates the file.
 pub(super) fn create(path: &Path, accounts: &[Account]) -> Result<(), LedgerError> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if Path::new(&log).exists() {
+        // That of a ledger that was here, and is open still or did not end in order: SQLite would take it for ours.
+        return Err(LedgerError::Exists(log.into()));
+    }
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

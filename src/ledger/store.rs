@@ -9,11 +9,15 @@ use crate::dp::Cost;
 use crate::policy::Scope;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Sums by account and owner.
 pub(super) type Sums = HashMap<(usize, String), Cost>;
+
+/// Device and inode of a file, if it is there.
+type FileId = Option<(u64, u64)>;
 
 pub(super) struct Store {
     pub(super) connection: Connection,
@@ -25,6 +29,8 @@ pub(super) struct Store {
     /// `PRAGMA data_version` when `sums` was read: another connection's commit changes it.
     data_version: i64,
     path: PathBuf,
+    /// The files that the connection has open.
+    files: [FileId; 2],
     /// Held (by flock) for as long as the store lives, so that no second process serves from the same file. A file
     /// beside the ledger, because closing any handle on the ledger itself would drop SQLite's own locks on it.
     _lock: std::fs::File,
@@ -45,13 +51,39 @@ impl Store {
         if connection.is_readonly("main").map_err(|e| io(&path, e))? {
             return Err(io(&path, "the file is read-only"));
         }
-        let mut store =
-            Self { connection, accounts, ids: Vec::new(), sums: None, data_version: 0, path, _lock: lock };
+        let files = [None; 2];
+        let mut store = Self {
+            connection,
+            accounts,
+            ids: Vec::new(),
+            sums: None,
+            data_version: 0,
+            path,
+            files,
+            _lock: lock,
+        };
         store.connection.execute_batch("BEGIN IMMEDIATE").map_err(|e| io(&store.path, e))?;
         store.ids = store.reconcile()?;
         store.connection.execute_batch("COMMIT").map_err(|e| io(&store.path, e))?;
         store.load().map_err(|e| io(&store.path, e))?;
+        store.files = store.found();
         Ok(store)
+    }
+
+    /// What is at the places of the ledger and of its log now.
+    fn found(&self) -> [FileId; 2] {
+        let mut log = self.path.as_os_str().to_owned();
+        log.push("-wal");
+        [self.path.as_path(), Path::new(&log)].map(|place| {
+            let found = std::fs::metadata(place).ok()?;
+            Some((found.dev(), found.ino()))
+        })
+    }
+
+    /// Whether what is written can be found again: the connection's files are still at their places. Who moves one away
+    /// or puts another in its place is not noticed by SQLite, and what is debited then is not known after a restart.
+    pub(super) fn in_place(&self) -> bool {
+        self.files.iter().all(Option::is_some) && self.files == self.found()
     }
 
     /// Brings the file's budgets in line with the policy's, or says why that cannot be. Gives the row ids.
@@ -186,6 +218,7 @@ impl Store {
             // comes here again.
             if let Ok(connection) = connect(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
                 self.connection = connection;
+                self.files = self.found();
             }
         }
     }

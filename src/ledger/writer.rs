@@ -89,7 +89,12 @@ fn serve(store: &mut Store, batch: Vec<Request>) {
         }
     }
     let outcome = match failure.map_or_else(|| store.commit(), Err) {
-        Ok(()) => Ok(()),
+        // After the commit: a file that is taken away from now on takes what it holds with it, to be put back.
+        Ok(()) if store.in_place() => Ok(()),
+        Ok(()) => {
+            tracing::error!("the privacy ledger's file was moved, removed or replaced");
+            Err(Refusal::Lost)
+        }
         Err(error) => {
             store.abandon();
             tracing::error!(%error, "the privacy ledger cannot be written");

@@ -1,6 +1,7 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
 use super::release::{Output, Part, PartKind, Release};
+use super::source::{Leaf, PrivateSource, Scan};
 use super::{Plan, Settings};
 use crate::answer::{Field, Outcome, text_cells};
 use crate::dp::{self, Choice, Distribution, Notion, Ratio, Why};
@@ -46,7 +47,6 @@ pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
 }
 
 fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, policy: &Policy) {
-    let name = |t: usize| policy.tables.get(t).map(|t| t.name.as_str()).unwrap_or_default();
     if r.is_domain_only() {
         out.push(format!("Release {number}: group keys alone, no private rows are read"));
         out.push(format!("  Groups {}", r.groups_why));
@@ -60,17 +60,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         1 => format!("Release {number}: discrete {noise} noise on 1 integer per group"),
         n => format!("Release {number}: discrete {noise} noise on {n} integers per group"),
     });
-    for (place, scan) in r.source.scans.iter().enumerate() {
-        let table = policy.tables.get(scan.table);
-        let what = match table.map(|t| &t.privacy) {
-            Some(Privacy::Private { unit, .. }) if place == r.source.private => {
-                format!("private, unit {unit}")
-            }
-            _ if scan.nullable => "public, outer join".into(),
-            _ => "public".into(),
-        };
-        out.push(format!("  Table {}: {what}", name(scan.table)));
-    }
+    relations(out, &r.source, policy);
     if !r.source.filter.is_empty() {
         out.push(format!("  Filter: {} condition(s) on single rows", r.source.filter.len()));
     }
@@ -103,6 +93,52 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             output_name(&e, &plan.statement.bindings),
             error95(r, output)
         ));
+    }
+}
+
+/// What is read, whose it is, and what the joins were given.
+fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &Policy) {
+    let scan_of = |b: usize| source.scans.iter().chain(&source.inside).find(|s| s.binding == b);
+    let table_of = |s: &Scan| s.table().and_then(|t| policy.tables.get(t));
+    for (scan, place) in source
+        .scans
+        .iter()
+        .map(|s| (s, if s.nullable { ", outer join" } else { "" }))
+        .chain(source.inside.iter().map(|s| (s, ", inside a subquery")))
+    {
+        let Some(table) = table_of(scan) else {
+            let Leaf::Set(rows) = &scan.leaf else { continue };
+            out.push(format!("  Set operation: private, unit {} in every branch{place}", rows.unit_name));
+            continue;
+        };
+        let what = match (&table.privacy, scan.serves.and_then(scan_of).and_then(table_of)) {
+            (_, Some(child)) => format!("private, read because rows of {} lead to it", child.name),
+            (Privacy::Private { unit, .. }, None) => format!("private, unit {unit}"),
+            (Privacy::Path(path), None) => format!("private, unit by {}", path.text(policy)),
+            (Privacy::Public, None) => "public".into(),
+        };
+        out.push(format!("  Table {}: {what}{place}", table.name));
+    }
+    for added in &source.added {
+        let (l, r) = (&added.left, &added.right);
+        let which = match (added.inside, added.written) {
+            (false, false) => "added to a join",
+            (true, false) => "added inside a subquery",
+            (_, true) => "as written",
+        };
+        out.push(if added.path {
+            let each: Vec<String> = l.iter().zip(r).map(|(l, r)| format!("{l} = {r}")).collect();
+            format!("  Condition {}, {which}: it leads to the unit", each.join(" AND "))
+        } else {
+            let one = |list: &[String]| match list {
+                [one] => one.clone(),
+                several => format!("COALESCE({})", several.join(", ")),
+            };
+            format!("  Condition {} = {}, {which}: rows of one unit meet", one(l), one(r))
+        });
+    }
+    if !source.optional.is_empty() {
+        out.push("  Read as an inner join: public LEFT JOIN private; rows without partners add nothing, and all groups come back".into());
     }
 }
 

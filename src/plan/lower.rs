@@ -33,6 +33,14 @@ pub struct ColumnInfo<'a> {
 pub trait Columns {
     /// The column behind a binding.
     fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>>;
+    /// A column that a set operation computes.
+    fn computed(&self, _binding: usize, _column: usize) -> Option<Scalar> {
+        None
+    }
+    /// A subquery that was found to be allowed, in its place.
+    fn prepared(&self, _e: &Expr) -> Option<Scalar> {
+        None
+    }
     /// EXTRACT gives numeric since PostgreSQL 14, double precision before.
     fn extract_type(&self) -> SqlType;
     /// Counts one expression against the statement's limit: several forms look at their arguments more than once, and
@@ -130,7 +138,11 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::AtTimeZone { .. } => Err(refuse("AT TIME ZONE over private rows", pos)),
         ExprKind::Session(_) => Err(refuse("now() and its kin over private rows", pos)
             .hint("Write the date or timestamp as a constant.")),
-        ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. } => {
+        ExprKind::Exists { .. } | ExprKind::InQuery { .. } => env.prepared(e).ok_or_else(|| {
+            refuse("IN or EXISTS with a subquery anywhere but in WHERE, over private rows", pos)
+                .hint("Write it into WHERE, or join the table in FROM.")
+        }),
+        ExprKind::Subquery(_) => {
             Err(refuse("a subquery in an expression over private rows", pos)
                 .hint("Join the table in FROM instead."))
         }
@@ -181,6 +193,9 @@ pub(super) fn type_span(ty: &SqlType) -> Interval {
 }
 
 fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
+    if let Some(computed) = env.computed(binding, column) {
+        return Ok(computed);
+    }
     let Some(info) = env.column(binding, column) else {
         return Err(
             refuse("a column of an outer query", pos).hint("Correlated subqueries are not supported yet.")
@@ -413,9 +428,10 @@ fn coerce(x: Scalar, to: &Scalar, pos: Pos) -> Result<Scalar> {
     if a != b && !matches!(x.node, Node::Null) {
         return Err(mismatch("the two sides of the comparison have types that do not fit", pos));
     }
-    if matches!(x.ty, SqlType::Bpchar) {
+    // With a constant, PostgreSQL compares in the column's own type and collation.
+    if matches!(x.ty, SqlType::Bpchar) && !is_constant(&x) && !is_constant(to) {
         return Err(
-            refuse("a comparison of character(n) values", pos).hint("Ask the owner for a text column.")
+            refuse("a comparison of two character(n) columns", pos).hint("Ask the owner for a text column.")
         );
     }
     Ok(x)
@@ -423,6 +439,11 @@ fn coerce(x: Scalar, to: &Scalar, pos: Pos) -> Result<Scalar> {
 
 fn compare(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     let (l, r) = pair(left, right, env)?;
+    comparison(op, l, r, pos)
+}
+
+/// A comparison of two values that cannot fail.
+pub(super) fn comparison(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {
     let l = coerce(l, &r, pos)?;
     let r = coerce(r, &l, pos)?;
     // A date compared with a timestamp is cast by PostgreSQL, which fails for far dates: guard it.

@@ -4,14 +4,24 @@
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
 
+mod bounding;
+mod classes;
+pub mod constant;
 pub mod domain;
 pub mod explain;
+mod flatten;
 pub mod interval;
+mod keys;
 pub mod lower;
 pub mod release;
+mod renumber;
 pub mod scalar;
+mod semi;
+mod set;
 pub mod source;
+mod strict;
 pub mod time;
+mod units;
 
 pub use release::{Bounding, Key, Output, Part, PartKind, Release, Sum};
 
@@ -20,8 +30,8 @@ use crate::error::{ClientError, SqlState};
 use crate::policy::{Policy, Privacy};
 use crate::schema::SqlType;
 use crate::sql::ast::*;
+use flatten::Flattener;
 use release::Builder;
-use source::Flattener;
 use std::collections::{HashMap, HashSet};
 
 /// Why there is no plan.
@@ -134,6 +144,8 @@ pub fn plan(
         return Err(private_rows(position(&statement.query.body)).into());
     }
     let Planner { mut releases, private_ctes, mut tables, .. } = planner;
+    // Tables that only lead to the unit prove it by their keys (soundness rule 7).
+    tables.extend(releases.iter().flat_map(|r| &r.source.served));
     // Domains are read by the fetch, too.
     tables.extend(releases.iter().flat_map(|r| &r.keys).filter_map(|k| match &k.domain {
         Some((domain::Domain::Table { table, .. }, _)) => Some(*table),
@@ -193,6 +205,15 @@ fn private_rows(pos: Pos) -> ClientError {
         .at(pos)
 }
 
+fn ordered_rows(pos: Pos) -> PlanError {
+    unsupported("ORDER BY, LIMIT or OFFSET over private rows", pos)
+        .detail("Rows of single units are never returned, and which rows remain would depend on them.")
+        .hint(
+            "Aggregate, then order and cut the result: SELECT k, count(*) … GROUP BY k ORDER BY 2 LIMIT 10.",
+        )
+        .into()
+}
+
 fn position(body: &Body) -> Pos {
     match body {
         Body::Select(s) => s.pos,
@@ -220,6 +241,10 @@ impl<'a> Planner<'a> {
             Body::Select(s) => self.select(s, &q.order_by, q.limit.is_some() || q.offset.is_some()),
             body => {
                 let rel = self.body(body)?;
+                if rel == Rel::Private && (q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty())
+                {
+                    return Err(ordered_rows(position(body)));
+                }
                 for o in &q.order_by {
                     self.subqueries(&o.expr, rel)?;
                 }
@@ -234,10 +259,13 @@ impl<'a> Planner<'a> {
             Body::Query(q) => self.query(q),
             Body::SetOp { left, right, .. } => {
                 let (l, r) = (self.body(left)?, self.body(right)?);
-                if l == Rel::Private || r == Rel::Private {
-                    return Err(unsupported("a set operation over private rows", position(left))
-                        .hint("Aggregate in each branch: SELECT count(*) … UNION ALL SELECT count(*) …")
-                        .into());
+                if (l == Rel::Private) != (r == Rel::Private) {
+                    return Err(unsupported(
+                        "a set operation of private rows with other rows",
+                        position(left),
+                    )
+                    .hint("Aggregate in each branch: SELECT count(*) … UNION ALL SELECT count(*) …")
+                    .into());
                 }
                 Ok(l.or(r))
             }
@@ -266,7 +294,7 @@ impl<'a> Planner<'a> {
                         self.tables.push(*t);
                         match self.policy.tables.get(*t).map(|t| &t.privacy) {
                             Some(Privacy::Public) => Rel::Public,
-                            Some(Privacy::Private { .. }) => Rel::Private,
+                            Some(Privacy::Private { .. } | Privacy::Path(_)) => Rel::Private,
                             None => return Err(unsupported("this table", *pos).into()),
                         }
                     }
@@ -295,11 +323,13 @@ impl<'a> Planner<'a> {
             .chain(&s.having)
             .chain(order_by.iter().map(|o| &o.expr))
             .collect();
-        for e in above.iter().copied().chain(&s.filter).chain(&s.group_by) {
-            self.subqueries(
-                e,
-                if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released },
-            )?;
+        let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
+        for e in above.iter().copied().chain(&s.group_by) {
+            self.subqueries(e, around)?;
+        }
+        if let Some(f) = &s.filter {
+            // IN and EXISTS over private rows are tied to the rows around them when these are flattened.
+            self.subqueries(f, if rel == Rel::Private { Rel::Private } else { around })?;
         }
         if rel != Rel::Private {
             let inside = if self.releases.len() > before { Rel::Released } else { Rel::Public };
@@ -335,10 +365,7 @@ impl<'a> Planner<'a> {
                     .into());
             }
             if cut || !order_by.is_empty() {
-                return Err(unsupported("ORDER BY, LIMIT or OFFSET over private rows", s.pos)
-                    .detail("Rows of single units are never returned, and which rows remain would depend on them.")
-                    .hint("Aggregate, then order and cut the result: SELECT k, count(*) … GROUP BY k ORDER BY 2 LIMIT 10.")
-                    .into());
+                return Err(ordered_rows(s.pos));
             }
             return Ok(Rel::Private);
         }
@@ -379,7 +406,9 @@ impl<'a> Planner<'a> {
             }
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 let before = self.releases.len();
-                if self.query(query)? != Rel::Public || self.releases.len() > before {
+                let inside = self.query(query)?;
+                let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
+                if !allowed || self.releases.len() > before {
                     return Err(unsupported("IN or EXISTS over a private subquery", e.pos)
                         .detail("Whether a row is there would be told without noise.")
                         .hint("Compare a count: (SELECT count(*) FROM … WHERE …) > 10.")

@@ -1,13 +1,17 @@
 //! Building a release: an aggregate over a private relation, with its groups, bounds and noise.
 
+pub use super::bounding::Bounding;
+use super::classes::Col;
 use super::domain::{self, Domain};
+use super::flatten::{Flattener, absence, unsupported};
 use super::lower::{lower, unbounded};
-use super::scalar::{Node, Phys, Scalar};
-use super::source::{Flattener, PrivateSource};
-use super::{PlanError, Settings};
+use super::scalar::{Choice, Node, Phys, Scalar};
+use super::source::PrivateSource;
+use super::strict::{null_test, refers, rejects, strict};
+use super::{PlanError, Settings, bounding};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
-use crate::policy::{Policy, Privacy};
+use crate::policy::Policy;
 use crate::schema::SqlType;
 use crate::sql::ast::*;
 use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
@@ -88,23 +92,6 @@ pub enum Output {
     },
 }
 
-/// What bounds one unit's contribution, and which stages of the fetch are needed for it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bounding {
-    /// Groups a unit may touch.
-    pub l0: u32,
-    /// Groups above l0 must be dropped.
-    pub l0_stage: bool,
-    /// Rows a unit may bring to a group.
-    pub rows: u32,
-    /// Rows above that must be scaled down.
-    pub rows_stage: bool,
-    /// Rows are first aggregated per unit and group.
-    pub per_unit: bool,
-    /// Why each stage is there or not, for EXPLAIN.
-    pub why: Vec<String>,
-}
-
 /// One maximal private aggregate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Release {
@@ -158,12 +145,20 @@ impl<'a, 'b> Builder<'a, 'b> {
         for k in keys {
             built.push(self.key(k)?);
         }
+        self.optional_side(above, keys)?;
         for e in above {
             self.above(e, keys)?;
         }
         let (public_groups, groups_why) = self.groups(&mut built)?;
+        if !public_groups && !self.source.optional.is_empty() {
+            return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
+                .detail(groups_why)
+                .hint("Group by keys whose values are public, or write an inner JOIN.")
+                .into());
+        }
         let units = self.parts.iter().any(|p| p.kind == PartKind::Units) || !public_groups;
-        let bounding = self.bounding(&built, public_groups, units)?;
+        let bounding =
+            bounding::bound(&self.source, self.policy, self.settings, &built, public_groups, units);
         for p in &mut self.parts {
             let rows = u128::from(bounding.rows);
             p.linf = match &p.kind {
@@ -190,21 +185,75 @@ impl<'a, 'b> Builder<'a, 'b> {
         Ok(lower(&e, self.flattener)?)
     }
 
-    fn is_unit(&self, s: &Scalar) -> bool {
-        let Some(scan) = self.source.scans.get(self.source.private) else { return false };
-        let unit = self.policy.tables.get(scan.table).map(|t| &t.privacy);
-        match (&s.node, unit) {
-            (Node::Column { binding, name }, Some(Privacy::Private { unit, .. })) => {
-                *binding == scan.binding && name == unit
-            }
+    /// Whether a value is the unit, in every row (`exact`) or wherever it is not NULL.
+    fn is_unit(&self, s: &Scalar, exact: bool) -> bool {
+        let is = |s: &Scalar, of: &[Col]| match &s.node {
+            Node::Column { binding, name } => of.iter().any(|c| c.0 == *binding && c.1 == *name),
             _ => false,
+        };
+        match &s.node {
+            Node::Cast(inner) if inner.ty == s.ty => self.is_unit(inner, exact),
+            // FULL JOIN: COALESCE over both sides.
+            Node::Choice(Choice::Coalesce, list) if list.iter().all(|x| is(x, &self.source.aliases)) => {
+                let one = |c: &Col| list.iter().any(|x| is(x, std::slice::from_ref(c)));
+                !exact || self.source.exact.iter().any(one) || self.source.unit.columns.iter().all(one)
+            }
+            _ if exact => is(s, &self.source.exact),
+            _ => is(s, &self.source.aliases) || is(s, &self.source.exact),
         }
+    }
+
+    /// Soundness rule 8: read as an inner join, public LEFT JOIN private must mean the same. It does where rows without
+    /// partners add nothing to any aggregate, and where all groups come back anyway.
+    fn optional_side(&mut self, above: &[&Expr], keys: &[Expr]) -> Result<()> {
+        if self.source.optional.is_empty() {
+            return Ok(());
+        }
+        let mut aggregates: Vec<(Aggregate, Pos)> = Vec::new();
+        for e in above {
+            e.any(&mut |e| {
+                if let ExprKind::Aggregate(a) = &e.kind {
+                    aggregates.push(((**a).clone(), e.pos));
+                }
+                false
+            });
+        }
+        for (a, pos) in aggregates {
+            let args = a
+                .args
+                .iter()
+                .map(|x| self.flattener.expand(x))
+                .collect::<std::result::Result<Vec<_>, _>>()?;
+            let filter = a.filter.as_ref().map(|f| self.flattener.expand(f)).transpose()?;
+            for of in &self.source.optional {
+                if let Some(test) = args.iter().chain(&filter).find_map(|e| null_test(e, of)) {
+                    return Err(absence(test.pos.or(pos)).into());
+                }
+                let nothing =
+                    args.iter().any(|x| strict(x, of)) || filter.as_ref().is_some_and(|f| rejects(f, of));
+                if !nothing {
+                    let what = "an aggregate that counts public rows without private ones, under public LEFT JOIN private,";
+                    return Err(unsupported(what, pos)
+                        .hint("Aggregate a private column, count(t.x) in place of count(*), or write an inner JOIN: groups of a public key without rows come back, too.")
+                        .into());
+                }
+            }
+        }
+        for k in keys {
+            let e = self.flattener.expand(k)?;
+            if self.source.optional.iter().any(|of| refers(&e, of)) {
+                return Err(unsupported("GROUP BY a private column under public LEFT JOIN private", k.pos)
+                    .hint("Group by columns of the public side, or write an inner JOIN.")
+                    .into());
+            }
+        }
+        Ok(())
     }
 
     fn key(&mut self, e: &Expr) -> Result<Key> {
         let scalar = self.lower(e)?;
         let label = self.label(e);
-        if self.is_unit(&scalar) {
+        if self.is_unit(&scalar, false) {
             return Err(ClientError::unsupported(format!(
                 "GROUP BY {label}, the privacy unit, is not supported"
             ))
@@ -310,11 +359,11 @@ impl<'a, 'b> Builder<'a, 'b> {
             }
             ("count", [x], true) => {
                 let s = self.lower(x)?;
-                if !self.is_unit(&s) {
+                if !self.is_unit(&s, true) {
                     return Err(ClientError::unsupported(
                         "count(DISTINCT …) of anything but the privacy unit is not supported yet",
                     )
-                    .hint(format!("count(DISTINCT {}) counts units.", self.unit_name()))
+                    .hint(self.unit_hint())
                     .at(x.pos)
                     .into());
                 }
@@ -347,11 +396,15 @@ impl<'a, 'b> Builder<'a, 'b> {
         Ok(())
     }
 
-    fn unit_name(&self) -> String {
-        let table = self.source.scans.get(self.source.private).and_then(|s| self.policy.tables.get(s.table));
-        match table.map(|t| &t.privacy) {
-            Some(Privacy::Private { unit, .. }) => unit.clone(),
-            _ => "unit".into(),
+    /// How to count units.
+    fn unit_hint(&self) -> String {
+        let named = self.source.exact.iter().chain(&self.source.aliases);
+        match named.into_iter().find(|c| self.flattener.binding(c.0).is_some()) {
+            Some(c) if self.source.named().count() > 1 => {
+                format!("count(DISTINCT {}) counts units.", self.flattener.shown(c))
+            }
+            Some((_, name)) => format!("count(DISTINCT {name}) counts units."),
+            None => "Join the table that holds the unit, and count its unit column.".into(),
         }
     }
 
@@ -473,63 +526,6 @@ impl<'a, 'b> Builder<'a, 'b> {
             Domain::Days { .. } => "every day of the declared range".into(),
         };
         if with_null { format!("{base}, and NULL") } else { base }
-    }
-
-    fn bounding(&self, keys: &[Key], public: bool, units: bool) -> Result<Bounding> {
-        let scan = self.source.scans.get(self.source.private);
-        let Some(table) = scan.and_then(|s| self.policy.tables.get(s.table)) else {
-            return Err(refuse("this relation", None));
-        };
-        let unit = self.unit_name();
-        let keeps = self.source.joins_keep_rows;
-        let mut why = Vec::new();
-        let one_row = keeps && table.keys.iter().any(|k| *k == [unit.clone()]);
-        let proven = table.proven_rows.filter(|_| keeps);
-        let max_rows = self.settings.chosen_rows.or(table.max_rows).unwrap_or(self.settings.max_rows);
-        let (rows, rows_stage) = if one_row {
-            why.push(format!("one row per unit: {}.{unit} is a key; nothing to bound", table.name));
-            (1, false)
-        } else if let Some(p) = proven.filter(|p| *p <= max_rows) {
-            why.push(format!(
-                "at most {p} rows per unit: a key and a CHECK of {} prove it; nothing to bound",
-                table.name
-            ));
-            (p, false)
-        } else {
-            why.push(format!(
-                "at most {max_rows} rows per unit{}: the sums and counts of a unit with more are scaled down",
-                if keys.is_empty() { "" } else { " and group" }
-            ));
-            (max_rows, true)
-        };
-        let mut size: usize = 1;
-        for k in keys {
-            let n = match &k.domain {
-                // The size of a public table may change between the plan and the fetch.
-                Some((d, with_null)) => d.size().map(|n| n.saturating_add(usize::from(*with_null))),
-                None => None,
-            };
-            size = n.map_or(usize::MAX, |n| size.saturating_mul(n));
-        }
-        let max_groups = self.settings.max_groups;
-        let cap = usize::try_from(max_groups).unwrap_or(usize::MAX);
-        let (l0, l0_stage) = if keys.is_empty() || one_row {
-            if !keys.is_empty() {
-                why.push("one group per unit: it has one row; nothing to drop".into());
-            }
-            (1, false)
-        } else if public && size <= cap {
-            why.push(format!("at most {size} groups per unit: there are no more; nothing to drop"));
-            (u32::try_from(size).unwrap_or(max_groups), false)
-        } else if let Some(p) = proven.filter(|p| *p <= max_groups) {
-            why.push(format!("at most {p} groups per unit: it has no more rows; nothing to drop"));
-            (p, false)
-        } else {
-            why.push(format!("at most {max_groups} groups per unit: others are dropped in a random order"));
-            (max_groups, true)
-        };
-        let per_unit = !one_row && (rows_stage || l0_stage || units);
-        Ok(Bounding { l0: l0.max(1), l0_stage, rows, rows_stage, per_unit, why })
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::domain::Domain;
 use super::interval::Interval;
+use super::source::Branch;
 use crate::schema::SqlType;
 use crate::sql::ast::{BinaryOp, Is};
 use bigdecimal::BigDecimal;
@@ -110,6 +111,11 @@ pub enum Node {
     DateTrunc(&'static str, Box<Scalar>),
     /// A cast whose argument was made safe.
     Cast(Box<Scalar>),
+    /// \[NOT\] EXISTS.
+    Exists(Box<Branch>, bool),
+    /// The first is \[NOT\] among the values of the second, which stand in the branch's only column. Where the branch
+    /// is private, it holds rows of the row's own unit only.
+    InRows(Box<Scalar>, Box<Branch>, bool),
 }
 
 /// Which choice.

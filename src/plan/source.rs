@@ -1,50 +1,203 @@
-//! The private relation under a release: scans, joins and filters, flattened.
+//! The private relation under a release: scans, joins and filters.
 //!
-//! Invariant: the rows of unit u depend on u's own rows and on public data only. It holds because exactly one scan
-//! is private, every join partner is public, and every expression looks at its row alone.
+//! Invariant: the rows of unit u depend on u's own rows and on public data only. By induction over the tree:
+//!
+//! * a scan with a unit column holds u's own rows; a scan with a path is joined to the one row that each of its rows
+//!   refers to (a key proves that there is one at most, soundness rule 7), whose unit is its unit;
+//! * a join of private relations keeps, in its ON condition, an equality of both units (rule 11): a row of u meets
+//!   rows of u only, so that whom it meets, and whether it meets anybody, depends on u's rows;
+//! * LEFT JOIN keeps the unit of its left side, FULL JOIN has the one that is there;
+//! * what is joined beside that is public, and every expression looks at its row alone, or at rows of the same unit
+//!   through a subquery that holds the same equality;
+//! * set operations compare whole rows, the unit among them, in the same place of every branch (rule 10).
 
-use super::lower::{ColumnInfo, Columns, lower};
-use super::scalar::Scalar;
-use crate::error::ClientError;
-use crate::policy::{Policy, Privacy, Table};
+use super::classes::Col;
+use super::keys::Rows;
+use super::scalar::{Choice, Node, Scalar};
+use crate::policy::Table;
 use crate::schema::SqlType;
-use crate::sql::ast::*;
-use crate::sql::resolve::and;
-use std::cell::Cell;
-use std::collections::HashMap;
+use crate::sql::ast::{BinaryOp, SetOp};
+use std::collections::HashSet;
 
-type Result<T> = std::result::Result<T, ClientError>;
+/// A table's name in the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableName {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Read with ONLY.
+    pub only: bool,
+}
 
-/// A table read under a binding.
+impl TableName {
+    /// Of a table of the policy.
+    pub fn of(t: &Table) -> Self {
+        Self { schema: t.schema.clone(), name: t.name.clone(), only: t.only }
+    }
+}
+
+/// Rows read under a binding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scan {
-    /// The binding that columns refer to.
+    /// The binding that columns refer to. Those that the statement does not have are numbered after its own.
     pub binding: usize,
-    /// Index of the table in the policy.
-    pub table: usize,
+    /// What is read.
+    pub leaf: Leaf,
     /// On the nullable side of an outer join.
     pub nullable: bool,
+    /// Read only because the rows of this binding find their unit here.
+    pub serves: Option<usize>,
+}
+
+/// What a scan reads.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Leaf {
+    /// A table, by its index in the policy.
+    Table(usize, TableName),
+    /// A set operation over private rows.
+    Set(Box<SetRows>),
+}
+
+impl Scan {
+    /// The table's index in the policy, if it is one.
+    pub fn table(&self) -> Option<usize> {
+        match &self.leaf {
+            Leaf::Table(t, _) => Some(*t),
+            Leaf::Set(_) => None,
+        }
+    }
 }
 
 /// The tree of joins.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
-    /// A scan, by its place in [`PrivateSource::scans`].
+    /// A scan, by its place in the list of scans.
     Scan(usize),
-    /// A join: inner, or left with the public side right.
+    /// A join.
     Join {
         /// Left side.
         left: Box<Tree>,
         /// Right side.
         right: Box<Tree>,
-        /// LEFT JOIN.
-        outer: bool,
-        /// ON; None is a cross join.
-        on: Option<Box<Scalar>>,
+        /// Kind; RIGHT is LEFT with its sides exchanged.
+        kind: Kind,
+        /// ON, all conditions; none is a cross join.
+        on: Vec<Scalar>,
     },
 }
 
-/// A private relation: one private table, joined with public ones, filtered.
+/// The kind of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// INNER and CROSS.
+    Inner,
+    /// LEFT.
+    Left,
+    /// FULL.
+    Full,
+}
+
+/// A branch of a set operation: rows of its own, and what it selects from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// Its scans.
+    pub scans: Vec<Scan>,
+    /// How they are joined.
+    pub tree: Tree,
+    /// WHERE, all conjuncts.
+    pub filter: Vec<Scalar>,
+    /// Its columns.
+    pub items: Vec<Scalar>,
+    /// Rows of one unit, where keys prove it.
+    pub bound: Option<u64>,
+}
+
+/// A set operation: its branches have the unit in the same place, so that whole rows are compared within units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetRows {
+    /// The branches.
+    pub tree: SetTree,
+    /// The columns as they come out, named `c0`, `c1`, ….
+    pub columns: Vec<Scalar>,
+    /// Which of them is the unit.
+    pub unit: usize,
+    /// What the analyst calls that column.
+    pub unit_name: String,
+}
+
+/// Branches and operators.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SetTree {
+    /// One branch.
+    Branch(Box<Branch>),
+    /// An operator.
+    Op {
+        /// Which.
+        op: SetOp,
+        /// ALL.
+        all: bool,
+        /// Left operand.
+        left: Box<SetTree>,
+        /// Right operand.
+        right: Box<SetTree>,
+    },
+}
+
+/// What names the unit of a row: one column, or the first that is not NULL of several (FULL JOIN).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    /// The columns; each is NULL or the unit.
+    pub columns: Vec<Col>,
+    /// Their type.
+    pub ty: SqlType,
+    /// Rows without a unit may be among them.
+    pub nullable: bool,
+}
+
+impl Unit {
+    /// The expression.
+    pub fn scalar(&self) -> Scalar {
+        let mut list: Vec<Scalar> =
+            self.columns.iter().map(|c| column(c, self.ty.clone(), self.nullable)).collect();
+        match (list.pop(), list.is_empty()) {
+            (Some(only), true) => only,
+            (Some(last), false) => {
+                list.push(last);
+                Scalar::other(Node::Choice(Choice::Coalesce, list), self.ty.clone(), self.nullable)
+            }
+            // Never: a unit has a column. NULL is nobody.
+            (None, _) => Scalar::other(Node::Null, self.ty.clone(), true),
+        }
+    }
+}
+
+/// A column by its name, shown to nobody and computed with by nothing.
+pub fn column((binding, name): &Col, ty: SqlType, nullable: bool) -> Scalar {
+    Scalar::other(Node::Column { binding: *binding, name: name.clone() }, ty, nullable)
+}
+
+/// `a = b`
+pub fn equal(a: Scalar, b: Scalar) -> Scalar {
+    Scalar::boolean(Node::Compare(BinaryOp::Eq, Box::new(a), Box::new(b)), true)
+}
+
+/// A condition that every join of private rows has (soundness rule 11), for EXPLAIN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// Columns of one side, as the analyst calls them.
+    pub left: Vec<String>,
+    /// Columns of the other, in the same order.
+    pub right: Vec<String>,
+    /// The rows on the right lead to their unit along this equality; else both are units.
+    pub path: bool,
+    /// It stands inside a subquery.
+    pub inside: bool,
+    /// The statement has it in this very place.
+    pub written: bool,
+}
+
+/// A private relation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PrivateSource {
     /// All scans.
@@ -53,348 +206,27 @@ pub struct PrivateSource {
     pub tree: Tree,
     /// WHERE, all conjuncts.
     pub filter: Vec<Scalar>,
-    /// The private scan, by its place in `scans`.
-    pub private: usize,
-    /// Every join keeps at most one row for each row of the private scan.
-    pub joins_keep_rows: bool,
+    /// The unit of each row.
+    pub unit: Unit,
+    /// Columns that are the unit in every row.
+    pub exact: Vec<Col>,
+    /// Columns that are the unit or NULL.
+    pub aliases: Vec<Col>,
+    /// How many rows a unit has.
+    pub rows: Rows,
+    /// What keeps the rows of different units apart.
+    pub added: Vec<Added>,
+    /// Scans inside subqueries of WHERE.
+    pub inside: Vec<Scan>,
+    /// For each public LEFT JOIN private, read as an inner join: the bindings that would be NULL without a partner.
+    pub optional: Vec<HashSet<usize>>,
+    /// Tables that are read for their units only, those of subqueries included.
+    pub served: Vec<usize>,
 }
 
-/// Flattens the FROM and WHERE of a SELECT over private rows.
-pub struct Flattener<'a> {
-    /// The policy.
-    pub policy: &'a Policy,
-    /// The statement's bindings.
-    pub bindings: &'a [Binding],
-    /// Queries of CTEs by id.
-    pub ctes: &'a HashMap<usize, &'a Query>,
-    /// EXTRACT's type.
-    pub extract_type: SqlType,
-    /// Columns of flattened derived tables, as expressions over scans.
-    substitutions: HashMap<usize, Vec<Expr>>,
-    scans: Vec<Scan>,
-    filter: Vec<Expr>,
-    private: Option<usize>,
-    joins_keep_rows: bool,
-    size: usize,
-    lowered: Cell<usize>,
-}
-
-impl<'a> Flattener<'a> {
-    /// For one release.
-    pub fn new(
-        policy: &'a Policy,
-        bindings: &'a [Binding],
-        ctes: &'a HashMap<usize, &'a Query>,
-        extract_type: SqlType,
-    ) -> Self {
-        Self {
-            policy,
-            bindings,
-            ctes,
-            extract_type,
-            substitutions: HashMap::new(),
-            scans: Vec::new(),
-            filter: Vec::new(),
-            private: None,
-            joins_keep_rows: true,
-            size: 0,
-            lowered: Cell::new(0),
-        }
+impl PrivateSource {
+    /// The analyst's scans: those that are not read for their units only.
+    pub fn named(&self) -> impl Iterator<Item = &Scan> {
+        self.scans.iter().filter(|s| s.serves.is_none())
     }
-
-    /// The private relation of this SELECT.
-    pub fn flatten(&mut self, select: &Select) -> Result<PrivateSource> {
-        let mut tree: Option<Tree> = None;
-        for from in &select.from {
-            let next = self.from(from, false)?;
-            tree = Some(match tree {
-                None => next,
-                Some(left) => self.join(left, next, false, None)?,
-            });
-        }
-        if let Some(f) = &select.filter {
-            let f = self.expand(f)?;
-            self.filter.push(f);
-        }
-        let (Some(tree), Some(private)) = (tree, self.private) else {
-            return Err(ClientError::unsupported("this FROM is not supported").at(select.pos));
-        };
-        let mut conjuncts = Vec::new();
-        for f in std::mem::take(&mut self.filter) {
-            split(f, &mut conjuncts);
-        }
-        let filter = conjuncts
-            .iter()
-            .map(|c| {
-                let s = lower(c, self)?;
-                match s.ty {
-                    SqlType::Bool => Ok(s),
-                    _ => Err(ClientError::new(
-                        crate::error::SqlState::DATATYPE_MISMATCH,
-                        "argument of WHERE must be type boolean",
-                    )
-                    .at(c.pos)),
-                }
-            })
-            .collect::<Result<Vec<_>>>()?;
-        Ok(PrivateSource {
-            scans: self.scans.clone(),
-            tree,
-            filter,
-            private,
-            joins_keep_rows: self.joins_keep_rows,
-        })
-    }
-
-    fn table(&self, index: usize) -> Option<&'a Table> {
-        self.policy.tables.get(index)
-    }
-
-    fn from(&mut self, from: &From, nullable: bool) -> Result<Tree> {
-        match from {
-            From::Relation { binding, query, pos } => {
-                let source = self.bindings.get(*binding).map(|b| &b.source);
-                match (source, query) {
-                    (Some(Source::Table(table)), _) => self.scan(*binding, *table, nullable, *pos),
-                    (Some(Source::Derived), Some(q)) => self.derived(*binding, q, nullable, *pos),
-                    (Some(Source::Cte(id)), _) => match self.ctes.get(id).copied() {
-                        Some(q) => self.derived(*binding, q, nullable, *pos),
-                        None => Err(unsupported("this CTE", *pos)),
-                    },
-                    _ => Err(unsupported("this FROM", *pos)),
-                }
-            }
-            From::Join { left, right, kind, on, pos } => {
-                let outer = match kind {
-                    JoinKind::Inner => false,
-                    JoinKind::Left => true,
-                    JoinKind::Right | JoinKind::Full => {
-                        return Err(unsupported("RIGHT and FULL JOIN over private rows", *pos)
-                            .hint("Write private LEFT JOIN public, or an inner JOIN."));
-                    }
-                };
-                let had_private = self.private.is_some();
-                let l = self.from(left, nullable)?;
-                let left_private = self.private.is_some();
-                let r = self.from(right, nullable || outer)?;
-                let right_private = self.private.is_some() && !left_private;
-                if outer && right_private && !had_private {
-                    return Err(unsupported("public LEFT JOIN private", *pos).hint(
-                        "Group by the public key over an inner JOIN: public groups without rows come back too, with noise.",
-                    ));
-                }
-                let on = on.as_ref().map(|e| self.expand(e)).transpose()?;
-                self.join(l, r, outer, on)
-            }
-        }
-    }
-
-    fn scan(&mut self, binding: usize, table: usize, nullable: bool, pos: Pos) -> Result<Tree> {
-        let Some(t) = self.table(table) else { return Err(unsupported("this table", pos)) };
-        let place = self.scans.len();
-        if t.privacy != Privacy::Public {
-            if self.private.is_some() {
-                return Err(unsupported("a join of private tables", pos).hint(
-                    "Ask about one private table at a time, joined with public tables; joins of private tables are not built yet.",
-                ));
-            }
-            self.private = Some(place);
-        }
-        self.scans.push(Scan { binding, table, nullable });
-        Ok(Tree::Scan(place))
-    }
-
-    /// A projection-only subquery: its columns become expressions over its own scans.
-    fn derived(&mut self, binding: usize, q: &Query, nullable: bool, pos: Pos) -> Result<Tree> {
-        let Body::Select(s) = &q.body else {
-            return Err(unsupported("a set operation over private rows", pos)
-                .hint("Aggregate in each branch: SELECT count(*) … UNION ALL SELECT count(*) …"));
-        };
-        if q.limit.is_some()
-            || q.offset.is_some()
-            || !q.order_by.is_empty()
-            || !matches!(s.distinct, Distinct::No)
-        {
-            return Err(unsupported("LIMIT, OFFSET, ORDER BY or DISTINCT over private rows", pos)
-                .hint("Which rows remain would depend on private rows. Filter with WHERE, or order and limit above the aggregates."));
-        }
-        if !s.group_by.is_empty()
-            || s.having.is_some()
-            || s.items.iter().any(|i| super::has_aggregate(&i.expr))
-        {
-            return Err(unsupported("a join of private rows with an aggregated subquery", pos)
-                .hint("Release each by itself, and join the results."));
-        }
-        if nullable {
-            return Err(unsupported(
-                "a subquery on the optional side of an outer join over private rows",
-                pos,
-            )
-            .hint("Join the table itself."));
-        }
-        let mut tree: Option<Tree> = None;
-        for from in &s.from {
-            let next = self.from(from, nullable)?;
-            tree = Some(match tree {
-                None => next,
-                Some(left) => self.join(left, next, false, None)?,
-            });
-        }
-        let Some(tree) = tree else { return Err(unsupported("a subquery without FROM in this place", pos)) };
-        if let Some(f) = &s.filter {
-            let f = self.expand(f)?;
-            self.filter.push(f);
-        }
-        let columns = s.items.iter().map(|i| self.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
-        self.substitutions.insert(binding, columns);
-        Ok(tree)
-    }
-
-    fn join(&mut self, left: Tree, right: Tree, outer: bool, on: Option<Expr>) -> Result<Tree> {
-        // The side that holds no private scan must be matched by a key for rows to keep their number.
-        let keeps = match (&left, &right) {
-            (l, Tree::Scan(r)) if !self.holds_private(&right) && self.holds_private(l) => {
-                on.as_ref().is_some_and(|on| self.by_key(*r, on))
-            }
-            (Tree::Scan(l), r) if !self.holds_private(&left) && self.holds_private(r) && !outer => {
-                on.as_ref().is_some_and(|on| self.by_key(*l, on))
-            }
-            _ => false,
-        };
-        self.joins_keep_rows &= keeps;
-        let pos = on.as_ref().and_then(|e| e.pos);
-        let on = on.map(|e| lower(&e, self)).transpose()?;
-        if let Some(s) = &on
-            && s.ty != SqlType::Bool
-        {
-            return Err(ClientError::new(
-                crate::error::SqlState::DATATYPE_MISMATCH,
-                "argument of JOIN/ON must be type boolean",
-            )
-            .at(pos));
-        }
-        Ok(Tree::Join { left: Box::new(left), right: Box::new(right), outer, on: on.map(Box::new) })
-    }
-
-    fn holds_private(&self, tree: &Tree) -> bool {
-        match tree {
-            Tree::Scan(s) => self.private == Some(*s),
-            Tree::Join { left, right, .. } => self.holds_private(left) || self.holds_private(right),
-        }
-    }
-
-    /// Whether `on` equates every column of a usable key of this scan with columns of others.
-    fn by_key(&self, scan: usize, on: &Expr) -> bool {
-        let Some(scan) = self.scans.get(scan) else { return false };
-        let Some(table) = self.table(scan.table) else { return false };
-        let mut conjuncts = Vec::new();
-        split(on.clone(), &mut conjuncts);
-        let mut equated: Vec<String> = Vec::new();
-        for c in &conjuncts {
-            let ExprKind::Binary { op: BinaryOp::Eq, left, right } = &c.kind else { continue };
-            for (a, b) in [(left, right), (right, left)] {
-                if let ExprKind::Column { binding, column } = &a.kind
-                    && *binding == scan.binding
-                    && !b.any(&mut |e| matches!(e.kind, ExprKind::Column { binding, .. } if binding == scan.binding))
-                    && let Some(c) = table.columns.get(*column)
-                    && c.deterministic
-                    && lower(b, self).is_ok_and(|other| compared_exactly(&c.ty, &other.ty))
-                {
-                    equated.push(c.name.clone());
-                }
-            }
-        }
-        table.keys.iter().any(|k| k.iter().all(|c| equated.contains(c)))
-    }
-
-    /// Replaces columns of flattened subqueries by what they stand for.
-    pub fn expand(&mut self, e: &Expr) -> Result<Expr> {
-        self.size += 1;
-        if self.size > self.policy.limits.max_expressions {
-            return Err(crate::sql::parse::too_large(
-                "the statement, with its subqueries flattened,",
-                "max_expressions",
-                self.policy.limits.max_expressions,
-            ));
-        }
-        let mut out = e.clone();
-        if let ExprKind::Column { binding, column } = &e.kind {
-            if let Some(list) = self.substitutions.get(binding) {
-                let inner = list.get(*column).cloned().ok_or_else(|| unsupported("this column", e.pos))?;
-                self.size += count(&inner);
-                out.kind = inner.kind;
-            }
-            return Ok(out);
-        }
-        out.map_children(&mut |c| self.expand(c))?;
-        Ok(out)
-    }
-}
-
-impl Columns for Flattener<'_> {
-    fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>> {
-        let scan = self.scans.iter().find(|s| s.binding == binding)?;
-        let table = self.table(scan.table)?;
-        let c = table.columns.get(column)?;
-        let public = table.privacy == Privacy::Public;
-        Some(ColumnInfo {
-            column: c,
-            nullable: scan.nullable || !c.not_null,
-            table: &table.name,
-            public_table: public.then_some(scan.table),
-        })
-    }
-
-    fn spend(&self) -> Result<()> {
-        self.lowered.set(self.lowered.get().saturating_add(1));
-        let limit = self.policy.limits.max_expressions;
-        if self.lowered.get() > limit {
-            return Err(crate::sql::parse::too_large(
-                "the statement, with NULLIF, BETWEEN and their like written out,",
-                "max_expressions",
-                limit,
-            ));
-        }
-        Ok(())
-    }
-
-    fn extract_type(&self) -> SqlType {
-        self.extract_type.clone()
-    }
-}
-
-/// Whether `=` between these types compares the key's own values. Where the key is converted first, two keys may
-/// become one: bigints beyond 2^53 as floats, timestamps in the hour that daylight saving skips.
-fn compared_exactly(key: &SqlType, other: &SqlType) -> bool {
-    let exact_number = |t: &SqlType| t.is_integer() || matches!(t, SqlType::Numeric { .. });
-    key == other || (exact_number(key) && exact_number(other)) || (key.is_text() && other.is_text())
-}
-
-fn unsupported(what: &str, pos: Pos) -> ClientError {
-    ClientError::unsupported(format!("{what} is not supported")).at(pos)
-}
-
-fn count(e: &Expr) -> usize {
-    let mut n = 0;
-    e.any(&mut |_| {
-        n += 1;
-        false
-    });
-    n
-}
-
-/// Splits a condition at its ANDs.
-pub fn split(e: Expr, out: &mut Vec<Expr>) {
-    match e.kind {
-        ExprKind::Binary { op: BinaryOp::And, left, right } => {
-            split(*left, out);
-            split(*right, out);
-        }
-        kind => out.push(Expr { kind, pos: e.pos }),
-    }
-}
-
-/// Joins conditions by AND.
-pub fn conjunction(list: Vec<Expr>) -> Option<Expr> {
-    list.into_iter().reduce(and)
 }

@@ -22,6 +22,17 @@ pub fn civil(days: i64) -> (i64, i64, i64) {
     (yoe + era * 400 + i64::from(month <= 2), month, day)
 }
 
+/// The number of days since 2000-01-01 of a year, month and day (proleptic Gregorian; Hinnant's days_from_civil).
+pub fn days(year: i64, month: i64, day: i64) -> i64 {
+    let y = if month <= 2 { year - 1 } else { year };
+    let era = y.div_euclid(400);
+    let yoe = y.rem_euclid(400);
+    let mp = (month + 9) % 12;
+    let doy = (153 * mp + 2) / 5 + day - 1;
+    let doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+    era * 146_097 + doe - 730_425
+}
+
 /// `2023-01-01`
 pub fn date(micros: i64) -> String {
     let (y, m, d) = civil(micros.div_euclid(DAY));
@@ -49,6 +60,10 @@ mod tests {
         assert_eq!(date(FIRST), "0001-01-01");
         assert_eq!(timestamp(LAST), "9999-12-31 23:59:59.999999");
         assert_eq!(date(8_401 * DAY), "2023-01-01");
+        for day in (-730_119..2_921_940).step_by(97) {
+            let (y, m, d) = civil(day);
+            assert_eq!(days(y, m, d), day);
+        }
         assert_eq!(timestamp(8_401 * DAY + 30_600 * MICROS_PER_SECOND), "2023-01-01 08:30:00");
     }
 }

@@ -2,11 +2,53 @@
 //! matches, nobody gets in.
 
 use super::error::{At, Findings};
+use super::keys::{Key, Keys, REQUIRED};
 use super::model::{AccessRule, Network, User};
 use super::reader::{Section, shorten, text};
 use std::net::IpAddr;
 
-const KEYS: &[&str] = &["from", "users", "roles", "tls", "action"];
+/// Keys of `[[access]]`.
+pub(super) const ACCESS: Keys = Keys {
+    section: "[[access]]",
+    list: &[
+        Key {
+            name: "from",
+            ty: "list of networks",
+            default: "everywhere",
+            example: "[\"10.0.0.0/8\", \"::1\", \"local\"]",
+            purpose: "Networks and addresses; `local` means Unix sockets.",
+        },
+        Key {
+            name: "users",
+            ty: "list of strings",
+            default: "everybody",
+            example: "[\"ada\"]",
+            purpose: "Login names.",
+        },
+        Key {
+            name: "roles",
+            ty: "list of strings",
+            default: "any, or none",
+            example: "[\"research\"]",
+            purpose: "Roles of users.",
+        },
+        Key {
+            name: "tls",
+            ty: "boolean",
+            default: "both",
+            example: "true",
+            purpose: "Connections with TLS, or those without.",
+        },
+        Key {
+            name: "action",
+            ty: "`allow` or `deny`",
+            default: REQUIRED,
+            example: "\"allow\"",
+            purpose: "What happens to a connection that matches all of the above.",
+        },
+    ],
+    later: &[],
+};
 
 /// The rules in the order of the file. `users` are those that the policy names.
 pub(super) fn access(root: &Section<'_, '_>, users: &[User], f: &mut Findings) -> Vec<AccessRule> {
@@ -30,7 +72,7 @@ pub(super) fn access(root: &Section<'_, '_>, users: &[User], f: &mut Findings) -
 }
 
 fn rule(section: &Section<'_, '_>, users: &[User], elsewhere: bool, f: &mut Findings) -> AccessRule {
-    section.keys(KEYS, &[], f);
+    section.keys(&ACCESS, f);
     let example = "from = [\"10.0.0.0/8\", \"::1\", \"local\"]";
     let networks = names(section, "from", example, f).into_iter().filter_map(|n| network(&n, f)).collect();
     let for_users = names(section, "users", "users = [\"ada\"]", f);

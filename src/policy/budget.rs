@@ -1,6 +1,7 @@
 //! `[statement]` and `[[budget]]`: prices and limits, in exact decimals.
 
 use super::error::{At, Findings};
+use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Accounting, Budget, Scope, StatementDefaults};
 use super::reader::{Section, not_yet, shorten};
 use super::suggest::suggest;
@@ -53,11 +54,47 @@ fn delta(section: &Section<'_, '_>, key: &str, zero: bool, f: &mut Findings) -> 
     None
 }
 
+/// Keys of `[statement]`.
+pub(super) const STATEMENT: Keys = Keys {
+    section: "[statement]",
+    list: &[
+        Key {
+            name: "epsilon",
+            ty: "number, 1e-9 to 1000",
+            default: "0.1",
+            example: "0.5",
+            purpose: "Price of a statement that reads private rows: noise has the scale (what one unit can change) / ε.",
+        },
+        Key {
+            name: "delta",
+            ty: "number, 0 to 1",
+            default: "1e-9",
+            example: "1e-8",
+            purpose: "The most that a statement spends on selecting private groups; 0 allows public groups only.",
+        },
+        Key {
+            name: "max_groups",
+            ty: "whole number",
+            default: "4",
+            example: "10",
+            purpose: "Groups that a unit may touch (l0); its others are dropped.",
+        },
+        Key {
+            name: "max_rows",
+            ty: "whole number",
+            default: "8",
+            example: "20",
+            purpose: "Rows that a unit may bring to a group (l∞); a unit with more is scaled down.",
+        },
+    ],
+    later: &["mechanism", "intervals", "accuracy"],
+};
+
 pub(super) fn statement(root: &Section<'_, '_>, f: &mut Findings) -> StatementDefaults {
     let mut statement =
         StatementDefaults { epsilon: dec(1, 1), delta: dec(1, 9), max_groups: 4, max_rows: 8 };
     let Some(section) = root.section("statement", f) else { return statement };
-    section.keys(&["epsilon", "delta", "max_groups", "max_rows"], &["mechanism", "intervals", "accuracy"], f);
+    section.keys(&STATEMENT, f);
     if let Some(e) = epsilon(&section, f) {
         statement.epsilon = e.value;
     }
@@ -78,6 +115,56 @@ pub(super) fn bound(section: &Section<'_, '_>, key: &str, f: &mut Findings) -> O
     section.count(key, 1_000_000, f).and_then(|n| u32::try_from(n).ok())
 }
 
+/// Keys of `[[budget]]`.
+pub(super) const BUDGET: Keys = Keys {
+    section: "[[budget]]",
+    list: &[
+        Key {
+            name: "name",
+            ty: "string",
+            default: REQUIRED,
+            example: "\"total\"",
+            purpose: "Unique; the ledger knows the budget by it.",
+        },
+        Key {
+            name: "per",
+            ty: "`user` or `role`",
+            default: "one over the whole data set, which is the guarantee",
+            example: "\"user\"",
+            purpose: "A quota for each user or role instead.",
+        },
+        Key {
+            name: "accounting",
+            ty: "`pure`, `approx` or `zcdp`",
+            default: "\"zcdp\"",
+            example: "\"approx\"",
+            purpose: "How prices add up: `pure` ε, without private groups; `approx` ε and δ; `zcdp` ρ, which allows many more small statements for the same ε.",
+        },
+        Key {
+            name: "epsilon",
+            ty: "number, 1e-9 to 1000",
+            default: REQUIRED,
+            example: "8.0",
+            purpose: "The total.",
+        },
+        Key {
+            name: "delta",
+            ty: "number below 1",
+            default: "required, but for `pure`",
+            example: "1e-6",
+            purpose: "The total: the chance that the guarantee fails, well below one over the number of units.",
+        },
+        Key {
+            name: "selection_delta",
+            ty: "number below `delta`",
+            default: "half of `delta`",
+            example: "4e-8",
+            purpose: "The part of δ that pays for private groups.",
+        },
+    ],
+    later: &["window"],
+};
+
 pub(super) fn budgets(
     root: &Section<'_, '_>,
     statement: &StatementDefaults,
@@ -85,8 +172,7 @@ pub(super) fn budgets(
 ) -> Vec<Budget> {
     let mut budgets: Vec<Budget> = Vec::new();
     for section in root.sections("budget", f) {
-        let known = ["name", "per", "accounting", "epsilon", "delta", "selection_delta"];
-        section.keys(&known, &["window"], f);
+        section.keys(&BUDGET, f);
         let name = section.required_string("name", "name = \"everyone\"", f);
         if let Some(n) = &name
             && budgets.iter().any(|b| b.name == n.value)

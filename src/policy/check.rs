@@ -3,11 +3,15 @@
 use super::bounds::{self, type_name};
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::model::{Column, Domain, Policy, Privacy, Table};
+use super::path::{self, RawPath};
 use super::raw::{RawPolicy, RawTable};
 use super::reader::shorten;
 use super::suggest::suggest;
 use super::version;
 use crate::schema::{Relation, RelationKind, Schema, SqlType};
+
+/// What proves uniqueness (soundness rule 7).
+pub(super) const KEY_HINT: &str = "make it the primary key: the key must be unique, valid, not deferrable, not partial, NOT NULL, on a table without inheritance children";
 
 impl RawPolicy {
     /// The policy, if it and the schema fit; otherwise all mistakes, those of the text included.
@@ -21,7 +25,7 @@ impl RawPolicy {
         let f = &mut findings;
         let relations: Vec<Option<&Relation>> = self.tables.iter().map(|t| relation(t, schema, f)).collect();
         let mut tables: Vec<Option<Table>> =
-            self.tables.iter().zip(&relations).map(|(t, r)| r.and_then(|r| table(t, r, f))).collect();
+            (0..self.tables.len()).map(|i| table(i, &self.tables, &relations, f)).collect();
         self.references(&mut tables, &relations, f);
         let unit = self.unit(&relations, f);
         self.other_ways_to_the_unit(&relations, f);
@@ -42,6 +46,7 @@ impl RawPolicy {
             tables: tables.into_iter().collect::<Option<_>>().ok_or_else(missing)?,
             limits: self.limits.clone(),
         };
+        path::multiply_proven_rows(&mut policy.tables);
         policy.version = version::of(&policy);
         Ok((policy, warnings))
     }
@@ -135,6 +140,11 @@ impl RawPolicy {
             f.error(&unit.span, format!("unit names {table:?}, which is public"), hint);
             return None;
         }
+        if let Some(path) = &raw.unit_path {
+            let what = format!("unit names {table:?}, which has a unit_path");
+            f.error(&path.span, what, "the unit's own table has unit_column, or neither");
+            return None;
+        }
         if let Some(c) = raw.unit_column.as_ref().filter(|c| c.value != column) {
             let what = format!("[table.{table}] has unit_column {:?}, privacy.unit says {column:?}", c.value);
             f.error(&c.span, what, "the two name one column");
@@ -150,14 +160,7 @@ impl RawPolicy {
             f.error(
                 &unit.span,
                 format!("{} is not a key of {table:?}: a unit may have many rows there", unit.value),
-                format!(
-                    "make it the primary key: the key must be unique, valid, not deferrable, not partial, NOT NULL{}",
-                    if relation.kind == RelationKind::InheritanceParent {
-                        ", on a table without inheritance children"
-                    } else {
-                        ""
-                    }
-                ),
+                KEY_HINT,
             );
         }
         for (t, r) in self.tables.iter().zip(relations) {
@@ -186,6 +189,19 @@ impl RawPolicy {
         for (t, r) in self.tables.iter().zip(relations) {
             let Some(r) = r else { continue };
             for key in &r.foreign_keys {
+                let leads_elsewhere = |path: &At<RawPath>| {
+                    let to = self.tables.iter().zip(relations).find(|(_, o)| {
+                        o.is_some_and(|o| (&o.schema, &o.name) == (&key.references.0, &key.references.1))
+                    });
+                    key.columns != path.value.columns && to.is_some_and(|(to, _)| !to.public)
+                };
+                if let Some(path) = t.unit_path.as_ref().filter(|p| leads_elsewhere(p)) {
+                    f.warn(
+                        &path.span,
+                        format!("{:?} has a second way to a unit, by {}", t.name.value, key.columns.join(", ")),
+                        "only the unit that unit_path leads to is protected: rows are not private towards the other",
+                    );
+                }
                 let private = self.tables.iter().zip(relations).any(|(other, o)| {
                     other.unit_column.as_ref().is_some_and(|u| key.referenced_columns == [u.value.as_str()])
                         && o.is_some_and(|o| (&o.schema, &o.name) == (&key.references.0, &key.references.1))
@@ -241,14 +257,20 @@ fn relation<'s>(t: &RawTable, schema: &'s Schema, f: &mut Findings) -> Option<&'
     found
 }
 
-fn table(t: &RawTable, r: &Relation, f: &mut Findings) -> Option<Table> {
+fn table(
+    index: usize,
+    raws: &[RawTable],
+    relations: &[Option<&Relation>],
+    f: &mut Findings,
+) -> Option<Table> {
+    let (t, r) = (raws.get(index)?, relations.get(index).copied().flatten()?);
     let name = &t.name.value;
-    if !t.public && t.unit_column.is_none() {
+    if !t.public && t.unit_column.is_none() && t.unit_path.is_none() {
         if !t.says_whose {
             f.error(
                 &t.name.span,
                 format!("[table.{name}] does not say whose rows it holds"),
-                "add unit_column = \"…\" (each row belongs to that unit), or public = true (anybody may read it)",
+                "add unit_column = \"…\" (each row belongs to that unit), unit_path = \"… -> t.x\" (to the unit of a row of t), or public = true (anybody may read it)",
             );
         }
         return None;
@@ -284,13 +306,19 @@ fn table(t: &RawTable, r: &Relation, f: &mut Findings) -> Option<Table> {
         }
     }
     let privacy = match &t.unit_column {
-        Some(unit) if !t.public => private(unit, name, r, f)?,
-        _ => Privacy::Public,
+        _ if t.public => Privacy::Public,
+        Some(unit) => private(unit, name, r, f)?,
+        None => path::check(index, raws, relations, f)?,
     };
     let unit = t.unit_column.as_ref().map(|u| u.value.as_str());
     let columns = columns(t, r, unit, f);
     let keys = r.usable_keys();
-    let proven_rows = unit.and_then(|unit| proven_rows(r, &keys, unit));
+    let owner: Vec<&str> = match &privacy {
+        Privacy::Public => Vec::new(),
+        Privacy::Private { unit, .. } => vec![unit],
+        Privacy::Path(path) => path.columns.iter().map(String::as_str).collect(),
+    };
+    let proven_rows = proven_rows(r, &keys, &owner);
     Some(Table {
         oid: r.oid,
         schema: r.schema.clone(),
@@ -341,13 +369,14 @@ fn private(unit: &At<String>, table: &str, r: &Relation, f: &mut Findings) -> Op
 }
 
 /// The visible columns in the database's order: of a public table all, of a private one those that the policy
-/// names and the unit; hidden ones never.
+/// names and those that lead to the unit; hidden ones never.
 fn columns(t: &RawTable, r: &Relation, unit: Option<&str>, f: &mut Findings) -> Vec<Column> {
     let mut visible = Vec::new();
     for c in &r.columns {
         let raw = t.columns.iter().find(|raw| raw.name.value == c.name);
         let is_unit = unit == Some(c.name.as_str());
-        if !(t.public || raw.is_some() || is_unit) {
+        let leads = t.unit_path.as_ref().is_some_and(|p| p.value.columns.contains(&c.name));
+        if !(t.public || raw.is_some() || is_unit || leads) {
             continue;
         }
         if let Some(raw) = raw.filter(|raw| c.virtual_expression && !t.public && !raw.hidden) {
@@ -363,13 +392,14 @@ fn columns(t: &RawTable, r: &Relation, unit: Option<&str>, f: &mut Findings) -> 
     visible
 }
 
-/// Rows of one unit, as far as a key of the unit and columns with few possible values bounds them.
-fn proven_rows(r: &Relation, keys: &[Vec<String>], unit: &str) -> Option<u32> {
+/// Rows of one owner (a unit, or the row that a unit_path leads to), as far as a key of the owner and columns with few
+/// possible values bounds them.
+fn proven_rows(r: &Relation, keys: &[Vec<String>], owner: &[&str]) -> Option<u32> {
     let bound = |key: &Vec<String>| {
-        if !key.iter().any(|c| c == unit) {
+        if owner.is_empty() || !owner.iter().all(|o| key.iter().any(|c| c == o)) {
             return None;
         }
-        let others = key.iter().filter(|c| *c != unit);
+        let others = key.iter().filter(|c| !owner.contains(&c.as_str()));
         let count = others
             .map(|c| bounds::proven_count(r, r.column(c)?))
             .try_fold(1u64, |product, n| product.checked_mul(n?))?;

@@ -65,11 +65,24 @@ pub(super) struct Findings {
     text: String,
     errors: Vec<PolicyError>,
     warnings: Vec<PolicyError>,
+    elsewhere: bool,
 }
 
 impl Findings {
     pub fn new(file: &str, text: &str) -> Self {
-        Self { file: file.into(), text: text.into(), errors: Vec::new(), warnings: Vec::new() }
+        let (errors, warnings) = (Vec::new(), Vec::new());
+        Self { file: file.into(), text: text.into(), errors, warnings, elsewhere: false }
+    }
+
+    /// The policy is not read where the proxy runs: its secrets need not be there.
+    pub fn read_elsewhere(mut self) -> Self {
+        self.elsewhere = true;
+        self
+    }
+
+    /// Whether the proxy's environment and files of secrets may be absent.
+    pub fn elsewhere(&self) -> bool {
+        self.elsewhere
     }
 
     /// Line and column of a byte offset; the end of the text for offsets behind it.

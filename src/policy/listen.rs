@@ -1,15 +1,95 @@
 //! `[server]`: where clients arrive, and how they are sent away.
 
+use super::environment::{expand, shown};
 use super::error::{At, Findings};
+use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Listen, Server, Tls};
-use super::reader::{Section, shorten, text};
-use super::server::no_environment;
+use super::reader::{Section, text};
+use super::users;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::de::DeValue;
 
-const KEYS: &[&str] = &["listen", "unix_socket_permissions", "tls", "shutdown_timeout"];
+/// Keys of `[server]`.
+pub(super) const SERVER: Keys = Keys {
+    section: "[server]",
+    list: &[
+        Key {
+            name: "listen",
+            ty: "list of addresses",
+            default: "[\"127.0.0.1:6432\"]",
+            example: "[\"0.0.0.0:6432\", \"[::1]:6432\", \"unix:/run/noisegate\"]",
+            purpose: "Where clients arrive: IP addresses with ports; `unix:` and a folder for a Unix socket.",
+        },
+        Key {
+            name: "unix_socket_permissions",
+            ty: "octal mode",
+            default: "\"0777\"",
+            example: "\"0770\"",
+            purpose: "Permissions of the Unix sockets.",
+        },
+        Key {
+            name: "shutdown_timeout",
+            ty: "time span",
+            default: "\"30s\"",
+            example: "\"5min\"",
+            purpose: "What running statements get to finish at a shutdown.",
+        },
+        Key {
+            name: "users_file",
+            ty: "path",
+            default: "none",
+            example: "\"users.txt\"",
+            purpose: "A file of users beside `[[user]]`, in the format of PgBouncer's: `\"name\" \"SCRAM-SHA-256$…\" \"role\"`.",
+        },
+        Key {
+            name: "auth_query",
+            ty: "table",
+            default: "none",
+            example: "{ url = \"postgres://noisegate_auth@127.0.0.1/bikes\", query = \"SELECT rolpassword FROM pg_authid WHERE rolname = $1\" }",
+            purpose: "Looks up users in a database who are in no list; see below.",
+        },
+        Key {
+            name: "tls",
+            ty: "table",
+            default: "no TLS",
+            example: "{ cert = \"server.crt\", key = \"server.key\" }",
+            purpose: "Encryption for clients; see below.",
+        },
+    ],
+    later: &[],
+};
+
+/// Keys of `[server] tls`.
+pub(super) const TLS: Keys = Keys {
+    section: "[server] tls",
+    list: &[
+        Key {
+            name: "cert",
+            ty: "path",
+            default: REQUIRED,
+            example: "\"server.crt\"",
+            purpose: "PEM file of the certificate chain.",
+        },
+        Key {
+            name: "key",
+            ty: "path",
+            default: REQUIRED,
+            example: "\"server.key\"",
+            purpose: "PEM file of its private key.",
+        },
+        Key {
+            name: "required",
+            ty: "boolean",
+            default: "true",
+            example: "false",
+            purpose: "Refuse clients that do not use TLS.",
+        },
+    ],
+    later: &[],
+};
+
 /// What the kernel takes as the path of a socket (`sun_path`), with its end.
 const LONGEST_PATH: usize = 108;
 /// Name of a socket in PostgreSQL's form, without its port.
@@ -18,8 +98,9 @@ const PREFIX: &str = ".s.PGSQL.";
 pub(super) fn server(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Server {
     let mut server = Server::default();
     let Some(section) = root.section("server", f) else { return server };
-    section.keys(KEYS, &["users_file", "auth_query"], f);
+    section.keys(&SERVER, f);
     server.tls = tls(&section, base, f);
+    server.auth_query = users::auth_query(&section, f);
     if let Some(limit) = section.duration("shutdown_timeout", f) {
         server.shutdown_timeout = limit;
     }
@@ -34,12 +115,11 @@ pub(super) fn server(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> S
     server.listen.clear();
     for item in list.value {
         let Some(address) = text("listen", item, example, f) else { continue };
-        if !no_environment("listen", &address, f) {
-            continue;
-        }
-        let Some(listen) = listen(&address, base, f) else { continue };
+        let written = shown(&address.value);
+        let Some(address) = expand("listen", address, f) else { continue };
+        let Some(listen) = listen(&address, &written, base, f) else { continue };
         if server.listen.contains(&listen) {
-            f.error(&address.span, format!("{listen} stands twice in listen"), "remove one");
+            f.error(&address.span, format!("{written} stands twice in listen"), "remove one");
             continue;
         }
         if let Listen::Tcp(a) = &listen
@@ -47,20 +127,21 @@ pub(super) fn server(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> S
             && section.get("tls").is_none()
         {
             let hint = "set tls = { cert = \"server.crt\", key = \"server.key\" }";
-            f.warn(&address.span, format!("{a} is reachable from other machines without TLS"), hint);
+            f.warn(&address.span, format!("{written} is reachable from other machines without TLS"), hint);
         }
         server.listen.push(listen);
     }
     server
 }
 
-fn listen(address: &At<String>, base: &Path, f: &mut Findings) -> Option<Listen> {
+/// `written` is how messages show the address.
+fn listen(address: &At<String>, written: &str, base: &Path, f: &mut Findings) -> Option<Listen> {
     let Some(path) = address.value.strip_prefix("unix:") else {
         let parsed = address.value.parse::<SocketAddr>().ok();
         if parsed.is_none() {
             f.error(
                 &address.span,
-                format!("{:?} is not an IP address and port", shorten(&address.value)),
+                format!("{written} is not an IP address and port"),
                 "write for example: \"127.0.0.1:6432\", \"[::1]:6432\", or \"unix:/run/noisegate\"",
             );
         }
@@ -119,11 +200,11 @@ fn permissions(section: &Section<'_, '_>, f: &mut Findings) -> Option<u32> {
 
 fn tls(server: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<Tls> {
     let section = server.section("tls", f)?;
-    section.keys(&["cert", "key", "required"], &[], f);
+    section.keys(&TLS, f);
     let required = section.boolean("required", f).is_none_or(|b| b.value);
     let mut file = |key: &str| {
         let path = section.required_string(key, &format!("{key} = \"server.pem\""), f)?;
-        no_environment(key, &path, f).then(|| base.join(path.value))
+        expand(key, path, f).map(|path| base.join(path.value))
     };
     let (cert, key) = (file("cert"), file("key"));
     Some(Tls { cert: cert?, key: key?, required })
@@ -136,6 +217,7 @@ impl Default for Server {
             unix_socket_permissions: 0o777,
             tls: None,
             shutdown_timeout: Duration::from_secs(30),
+            auth_query: None,
         }
     }
 }

@@ -1,16 +1,37 @@
 //! `[log]`: how the program tells its operator what it does.
 
 use super::error::Findings;
+use super::keys::{Key, Keys};
 use super::model::{Log, LogFormat, LogLevel};
 use super::reader::{Section, shorten};
 use super::suggest::suggest;
 
-const KEYS: &[&str] = &["format", "level"];
+/// Keys of `[log]`.
+pub(super) const LOG: Keys = Keys {
+    section: "[log]",
+    list: &[
+        Key {
+            name: "level",
+            ty: "`error`, `warn`, `info`, `debug` or `trace`",
+            default: "\"info\"",
+            example: "\"warn\"",
+            purpose: "Which events are logged; the variable `NOISEGATE_LOG` overrides it.",
+        },
+        Key {
+            name: "format",
+            ty: "`text` or `json`",
+            default: "\"text\"",
+            example: "\"json\"",
+            purpose: "Lines for people, or an object per line for programs.",
+        },
+    ],
+    later: &[],
+};
 
 pub(super) fn log(root: &Section<'_, '_>, f: &mut Findings) -> Log {
     let mut log = Log::default();
     let Some(section) = root.section("log", f) else { return log };
-    section.keys(KEYS, &[], f);
+    section.keys(&LOG, f);
     if let Some(format) = choice(&section, "format", &LogFormat::NAMES, f) {
         log.format = format;
     }

@@ -46,6 +46,21 @@ pub struct Server {
     pub tls: Option<Tls>,
     /// What running statements get to finish at a shutdown.
     pub shutdown_timeout: Duration,
+    /// Where users are looked up who are in no list.
+    pub auth_query: Option<AuthQuery>,
+}
+
+/// `server.auth_query`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthQuery {
+    /// The database that has the verifiers.
+    pub url: String,
+    /// Gives the verifier of the user `$1`, as one text.
+    pub query: String,
+    /// The role of everybody who is found.
+    pub role: Option<String>,
+    /// Iterations of the verifiers there, for the exchange with users who do not exist.
+    pub iterations: u32,
 }
 
 /// One address of `server.listen`.
@@ -144,6 +159,8 @@ pub struct Backend {
     pub url: String,
     /// Can read public tables only.
     pub finish_url: String,
+    /// Passwords of both, where the URLs have none.
+    pub password_file: Option<PathBuf>,
     /// Connections in each of the two pools.
     pub pool: usize,
     /// `statement_timeout` of backend sessions.
@@ -292,6 +309,24 @@ pub enum Privacy {
         /// The unit column's type.
         ty: SqlType,
     },
+    /// Each row belongs to the unit of the row that it refers to, in another private table.
+    Path(UnitPath),
+}
+
+/// One step of a `unit_path`. It equates columns of this table with a key of another, which may have a path of its
+/// own; the last table has the unit column. Rows that lead nowhere belong to nobody and are dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitPath {
+    /// Columns of this table.
+    pub columns: Vec<String>,
+    /// Their types, which are those of the key's columns.
+    pub types: Vec<SqlType>,
+    /// One of them can be NULL.
+    pub nullable: bool,
+    /// The other table, by its index in `Policy::tables`.
+    pub table: usize,
+    /// Its columns, in the same order; they hold a usable key (soundness rule 7).
+    pub key: Vec<String>,
 }
 
 /// A visible column.
@@ -405,7 +440,7 @@ impl Table {
     pub fn unit_column(&self) -> Option<&str> {
         match &self.privacy {
             Privacy::Private { unit, .. } => Some(unit),
-            Privacy::Public => None,
+            Privacy::Public | Privacy::Path(_) => None,
         }
     }
 

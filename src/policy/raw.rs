@@ -3,11 +3,14 @@
 use super::access;
 use super::budget;
 use super::error::{At, Findings, PolicyError, PolicyErrors, Span};
+use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
     AccessRule, Backend, Budget, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
 };
+use super::path::{self, RawPath};
 use super::reader::{Section, decimal, shorten, text};
 use super::server;
+use super::users;
 use super::{listen, log};
 use bigdecimal::BigDecimal;
 use std::path::Path;
@@ -41,6 +44,7 @@ pub(super) struct RawTable {
     /// `public = true`.
     pub public: bool,
     pub unit_column: Option<At<String>>,
+    pub unit_path: Option<At<RawPath>>,
     /// A key says whose rows it holds, right or wrong: wrong ones were reported already.
     pub says_whose: bool,
     pub max_rows: Option<u32>,
@@ -73,10 +77,202 @@ pub(super) enum Literal {
     Boolean(bool),
 }
 
+/// Sections of a policy.
+pub(super) const ROOT: Keys = Keys {
+    section: "policy",
+    list: &[
+        Key {
+            name: "server",
+            ty: "section",
+            default: "listens on 127.0.0.1:6432",
+            example: "",
+            purpose: "Where clients arrive, and how they log in.",
+        },
+        Key {
+            name: "access",
+            ty: "list of sections",
+            default: "everybody who can log in",
+            example: "",
+            purpose: "Who may connect from where.",
+        },
+        Key {
+            name: "log",
+            ty: "section",
+            default: "all defaults",
+            example: "",
+            purpose: "What the operator hears.",
+        },
+        Key { name: "backend", ty: "section", default: REQUIRED, example: "", purpose: "The database." },
+        Key {
+            name: "ledger",
+            ty: "section",
+            default: REQUIRED,
+            example: "",
+            purpose: "Where the budgets are kept.",
+        },
+        Key { name: "privacy", ty: "section", default: REQUIRED, example: "", purpose: "Who is protected." },
+        Key {
+            name: "statement",
+            ty: "section",
+            default: "all defaults",
+            example: "",
+            purpose: "What one statement costs and may touch, unless the session says otherwise.",
+        },
+        Key {
+            name: "budget",
+            ty: "list of sections",
+            default: REQUIRED,
+            example: "",
+            purpose: "What all statements together may cost.",
+        },
+        Key {
+            name: "user",
+            ty: "list of sections",
+            default: "nobody",
+            example: "",
+            purpose: "Who may log in.",
+        },
+        Key {
+            name: "table",
+            ty: "section for each table",
+            default: REQUIRED,
+            example: "",
+            purpose: "The tables that exist for analysts.",
+        },
+        Key {
+            name: "limits",
+            ty: "section",
+            default: "all defaults",
+            example: "",
+            purpose: "How large things may grow.",
+        },
+    ],
+    later: &["answers", "cache", "console", "stream"],
+};
+
+/// Keys of `[privacy]`.
+pub(super) const PRIVACY: Keys = Keys {
+    section: "[privacy]",
+    list: &[
+        Key {
+            name: "unit",
+            ty: "table.column",
+            default: REQUIRED,
+            example: "\"riders.rider_id\"",
+            purpose: "Who is protected: a column that is a key of a private table.",
+        },
+        Key {
+            name: "allow_no_total",
+            ty: "boolean",
+            default: "false",
+            example: "true",
+            purpose: "Accept a policy without a budget over the whole data set, that is, without a guarantee.",
+        },
+    ],
+    later: &[],
+};
+
+/// Keys of `[table.NAME]`.
+pub(super) const TABLE: Keys = Keys {
+    section: "[table.NAME]",
+    list: &[
+        Key {
+            name: "schema",
+            ty: "string",
+            default: "\"public\"",
+            example: "\"public\"",
+            purpose: "The table's schema.",
+        },
+        Key {
+            name: "public",
+            ty: "boolean",
+            default: "false",
+            example: "true",
+            purpose: "Anybody may read it: answers are exact and free, all columns are visible.",
+        },
+        Key {
+            name: "unit_column",
+            ty: "column",
+            default: "required for private tables",
+            example: "\"rider_id\"",
+            purpose: "The column that says whose each row is, of the unit's type.",
+        },
+        Key {
+            name: "unit_path",
+            ty: "`columns -> table.columns`",
+            default: "none",
+            example: "\"trip_id -> trips.trip_id\"",
+            purpose: "Instead of unit_column: the first step to the table that has it, by a key there; `(a, b) -> t.(x, y)` for a key of several columns.",
+        },
+        Key {
+            name: "max_rows",
+            ty: "whole number",
+            default: "`statement.max_rows`",
+            example: "20",
+            purpose: "As there, for this table.",
+        },
+        Key {
+            name: "columns",
+            ty: "table",
+            default: "none",
+            example: "{ fare = { range = [0, 60] } }",
+            purpose: "The columns that are visible, and what is known of them; mostly written `columns.NAME = { … }`.",
+        },
+    ],
+    later: &[],
+};
+
+/// Keys of `[table.NAME] columns.NAME`.
+pub(super) const COLUMN: Keys = Keys {
+    section: "[table.NAME] columns.NAME",
+    list: &[
+        Key {
+            name: "range",
+            ty: "two numbers or dates",
+            default: "what CHECK constraints prove",
+            example: "[0, 60]",
+            purpose: "Least and greatest value; what is outside counts as the nearest end. A date as the upper end of a timestamp is that whole day.",
+        },
+        Key {
+            name: "grid",
+            ty: "number",
+            default: "1 for integers, the scale of `numeric(p, s)`",
+            example: "0.01",
+            purpose: "The step in which sums are counted; both ends of the range lie on it. Required beside the range of a float or a plain numeric.",
+        },
+        Key {
+            name: "values",
+            ty: "list",
+            default: "labels of an enum, true and false, a CHECK's list",
+            example: "[\"day\", \"month\", \"year\"]",
+            purpose: "The public values, of text, varchar, integer, enum or boolean: groups over them all come back, and cost no δ.",
+        },
+        Key {
+            name: "references",
+            ty: "table.column",
+            default: "none",
+            example: "\"stations.station\"",
+            purpose: "The public values are those of a column of a public table, of the same type.",
+        },
+        Key {
+            name: "hidden",
+            ty: "boolean",
+            default: "false",
+            example: "true",
+            purpose: "The column does not exist for analysts.",
+        },
+    ],
+    later: &["range_for_min_max"],
+};
+
 impl RawPolicy {
     /// Reads a policy's text; only what is not TOML is an error at once.
-    pub(super) fn parse(source: &str, file: &str, base: &Path) -> Result<Self, PolicyErrors> {
-        let mut findings = Findings::new(file, source);
+    pub(super) fn parse(
+        mut findings: Findings,
+        source: &str,
+        file: &str,
+        base: &Path,
+    ) -> Result<Self, PolicyErrors> {
         let f = &mut findings;
         let document = match DeTable::parse(source) {
             Ok(document) => document,
@@ -87,23 +283,7 @@ impl RawPolicy {
             }
         };
         let root = Section::root(&document);
-        root.keys(
-            &[
-                "server",
-                "access",
-                "log",
-                "backend",
-                "ledger",
-                "privacy",
-                "statement",
-                "budget",
-                "user",
-                "table",
-                "limits",
-            ],
-            &["answers", "cache", "console", "stream", "users_file", "auth_query"],
-            f,
-        );
+        root.keys(&ROOT, f);
         let server = listen::server(&root, base, f);
         let log = log::log(&root, f);
         let backend = server::backend(&root, file, base, f);
@@ -111,7 +291,7 @@ impl RawPolicy {
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
-        let users = server::users(&root, f);
+        let users = users::users(&root, base, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
         let tables = tables(&root, f);
@@ -171,7 +351,7 @@ fn privacy(root: &Section<'_, '_>, f: &mut Findings) -> (Option<At<String>>, boo
         }
         return (None, false);
     };
-    section.keys(&["unit", "allow_no_total"], &[], f);
+    section.keys(&PRIVACY, f);
     let unit = section.required_string("unit", "unit = \"riders.rider_id\"", f);
     (unit, section.boolean("allow_no_total", f).is_some_and(|b| b.value))
 }
@@ -205,8 +385,7 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
         let Some(section) = Section::of(format!("[table.{}]", shorten(&name.value)), value, f) else {
             continue;
         };
-        let known = ["schema", "public", "unit_column", "max_rows", "columns"];
-        section.keys(&known, &["unit_path"], f);
+        section.keys(&TABLE, f);
         let schema = section
             .string("schema", "schema = \"public\"", f)
             .unwrap_or(At { value: "public".into(), span: name.span.clone() });
@@ -219,6 +398,22 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
                 "remove one: a table is public, or each of its rows belongs to a unit",
             );
         }
+        let written = section.string("unit_path", path::EXAMPLE, f);
+        if let Some(path) = written.as_ref().filter(|_| public || unit_column.is_some()) {
+            let (what, hint) = if public {
+                (
+                    "is public and has a unit_path",
+                    "remove one: a table is public, or each of its rows belongs to a unit",
+                )
+            } else {
+                (
+                    "has both unit_column and unit_path",
+                    "remove one: each row belongs to one unit, found in one way",
+                )
+            };
+            f.error(&path.span, format!("{} {what}", section.name), hint);
+        }
+        let unit_path = written.and_then(|text| path::parse(&text, f)).filter(|_| !public);
         let max_rows = budget::bound(&section, "max_rows", f);
         let columns = match section.get("columns") {
             Some(value) => columns(&section.name, value, f),
@@ -226,7 +421,7 @@ fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
         };
         let says_whose = ["unit_path", "unit_column"].iter().any(|k| section.get(k).is_some())
             || section.get("public").is_some_and(|p| !p.get_ref().is_bool());
-        tables.push(RawTable { name, schema, public, unit_column, says_whose, max_rows, columns });
+        tables.push(RawTable { name, schema, public, unit_column, unit_path, says_whose, max_rows, columns });
     }
     tables
 }
@@ -237,8 +432,7 @@ fn columns(table: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings) -> Vec<R
     for (name, value) in all.entries() {
         let shown = format!("column {:?} of {table}", shorten(&name.value));
         let Some(section) = Section::of(shown, value, f) else { continue };
-        let known = ["range", "grid", "values", "references", "hidden"];
-        section.keys(&known, &["range_for_min_max"], f);
+        section.keys(&COLUMN, f);
         let hidden = section.boolean("hidden", f).is_some_and(|b| b.value);
         let grid = section.number("grid", f);
         let example = "references = \"stations.station\"";

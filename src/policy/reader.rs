@@ -1,6 +1,7 @@
 //! Typed access to a TOML table: every key is known, every value has its type, numbers stay exact.
 
 use super::error::{At, Findings, Span};
+use super::keys::Keys;
 use super::suggest::suggest;
 use bigdecimal::BigDecimal;
 use num_bigint::BigInt;
@@ -83,14 +84,14 @@ impl<'a, 'i> Section<'a, 'i> {
         entries
     }
 
-    /// Refuses keys that are neither in `known` nor in `later`; those in `later` are part of the design and
-    /// refused by name.
-    pub fn keys(&self, known: &[&str], later: &[&str], f: &mut Findings) {
+    /// Refuses keys that are not declared; those for later are part of the design and refused by name.
+    pub fn keys(&self, declared: &Keys, f: &mut Findings) {
+        let later = declared.later;
         for (key, _) in self.entries() {
             if later.contains(&key.value.as_str()) {
                 not_yet(f, &key.span, &format!("{} in {}", key.value, self.name));
-            } else if !known.contains(&key.value.as_str()) {
-                let names = known.iter().chain(later).copied();
+            } else if !declared.names().any(|known| known == key.value) {
+                let names = declared.names().chain(later.iter().copied());
                 f.error(
                     &key.span,
                     format!("unknown key {:?} in {}", shorten(&key.value), self.name),

@@ -59,6 +59,7 @@ impl Policy {
         }
         let parts = [
             ("server.tls", self.server.tls != old.server.tls),
+            ("server.auth_query", self.server.auth_query != old.server.auth_query),
             ("server.shutdown_timeout", self.server.shutdown_timeout != old.server.shutdown_timeout),
             ("[[access]]", self.access != old.access),
             ("log.level", self.log.level != old.log.level),

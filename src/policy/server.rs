@@ -1,25 +1,16 @@
-//! `[backend]`, `[ledger]`, `[[user]]`, `[limits]`: what needs no schema and changes no answer.
+//! `[backend]`, `[ledger]`, `[limits]`: what needs no schema and changes no answer.
 
-use super::error::{At, Findings, Span};
-use super::model::{Backend, LedgerLocation, Limits, User};
+use super::environment::expand;
+use super::error::{At, Findings};
+use super::keys::{Key, Keys, REQUIRED};
+use super::model::{Backend, LedgerLocation, Limits};
 use super::reader::{Section, not_yet, shorten};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Refuses `${ENV}` in a string, which is to come.
-pub(super) fn no_environment(key: &str, s: &At<String>, f: &mut Findings) -> bool {
-    let found = s.value.contains("${");
-    if found {
-        not_yet(f, &s.span, &format!("${{ENV}} in {key}"));
-    }
-    !found
-}
-
 /// A connection string, and the user it names.
-fn url(
+pub(super) fn url(
     section: &Section<'_, '_>,
     key: &str,
     user: &str,
@@ -27,9 +18,7 @@ fn url(
 ) -> Option<(At<String>, Option<String>)> {
     let example = format!("{key} = \"postgres://{user}@127.0.0.1/bikes\"");
     let url = section.required_string(key, &example, f)?;
-    if !no_environment(key, &url, f) {
-        return None;
-    }
+    let url = expand(key, url, f)?;
     match tokio_postgres::Config::from_str(&url.value) {
         Ok(config) if !config.get_hosts().is_empty() => {
             let user = config.get_user().map(str::to_owned);
@@ -44,6 +33,63 @@ fn url(
     }
 }
 
+/// Keys of `[backend]`.
+pub(super) const BACKEND: Keys = Keys {
+    section: "[backend]",
+    list: &[
+        Key {
+            name: "url",
+            ty: "URL",
+            default: REQUIRED,
+            example: "\"postgres://noisegate@127.0.0.1/bikes\"",
+            purpose: "The database, by the login that reads the policy's tables.",
+        },
+        Key {
+            name: "finish_url",
+            ty: "URL",
+            default: REQUIRED,
+            example: "\"postgres://noisegate_finish@127.0.0.1/bikes\"",
+            purpose: "The same database, by another login, which reads public tables only.",
+        },
+        Key {
+            name: "password_file",
+            ty: "path",
+            default: "the file that the variable `PGPASSFILE` names",
+            example: "\"noisegate.pgpass\"",
+            purpose: "Passwords for URLs that have none, in libpq's format `host:port:database:user:password`; only its owner may read it.",
+        },
+        Key {
+            name: "pool",
+            ty: "whole number, 1 to 1000",
+            default: "8",
+            example: "16",
+            purpose: "Connections of each login.",
+        },
+        Key {
+            name: "statement_timeout",
+            ty: "time span",
+            default: "\"60s\"",
+            example: "\"5min\"",
+            purpose: "Longest time that one statement may take on the database.",
+        },
+        Key {
+            name: "work_mem",
+            ty: "size: kB, MB, GB",
+            default: "the server's",
+            example: "\"64MB\"",
+            purpose: "Memory of sessions that read private rows.",
+        },
+        Key {
+            name: "schema",
+            ty: "path",
+            default: "the policy's name with the ending `.schema.json`",
+            example: "\"bikes.schema.json\"",
+            purpose: "The schema's snapshot, which `check --write-schema` writes, and `explain` and `check` read without the database.",
+        },
+    ],
+    later: &[],
+};
+
 /// `file` is the policy's name in messages, `base` its folder.
 pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut Findings) -> Option<Backend> {
     let Some(section) = root.section("backend", f) else {
@@ -53,11 +99,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         }
         return None;
     };
-    section.keys(
-        &["url", "finish_url", "pool", "statement_timeout", "work_mem", "schema"],
-        &["password_file"],
-        f,
-    );
+    section.keys(&BACKEND, f);
     let fetch = url(&section, "url", "noisegate", f);
     let finish = url(&section, "finish_url", "noisegate_finish", f);
     if let (Some((_, Some(a))), Some((at, Some(b)))) = (&fetch, &finish)
@@ -65,7 +107,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
     {
         f.error(
             &at.span,
-            format!("finish_url logs in as {b:?}, as url does"),
+            format!("finish_url logs in as {}, as url does", user_shown(&section, b)),
             "make a second login that can read public tables only: finish must not reach private rows",
         );
     }
@@ -82,16 +124,40 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         f.error(&s.span, what, "write for example: work_mem = \"64MB\" (units: kB, MB, GB)");
         None
     });
-    let schema = match section.get("schema") {
-        Some(_) => section.required_string("schema", "schema = \"bikes.schema.json\"", f).map(|s| s.value),
-        None => None,
+    let mut file_name = |key: &str, example: &str| {
+        section.get(key)?;
+        let written = section.required_string(key, &format!("{key} = {example:?}"), f)?;
+        expand(key, written, f).map(|s| s.value)
     };
+    let schema = file_name("schema", "bikes.schema.json");
+    let password_file = file_name("password_file", "noisegate.pgpass").map(|p| base.join(p));
     let beside =
         || Path::new(file).with_extension("schema.json").file_name().map(PathBuf::from).unwrap_or_default();
     let schema = base.join(schema.map_or_else(beside, PathBuf::from));
     let (url, finish_url) = (fetch?.0.value, finish?.0.value);
-    Some(Backend { url, finish_url, pool: pool as usize, statement_timeout, work_mem, schema })
+    let pool = pool as usize;
+    Some(Backend { url, finish_url, password_file, pool, statement_timeout, work_mem, schema })
 }
+
+/// A login's name, unless it may have come from a variable.
+fn user_shown(section: &Section<'_, '_>, user: &str) -> String {
+    let written =
+        |key: &str| section.get(key).and_then(|v| v.get_ref().as_str()).unwrap_or_default().contains("${");
+    if written("url") || written("finish_url") { "the same user".to_owned() } else { format!("{user:?}") }
+}
+
+/// Keys of `[ledger]`.
+pub(super) const LEDGER: Keys = Keys {
+    section: "[ledger]",
+    list: &[Key {
+        name: "url",
+        ty: "`sqlite:` and a path",
+        default: REQUIRED,
+        example: "\"sqlite:noisegate.db\"",
+        purpose: "The file that keeps what was spent, made by `noisegate budget create`.",
+    }],
+    later: &[],
+};
 
 pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<LedgerLocation> {
     let example = "url = \"sqlite:noisegate.db\"";
@@ -102,11 +168,9 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
         }
         return None;
     };
-    section.keys(&["url"], &[], f);
+    section.keys(&LEDGER, f);
     let url = section.required_string("url", example, f)?;
-    if !no_environment("url", &url, f) {
-        return None;
-    }
+    let url = expand("url", url, f)?;
     if url.value.starts_with("postgres://") || url.value.starts_with("postgresql://") {
         not_yet(f, &url.span, "a ledger in PostgreSQL");
         return None;
@@ -120,81 +184,116 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
     }
 }
 
-pub(super) fn users(root: &Section<'_, '_>, f: &mut Findings) -> Vec<User> {
-    let mut users: Vec<User> = Vec::new();
-    for section in root.sections("user", f) {
-        section.keys(&["name", "role", "scram"], &[], f);
-        let name = section.required_string("name", "name = \"ada\"", f);
-        let role = section.string("role", "role = \"research\"", f);
-        if let Some(r) = role.as_ref().filter(|r| r.value.is_empty()) {
-            f.error(&r.span, "role is empty", "leave it out: a user need not have a role");
-        }
-        let scram = section.required_string("scram", "scram = \"SCRAM-SHA-256$4096:…\"", f);
-        if let Some(s) = &scram {
-            verifier(&s.value, &s.span, f);
-        }
-        let (Some(name), Some(scram)) = (name, scram) else { continue };
-        if users.iter().any(|u| u.name == name.value) {
-            f.error(
-                &name.span,
-                format!("two users are called {:?}", shorten(&name.value)),
-                "names are unique",
-            );
-        }
-        users.push(User { name: name.value, role: role.map(|r| r.value), scram: scram.value });
-    }
-    users
-}
-
-/// `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`, as PostgreSQL keeps it. Never printed.
-fn verifier(text: &str, span: &Span, f: &mut Findings) {
-    let parsed = || {
-        let rest = text.strip_prefix("SCRAM-SHA-256$")?;
-        let (front, keys) = rest.split_once('$')?;
-        let (iterations, salt) = front.split_once(':')?;
-        let (stored, server) = keys.split_once(':')?;
-        let iterations = iterations.parse::<u32>().ok().filter(|n| (1..=10_000_000).contains(n))?;
-        let salt = BASE64_STANDARD.decode(salt).ok().filter(|s| !s.is_empty())?;
-        let keys = [stored, server].map(|k| BASE64_STANDARD.decode(k).is_ok_and(|k| k.len() == 32));
-        (keys == [true, true]).then_some((iterations, salt))
-    };
-    match parsed() {
-        Some((iterations, salt)) if iterations < 4096 || salt.len() < 16 => {
-            let hint = "PostgreSQL's own verifiers have 4096 iterations and 16 bytes of salt";
-            f.warn(span, "this SCRAM verifier is weaker than PostgreSQL's", hint);
-        }
-        Some(_) => {}
-        None => f.error(
-            span,
-            "scram is not a SCRAM-SHA-256 verifier",
-            "write SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>, as `noisegate passwd` or \
-             PostgreSQL's pg_authid.rolpassword has it; never a password",
-        ),
-    }
-}
-
-/// Keys of `[limits]`: the names are the fields of [`Limits`].
-pub(super) const LIMITS: &[&str] = &[
-    "max_statement_bytes",
-    "max_in_list",
-    "max_depth",
-    "max_expressions",
-    "max_statements",
-    "max_public_groups",
-    "max_result_groups",
-    "max_connections",
-    "max_connections_per_user",
-    "max_prepared",
-    "max_portals",
-    "max_portal_bytes",
-    "login_timeout",
-    "max_backend_errors",
-];
+/// Keys of `[limits]`.
+pub(super) const LIMITS: Keys = Keys {
+    section: "[limits]",
+    list: &[
+        Key {
+            name: "max_statement_bytes",
+            ty: "whole number, up to 2^30",
+            default: "1048576",
+            example: "65536",
+            purpose: "Bytes of one message, and so of one statement.",
+        },
+        Key {
+            name: "max_in_list",
+            ty: "whole number",
+            default: "10000",
+            example: "100",
+            purpose: "Items in one IN list.",
+        },
+        Key {
+            name: "max_depth",
+            ty: "whole number, up to 200",
+            default: "100",
+            example: "50",
+            purpose: "Nesting; a message may also hold twenty times as many operators and brackets.",
+        },
+        Key {
+            name: "max_expressions",
+            ty: "whole number",
+            default: "50000",
+            example: "10000",
+            purpose: "Expressions of a statement, once names are resolved and subqueries read as part of the query.",
+        },
+        Key {
+            name: "max_statements",
+            ty: "whole number",
+            default: "100",
+            example: "10",
+            purpose: "Statements in one message.",
+        },
+        Key {
+            name: "max_public_groups",
+            ty: "whole number",
+            default: "10000",
+            example: "5000",
+            purpose: "Public groups of a release; larger products count as private.",
+        },
+        Key {
+            name: "max_result_groups",
+            ty: "whole number",
+            default: "1000000",
+            example: "100000",
+            purpose: "Groups that a fetch may return.",
+        },
+        Key {
+            name: "max_connections",
+            ty: "whole number",
+            default: "200",
+            example: "500",
+            purpose: "Logged-in clients.",
+        },
+        Key {
+            name: "max_connections_per_user",
+            ty: "whole number",
+            default: "50",
+            example: "10",
+            purpose: "Logged-in clients of one user.",
+        },
+        Key {
+            name: "max_prepared",
+            ty: "whole number",
+            default: "1000",
+            example: "100",
+            purpose: "Prepared statements of one session.",
+        },
+        Key {
+            name: "max_portals",
+            ty: "whole number",
+            default: "1000",
+            example: "100",
+            purpose: "Portals of one session.",
+        },
+        Key {
+            name: "max_portal_bytes",
+            ty: "whole number",
+            default: "67108864",
+            example: "1048576",
+            purpose: "Bytes of rows that the suspended portals of one session keep.",
+        },
+        Key {
+            name: "login_timeout",
+            ty: "time span",
+            default: "\"30s\"",
+            example: "\"10s\"",
+            purpose: "The time that a client has to log in.",
+        },
+        Key {
+            name: "max_backend_errors",
+            ty: "whole number",
+            default: "5",
+            example: "3",
+            purpose: "Failed reads of private rows by one user in a day, before the user is suspended.",
+        },
+    ],
+    later: &[],
+};
 
 pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
     let mut limits = Limits::default();
     let Some(section) = root.section("limits", f) else { return limits };
-    section.keys(LIMITS, &[], f);
+    section.keys(&LIMITS, f);
     let mut set = |key: &str, max: u64, to: &mut usize| {
         if let Some(n) = section.count(key, max, f) {
             *to = usize::try_from(n).unwrap_or(usize::MAX);

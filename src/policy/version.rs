@@ -72,6 +72,12 @@ pub(super) fn of(policy: &Policy) -> [u8; 32] {
                 c.number(u64::from(*nullable));
                 c.text(&ty.sql_name());
             }
+            Privacy::Path(path) => {
+                c.number(2);
+                c.list(&path.columns, |c, column| c.text(column));
+                c.number(path.table as u64);
+                c.list(&path.key, |c, column| c.text(column));
+            }
         }
         c.option(t.max_rows, |c, n| c.number(n.into()));
         c.option(t.proven_rows, |c, n| c.number(n.into()));

@@ -157,6 +157,16 @@ pub struct Binding {
     pub columns: Vec<String>,
 }
 
+impl Binding {
+    /// The table it reads itself, by its index in the catalog.
+    pub fn table(&self) -> Option<usize> {
+        match self.source {
+            Source::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+}
+
 /// Where a binding's rows come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {

@@ -1,4 +1,4 @@
-//! What bad input gets: at start-up, at the login, in statements, from the database; and probes for leaks.
+//! What bad input gets: at start-up, at the login, in statements; and probes for leaks.
 //!
 //! Each case has its SQLSTATE or exit code and a message that says what to do; afterwards the process still serves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -6,7 +6,6 @@
 #[path = "../city/mod.rs"]
 mod city;
 mod clients;
-mod outage;
 mod probes;
 #[path = "../wire/raw.rs"]
 #[allow(dead_code, reason = "the wire's own tests use the rest")]

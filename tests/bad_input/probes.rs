@@ -169,9 +169,9 @@ const CONDITIONS: &[(&str, Want)] = &[
     ("minutes = (SELECT max(minutes) FROM trips)", Refusal("0A000")),
     (
         "EXISTS (SELECT 1 FROM riders r WHERE r.rider_id = trips.rider_id AND 1/(r.birth_year-2147483647) > 0)",
-        Refusal("0A000"),
+        Answer,
     ),
-    ("rider_id IN (SELECT rider_id FROM riders WHERE city = 'Nowhere')", Refusal("0A000")),
+    ("rider_id IN (SELECT rider_id FROM riders WHERE city = 'Nowhere')", Answer),
 ];
 
 /// Whole statements.

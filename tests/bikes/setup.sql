@@ -37,6 +37,18 @@ CREATE TABLE devices (
     code char(4),
     PRIMARY KEY (rider_id, slot));
 
+-- Three steps from the rider: a fix belongs to a leg, a leg to a trip. Some lead nowhere.
+CREATE TABLE legs (
+    leg_id bigint PRIMARY KEY,
+    trip_id bigint,
+    km numeric(5,1) NOT NULL,
+    surface text NOT NULL);
+CREATE TABLE fixes (
+    fix_id bigint PRIMARY KEY,
+    leg_id bigint,
+    cost numeric(6,2) NOT NULL,
+    station text);
+
 INSERT INTO stations VALUES ('Central', 'Norwick', 40), ('Harbour', 'Norwick', 25), ('Museum', 'Eastport', 30),
     ('Airport', 'Eastport', 60), ('Depot', 'Kingsford', 10);
 -- Ninety-six riders: 48 of Norwick, 24 of Eastport, 17 of Kingsford, one of Lone Elm, six of no city.
@@ -60,3 +72,10 @@ INSERT INTO devices SELECT i, s, (ARRAY['phone', 'tablet', 'watch'])[1 + (i + s)
     CASE WHEN (i + s) % 7 = 0 THEN NULL ELSE (i * 11 + s * 3) % 100 + 0.25 END, ((i + s) % 40) / 4.0,
     (1 + i % 3)::numeric / 2, i * 1000000000000, 'a' || i % 2
     FROM generate_series(1, 96) i, generate_series(1, 1 + i % 3) s;
+-- Trip t has 1 + t % 3 legs; some legs have no trip, some one that is not there.
+INSERT INTO legs SELECT trip_id * 10 + l, CASE WHEN (trip_id + l) % 11 = 0 THEN NULL WHEN (trip_id + l) % 13 = 0 THEN trip_id + 100000
+        ELSE trip_id END, ((trip_id * 7 + l * 13) % 200) / 10.0, (ARRAY['road', 'path', 'gravel'])[1 + (trip_id + l) % 3]
+    FROM trips, generate_series(1, 1 + trip_id % 3) l;
+INSERT INTO fixes SELECT leg_id * 10 + f, CASE WHEN leg_id % 17 = 0 THEN NULL ELSE leg_id END, (leg_id * f) % 50 + 0.5,
+    (ARRAY['Central', 'Depot', 'Nowhere'])[1 + leg_id % 3]
+    FROM legs, generate_series(1, 2) f WHERE leg_id % 4 = 0;

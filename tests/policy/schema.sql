@@ -22,6 +22,18 @@ CREATE TABLE orders (
     o_orderkey bigint PRIMARY KEY, o_custkey bigint NOT NULL, o_orderstatus text NOT NULL,
     o_totalprice numeric(15,2) NOT NULL, o_orderdate date NOT NULL, o_orderpriority text NOT NULL,
     o_clerk text NOT NULL, o_shippriority int NOT NULL, o_comment varchar(79) NOT NULL);
+CREATE TABLE supplier (
+    s_suppkey int PRIMARY KEY, s_name char(25) NOT NULL, s_nationkey int NOT NULL, s_acctbal numeric(15,2) NOT NULL);
+CREATE TABLE part (p_partkey int PRIMARY KEY, p_name varchar(55) NOT NULL, p_retailprice numeric(15,2) NOT NULL);
+CREATE TABLE partsupp (
+    ps_partkey int NOT NULL, ps_suppkey int NOT NULL, ps_supplycost numeric(15,2) NOT NULL,
+    PRIMARY KEY (ps_partkey, ps_suppkey));
+CREATE TABLE lineitem (
+    l_orderkey bigint NOT NULL REFERENCES orders, l_partkey int NOT NULL, l_suppkey int NOT NULL,
+    l_linenumber int NOT NULL, l_quantity numeric(15,2) NOT NULL, l_extendedprice numeric(15,2) NOT NULL,
+    l_discount numeric(15,2) NOT NULL, l_tax numeric(15,2) NOT NULL, l_returnflag text NOT NULL,
+    l_linestatus text NOT NULL, l_shipdate date NOT NULL, l_commitdate date NOT NULL, l_receiptdate date NOT NULL,
+    l_shipinstruct text NOT NULL, l_shipmode text NOT NULL, PRIMARY KEY (l_orderkey, l_linenumber));
 
 -- Everything that a key, a type or a bound can be.
 CREATE SCHEMA odd;
@@ -76,3 +88,9 @@ CREATE TABLE odd.ci_unit (id text COLLATE odd.ci PRIMARY KEY);
 CREATE TABLE odd.two_ways (
     id int PRIMARY KEY, sender int NOT NULL REFERENCES riders, receiver int NOT NULL REFERENCES riders);
 CREATE TEMP TABLE hidden_from_us (id int);
+
+-- What a unit_path may lead along, and what it may not.
+CREATE TABLE odd.step (
+    id int PRIMARY KEY, trip bigint NOT NULL UNIQUE, big numeric, word text COLLATE odd.ci, station text,
+    unit int, slot int, hop int, k int NOT NULL CHECK (k BETWEEN 1 AND 3), sender int REFERENCES riders,
+    blob jsonb, UNIQUE (trip, k));

@@ -69,7 +69,34 @@ CREATE INDEX ON trips (rider_id);
 CREATE TABLE slots (
   rider_id int NOT NULL REFERENCES riders ON DELETE CASCADE, n int NOT NULL CHECK (n BETWEEN 1 AND 5),
   v int, w numeric(4,1) NOT NULL, UNIQUE (rider_id, n));
+-- Reached by paths: legs by one step, parts by two, marks by two columns, which with a third are a key.
+CREATE TABLE legs (leg_id bigint PRIMARY KEY, trip_id bigint, km numeric(6,1), surface text);
+CREATE TABLE parts (part_id int PRIMARY KEY, leg_id bigint, cost int, kind text);
+CREATE TABLE marks (
+  rider int NOT NULL, slot int NOT NULL, k int NOT NULL CHECK (k BETWEEN 1 AND 2), z int, UNIQUE (rider, slot, k));
 "#;
+
+/// Rows of the tables with a path; some of them lead nowhere. Units 2 to 5 have a hundred trips.
+const PATHS: &str = r#"
+INSERT INTO legs SELECT t.trip_id * 4 + g, t.trip_id,
+    CASE WHEN t.rider_id IN (2, 3) THEN 20.5 WHEN t.trip_id % 13 = 0 THEN NULL ELSE (t.trip_id * 7 % 205) / 10.0 END,
+    (ARRAY['road', 'path', NULL])[1 + (t.trip_id + g) % 3]
+  FROM trips t, generate_series(1, (CASE WHEN t.rider_id = 4 THEN 3 ELSE t.trip_id % 3 END)::int) g;
+INSERT INTO legs SELECT 1000000 + g, CASE WHEN g % 2 = 0 THEN NULL ELSE 2000000 + g END, 3, 'road' FROM generate_series(1, 40) g;
+INSERT INTO parts SELECT (leg_id * 2 + g)::int, leg_id, CASE WHEN leg_id % 5 = 0 THEN 30 ELSE (leg_id % 31)::int END, 'kind ' || leg_id % 4
+  FROM legs, generate_series(0, 1) g WHERE leg_id % 2 = 0;
+INSERT INTO parts SELECT 4000000 + g, CASE WHEN g % 2 = 0 THEN NULL ELSE 3000000 + g END, 5, 'kind 1' FROM generate_series(1, 40) g;
+INSERT INTO marks SELECT rider_id, n, k, CASE WHEN (rider_id + n) % 7 = 0 THEN NULL ELSE rider_id % 3 * 10 - 10 END
+  FROM slots, generate_series(1, 2) k WHERE rider_id % 4 <> 0 OR n = 1;
+INSERT INTO marks SELECT 9000 + g, 1, 1, 10 FROM generate_series(1, 20) g;
+"#;
+
+/// What the declared ranges do not allow.
+const DIRTY_PATHS: &str = "
+UPDATE legs SET km = 99999.9 WHERE leg_id % 11 = 0;
+UPDATE parts SET cost = -2147483648 WHERE part_id % 7 = 0;
+UPDATE marks SET z = 2147483647 WHERE slot = 2;
+";
 
 const POLICY: &str = r#"
 [server]
@@ -125,6 +152,23 @@ unit_column = "rider_id"
 columns.n = {}
 columns.v = { range = [-10, 10] }
 columns.w = { range = [0, 99.9] }
+
+[table.legs]
+unit_path = "trip_id -> trips.trip_id"
+columns.leg_id = {}
+columns.km = { range = [0, 20.5] }
+columns.surface = { values = ["road", "path"] }
+
+[table.parts]
+unit_path = "leg_id -> legs.leg_id"
+max_rows = 4
+columns.cost = { range = [0, 30] }
+columns.kind = {}
+
+[table.marks]
+unit_path = "(rider, slot) -> slots.(rider_id, n)"
+columns.k = {}
+columns.z = { range = [-10, 10] }
 
 [table.stations]
 public = true
@@ -194,6 +238,10 @@ pub fn setup(v: Variant) -> String {
             trip += 1;
             trip_row(&mut sql, &mut rng, v, Kind::Plain, trip, "NULL", row);
         }
+    }
+    sql.push_str(PATHS);
+    if v.dirty {
+        sql.push_str(DIRTY_PATHS);
     }
     sql.push_str("ANALYZE;");
     sql
@@ -319,8 +367,20 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
 /// Deletes all rows of a unit.
 pub fn forget(unit: i64) -> String {
     // trips and slots follow by their foreign keys.
-    format!("DELETE FROM public.riders WHERE rider_id = {unit}")
+    format!(
+        "DELETE FROM public.parts WHERE leg_id IN (SELECT l.leg_id FROM public.legs l JOIN public.trips t USING (trip_id) WHERE t.rider_id = {unit});
+         DELETE FROM public.legs WHERE trip_id IN (SELECT t.trip_id FROM public.trips t WHERE t.rider_id = {unit});
+         DELETE FROM public.marks WHERE rider = {unit};
+         DELETE FROM public.riders WHERE rider_id = {unit}"
+    )
 }
+
+/// Deletes the rows that belong to nobody, which no statement reads.
+pub const NOBODYS: &str = "
+    DELETE FROM public.trips WHERE rider_id IS NULL;
+    DELETE FROM public.legs WHERE trip_id IS NULL OR trip_id NOT IN (SELECT trip_id FROM public.trips);
+    DELETE FROM public.parts WHERE leg_id IS NULL OR leg_id NOT IN (SELECT leg_id FROM public.legs);
+    DELETE FROM public.marks m WHERE NOT EXISTS (SELECT FROM public.slots x WHERE (x.rider_id, x.n) = (m.rider, m.slot))";
 
 /// The policy, checked against the database as a gateway does at start-up.
 pub async fn policy(db: &TestDb) -> Policy {

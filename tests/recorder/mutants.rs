@@ -13,8 +13,13 @@ struct Bench {
 impl Bench {
     /// A statement of one release that passes as it is.
     async fn of(text: &str, dirty: bool) -> Self {
+        Self::bounded(text, dirty, 3).await
+    }
+
+    async fn bounded(text: &str, dirty: bool, max_rows: u32) -> Self {
         let mut lab = Lab::new(Variant { dirty, nullable_unit: false, seed: 5 }).await;
-        let planned = lab.plan(text, &settings(2, 3)).await.unwrap_or_else(|e| panic!("{text}: {e:?}"));
+        let planned =
+            lab.plan(text, &settings(2, max_rows)).await.unwrap_or_else(|e| panic!("{text}: {e:?}"));
         let paying = lab.paying(&planned);
         let [(release, sql)] = paying.as_slice() else { panic!("{} releases", paying.len()) };
         let (claim, sql) = (Claim::of(release), (*sql).to_owned());
@@ -92,4 +97,115 @@ async fn other_broken_fetches_are_caught() {
     assert!(b.claim.selects && b.claim.l0 == 1);
     b.texts("pg_catalog.count(*) AS units", "2 * pg_catalog.count(*) AS units", "changes by 2").await;
     b.claims(|c| c.l0 = 0, "groups change").await;
+}
+
+/// Rows of different units meet as soon as the equality of units is gone, and one unit then decides over all others.
+#[tokio::test]
+async fn joins_without_the_units_equality_are_caught() {
+    // Trip 1 is unit 2's: without the tie, every rider is matched by it.
+    let b = Bench::of("SELECT count(t.minutes) FROM riders r LEFT JOIN trips t ON t.rider_id = r.rider_id AND t.trip_id = 1", false).await;
+    b.texts("(b1.\"rider_id\" = b0.\"rider_id\") AND ", "", "changes by 60").await;
+
+    let b = Bench::of(
+        "SELECT count(*) FROM riders r, trips t WHERE t.rider_id = r.rider_id AND t.trip_id = 1",
+        false,
+    )
+    .await;
+    let whole = b.sql.clone();
+    let without = whole.replace(
+        "JOIN \"public\".\"trips\" AS b1 ON (b0.\"rider_id\" = b1.\"rider_id\")",
+        "CROSS JOIN \"public\".\"trips\" AS b1",
+    );
+    assert_ne!(whole, without);
+    b.caught(&without.replace("(b1.\"rider_id\" = b0.\"rider_id\") AND ", ""), &b.claim, "changes by 60")
+        .await;
+    // The tie in ON holds alone: what the statement says in WHERE only made it safe to add.
+    b.run(&whole.replace("(b1.\"rider_id\" = b0.\"rider_id\") AND ", ""), &b.claim).await.unwrap();
+
+    let b = Bench::of(
+        "SELECT count(x.n) FROM trips t FULL JOIN slots x ON x.rider_id = t.rider_id AND t.trip_id = 1",
+        false,
+    )
+    .await;
+    b.texts("(b1.\"rider_id\" = b0.\"rider_id\") AND ", "b1.\"n\" = b0.\"zero\" AND ", "changes by ").await;
+}
+
+#[tokio::test]
+async fn subqueries_without_a_tie_are_caught() {
+    for (text, by) in [
+        (
+            "SELECT count(*) FROM riders r WHERE EXISTS (SELECT 1 FROM trips u WHERE u.rider_id = r.rider_id AND u.trip_id = 1)",
+            "changes by 60",
+        ),
+        (
+            "SELECT count(*) FROM riders r WHERE NOT EXISTS (SELECT 1 FROM trips u WHERE u.rider_id = r.rider_id AND u.trip_id = 1)",
+            "changes by 59",
+        ),
+    ] {
+        let b = Bench::of(text, false).await;
+        b.texts("(b1.\"rider_id\" = b0.\"rider_id\") AND ", "", by).await;
+    }
+    let b = Bench::of(
+        "SELECT count(*) FROM legs l WHERE l.trip_id IN (SELECT u.trip_id FROM trips u WHERE u.trip_id = 1)",
+        false,
+    )
+    .await;
+    b.texts(
+        "(b1.\"trip_id\" = 1)",
+        "(b1.\"trip_id\" = 1) OR EXISTS (SELECT FROM public.trips z WHERE z.trip_id = 1)",
+        "changes by ",
+    )
+    .await;
+}
+
+/// A step that is no key gives a row to many units, and each of them a part of the others' rows.
+#[tokio::test]
+async fn a_path_without_a_key_is_caught() {
+    let b = Bench::of("SELECT count(*) FROM legs l", false).await;
+    b.texts("b0.\"trip_id\" = b1.\"trip_id\"", "b0.\"trip_id\" = 4 AND b1.\"zero\" <> 0", "changes by ")
+        .await;
+    let b = Bench::bounded("SELECT count(*), sum(z) FROM marks m", false, 10).await;
+    assert_eq!(b.claim.linf, [10, 100], "five slots with two marks each");
+    b.texts("(b0.\"slot\" = b1.\"n\")", "true", "changes by ").await;
+}
+
+/// Rows that a join multiplies are counted, or a key proves how many there are.
+#[tokio::test]
+async fn rows_that_a_join_multiplies_are_caught() {
+    let b =
+        Bench::of("SELECT count(*) FROM riders r LEFT JOIN trips t ON t.rider_id = r.rider_id", false).await;
+    b.texts("LEAST(c.n0, 3)", "c.n0", "changes by 100").await;
+    let b = Bench::bounded("SELECT count(*) FROM riders r JOIN slots x USING (rider_id)", false, 30).await;
+    assert_eq!(b.claim.linf, [5]);
+    b.claims(|c| c.linf[0] = 1, "changes by 5").await;
+    let b = Bench::bounded("SELECT count(*) FROM slots x JOIN slots y USING (rider_id)", false, 30).await;
+    assert_eq!(b.claim.linf, [25]);
+    b.claims(|c| c.linf[0] = 24, "changes by 25").await;
+    let b = Bench::bounded(
+        "SELECT count(*) FROM slots x FULL JOIN slots y ON x.rider_id = y.rider_id AND x.n = y.n + 9",
+        false,
+        30,
+    )
+    .await;
+    b.claims(|c| c.linf[0] = 9, "changes by 10").await;
+    let b = Bench::bounded(
+        "SELECT count(*) FROM (SELECT rider_id FROM riders UNION ALL SELECT rider_id FROM slots) q",
+        false,
+        30,
+    )
+    .await;
+    assert_eq!(b.claim.linf, [6]);
+    b.claims(|c| c.linf[0] = 5, "changes by 6").await;
+}
+
+/// A set operation that compares rows of different units.
+#[tokio::test]
+async fn set_operations_across_units_are_caught() {
+    let b = Bench::bounded("SELECT count(*) FROM (SELECT rider_id AS u, n FROM slots EXCEPT SELECT rider_id, 7 FROM trips WHERE trip_id = 1) q WHERE n = 2", false, 9).await;
+    b.texts(
+        "EXCEPT (SELECT b1.\"rider_id\", (7)::pg_catalog.int8 FROM",
+        "EXCEPT (SELECT g.g, 2 FROM generate_series(1, 60) g(g), \"public\".\"trips\" AS b9 WHERE b9.trip_id = 1) EXCEPT (SELECT b1.\"rider_id\", (7)::pg_catalog.int8 FROM",
+        "changes by ",
+    )
+    .await;
 }

@@ -3,6 +3,7 @@
 use crate::recovery::request;
 use crate::server::Server;
 use crate::{policy, until_none};
+use noisegate::backend::introspect::watch;
 use noisegate::backend::{Backend, FetchError, FetchRequest, FetchText, Fingerprint, Param, Setting};
 use noisegate::error::SqlState;
 use std::time::{Duration, Instant};
@@ -195,4 +196,54 @@ async fn a_fetch_writes_nothing_and_leaves_nothing() {
     drop(reader);
     let rows = backend.fetch(many(&["SELECT current_setting('search_path')"])).await.unwrap();
     assert_eq!(rows[0][0].get::<_, &str>(0), "pg_catalog");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fetch_that_is_opened_and_not_wanted_reads_nothing_and_gives_its_connection_back() {
+    let server = Server::shared();
+    let db = server.database().await;
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    let pid =
+        async || backend.fetch(many(&["SELECT pg_backend_pid()"])).await.unwrap()[0][0].get::<_, i32>(0);
+    let before = pid().await;
+    for _ in 0..3 {
+        // A statement that would fail as soon as it ran.
+        drop(backend.open(many(&["SELECT 1/0"])).await.unwrap());
+    }
+    assert_eq!(pid().await, before);
+    // Whoever gives up while a fetch is opened loses nothing, either.
+    for wait in [0, 1, 2, 5] {
+        let open = backend.open(many(&["SELECT 1 FROM public.riders"]));
+        let _ = tokio::time::timeout(Duration::from_millis(wait), open).await;
+    }
+    assert_eq!(backend.fetch(many(&["SELECT 1 FROM public.riders"])).await.unwrap()[0].len(), 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_07_a_table_that_cannot_be_locked_is_watched_all_the_same() {
+    let server = Server::shared();
+    let db = server.database().await;
+    // LOCK needs the right on the whole table.
+    let sql = format!("REVOKE ALL ON riders FROM {0}; GRANT SELECT (rider_id) ON riders TO {0}", db.fetch);
+    db.admin.batch_execute(&sql).await.unwrap();
+    let backend = Backend::connect(&policy(&server, &db)).await.unwrap();
+    let reader = backend.reader().await.unwrap();
+    let oid: u32 = reader.query_one("SELECT 'public.riders'::regclass::oid", &[]).await.unwrap().get(0);
+    let mut request = many(&["SELECT rider_id FROM public.riders"]);
+    request.fingerprint = Some(watch(&reader, &[oid]).await.unwrap());
+    drop(reader);
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    // The change is made while the fetch waits where its text is prepared, after its snapshot.
+    db.admin.batch_execute("BEGIN; ALTER TABLE riders DROP CONSTRAINT riders_pkey").await.unwrap();
+    let commit = async {
+        let waits = "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND wait_event_type = 'Lock'";
+        while db.admin.query_one(waits, &[&db.fetch]).await.unwrap().get::<_, i64>(0) == 0 {
+            db.admin.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        db.admin.batch_execute("COMMIT").await.unwrap();
+    };
+    let (rows, ()) = tokio::join!(backend.fetch(request.clone()), commit);
+    assert!(matches!(rows, Err(FetchError::SchemaChanged)), "{rows:?}");
+    assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
 }

@@ -35,6 +35,13 @@ CREATE TABLE visits (
     FOREIGN KEY (member, club) REFERENCES memberships);
 CREATE TABLE item_notes (
     order_id int NOT NULL, line int NOT NULL, note text, FOREIGN KEY (order_id, line) REFERENCES items);
+-- By two columns together, neither of which is the unit.
+CREATE TABLE accounts_by_region (
+    region text NOT NULL, number int NOT NULL, owner bigint NOT NULL REFERENCES "User Accounts",
+    PRIMARY KEY (region, number));
+CREATE TABLE statements (
+    region text NOT NULL, number int NOT NULL, amount numeric(9,2),
+    FOREIGN KEY (region, number) REFERENCES accounts_by_region);
 -- Two ways, and two persons.
 CREATE TABLE messages (
     id uuid PRIMARY KEY, sender bigint NOT NULL REFERENCES "User Accounts", receiver bigint REFERENCES "User Accounts",

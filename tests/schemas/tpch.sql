@@ -1,4 +1,5 @@
--- TPC-H, revision 3, clause 1.4: eight tables with their keys. Of the rows, only those of nation and region (4.2.3).
+-- TPC-H, revision 3, clause 1.4: eight tables with their keys. Of the rows, only as many nations, regions and suppliers
+-- as there are at scale 0.1 (clause 4.2).
 CREATE TABLE region (r_regionkey int PRIMARY KEY, r_name char(25) NOT NULL, r_comment varchar(152));
 CREATE TABLE nation (
     n_nationkey int PRIMARY KEY, n_name varchar(25) NOT NULL, n_regionkey int NOT NULL REFERENCES region,
@@ -32,3 +33,4 @@ CREATE TABLE lineitem (
     FOREIGN KEY (l_partkey, l_suppkey) REFERENCES partsupp);
 INSERT INTO region SELECT i, 'region ' || i, '' FROM generate_series(0, 4) i;
 INSERT INTO nation SELECT i, 'nation ' || i, i % 5, '' FROM generate_series(0, 24) i;
+INSERT INTO supplier SELECT i, 'supplier ' || i, 'address ' || i, i % 25, 'phone ' || i, i, '' FROM generate_series(1, 1000) i;

@@ -310,3 +310,32 @@ pub async fn run(mut command: Command, input: &str) -> Output {
         status,
     }
 }
+
+/// Python with the libraries of tests/clients/requirements.txt: PYTHON, if it is set, else one in the target folder that
+/// is made where it is missing.
+pub async fn python() -> PathBuf {
+    if let Some(python) = std::env::var_os("PYTHON") {
+        return python.into();
+    }
+    let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join("venv");
+    let wanted = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/requirements.txt");
+    let python = venv.join("bin/python");
+    // Test programs may run side by side.
+    let lock = std::fs::File::create(venv.with_extension("lock")).unwrap();
+    let lock = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock)).await.unwrap().unwrap();
+    let installed = venv.join("installed.txt");
+    let text = std::fs::read(&wanted).unwrap();
+    if std::fs::read(&installed).ok().as_ref() != Some(&text) {
+        let mut make = Command::new("python3");
+        make.args(["-m", "venv", "--clear"]).arg(&venv);
+        let mut install = Command::new(&python);
+        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&wanted);
+        for command in [make, install] {
+            let done = run(command, "").await;
+            assert!(done.status.success(), "Python's clients (./test installs python3-venv): {done:?}");
+        }
+        std::fs::write(&installed, text).unwrap();
+    }
+    drop(lock);
+    python
+}

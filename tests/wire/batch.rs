@@ -78,13 +78,6 @@ impl Reply {
     pub fn code(&self) -> String {
         self.error().map(|e| e.1).unwrap_or_default()
     }
-
-    /// Type and format of each column of the only RowDescription.
-    pub fn columns(&self) -> Vec<(u32, i16)> {
-        let found: Vec<_> = self.0.iter().filter(|m| m.tag == 'T').collect();
-        assert_eq!(found.len(), 1, "{self:?}");
-        columns(&found[0].body)
-    }
 }
 
 /// Type and format of each column of a RowDescription.

@@ -55,7 +55,7 @@ impl Service for Fake {
             .to_vec()
     }
 
-    fn user(&self, name: &str) -> Option<Account> {
+    async fn user(&self, name: &str) -> Option<Account> {
         let auth = match name {
             "ana" | "bo" | "broken" => Auth::Trust,
             "sam" => Auth::Scram(self.verifier.clone()),

@@ -17,6 +17,8 @@ mod limits;
 mod login;
 mod namespace;
 mod oracle;
+#[path = "../pg/mod.rs"]
+mod pg;
 mod pipeline;
 mod portals;
 mod raw;

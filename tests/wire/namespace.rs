@@ -103,6 +103,14 @@ fn close_ends_portals() {
     assert_eq!(client.query("close all").completed(), ["CLOSE CURSOR ALL"]);
     assert_eq!(client.batch(&[describe('P', "q")]).code(), "34000");
     assert_eq!(client.query("close q").code(), "25P02");
+    client.query("rollback");
+    client.batch(&[parse("one", "close p", &[]), parse("all", "close all", &[])]);
+    let reply = client.batch(&[bind("p", "s"), bind("", "one"), execute("", 0), execute("p", 0)]);
+    assert_eq!((reply.completed(), reply.code()), (vec!["CLOSE CURSOR".to_owned()], "34000".to_owned()));
+    let reply = client.batch(&[bind("p", "one"), execute("p", 0)]);
+    assert_eq!(reply.error_field('M').unwrap(), "cannot drop active portal \"p\"");
+    let reply = client.batch(&[bind("p", "s"), bind("q", "all"), execute("q", 0), execute("p", 0)]);
+    assert_eq!((reply.completed(), reply.code()), (vec!["CLOSE CURSOR ALL".to_owned()], "34000".to_owned()));
 }
 
 #[test]

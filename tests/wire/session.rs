@@ -1,6 +1,6 @@
 //! A session that answers a handful of made-up statements.
 //!
-//! `select 'x'`, `select $1::int4, $2::text`, `values ('a'),('b')`, `select 1/0` and the control statements mean what
+//! `select 'x'`, `select $1::int4, $2::text`, `values ('a'),('b')`, `select (1/0)::text` and the control statements mean what
 //! they mean to PostgreSQL, so that both can be compared; the other verbs are there to provoke something.
 
 use crate::fake::Seen;
@@ -74,13 +74,16 @@ impl Session for FakeSession {
     }
 
     async fn run(&mut self, statement: String, notices: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
-        if statement == "select 1/0" {
+        if statement == "select (1/0)::text" {
             return Err(division_by_zero());
+        }
+        if statement.contains('$') {
+            return Err(ClientError::new(SqlState(*b"42P02"), "there is no parameter $1"));
         }
         self.seen.ran.lock().unwrap().push(statement.clone());
         let (verb, argument) = statement.split_once(' ').unwrap_or((&statement, ""));
         match verb {
-            "select" if argument.starts_with("1/(random()") => Ok(rows(vec![Err(division_by_zero())])),
+            "select" if argument.starts_with("(1/(random()") => Ok(rows(vec![Err(division_by_zero())])),
             "select" => Ok(rows(vec![Ok(row(&[argument.trim_matches('\'')]))])),
             "values" => {
                 let values = argument.split(',').map(|v| Ok(row(&[v.trim_matches(['(', ')', '\''])])));
@@ -199,7 +202,7 @@ impl Session for FakeSession {
     ) -> Result<FakePortal, ClientError> {
         self.seen.prepared.lock().unwrap().push(format!("bind {statement}"));
         self.stall(statement, "stall bind").await;
-        if statement == "select 1/0" {
+        if statement == "select (1/0)::text" {
             return Err(division_by_zero());
         }
         let wanted = description.parameters.len();
@@ -222,7 +225,8 @@ impl Session for FakeSession {
     ) -> Result<Outcome, ClientError> {
         let FakePortal { statement, mut cells, fields } = portal;
         self.stall(&statement, "stall execute").await;
-        if !statement.contains('$') && !statement.starts_with("parameters ") {
+        let made_of_values = statement.contains('$') || statement.starts_with("parameters ");
+        if fields.is_empty() || !made_of_values {
             let outcome = self.run(statement.clone(), notices).await?;
             return Ok(match outcome {
                 Outcome::Rows { rows, verb, count, .. } if !statement.starts_with("lie") => {
@@ -285,10 +289,13 @@ fn columns(statement: &str) -> Option<Vec<Field>> {
 
 fn decode(value: &Cell, format: i16, oid: u32) -> Result<Cell, ClientError> {
     let Some(bytes) = value else { return Ok(None) };
+    let code = |code: &[u8; 5], message: &str| ClientError::new(SqlState(*code), message);
+    if (oid != INT4 || format == 0) && bytes.contains(&0) {
+        return Err(code(b"22021", "invalid byte sequence for encoding \"UTF8\": 0x00"));
+    }
     if oid != INT4 {
         return Ok(Some(bytes.clone()));
     }
-    let code = |code: &[u8; 5], message: &str| ClientError::new(SqlState(*code), message);
     let number = if format == 0 {
         let digits = std::str::from_utf8(bytes).ok().and_then(|s| s.parse().ok());
         digits.ok_or_else(|| code(b"22P02", "invalid input syntax for type integer"))?

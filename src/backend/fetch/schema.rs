@@ -53,16 +53,6 @@ impl Fingerprint {
         Self { quick: Some(quick), ..self }
     }
 
-    /// The query.
-    pub fn sql(&self) -> &str {
-        &self.sql
-    }
-
-    /// What it gave.
-    pub fn expected(&self) -> &str {
-        &self.expected
-    }
-
     /// What to append to BEGIN.
     pub(super) fn lock(&self) -> &str {
         self.quick.as_ref().map_or("", |q| q.lock.as_str())

@@ -1,6 +1,6 @@
 //! A plan as JSON. The keys are described in docs/explain.md.
 
-use super::number::{decimal, integer, measure, quotient, signed, square_root};
+use super::number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
 use crate::dp::{self, Cost, Distribution, Filter, Noise, Notion, Ratio, Selection, UNITS_PER_ONE};
 use crate::emit::fetch;
 use crate::emit::print::{self, Constants};
@@ -45,7 +45,7 @@ fn table(t: &Table, policy: &Policy) -> Value {
     let unit_table = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
     let privacy = match &t.privacy {
         Privacy::Public => json!({ "privacy": "public" }),
-        Privacy::Private { .. } => {
+        Privacy::Private { .. } | Privacy::Path(_) => {
             json!({ "privacy": "private", "unit": format!("{unit_table}.{}", policy.unit.1) })
         }
     };
@@ -73,7 +73,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
     let text = fetch::fetch(r, policy);
     let seed =
         json!([{ "name": "$1", "type": "int8", "value": "a secret random seed, new for each statement" }]);
-    let scans = r.source.scans.iter().filter_map(|s| policy.tables.get(s.table));
+    let scans = r.source.scans.iter().filter_map(|s| policy.tables.get(s.table()?));
     let tables: Vec<&str> = scans.map(|t| t.name.as_str()).collect();
     let aggregates: Vec<Value> = r
         .parts
@@ -155,7 +155,7 @@ fn noise(noise: &Noise) -> Value {
         }
         Distribution::Gaussian { variance } => json!({
             "mechanism": "discrete_gaussian",
-            "sigma": measure(libm::sqrt(*variance.numer() as f64 / *variance.denom() as f64)),
+            "sigma": root_of_quotient(&BigUint::from(*variance.numer()), &BigUint::from(*variance.denom())),
             "variance_exact": exact(variance),
         }),
     };

@@ -130,7 +130,7 @@ fn pretty(value: &Value) -> String {
 }
 
 fn explain(args: &Args, sql: &str) -> Result<String, Failed> {
-    let raw = policy::load(&args.policy).map_err(|e| e.to_string())?;
+    let raw = policy::load_elsewhere(&args.policy).map_err(|e| e.to_string())?;
     let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
     let found = snapshot::read(&backend.schema, &args.policy)?;
     let policy = raw.check(&found.schema).map_err(|e| e.to_string())?;
@@ -234,7 +234,14 @@ fn plan(
             return Err(ClientError::unsupported("only queries are explained").hint("Write SELECT …").into());
         }
     };
-    let statement = sql::resolve::resolve(&query, &lines, policy, &policy.limits)?;
+    let mut statement = sql::resolve::resolve(&query, &lines, policy, &policy.limits)?;
+    let now = constants().now;
+    // What else PostgreSQL alone can evaluate, the planner refuses by name.
+    sql::constants::visit(&mut statement, sql::constants::Wanted::Values, &mut |e, array| {
+        if let Some(value) = plan::constant::evaluate(e, Some(&now)).filter(|_| !array) {
+            *e = value;
+        }
+    });
     match plan::plan(statement, policy, settings, sizes) {
         Ok(plan) => Ok(plan),
         Err(PlanError::Refused(e)) => Err(Failed::Statement(e)),

@@ -40,15 +40,20 @@ pub fn quotient(n: &BigUint, d: &BigUint) -> Value {
 
 /// The square root of a whole number, rounded up to twelve significant digits.
 pub fn square_root(n: &BigUint) -> Value {
-    if n.is_zero() {
-        return 0.into();
-    }
     let exact = n.sqrt();
     if &exact * &exact == *n {
         return exact.to_u128().map_or_else(|| exact.to_string().into(), integer);
     }
+    root_of_quotient(n, &BigUint::one())
+}
+
+/// The square root of a quotient, rounded up to twelve significant digits.
+pub fn root_of_quotient(n: &BigUint, d: &BigUint) -> Value {
+    if n.is_zero() || d.is_zero() {
+        return 0.into();
+    }
     rounded(|power| {
-        let (n, d) = scaled(n, &BigUint::one(), 2 * power);
+        let (n, d) = scaled(n, d, 2 * power);
         let (whole, rest) = num_integer::Integer::div_rem(&n, &d);
         let root = whole.sqrt();
         if rest.is_zero() && &root * &root == whole { root } else { root + 1u8 }
@@ -132,6 +137,8 @@ mod tests {
         // √4 · 48000 is whole, √3 · 8 is not.
         assert_eq!(root(4 * 48_000 * 48_000), "96000");
         assert_eq!(root(3 * 8 * 8), "13.8564064606");
+        let of = |n: u128, d: u128| root_of_quotient(&n.into(), &d.into()).to_string();
+        assert_eq!((of(9, 4), of(1, 2), of(0, 5)), ("1.5".into(), "0.707106781187".into(), "0".into()));
         for n in [2u128, 3, 5, 7, 192, 10u128.pow(20) + 1, 123_456_789] {
             let shown: f64 = root(n).parse().unwrap();
             assert!(

@@ -1,8 +1,8 @@
 //! Numerical composition of privacy losses, as an upper bound.
 //!
-//! The loss of each use is put on a grid so that its δ(ε) can only rise ([`base`]); its masses are tilted by e^(θ·loss), so
-//! that those which decide have most digits, and rounded up to integers; integers are convolved exactly ([`ntt`]) and rounded
-//! up again ([`power`]). δ(ε) rises in every mass, so the result is an upper bound, and no claim about floating-point
+//! The loss of each use is put on a grid so that its δ(ε) can only rise (`base`); its masses are tilted by e^(θ·loss), so
+//! that those which decide have most digits, and rounded up to integers; integers are convolved exactly (`ntt`) and rounded
+//! up again (`power`). δ(ε) rises in every mass, so the result is an upper bound, and no claim about floating-point
 //! transforms is needed. What a window cuts off is bounded by Chernoff's inequality and added.
 //!
 //! **Not a filter.** The bound holds for mechanisms and parameters that are fixed in advance, with questions that may depend

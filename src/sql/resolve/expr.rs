@@ -209,15 +209,8 @@ impl Resolver<'_> {
         all: bool,
         pos: Pos,
     ) -> Result<ExprKind> {
-        use sp::BinaryOperator as B;
-        let op = match op {
-            B::Eq => BinaryOp::Eq,
-            B::NotEq => BinaryOp::Ne,
-            B::Lt => BinaryOp::Lt,
-            B::LtEq => BinaryOp::Le,
-            B::Gt => BinaryOp::Gt,
-            B::GtEq => BinaryOp::Ge,
-            other => return Err(self.unsupported(&format!("operator {other} with ANY or ALL"), pos)),
+        let Some(op) = comparison(op) else {
+            return Err(self.unsupported(&format!("operator {op} with ANY or ALL"), pos));
         };
         let member = matches!((op, all), (BinaryOp::Eq, false) | (BinaryOp::Ne, true));
         let expr = self.boxed(left)?;
@@ -254,6 +247,9 @@ impl Resolver<'_> {
         pos: Pos,
     ) -> Result<ExprKind> {
         use sp::BinaryOperator as B;
+        if let Some(op) = comparison(op) {
+            return self.binary(op, left, right);
+        }
         let op = match op {
             B::Plus => BinaryOp::Add,
             B::Minus => BinaryOp::Sub,
@@ -261,12 +257,6 @@ impl Resolver<'_> {
             B::Divide => BinaryOp::Div,
             B::Modulo => BinaryOp::Mod,
             B::StringConcat => BinaryOp::Concat,
-            B::Eq => BinaryOp::Eq,
-            B::NotEq => BinaryOp::Ne,
-            B::Lt => BinaryOp::Lt,
-            B::LtEq => BinaryOp::Le,
-            B::Gt => BinaryOp::Gt,
-            B::GtEq => BinaryOp::Ge,
             B::And => BinaryOp::And,
             B::Or => BinaryOp::Or,
             B::PGLikeMatch => return self.like(left, right, None, false, false, pos),
@@ -615,6 +605,20 @@ impl Resolver<'_> {
     pub(super) fn unsupported(&self, what: &str, pos: Pos) -> ClientError {
         ClientError::unsupported(format!("{what} is not supported")).at(pos)
     }
+}
+
+/// `=`, `<` and their like.
+fn comparison(op: &sp::BinaryOperator) -> Option<BinaryOp> {
+    use sp::BinaryOperator as B;
+    Some(match op {
+        B::Eq => BinaryOp::Eq,
+        B::NotEq => BinaryOp::Ne,
+        B::Lt => BinaryOp::Lt,
+        B::LtEq => BinaryOp::Le,
+        B::Gt => BinaryOp::Gt,
+        B::GtEq => BinaryOp::Ge,
+        _ => return None,
+    })
 }
 
 /// What an expression that has no kind of ours is called.

@@ -120,7 +120,18 @@ async def a_pool_resets_its_connections(demo):
                 assert await c.fetchval("SHOW timezone") == "Asia/Tokyo"
 
 
+async def settings_are_reported(c):
+    await c.execute("SET timezone = 'Europe/Paris'; SET application_name = 'suite'")
+    settings = c.get_settings()
+    assert settings.TimeZone == "Europe/Paris" and settings.application_name == "suite", settings
+    moment = await c.fetchval("SELECT now()")
+    assert moment.tzinfo is not None
+    await c.execute("RESET ALL")
+    assert c.get_settings().TimeZone == "UTC"
+
+
 CHECKS = [
+    settings_are_reported,
     values_of_every_kind,
     groups_and_averages,
     lists_are_any,

@@ -1,0 +1,594 @@
+//! From FROM and WHERE to joins of scans: derived tables and CTEs that only project and filter are read as part of the
+//! query around them.
+
+use super::classes::Col;
+use super::lower::{ColumnInfo, Columns, lower};
+use super::renumber::renumber;
+use super::scalar::Scalar;
+use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
+use super::strict::{rejects, strict};
+use super::units::{Block, Outside};
+use crate::error::{ClientError, SqlState};
+use crate::policy::{Policy, Privacy, Table};
+use crate::schema::SqlType;
+use crate::sql::ast::*;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+
+pub(super) type Result<T> = std::result::Result<T, ClientError>;
+
+/// Relations under one release, those of CTEs as often as they are read: PostgreSQL's planning time grows fast with them.
+const MAX_RELATIONS: usize = 100;
+
+/// Joins before units are found.
+pub(super) enum Draft {
+    /// A scan, by its place.
+    Scan(usize),
+    /// Inner, left or full.
+    Join { kind: JoinKind, left: Box<Draft>, right: Box<Draft>, on: Vec<Expr>, pos: Pos },
+}
+
+/// A column of a flattened derived table.
+struct Substitute {
+    expr: Expr,
+    /// On an optional side it would not be NULL where the derived table has no row.
+    lost: bool,
+}
+
+/// Where a relation stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// On the nullable side of an outer join.
+    nullable: bool,
+    /// Where conditions of derived tables go: WHERE (0), or the ON of an outer join.
+    sink: usize,
+}
+
+/// Flattens the FROM and WHERE of a SELECT over private rows.
+pub struct Flattener<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The statement's bindings.
+    pub bindings: &'a [Binding],
+    /// Queries of CTEs by id.
+    pub ctes: &'a HashMap<usize, &'a Query>,
+    /// EXTRACT's type.
+    pub extract_type: SqlType,
+    substitutes: HashMap<usize, Vec<std::rc::Rc<Substitute>>>,
+    pub(super) scans: Vec<Scan>,
+    pub(super) positions: HashMap<usize, Pos>,
+    /// Scans of the query around a subquery.
+    pub(super) around: Vec<Scan>,
+    sinks: Vec<Vec<Expr>>,
+    pub(super) added: Vec<Added>,
+    pub(super) inside: Vec<Scan>,
+    pub(super) served: Vec<usize>,
+    pub(super) prepared: Vec<(Expr, Scalar)>,
+    optional: Vec<(HashSet<usize>, Pos)>,
+    /// Which of the statement's bindings a binding of a CTE that is read here stands for.
+    origin: HashMap<usize, usize>,
+    /// The number of the next binding that the statement does not have.
+    pub(super) next: usize,
+    size: usize,
+    relations: usize,
+    pub(super) lowered: Cell<usize>,
+}
+
+impl<'a> Flattener<'a> {
+    /// For one release.
+    pub fn new(
+        policy: &'a Policy,
+        bindings: &'a [Binding],
+        ctes: &'a HashMap<usize, &'a Query>,
+        extract_type: SqlType,
+    ) -> Self {
+        Self {
+            policy,
+            bindings,
+            ctes,
+            extract_type,
+            substitutes: HashMap::new(),
+            scans: Vec::new(),
+            positions: HashMap::new(),
+            around: Vec::new(),
+            sinks: vec![Vec::new()],
+            added: Vec::new(),
+            inside: Vec::new(),
+            served: Vec::new(),
+            prepared: Vec::new(),
+            optional: Vec::new(),
+            origin: HashMap::new(),
+            next: bindings.len(),
+            size: 0,
+            relations: 0,
+            lowered: Cell::new(0),
+        }
+    }
+
+    /// For a subquery or a branch inside; `correlated`: it sees the rows around it.
+    pub(super) fn nested(&self, correlated: bool) -> Self {
+        let mut inner = Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone());
+        inner.next = self.next;
+        inner.origin = self.origin.clone();
+        (inner.size, inner.relations) = (self.size, self.relations);
+        inner.lowered = self.lowered.clone();
+        if correlated {
+            inner.around = self.around.iter().chain(&self.scans).cloned().collect();
+            inner.substitutes = self.substitutes.clone();
+        }
+        inner
+    }
+
+    /// Takes over what a nested one used up, and read.
+    pub(super) fn absorb(&mut self, inner: &Self) {
+        self.next = inner.next;
+        self.origin.extend(&inner.origin);
+        (self.size, self.relations) = (inner.size, inner.relations);
+        self.lowered = inner.lowered.clone();
+        self.served.extend(&inner.served);
+        self.inside.extend(inner.scans.iter().chain(&inner.inside).cloned());
+        self.added.extend(inner.added.iter().map(|a| Added { inside: true, ..a.clone() }));
+    }
+
+    /// The private relation of this SELECT.
+    pub fn flatten(&mut self, select: &Select) -> Result<PrivateSource> {
+        let (draft, conditions) = self.draft(select)?;
+        let block = self.block(draft, &conditions, &Outside::default())?;
+        let filter = self.conditions(&conditions, &block)?;
+        let Some(unit) = block.unit.clone().filter(|_| block.pending.is_empty()) else {
+            return Err(unsupported("this FROM", select.pos));
+        };
+        let (exact, aliases) = (self.exact(&block), self.unit_columns(&block.bindings));
+        self.private_optional(&block);
+        Ok(PrivateSource {
+            scans: self.scans.clone(),
+            tree: block.tree,
+            filter,
+            unit,
+            exact,
+            aliases,
+            rows: block.rows,
+            added: self.added.clone(),
+            inside: self.inside.clone(),
+            optional: self.optional.iter().map(|(of, _)| of.clone()).collect(),
+            served: self.served.clone(),
+        })
+    }
+
+    /// FROM as joins of scans, and WHERE with what derived tables add to it, as conjuncts.
+    pub(super) fn draft(&mut self, select: &Select) -> Result<(Draft, Vec<Expr>)> {
+        let Some(draft) = self.list(&select.from, Place { nullable: false, sink: 0 })? else {
+            return Err(unsupported("this FROM", select.pos));
+        };
+        if let Some(f) = &select.filter {
+            let f = self.expand(f)?;
+            split(f, self.sinks.first_mut().ok_or_else(|| unsupported("this WHERE", select.pos))?);
+        }
+        let conditions = self.sinks.first_mut().map(std::mem::take).unwrap_or_default();
+        // WHERE that drops the rows without partners makes an inner join of public LEFT JOIN private.
+        self.optional.retain(|(of, _)| !conditions.iter().any(|c| rejects(c, of)));
+        for (of, pos) in &self.optional {
+            if let Some(test) = conditions.iter().find_map(|c| super::strict::null_test(c, of)) {
+                return Err(absence(test.pos.or(*pos)));
+            }
+        }
+        Ok((draft, conditions))
+    }
+
+    /// The conditions of WHERE, subqueries in them included.
+    pub(super) fn conditions(&mut self, conditions: &[Expr], block: &Block) -> Result<Vec<Scalar>> {
+        for c in conditions {
+            self.prepare(c, block)?;
+        }
+        conditions.iter().map(|c| truth(lower(c, self)?, "WHERE", c.pos)).collect()
+    }
+
+    /// The statement's binding behind this number.
+    pub(super) fn binding(&self, binding: usize) -> Option<&'a Binding> {
+        self.bindings.get(*self.origin.get(&binding).unwrap_or(&binding))
+    }
+
+    pub(super) fn table(&self, index: usize) -> Option<&'a Table> {
+        self.policy.tables.get(index)
+    }
+
+    /// The table that a binding reads.
+    pub(super) fn table_of(&self, binding: usize) -> Option<&'a Table> {
+        self.table(self.scan_of(binding)?.table()?)
+    }
+
+    pub(super) fn scan_of(&self, binding: usize) -> Option<&Scan> {
+        self.scans.iter().chain(&self.around).find(|s| s.binding == binding)
+    }
+
+    /// Several entries of FROM are a cross join.
+    fn list(&mut self, list: &[From], at: Place) -> Result<Option<Draft>> {
+        let mut all: Option<Draft> = None;
+        for from in list {
+            let next = self.from(from, at)?;
+            all = Some(match all {
+                None => next,
+                Some(left) => Draft::Join {
+                    kind: JoinKind::Inner,
+                    left: Box::new(left),
+                    right: Box::new(next),
+                    on: Vec::new(),
+                    pos: None,
+                },
+            });
+        }
+        Ok(all)
+    }
+
+    fn from(&mut self, from: &From, at: Place) -> Result<Draft> {
+        match from {
+            From::Relation { binding, query, pos } => {
+                let source = self.binding(*binding).map(|b| &b.source);
+                match (source, query) {
+                    (Some(Source::Table(table)), _) => {
+                        let Some(t) = self.table(*table) else { return Err(unsupported("this table", *pos)) };
+                        self.scan(*binding, Leaf::Table(*table, TableName::of(t)), at.nullable, *pos)
+                    }
+                    (Some(Source::Derived), Some(q)) => self.derived(*binding, q, at, *pos),
+                    (Some(Source::Cte(id)), _) => match self.ctes.get(id).copied() {
+                        Some(q) => {
+                            let own = renumber(q, &mut self.next, &mut self.origin);
+                            self.derived(*binding, &own, at, *pos)
+                        }
+                        None => Err(unsupported("this CTE", *pos)),
+                    },
+                    _ => Err(unsupported("this FROM", *pos)),
+                }
+            }
+            From::Join { left, right, kind, on, pos } => {
+                let (kind, swapped) = match kind {
+                    JoinKind::Right => (JoinKind::Left, true),
+                    other => (*other, false),
+                };
+                self.joined(kind, swapped, (left, right), on.as_ref(), at, *pos)
+            }
+        }
+    }
+
+    /// A join; `swapped`: RIGHT, which is LEFT with its sides exchanged.
+    fn joined(
+        &mut self,
+        kind: JoinKind,
+        swapped: bool,
+        (left, right): (&From, &From),
+        on: Option<&Expr>,
+        at: Place,
+        pos: Pos,
+    ) -> Result<Draft> {
+        let private = |f: &Self, side: &From| f.is_private(side);
+        let (l, r) = (private(self, left), private(self, right));
+        let (kept, optional) = if swapped { (r, l) } else { (l, r) };
+        let aside = |f: &mut Self| {
+            f.sinks.push(Vec::new());
+            Place { nullable: true, sink: f.sinks.len() - 1 }
+        };
+        // Soundness rule 8: read as an inner join, and the aggregates are held to what makes that the same.
+        let by_rule_8 = kind == JoinKind::Left && !kept && optional;
+        let (kind, at_left, at_right) = match kind {
+            JoinKind::Left if by_rule_8 => {
+                if at.nullable {
+                    return Err(unsupported("public LEFT JOIN private inside another outer join", pos)
+                        .hint("Write private LEFT JOIN public, or an inner JOIN."));
+                }
+                // What a derived table on the optional side drops is gone before it is missed.
+                let inside = Place { nullable: false, ..aside(self) };
+                if swapped { (JoinKind::Inner, inside, at) } else { (JoinKind::Inner, at, inside) }
+            }
+            JoinKind::Left if swapped => (kind, aside(self), at),
+            JoinKind::Left => (kind, at, aside(self)),
+            JoinKind::Full if !(l && r) => {
+                return Err(unsupported("FULL JOIN of private rows with public ones", pos)
+                    .hint("Write private LEFT JOIN public, or an inner JOIN."));
+            }
+            JoinKind::Full => (kind, aside(self), aside(self)),
+            _ => (kind, at, at),
+        };
+        let before = self.scans.len();
+        let left = self.from(left, at_left)?;
+        let middle = self.scans.len();
+        let right = self.from(right, at_right)?;
+        let mut conditions = Vec::new();
+        if let Some(on) = on {
+            conditions.push(self.expand(on)?);
+        }
+        if kind == JoinKind::Inner && !by_rule_8 {
+            // Rows without partners, of joins below, are gone here.
+            self.optional.retain(|(of, _)| !conditions.iter().any(|c| rejects(c, of)));
+        }
+        if by_rule_8 {
+            let of = if swapped { before..middle } else { middle..self.scans.len() };
+            let of = self.scans.get(of).unwrap_or_default().iter().map(|s| s.binding).collect();
+            self.optional.push((of, pos));
+        }
+        let moved =
+            |f: &mut Self, at: Place| f.sinks.get_mut(at.sink).map(std::mem::take).unwrap_or_default();
+        match kind {
+            _ if by_rule_8 || kind == JoinKind::Left => {
+                let at = if swapped { at_left } else { at_right };
+                conditions.extend(moved(self, at));
+            }
+            JoinKind::Full if !(moved(self, at_left).is_empty() && moved(self, at_right).is_empty()) => {
+                return Err(unsupported("a subquery with WHERE in a FULL JOIN of private rows", pos)
+                    .hint("Join the tables themselves, or UNION ALL two LEFT JOINs."));
+            }
+            _ => {}
+        }
+        let (left, right) = if swapped { (right, left) } else { (left, right) };
+        Ok(Draft::Join { kind, left: Box::new(left), right: Box::new(right), on: conditions, pos })
+    }
+
+    pub(super) fn scan(&mut self, binding: usize, leaf: Leaf, nullable: bool, pos: Pos) -> Result<Draft> {
+        self.relations += 1;
+        if self.relations > MAX_RELATIONS {
+            let m =
+                format!("more than {MAX_RELATIONS} relations are read for one aggregate over private rows");
+            return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
+                .hint("Release parts of it by themselves, and join the results.")
+                .at(pos));
+        }
+        let place = self.scans.len();
+        self.positions.insert(binding, pos);
+        self.scans.push(Scan { binding, leaf, nullable, serves: None });
+        Ok(Draft::Scan(place))
+    }
+
+    /// A projection-only subquery: its columns become expressions over its own scans.
+    fn derived(&mut self, binding: usize, q: &Query, at: Place, pos: Pos) -> Result<Draft> {
+        let Some(s) = plain(q, pos)? else { return self.set(binding, q, at.nullable, pos) };
+        let before = self.scans.len();
+        let Some(draft) = self.list(&s.from, at)? else {
+            return Err(unsupported("a subquery without FROM in this place", pos));
+        };
+        if let Some(f) = &s.filter {
+            let f = self.expand(f)?;
+            if let Some(sink) = self.sinks.get_mut(at.sink) {
+                split(f, sink);
+            }
+        }
+        let own: HashSet<usize> =
+            self.scans.get(before..).unwrap_or_default().iter().map(|s| s.binding).collect();
+        let columns = s
+            .items
+            .iter()
+            .map(|i| {
+                let expr = self.expand(&i.expr)?;
+                let lost = at.nullable && !strict(&expr, &own);
+                Ok(std::rc::Rc::new(Substitute { expr, lost }))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        self.substitutes.insert(binding, columns);
+        Ok(draft)
+    }
+
+    /// Whether this part of FROM holds private rows.
+    pub(super) fn is_private(&self, from: &From) -> bool {
+        match from {
+            From::Join { left, right, .. } => self.is_private(left) || self.is_private(right),
+            From::Relation { binding, query, .. } => {
+                match (self.binding(*binding).map(|b| &b.source), query) {
+                    (Some(Source::Table(t)), _) => {
+                        self.table(*t).is_none_or(|t| t.privacy != Privacy::Public)
+                    }
+                    (Some(Source::Cte(id)), _) => {
+                        self.ctes.get(id).is_none_or(|q| self.is_private_body(&q.body))
+                    }
+                    (_, Some(q)) => self.is_private_body(&q.body),
+                    _ => true,
+                }
+            }
+        }
+    }
+
+    pub(super) fn is_private_body(&self, body: &Body) -> bool {
+        match body {
+            Body::Select(s) => s.from.iter().any(|f| self.is_private(f)),
+            Body::SetOp { left, right, .. } => self.is_private_body(left) || self.is_private_body(right),
+            Body::Query(q) => self.is_private_body(&q.body),
+            Body::Values(_) => false,
+        }
+    }
+
+    /// Refuses public LEFT JOIN private where no aggregate says what it is for.
+    pub(super) fn no_optional(&self, pos: Pos) -> Result<()> {
+        match self.optional.first() {
+            None => Ok(()),
+            Some((_, at)) => Err(unsupported("public LEFT JOIN private in this subquery", at.or(pos))
+                .hint("Write private LEFT JOIN public, or an inner JOIN.")),
+        }
+    }
+
+    /// Private relations elsewhere are tied to the optional ones: they are NULL, or their rows are gone, with them.
+    fn private_optional(&mut self, block: &Block) {
+        let private: Vec<usize> = block.bindings.iter().copied().filter(|b| self.private_scan(*b)).collect();
+        for (of, _) in &mut self.optional {
+            of.extend(&private);
+        }
+    }
+
+    /// Whether a scan's rows are private.
+    pub(super) fn private_scan(&self, binding: usize) -> bool {
+        match self.scan_of(binding).map(|s| &s.leaf) {
+            Some(Leaf::Table(t, _)) => self.table(*t).is_none_or(|t| t.privacy != Privacy::Public),
+            Some(Leaf::Set(_)) => true,
+            None => false,
+        }
+    }
+
+    /// The column that an expression is, if it is one.
+    pub(super) fn col(&self, e: &Expr) -> Option<Col> {
+        let ExprKind::Column { binding, column } = &e.kind else { return None };
+        let name = match &self.scan_of(*binding)?.leaf {
+            Leaf::Table(t, _) => self.table(*t)?.columns.get(*column)?.name.clone(),
+            Leaf::Set(_) => format!("c{column}"),
+        };
+        Some((*binding, name))
+    }
+
+    /// Replaces columns of flattened subqueries by what they stand for.
+    pub fn expand(&mut self, e: &Expr) -> Result<Expr> {
+        self.size += 1;
+        if self.size > self.policy.limits.max_expressions {
+            return Err(crate::sql::parse::too_large(
+                "the statement, with its subqueries flattened,",
+                "max_expressions",
+                self.policy.limits.max_expressions,
+            ));
+        }
+        let mut out = e.clone();
+        if let ExprKind::Column { binding, column } = &e.kind {
+            if let Some(list) = self.substitutes.get(binding) {
+                let inner = list.get(*column).cloned().ok_or_else(|| unsupported("this column", e.pos))?;
+                if inner.lost {
+                    return Err(unsupported(
+                        "a computed column of a subquery on the optional side of an outer join",
+                        e.pos,
+                    )
+                    .detail(
+                        "Where the subquery has no row the column is NULL, and its expression might not be.",
+                    )
+                    .hint("Select the plain column in the subquery, and compute with it above."));
+                }
+                self.size += count(&inner.expr);
+                out.kind = inner.expr.kind.clone();
+            }
+            return Ok(out);
+        }
+        out.map_children(&mut |c| self.expand(c))?;
+        Ok(out)
+    }
+}
+
+impl Columns for Flattener<'_> {
+    fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>> {
+        let scan = self.scan_of(binding)?;
+        let index = scan.table()?;
+        let table = self.table(index)?;
+        let c = table.columns.get(column)?;
+        let public = table.privacy == Privacy::Public;
+        Some(ColumnInfo {
+            column: c,
+            nullable: scan.nullable || !c.not_null,
+            table: &table.name,
+            public_table: public.then_some(index),
+        })
+    }
+
+    fn computed(&self, binding: usize, column: usize) -> Option<Scalar> {
+        let scan = self.scan_of(binding)?;
+        let Leaf::Set(rows) = &scan.leaf else { return None };
+        let mut out = rows.columns.get(column)?.clone();
+        out.node = super::scalar::Node::Column { binding, name: format!("c{column}") };
+        out.nullable |= scan.nullable;
+        Some(out)
+    }
+
+    fn prepared(&self, e: &Expr) -> Option<Scalar> {
+        self.prepared.iter().find(|(have, _)| have == e).map(|(_, s)| s.clone())
+    }
+
+    fn spend(&self) -> Result<()> {
+        self.lowered.set(self.lowered.get().saturating_add(1));
+        let limit = self.policy.limits.max_expressions;
+        if self.lowered.get() > limit {
+            return Err(crate::sql::parse::too_large(
+                "the statement, with NULLIF, BETWEEN and their like written out,",
+                "max_expressions",
+                limit,
+            ));
+        }
+        Ok(())
+    }
+
+    fn extract_type(&self) -> SqlType {
+        self.extract_type.clone()
+    }
+}
+
+/// A condition, or the error that PostgreSQL gives.
+pub(super) fn truth(s: Scalar, of: &str, pos: Pos) -> Result<Scalar> {
+    match s.ty {
+        SqlType::Bool => Ok(s),
+        _ => Err(ClientError::new(
+            SqlState::DATATYPE_MISMATCH,
+            format!("argument of {of} must be type boolean"),
+        )
+        .at(pos)),
+    }
+}
+
+/// The SELECT of a query that only projects and filters; None for a set operation.
+pub(super) fn plain(q: &Query, pos: Pos) -> Result<Option<&Select>> {
+    let cut = q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty();
+    let refused = || {
+        unsupported("LIMIT, OFFSET, ORDER BY or DISTINCT over private rows", pos)
+            .hint("Which rows remain would depend on private rows. Filter with WHERE, or order and limit above the aggregates.")
+    };
+    if cut {
+        return Err(refused());
+    }
+    let s = match &q.body {
+        Body::Select(s) => s,
+        Body::Query(inner) => return plain(inner, pos),
+        _ => return Ok(None),
+    };
+    if !matches!(s.distinct, Distinct::No) {
+        return Err(refused());
+    }
+    if !s.group_by.is_empty() || s.having.is_some() || s.items.iter().any(|i| super::has_aggregate(&i.expr)) {
+        return Err(unsupported("a join of private rows with an aggregated subquery", pos)
+            .hint("Release each by itself, and join the results."));
+    }
+    Ok(Some(s))
+}
+
+/// Refuses to tell that private rows are not there (soundness rule 8).
+pub(super) fn absence(pos: Pos) -> ClientError {
+    unsupported("IS NULL of a private column beside public LEFT JOIN private", pos)
+        .detail("It asks which public rows have no private one, which would be told without noise.")
+        .hint("Count the rows that are there, by the public key: count(t.x) … GROUP BY s.key.")
+}
+
+pub(super) fn unsupported(what: &str, pos: Pos) -> ClientError {
+    ClientError::unsupported(format!("{what} is not supported")).at(pos)
+}
+
+fn count(e: &Expr) -> usize {
+    let mut n = 0;
+    e.any(&mut |_| {
+        n += 1;
+        false
+    });
+    n
+}
+
+/// Splits a condition at its ANDs.
+pub(super) fn split(e: Expr, out: &mut Vec<Expr>) {
+    match e.kind {
+        ExprKind::Binary { op: BinaryOp::And, left, right } => {
+            split(*left, out);
+            split(*right, out);
+        }
+        kind => out.push(Expr { kind, pos: e.pos }),
+    }
+}
+
+/// The conjuncts of conditions.
+pub(super) fn conjuncts(list: &[Expr]) -> Vec<Expr> {
+    let mut out = Vec::new();
+    list.iter().for_each(|e| split(e.clone(), &mut out));
+    out
+}
+
+/// Whether every column of the expression is of these bindings.
+pub(super) fn only_of(e: &Expr, of: &[usize]) -> bool {
+    !e.any(&mut |e| match &e.kind {
+        ExprKind::Column { binding, .. } => !of.contains(binding),
+        ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. } => true,
+        _ => false,
+    })
+}

@@ -1,0 +1,87 @@
+//! A CTE that is read as part of the query around it, with bindings of its own for each time it is read: two scans of
+//! one name would be one in the printed text, and a condition that ties them would tie a row to itself.
+
+use crate::sql::ast::*;
+use std::collections::HashMap;
+
+/// The query with fresh bindings from `next` on; `origin` learns which binding each stands for.
+pub(super) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usize, usize>) -> Query {
+    let mut copy = query.clone();
+    let mut fresh = HashMap::new();
+    let mut define = |binding: &mut usize| {
+        origin.insert(*next, origin.get(binding).copied().unwrap_or(*binding));
+        fresh.insert(*binding, *next);
+        *binding = *next;
+        *next += 1;
+    };
+    Walk { relation: &mut define, column: &mut |_| {} }.query(&mut copy);
+    let mut refer = |binding: &mut usize| {
+        if let Some(own) = fresh.get(binding) {
+            *binding = *own;
+        }
+    };
+    Walk { relation: &mut |_| {}, column: &mut refer }.query(&mut copy);
+    copy
+}
+
+/// Visits the bindings of a query, wherever they stand in it.
+struct Walk<'f> {
+    /// Where a relation is bound.
+    relation: &'f mut dyn FnMut(&mut usize),
+    /// Where a column refers to one.
+    column: &'f mut dyn FnMut(&mut usize),
+}
+
+impl Walk<'_> {
+    fn query(&mut self, q: &mut Query) {
+        q.with.iter_mut().for_each(|c| self.query(&mut c.query));
+        self.body(&mut q.body);
+        let order = q.order_by.iter_mut().map(|o| &mut o.expr);
+        order.chain(&mut q.limit).chain(&mut q.offset).for_each(|e| self.expr(e));
+    }
+
+    fn body(&mut self, body: &mut Body) {
+        match body {
+            Body::Select(s) => {
+                s.from.iter_mut().for_each(|f| self.from(f));
+                s.items.iter_mut().for_each(|i| self.expr(&mut i.expr));
+                let rest = s.filter.iter_mut().chain(&mut s.group_by).chain(&mut s.having);
+                rest.for_each(|e| self.expr(e));
+                if let Distinct::On(on) = &mut s.distinct {
+                    on.iter_mut().for_each(|e| self.expr(e));
+                }
+            }
+            Body::SetOp { left, right, .. } => {
+                self.body(left);
+                self.body(right);
+            }
+            Body::Query(q) => self.query(q),
+            Body::Values(rows) => rows.iter_mut().flatten().for_each(|e| self.expr(e)),
+        }
+    }
+
+    fn from(&mut self, from: &mut From) {
+        match from {
+            From::Relation { binding, query, .. } => {
+                (self.relation)(binding);
+                query.iter_mut().for_each(|q| self.query(q));
+            }
+            From::Join { left, right, on, .. } => {
+                self.from(left);
+                self.from(right);
+                on.iter_mut().for_each(|e| self.expr(e));
+            }
+        }
+    }
+
+    fn expr(&mut self, e: &mut Expr) {
+        match &mut e.kind {
+            ExprKind::Column { binding, .. } => (self.column)(binding),
+            ExprKind::Subquery(query) | ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
+                self.query(query);
+            }
+            _ => {}
+        }
+        e.children_mut().into_iter().for_each(|c| self.expr(c));
+    }
+}

@@ -1,0 +1,83 @@
+//! What a section may hold: declared once, beside the code that reads it. Unknown keys are refused by these lists, and
+//! the tables of docs/policy.md are printed from them.
+
+use super::{access, budget, listen, log, raw, server, users};
+
+/// One key.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// As it stands in the policy.
+    pub name: &'static str,
+    /// What its value is.
+    pub ty: &'static str,
+    /// The default: a value as the policy would write it, or words for what has none.
+    pub default: &'static str,
+    /// A value that is accepted, as the policy would write it.
+    pub example: &'static str,
+    /// One sentence.
+    pub purpose: &'static str,
+}
+
+/// The keys of a section.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys {
+    /// The section, as the document calls it.
+    pub section: &'static str,
+    /// In the order of the document.
+    pub list: &'static [Key],
+    /// Keys that are part of the design and refused by name.
+    pub later: &'static [&'static str],
+}
+
+/// A key that has to be there.
+pub(super) const REQUIRED: &str = "required";
+
+impl Keys {
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.list.iter().map(|k| k.name)
+    }
+
+    /// The table of the document.
+    pub fn table(&self) -> String {
+        let mut out = String::from("| key | type | default | purpose | example |\n|---|---|---|---|---|\n");
+        for k in self.list {
+            let code = |text: &str| format!("`{}`", text.replace('|', "\\|"));
+            let default = if is_value(k.default) { code(k.default) } else { k.default.to_owned() };
+            let example = if k.example.is_empty() { String::new() } else { code(k.example) };
+            out.push_str(&format!(
+                "| {} | {} | {default} | {} | {example} |\n",
+                code(k.name),
+                k.ty,
+                k.purpose.replace('|', "\\|")
+            ));
+        }
+        out
+    }
+}
+
+/// Whether a default is a value, and not words.
+pub fn is_value(default: &str) -> bool {
+    format!("x = {default}").parse::<toml::Table>().is_ok()
+}
+
+/// Every section, in the order of the document.
+pub fn reference() -> Vec<&'static Keys> {
+    vec![
+        &raw::ROOT,
+        &listen::SERVER,
+        &listen::TLS,
+        &users::AUTH_QUERY,
+        &access::ACCESS,
+        &log::LOG,
+        &server::BACKEND,
+        &server::LEDGER,
+        &raw::PRIVACY,
+        &budget::STATEMENT,
+        &budget::BUDGET,
+        &users::USER,
+        &raw::TABLE,
+        &raw::COLUMN,
+        &server::LIMITS,
+    ]
+}

@@ -1,0 +1,92 @@
+//! What fails around the proxy, and that it stays right: the database, the network to it, the ledger's disk, the schema.
+//!
+//! Everywhere the same is asked: the right SQLSTATE; no answer that was not paid for; nothing debited where nothing was
+//! asked of private rows; and afterwards, without a restart, answers again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "../city/mod.rs"]
+mod city;
+mod ledger;
+mod network;
+mod proxy;
+mod restart;
+mod schema;
+#[path = "../support/mod.rs"]
+mod support;
+
+use city::{PASSWORD, policy, rows, sqlstate};
+use proxy::Proxy;
+use support::{Gate, TestDb, Workdir, connect};
+use tokio_postgres::Client;
+
+/// A database, and a proxy of ours that serves it to `ada`, by way of two TCP proxies: one for each login.
+struct World {
+    db: TestDb,
+    dir: Workdir,
+    gate: Gate,
+    fetch: Proxy,
+    finish: Proxy,
+}
+
+/// A statement over private rows.
+const PRIVATE: &str = "SELECT count(*) FROM trips";
+
+/// Room for a thousand statements of ε = 0.1.
+const RULES: &str = "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\n\
+                     epsilon = 100\ndelta = 1e-3\n";
+
+impl World {
+    async fn new() -> Self {
+        Self::over(city::bikes().await).await
+    }
+
+    async fn over(db: TestDb) -> Self {
+        Self::with_timeout(db, "1s").await
+    }
+
+    /// With another statement timeout than the usual second.
+    async fn with_timeout(db: TestDb, timeout: &str) -> Self {
+        let server = db.fetch_url.rsplit_once(':').unwrap().1.split_once('/').unwrap().0.parse().unwrap();
+        let (fetch, finish) = (Proxy::to(server).await, Proxy::to(server).await);
+        let backend = format!(
+            "[backend]\nurl = \"{}\"\nfinish_url = \"{}\"\nstatement_timeout = \"{timeout}\"\npool = 4\n",
+            fetch.by_way(&db.fetch_url),
+            finish.by_way(&db.finish_url)
+        );
+        let dir = Workdir::new(&policy(&backend, &["ada"], RULES));
+        let gate = dir.serve().await;
+        Self { db, dir, gate, fetch, finish }
+    }
+
+    async fn ada(&self) -> Client {
+        connect(&self.gate.url("ada", PASSWORD, "bikes")).await
+    }
+
+    /// Statements of ε = 0.1 that are in the books.
+    async fn paid(&self) -> u32 {
+        let shown = self.dir.noisegate(&["budget", "show"]).await.stdout;
+        if shown.contains("nothing spent") {
+            return 0;
+        }
+        let (_, spent) = shown.split_once("everybody: ε = ").unwrap_or_else(|| panic!("{shown}"));
+        let spent: f64 = spent.split_once(' ').unwrap().0.parse().unwrap();
+        (spent * 10.0).round() as u32
+    }
+
+    /// Both logins reach the database, and it answers: once, for a tenth of ε.
+    async fn assert_answers(&self, client: &Client) {
+        let before = self.paid().await;
+        for sql in [PRIVATE, "SELECT count(*) FROM stations"] {
+            let answer = rows(client, sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+            assert_eq!(answer.len(), 1, "{sql}");
+        }
+        assert_eq!(self.paid().await, before + 1);
+    }
+
+    /// The statement fails with this SQLSTATE, and this many debits.
+    async fn assert_fails(&self, client: &Client, sql: &str, code: &str, debits: u32) {
+        let before = self.paid().await;
+        assert_eq!(sqlstate(client, sql).await, code, "{sql}");
+        assert_eq!(self.paid().await, before + debits, "{sql}");
+    }
+}
