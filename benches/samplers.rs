@@ -1,10 +1,13 @@
 //! Noise samples per second, ours and the `opendp` crate's exact samplers, in one run on one core.
 //!
 //! `cargo bench --bench samplers` prints a table: our batches, our single draws, our draws in constant time, opendp's
-//! single draws (it has no others), and the ratio of batches to opendp.
+//! single draws (it has no others), and the ratio of batches to opendp. Below it, how long single uses of mechanisms take.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use dashu::rational::RBig;
+use noisegate::dp::geometric_selection::GeometricSelection;
+use noisegate::dp::quantile::{Quantile, Quantiles, Ranks, Selector};
+use noisegate::dp::sparse::{Direction, Outcome, Plan, Stream};
 use noisegate::dp::{DiscreteGaussian, DiscreteLaplace, Ratio, RoundedGaussian, SecureRng};
 use opendp::traits::samplers::{sample_discrete_gaussian, sample_discrete_laplace};
 use std::hint::black_box;
@@ -60,4 +63,35 @@ fn main() {
             format!("rounded Gaussian, σ = {sigma}")
         );
     }
+    mechanisms(&mut rng);
+}
+
+/// Microseconds per use.
+fn mechanisms(rng: &mut SecureRng) {
+    println!("\nmicroseconds per use");
+    let line = |name: &str, per_second: f64| println!("{name:<48} {:10.1}", 1.0 / per_second);
+    let (half, tenth) = (Ratio::new(1, 2), Ratio::new(1, 10));
+    let ranks = Ranks::from_histogram((0..1000).map(|i| i * 7 % 13).collect()).unwrap();
+    for (name, selector) in
+        [("exponential", Selector::Exponential), ("permute-and-flip", Selector::PermuteAndFlip)]
+    {
+        let median = Quantile::new(&half, 1, &tenth, selector).unwrap();
+        let name = format!("median of 1000 points, {name}");
+        line(&name, rate(1, || _ = black_box(median.choose(&ranks, rng).unwrap())));
+    }
+    let deciles: Vec<Ratio> = (1..10).map(|i| Ratio::new(i, 10)).collect();
+    let deciles = Quantiles::new(&deciles, 1, &tenth, Selector::Exponential).unwrap();
+    line("deciles of 1000 points", rate(1, || _ = black_box(deciles.choose(&ranks, rng).unwrap())));
+    let selection = GeometricSelection::new(&tenth, &Ratio::new(1, 1_000_000), 1).unwrap();
+    line("truncated geometric selection", rate(1, || _ = black_box(selection.keep(120, rng).unwrap())));
+    let plan = Plan::improved(1, 1, &tenth, Direction::Any).unwrap();
+    let mut stream = Some(Stream::open(plan.clone(), rng).unwrap());
+    let ask = || {
+        let open = stream.take().unwrap_or_else(|| Stream::open(plan.clone(), rng).unwrap());
+        stream = match open.ask(0, 1000, rng).unwrap() {
+            Outcome::Below(next) | Outcome::Above(next, _) => Some(next),
+            Outcome::Last(_) => None,
+        };
+    };
+    line("question to a sparse vector stream", rate(1, ask));
 }

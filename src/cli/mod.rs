@@ -1,6 +1,7 @@
 //! The command line: one file per command, dispatch here. Commands print and return an exit code; what they do
 //! lives in the modules below them.
 
+pub mod account;
 pub mod budget;
 pub mod check;
 mod database;
@@ -47,6 +48,8 @@ enum Command {
     Explain(explain::Args),
     /// Makes a user's entry from a password: asks for it, and writes its SCRAM verifier.
     Passwd(passwd::Args),
+    /// The accountant by itself: checks a file of cases, or says how many answers fit a budget.
+    Account(account::Args),
     /// Creates or shows the ledger of a policy.
     #[command(subcommand)]
     Budget(Budget),
@@ -96,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Init(args) => block_on(init::run(args)),
         Command::Explain(args) => return explain(args),
         Command::Passwd(args) => passwd::run(args),
+        Command::Account(args) => account::run(args),
         Command::Budget(command) => budget(command),
     };
     match done {

@@ -159,6 +159,20 @@ impl PrivacyLoss {
         least_positive(|e| self.delta(e) <= delta).unwrap_or(f64::INFINITY)
     }
 
+    /// The loss of two steps of which the second is chosen by the outcome of the first: `next` gives the second step's loss
+    /// after the atom of that index. Losses of one branch add up, and branches lie side by side.
+    pub fn then(&self, next: impl Fn(usize) -> Self) -> Self {
+        let (mut atoms, mut infinite) = (Vec::new(), self.infinite);
+        for (i, first) in self.atoms.iter().enumerate() {
+            let second = next(i);
+            infinite = infinite + first.mass * second.infinite;
+            atoms.extend(
+                second.atoms.iter().map(|a| Atom { loss: first.loss + a.loss, mass: first.mass * a.mass }),
+            );
+        }
+        Self::new(atoms, infinite)
+    }
+
     /// The Kullback-Leibler divergence, the mean of L.
     pub fn kl(&self) -> Interval {
         if self.infinite.lo() > 0.0 {

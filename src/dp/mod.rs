@@ -42,13 +42,16 @@ mod selection;
 pub mod sparse;
 mod spec;
 pub mod special;
+pub mod suspicion;
 #[doc(hidden)]
 pub mod testing;
 pub mod topk;
 pub mod tradeoff;
 pub mod vector;
 
-pub use accounting::{Cost, Filter, Kind, Notion, Rule, Shortfall, UNITS_PER_ONE, Unpriced, rule};
+pub use accounting::{
+    Cost, Envelope, Filter, Kind, Notion, ORDERS, Rule, Shortfall, Tokens, UNITS_PER_ONE, Unpriced, rule,
+};
 pub use choice::{Choice, ChoiceError, Outline, Preference, Why, choose};
 pub use exponential::Candidates;
 pub use gaussian::DiscreteGaussian;

@@ -1,7 +1,7 @@
 //! Randomised response: each unit's answer is changed at random before anybody counts it.
 //!
 //! Warner, "Randomized Response" (1965); for k answers Kairouz, Bonawitz and Ramage, "Discrete Distribution Estimation under
-//! Local Privacy" (2016), section 3.
+//! Local Privacy" (2016).
 
 use super::bernoulli::uniform_below;
 use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio};
@@ -79,7 +79,7 @@ impl RandomisedResponse {
     }
 
     /// Unbiased estimates of how many units have each answer, from how many reports there are of each:
-    /// (reports - n·q)/(p - q) (Kairouz, Bonawitz and Ramage 2016, section 3.1). They add up to n, and may be negative:
+    /// (reports - n·q)/(p - q) (Kairouz, Bonawitz and Ramage 2016). They add up to n, and may be negative:
     /// cutting them would be a bias. Post-processing; `reports` has an entry for each answer, else None.
     pub fn estimate(&self, reports: &[u64]) -> Option<Vec<f64>> {
         if reports.len() != usize::try_from(self.answers).ok()? {

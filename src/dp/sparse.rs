@@ -47,6 +47,22 @@ pub enum Outcome {
 /// be chosen by earlier answers). Where the plan is for monotone questions, one unit moves all values in the same
 /// direction. Thresholds are public.
 ///
+/// ```
+/// # use noisegate::dp::{Ratio, SecureRng, sparse::{Direction, Outcome, Plan, Stream}};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut rng = SecureRng::new()?;
+/// let plan = Plan::improved(1, 3, &Ratio::from_integer(1), Direction::Monotone)?;
+/// let mut stream = Stream::open(plan, &mut rng)?;
+/// for (count, threshold) in [(7, 100), (2000, 100), (9, 100)] {
+///     stream = match stream.ask(count, threshold, &mut rng)? {
+///         Outcome::Below(stream) | Outcome::Above(stream, _) => stream,
+///         Outcome::Last(_) => break,
+///     };
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// A stream is used up by asking, so it cannot answer after its c-th positive:
 ///
 /// ```compile_fail,E0382
@@ -70,12 +86,11 @@ pub enum Outcome {
 ///
 /// And nothing is left of it after the last positive:
 ///
-/// ```compile_fail,E0026
+/// ```compile_fail,E0023
 /// # use noisegate::dp::sparse::{Outcome, Stream};
 /// fn go_on(outcome: Outcome) -> Option<Stream> {
 ///     match outcome {
-///         Outcome::Below(stream) | Outcome::Above(stream, _) => Some(stream),
-///         Outcome::Last { stream, .. } => Some(stream),
+///         Outcome::Below(stream) | Outcome::Above(stream, _) | Outcome::Last(stream, _) => Some(stream),
 ///     }
 /// }
 /// ```

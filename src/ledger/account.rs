@@ -54,7 +54,8 @@ pub struct BudgetState {
 impl BudgetState {
     /// The part of ε (or ρ) that is left, from 0 to 1. For display.
     pub fn fraction_left(&self) -> f64 {
-        fraction_left(self.filter.limit.loss, self.spent.loss)
+        let (spent, limit) = self.filter.reading(self.spent);
+        fraction_left(limit, spent)
     }
 
     /// The part of selection's δ that is left; None where the budget has none.

@@ -36,7 +36,8 @@ CREATE TABLE entries (
     events          TEXT NOT NULL
 ) STRICT;
 
--- What an entry cost in each budget that matched: loss is epsilon or rho, delta is that of group selection.
+-- What an entry cost in each budget that matched: loss is what its notion sums (one number, or one per
+-- Rényi order), delta is that of group selection.
 CREATE TABLE debits (
     entry  INTEGER NOT NULL REFERENCES entries (id),
     budget INTEGER NOT NULL REFERENCES budgets (id),

@@ -176,22 +176,14 @@ impl Store {
         let mut rows = debits.query([])?;
         while let Some(row) = rows.next()? {
             let Some(account) = index.get(&row.get(0)?) else { continue };
-            let units = |column: usize| -> rusqlite::Result<u128> {
-                row.get_ref(column)?.as_str()?.parse().map_err(|e: std::num::ParseIntError| {
-                    rusqlite::Error::FromSqlConversionFailure(
-                        column,
-                        rusqlite::types::Type::Text,
-                        Box::new(e),
-                    )
-                })
-            };
-            let cost = Cost { loss: units(2)?, delta: units(3)? };
+            let text = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+            let cost = Cost::from_text(text(2)?, text(3)?).ok_or_else(|| {
+                let why = "an amount is no number".into();
+                rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, why)
+            })?;
             let sum = sums.entry((*account, row.get(1)?)).or_default();
             // What does not fit is more than any limit.
-            *sum = Cost {
-                loss: sum.loss.saturating_add(cost.loss),
-                delta: sum.delta.saturating_add(cost.delta),
-            };
+            *sum = sum.saturating_add(cost);
         }
         drop(rows);
         drop(debits);
@@ -258,7 +250,7 @@ impl Store {
     fn insert_debit(&self, entry: i64, budget: i64, owner: &str, price: Cost) -> rusqlite::Result<()> {
         self.connection
             .prepare_cached("INSERT INTO debits (entry, budget, owner, loss, delta) VALUES (?, ?, ?, ?, ?)")?
-            .execute(params![entry, budget, owner, price.loss.to_string(), price.delta.to_string()])?;
+            .execute(params![entry, budget, owner, price.loss_text(), price.delta.to_string()])?;
         Ok(())
     }
 }

@@ -47,12 +47,11 @@ fn spent(connection: &Connection, name: &str) -> rusqlite::Result<BTreeMap<Strin
     let mut sums = BTreeMap::<String, Cost>::new();
     while let Some(row) = rows.next()? {
         // Only the server's own reading decides anything; here an unreadable amount counts as all there is.
-        let units = |column: usize| -> rusqlite::Result<u128> {
-            Ok(row.get_ref(column)?.as_str()?.parse().unwrap_or(u128::MAX))
-        };
-        let (loss, delta) = (units(1)?, units(2)?);
+        let text = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+        let cost = Cost::from_text(text(1)?, text(2)?);
+        let all = Cost { loss: u128::MAX, delta: u128::MAX, ..Cost::default() };
         let sum = sums.entry(row.get(0)?).or_default();
-        *sum = Cost { loss: sum.loss.saturating_add(loss), delta: sum.delta.saturating_add(delta) };
+        *sum = sum.saturating_add(cost.unwrap_or(all));
     }
     Ok(sums)
 }
@@ -81,12 +80,13 @@ impl fmt::Display for BudgetSummary {
         for (owner, spent) in &self.spent {
             let owner = if owner.is_empty() { "everybody" } else { owner };
             let left = self.account.state(*spent).fraction_left() * 100.0;
+            let (loss, limit) = filter.reading(*spent);
             write!(
                 f,
                 "\n  {owner}: {} = {} of {} spent, {left:.1} % left",
                 filter.notion.symbol(),
-                decimal(spent.loss, true),
-                decimal(filter.limit.loss, false)
+                decimal(loss, true),
+                decimal(limit, false)
             )?;
             if filter.limit.delta > 0 {
                 let (spent, limit) = (decimal(spent.delta, true), decimal(filter.limit.delta, false));

@@ -125,7 +125,7 @@ fn decide(store: &mut Store, debit: &Debit) -> rusqlite::Result<Result<Paid, Ref
                 limit: if shortfall.of_delta {
                     account.filter.limit.delta
                 } else {
-                    account.filter.limit.loss
+                    account.filter.reading(spent).1
                 },
                 shortfall,
             }),

@@ -1,18 +1,23 @@
 //! Budgets as privacy filters: a charge becomes an additive vector of integers in the budget's notion, and is admitted
 //! only while the sum stays within the limit.
 //!
-//! A filter is valid however adaptively charges are chosen and however many sessions interleave: for Σε and Σδ see
-//! Rogers et al. (2016), for Σρ Feldman and Zrnic (2021), for concurrent sessions Vadhan and Zhang (2023) and Haney et
-//! al. (2023). δ of group selection is a sum of its own and never mixed into ρ, because no filter for concurrent
-//! approximate zCDP is known.
+//! A filter is valid however adaptively charges are chosen (each [`Notion`] says why) and however many sessions interleave
+//! (Vadhan and Zhang 2023, Haney et al. 2023). δ of group selection is a sum of its own and never mixed into ρ, because no
+//! filter for concurrent approximate zCDP is known. Numerical composition is no filter: see [`super::pld`] for why, and
+//! [`Envelope`] for what can be had of it.
 //!
 //! Sums are integers, so they are exact, associative and can be replayed: each charge is rounded up once, each limit
 //! down once.
 
+mod envelope;
+mod guarantee;
+mod limits;
 mod price;
 mod table;
 mod zcdp;
 
+pub use envelope::{Envelope, Tokens};
+pub use limits::ORDERS;
 pub use table::{Kind, Rule, rule};
 
 use super::{Charge, DpError, Ratio};
@@ -23,24 +28,51 @@ use num_traits::ToPrimitive;
 /// exactly (in binary units each would be rounded up, and only nine would fit).
 pub const UNITS_PER_ONE: u128 = 1_000_000_000_000_000_000_000_000;
 
-/// What a budget counts in.
+/// What a budget counts in. Each is a privacy filter: a sum of charges fixed before each draw, and a limit that implies the
+/// budget's (ε, δ) however charges are chosen from earlier answers and however sessions interleave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Notion {
     /// Σε, with δ = 0: pure differential privacy.
+    ///
+    /// Why it holds: the loss of a run is at most the sum of its steps' ε, run by run (Rogers et al. 2016).
     Pure,
     /// Σε and Σδ: basic composition.
+    ///
+    /// Why it holds: as for pure, outside of events whose probabilities add up to at most Σδ (Rogers et al. 2016).
     Approx,
+    /// Σε², and Σδ beside it: √(2 ln(1/δ′)·Σε²) + Σε²/2 <= ε.
+    ///
+    /// Why it holds: the loss less its drift is a martingale with increments of at most ε; a supermartingale bound holds at
+    /// the time when Σε² would pass the limit, which is a stopping time (Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 2).
+    Advanced,
     /// Σρ: zero-concentrated differential privacy (Bun and Steinke 2016), with Σδ of selection beside it.
+    ///
+    /// Why it holds: it is the filter of every Rényi order at once, whose limits lie on one line (Feldman and Zrnic 2021).
     Zcdp,
+    /// Σ of the Rényi divergence at each order of [`ORDERS`], with a share of δ for each; a charge is admitted while some
+    /// order's sum stays within that order's limit.
+    ///
+    /// Why it holds: give each finished run to the first order whose limit holds at its end. Sums only grow, so on these runs
+    /// the interaction is the same as the one that stops when that order's limit would be passed, and that one is (ε,
+    /// δ_order)-DP: e^((α-1)·(loss so far) - (α-1)·Σ divergence) is a supermartingale (Feldman and Zrnic 2021; Lécuyer 2021).
+    /// So P(S) <= e^ε·Q(S) + Σ δ_order. To convert with the whole δ at whichever order turns out best is not this filter.
+    Rdp,
+    /// Σμ²: Gaussian differential privacy, with Σδ of selection beside it.
+    ///
+    /// Why it holds: adaptively chosen μᵢ with Σμᵢ² <= μ² compose to μ-GDP, because the losses of Gaussians are those of a
+    /// Brownian motion run for time Σμᵢ² (Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2022).
+    Gdp,
 }
 
-/// A price or a sum of prices, in units of 10^-24.
+/// A price or a sum of prices, in units of 10^-24: additive, whatever the notion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// ε (pure, approx) or ρ (zcdp).
+    /// ε (pure, approx), ε² (advanced), ρ (zcdp), μ² (gdp); 0 in rdp.
     pub loss: u128,
-    /// δ of group selection.
+    /// δ of group selection, and of noise that a notion has a price for only with a δ.
     pub delta: u128,
+    /// Rényi divergence at each of [`ORDERS`] (rdp); zeros elsewhere.
+    pub orders: [u128; ORDERS.len()],
 }
 
 /// A charge that a notion has no price for, whatever the budget.
@@ -71,19 +103,62 @@ pub struct Shortfall {
 }
 
 impl Cost {
-    /// The sum. None on overflow, which no limit admits.
+    /// A loss that is one number, without δ.
+    pub fn of_loss(loss: u128) -> Self {
+        Self { loss, ..Self::default() }
+    }
+
+    /// The sum. None on overflow, which no limit admits; of orders, the largest number stands for more than any limit.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         let (loss, delta) = (self.loss.checked_add(other.loss)?, self.delta.checked_add(other.delta)?);
-        Some(Self { loss, delta })
+        Some(Self { loss, delta, orders: add(self.orders, other.orders) })
+    }
+
+    /// The sum, where what does not fit is more than any limit.
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self {
+            loss: self.loss.saturating_add(other.loss),
+            delta: self.delta.saturating_add(other.delta),
+            orders: add(self.orders, other.orders),
+        }
+    }
+
+    /// The loss as ledgers store it: one decimal integer, or one per order with blanks between.
+    pub fn loss_text(&self) -> String {
+        if self.orders.iter().all(|x| *x == 0) {
+            return self.loss.to_string();
+        }
+        self.orders.map(|x| x.to_string()).join(" ")
+    }
+
+    /// From [`Self::loss_text`] and δ; None if they are something else.
+    pub fn from_text(loss: &str, delta: &str) -> Option<Self> {
+        let delta = delta.parse().ok()?;
+        if !loss.contains(' ') {
+            return Some(Self { loss: loss.parse().ok()?, delta, ..Self::default() });
+        }
+        let orders: Vec<u128> = loss.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+        Some(Self { loss: 0, delta, orders: orders.try_into().ok()? })
     }
 }
 
+fn add(a: [u128; ORDERS.len()], b: [u128; ORDERS.len()]) -> [u128; ORDERS.len()] {
+    let mut sums = a;
+    for (sum, x) in sums.iter_mut().zip(b) {
+        *sum = sum.saturating_add(x);
+    }
+    sums
+}
+
 impl Notion {
-    /// The letter of its loss: ε or ρ.
+    /// The letter of its loss: ε, ρ, or what is summed.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Pure | Self::Approx => "ε",
+            Self::Advanced => "ε²",
             Self::Zcdp => "ρ",
+            Self::Rdp => "Rényi divergence",
+            Self::Gdp => "μ²",
         }
     }
 
@@ -92,7 +167,10 @@ impl Notion {
         match self {
             Self::Pure => "pure",
             Self::Approx => "approx",
+            Self::Advanced => "advanced",
             Self::Zcdp => "zcdp",
+            Self::Rdp => "rdp",
+            Self::Gdp => "gdp",
         }
     }
 
@@ -108,11 +186,14 @@ impl Notion {
         if let Some(why) = charge.events.iter().find_map(|e| refused(e.mechanism.kind())) {
             return Err(Unpriced::Mechanism(why));
         }
-        let loss = match self {
-            Self::Pure | Self::Approx => price::epsilon(&charge.events)?,
-            Self::Zcdp => price::rho(&charge.events)?,
+        let cost = match self {
+            Self::Pure | Self::Approx => Cost::of_loss(price::epsilon(&charge.events)?),
+            Self::Advanced => Cost::of_loss(price::square(&charge.events)?),
+            Self::Zcdp => Cost::of_loss(price::rho(&charge.events)?),
+            Self::Rdp => Cost { orders: price::orders(&charge.events)?, ..Cost::default() },
+            Self::Gdp => Cost::of_loss(price::mu_square(&charge.events)?),
         };
-        Ok(Cost { loss, delta: units_up(&charge.selection_delta).ok_or(Unpriced::Unbounded)? })
+        Ok(Cost { delta: units_up(&charge.selection_delta).ok_or(Unpriced::Unbounded)?, ..cost })
     }
 }
 
@@ -121,7 +202,7 @@ impl Notion {
 pub struct Filter {
     /// The notion.
     pub notion: Notion,
-    /// No sum may exceed it.
+    /// No sum may exceed it; of orders, not all.
     pub limit: Cost,
 }
 
@@ -131,7 +212,7 @@ impl Filter {
     ///
     /// * pure: δ = 0, and Σε <= ε.
     /// * approx: Σε <= ε, Σδ <= `selection_delta`.
-    /// * zcdp: Σδ <= `selection_delta`, and Σρ <= the largest ρ that implies (ε, `delta` - `selection_delta`)-DP.
+    /// * others: Σδ <= `selection_delta`, and sums up to the largest that imply (ε, `delta` - `selection_delta`)-DP.
     pub fn new(
         notion: Notion,
         epsilon: &Ratio,
@@ -144,15 +225,28 @@ impl Filter {
         if selection_delta > delta || *delta >= Ratio::from_integer(1) {
             return Err(DpError::Budget("a budget's delta is below 1, and selection_delta is at most delta"));
         }
-        let loss = match notion {
+        let limit = match notion {
             Notion::Pure if *delta.numer() != 0 => {
                 return Err(DpError::Budget("a pure budget has delta = 0"));
             }
-            Notion::Pure | Notion::Approx => units_down(epsilon),
-            Notion::Zcdp => zcdp::limit(epsilon, delta, selection_delta)
-                .ok_or(DpError::Budget("a zcdp budget needs a delta above its selection_delta"))?,
+            Notion::Pure | Notion::Approx => Some(Cost::of_loss(units_down(epsilon))),
+            Notion::Zcdp => zcdp::limit(epsilon, delta, selection_delta).map(Cost::of_loss),
+            Notion::Advanced => limits::advanced(epsilon, delta, selection_delta).map(Cost::of_loss),
+            Notion::Gdp => limits::gdp(epsilon, delta, selection_delta).map(Cost::of_loss),
+            Notion::Rdp => {
+                limits::rdp(epsilon, delta, selection_delta).map(|orders| Cost { orders, ..Cost::default() })
+            }
         };
-        Ok(Self { notion, limit: Cost { loss, delta: units_down(selection_delta) } })
+        let limit = limit.ok_or(DpError::Budget(match notion {
+            Notion::Zcdp => "a zcdp budget needs a delta above its selection_delta",
+            _ => "a budget that converts to epsilon needs a delta above its selection_delta",
+        }))?;
+        Ok(Self { notion, limit: Cost { delta: units_down(selection_delta), ..limit } })
+    }
+
+    /// A filter whose limit is one number of its own notion, without δ.
+    pub fn of_loss(notion: Notion, limit: u128) -> Self {
+        Self { notion, limit: Cost::of_loss(limit) }
     }
 
     /// The sum after `price` is added to `spent`, if that is within the limit.
@@ -170,16 +264,45 @@ impl Filter {
             .ok_or_else(|| short(false, self.limit.loss, spent.loss, price.loss))?;
         let delta = after(self.limit.delta, spent.delta, price.delta)
             .ok_or_else(|| short(true, self.limit.delta, spent.delta, price.delta))?;
-        Ok(Cost { loss, delta })
+        let mut fits = self.branches(spent, price).map(|(l, s, p)| after(l, s, p).is_some());
+        if self.notion == Notion::Rdp && !fits.any(|fits| fits) {
+            let widest = self.branches(spent, price).max_by_key(|(l, s, p)| room(*l, *s, *p));
+            let (limit, spent, price) = widest.unwrap_or_default();
+            return Err(short(false, limit, spent, price));
+        }
+        Ok(Cost { loss, delta, orders: add(spent.orders, price.orders) })
     }
 
     /// How many charges of `price` still fit, one after the other.
     pub fn fits(&self, spent: Cost, price: Cost) -> u128 {
-        let room = |limit: u128, spent: u128, price: u128| {
-            limit.saturating_sub(spent).checked_div(price).unwrap_or(u128::MAX)
-        };
-        room(self.limit.loss, spent.loss, price.loss).min(room(self.limit.delta, spent.delta, price.delta))
+        let mut fits = room(self.limit.loss, spent.loss, price.loss);
+        if self.notion == Notion::Rdp {
+            fits = self.branches(spent, price).map(|(l, s, p)| room(l, s, p)).max().unwrap_or(0);
+        }
+        fits.min(room(self.limit.delta, spent.delta, price.delta))
     }
+
+    /// What is spent and what the limit is, in one number each: of the order that has the largest part left in rdp.
+    pub fn reading(&self, spent: Cost) -> (u128, u128) {
+        if self.notion != Notion::Rdp {
+            return (spent.loss, self.limit.loss);
+        }
+        let left = |(limit, spent, _): &(u128, u128, u128)| match limit {
+            0 => 0.0,
+            _ => limit.saturating_sub(*spent) as f64 / *limit as f64,
+        };
+        let widest = self.branches(spent, Cost::default()).max_by(|a, b| left(a).total_cmp(&left(b)));
+        widest.map_or((0, 0), |(limit, spent, _)| (spent, limit))
+    }
+
+    /// Limit, sum and price at each order.
+    fn branches(&self, spent: Cost, price: Cost) -> impl Iterator<Item = (u128, u128, u128)> {
+        self.limit.orders.into_iter().zip(spent.orders).zip(price.orders).map(|((l, s), p)| (l, s, p))
+    }
+}
+
+fn room(limit: u128, spent: u128, price: u128) -> u128 {
+    limit.saturating_sub(spent).checked_div(price).unwrap_or(u128::MAX)
 }
 
 /// A rational in units, rounded up. None if it does not fit.
@@ -194,5 +317,7 @@ fn units_down(r: &Ratio) -> u128 {
     (n / BigUint::from(*r.denom()).max(1u8.into())).to_u128().unwrap_or(u128::MAX)
 }
 
+#[cfg(test)]
+mod filter_tests;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,10 @@
 //! What an event costs, rounded up, in integers.
 
-use super::{UNITS_PER_ONE, Unpriced};
+use super::{ORDERS, UNITS_PER_ONE, Unpriced, limits};
 use crate::dp::exp::{PRECISION, div_ceil, exp_neg, one};
+use crate::dp::gdp;
+use crate::dp::interval::Interval;
+use crate::dp::rdp::Curve;
 use crate::dp::{Event, Mechanism, Ratio};
 use num_bigint::BigUint;
 use num_integer::Integer;
@@ -24,6 +27,10 @@ impl Sum {
         let g = self.num.gcd(&self.den);
         self.num /= &g;
         self.den /= &g;
+    }
+
+    fn units(self) -> Result<u128, Unpriced> {
+        div_ceil(self.num * UNITS_PER_ONE, &self.den).to_u128().ok_or(Unpriced::Unbounded)
     }
 }
 
@@ -52,7 +59,73 @@ pub(super) fn epsilon(events: &[Event]) -> Result<u128, Unpriced> {
             Mechanism::DiscreteGaussian { .. } => return Err(Unpriced::Unbounded),
         }
     }
-    div_ceil(sum.num * UNITS_PER_ONE, &sum.den).to_u128().ok_or(Unpriced::Unbounded)
+    sum.units()
+}
+
+/// Σ times·(Δ/b)²: exact, then rounded up once.
+pub(super) fn square(events: &[Event]) -> Result<u128, Unpriced> {
+    let mut sum = Sum::new();
+    for event in events {
+        match &event.mechanism {
+            Mechanism::DiscreteLaplace { sensitivity, scale } => {
+                if let Some((n, d)) = fraction(*sensitivity, event.times, scale)? {
+                    sum.add(&n * &n * event.times, &d * &d);
+                }
+            }
+            Mechanism::DiscreteGaussian { .. } => return Err(Unpriced::Unbounded),
+        }
+    }
+    sum.units()
+}
+
+/// Σ times·μ², with the least μ that covers any ε-DP mechanism.
+pub(super) fn mu_square(events: &[Event]) -> Result<u128, Unpriced> {
+    let mut sum = Interval::from(0.0);
+    for event in events {
+        match &event.mechanism {
+            Mechanism::DiscreteLaplace { sensitivity, scale } => {
+                if let Some((n, d)) = fraction(*sensitivity, event.times, scale)? {
+                    let mu = gdp::of_pure(limits::quotient(&n, &d).hi());
+                    sum = sum + Interval::from(mu).square() * f64::from(event.times);
+                }
+            }
+            Mechanism::DiscreteGaussian { .. } => return Err(Unpriced::Unbounded),
+        }
+    }
+    limits::units_above(sum).ok_or(Unpriced::Unbounded)
+}
+
+/// The Rényi divergence at each order, from above. At order ∞, which is ε, exact and rounded up once; Gaussian noise is
+/// beyond any limit there.
+pub(super) fn orders(events: &[Event]) -> Result<[u128; ORDERS.len()], Unpriced> {
+    let mut curves = vec![];
+    for event in events {
+        let (sensitivity, parameter) = match &event.mechanism {
+            Mechanism::DiscreteLaplace { sensitivity, scale } => (*sensitivity, scale),
+            Mechanism::DiscreteGaussian { sensitivity, variance } => (*sensitivity, variance),
+        };
+        let Some((n, d)) = fraction(sensitivity, event.times, parameter)? else { continue };
+        let curve = match &event.mechanism {
+            Mechanism::DiscreteLaplace { .. } => {
+                let width = limits::float(&Ratio::from_integer(sensitivity));
+                Curve::DiscreteLaplace { sensitivity: width, rate: limits::float(&parameter.recip()) }
+            }
+            Mechanism::DiscreteGaussian { .. } => {
+                Curve::Gaussian { square: limits::quotient(&(n * sensitivity), &d) }
+            }
+        };
+        curves.push((curve, f64::from(event.times)));
+    }
+    let mut prices = [0; ORDERS.len()];
+    for (price, order) in prices.iter_mut().zip(ORDERS) {
+        *price = if order == f64::INFINITY {
+            epsilon(events).unwrap_or(u128::MAX)
+        } else {
+            let sum = curves.iter().map(|(curve, times)| curve.divergence(order) * *times).sum();
+            limits::units_above(sum).ok_or(Unpriced::Unbounded)?
+        };
+    }
+    Ok(prices)
 }
 
 /// Σ times·ρ, each ρ from above, rounded up once.
@@ -88,11 +161,11 @@ pub(super) fn rho(events: &[Event]) -> Result<u128, Unpriced> {
         last = Some((n, d, rho));
     }
     gaussian.add(sum, one());
-    div_ceil(gaussian.num * UNITS_PER_ONE, &gaussian.den).to_u128().ok_or(Unpriced::Unbounded)
+    gaussian.units()
 }
 
 /// ε·tanh(ε/2) for ε = `n`/`d`, rounded up to units of 2^-256.
-fn rho_of(n: &BigUint, d: &BigUint) -> BigUint {
+pub(super) fn rho_of(n: &BigUint, d: &BigUint) -> BigUint {
     // ε·(1-x)/(1+x) with x = e^-ε falls in x: the lower bound of x gives the upper one of ρ.
     let (x, _) = exp_neg(n, d);
     div_ceil((n * (one() - &x)) << PRECISION, &(d * (one() + x)))

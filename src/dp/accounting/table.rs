@@ -10,8 +10,14 @@ pub enum Kind {
     DiscreteLaplace,
     /// Discrete Gaussian noise.
     DiscreteGaussian,
+    /// Real Gaussian noise, rounded.
+    RoundedGaussian,
     /// Selection of groups by a threshold on a noisy number of units.
     ThresholdSelection,
+    /// Whatever is ε-DP and no more: randomised response, permute-and-flip, sparse vector.
+    Pure,
+    /// The exponential mechanism.
+    BoundedRange,
 }
 
 /// A cell of the table.
@@ -25,14 +31,24 @@ pub enum Rule {
 
 impl Kind {
     /// All, in the order of the document.
-    pub const ALL: [Self; 3] = [Self::DiscreteLaplace, Self::DiscreteGaussian, Self::ThresholdSelection];
+    pub const ALL: [Self; 6] = [
+        Self::DiscreteLaplace,
+        Self::DiscreteGaussian,
+        Self::RoundedGaussian,
+        Self::ThresholdSelection,
+        Self::Pure,
+        Self::BoundedRange,
+    ];
 
     /// Its name in the document.
     pub fn name(self) -> &'static str {
         match self {
             Self::DiscreteLaplace => "discrete Laplace",
             Self::DiscreteGaussian => "discrete Gaussian",
+            Self::RoundedGaussian => "rounded Gaussian",
             Self::ThresholdSelection => "threshold selection",
+            Self::Pure => "any ε-DP mechanism",
+            Self::BoundedRange => "exponential mechanism",
         }
     }
 }
@@ -49,24 +65,43 @@ impl Mechanism {
 
 impl Notion {
     /// All, in the order of the document.
-    pub const ALL: [Self; 3] = [Self::Pure, Self::Approx, Self::Zcdp];
+    pub const ALL: [Self; 6] = [Self::Pure, Self::Approx, Self::Advanced, Self::Zcdp, Self::Rdp, Self::Gdp];
 }
 
 /// What a notion charges for a mechanism.
 pub fn rule(kind: Kind, notion: Notion) -> Rule {
+    use {Kind as K, Notion as N};
     match (kind, notion) {
-        (Kind::DiscreteLaplace, Notion::Pure | Notion::Approx) => Rule::Charged("ε = Δ/b"),
-        (Kind::DiscreteLaplace, Notion::Zcdp) => Rule::Charged("ρ = ε·tanh(ε/2)"),
-        (Kind::DiscreteGaussian, Notion::Pure) => {
+        (K::DiscreteLaplace, N::Pure | N::Approx) => Rule::Charged("ε = Δ/b"),
+        (K::DiscreteLaplace, N::Advanced) => Rule::Charged("(Δ/b)²"),
+        (K::DiscreteLaplace | K::Pure, N::Zcdp) => Rule::Charged("ρ = ε·tanh(ε/2)"),
+        (K::DiscreteLaplace, N::Rdp) => Rule::Charged("its own divergence"),
+        (K::DiscreteLaplace | K::Pure | K::BoundedRange, N::Gdp) => Rule::Charged("4·Φ⁻¹(1/(1+e^ε))²"),
+        (K::DiscreteGaussian | K::RoundedGaussian, N::Pure) => {
             Rule::Refused("Gaussian noise keeps no pure epsilon, so a pure budget has no price for it")
         }
-        (Kind::DiscreteGaussian, Notion::Approx) => Rule::Refused(
+        (K::DiscreteGaussian, N::Approx) => Rule::Refused(
             "discrete Gaussian noise has no exact price in (epsilon, delta), so an approx budget has none for it",
         ),
-        (Kind::DiscreteGaussian, Notion::Zcdp) => Rule::Charged("ρ = Δ²/(2σ²)"),
-        (Kind::ThresholdSelection, Notion::Pure) => {
+        (K::DiscreteGaussian, N::Advanced) => Rule::Refused(
+            "discrete Gaussian noise has no exact price in (epsilon, delta), so an advanced budget has none for it",
+        ),
+        (K::DiscreteGaussian, N::Gdp) => Rule::Refused(
+            "discrete Gaussian noise is not exactly Gaussian, so a gdp budget has no price for it",
+        ),
+        (K::DiscreteGaussian | K::RoundedGaussian, N::Zcdp) => Rule::Charged("ρ = Δ²/(2σ²)"),
+        (K::DiscreteGaussian | K::RoundedGaussian, N::Rdp) => Rule::Charged("α·Δ²/(2σ²)"),
+        (K::RoundedGaussian, N::Approx) => Rule::Charged("analytic ε′ and δ′"),
+        (K::RoundedGaussian, N::Advanced) => Rule::Charged("analytic ε′², and δ′"),
+        (K::RoundedGaussian, N::Gdp) => Rule::Charged("μ² = Δ²/σ²"),
+        (K::ThresholdSelection, N::Pure) => {
             Rule::Refused("private groups need a delta, which a pure budget does not have")
         }
-        (Kind::ThresholdSelection, Notion::Approx | Notion::Zcdp) => Rule::Charged("δ"),
+        (K::ThresholdSelection, _) => Rule::Charged("δ"),
+        (K::Pure | K::BoundedRange, N::Pure | N::Approx) => Rule::Charged("ε"),
+        (K::Pure | K::BoundedRange, N::Advanced) => Rule::Charged("ε²"),
+        (K::Pure, N::Rdp) => Rule::Charged("that of randomised response"),
+        (K::BoundedRange, N::Zcdp) => Rule::Charged("ρ = ε²/8"),
+        (K::BoundedRange, N::Rdp) => Rule::Charged("α·ε²/8"),
     }
 }

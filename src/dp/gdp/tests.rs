@@ -40,7 +40,6 @@ fn the_profile_holds_at_extremes() {
     assert!((below.hi() - (1.0 - (-1f64).exp() * (1.0 - 0.126_936_737_506_643_95))).abs() < 1e-14);
 }
 
-/// Mutation: δ and ε swapped.
 #[test]
 fn roots_hold_and_are_tight() {
     for mu in [0.05, 0.5, 1.0, 3.0] {

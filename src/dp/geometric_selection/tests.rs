@@ -132,3 +132,24 @@ fn extreme_parameters_are_exact_or_refused() {
         assert!(GeometricSelection::new(&ratio(e), &ratio(d), k).is_err(), "{e} {d} {k}");
     }
 }
+
+struct Counting(SeededRng, usize);
+
+impl Entropy for Counting {
+    fn next_u64(&mut self) -> Result<u64, EntropyError> {
+        self.1 += 1;
+        self.0.next_u64()
+    }
+}
+
+/// Every group takes two random words, those that cannot be kept and those that cannot be dropped as well.
+#[test]
+fn the_cost_of_a_selection_does_not_depend_on_the_units() {
+    let s = selection("0.3", "1e-6", 5);
+    let mut rng = Counting(SeededRng::new(8), 0);
+    for (done, units) in [0u64, 1, 4, 5, 6, 40, 60, 1000, u64::MAX].into_iter().cycle().take(900).enumerate()
+    {
+        s.keep(units, &mut rng).unwrap();
+        assert_eq!(rng.1, 2 * (done + 1));
+    }
+}

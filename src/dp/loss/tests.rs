@@ -97,3 +97,28 @@ fn too_many_outcomes_are_refused() {
     assert!(PrivacyLoss::discrete_gaussian(1, Interval::from(f64::NAN)).is_none());
     assert!(PrivacyLoss::discrete_laplace(0, Interval::from(0.0)).unwrap().delta(0.0) < 1e-300);
 }
+
+/// Mutation: PLD as a filter. Budget (1, 10^-6). Randomised response with ε = 0.1 first; then, after one outcome, a response
+/// that uses up δ at the loss so far, and after the other something that fails with probability δ. Each branch composes
+/// to δ = 10^-6 when its two mechanisms are taken as fixed, so a rule that composes after the fact lets both pass. What
+/// is done in truth exceeds it by almost half.
+#[test]
+fn rule_pld_as_a_filter_is_unsound() {
+    let (epsilon, delta) = (1.0f64, 1e-6);
+    let first = PrivacyLoss::randomised_response(0.1.into());
+    let p = first.atoms()[0].mass.lo();
+    // δ of the second response at 1 - 0.1 is δ/p.
+    let wanted = delta / p;
+    let second = crate::dp::interval::least(0.9, 1.0, |e| {
+        PrivacyLoss::randomised_response(e.into()).profile(0.9).lo() >= wanted
+    });
+    let response = PrivacyLoss::randomised_response(second.unwrap().into());
+    let leak = PrivacyLoss::approximate(0.0.into(), delta.into());
+    for fixed in [&response, &leak] {
+        let composed = first.then(|_| fixed.clone()).delta(epsilon);
+        assert!(near(composed, delta, 1e-9), "a rule that composes after the fact admits it: {composed}");
+    }
+    let truth = first.then(|outcome| if outcome == 0 { response.clone() } else { leak.clone() });
+    let (spent, expected) = (truth.profile(epsilon).lo(), (2.0 - p) * delta);
+    assert!(near(spent, expected, 1e-9) && spent > 1.47 * delta, "{spent}");
+}

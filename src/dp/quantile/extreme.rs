@@ -65,7 +65,7 @@ impl Extreme {
 }
 
 /// A rank at which a point beyond all rows is chosen with probability at most β, on a grid of so many points:
-/// ⌈2w·ln(points/β)/ε⌉ rows inside (McSherry and Talwar 2007, Theorem 8, with sensitivity w). From public data; for accuracy
+/// ⌈2w·ln(points/β)/ε⌉ rows inside (McSherry and Talwar 2007, their bound on accuracy with sensitivity w). From public data; for accuracy
 /// alone, so a float will do.
 pub fn inset(points: usize, weight: u32, epsilon: &Ratio, beta: f64) -> u64 {
     let epsilon = *epsilon.numer() as f64 / *epsilon.denom() as f64;

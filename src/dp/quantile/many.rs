@@ -14,7 +14,7 @@ use crate::dp::{DpError, Entropy, EntropyError, Guarantee, Ratio, split};
 /// Guarantee: with ε′ for each level, and L levels, L·ε′-DP for add/remove neighbours. On one level, given what was chosen
 /// before, each choice reads rows of its own; a unit of weight w has wᵢ of it in part i with Σwᵢ <= w, and the loss of part
 /// i is at most ε′·wᵢ/w, because the score's sensitivity is in proportion to wᵢ: ε′ in all. With the exponential mechanism
-/// each loss lies in an interval of length ε′·wᵢ/w, so a level is ε′-bounded-range (the paper's Lemma 3.1 and Theorem 3.2,
+/// each loss lies in an interval of length ε′·wᵢ/w, so a level is ε′-bounded-range (the paper's argument,
 /// for units of many rows).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantiles {

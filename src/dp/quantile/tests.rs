@@ -191,8 +191,34 @@ fn distribution(quantiles: &Quantiles, mass: &[u64]) -> BTreeMap<Vec<usize>, f64
     out
 }
 
-/// Three quantiles on two levels: every outcome is within ε for all neighbours, and a level does not pay for its parts one
-/// by one. Mutation: rows at the dividing point counted whole on both sides would be more.
+/// Both parts of the second level together, whatever the first chose: within the level's ε. Mutation: rows at the dividing
+/// point that count whole in both parts are caught here.
+#[test]
+fn the_parts_of_a_level_share_its_epsilon() {
+    let quarters = [Ratio::new(1, 4), Ratio::new(1, 2), Ratio::new(3, 4)];
+    let q = Quantiles::new(&quarters, 1, &Ratio::from_integer(2), Selector::Exponential).unwrap();
+    let parts = |mass: &[u64], place: usize| {
+        let whole = q.whole(&ranks(mass));
+        let (middle, ..) = q.question(&whole).unwrap();
+        q.divide(&whole, middle, place).map(|part| {
+            let (_, scores, factor) = q.question(&part).unwrap();
+            exponential(&scores, &factor)
+        })
+    };
+    let mut worst = 0.0f64;
+    for here in histograms(4, 6) {
+        for (place, unit) in (0..4).flat_map(|place| (0..4).map(move |unit| (place, unit))) {
+            let mut there = here.clone();
+            there[unit] += 1;
+            let pairs = parts(&here, place).into_iter().zip(parts(&there, place));
+            let loss: f64 = pairs.map(|(p, q)| range(&p, &q)).map(|(low, high)| high.max(-low)).sum();
+            worst = worst.max(loss);
+        }
+    }
+    assert!(worst <= 1.0 + 1e-9 && worst > 0.6, "{worst}");
+}
+
+/// Three quantiles on two levels: every outcome is within ε for all neighbours.
 #[test]
 fn many_quantiles_are_within_epsilon() {
     let epsilon = Ratio::from_integer(2);

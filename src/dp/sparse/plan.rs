@@ -110,7 +110,9 @@ impl Plan {
     /// question noise 2cΔ/ε₂, or cΔ/ε₂ where questions are monotone, with ε₁ + ε₂ = ε in the ratio 1 : (2c)^(2/3), or
     /// 1 : c^(2/3), which makes the variance of the comparison least (section 4.2).
     ///
-    /// Guarantee: ε-DP (Theorems 2 and 3).
+    /// Guarantee: ε-DP. Noise on the threshold that is Δ more makes up for every negative at once, for ε₁; noise on a positive
+    /// that is up to 2Δ more makes up for it and its own change, c times for ε₂. Where all questions fall or all rise, one of
+    /// the two is enough: Δ.
     pub fn improved(
         sensitivity: u128,
         positives: u32,
@@ -137,7 +139,7 @@ impl Plan {
     }
 
     /// The same, telling for each positive by how much the noisy value exceeds the noisy threshold: the gap is free (Ding
-    /// et al. 2019, Theorem 4). Not for a plan that answers.
+    /// et al. 2019): the shifts of the proof leave it as it is. Not for a plan that answers.
     pub fn with_gaps(self) -> Result<Self, DpError> {
         if self.answer.is_some() {
             return Err(DpError::OutOfRange("a stream tells a gap or an answer, not both"));
@@ -145,7 +147,7 @@ impl Plan {
         Ok(Self { gaps: true, ..self })
     }
 
-    /// The same, answering each positive with fresh noise of scale cΔ/ε₃ (Lyu, Su and Li 2017, Algorithm 1, line 6): ε
+    /// The same, answering each positive with fresh noise of scale cΔ/ε₃ (Lyu, Su and Li 2017, Algorithm 1): ε
     /// grows by ε₃. Not for a plan that tells gaps or answers already.
     pub fn with_answers(self, epsilon: &Ratio) -> Result<Self, DpError> {
         positive(epsilon)?;

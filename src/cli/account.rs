@@ -1,0 +1,58 @@
+//! `noisegate account`: the accountant by itself. Evaluates a file of cases with expected values, or says how many answers
+//! fit a budget. Reads no policy, no ledger, no database.
+
+mod capacity;
+pub mod cases;
+mod formulas;
+mod plot;
+mod quantities;
+
+use std::error::Error;
+use std::path::PathBuf;
+
+/// Arguments of `noisegate account`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A file of cases (JSON) with expected values: each is computed and compared
+    #[arg(value_name = "FILE.json", conflicts_with_all = ["epsilon", "delta", "laplace", "gaussian", "plot"])]
+    file: Option<PathBuf>,
+    /// The budget's epsilon
+    #[arg(long, value_name = "E", required_unless_present = "file")]
+    epsilon: Option<f64>,
+    /// The budget's delta
+    #[arg(long, value_name = "D", default_value_t = 0.0)]
+    delta: f64,
+    /// How many answers with Laplace noise of this epsilon each (sensitivity over scale) fit?
+    #[arg(long, value_name = "E", conflicts_with = "gaussian", required_unless_present_any = ["file", "gaussian"])]
+    laplace: Option<f64>,
+    /// How many answers with Gaussian noise of this mu each (sensitivity over standard deviation) fit?
+    #[arg(long, value_name = "MU")]
+    gaussian: Option<f64>,
+    /// Draws the trade-off curves of one answer and of the whole budget
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+/// Prints. An error where a case fails or is unknown.
+pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
+    if let Some(file) = &args.file {
+        let text =
+            std::fs::read_to_string(file).map_err(|e| format!("{} cannot be read: {e}", file.display()))?;
+        let report = cases::evaluate(&text)?;
+        print!("{report}");
+        return if report.passed() { Ok(()) } else { Err("not all cases are as expected".into()) };
+    }
+    let answer = match (args.laplace, args.gaussian) {
+        (Some(epsilon), _) => capacity::Answer::Laplace { epsilon },
+        (None, Some(mu)) => capacity::Answer::Gaussian { mu },
+        (None, None) => return Err("say which answers: --laplace or --gaussian".into()),
+    };
+    let budget = args.epsilon.ok_or("say how large the budget is: --epsilon")?;
+    let table = capacity::table(budget, args.delta, answer)?;
+    print!("{table}");
+    if let Some(file) = &args.plot {
+        let drawing = plot::draw(&table)?;
+        std::fs::write(file, drawing).map_err(|e| format!("{} cannot be written: {e}", file.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Budgets that say beforehand what they will be used for: the one sound way to spend by numerical composition.
+
+use super::Unpriced;
+use crate::dp::pld::{Pld, PldError, Source};
+use crate::dp::{Charge, Mechanism};
+
+/// At most n₁ uses of one mechanism, n₂ of another, and so on, with the (ε, δ) that all of them together have.
+///
+/// Guarantee: whoever asks at most nᵢ questions of each class, chosen from answers, in any order and in any number of
+/// interleaved sessions, learns no more than the tensor product of all of them would tell; (ε, δ) is its bound by [`Pld`]. Add
+/// or remove one unit.
+///
+/// Why it holds: "answer at most nᵢ adaptively chosen questions, each fᵢ-DP" is one interactive mechanism with
+/// fᵢ ⊗ … ⊗ fᵢ (Dong, Roth and Su, Theorem 3.2, with fᵢ fixed), and interactive mechanisms side by side compose as their
+/// trade-off functions do (Vadhan and Zhang 2023). To stop early is post-processing. What is fixed is the multiset; were a
+/// class or a number chosen from answers, the theorem would not apply.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    classes: Vec<(Mechanism, u32)>,
+    delta: f64,
+    epsilon: f64,
+}
+
+/// How many uses of each class, in the envelope's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tokens(Vec<u32>);
+
+impl Envelope {
+    /// Grants so many uses of each mechanism. ε at `delta` is computed once, here.
+    pub fn new(classes: Vec<(Mechanism, u32)>, delta: f64) -> Result<Self, PldError> {
+        let parts = classes
+            .iter()
+            .map(|(mechanism, n)| Ok((source(mechanism)?, *n)))
+            .collect::<Result<Vec<_>, PldError>>()?;
+        let epsilon = Pld::new(parts).epsilon(delta)?;
+        Ok(Self { classes, delta, epsilon })
+    }
+
+    /// What all uses together cost, whether or not they are made: (ε, δ), for a budget above this one.
+    pub fn guarantee(&self) -> (f64, f64) {
+        (self.epsilon, self.delta)
+    }
+
+    /// A charge as tokens. Refused where an event is of no declared class: parameters must be those declared, exactly.
+    pub fn price(&self, charge: &Charge) -> Result<Tokens, Unpriced> {
+        if *charge.selection_delta.numer() != 0 {
+            return Err(Unpriced::Mechanism("group selection was not declared in this budget"));
+        }
+        let mut tokens = vec![0u32; self.classes.len()];
+        for event in &charge.events {
+            let class = self.classes.iter().position(|(m, _)| same(m, &event.mechanism));
+            let token = class.and_then(|c| tokens.get_mut(c)).ok_or(Unpriced::Mechanism(
+                "the noise of this statement is none of those that this budget was declared for",
+            ))?;
+            *token = token.checked_add(event.times).ok_or(Unpriced::Unbounded)?;
+        }
+        Ok(Tokens(tokens))
+    }
+
+    /// The sum after `price` is added to `spent`, if every class has so many left.
+    pub fn admit(&self, spent: &Tokens, price: &Tokens) -> Option<Tokens> {
+        let spent = spent.0.iter().copied().chain(std::iter::repeat(0));
+        let sum = |(((_, limit), spent), price): ((&(Mechanism, u32), u32), &u32)| {
+            spent.checked_add(*price).filter(|sum| sum <= limit)
+        };
+        let sums: Option<Vec<u32>> = self.classes.iter().zip(spent).zip(&price.0).map(sum).collect();
+        sums.filter(|s| s.len() == self.classes.len()).map(Tokens)
+    }
+}
+
+/// The same mechanism with the same parameters.
+fn same(a: &Mechanism, b: &Mechanism) -> bool {
+    let parts = |m: &Mechanism| match m {
+        Mechanism::DiscreteLaplace { sensitivity, scale } => (true, *sensitivity, *scale),
+        Mechanism::DiscreteGaussian { sensitivity, variance } => (false, *sensitivity, *variance),
+    };
+    let ((a, b), proper) = ((parts(a), parts(b)), |r: &crate::dp::Ratio| *r.denom() != 0);
+    proper(&a.2) && proper(&b.2) && a == b
+}
+
+/// Its own privacy loss: discrete noise is never priced as continuous (soundness rule 19).
+fn source(mechanism: &Mechanism) -> Result<Source, PldError> {
+    use crate::dp::interval::Interval;
+    use crate::dp::loss::PrivacyLoss;
+    let float = |r: &crate::dp::Ratio| -> Result<Interval, PldError> {
+        if *r.numer() == 0 || *r.denom() == 0 {
+            return Err(PldError::Unsuitable);
+        }
+        Ok(super::limits::float(r))
+    };
+    let loss = match mechanism {
+        Mechanism::DiscreteLaplace { sensitivity, scale } => {
+            let rate = Interval::from(1.0) / float(scale)?;
+            let exact = PrivacyLoss::discrete_laplace(*sensitivity, rate);
+            // Randomised response dominates it, where it has too many outcomes to list.
+            let width = super::limits::float(&crate::dp::Ratio::from_integer(*sensitivity));
+            exact.unwrap_or_else(|| PrivacyLoss::randomised_response(rate * width))
+        }
+        Mechanism::DiscreteGaussian { sensitivity, variance } => {
+            PrivacyLoss::discrete_gaussian(*sensitivity, float(variance)?).ok_or(PldError::Unsuitable)?
+        }
+    };
+    Ok(Source::Loss(loss))
+}
