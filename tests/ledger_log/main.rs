@@ -5,6 +5,7 @@ mod contract;
 mod crash;
 mod file;
 mod network;
+mod relay;
 mod several;
 mod store;
 #[path = "../support/mod.rs"]
