@@ -208,9 +208,9 @@ mod tests {
             rows: rows[from..].to_vec(),
         };
         // Whatever the caller knows and this process has seen.
-        for seen in 0..=4 {
+        for (seen, tip) in tips.iter().enumerate() {
             for after in 0..=4 {
-                let found = read(seen.min(after)).prove(tips[seen], after as i64).unwrap();
+                let found = read(seen.min(after)).prove(*tip, after as i64).unwrap();
                 assert_eq!(found, rows[after..]);
             }
         }

@@ -57,7 +57,7 @@ pub enum Forget {
 /// of turn is an error.
 pub enum Log {
     /// One file, one process.
-    Sqlite(Sqlite),
+    Sqlite(Box<Sqlite>),
     /// A schema of a database, any number of processes.
     Postgres(Box<Postgres>),
 }
@@ -78,7 +78,7 @@ impl Log {
     /// from the same file; [`LedgerError::Broken`] names the first entry that is not as it was written.
     pub fn open(location: &LedgerLocation, visit: Visit<'_>) -> Result<Self, LedgerError> {
         let mut log = match location {
-            LedgerLocation::Sqlite(path) => Self::Sqlite(Sqlite::open(path)?),
+            LedgerLocation::Sqlite(path) => Self::Sqlite(Sqlite::open(path)?.into()),
             LedgerLocation::Postgres(ledger) => Self::Postgres(Postgres::open(ledger)?.into()),
         };
         log.replay(visit)?;
@@ -88,7 +88,7 @@ impl Log {
     /// Opens a log for reading, beside whoever serves from it. Nothing is proven until [`Self::replay`] is called.
     pub fn open_read_only(location: &LedgerLocation) -> Result<Self, LedgerError> {
         match location {
-            LedgerLocation::Sqlite(path) => Sqlite::open_read_only(path).map(Self::Sqlite),
+            LedgerLocation::Sqlite(path) => Ok(Self::Sqlite(Sqlite::open_read_only(path)?.into())),
             LedgerLocation::Postgres(ledger) => Ok(Self::Postgres(Postgres::open_read_only(ledger)?.into())),
         }
     }
