@@ -227,7 +227,7 @@ async fn answers_at_a_huge_epsilon_are_postgresql_s_own() {
     let mut checked = Checked::new(&raw).await.unwrap_or_else(|e| panic!("{e}"));
     checked.policy.statement.epsilon = "1e13".parse().unwrap();
     checked.policy.budgets[0].epsilon = "3e14".parse().unwrap();
-    let policy::LedgerLocation::Sqlite(path) = &checked.policy.ledger;
+    let policy::LedgerLocation::Sqlite(path) = &checked.policy.ledger else { panic!("the ledger is a file") };
     Ledger::create(path, &checked.policy.budgets).unwrap();
     let listen = ["127.0.0.1:0".parse().unwrap()];
     let limits = checked.policy.limits.clone();

@@ -6,7 +6,9 @@ use std::fmt::Write;
 
 /// `budget create`: makes the file, with every budget unspent. Says what it did.
 pub fn create(ledger: &LedgerLocation, budgets: &[Budget]) -> Result<String, LedgerError> {
-    let LedgerLocation::Sqlite(path) = ledger;
+    let LedgerLocation::Sqlite(path) = ledger else {
+        return Err(LedgerError::Unusable { place: "in PostgreSQL".into(), why: "not served yet".into() });
+    };
     Ledger::create(path, budgets)?;
     let names: Vec<String> = budgets.iter().map(|b| format!("\"{}\"", b.name)).collect();
     Ok(format!("created {} with the budget(s) {}\n", path.display(), names.join(", ")))
@@ -15,7 +17,9 @@ pub fn create(ledger: &LedgerLocation, budgets: &[Budget]) -> Result<String, Led
 /// `budget show`: every budget, its limit, and what each of its owners has spent. Reads the file while a server has
 /// it open, too.
 pub fn show(ledger: &LedgerLocation, budgets: &[Budget]) -> Result<String, LedgerError> {
-    let LedgerLocation::Sqlite(path) = ledger;
+    let LedgerLocation::Sqlite(path) = ledger else {
+        return Err(LedgerError::Unusable { place: "in PostgreSQL".into(), why: "not served yet".into() });
+    };
     let mut out = String::new();
     for budget in summary(path, budgets)? {
         // Writing to a String does not fail.

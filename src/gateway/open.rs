@@ -105,7 +105,10 @@ pub struct Reopened {
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
-        let LedgerLocation::Sqlite(path) = &checked.policy.ledger;
+        let LedgerLocation::Sqlite(path) = &checked.policy.ledger else {
+            let why = "not served yet".into();
+            return Err(LedgerError::Unusable { place: "in PostgreSQL".into(), why }.into());
+        };
         let ledger = Ledger::open(path, &checked.policy.budgets)?;
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
         Self::assemble(checked, ledger, suspended, trusted)

@@ -67,6 +67,64 @@ pub enum LedgerError {
         /// Why.
         reason: Unpriced,
     },
+    /// The rows are not those that were written.
+    #[error(
+        "the ledger {place} is damaged or was changed: {broken}. Nothing is served from it. Restore the latest backup \
+         that `noisegate budget verify` accepts, and lower the budgets by what was spent after it"
+    )]
+    Broken {
+        /// The file, or the database and schema.
+        place: String,
+        /// What was found.
+        broken: super::log::Broken,
+    },
+    /// Rows that were there before are gone, or others stand in their place.
+    #[error(
+        "the ledger {place} has lost entries: this process has seen entry {seen}, which is not there any more (the \
+         last one is {found}). Was an older backup restored, or did a standby take over that had not received \
+         everything? Nothing more is served from it. Bring those entries back; or lower the budgets by what they \
+         spent and start noisegate again"
+    )]
+    Behind {
+        /// The file, or the database and schema.
+        place: String,
+        /// The last row that was known to be there.
+        seen: i64,
+        /// The last one that is.
+        found: i64,
+    },
+    /// The database has no ledger.
+    #[error("there is no ledger in {0}; create it once with `noisegate budget create --policy FILE`")]
+    NoSchema(String),
+    /// `create` found a ledger in the database.
+    #[error("{0} has a ledger already; it is never overwritten, because it holds what was spent")]
+    HasSchema(String),
+    /// The database cannot hold a ledger, or what is there is something else.
+    #[error("the ledger {place} is of no use: {why}")]
+    Unusable {
+        /// The database and schema.
+        place: String,
+        /// What was found, and what would be right.
+        why: String,
+    },
+    /// A file of the format before this one.
+    #[error(
+        "{0} was written by an earlier version of noisegate, and this one does not read it. Note what is spent, with \
+         `noisegate budget show` of that version; move the file away; lower the budgets of the policy by what is spent; \
+         and run `noisegate budget create`"
+    )]
+    Old(PathBuf),
+    /// Cannot be used now.
+    #[error("the ledger {place} cannot be reached: {cause}")]
+    Unavailable {
+        /// The database and schema.
+        place: String,
+        /// What the system or the server said.
+        cause: String,
+    },
+    /// A call out of turn: a defect of the program.
+    #[error("no batch of the ledger is open")]
+    NoBatch,
     /// No thread for the writer.
     #[error("cannot start the ledger's writer: {0}")]
     Thread(String),

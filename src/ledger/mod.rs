@@ -7,6 +7,7 @@
 mod account;
 mod entry;
 mod error;
+pub mod log;
 mod schema;
 mod store;
 mod summary;

@@ -11,6 +11,7 @@ mod check;
 mod environment;
 mod error;
 mod keys;
+mod ledger;
 mod listen;
 mod log;
 mod model;

@@ -105,7 +105,7 @@ impl Bikes {
         let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
         let fingerprint = introspect::watch(&reader, &oids).await.unwrap();
         drop(reader);
-        let LedgerLocation::Sqlite(path) = &policy.ledger;
+        let LedgerLocation::Sqlite(path) = &policy.ledger else { panic!("the ledger is a file") };
         Ledger::create(path, &policy.budgets).unwrap();
         let ledger = Ledger::open(path, &policy.budgets).unwrap();
         let ratio = |x| noisegate::dp::ratio(x).unwrap();
