@@ -24,7 +24,7 @@ use crate::dp::{Entropy, SecureRng};
 use crate::emit::fetch;
 use crate::emit::print::{self, Constants, Printed};
 use crate::error::{ClientError, SqlState};
-use crate::ledger::{Ledger, Receipt};
+use crate::ledger::{Ledger, Question, Receipt};
 use crate::plan::{self, Plan, PlanError};
 use crate::policy::Policy;
 use crate::release::{Exact, Noisy, perturb};
@@ -340,6 +340,7 @@ impl Session {
                 // Printed before it is paid for: what cannot be printed costs nothing.
                 let fetches = fetches(&plan, &gateway.policy)?;
                 let hash = statement_hash(&fetches);
+                let text = gateway.policy.ledger_text.then(|| statement_text(&fetches));
                 let fingerprint =
                     gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
                 // Up to the first private row: a database that is away, or was altered, must not cost anything.
@@ -351,8 +352,9 @@ impl Session {
                 };
                 let opened =
                     gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
-                let receipt =
-                    gateway.ledger.debit(&self.identity, hash, charge).await.map_err(|r| r.client())?;
+                let (tables, text) = (Some(plan.tables.as_slice()), text.as_deref());
+                let question = Question { tables, text, ..Question::new(&self.identity, hash, charge) };
+                let receipt = gateway.ledger.receipt(question).await.map_err(|r| r.client())?;
                 if self.settings.notices() {
                     notices.push(price_notice(&receipt));
                 }
@@ -542,6 +544,11 @@ fn statement_hash(fetches: &[FetchText]) -> [u8; 32] {
         hash.update(f.sql.as_bytes());
     }
     hash.finalize().into()
+}
+
+/// What the books say of a statement where the policy wants its text: what its hash is of.
+fn statement_text(fetches: &[FetchText]) -> String {
+    fetches.iter().map(|f| f.sql.as_str()).collect::<Vec<_>>().join(";\n")
 }
 
 /// The moment, as text that casts to timestamptz.

@@ -8,6 +8,7 @@ mod access;
 mod bounds;
 mod budget;
 mod check;
+mod envelope;
 mod environment;
 mod error;
 mod keys;
@@ -26,6 +27,7 @@ pub(crate) mod time;
 pub mod userlist;
 mod users;
 mod version;
+mod window;
 
 pub use error::{PolicyError, PolicyErrors};
 pub use keys::{Key, Keys, is_value, reference};

@@ -179,6 +179,13 @@ pub(super) const LEDGER: Keys = Keys {
             example: "\"2s\"",
             purpose: "What a ledger in PostgreSQL gets to answer; then statements are refused (57P03).",
         },
+        Key {
+            name: "text",
+            ty: "boolean",
+            default: "false",
+            example: "true",
+            purpose: "Entries hold the text that the database was sent, with the constants that analysts wrote; without it, a hash.",
+        },
     ],
     later: &[],
 };
@@ -210,6 +217,15 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
             None
         }
     }
+}
+
+/// `ledger.text`. What is wrong with the section is reported by [`ledger`].
+pub(super) fn ledger_text(root: &Section<'_, '_>, f: &mut Findings) -> bool {
+    if !root.get("ledger").is_some_and(|l| l.get_ref().is_table()) {
+        return false;
+    }
+    let section = root.section("ledger", f);
+    section.and_then(|s| s.boolean("text", f)).is_some_and(|b| b.value)
 }
 
 /// Keys of `[limits]`.
