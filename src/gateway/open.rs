@@ -7,6 +7,7 @@ use crate::error::{ClientError, SqlState};
 use crate::ledger::{Ledger, LedgerError};
 use crate::plan;
 use crate::policy::{LedgerLocation, Policy, PolicyErrors, Privacy, RawPolicy};
+use crate::store::Store;
 use bigdecimal::BigDecimal;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +37,9 @@ pub enum OpenError {
     /// A reload over another server than the one that was opened.
     #[error("the database's server is of version {0} now, which needs a restart; nothing was reloaded")]
     OtherServer(u32),
+    /// The key of stored answers.
+    #[error("{0}")]
+    CacheKey(String),
     /// A price that cannot be computed with.
     #[error("statement.{0} has too many digits to compute with")]
     Price(&'static str),
@@ -108,7 +112,8 @@ impl Gateway {
         let LedgerLocation::Sqlite(path) = &checked.policy.ledger;
         let ledger = Ledger::open(path, &checked.policy.budgets)?;
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
-        Self::assemble(checked, ledger, suspended, trusted)
+        let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        Self::assemble(checked, ledger, suspended, store, trusted)
     }
 
     /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
@@ -128,7 +133,8 @@ impl Gateway {
             warnings: std::mem::take(&mut checked.warnings),
         };
         let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
-        let gateway = Self::assemble(checked, self.ledger.clone(), suspended, self.trusted.clone())?;
+        let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        let gateway = Self::assemble(checked, self.ledger.clone(), suspended, store, self.trusted.clone())?;
         Ok((gateway, reopened))
     }
 
@@ -151,6 +157,7 @@ impl Gateway {
         checked: Checked,
         ledger: Ledger,
         suspended: suspend::Suspensions,
+        store: Store,
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, tables, .. } = checked;
@@ -178,6 +185,7 @@ impl Gateway {
             settings,
             sizes: Mutex::new(HashMap::new()),
             suspended,
+            store,
             trusted,
             directory,
         }))

@@ -1,7 +1,7 @@
 //! What a section may hold: declared once, beside the code that reads it. Unknown keys are refused by these lists, and
 //! the tables of docs/policy.md are printed from them.
 
-use super::{access, budget, listen, log, raw, server, users};
+use super::{access, budget, cache, listen, log, raw, server, users};
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +76,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &budget::STATEMENT,
         &budget::BUDGET,
         &users::USER,
+        &cache::CACHE,
         &raw::TABLE,
         &raw::COLUMN,
         &server::LIMITS,
