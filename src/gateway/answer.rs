@@ -27,7 +27,10 @@ impl Session {
         fields: Vec<Field>,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let Planned { mut plan, mut constants, settings } = planned;
+        let Planned { mut plan, mut constants, settings, snapped } = planned;
+        if let Some(snapped) = snapped.filter(|_| self.settings.notices() && plan.charge.is_some()) {
+            notices.push(snap_notice(&snapped, gateway));
+        }
         let noisy = match plan.charge.clone() {
             None => Vec::new(),
             Some(charge) => {
@@ -294,6 +297,15 @@ fn price_notice(receipt: &Receipt) -> Notice {
         .collect();
     let epsilon = plan::explain::decimal(&charge.epsilon);
     Notice { message: format!("charged epsilon {epsilon}; {}", left.join("; ")), code: "00000", hint: None }
+}
+
+/// What the statement's moving bounds were computed from.
+fn snap_notice(snapped: &str, gateway: &Gateway) -> Notice {
+    let every = gateway.policy.cache.snap.unwrap_or_default();
+    let message = format!(
+        "noisegate: now() was rounded down to {snapped} where private rows are compared with it (to multiples of {every:?})"
+    );
+    Notice { message, code: "00000", hint: None }
 }
 
 fn free_notice() -> Notice {

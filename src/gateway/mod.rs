@@ -13,6 +13,7 @@ mod own;
 mod parameters;
 mod session;
 pub mod settings;
+mod snap;
 mod suspend;
 mod typing;
 
@@ -91,6 +92,8 @@ struct Planned {
     plan: Plan,
     constants: Constants,
     settings: plan::Settings,
+    /// What `now()` was rounded to, where it was.
+    snapped: Option<String>,
 }
 
 impl Statement {
@@ -343,13 +346,16 @@ impl Session {
         types: &[u32],
         values: &Values,
     ) -> Result<Planned, ClientError> {
+        let every = gateway.policy.cache.snap;
+        let snapped =
+            every.and_then(|every| snap::snap(&mut statement, &gateway.policy, &constants.now, every));
         self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
         let mut settings = self.settings.plan(&gateway.settings);
         settings.budgets = gateway.ledger.notions(&self.identity);
         loop {
             let sizes = gateway.known_sizes();
             match plan::plan(statement.clone(), &gateway.policy, &settings, &sizes) {
-                Ok(plan) => return Ok(Planned { plan, constants, settings }),
+                Ok(plan) => return Ok(Planned { plan, constants, settings, snapped }),
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedSize { table, column }) => gateway.measure(table, column).await?,
             }

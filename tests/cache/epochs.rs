@@ -47,3 +47,53 @@ async fn rule_27_the_clock_ends_answers_and_new_rows_do_not() {
     assert_ne!(one(&c, ASK).await, first);
     assert_eq!(world.paid().await, 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_33_bounds_from_now_are_snapped_and_nothing_else_is() {
+    let world = World::new("[cache]\nsnap = \"365d\"").await;
+    let c = world.ada().await;
+    let range =
+        "SELECT count(*) FROM trips WHERE started_at >= now() - interval '6000 days' AND started_at < now()";
+    let first = one(&c, range).await;
+    // Without snapping, each of these would be another question.
+    assert_eq!(one(&c, range).await, first);
+    let between = "SELECT count(*) FROM trips WHERE started_at BETWEEN now() - interval '6000 days' AND now() AND started_at <> now()";
+    one(&c, between).await;
+    one(&c, between).await;
+    assert_eq!(world.paid().await, 2);
+    let url = world.gate.url("ada", crate::city::PASSWORD, "bikes");
+    let told = crate::support::psql(&url, &format!("{range};")).await.stderr;
+    assert!(told.contains("NOTICE:  noisegate: now() was rounded down to "), "{told}");
+    // 365 days are no year: a multiple of them from 1970 on, at midnight in UTC.
+    assert!(told.contains(" 00:00:00+00 where private rows are compared"), "{told}");
+    let far = "SELECT now() - (SELECT timestamptz '2024-01-01 00:00:00.000001+00' - interval '1 microsecond') > interval '1 day'";
+    assert_eq!(one(&c, far).await, "t");
+    // Above a release, over public rows and in the select list now() is now.
+    let shown = "SELECT (extract(epoch FROM now()) - extract(epoch FROM statement_timestamp()))::int, count(*) FROM riders";
+    assert_eq!(one(&c, shown).await, "0");
+    let public = "SELECT extract(epoch FROM now()) > 1.7e9 FROM stations WHERE now() > timestamptz '2025-11-01' LIMIT 1";
+    assert_eq!(one(&c, public).await, "t");
+    let told = crate::support::psql(
+        &url,
+        "SELECT now(), count(*) FROM riders; SELECT 1 FROM stations WHERE now() > '2000-01-01';",
+    )
+    .await;
+    assert!(!told.stderr.contains("rounded"), "{}", told.stderr);
+    let date =
+        "SELECT count(*) FROM trips WHERE started_at < current_date - 10 AND localtimestamp > started_at";
+    assert_eq!(one(&c, date).await, one(&c, date).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_snapping_a_moving_range_is_another_question_each_time() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    for _ in 0..2 {
+        one(&c, "SELECT count(*) FROM trips WHERE started_at >= now() - interval '6000 days'").await;
+    }
+    assert_eq!(world.paid().await, 2);
+    for _ in 0..2 {
+        one(&c, "SELECT count(*) FROM trips WHERE started_at >= current_date - 6000").await;
+    }
+    assert_eq!(world.paid().await, 3, "a day's date is the same all day");
+}

@@ -37,10 +37,11 @@ impl World {
     }
 }
 
-/// Statement, budget, and more sections.
+/// Statement, budget, and more sections; answers are kept unless these say otherwise.
 pub fn rules(more: &str) -> String {
+    let cache = if more.contains("[cache]") { "" } else { "[cache]\n" };
     format!(
-        "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\nepsilon = {}\ndelta = 1e-6\n{more}\n",
+        "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\nepsilon = {}\ndelta = 1e-6\n{cache}{more}\n",
         ROOM / 10
     )
 }
