@@ -34,6 +34,13 @@ pub struct Canonical {
     pub parts: Vec<Part>,
 }
 
+impl Canonical {
+    /// The canonical form with its parts and this noise: what could be fetched in the release's place.
+    pub fn whole(&self, spec: &crate::dp::Spec) -> Release {
+        Release { parts: self.parts.clone(), spec: spec.clone(), ..self.base.clone() }
+    }
+}
+
 /// The canonical form of a release.
 pub fn canonical(release: &Release) -> Canonical {
     let source = &release.source;
