@@ -148,6 +148,11 @@ impl Gateway {
         self.trusted.as_deref()
     }
 
+    /// Ends all kept answers: the data is new.
+    pub fn refresh(&self) {
+        self.store.end_epoch();
+    }
+
     /// The books.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger

@@ -88,9 +88,26 @@ impl Checked {
             .prove_finish_login(&named(false), &named(true))
             .await
             .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
-        let warnings = warnings.iter().map(ToString::to_string).collect();
+        let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        warnings.extend(rows_that_notify(&backend, &policy).await?);
         Ok(Self { policy, warnings, backend, tables })
     }
+}
+
+/// Soundness rule 27: a trigger on a private table that notifies the cache's channel would make what an answer costs a
+/// function of one person's row.
+async fn rows_that_notify(backend: &Backend, policy: &Policy) -> Result<Option<String>, OpenError> {
+    let Some(channel) = &policy.cache.notify else { return Ok(None) };
+    let private = policy.tables.iter().filter(|t| t.privacy != Privacy::Public);
+    let oids: Vec<u32> = private.map(|t| t.oid).collect();
+    let found = backend.triggers_naming(&oids, channel).await.map_err(OpenError::Schema)?;
+    Ok((!found.is_empty()).then(|| {
+        format!(
+            "cache.notify = {channel:?} is named by a trigger on {}: whether an answer is fresh, and so what it \
+             costs, would tell when a row was written\n    notify at the end of a load job instead",
+            found.join(", ")
+        )
+    }))
 }
 
 /// What a gateway has in another way than the one that it was reopened from.
@@ -174,6 +191,7 @@ impl Gateway {
             // Those of a session's user, once there is one.
             budgets: Vec::new(),
         };
+        store.listen(&backend);
         let auth_query = policy.server.auth_query.clone();
         let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
         Ok(Arc::new(Self {

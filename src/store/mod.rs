@@ -11,6 +11,7 @@ mod epoch;
 mod flight;
 mod key;
 mod memory;
+mod notify;
 mod seal;
 mod serve;
 
@@ -22,6 +23,7 @@ pub use key::{Around, Key, Keys, Wanted, together};
 pub use seal::{Broken, Seal};
 pub use serve::Served;
 
+use crate::backend::Backend;
 use crate::plan::Release;
 use crate::policy;
 use crate::release::Noisy;
@@ -61,6 +63,7 @@ struct Shared {
     memory: memory::Memory,
     flights: Arc<flight::Flights>,
     ended: epoch::Ended,
+    ear: notify::Ear,
 }
 
 impl Store {
@@ -90,6 +93,11 @@ impl Store {
     /// The epoch at this moment.
     pub fn epoch(&self) -> Epoch {
         Epoch::at(SystemTime::now(), self.cache.refresh, self.shared.ended.times())
+    }
+
+    /// Hears the policy's channel from now on.
+    pub fn listen(&self, backend: &Arc<Backend>) {
+        notify::listen(&self.shared, backend, self.cache.notify.as_deref().filter(|_| self.cache.enabled));
     }
 
     /// Ends the epoch.

@@ -97,3 +97,56 @@ async fn without_snapping_a_moving_range_is_another_question_each_time() {
     }
     assert_eq!(world.paid().await, 3, "a day's date is the same all day");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_27_the_owner_and_load_jobs_end_answers() {
+    let world = World::new("[cache]\nrefresh = \"never\"\nnotify = \"it's \\\"loaded\\\"\"").await;
+    let c = world.ada().await;
+    let first = one(&c, ASK).await;
+    assert_eq!(one(&c, ASK).await, first);
+    let said = world.dir.noisegate(&["refresh"]).await;
+    assert!(said.status.success() && said.stdout.starts_with("refreshed: "), "{said:?}");
+    let second = one(&c, ASK).await;
+    assert_eq!((second != first, world.paid().await), (true, 2));
+    // A load job, some time after the proxy began to listen.
+    let loader = world.db.superuser().await;
+    let channel = "it''s \"loaded\"";
+    city::eventually("the proxy listens", async || {
+        loader.execute(&format!("SELECT pg_notify('{channel}', '')"), &[]).await.unwrap();
+        one(&c, ASK).await != second
+    })
+    .await;
+    let paid = world.paid().await;
+    let third = one(&c, ASK).await;
+    loader.batch_execute("NOTIFY other_channel; INSERT INTO trips SELECT 6000, 1, '2024-05-05', 'Station 1', 99, 9, 'x', 1").await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!((one(&c, ASK).await, world.paid().await), (third, paid));
+    // A trigger on a private table would make the price a function of a row.
+    world
+        .db
+        .execute(
+            "CREATE FUNCTION told() RETURNS trigger LANGUAGE plpgsql AS
+               $$ BEGIN PERFORM pg_notify('it''s \"loaded\"', ''); RETURN NULL; END $$;
+             CREATE FUNCTION told_by() RETURNS trigger LANGUAGE plpgsql AS
+               $$ BEGIN PERFORM pg_notify(TG_ARGV[0], ''); RETURN NULL; END $$;
+             CREATE TRIGGER t AFTER INSERT ON stations FOR EACH ROW EXECUTE FUNCTION told();",
+        )
+        .await;
+    let check = world.dir.noisegate(&["check"]).await;
+    assert!(check.status.success() && !check.stdout.contains("is named by a trigger"), "{check:?}");
+    world
+        .db
+        .execute("CREATE TRIGGER t AFTER INSERT ON riders EXECUTE FUNCTION told_by('it''s \"loaded\"')")
+        .await;
+    let check = world.dir.noisegate(&["check"]).await;
+    assert!(check.stdout.contains("is named by a trigger on riders"), "{check:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_to_refresh_is_said() {
+    let world = World::new("").await;
+    let World { dir, gate, .. } = world;
+    gate.kill().await;
+    let said = dir.noisegate(&["refresh"]).await;
+    assert!(!said.status.success() && said.stderr.contains("no proxy serves from this ledger"), "{said:?}");
+}
