@@ -7,6 +7,7 @@ use crate::error::{ClientError, SqlState};
 use crate::ledger::{Ledger, LedgerError, Terms};
 use crate::plan;
 use crate::policy::{Policy, PolicyErrors, Privacy, RawPolicy};
+use crate::store::Store;
 use bigdecimal::BigDecimal;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +38,9 @@ pub enum OpenError {
     /// A reload over another server than the one that was opened.
     #[error("the database's server is of version {0} now, which needs a restart; nothing was reloaded")]
     OtherServer(u32),
+    /// The key of stored answers.
+    #[error("{0}")]
+    CacheKey(String),
     /// A price that cannot be computed with.
     #[error("statement.{0} has too many digits to compute with")]
     Price(&'static str),
@@ -85,9 +89,26 @@ impl Checked {
             .prove_finish_login(&named(false), &named(true))
             .await
             .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
-        let warnings = warnings.iter().map(ToString::to_string).collect();
+        let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        warnings.extend(rows_that_notify(&backend, &policy).await?);
         Ok(Self { policy, warnings, backend, tables })
     }
+}
+
+/// Soundness rule 27: a trigger on a private table that notifies the cache's channel would make what an answer costs a
+/// function of one person's row.
+async fn rows_that_notify(backend: &Backend, policy: &Policy) -> Result<Option<String>, OpenError> {
+    let Some(channel) = &policy.cache.notify else { return Ok(None) };
+    let private = policy.tables.iter().filter(|t| t.privacy != Privacy::Public);
+    let oids: Vec<u32> = private.map(|t| t.oid).collect();
+    let found = backend.triggers_naming(&oids, channel).await.map_err(OpenError::Schema)?;
+    Ok((!found.is_empty()).then(|| {
+        format!(
+            "cache.notify = {channel:?} is named by a trigger on {}: whether an answer is fresh, and so what it \
+             costs, would tell when a row was written\n    notify at the end of a load job instead",
+            found.join(", ")
+        )
+    }))
 }
 
 /// What a gateway has in another way than the one that it was reopened from.
@@ -108,7 +129,8 @@ impl Gateway {
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
         let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
-        Self::assemble(checked, ledger, suspended, trusted)
+        let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        Self::assemble(checked, ledger, suspended, store, trusted)
     }
 
     /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
@@ -129,7 +151,8 @@ impl Gateway {
         };
         let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
         let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
-        let gateway = Self::assemble(checked, ledger, suspended, self.trusted.clone())?;
+        let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        let gateway = Self::assemble(checked, ledger, suspended, store, self.trusted.clone())?;
         Ok((gateway, reopened))
     }
 
@@ -152,6 +175,7 @@ impl Gateway {
         checked: Checked,
         ledger: Ledger,
         suspended: suspend::Suspensions,
+        store: Store,
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, tables, .. } = checked;
@@ -169,6 +193,7 @@ impl Gateway {
             // Those of a session's user, once there is one.
             budgets: Vec::new(),
         };
+        store.listen(&backend);
         let auth_query = policy.server.auth_query.clone();
         let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
         Ok(Arc::new(Self {
@@ -180,6 +205,7 @@ impl Gateway {
             settings,
             sizes: Mutex::new(HashMap::new()),
             suspended,
+            store,
             trusted,
             directory,
         }))
