@@ -148,7 +148,8 @@ impl Session {
         };
         let opened = gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
         let (tables, text) = (Some(plan.tables.as_slice()), text.as_deref());
-        let question = ledger::Question { tables, text, ..ledger::Question::new(&self.identity, statement, charge) };
+        let question =
+            ledger::Question { tables, text, ..ledger::Question::new(&self.identity, statement, charge) };
         let receipt = gateway.ledger.receipt(question).await.map_err(|r| r.client())?;
         if self.settings.notices() {
             notices.push(price_notice(&receipt));
