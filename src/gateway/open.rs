@@ -4,13 +4,14 @@ use super::{Gateway, suspend};
 use crate::backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
-use crate::ledger::{Ledger, LedgerError};
+use crate::ledger::{Ledger, LedgerError, Terms};
 use crate::plan;
-use crate::policy::{LedgerLocation, Policy, PolicyErrors, Privacy, RawPolicy};
+use crate::policy::{Policy, PolicyErrors, Privacy, RawPolicy};
 use crate::store::Store;
 use bigdecimal::BigDecimal;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Why the gateway does not open. For the owner.
 #[derive(Debug, thiserror::Error)]
@@ -126,8 +127,7 @@ pub struct Reopened {
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
-        let LedgerLocation::Sqlite(path) = &checked.policy.ledger;
-        let ledger = Ledger::open(path, &checked.policy.budgets)?;
+        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         Self::assemble(checked, ledger, suspended, store, trusted)
@@ -149,9 +149,10 @@ impl Gateway {
             schema_changed: checked.tables != self.fingerprints.tables,
             warnings: std::mem::take(&mut checked.warnings),
         };
+        let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
         let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
         let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        let gateway = Self::assemble(checked, self.ledger.clone(), suspended, store, self.trusted.clone())?;
+        let gateway = Self::assemble(checked, ledger, suspended, store, self.trusted.clone())?;
         Ok((gateway, reopened))
     }
 
@@ -178,7 +179,8 @@ impl Gateway {
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, tables, .. } = checked;
-        let ledger = ledger.with_policy_version(policy.version);
+        // A release is waited for as long as its payer may take, and a little longer.
+        let ledger = ledger.with_lease(policy.backend.statement_timeout + Duration::from_secs(10));
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
         let settings = plan::Settings {
             epsilon: ratio(&policy.statement.epsilon, "epsilon")?,

@@ -39,6 +39,7 @@ impl RawPolicy {
             log: self.log,
             backend: self.backend.clone().ok_or_else(missing)?,
             ledger: self.ledger.clone().ok_or_else(missing)?,
+            ledger_text: self.ledger_text,
             unit: unit.ok_or_else(missing)?,
             statement: self.statement.clone(),
             budgets: self.budgets.clone(),

@@ -10,6 +10,7 @@ mod budget;
 mod cache;
 mod cache_key;
 mod check;
+mod envelope;
 mod environment;
 mod error;
 mod keys;
@@ -27,6 +28,7 @@ pub(crate) mod time;
 pub mod userlist;
 mod users;
 mod version;
+mod window;
 
 pub use error::{PolicyError, PolicyErrors};
 pub use keys::{Key, Keys, is_value, reference};

@@ -149,13 +149,22 @@ fn user_shown(section: &Section<'_, '_>, user: &str) -> String {
 /// Keys of `[ledger]`.
 pub(super) const LEDGER: Keys = Keys {
     section: "[ledger]",
-    list: &[Key {
-        name: "url",
-        ty: "`sqlite:` and a path",
-        default: REQUIRED,
-        example: "\"sqlite:noisegate.db\"",
-        purpose: "The file that keeps what was spent, made by `noisegate budget create`.",
-    }],
+    list: &[
+        Key {
+            name: "url",
+            ty: "`sqlite:` and a path",
+            default: REQUIRED,
+            example: "\"sqlite:noisegate.db\"",
+            purpose: "The file that keeps what was spent, made by `noisegate budget create`.",
+        },
+        Key {
+            name: "text",
+            ty: "boolean",
+            default: "false",
+            example: "true",
+            purpose: "Entries hold the text that the database was sent, with the constants that analysts wrote; without it, a hash.",
+        },
+    ],
     later: &[],
 };
 
@@ -182,6 +191,15 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
             None
         }
     }
+}
+
+/// `ledger.text`. What is wrong with the section is reported by [`ledger`].
+pub(super) fn ledger_text(root: &Section<'_, '_>, f: &mut Findings) -> bool {
+    if !root.get("ledger").is_some_and(|l| l.get_ref().is_table()) {
+        return false;
+    }
+    let section = root.section("ledger", f);
+    section.and_then(|s| s.boolean("text", f)).is_some_and(|b| b.value)
 }
 
 /// Keys of `[limits]`.
