@@ -11,6 +11,9 @@ pub struct Args {
     /// The policy.
     #[arg(long, value_name = "FILE")]
     policy: PathBuf,
+    /// Why, for the books.
+    #[arg(long, value_name = "TEXT", default_value = "noisegate refresh")]
+    reason: String,
 }
 
 /// What was done, for standard output.
@@ -20,7 +23,11 @@ pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         return Err(PolicyErrors(raw.mistakes()).into());
     };
     let ledger = ledger.canonicalize().unwrap_or_else(|_| ledger.clone());
-    let request = Request::Refresh { policy: args.policy.canonicalize()? };
+    let request = Request::Refresh {
+        policy: args.policy.canonicalize()?,
+        author: crate::ledger::user(),
+        reason: args.reason.clone(),
+    };
     match control::ask(&ledger, &request).await.map_err(|e| control::unanswered(&ledger, &e))? {
         Answer::Refreshed => {
             Ok("refreshed: from now on every question is asked of the data again, and paid for".to_owned())

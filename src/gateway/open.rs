@@ -13,6 +13,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// What it takes beside the statement itself to read and store a release that others wait for.
+const LEASE_MARGIN: Duration = Duration::from_secs(10);
+
 /// Why the gateway does not open. For the owner.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -127,7 +130,8 @@ pub struct Reopened {
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
-        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
+        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?
+            .with_lease(checked.policy.backend.statement_timeout.saturating_add(LEASE_MARGIN));
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         Self::assemble(checked, ledger, suspended, store, trusted)
@@ -193,7 +197,7 @@ impl Gateway {
             // Those of a session's user, once there is one.
             budgets: Vec::new(),
         };
-        store.listen(&backend);
+        store.listen(&backend, &ledger);
         let auth_query = policy.server.auth_query.clone();
         let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
         Ok(Arc::new(Self {

@@ -116,10 +116,12 @@ async fn rule_27_the_owner_and_load_jobs_end_answers() {
         one(&c, ASK).await != second
     })
     .await;
-    let paid = world.paid().await;
+    // The last of these may not have been heard yet.
+    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
     let third = one(&c, ASK).await;
+    let paid = world.paid().await;
     loader.batch_execute("NOTIFY other_channel; INSERT INTO trips SELECT 6000, 1, '2024-05-05', 'Station 1', 99, 9, 'x', 1").await.unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
     assert_eq!((one(&c, ASK).await, world.paid().await), (third, paid));
     // A trigger on a private table would make the price a function of a row.
     world
