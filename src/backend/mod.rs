@@ -22,11 +22,14 @@ mod settings;
 mod socket;
 
 pub use connect::ConnectError;
+pub(crate) use connect::OPTIONS_LOST;
 pub use directory::Directory;
 pub use error::{DbError, FetchError, RelayError};
 pub use fetch::{FetchRequest, FetchText, Fingerprint, Opened};
 pub use listen::Listening;
+pub(crate) use login::Login;
 pub use param::Param;
+pub(crate) use pool::cause;
 pub use pool::{Backend, Reader};
 pub use relay::Description;
 pub use rows::Rows;

@@ -17,8 +17,12 @@ pub struct Args {
 pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     // Mistakes that the text alone shows need nobody to be asked, and nobody could be: the policy says where.
     let raw = policy::load(&args.policy)?;
-    let Some((LedgerLocation::Sqlite(ledger), _)) = raw.books() else {
+    let Some((ledger, _)) = raw.books() else {
         return Err(PolicyErrors(raw.mistakes()).into());
+    };
+    let ledger = match ledger {
+        LedgerLocation::Sqlite(file) => file,
+        LedgerLocation::Postgres(_) => &args.policy,
     };
     let ledger = ledger.canonicalize().unwrap_or_else(|_| ledger.clone());
     let request = Request::Reload { policy: args.policy.canonicalize()? };

@@ -70,8 +70,8 @@ pub enum LedgerError {
     #[error(
         "the ledger {place} has lost entries: this process has seen entry {seen}, which is not there any more (the \
          last one is {found}). Was an older backup restored, or did a standby take over that had not received \
-         everything? Nothing more is served from it until noisegate is started again; first lower the budgets by \
-         what the lost entries spent"
+         everything? Nothing more is served from it. Bring those entries back; or lower the budgets by what they \
+         spent and start noisegate again"
     )]
     Behind {
         /// The file, or the database and schema.
@@ -80,6 +80,20 @@ pub enum LedgerError {
         seen: i64,
         /// The last one that is.
         found: i64,
+    },
+    /// The database has no ledger.
+    #[error("there is no ledger in {0}; create it once with `noisegate budget create --policy FILE`")]
+    NoSchema(String),
+    /// `create` found a ledger in the database.
+    #[error("{0} has a ledger already; it is never overwritten, because it holds what was spent")]
+    HasSchema(String),
+    /// The database cannot hold a ledger, or what is there is something else.
+    #[error("the ledger {place} is of no use: {why}")]
+    Unusable {
+        /// The database and schema.
+        place: String,
+        /// What was found, and what would be right.
+        why: String,
     },
     /// A file of the format before this one.
     #[error(

@@ -14,6 +14,7 @@ mod envelope;
 mod environment;
 mod error;
 mod keys;
+mod ledger;
 mod listen;
 mod log;
 mod model;

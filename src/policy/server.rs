@@ -3,8 +3,9 @@
 use super::environment::expand;
 use super::error::{At, Findings};
 use super::keys::{Key, Keys, REQUIRED};
+use super::ledger;
 use super::model::{Backend, LedgerLocation, Limits};
-use super::reader::{Section, not_yet, shorten};
+use super::reader::{Section, shorten};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -152,10 +153,31 @@ pub(super) const LEDGER: Keys = Keys {
     list: &[
         Key {
             name: "url",
-            ty: "`sqlite:` and a path",
+            ty: "`sqlite:` and a path, or a `postgres://` URL",
             default: REQUIRED,
             example: "\"sqlite:noisegate.db\"",
-            purpose: "The file that keeps what was spent, made by `noisegate budget create`.",
+            purpose: "What keeps the budgets, made by `noisegate budget create`: a file for one proxy, or a database that any number of proxies share.",
+        },
+        Key {
+            name: "schema",
+            ty: "string",
+            default: "\"noisegate_ledger\"",
+            example: "\"books\"",
+            purpose: "The schema of a ledger in PostgreSQL; nothing else is in it.",
+        },
+        Key {
+            name: "password_file",
+            ty: "path",
+            default: "the file that the variable `PGPASSFILE` names",
+            example: "\"ledger.pgpass\"",
+            purpose: "The password of a ledger in PostgreSQL whose URL has none, as in `[backend]`.",
+        },
+        Key {
+            name: "timeout",
+            ty: "time span",
+            default: "\"10s\"",
+            example: "\"2s\"",
+            purpose: "What a ledger in PostgreSQL gets to answer; then statements are refused (57P03).",
         },
         Key {
             name: "text",
@@ -180,14 +202,18 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
     section.keys(&LEDGER, f);
     let url = section.required_string("url", example, f)?;
     let url = expand("url", url, f)?;
-    if url.value.starts_with("postgres://") || url.value.starts_with("postgresql://") {
-        not_yet(f, &url.span, "a ledger in PostgreSQL");
-        return None;
+    if ledger::is_postgres(&url.value) {
+        return ledger::database(&section, url, base, f).map(LedgerLocation::Postgres);
     }
+    ledger::warn_of_unused(&section, f);
     match url.value.strip_prefix("sqlite:") {
         Some(path) if !path.is_empty() && path != ":memory:" => Some(LedgerLocation::Sqlite(base.join(path))),
         _ => {
-            f.error(&url.span, "the ledger's url does not name a SQLite file", format!("write {example}"));
+            f.error(
+                &url.span,
+                "the ledger's url names neither a SQLite file nor a PostgreSQL database",
+                format!("write {example}"),
+            );
             None
         }
     }

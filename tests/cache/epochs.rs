@@ -145,10 +145,19 @@ async fn rule_27_the_owner_and_load_jobs_end_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_to_refresh_is_said() {
-    let world = World::new("").await;
-    let World { dir, gate, .. } = world;
+async fn the_owner_ends_answers_of_a_ledger_that_nobody_serves() {
+    let World { db, dir, gate } = World::new("").await;
+    let ask = async |gate: &crate::support::Gate| {
+        one(&crate::support::connect(&gate.url("ada", city::PASSWORD, "bikes")).await, ASK).await
+    };
+    let first = ask(&gate).await;
     gate.kill().await;
-    let said = dir.noisegate(&["refresh"]).await;
-    assert!(!said.status.success() && said.stderr.contains("no proxy serves from this ledger"), "{said:?}");
+    let said = dir.noisegate(&["refresh", "--reason", "loaded by hand"]).await;
+    assert!(said.status.success(), "{said:?}");
+    let gate = dir.serve_again().await;
+    assert_ne!(ask(&gate).await, first);
+    gate.kill().await;
+    let history = dir.noisegate(&["budget", "history"]).await;
+    assert!(history.stdout.contains("loaded by hand"), "{history:?}");
+    drop(db);
 }

@@ -94,6 +94,52 @@ impl Tip {
     }
 }
 
+/// What was read at the start of a batch.
+pub(super) struct Read {
+    /// The row after which was read; 0 for all.
+    pub(super) from: i64,
+    /// The hash that stands in that row.
+    pub(super) hash: Option<[u8; 32]>,
+    /// The head.
+    pub(super) head: Tip,
+    /// All rows after `from`.
+    pub(super) rows: Vec<Row>,
+}
+
+/// Why a log cannot go on from where this process is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Gap {
+    /// What this process has seen is not there.
+    Behind,
+    /// The chain is not one.
+    Broken(Broken),
+}
+
+impl Read {
+    /// Proves that what this process has `seen` is there still, and that the rows after it are its continuation up to
+    /// the head. Gives those after row `after`.
+    pub(super) fn prove(self, seen: Tip, after: i64) -> Result<Vec<Row>, Gap> {
+        let mut tip = match (self.from, self.hash) {
+            (..=0, _) => Tip::START,
+            (id, Some(hash)) => Tip { id, hash },
+            (_, None) => return Err(Gap::Behind),
+        };
+        let still = |tip: &Tip| if tip.id == seen.id && *tip != seen { Err(Gap::Behind) } else { Ok(()) };
+        still(&tip)?;
+        for row in &self.rows {
+            tip.follow(row).map_err(Gap::Broken)?;
+            still(&tip)?;
+        }
+        if tip.id < seen.id.max(after) {
+            return Err(Gap::Behind);
+        }
+        tip.ends_at(&self.head).map_err(Gap::Broken)?;
+        let mut rows = self.rows;
+        rows.retain(|row| row.id > after);
+        Ok(rows)
+    }
+}
+
 fn hash(before: &[u8; 32], id: i64, body: &str) -> [u8; 32] {
     Sha256::new().chain_update(before).chain_update(id.to_be_bytes()).chain_update(body).finalize().into()
 }
@@ -149,5 +195,40 @@ mod tests {
             Broken::Changed(2)
         );
         assert_eq!(changed(|r| r.push(Tip::of(&r[3]).next("e".into()))), Broken::Head { head: 4 });
+    }
+
+    #[test]
+    fn a_batch_starts_from_what_was_seen_or_not_at_all() {
+        let rows = chain(&["a", "b", "c", "d"]);
+        let tips: Vec<Tip> = std::iter::once(Tip::START).chain(rows.iter().map(Tip::of)).collect();
+        let read = |from: usize| Read {
+            from: from as i64,
+            hash: (from > 0).then(|| tips[from].hash),
+            head: tips[4],
+            rows: rows[from..].to_vec(),
+        };
+        // Whatever the caller knows and this process has seen.
+        for (seen, tip) in tips.iter().enumerate() {
+            for after in 0..=4 {
+                let found = read(seen.min(after)).prove(*tip, after as i64).unwrap();
+                assert_eq!(found, rows[after..]);
+            }
+        }
+        // An older copy; another history of the same length; a longer one.
+        let others = chain(&["a", "b", "C", "d", "e"]);
+        let other = |from: usize, n: usize| Read {
+            from: from as i64,
+            hash: (from > 0 && from <= n).then(|| Tip::of(&others[from - 1]).hash),
+            head: Tip::of(&others[n - 1]),
+            rows: others[from.min(n)..n].to_vec(),
+        };
+        for n in [1, 2, 3, 4, 5] {
+            assert_eq!(other(4, n).prove(tips[4], 4), Err(Gap::Behind), "{n}");
+            assert_eq!(other(1, n).prove(tips[4], 1), Err(Gap::Behind), "{n}");
+        }
+        assert_eq!(other(2, 5).prove(tips[2], 2).unwrap(), others[2..], "that part is common");
+        let mut short = read(2);
+        short.rows.pop();
+        assert_eq!(short.prove(tips[2], 2), Err(Gap::Broken(Broken::Short { last: 3, head: 4 })));
     }
 }

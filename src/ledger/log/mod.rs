@@ -5,11 +5,13 @@
 //! means (budgets, prices, windows) is not known here.
 
 mod chain;
+mod postgres;
 mod sqlite;
 #[cfg(test)]
 mod tests;
 
 pub use chain::{Broken, GENESIS, Row, Tip};
+pub use postgres::{Postgres, grants};
 pub use sqlite::Sqlite;
 
 use super::error::LedgerError;
@@ -55,7 +57,9 @@ pub enum Forget {
 /// of turn is an error.
 pub enum Log {
     /// One file, one process.
-    Sqlite(Sqlite),
+    Sqlite(Box<Sqlite>),
+    /// A schema of a database, any number of processes.
+    Postgres(Box<Postgres>),
 }
 
 impl Log {
@@ -63,6 +67,7 @@ impl Log {
     pub fn create(location: &LedgerLocation, first: &[String]) -> Result<(), LedgerError> {
         match location {
             LedgerLocation::Sqlite(path) => Sqlite::create(path, first),
+            LedgerLocation::Postgres(ledger) => Postgres::create(ledger, first),
         }
     }
 
@@ -73,7 +78,8 @@ impl Log {
     /// from the same file; [`LedgerError::Broken`] names the first entry that is not as it was written.
     pub fn open(location: &LedgerLocation, visit: Visit<'_>) -> Result<Self, LedgerError> {
         let mut log = match location {
-            LedgerLocation::Sqlite(path) => Self::Sqlite(Sqlite::open(path)?),
+            LedgerLocation::Sqlite(path) => Self::Sqlite(Sqlite::open(path)?.into()),
+            LedgerLocation::Postgres(ledger) => Self::Postgres(Postgres::open(ledger)?.into()),
         };
         log.replay(visit)?;
         Ok(log)
@@ -82,7 +88,8 @@ impl Log {
     /// Opens a log for reading, beside whoever serves from it. Nothing is proven until [`Self::replay`] is called.
     pub fn open_read_only(location: &LedgerLocation) -> Result<Self, LedgerError> {
         match location {
-            LedgerLocation::Sqlite(path) => Sqlite::open_read_only(path).map(Self::Sqlite),
+            LedgerLocation::Sqlite(path) => Ok(Self::Sqlite(Sqlite::open_read_only(path)?.into())),
+            LedgerLocation::Postgres(ledger) => Ok(Self::Postgres(Postgres::open_read_only(ledger)?.into())),
         }
     }
 
@@ -93,6 +100,7 @@ impl Log {
     pub fn replay(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
         match self {
             Self::Sqlite(log) => log.replay(visit),
+            Self::Postgres(log) => log.replay(visit),
         }
     }
 
@@ -104,6 +112,7 @@ impl Log {
     pub fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
         match self {
             Self::Sqlite(log) => log.begin(after),
+            Self::Postgres(log) => log.begin(after),
         }
     }
 
@@ -111,19 +120,15 @@ impl Log {
     pub fn append(&mut self, body: String) -> Result<Row, LedgerError> {
         match self {
             Self::Sqlite(log) => log.append(body),
+            Self::Postgres(log) => log.append(body),
         }
     }
 
-    /// Stores a release. What is stored under the key already stays; `false` says so.
-    pub fn put(
-        &mut self,
-        key: &[u8; 32],
-        entry: i64,
-        epoch: i64,
-        bytes: Vec<u8>,
-    ) -> Result<bool, LedgerError> {
+    /// Stores a release. What is stored under the key already stays.
+    pub fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError> {
         match self {
             Self::Sqlite(log) => log.put(key, entry, epoch, bytes),
+            Self::Postgres(log) => log.put(key, entry, epoch, bytes),
         }
     }
 
@@ -131,6 +136,7 @@ impl Log {
     pub fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
         match self {
             Self::Sqlite(log) => log.get(key),
+            Self::Postgres(log) => log.get(key),
         }
     }
 
@@ -138,6 +144,7 @@ impl Log {
     pub fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
         match self {
             Self::Sqlite(log) => log.forget(what),
+            Self::Postgres(log) => log.forget(what),
         }
     }
 
@@ -145,6 +152,7 @@ impl Log {
     pub fn stored(&mut self) -> Result<u64, LedgerError> {
         match self {
             Self::Sqlite(log) => log.stored(),
+            Self::Postgres(log) => log.stored(),
         }
     }
 
@@ -153,6 +161,7 @@ impl Log {
     pub fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError> {
         match self {
             Self::Sqlite(log) => log.make_room(cap),
+            Self::Postgres(log) => log.make_room(cap),
         }
     }
 
@@ -161,6 +170,7 @@ impl Log {
     pub fn commit(&mut self) -> Result<(), LedgerError> {
         match self {
             Self::Sqlite(log) => log.commit(),
+            Self::Postgres(log) => log.commit(),
         }
     }
 
@@ -168,6 +178,7 @@ impl Log {
     pub fn abandon(&mut self) {
         match self {
             Self::Sqlite(log) => log.abandon(),
+            Self::Postgres(log) => log.abandon(),
         }
     }
 
@@ -175,6 +186,8 @@ impl Log {
     pub fn in_place(&self) -> bool {
         match self {
             Self::Sqlite(log) => log.in_place(),
+            // Each batch looks for what this process has seen.
+            Self::Postgres(_) => true,
         }
     }
 
@@ -182,6 +195,7 @@ impl Log {
     pub fn tip(&self) -> Tip {
         match self {
             Self::Sqlite(log) => log.tip(),
+            Self::Postgres(log) => log.tip(),
         }
     }
 }

@@ -6,7 +6,7 @@
 mod file;
 mod schema;
 
-use super::chain::{Row, Tip};
+use super::chain::{Gap, Read, Row, Tip};
 use super::{Begun, Forget, Kept, Visit};
 use crate::ledger::error::LedgerError;
 use file::Place;
@@ -94,41 +94,18 @@ impl Sqlite {
     fn catch_up(&self, after: i64) -> Result<(Begun, Batch), LedgerError> {
         let place = &self.place;
         let (head, stored) = head(&self.connection).map_err(|e| place.io(e))?;
-        let behind = || LedgerError::Behind { place: place.shown(), seen: self.tip.id, found: head.id };
-        let mut rows = Vec::new();
-        if head != self.tip || after != self.tip.id {
-            // From where both the caller and the chain are known.
-            let from = self.known(after.min(self.tip.id))?.ok_or_else(behind)?;
-            let mut tip = from;
-            rows_after(&self.connection, place, from.id, &mut |row| {
-                tip.follow(row).map_err(|broken| place.broken(broken))?;
-                if row.id == self.tip.id && row.hash != self.tip.hash {
-                    return Err(behind());
-                }
-                if row.id > after {
-                    rows.push(row.clone());
-                }
-                Ok(())
-            })?;
-            if tip.id < self.tip.id || tip.id < after {
-                return Err(behind());
-            }
-            tip.ends_at(&head).map_err(|broken| place.broken(broken))?;
-        }
+        // From where both the caller and the chain are known.
+        let from = after.min(self.tip.id);
+        let mut read = Read { from, hash: self.hash_of(from)?, head, rows: Vec::new() };
+        rows_after(&self.connection, place, from, &mut |row| {
+            read.rows.push(row.clone());
+            Ok(())
+        })?;
+        let rows = read.prove(self.tip, after).map_err(|gap| match gap {
+            Gap::Behind => LedgerError::Behind { place: place.shown(), seen: self.tip.id, found: head.id },
+            Gap::Broken(broken) => place.broken(broken),
+        })?;
         Ok((Begun { rows, now: now() }, Batch { tip: head, stored }))
-    }
-
-    /// The chain as far as this row, which this process has proven before.
-    fn known(&self, id: i64) -> Result<Option<Tip>, LedgerError> {
-        if id == self.tip.id {
-            // Still to be compared, unless the chain is empty.
-            let stored = self.hash_of(id)?;
-            return Ok((id == 0 || stored == Some(self.tip.hash)).then_some(self.tip));
-        }
-        if id <= 0 {
-            return Ok(Some(Tip::START));
-        }
-        Ok(self.hash_of(id)?.map(|hash| Tip { id, hash }))
     }
 
     fn hash_of(&self, id: i64) -> Result<Option<[u8; 32]>, LedgerError> {
@@ -155,7 +132,7 @@ impl Sqlite {
         entry: i64,
         epoch: i64,
         bytes: Vec<u8>,
-    ) -> Result<bool, LedgerError> {
+    ) -> Result<(), LedgerError> {
         let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
         let stored = self
             .connection
@@ -167,7 +144,7 @@ impl Sqlite {
         if stored > 0 {
             batch.stored = batch.stored.saturating_add(bytes.len() as u64);
         }
-        Ok(stored > 0)
+        Ok(())
     }
 
     pub(super) fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
@@ -205,7 +182,7 @@ impl Sqlite {
         Ok(lengths.len() as u64)
     }
 
-    pub(super) fn stored(&self) -> Result<u64, LedgerError> {
+    pub(super) fn stored(&mut self) -> Result<u64, LedgerError> {
         self.batch.as_ref().map(|b| b.stored).ok_or(LedgerError::NoBatch)
     }
 
