@@ -1,7 +1,9 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
 use super::{Gateway, suspend};
-use crate::backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect};
+use crate::backend::{
+    Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect, row_triggers,
+};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
 use crate::ledger::{Ledger, LedgerError, Terms};
@@ -93,25 +95,10 @@ impl Checked {
             .await
             .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-        warnings.extend(rows_that_notify(&backend, &policy).await?);
+        let reader = backend.reader().await.map_err(|e| schema(&e))?;
+        warnings.extend(row_triggers(&reader, &policy).await.map_err(OpenError::Schema)?);
         Ok(Self { policy, warnings, backend, tables })
     }
-}
-
-/// Soundness rule 27: a trigger on a private table that notifies the cache's channel would make what an answer costs a
-/// function of one person's row.
-async fn rows_that_notify(backend: &Backend, policy: &Policy) -> Result<Option<String>, OpenError> {
-    let Some(channel) = &policy.cache.notify else { return Ok(None) };
-    let private = policy.tables.iter().filter(|t| t.privacy != Privacy::Public);
-    let oids: Vec<u32> = private.map(|t| t.oid).collect();
-    let found = backend.triggers_naming(&oids, channel).await.map_err(OpenError::Schema)?;
-    Ok((!found.is_empty()).then(|| {
-        format!(
-            "cache.notify = {channel:?} is named by a trigger on {}: whether an answer is fresh, and so what it \
-             costs, would tell when a row was written\n    notify at the end of a load job instead",
-            found.join(", ")
-        )
-    }))
 }
 
 /// What a gateway has in another way than the one that it was reopened from.
