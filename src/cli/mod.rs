@@ -11,6 +11,7 @@ mod file;
 pub mod init;
 pub mod passwd;
 pub mod postgres_copy;
+pub mod refresh;
 pub mod reload;
 pub mod serve;
 mod snapshot;
@@ -39,6 +40,8 @@ enum Command {
     Serve(serve::Args),
     /// Has the proxy that serves a policy read it again. Who is connected stays connected.
     Reload(reload::Args),
+    /// Says that the data is new: kept answers end, and questions are asked of the data again.
+    Refresh(refresh::Args),
     /// Proves a policy against the database that it names, or lists every mistake.
     Check(check::Args),
     /// Writes a starter policy from the catalogs of a database; reads no row.
@@ -74,6 +77,10 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => block_on(serve::run(args)),
         Command::Reload(args) => block_on(async {
             println!("{}", reload::run(args).await?);
+            Ok(())
+        }),
+        Command::Refresh(args) => block_on(async {
+            println!("{}", refresh::run(args).await?);
             Ok(())
         }),
         Command::Check(args) => block_on(async {

@@ -1,16 +1,22 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
 use super::{Gateway, suspend};
-use crate::backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect};
+use crate::backend::{
+    Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect, row_triggers,
+};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
 use crate::ledger::{Ledger, LedgerError, Terms};
 use crate::plan;
 use crate::policy::{Policy, PolicyErrors, Privacy, RawPolicy};
+use crate::store::Store;
 use bigdecimal::BigDecimal;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// What it takes beside the statement itself to read and store a release that others wait for.
+const LEASE_MARGIN: Duration = Duration::from_secs(10);
 
 /// Why the gateway does not open. For the owner.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +43,9 @@ pub enum OpenError {
     /// A reload over another server than the one that was opened.
     #[error("the database's server is of version {0} now, which needs a restart; nothing was reloaded")]
     OtherServer(u32),
+    /// The key of stored answers.
+    #[error("{0}")]
+    CacheKey(String),
     /// A price that cannot be computed with.
     #[error("statement.{0} has too many digits to compute with")]
     Price(&'static str),
@@ -85,7 +94,9 @@ impl Checked {
             .prove_finish_login(&named(false), &named(true))
             .await
             .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
-        let warnings = warnings.iter().map(ToString::to_string).collect();
+        let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        let reader = backend.reader().await.map_err(|e| schema(&e))?;
+        warnings.extend(row_triggers(&reader, &policy).await.map_err(OpenError::Schema)?);
         Ok(Self { policy, warnings, backend, tables })
     }
 }
@@ -106,9 +117,11 @@ pub struct Reopened {
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
-        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
+        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?
+            .with_lease(checked.policy.backend.statement_timeout.saturating_add(LEASE_MARGIN));
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
-        Self::assemble(checked, ledger, suspended, trusted)
+        let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        Self::assemble(checked, ledger, suspended, store, trusted)
     }
 
     /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
@@ -129,7 +142,8 @@ impl Gateway {
         };
         let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
         let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
-        let gateway = Self::assemble(checked, ledger, suspended, self.trusted.clone())?;
+        let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        let gateway = Self::assemble(checked, ledger, suspended, store, self.trusted.clone())?;
         Ok((gateway, reopened))
     }
 
@@ -152,6 +166,7 @@ impl Gateway {
         checked: Checked,
         ledger: Ledger,
         suspended: suspend::Suspensions,
+        store: Store,
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, tables, .. } = checked;
@@ -169,6 +184,7 @@ impl Gateway {
             // Those of a session's user, once there is one.
             budgets: Vec::new(),
         };
+        store.listen(&backend, &ledger);
         let auth_query = policy.server.auth_query.clone();
         let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
         Ok(Arc::new(Self {
@@ -180,6 +196,7 @@ impl Gateway {
             settings,
             sizes: Mutex::new(HashMap::new()),
             suspended,
+            store,
             trusted,
             directory,
         }))

@@ -46,6 +46,7 @@ impl RawPolicy {
             users: self.users.clone(),
             tables: tables.into_iter().collect::<Option<_>>().ok_or_else(missing)?,
             limits: self.limits.clone(),
+            cache: self.cache.clone(),
         };
         path::multiply_proven_rows(&mut policy.tables);
         policy.version = version::of(&policy);

@@ -1,7 +1,7 @@
 //! What a section may hold: declared once, beside the code that reads it. Unknown keys are refused by these lists, and
 //! the tables of docs/policy.md are printed from them.
 
-use super::{access, budget, envelope, listen, log, raw, server, users};
+use super::{access, budget, cache, envelope, listen, log, raw, server, users};
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +77,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &budget::BUDGET,
         &envelope::MECHANISM,
         &users::USER,
+        &cache::CACHE,
         &raw::TABLE,
         &raw::COLUMN,
         &server::LIMITS,

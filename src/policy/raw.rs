@@ -2,10 +2,11 @@
 
 use super::access;
 use super::budget;
+use super::cache;
 use super::error::{At, Findings, PolicyError, PolicyErrors, Span};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
-    AccessRule, Backend, Budget, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
+    AccessRule, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
 };
 use super::path::{self, RawPath};
 use super::reader::{Section, decimal, shorten, text};
@@ -34,6 +35,7 @@ pub struct RawPolicy {
     pub(super) budgets: Vec<Budget>,
     pub(super) users: Vec<User>,
     pub(super) limits: Limits,
+    pub(super) cache: Cache,
     pub(super) tables: Vec<RawTable>,
 }
 
@@ -127,6 +129,13 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "What all statements together may cost.",
         },
         Key {
+            name: "cache",
+            ty: "section",
+            default: "all defaults",
+            example: "",
+            purpose: "How answers are kept, to be given again.",
+        },
+        Key {
             name: "user",
             ty: "list of sections",
             default: "nobody",
@@ -148,7 +157,7 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "How large things may grow.",
         },
     ],
-    later: &["answers", "cache", "console", "stream"],
+    later: &["answers", "console", "stream"],
 };
 
 /// Keys of `[privacy]`.
@@ -296,6 +305,7 @@ impl RawPolicy {
         let users = users::users(&root, base, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
+        let cache = cache::cache(&root, base, f);
         let tables = tables(&root, f);
         budget::coverage(&root, allow_no_total, &tables, f);
         Ok(Self {
@@ -311,6 +321,7 @@ impl RawPolicy {
             budgets,
             users,
             limits,
+            cache,
             tables,
         })
     }

@@ -66,6 +66,7 @@ impl Policy {
             ("[statement]", differ(&self.statement, &old.statement)),
             ("[[user]]", differ(&self.users, &old.users)),
             ("[table]", differ(&self.tables, &old.tables)),
+            ("[cache]", self.cache != old.cache),
             ("[limits]", differ(&self.limits, &old.limits)),
         ];
         parts.into_iter().filter_map(|(name, changed)| changed.then_some(name)).collect()

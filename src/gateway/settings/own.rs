@@ -24,12 +24,21 @@ pub enum Own {
     Mechanism,
     /// Whether each charge is told.
     Notices,
+    /// Whether stored answers are given.
+    Cache,
 }
 
 impl Own {
     /// All of them.
-    pub const ALL: [Own; 6] =
-        [Self::Epsilon, Self::Delta, Self::MaxGroups, Self::MaxRows, Self::Mechanism, Self::Notices];
+    pub const ALL: [Own; 7] = [
+        Self::Epsilon,
+        Self::Delta,
+        Self::MaxGroups,
+        Self::MaxRows,
+        Self::Mechanism,
+        Self::Notices,
+        Self::Cache,
+    ];
 
     /// The full name.
     pub fn name(self) -> &'static str {
@@ -40,6 +49,7 @@ impl Own {
             Self::MaxRows => "noisegate.max_rows",
             Self::Mechanism => "noisegate.mechanism",
             Self::Notices => "noisegate.notices",
+            Self::Cache => "noisegate.cache",
         }
     }
 
@@ -60,6 +70,9 @@ impl Own {
                 "The noise: auto takes the one with the least expected error; laplace; gaussian."
             }
             Self::Notices => "Whether a NOTICE tells what each statement cost and what is left.",
+            Self::Cache => {
+                "Whether what was answered before is answered the same again, for nothing; off pays for new noise."
+            }
         }
     }
 
@@ -97,7 +110,7 @@ impl Own {
                 known @ ("auto" | "laplace" | "gaussian") => Ok(known.to_owned()),
                 _ => Err(self.wrong(text, "auto, laplace or gaussian")),
             },
-            Self::Notices => match text.to_lowercase().as_str() {
+            Self::Notices | Self::Cache => match text.to_lowercase().as_str() {
                 "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
                 "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
                 _ => Err(self.wrong(text, "on or off")),
@@ -136,7 +149,7 @@ impl Own {
             Self::MaxGroups => policy.max_groups.to_string(),
             Self::MaxRows => policy.max_rows.to_string(),
             Self::Mechanism => "auto".into(),
-            Self::Notices => "on".into(),
+            Self::Notices | Self::Cache => "on".into(),
         }
     }
 }
@@ -165,6 +178,11 @@ impl SessionSettings {
     /// Whether charges are told.
     pub fn notices(&self) -> bool {
         self.get(Own::Notices.name()) != Some("off")
+    }
+
+    /// Whether stored answers are given, and new ones stored.
+    pub fn cached(&self) -> bool {
+        self.get(Own::Cache.name()) != Some("off")
     }
 }
 

@@ -269,6 +269,11 @@ impl Books {
         }
     }
 
+    /// Nobody else has this ledger: what was paid for and is not kept never will be.
+    pub(in crate::ledger) fn alone(&mut self) {
+        self.pending.clear();
+    }
+
     /// Whether somebody has paid for a release within `lease` microseconds, and not kept it yet.
     pub(in crate::ledger) fn awaited(&self, key: &[u8; 32], clock: i64, lease: i64) -> bool {
         self.pending.get(key).is_some_and(|p| self.now(clock) < p.at.saturating_add(lease))
