@@ -189,6 +189,8 @@ pub enum Own {
     Columns,
     /// The session's `noisegate.*` settings.
     Settings,
+    /// This user's own statements, as the books have them.
+    History,
 }
 
 /// ORDER BY item.

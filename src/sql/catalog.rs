@@ -43,7 +43,7 @@ impl Own {
     pub const SCHEMA: &'static str = "noisegate";
 
     /// All of them.
-    pub const ALL: [Own; 3] = [Self::Budget, Self::Columns, Self::Settings];
+    pub const ALL: [Own; 4] = [Self::Budget, Self::Columns, Self::Settings, Self::History];
 
     /// The relation's name in its schema.
     pub fn name(self) -> &'static str {
@@ -51,6 +51,7 @@ impl Own {
             Self::Budget => "budget",
             Self::Columns => "columns",
             Self::Settings => "settings",
+            Self::History => "history",
         }
     }
 
@@ -66,6 +67,20 @@ impl Own {
                 ("selection_delta", "numeric"),
                 ("fraction_left", "numeric"),
                 ("answers_left", "int8"),
+                ("tables", "text"),
+                ("window", "text"),
+                ("next_window", "timestamptz"),
+                ("lifetime", "text"),
+                ("closed", "bool"),
+            ],
+            Self::History => &[
+                ("entry", "int8"),
+                ("at", "timestamptz"),
+                ("statement", "text"),
+                ("epsilon", "numeric"),
+                ("delta", "numeric"),
+                ("price", "text"),
+                ("cached", "bool"),
             ],
             Self::Columns => &[
                 ("table_schema", "text"),
