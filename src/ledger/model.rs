@@ -142,6 +142,10 @@ impl Store for Faulty {
         self.step(false, |log| log.put(key, entry, epoch, bytes).map(drop))
     }
 
+    fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError> {
+        self.step(false, |log| log.look(keys))
+    }
+
     fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
         self.step(false, |log| log.get(key))
     }

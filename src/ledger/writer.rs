@@ -15,6 +15,8 @@ pub(super) trait Store: Send {
     fn begin(&mut self, after: i64) -> Result<Begun, LedgerError>;
     fn append(&mut self, body: String) -> Result<Row, LedgerError>;
     fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError>;
+    /// Says which releases the batch will get.
+    fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError>;
     fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError>;
     fn forget(&mut self, what: Forget) -> Result<u64, LedgerError>;
     fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError>;
@@ -34,6 +36,10 @@ impl Store for Log {
 
     fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError> {
         Log::put(self, key, entry, epoch, bytes).map(drop)
+    }
+
+    fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError> {
+        Log::look(self, keys)
     }
 
     fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
@@ -94,21 +100,37 @@ pub(super) enum Request {
     Edit { edit: Edit, reply: Reply<()> },
 }
 
+impl Request {
+    /// The stored release that it will look for.
+    fn reads(&self) -> Option<[u8; 32]> {
+        match self {
+            Self::Pay { ask, .. } => ask.release,
+            Self::Kept { key, .. } => Some(*key),
+            _ => None,
+        }
+    }
+}
+
 /// Serves until every sender is gone.
 pub(super) fn run(mut log: Box<dyn Store>, mut books: Books, mut queue: mpsc::Receiver<Request>) {
     let log = log.as_mut();
     while let Some(first) = queue.blocking_recv() {
         let mut batch = vec![first];
-        while batch.len() < BATCH {
-            match queue.try_recv() {
-                Ok(next) => batch.push(next),
-                Err(_) => break,
-            }
-        }
+        gather(&mut batch, &mut queue);
         if batch.iter().all(|r| matches!(r, Request::Kept { .. })) {
             look(log, batch);
         } else {
-            serve(log, &mut books, batch);
+            serve(log, &mut books, batch, &mut queue);
+        }
+    }
+}
+
+/// Takes what waits.
+fn gather(batch: &mut Vec<Request>, queue: &mut mpsc::Receiver<Request>) {
+    while batch.len() < BATCH {
+        match queue.try_recv() {
+            Ok(next) => batch.push(next),
+            Err(_) => break,
         }
     }
 }
@@ -142,10 +164,21 @@ struct Batch<'a> {
 
 /// One transaction. No answer, not even a refusal, goes out before the commit: a refusal may rest on a debit of the
 /// same batch.
-fn serve(log: &mut dyn Store, books: &mut Books, requests: Vec<Request>) {
+fn serve(
+    log: &mut dyn Store,
+    books: &mut Books,
+    mut requests: Vec<Request>,
+    queue: &mut mpsc::Receiver<Request>,
+) {
     let mut failure = None;
     let mut now = 0;
-    match catch_up(log, books) {
+    let begun = catch_up(log, books).and_then(|clock| {
+        // And those who came while another proxy had the lock.
+        gather(&mut requests, queue);
+        let keys: Vec<[u8; 32]> = requests.iter().filter_map(Request::reads).collect();
+        log.look(&keys).map(|()| clock)
+    });
+    match begun {
         Ok(clock) => now = clock,
         Err(error) => failure = Some(error),
     }
