@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// Of a privacy filter.
-    Cost(Cost),
+    Cost(Box<Cost>),
     /// Of an envelope.
     Uses(Tokens),
 }
@@ -47,7 +47,7 @@ impl Amount {
             (Self::Cost(a), Self::Cost(b)) => {
                 let times = |x: u128| x.saturating_mul(n.into());
                 let b = Cost { loss: times(b.loss), delta: times(b.delta), orders: b.orders.map(times) };
-                Self::Cost(a.saturating_add(b))
+                Self::Cost(Box::new(a.saturating_add(b)))
             }
             (Self::Uses(a), Self::Uses(b)) => {
                 let n = u32::try_from(n).unwrap_or(u32::MAX);
@@ -65,7 +65,7 @@ impl Amount {
 #[derive(Clone, Debug)]
 pub enum Counter {
     /// Additive prices up to a limit.
-    Filter(Filter),
+    Filter(Box<Filter>),
     /// Declared uses, counted down.
     Envelope(Arc<Envelope>),
 }
@@ -124,13 +124,13 @@ impl Counter {
             &ratio("delta", &delta)?,
             &ratio("selection_delta", &selection_delta)?,
         );
-        filter.map(Self::Filter).map_err(|e| invalid(e.to_string()))
+        filter.map(|f| Self::Filter(Box::new(f))).map_err(|e| invalid(e.to_string()))
     }
 
     /// Nothing spent.
     pub fn nothing(&self) -> Amount {
         match self {
-            Self::Filter(_) => Amount::Cost(Cost::default()),
+            Self::Filter(_) => Amount::Cost(Box::default()),
             Self::Envelope(e) => Amount::Uses(Tokens::new(vec![0; e.granted().count()])),
         }
     }
@@ -138,7 +138,7 @@ impl Counter {
     /// All that it admits.
     pub fn limit(&self) -> Amount {
         match self {
-            Self::Filter(f) => Amount::Cost(f.limit),
+            Self::Filter(f) => Amount::Cost(Box::new(f.limit)),
             Self::Envelope(e) => Amount::Uses(Tokens::new(e.granted().collect())),
         }
     }
@@ -146,7 +146,7 @@ impl Counter {
     /// What a charge costs.
     pub fn price(&self, charge: &Charge) -> Result<Amount, Unpriced> {
         match self {
-            Self::Filter(f) => f.notion.price(charge).map(Amount::Cost),
+            Self::Filter(f) => f.notion.price(charge).map(|cost| Amount::Cost(Box::new(cost))),
             Self::Envelope(e) => e.price(charge).map(Amount::Uses),
         }
     }
@@ -154,13 +154,14 @@ impl Counter {
     /// The sum after `price` is added to `spent`, if there is room for it.
     pub fn admit(&self, spent: &Amount, price: &Amount) -> Result<Amount, Lacking> {
         match (self, spent, price) {
-            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => {
-                f.admit(*spent, *price).map(Amount::Cost).map_err(|shortfall| Lacking::Sum {
+            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => f
+                .admit(**spent, **price)
+                .map(|cost| Amount::Cost(Box::new(cost)))
+                .map_err(|shortfall| Lacking::Sum {
                     symbol: if shortfall.of_delta { "δ" } else { f.notion.symbol() },
-                    limit: if shortfall.of_delta { f.limit.delta } else { f.reading(*spent).1 },
+                    limit: if shortfall.of_delta { f.limit.delta } else { f.reading(**spent).1 },
                     shortfall,
-                })
-            }
+                }),
             (Self::Envelope(e), Amount::Uses(spent), Amount::Uses(price)) => {
                 e.admit(spent, price).map(Amount::Uses).ok_or(Lacking::Uses)
             }
@@ -171,7 +172,7 @@ impl Counter {
     /// How many charges of this price still fit, one after the other.
     pub fn fits(&self, spent: &Amount, price: &Amount) -> u128 {
         match (self, spent, price) {
-            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => f.fits(*spent, *price),
+            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => f.fits(**spent, **price),
             (Self::Envelope(e), Amount::Uses(spent), Amount::Uses(price)) => e.fits(spent, price),
             _ => 0,
         }
@@ -181,7 +182,7 @@ impl Counter {
     pub fn fraction_left(&self, spent: &Amount) -> f64 {
         match (self, spent) {
             (Self::Filter(f), Amount::Cost(spent)) => {
-                let (spent, limit) = f.reading(*spent);
+                let (spent, limit) = f.reading(**spent);
                 fraction_left(limit, spent)
             }
             (Self::Envelope(e), Amount::Uses(spent)) => {
@@ -197,7 +198,7 @@ impl Counter {
     /// From what [`Amount::text`] writes.
     pub(super) fn read(&self, loss: &str, delta: &str) -> Option<Amount> {
         match self {
-            Self::Filter(_) => Cost::from_text(loss, delta).map(Amount::Cost),
+            Self::Filter(_) => Cost::from_text(loss, delta).map(|cost| Amount::Cost(Box::new(cost))),
             Self::Envelope(e) => {
                 let counts: Vec<u32> = loss.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
                 (counts.len() == e.granted().count() && delta == "0")
@@ -221,13 +222,13 @@ pub struct Granted {
 /// A budget, and how it counts without grants.
 #[derive(Clone, Debug)]
 pub struct Account {
-    pub(super) budget: Budget,
+    pub(super) budget: Arc<Budget>,
     pub(super) counter: Counter,
 }
 
 impl Account {
     pub(super) fn new(budget: &Budget) -> Result<Self, LedgerError> {
-        Ok(Self { budget: budget.clone(), counter: Counter::of(budget, &[])? })
+        Ok(Self { budget: Arc::new(budget.clone()), counter: Counter::of(budget, &[])? })
     }
 
     /// The key of the sum that a user draws on; None where the budget is not theirs.
@@ -260,7 +261,7 @@ pub(super) fn owner<'a>(scope: Scope, user: &'a str, role: Option<&'a str>) -> O
 #[derive(Clone, Debug)]
 pub struct BudgetState {
     /// Name, scope and limits, as the policy states them.
-    pub budget: Budget,
+    pub budget: Arc<Budget>,
     /// How it counts, with what was granted.
     pub counter: Counter,
     /// What is spent, in the present window.
@@ -296,7 +297,7 @@ impl BudgetState {
     /// What is spent and what the limit is, in units of the notion. None for an envelope.
     pub fn reading(&self) -> Option<(u128, u128)> {
         match (&self.counter, &self.spent) {
-            (Counter::Filter(f), Amount::Cost(spent)) => Some(f.reading(*spent)),
+            (Counter::Filter(f), Amount::Cost(spent)) => Some(f.reading(**spent)),
             _ => None,
         }
     }

@@ -270,7 +270,8 @@ impl Ledger {
         self.ask(|reply| Request::Kept { key, reply }).await
     }
 
-    /// Notes that a stored release was given again. Does not wait until that is on disk.
+    /// Notes that a stored release was given again: once a day for each user and release. Does not wait until that is on
+    /// disk.
     pub async fn reuse(&self, who: &Identity, statement: [u8; 32], key: [u8; 32]) -> Result<(), Refusal> {
         let cached = writer::cached(&who.user, who.role.as_deref(), &statement, &key);
         self.send(Request::Reuse(cached)).await

@@ -503,7 +503,10 @@ async fn rule_26_one_payer_for_a_release_that_is_kept() {
     assert!(matches!(ledger.pay(of(&bob)).await, Ok(Payment::Kept(bytes)) if bytes == b"42"));
     ledger.keep(receipt.entry(), key, b"43".to_vec()).await.unwrap();
     assert_eq!(ledger.kept(key).await.unwrap().as_deref(), Some(b"42".as_slice()), "what is kept stays");
-    ledger.reuse(&bob, HASH, key).await.unwrap();
+    // A dashboard that asks every second is noted once a day.
+    for _ in 0..3 {
+        ledger.reuse(&bob, HASH, key).await.unwrap();
+    }
     assert_eq!(spent(&ledger, &bob, "everyone").await, 2 * TENTH);
     // The user's own history, and nobody else's.
     let lines = ledger.history(&bob).await.unwrap();

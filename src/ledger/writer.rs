@@ -268,6 +268,7 @@ impl Batch<'_> {
             Request::Reuse(cached) => {
                 let mut cached = Some(cached);
                 run(&mut |batch| match cached.take() {
+                    Some(cached) if batch.books.noted(&cached, batch.now) => Ok(()),
                     Some(cached) => {
                         let at = batch.books.now(batch.now);
                         batch.append(&Entry::new(at, Body::Cached(cached))).map(drop)

@@ -74,7 +74,7 @@ fn line(share: &Share) -> String {
     let left = state.fraction_left() * 100.0;
     match (&state.counter, &state.spent) {
         (Counter::Filter(filter), Amount::Cost(spent)) => {
-            let (loss, limit) = filter.reading(*spent);
+            let (loss, limit) = filter.reading(**spent);
             let mut out = format!(
                 "{owner}: {} = {} of {} spent, {left:.1} % left",
                 filter.notion.symbol(),

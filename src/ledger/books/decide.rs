@@ -53,7 +53,7 @@ impl Books {
             };
             let budget = account.budget.clone();
             if self.closed.contains(&budget.name) {
-                return Err(Refusal::Closed { what: "budget", name: budget.name });
+                return Err(Refusal::Closed { what: "budget", name: budget.name.clone() });
             }
             let price =
                 price.clone().map_err(|reason| Refusal::Unpriced { budget: budget.name.clone(), reason })?;
@@ -62,10 +62,16 @@ impl Books {
             match counter.admit(&spent, &price) {
                 Ok(_) => {
                     let (loss, delta) = price.text();
-                    paid.push(Paid { budget: budget.name, owner: key.1.to_string(), window, loss, delta });
+                    paid.push(Paid {
+                        budget: budget.name.clone(),
+                        owner: key.1.to_string(),
+                        window,
+                        loss,
+                        delta,
+                    });
                 }
                 Err(lacking) => lacks.push(Lack {
-                    budget: budget.name,
+                    budget: budget.name.clone(),
                     scope: budget.scope,
                     lacking,
                     next: budget.window.map(|w| w.next(at)),
@@ -145,14 +151,14 @@ impl Books {
     pub(super) fn spent(&self, key: &Key, window: Option<i64>) -> Amount {
         let sum = self.sums.get(key).filter(|sum| sum.window == window).map(|sum| sum.spent.clone());
         let nothing = || self.accounts.get(key.0).map(|a| a.counter.nothing());
-        sum.or_else(nothing).unwrap_or(Amount::Cost(crate::dp::Cost::default()))
+        sum.or_else(nothing).unwrap_or(Amount::Cost(Box::default()))
     }
 
     /// How an account counts for one owner, with what was granted.
     pub(super) fn counter(&mut self, key: &Key, window: Option<i64>) -> Counter {
         let Some(account) = self.accounts.get(key.0) else {
             // No such account: one that admits nothing.
-            return Counter::Filter(crate::dp::Filter::of_loss(crate::dp::Notion::Pure, 0));
+            return Counter::Filter(Box::new(crate::dp::Filter::of_loss(crate::dp::Notion::Pure, 0)));
         };
         let applies = |g: &&super::Granted| {
             g.budget == account.budget.name

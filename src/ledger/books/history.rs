@@ -12,6 +12,11 @@ use std::sync::Arc;
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
+/// The day of a moment.
+pub(super) fn day(at: i64) -> i64 {
+    at.div_euclid(DAY)
+}
+
 /// Names are kept once, and called by number.
 #[derive(Clone, Debug, Default)]
 struct Names<T> {
@@ -83,7 +88,7 @@ impl History {
         charge: u32,
     ) -> Bucket {
         let bucket = Bucket {
-            day: at.div_euclid(DAY),
+            day: day(at),
             user: self.people.number(&user.to_owned()),
             role: role.map(|r| self.people.number(&r.to_owned())),
             tables: tables.map(|t| self.tables.number(&t.to_vec())),

@@ -24,7 +24,7 @@ use super::account::{Account, Amount, Counter};
 use super::log::GENESIS;
 use compare::Known;
 use history::{Bucket, History};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// An entry that does not follow from those before it.
@@ -98,6 +98,9 @@ pub(super) struct Books {
     epoch: u64,
     epoch_since: i64,
     recent: HashMap<String, VecDeque<Line>>,
+    /// Who was given which release again on the day of the last note.
+    noted: HashSet<(String, String)>,
+    noted_on: i64,
     journal: Option<Vec<Step>>,
 }
 
@@ -112,6 +115,7 @@ enum Step {
     Count(Bucket),
     Pending([u8; 32], Option<Pending>),
     Recent(String),
+    Noted((String, String)),
     Whole(Box<Books>),
 }
 
@@ -136,6 +140,8 @@ impl Books {
             epoch: 0,
             epoch_since: 0,
             recent: HashMap::new(),
+            noted: HashSet::new(),
+            noted_on: 0,
             journal: None,
         }
     }
@@ -224,6 +230,9 @@ impl Books {
                     if let Some(lines) = self.recent.get_mut(&user) {
                         lines.pop_back();
                     }
+                }
+                Step::Noted(note) => {
+                    self.noted.remove(&note);
                 }
                 Step::Whole(books) => *self = *books,
             }

@@ -2,6 +2,7 @@
 
 use super::body::{Accepted, Body, Cached, Close, Closed, Debit, Entry, Grant, Terms, decimal};
 use super::compare::{Change, same_sums};
+use super::history;
 use super::report::{Line, Price};
 use super::{Books, Granted, Head, Pending, Step, Sum, Wrong};
 use crate::ledger::account::{Account, Counter};
@@ -210,6 +211,14 @@ impl Books {
 
     fn take_cached(&mut self, id: i64, cached: &Cached, at: i64) -> Result<(), String> {
         unhex(&cached.release).ok_or("its release's key is no key")?;
+        if self.noted_on != history::day(at) {
+            self.noted.clear();
+            self.noted_on = history::day(at);
+        }
+        let note = (cached.user.clone(), cached.release.clone());
+        if self.noted.insert(note.clone()) {
+            self.note(Step::Noted(note));
+        }
         let zero = crate::dp::Ratio::from_integer(0);
         let statement = cached.statement.clone();
         let line = Line {
@@ -259,6 +268,13 @@ impl Books {
         self.grants.push(Granted { budget, owner, window, more });
         self.raised.clear();
         Ok(())
+    }
+
+    /// Whether it was noted today already that a user was given a release again: a dashboard that asks every second would
+    /// fill the ledger with nothing new.
+    pub(in crate::ledger) fn noted(&self, cached: &Cached, clock: i64) -> bool {
+        self.noted_on == history::day(self.now(clock))
+            && self.noted.contains(&(cached.user.clone(), cached.release.clone()))
     }
 
     /// A release was kept, or its payer gives up: nobody waits for it any more.

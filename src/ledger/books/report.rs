@@ -79,7 +79,7 @@ pub struct Share {
 #[derive(Clone, Debug)]
 pub struct BudgetSummary {
     /// As the policy in force has it.
-    pub budget: Budget,
+    pub budget: Arc<Budget>,
     /// How it counts, without grants.
     pub counter: Counter,
     /// The owner closed it.
