@@ -108,7 +108,12 @@ impl Books {
             if accounts.iter().any(|a: &Account| a.budget.name == budget.name) {
                 return Err(format!("two budgets are called \"{}\"", own.name));
             }
-            accounts.push(Account::new(&budget).map_err(|e| e.to_string())?);
+            // What an envelope comes to takes a while to compute.
+            let same = self.accounts.iter().find(|a| *a.budget == budget).cloned();
+            accounts.push(match same {
+                Some(account) => account,
+                None => Account::new(&budget).map_err(|e| e.to_string())?,
+            });
         }
         self.note_whole();
         if changes.iter().any(|c| c.all) {
