@@ -382,16 +382,22 @@ fn truth(p: &P, year: Option<i32>, plan: &str) -> Option<bool> {
         P::YearNull => Some(year.is_none()),
         P::Plan(p) => Some(*p == plan),
         P::PlanIn(list) => Some(list.contains(&plan)),
-        P::And(list) => list.iter().map(|p| truth(p, year, plan)).fold(Some(true), |a, b| match (a, b) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        }),
-        P::Or(list) => list.iter().map(|p| truth(p, year, plan)).fold(Some(false), |a, b| match (a, b) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (Some(false), Some(false)) => Some(false),
-            _ => None,
-        }),
+        P::And(list) => {
+            let each: Vec<Option<bool>> = list.iter().map(|p| truth(p, year, plan)).collect();
+            if each.contains(&Some(false)) {
+                Some(false)
+            } else {
+                each.iter().all(Option::is_some).then_some(true)
+            }
+        }
+        P::Or(list) => {
+            let each: Vec<Option<bool>> = list.iter().map(|p| truth(p, year, plan)).collect();
+            if each.contains(&Some(true)) {
+                Some(true)
+            } else {
+                each.iter().all(Option::is_some).then_some(false)
+            }
+        }
         P::Not(p) => truth(p, year, plan).map(|b| !b),
     }
 }
