@@ -12,6 +12,7 @@ mod own;
 mod parameters;
 mod session;
 pub mod settings;
+mod stream;
 mod suspend;
 mod typing;
 
@@ -54,6 +55,7 @@ pub struct Gateway {
     settings: plan::Settings,
     sizes: Mutex<Sizes>,
     suspended: suspend::Suspensions,
+    streams: Arc<stream::Streams>,
     trusted: Option<String>,
     /// Users who are in no list.
     directory: Option<backend::Directory>,
@@ -71,6 +73,7 @@ pub struct Session {
     reported: BTreeMap<String, String>,
     /// `now()`, fixed while a transaction is open.
     transaction_start: Option<String>,
+    reopening: stream::Reopening,
 }
 
 /// One parsed statement.
@@ -199,6 +202,9 @@ impl Session {
             }
             _ => {}
         }
+        if matches!(step, sql::Control::Rollback { .. } | sql::Control::RollbackTo(_)) {
+            self.reopening.forget();
+        }
         self.settings.transaction(step);
     }
 
@@ -226,7 +232,7 @@ impl Session {
         let plan = self.plan(&gateway, resolved.clone(), &constants, &[], &Values::default()).await?;
         let typed = self.type_check(&gateway, &resolved, plan.charge.is_some(), &[], &constants).await?;
         match &*statement.kind {
-            Kind::Explain(..) => Ok(plan::explain::outcome(&plan, &gateway.policy, plan::explain::fields())),
+            Kind::Explain(..) => self.explained(&gateway, &plan, plan::explain::fields()).await,
             _ => self.answer(&gateway, plan, constants, typed.fields, notices).await,
         }
     }
@@ -319,7 +325,7 @@ impl Session {
         };
         let fields = formatted(description.fields.unwrap_or_default(), &values);
         if matches!(&*kind, Kind::Explain(..)) {
-            return Ok(plan::explain::outcome(&plan, &gateway.policy, fields));
+            return self.explained(&gateway, &plan, fields).await;
         }
         self.answer(&gateway, plan, constants, fields, notices).await
     }
@@ -333,6 +339,9 @@ impl Session {
         fields: Vec<Field>,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
+        if let Some(question) = &plan.question {
+            return self.ask_stream(gateway, &plan, question, constants, fields, notices).await;
+        }
         let noisy = match &plan.charge {
             None => Vec::new(),
             Some(charge) => {
@@ -395,7 +404,7 @@ impl Session {
         settings.budgets = gateway.ledger.notions(&self.identity);
         loop {
             let sizes = gateway.known_sizes();
-            match plan::plan(statement.clone(), &gateway.policy, &settings, &sizes) {
+            match self.planned(gateway, statement.clone(), &settings, &sizes) {
                 Ok(plan) => return Ok(plan),
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedSize { table, column }) => gateway.measure(table, column).await?,

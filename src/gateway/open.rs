@@ -1,6 +1,6 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
-use super::{Gateway, suspend};
+use super::{Gateway, stream, suspend};
 use crate::backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
@@ -108,7 +108,7 @@ impl Gateway {
         let LedgerLocation::Sqlite(path) = &checked.policy.ledger;
         let ledger = Ledger::open(path, &checked.policy.budgets)?;
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
-        Self::assemble(checked, ledger, suspended, trusted)
+        Self::assemble(checked, ledger, suspended, Arc::default(), trusted)
     }
 
     /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
@@ -128,7 +128,13 @@ impl Gateway {
             warnings: std::mem::take(&mut checked.warnings),
         };
         let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
-        let gateway = Self::assemble(checked, self.ledger.clone(), suspended, self.trusted.clone())?;
+        let gateway = Self::assemble(
+            checked,
+            self.ledger.clone(),
+            suspended,
+            self.streams.clone(),
+            self.trusted.clone(),
+        )?;
         Ok((gateway, reopened))
     }
 
@@ -151,6 +157,7 @@ impl Gateway {
         checked: Checked,
         ledger: Ledger,
         suspended: suspend::Suspensions,
+        streams: Arc<stream::Streams>,
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, tables, .. } = checked;
@@ -178,6 +185,7 @@ impl Gateway {
             settings,
             sizes: Mutex::new(HashMap::new()),
             suspended,
+            streams,
             trusted,
             directory,
         }))

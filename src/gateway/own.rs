@@ -25,6 +25,7 @@ impl Session {
                 Own::Budget => self.budgets(gateway).await?,
                 Own::Columns => columns(&gateway.policy),
                 Own::Settings => self.settings_rows(gateway),
+                Own::Streams => self.stream_rows(gateway).await?,
             };
             out.push((own, rows));
         }

@@ -7,6 +7,7 @@
 mod account;
 mod entry;
 mod error;
+mod last;
 mod schema;
 mod store;
 mod summary;

@@ -37,6 +37,7 @@ pub(super) struct Debit {
 
 pub(super) enum Request {
     Debit(Debit),
+    Last { user: String, statement: String, reply: oneshot::Sender<Result<Option<i64>, Refusal>> },
     Spent { keys: Vec<(usize, String)>, reply: oneshot::Sender<Result<Vec<(usize, Cost)>, Refusal>> },
 }
 
@@ -75,6 +76,12 @@ fn serve(store: &mut Store, batch: Vec<Request>) {
                 });
                 replies.push(Box::new(move |committed| {
                     let _ = debit.reply.send(committed.and(decision));
+                }));
+            }
+            Request::Last { user, statement, reply } => {
+                let last = store.last(&user, &statement).map_err(|e| Refusal::Unavailable(e.to_string()));
+                replies.push(Box::new(move |committed| {
+                    let _ = reply.send(committed.and(last));
                 }));
             }
             Request::Spent { keys, reply } => {

@@ -1,7 +1,7 @@
 //! What a section may hold: declared once, beside the code that reads it. Unknown keys are refused by these lists, and
 //! the tables of docs/policy.md are printed from them.
 
-use super::{access, budget, listen, log, raw, server, users};
+use super::{access, budget, listen, log, raw, server, stream, users};
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &raw::PRIVACY,
         &budget::STATEMENT,
         &budget::BUDGET,
+        &stream::STREAM,
         &users::USER,
         &raw::TABLE,
         &raw::COLUMN,

@@ -10,6 +10,7 @@ use super::model::{
 use super::path::{self, RawPath};
 use super::reader::{Section, decimal, shorten, text};
 use super::server;
+use super::stream::{self, Stream};
 use super::users;
 use super::{listen, log};
 use bigdecimal::BigDecimal;
@@ -31,6 +32,7 @@ pub struct RawPolicy {
     pub(super) unit: Option<At<String>>,
     pub(super) statement: StatementDefaults,
     pub(super) budgets: Vec<Budget>,
+    pub(super) streams: Vec<Stream>,
     pub(super) users: Vec<User>,
     pub(super) limits: Limits,
     pub(super) tables: Vec<RawTable>,
@@ -126,6 +128,13 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "What all statements together may cost.",
         },
         Key {
+            name: "stream",
+            ty: "list of sections",
+            default: "none",
+            example: "",
+            purpose: "Streams of questions that are paid for once, by the sparse vector technique.",
+        },
+        Key {
             name: "user",
             ty: "list of sections",
             default: "nobody",
@@ -147,7 +156,7 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "How large things may grow.",
         },
     ],
-    later: &["answers", "cache", "console", "stream"],
+    later: &["answers", "cache", "console"],
 };
 
 /// Keys of `[privacy]`.
@@ -291,6 +300,7 @@ impl RawPolicy {
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
+        let streams = stream::streams(&root, &budgets, f);
         let users = users::users(&root, base, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
@@ -306,6 +316,7 @@ impl RawPolicy {
             unit,
             statement,
             budgets,
+            streams,
             users,
             limits,
             tables,

@@ -189,6 +189,8 @@ pub enum Own {
     Columns,
     /// The session's `noisegate.*` settings.
     Settings,
+    /// The streams that this user may open, and how they stand.
+    Streams,
 }
 
 /// ORDER BY item.
