@@ -296,7 +296,7 @@ impl Session {
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
         let mut seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
         if let State::Ended { why, entry } = seat.state
-            && !self.reopening.covers(entry)
+            && !self.may_reopen(stream, entry)
         {
             return Err(ended(stream, why));
         }

@@ -243,7 +243,8 @@ impl Bikes {
             }
             let instance = instances.get_mut(name).unwrap();
             let exact = self.exact_parts(plan, fetches).await.remove(0);
-            let (noisy, told) = instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client())?;
+            let (noisy, told) =
+                instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client())?;
             return Ok((vec![noisy], Some((told, instance.left()))));
         }
         let receipt = debit().await?;

@@ -5,6 +5,7 @@ use crate::answer::Notice;
 use crate::error::ClientError;
 use crate::gateway::Session;
 use crate::gateway::settings::own::Own;
+use crate::policy::Stream;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// The ended instance that the session's next question may replace, by the ledger's entry of its opening; 0 is none.
@@ -13,7 +14,7 @@ pub(in crate::gateway) struct Reopening(AtomicI64);
 
 impl Reopening {
     /// Whether the instance that this entry paid for may be replaced.
-    pub(super) fn covers(&self, entry: i64) -> bool {
+    fn covers(&self, entry: i64) -> bool {
         entry != 0 && self.0.load(Ordering::Relaxed) == entry
     }
 
@@ -24,6 +25,12 @@ impl Reopening {
 }
 
 impl Session {
+    /// Whether this session's next question may replace an instance that has ended: it was said of this instance, and
+    /// stands (it may have been SET LOCAL, or reset since).
+    pub(super) fn may_reopen(&self, stream: &Stream, entry: i64) -> bool {
+        self.reopening.covers(entry) && self.settings.get(Own::StreamReopen.name()) == Some(&stream.name)
+    }
+
     /// After a SET: what it means for streams, and what the user should know before the next question.
     pub(in crate::gateway) async fn stream_was_set(
         &self,

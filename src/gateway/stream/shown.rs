@@ -55,7 +55,7 @@ impl Session {
                 instance.positives()
             ),
             State::Closed => format!("{}, which opens the stream for all its questions", question.opening()),
-            State::Ended { why, entry } if self.reopening.covers(*entry) => {
+            State::Ended { why, entry } if self.may_reopen(stream, *entry) => {
                 format!("{}, which opens the stream anew: {}", question.opening(), why.because())
             }
             State::Ended { why, .. } => format!("it would be refused: {}", why.because()),
