@@ -154,7 +154,7 @@ mod tests {
                 Guarantee::Concentrated { .. } => "ρ",
                 Guarantee::Gaussian { .. } => "ρ = μ²/2",
             };
-            assert!(cells[4].starts_with(formula), "{row}");
+            assert!(cells[5].starts_with(formula), "{row}");
         }
     }
 }

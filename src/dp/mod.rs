@@ -43,7 +43,7 @@ pub mod sparse;
 mod spec;
 pub mod special;
 pub mod suspicion;
-#[doc(hidden)]
+#[cfg(test)]
 pub mod testing;
 pub mod topk;
 pub mod tradeoff;

@@ -10,7 +10,7 @@ pub struct EntropyError;
 /// A source of independent uniform bits.
 ///
 /// Every theorem in this module assumes that bits are uniform, independent, and secret. [`SecureRng`] is the only
-/// implementation for production, and is named there by type; [`super::testing`] has one that can be seeded.
+/// implementation for production, and is named there by type; tests have one that can be seeded.
 pub trait Entropy {
     /// 64 uniform bits.
     fn next_u64(&mut self) -> Result<u64, EntropyError>;

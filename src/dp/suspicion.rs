@@ -67,6 +67,9 @@ pub struct Meaning {
 /// Suspicions beforehand that are shown.
 const PRIORS: [f64; 3] = [0.01, 0.1, 0.5];
 
+/// The suspicion beforehand of one line.
+const BRIEF: f64 = 0.1;
+
 /// Levels at which the best attack's power is shown.
 const LEVELS: [f64; 2] = [0.01, 0.05];
 
@@ -93,6 +96,22 @@ impl Meaning {
         PRIORS.iter().filter_map(|p| update(*p, loss).map(|(low, high)| (*p, low, high))).collect()
     }
 
+    /// The update of one suspicion in a line, for EXPLAIN.
+    pub fn brief(&self) -> String {
+        let loss = self.usual_loss();
+        let (low, high) = update(BRIEF, loss).unwrap_or((0.0, 1.0));
+        let but = match self.delta > 0.0 {
+            true => format!(", but for a chance of {}", chance(2.0 * self.delta)),
+            false => String::new(),
+        };
+        format!(
+            "who suspects with {} that somebody is in the data may end between {} and {}{but}",
+            percent(BRIEF, true),
+            percent(low, false),
+            percent(high, true)
+        )
+    }
+
     /// Level of false alarms, and how many present units the best attack finds at it.
     pub fn powers(&self) -> Vec<(f64, f64)> {
         let f = TradeOff::Approximate { epsilon: self.epsilon, delta: self.delta };
@@ -105,11 +124,18 @@ fn percent(share: f64, up: bool) -> String {
     let percent = share * 100.0;
     // Near 100 as far from 100 as small ones are from 0.
     let size = percent.min(100.0 - percent).max(1e-12);
-    let digits = (2.0 - size.log10().floor()).clamp(0.0, 12.0);
+    let digits = (2.0 - size.log10().floor()).clamp(0.0, 9.0);
     let scale = 10f64.powf(digits);
     let rounded =
         if up { (percent * scale * (1.0 - 1e-12)).ceil() } else { (percent * scale * (1.0 + 1e-12)).floor() };
     format!("{} %", (rounded / scale).clamp(0.0, 100.0))
+}
+
+/// A small probability with two digits, rounded up.
+fn chance(probability: f64) -> String {
+    let exponent = probability.log10().floor();
+    let digits = (probability / 10f64.powf(exponent - 1.0) * (1.0 - 1e-9)).ceil() / 10.0;
+    format!("{digits}e{exponent}")
 }
 
 impl fmt::Display for Meaning {
@@ -121,7 +147,7 @@ impl fmt::Display for Meaning {
             write!(f, "{before} with {} may end between {low} and {high}", percent(prior, true))?;
         }
         if self.delta > 0.0 {
-            write!(f, ", but for a chance of {:e}", 2.0 * self.delta)?;
+            write!(f, ", but for a chance of {}", chance(2.0 * self.delta))?;
         }
         write!(f, ". The best attack that accuses")?;
         for (i, (level, power)) in self.powers().into_iter().enumerate() {

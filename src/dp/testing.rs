@@ -1,7 +1,6 @@
 //! A generator with a known seed, for tests and golden scripts.
 //!
-//! It is another type than [`super::SecureRng`], and no flag, key or environment variable turns one into the
-//! other: production code names `SecureRng`.
+//! It is another type than [`super::SecureRng`], compiled for tests alone: the library and the program do not contain it.
 
 use super::{Entropy, EntropyError};
 use rand_chacha::{ChaCha20Rng, rand_core::Rng, rand_core::SeedableRng};

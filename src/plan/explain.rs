@@ -4,6 +4,7 @@ use super::release::{Output, Part, PartKind, Release};
 use super::source::{Leaf, PrivateSource, Scan};
 use super::{Plan, Settings};
 use crate::answer::{Field, Outcome, text_cells};
+use crate::dp::suspicion::Meaning;
 use crate::dp::{self, Choice, Distribution, Notion, Ratio, Why};
 use crate::policy::{Policy, Privacy};
 use crate::sql::ast::{Expr, ExprKind};
@@ -40,6 +41,7 @@ pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
     };
     out.push(format!("Price: epsilon {}{rho}{delta}", decimal(&charge.epsilon)));
     out.push(format!("Noise: {}", plan.noise));
+    out.push(format!("Meaning: {}", meaning(charge, policy).brief()));
     for (i, r) in plan.releases.iter().enumerate() {
         release(&mut out, i + 1, r, plan, policy);
     }
@@ -153,6 +155,24 @@ fn parameter(distribution: &Distribution, unit: &str) -> String {
         Distribution::Laplace { scale } => format!("scale {}{unit}", decimal(scale)),
         Distribution::Gaussian { variance } => format!("sigma {}{unit}", short(approximate(variance).sqrt())),
     }
+}
+
+/// What the answer can tell about a person: from ε, or from ρ at the policy's δ of a statement where noise is Gaussian.
+fn meaning(charge: &dp::Charge, policy: &Policy) -> Meaning {
+    let selection = up(approximate(&charge.selection_delta));
+    match Notion::Zcdp.price(charge) {
+        Ok(cost) if gaussian(charge) => {
+            let delta = policy.statement.delta.to_f64().unwrap_or(0.0);
+            let rho = up(cost.loss as f64 / dp::UNITS_PER_ONE as f64);
+            Meaning::of(dp::cdp::epsilon(rho, delta), up(delta + selection))
+        }
+        _ => Meaning::of(up(approximate(&charge.epsilon)), selection),
+    }
+}
+
+/// A float that is no less than what was rounded to `x` a few times.
+fn up(x: f64) -> f64 {
+    x * (1.0 + 4.0 * f64::EPSILON)
 }
 
 fn gaussian(charge: &dp::Charge) -> bool {

@@ -9,7 +9,7 @@ use crate::support::{self, TestDb};
 use noisegate::answer::{Field, Identity};
 use noisegate::backend::{Backend, FetchRequest, FetchText, Fingerprint, Param, RelayError, Settings};
 use noisegate::backend::{Setting, introspect};
-use noisegate::dp::testing::SeededRng;
+use noisegate::dp::{Entropy, EntropyError};
 use noisegate::emit::{fetch, print};
 use noisegate::error::ClientError;
 use noisegate::gateway;
@@ -21,6 +21,11 @@ use noisegate::release::{Exact, Noisy, perturb};
 use noisegate::sql::{self, Kind, parse::Lines};
 use std::collections::HashMap;
 use std::sync::Mutex;
+use testing::SeededRng;
+
+/// The library's own seeded generator, which is compiled for tests alone and so is not in the library that they link.
+#[path = "../../src/dp/testing.rs"]
+mod testing;
 
 /// The tables.
 pub const SETUP: &str = include_str!("setup.sql");

@@ -19,7 +19,7 @@ fn mass(x: u64, n: u64, d: u64) -> (BigUint, BigUint) {
 /// two bits, so that bounds often do not tell, and without any bounds.
 #[test]
 fn the_decision_tree_has_the_exact_probabilities() {
-    let depth = 18;
+    let depth = 20;
     for (n, d) in [(1u64, 1u64), (1, 4), (2, 1), (1, 3), (5, 2)] {
         let noise = gaussian(n.into(), d.into());
         let by = |width, bounds| {

@@ -23,7 +23,7 @@ fn mass(x: i128, sigma: f64) -> f64 {
 /// every comparison asks for more.
 #[test]
 fn the_decision_tree_has_the_exact_probabilities() {
-    let depth = 19;
+    let depth = 20;
     for (p, q) in [(1u128, 1u128), (1, 3), (5, 2), (2, 5)] {
         for width in [1, 2] {
             let noise = rounded(p, q);

@@ -80,10 +80,16 @@ fn it_is_told_in_words() {
     );
     let approximate = Meaning::of(1.0, 1e-6).to_string();
     assert!(approximate.contains("but for a chance of 2e-6"), "{approximate}");
+    assert_eq!(
+        Meaning::of(0.1, 0.0).brief(),
+        "who suspects with 10 % that somebody is in the data may end between 9.13 % and 11 %"
+    );
+    assert!(Meaning::of(0.1, 1e-9).brief().ends_with(", but for a chance of 2e-9"));
+    assert_eq!([2e-9, 2.01e-9, 1.5e-6, 0.1].map(chance), ["2e-9", "2.1e-9", "1.5e-6", "1e-1"]);
     // Rounded to the side that says more.
     assert_eq!(percent(0.123_41, true), "12.4 %");
     assert_eq!(percent(0.123_49, false), "12.3 %");
-    assert_eq!(percent(0.999_934, true), "99.9935 %");
+    assert_eq!(percent(0.999_934_1, true), "99.99341 %");
     assert_eq!(percent(1.0, true), "100 %");
     let strong = Meaning::of(50.0, 0.0).to_string();
     assert!(strong.contains("and 100 %"), "{strong}");
