@@ -402,3 +402,62 @@ async fn far_thresholds_are_answered_rightly() {
         assert_eq!(stream(&c, "bell").await[..3], ["used up", "0", "41"]);
     }
 }
+
+/// A stream with δ > 0 for one role; a reload that changes its terms ends the open instance, one that does not leaves it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_policy_ends_what_was_opened_under_another() {
+    let world = World::new().await;
+    let c = world.user("bob").await;
+    run(&c, "SET noisegate.stream = 'bobs'").await;
+    let below = "SELECT 1 FROM trips HAVING count(*) > 1000000000";
+    assert!(all(&c, below).await.is_empty());
+    let reload = async |from: &str, to: &str| {
+        let file = world.dir.policy();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{from}");
+        std::fs::write(&file, text.replace(from, to)).unwrap();
+        let done = world.dir.noisegate(&["reload"]).await;
+        assert!(done.status.success(), "{done:?}");
+    };
+    reload("roles = [\"research\"]", "users = [\"bob\"]").await;
+    assert!(all(&c, below).await.is_empty(), "it is still open");
+    assert_eq!(stream(&c, "bobs").await[..3], ["open", "1", "2"]);
+    reload("variant = \"improved\"\nepsilon = 1\n", "variant = \"improved\"\nepsilon = 0.5\n").await;
+    assert_eq!(sqlstate(&c, below).await, "55000");
+    assert_eq!(stream(&c, "bobs").await[0], "closed by a change of the policy");
+    run(&c, "SET noisegate.stream_reopen = 'bobs'").await;
+    assert!(all(&c, below).await.is_empty());
+    assert_eq!(debits(&world, "bob").await, 1.5);
+    // δ of all budgets that match, beside ε; and the stream is open to him by now.
+    run(&c, "SET noisegate.stream = 'soft'").await;
+    assert!(all(&c, below).await.is_empty());
+    let shown = world.dir.noisegate(&["budget", "show"]).await.stdout;
+    assert!(shown.contains("bob: ε = 2.4 of 3 spent"), "{shown}");
+    assert!(shown.contains("δ of private groups = 0.000000001 of 0.0000005"), "{shown}");
+    // Taken away: private statements are refused, others are not.
+    reload("users = [\"bob\"]\n[[stream]]\nname = \"dear\"", "roles = [\"x\"]\n[[stream]]\nname = \"dear\"")
+        .await;
+    assert_eq!(sqlstate(&c, below).await, "42501");
+    assert_eq!(all(&c, "SELECT 1").await, [["1"]]);
+    run(&c, "RESET noisegate.stream").await;
+    assert_eq!(all(&c, "SELECT count(*) FROM trips").await.len(), 1);
+}
+
+/// Chosen in the start-up packet, a stream is selected; nothing of the past is reopened by it.
+#[tokio::test(flavor = "multi_thread")]
+async fn start_up_options_select_a_stream_and_reopen_none() {
+    let world = World::new().await;
+    let url = world.gate.url("ada", PASSWORD, "bikes");
+    let c = connect(&format!("{url}?options=-c%20noisegate.stream=bell%20-c%20noisegate.stream_reopen=bell"))
+        .await;
+    assert_eq!(all(&c, "SELECT 'rung' FROM trips HAVING count(*) > -1000000000").await, [["rung"]]);
+    assert_eq!(sqlstate(&c, "SELECT 'rung' FROM trips HAVING count(*) > 5").await, "53400");
+    assert_eq!(debits(&world, "ada").await, 1.0);
+    let refused = psql(&format!("{url}?options=-c%20noisegate.stream%3Dbobs"), "SELECT 1").await;
+    assert!(refused.stderr.contains("permission denied for stream \"bobs\""), "{refused:?}");
+    // SET LOCAL ends with its transaction.
+    run(&c, "BEGIN; SET LOCAL noisegate.stream_reopen = 'bell'; COMMIT; RESET noisegate.stream_reopen").await;
+    assert_eq!(sqlstate(&c, "SELECT 'rung' FROM trips HAVING count(*) > 5").await, "53400");
+    run(&c, "SET noisegate.stream_reopen = 'bell'; RESET ALL").await;
+    assert_eq!(all(&c, "SHOW noisegate.stream").await, [["bell"]], "back to the start-up's");
+}

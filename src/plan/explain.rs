@@ -170,6 +170,11 @@ fn meaning(charge: &dp::Charge, policy: &Policy) -> Meaning {
     }
 }
 
+/// What all answers of a stream can tell about a person.
+pub(super) fn meaning_of_stream(charge: &dp::Charge, delta: &Ratio) -> Meaning {
+    Meaning::of(up(approximate(&charge.epsilon)), up(approximate(delta)))
+}
+
 /// A float that is no less than what was rounded to `x` a few times.
 fn up(x: f64) -> f64 {
     x * (1.0 + 4.0 * f64::EPSILON)

@@ -3,7 +3,7 @@
 use super::Question;
 use crate::dp::sparse::SENSITIVITY;
 use crate::dp::{Ratio, sparse};
-use crate::plan::explain::{decimal, relations, short};
+use crate::plan::explain::{decimal, meaning_of_stream, relations, short};
 use crate::plan::release::{PartKind, Release};
 use crate::plan::{Plan, explain::units_of};
 use crate::policy::Policy;
@@ -27,6 +27,13 @@ pub fn lines(plan: &Plan, question: &Question, standing: &str, policy: &Policy) 
         ),
         format!("Price: {standing}"),
     ];
+    if let (Some(charge), Ok(noise)) = (&plan.charge, stream.plan()) {
+        let delta = noise.guarantee().delta().copied().unwrap_or(Ratio::from_integer(0));
+        out.push(format!(
+            "Meaning of all its questions together: {}",
+            meaning_of_stream(charge, &delta).brief()
+        ));
+    }
     relations(&mut out, &release.source, policy);
     if !release.source.filter.is_empty() {
         out.push(format!("  Filter: {} condition(s) on single rows", release.source.filter.len()));
