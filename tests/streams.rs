@@ -377,6 +377,10 @@ async fn a_cancelled_question_does_not_pay_again() {
         (code, c)
     });
     city::eventually("the fetch", async || city::fetch_waits(&world._db).await).await;
+    // Who only looks does not wait for who asks.
+    let other = world.ada().await;
+    assert!(["open", "closed"].contains(&stream(&other, "alerts").await[0].as_str()));
+    run(&other, "SET noisegate.stream = 'alerts'").await;
     cancel.cancel_query(tokio_postgres::NoTls).await.unwrap();
     let (code, c) = asked.await.unwrap();
     assert_eq!(code, "57014");
@@ -455,9 +459,16 @@ async fn start_up_options_select_a_stream_and_reopen_none() {
     assert_eq!(debits(&world, "ada").await, 1.0);
     let refused = psql(&format!("{url}?options=-c%20noisegate.stream%3Dbobs"), "SELECT 1").await;
     assert!(refused.stderr.contains("permission denied for stream \"bobs\""), "{refused:?}");
-    // SET LOCAL ends with its transaction.
-    run(&c, "BEGIN; SET LOCAL noisegate.stream_reopen = 'bell'; COMMIT; RESET noisegate.stream_reopen").await;
-    assert_eq!(sqlstate(&c, "SELECT 'rung' FROM trips HAVING count(*) > 5").await, "53400");
-    run(&c, "SET noisegate.stream_reopen = 'bell'; RESET ALL").await;
+    // SET LOCAL ends with its transaction, and what is reset was not said.
+    let c = connect(&format!("{url}?options=-c%20noisegate.stream=bell")).await;
+    for sql in [
+        "BEGIN; SET LOCAL noisegate.stream_reopen = 'bell'; COMMIT",
+        "SET noisegate.stream_reopen = 'bell'; RESET noisegate.stream_reopen",
+        "SET noisegate.stream_reopen = 'bell'; RESET ALL",
+    ] {
+        run(&c, sql).await;
+        assert_eq!(sqlstate(&c, "SELECT 'rung' FROM trips HAVING count(*) > 5").await, "53400", "{sql}");
+    }
     assert_eq!(all(&c, "SHOW noisegate.stream").await, [["bell"]], "back to the start-up's");
+    assert_eq!(debits(&world, "ada").await, 1.0);
 }

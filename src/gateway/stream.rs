@@ -24,16 +24,24 @@ use crate::sql::functions::nearest_of;
 pub(super) use reopen::Reopening;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OwnedMutexGuard;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
-/// Where one user stands with one stream. Whoever holds the lock asks.
+/// Where one user stands with one stream.
 #[derive(Default)]
 pub(super) struct Seat {
+    /// Whoever holds it asks; others wait for their turn (soundness rule 28).
+    turn: Arc<tokio::sync::Mutex<()>>,
+    standing: Mutex<Standing>,
+}
+
+/// What can be looked at while somebody asks.
+#[derive(Default)]
+struct Standing {
     state: State,
-    /// The ledger was asked for openings of earlier processes.
+    /// The ledger was asked for openings elsewhere.
     looked: bool,
     /// Groups that were asked of the present instance.
     asked: u64,
@@ -45,7 +53,7 @@ enum State {
     #[default]
     Closed,
     /// Paid for by this entry of the ledger.
-    Open { instance: Instance, paid: Box<Stream>, entry: i64 },
+    Open { instance: Box<Instance>, paid: Box<Stream>, entry: i64 },
     /// Nothing can be asked any more of what this entry paid for.
     Ended { why: End, entry: i64 },
 }
@@ -73,7 +81,9 @@ impl End {
     fn because(self) -> &'static str {
         match self {
             Self::UsedUp => "all its positives are used up",
-            Self::Restart => "it was opened before the proxy was restarted, and its threshold is gone",
+            Self::Restart => {
+                "it was opened before the proxy was restarted, or at another proxy, and its threshold is not here"
+            }
             Self::Changed => "the owner has changed it since it was opened",
             Self::Lost => "its noise could not be drawn",
         }
@@ -84,28 +94,25 @@ type Key = (String, String);
 
 /// The seats of all users.
 #[derive(Default)]
-pub(super) struct Streams(Mutex<HashMap<Key, Arc<tokio::sync::Mutex<Seat>>>>);
+pub(super) struct Streams(Mutex<HashMap<Key, Arc<Seat>>>);
 
 impl Streams {
-    /// The user's seat at this stream, as soon as nobody else asks there.
-    async fn seat(&self, user: &str, stream: &Stream, ledger: &Ledger) -> Result<OwnedMutexGuard<Seat>> {
+    /// The user's seat at this stream, as the policy has it now and the ledger has known it before.
+    async fn seat(&self, user: &str, stream: &Stream, ledger: &Ledger) -> Result<Arc<Seat>> {
         let seat = {
             let mut seats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             seats.entry((user.to_owned(), stream.name.clone())).or_default().clone()
         };
-        let mut seat = seat.lock_owned().await;
-        if !seat.looked {
-            let last = ledger.last_entry(user, opening_hash(stream)).await.map_err(|r| r.client())?;
-            if let Some(entry) = last {
-                seat.state = State::Ended { why: End::Restart, entry };
-            }
-            seat.looked = true;
+        if !seat.standing().looked {
+            seat.look(user, stream, ledger).await?;
         }
-        if let State::Open { paid, entry, .. } = &seat.state
+        let mut standing = seat.standing();
+        if let State::Open { paid, entry, .. } = &standing.state
             && !same_terms(paid, stream)
         {
-            seat.state = State::Ended { why: End::Changed, entry: *entry };
+            standing.state = State::Ended { why: End::Changed, entry: *entry };
         }
+        drop(standing);
         Ok(seat)
     }
 }
@@ -124,14 +131,30 @@ fn opening_hash(stream: &Stream) -> [u8; 32] {
 }
 
 impl Seat {
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the ledger whether an earlier process, or another one, has opened what is closed here.
+    async fn look(&self, user: &str, stream: &Stream, ledger: &Ledger) -> Result<()> {
+        let last = ledger.last_entry(user, opening_hash(stream)).await.map_err(|r| r.client())?;
+        let mut standing = self.standing();
+        standing.looked = true;
+        if let (State::Closed, Some(entry)) = (&standing.state, last) {
+            standing.state = State::Ended { why: End::Restart, entry };
+        }
+        Ok(())
+    }
+
     /// Pays for an instance and opens it, whether or not somebody still waits for it: what is paid for must not be
-    /// forgotten, or the next question would pay again.
+    /// forgotten, or the next question would pay again. The turn comes back.
     async fn open(
-        mut seat: OwnedMutexGuard<Self>,
+        self: Arc<Self>,
+        turn: OwnedMutexGuard<()>,
         ledger: Ledger,
         who: Identity,
         stream: Stream,
-    ) -> Result<(OwnedMutexGuard<Self>, Notice)> {
+    ) -> Result<(OwnedMutexGuard<()>, Notice)> {
         let span = tracing::Span::current();
         let opening = async move {
             let defect = |e: &dyn std::fmt::Display| {
@@ -151,47 +174,48 @@ impl Seat {
             let opened = SecureRng::new()
                 .map_err(|e| no_entropy(&e))
                 .and_then(|mut rng| Instance::open(plan, receipt, &mut rng).map_err(|e| e.client()));
-            seat.asked = 0;
-            seat.state = match opened {
-                Ok(instance) => State::Open { instance, paid: Box::new(stream), entry },
+            let mut standing = self.standing();
+            standing.asked = 0;
+            standing.state = match opened {
+                Ok(instance) => State::Open { instance: Box::new(instance), paid: Box::new(stream), entry },
                 Err(e) => {
-                    seat.state = State::Ended { why: End::Lost, entry };
+                    standing.state = State::Ended { why: End::Lost, entry };
                     return Err(e);
                 }
             };
-            Ok((seat, notice))
+            drop(standing);
+            Ok((turn, notice))
         };
         tokio::spawn(opening)
             .await
             .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the stream could not be opened", &e))?
     }
 
-    /// Decides a question on the rows of its fetch. An instance that is used up by it has ended.
-    fn ask(&mut self, exact: Exact, question: &Question) -> Result<(Noisy, Told)> {
-        let State::Open { instance, entry, .. } = &mut self.state else {
-            return Err(ClientError::incident(
-                SqlState::INTERNAL,
-                "the stream is not open",
-                &"a question without an instance",
-            ));
-        };
+    /// Decides a question on the rows of its fetch, and tells how many groups may still pass. An instance that is used up
+    /// by it has ended.
+    fn ask(&self, exact: Exact, question: &Question, stream: &Stream) -> Result<(Noisy, Told, u32)> {
         let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
-        let told = instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client());
-        if instance.left() == 0 {
+        let mut standing = self.standing();
+        let (told, left, entry) = match &mut standing.state {
+            State::Open { instance, entry, .. } => {
+                let told = instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client());
+                (told, instance.left(), *entry)
+            }
+            // The policy was changed while the rows were read.
+            State::Ended { why, .. } => return Err(ended(stream, *why)),
+            State::Closed => {
+                let cause = &"a question without an instance";
+                return Err(ClientError::incident(SqlState::INTERNAL, "the stream is not open", cause));
+            }
+        };
+        if left == 0 {
             let why = if told.is_ok() { End::UsedUp } else { End::Lost };
-            self.state = State::Ended { why, entry: *entry };
+            standing.state = State::Ended { why, entry };
         }
-        let asked = told.as_ref().map_or(0, |(_, t)| t.above + t.below);
-        self.asked = self.asked.saturating_add(u64::try_from(asked).unwrap_or(u64::MAX));
-        told
-    }
-
-    /// How many groups may still pass.
-    fn left(&self) -> u32 {
-        match &self.state {
-            State::Open { instance, .. } => instance.left(),
-            _ => 0,
-        }
+        let (noisy, told) = told?;
+        let asked = u64::try_from(told.above + told.below).unwrap_or(u64::MAX);
+        standing.asked = standing.asked.saturating_add(asked);
+        Ok((noisy, told, left))
     }
 }
 
@@ -294,12 +318,17 @@ impl Session {
         let stream = self.stream_named(gateway, &question.stream.name)?;
         let statements = super::fetches(plan, &gateway.policy)?;
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
-        let mut seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
-        if let State::Ended { why, entry } = seat.state
-            && !self.may_reopen(stream, entry)
-        {
-            return Err(ended(stream, why));
+        let seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
+        let mut turn = seat.turn.clone().lock_owned().await;
+        if matches!(seat.standing().state, State::Closed) {
+            // About to pay: had anybody else done so meanwhile, it would be a second time.
+            seat.look(&self.identity.user, stream, &gateway.ledger).await?;
         }
+        let open = match seat.standing().state {
+            State::Ended { why, entry } if !self.may_reopen(stream, entry) => return Err(ended(stream, why)),
+            State::Open { .. } => true,
+            _ => false,
+        };
         // Up to the first private row: a database that is away, or was altered, must not cost anything.
         let request = FetchRequest {
             settings: self.settings.backend(),
@@ -308,10 +337,10 @@ impl Session {
             max_rows: gateway.policy.limits.max_result_groups,
         };
         let opened = gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
-        if !matches!(seat.state, State::Open { .. }) {
-            let opening = Seat::open(seat, gateway.ledger.clone(), self.identity.clone(), stream.clone());
-            let (taken, notice) = opening.await?;
-            seat = taken;
+        if !open {
+            let (ledger, who) = (gateway.ledger.clone(), self.identity.clone());
+            let (taken, notice) = seat.clone().open(turn, ledger, who, stream.clone()).await?;
+            turn = taken;
             if self.settings.notices() {
                 notices.push(notice);
             }
@@ -332,11 +361,11 @@ impl Session {
         let (release, rows) = plan.releases.first().zip(answers.first()).ok_or_else(defect)?;
         let exact = Exact::decode(rows, release.keys.len(), &release.spec).map_err(|e| e.client())?;
         drop(answers);
-        let (noisy, told) = seat.ask(exact, question)?;
+        let (noisy, told, left) = seat.ask(exact, question, stream)?;
         if self.settings.notices() {
-            notices.push(outcome_notice(stream, told, seat.left()));
+            notices.push(outcome_notice(stream, told, left));
         }
-        drop(seat);
+        drop(turn);
         constants.own = self.own_rows(gateway, &plan.statement).await?;
         let (text, arrays) = print::finish(plan, &gateway.policy, &constants);
         let params = finish::params(plan, &[noisy], &arrays)?;

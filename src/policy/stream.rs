@@ -261,7 +261,7 @@ fn stream(section: &Section<'_, '_>, before: &[Stream], f: &mut Findings) -> Opt
             f.error(&d.span, what, "remove delta, or write variant = \"sparse\" or \"numeric_sparse\"");
             return None;
         }
-        if epsilon.value >= BigDecimal::from(1) {
+        if epsilon.value >= 1 {
             let hint = "lower epsilon below 1, or remove delta: the composition inside holds below 1 only";
             f.error(&epsilon.span, "a stream with a delta needs an epsilon below 1", hint);
             return None;

@@ -202,6 +202,7 @@ impl Notion {
             }
         }
         let cost = match self {
+            _ if drawn.is_empty() => Cost::default(),
             Self::Pure | Self::Approx => Cost::of_loss(price::epsilon(&drawn)?),
             Self::Advanced => Cost::of_loss(price::square(&drawn)?),
             Self::Zcdp => Cost::of_loss(price::rho(&drawn)?),

@@ -45,7 +45,7 @@ impl Session {
         let Some(chosen) = chosen.filter(|_| again || name == Own::Stream.name()) else { return Ok(()) };
         let stream = self.stream_named(&self.gateway, chosen)?;
         let seat = self.gateway.streams.seat(&self.identity.user, stream, &self.gateway.ledger).await?;
-        let (message, hint) = match (&seat.state, again) {
+        let (message, hint) = match (&seat.standing().state, again) {
             (State::Ended { entry, .. }, true) => {
                 self.reopening.0.store(*entry, Ordering::Relaxed);
                 let price = super::shown::price(stream);

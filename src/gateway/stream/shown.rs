@@ -1,6 +1,6 @@
 //! What is told of streams for nothing: accuracy and price before they are opened, and how they stand.
 
-use super::{Result, Seat, State};
+use super::{Result, Standing, State};
 use crate::answer::{Field, Outcome};
 use crate::dp;
 use crate::emit::print::OwnRow;
@@ -48,7 +48,7 @@ impl Session {
         let Some(question) = &plan.question else { return Ok(plan::explain::outcome(plan, policy, fields)) };
         let stream = &question.stream;
         let seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
-        let standing = match &seat.state {
+        let standing = match &seat.standing().state {
             State::Open { instance, .. } => format!(
                 "nothing: the stream is open, {} of {} positives left",
                 instance.left(),
@@ -60,7 +60,6 @@ impl Session {
             }
             State::Ended { why, .. } => format!("it would be refused: {}", why.because()),
         };
-        drop(seat);
         Ok(plan::explain::told(&plan::threshold::lines(plan, question, &standing, policy), fields))
     }
 
@@ -71,12 +70,12 @@ impl Session {
         let budgets = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
         for stream in mine {
             let seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
-            rows.push(self.stream_row(stream, &seat, &budgets));
+            rows.push(self.stream_row(stream, &seat.standing(), &budgets));
         }
         Ok(rows)
     }
 
-    fn stream_row(&self, stream: &Stream, seat: &Seat, budgets: &[BudgetState]) -> OwnRow {
+    fn stream_row(&self, stream: &Stream, seat: &Standing, budgets: &[BudgetState]) -> OwnRow {
         let (questions, beta) = self.settings.stream_accuracy();
         let alpha = |k: u64| Some(format!("{:.3}", stream.alpha(k, beta)));
         let charge = stream.charge().ok();
