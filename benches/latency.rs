@@ -8,7 +8,7 @@ use noisegate::dp;
 use noisegate::emit::fetch;
 use noisegate::frontend::{Adapter, Server};
 use noisegate::gateway::{Checked, Gateway};
-use noisegate::ledger::Ledger;
+use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Settings};
 use noisegate::policy::{self, Policy};
 use noisegate::sql::{Kind, classify, parse, resolve};
@@ -55,7 +55,7 @@ async fn measure(demo: &Demo) -> Result<(), Error> {
     std::fs::write(&demo.policy_file, text)?;
     let raw = policy::load(&demo.policy_file)?;
     let checked = Checked::new(&raw).await?;
-    Ledger::create(&demo.ledger_file, &checked.policy.budgets)?;
+    Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;
     let policy = checked.policy.clone();
     let gateway = Gateway::open(checked, Some("demo".into()))?;
     let any: SocketAddr = "127.0.0.1:0".parse()?;

@@ -5,8 +5,8 @@
 use criterion::{Criterion, Throughput, criterion_group};
 use noisegate::answer::Identity;
 use noisegate::dp::{Charge, Ratio, Spec};
-use noisegate::ledger::Ledger;
-use noisegate::policy::{Accounting, Budget, Scope};
+use noisegate::ledger::{Ledger, Terms};
+use noisegate::policy::{Accounting, Budget, LedgerLocation, Scope};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,23 +34,19 @@ fn charge() -> Charge {
 }
 
 /// A dataset-wide budget and a quota, as a policy has them.
-fn budgets() -> [Budget; 2] {
-    [("everyone", Scope::Dataset), ("analyst", Scope::User)].map(|(name, scope)| Budget {
-        name: name.into(),
-        scope,
-        accounting: Accounting::Zcdp,
-        epsilon: 1_000_000.into(),
-        delta: "1e-6".parse().unwrap(),
-        selection_delta: "5e-7".parse().unwrap(),
-    })
+fn terms() -> Terms {
+    let budgets = [("everyone", Scope::Dataset), ("analyst", Scope::User)].map(|(name, scope)| {
+        Budget::new(name, scope, Accounting::Zcdp, 1_000_000.into(), "1e-6".parse().unwrap())
+    });
+    Terms::unchecked(&budgets, "riders.rider_id")
 }
 
 /// Time in which `tasks` callers make `count` debits in all.
 fn debits(runtime: &tokio::runtime::Runtime, tasks: u64, count: u64) -> Duration {
     let folder = folder();
-    let path = folder.path().join("books.db");
-    Ledger::create(&path, &budgets()).unwrap();
-    let ledger = Arc::new(Ledger::open(&path, &budgets()).unwrap());
+    let place = LedgerLocation::Sqlite(folder.path().join("books.db"));
+    Ledger::create(&place, &terms()).unwrap();
+    let ledger = Arc::new(Ledger::open(&place, &terms()).unwrap());
     let charge = Arc::new(charge());
     runtime.block_on(async {
         let start = Instant::now();

@@ -21,3 +21,4 @@ pub mod policy;
 pub mod release;
 pub mod schema;
 pub mod sql;
+pub mod store;

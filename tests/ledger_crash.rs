@@ -3,8 +3,8 @@
 
 use noisegate::answer::Identity;
 use noisegate::dp::{Charge, Ratio, Spec, UNITS_PER_ONE};
-use noisegate::ledger::Ledger;
-use noisegate::policy::{Accounting, Budget, Scope};
+use noisegate::ledger::{Ledger, Terms};
+use noisegate::policy::{Accounting, Budget, LedgerLocation, Scope};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,15 +12,13 @@ use std::time::Duration;
 
 const CHILD: &str = "NOISEGATE_TEST_LEDGER";
 
-fn budgets() -> [Budget; 1] {
-    [Budget {
-        name: "everyone".into(),
-        scope: Scope::Dataset,
-        accounting: Accounting::Pure,
-        epsilon: 1_000_000.into(),
-        delta: 0.into(),
-        selection_delta: 0.into(),
-    }]
+fn terms() -> Terms {
+    let budget = Budget::new("everyone", Scope::Dataset, Accounting::Pure, 1_000_000.into(), 0.into());
+    Terms::unchecked(&[budget], "riders.rider_id")
+}
+
+fn open(path: &Path) -> Ledger {
+    Ledger::open(&LedgerLocation::Sqlite(path.to_owned()), &terms()).unwrap()
 }
 
 fn charge() -> Charge {
@@ -39,7 +37,7 @@ fn runtime() -> tokio::runtime::Runtime {
 /// What the child does until it is killed: debits from several tasks, and prints a line for each that returned.
 fn debit_forever(path: &Path) -> ! {
     runtime().block_on(async {
-        let ledger = std::sync::Arc::new(Ledger::open(path, &budgets()).unwrap());
+        let ledger = std::sync::Arc::new(open(path));
         for _ in 0..4 {
             let ledger = ledger.clone();
             tokio::spawn(async move {
@@ -57,9 +55,9 @@ fn debit_forever(path: &Path) -> ! {
 }
 
 fn entries(path: &Path) -> u128 {
-    let ledger = Ledger::open(path, &budgets()).unwrap();
+    let ledger = open(path);
     let states = runtime().block_on(ledger.remaining(&ada())).unwrap();
-    let spent = states.first().unwrap().spent.loss;
+    let spent = states.first().unwrap().reading().unwrap().0;
     assert_eq!(spent % (UNITS_PER_ONE / 10), 0, "no part of a debit");
     spent / (UNITS_PER_ONE / 10)
 }
@@ -72,7 +70,7 @@ fn what_was_acknowledged_survives_kill_9() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("books.db");
-    Ledger::create(&path, &budgets()).unwrap();
+    Ledger::create(&LedgerLocation::Sqlite(path.clone()), &terms()).unwrap();
     let mut before = 0u128;
     for round in 0..12u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())

@@ -71,6 +71,18 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
     };
     match keys.section {
         "policy" => policy,
+        "[[budget]]" if key == "mechanisms" => {
+            let budget = last(policy, "budget");
+            budget.insert("accounting".into(), "envelope".into());
+            budget
+        }
+        "[[budget]] mechanisms" => {
+            let budget = last(policy, "budget");
+            budget.insert("accounting".into(), "envelope".into());
+            let one = if key == "variance" { "noise = \"gaussian\"" } else { "scale = 40" };
+            budget.insert("mechanisms".into(), Value::Array(vec![Value::Table(one.parse().unwrap())]));
+            budget["mechanisms"].as_array_mut().unwrap()[0].as_table_mut().unwrap()
+        }
         "[table.NAME]" => {
             let name = match key {
                 "public" => "stations",

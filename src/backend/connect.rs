@@ -14,7 +14,7 @@ SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_c
    AND pg_catalog.current_setting('standard_conforming_strings') OPERATOR(pg_catalog.=) 'on'
    AND pg_catalog.current_setting('transform_null_equals') OPERATOR(pg_catalog.=) 'off'";
 
-pub(super) const OPTIONS_LOST: &str = "the session does not have the settings that were asked for at its start; \
+pub(crate) const OPTIONS_LOST: &str = "the session does not have the settings that were asked for at its start; \
 connect to PostgreSQL itself and not to a connection pooler";
 
 /// Oldest and newest major version that is served.

@@ -1,8 +1,10 @@
 //! `noisegate check --policy F`: proves a policy against the database that it names, or against a snapshot of its
 //! schema where the database is away.
 
+use super::budget::print::a_year;
 use super::database::{self, Connected, Failed};
 use super::snapshot;
+use crate::ledger;
 use crate::policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope, Table};
 use crate::schema::{Schema, differences};
 use std::fmt::Write as _;
@@ -66,6 +68,15 @@ pub async fn report(args: &Args) -> Result<String, String> {
     }
     text.push_str(&summary(&policy));
     Ok(text)
+}
+
+/// A policy that is right, by its database or, where that is away or is not to be asked, by the snapshot.
+pub(super) async fn policy(file: &Path, offline: bool) -> Result<Policy, String> {
+    let args = Args { policy: file.to_owned(), write_schema: false, offline };
+    let raw = policy::load(file).map_err(|e| e.to_string())?;
+    let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
+    let (Known::Database(schema, _) | Known::Snapshot(schema, _)) = known(&args, backend).await?;
+    raw.check(&schema).map_err(|e| e.to_string())
 }
 
 async fn known(args: &Args, backend: &policy::Backend) -> Result<Known, String> {
@@ -143,45 +154,47 @@ fn summary(policy: &Policy) -> String {
         let _ = writeln!(text, "  table     {}: {whose}; columns {}", t.name, columns.join(", "));
     }
     for b in &policy.budgets {
-        let whose = match b.scope {
-            Scope::Dataset => "the whole dataset",
-            Scope::User => "each user",
-            Scope::Role => "each role",
-        };
-        let price = policy.statement.epsilon.normalized();
-        let _ = writeln!(
-            text,
-            "  budget    {}: {whose} ε = {}{}, {}: about {} statements at ε = {}",
-            b.name,
-            b.epsilon.normalized(),
-            if b.accounting == Accounting::Pure { String::new() } else { format!(", δ = {}", b.delta) },
-            b.accounting.word(),
-            statements(b, policy),
-            price,
-        );
+        text.push_str(&budget(b, policy));
     }
     text.trim_end().to_owned()
 }
 
-/// Statements of the default price, with public groups only, that a budget admits: an orientation in floating
-/// point for the owner; what is admitted is the ledger's to decide, exactly.
-///
-/// zCDP: (ε, δ) is implied by ρ = (√(ε + L) − √L)², L = ln(1/δ) (Bun and Steinke 2016, proposition 1.3), and a
-/// statement of price ε costs at most ε²/2 (their proposition 1.4).
-fn statements(budget: &Budget, policy: &Policy) -> u64 {
-    let float = |d: &bigdecimal::BigDecimal| d.to_string().parse::<f64>().unwrap_or(f64::NAN);
-    let (total, price) = (float(&budget.epsilon), float(&policy.statement.epsilon));
-    let count = match budget.accounting {
-        Accounting::Pure | Accounting::Approx => total / price,
-        Accounting::Zcdp => {
-            let l = -float(&(&budget.delta - &budget.selection_delta)).ln();
-            // (√(ε + L) − √L) without the cancellation.
-            let root = total / ((total + l).sqrt() + l.sqrt());
-            root * root / (price * price / 2.0)
-        }
+/// What a budget guarantees and buys. Answers are counts without groups, at the default price.
+fn budget(b: &Budget, policy: &Policy) -> String {
+    let whose = match b.scope {
+        Scope::Dataset => "the whole dataset",
+        Scope::User => "each user",
+        Scope::Role => "each role",
     };
-    // A quotient such as 0.8 / 0.1 must not lose one to rounding; `as` saturates, and NaN is 0.
-    (count * (1.0 + 1e-12)).floor() as u64
+    let tables = if b.tables.is_empty() { String::new() } else { format!(" ({})", b.tables.join(", ")) };
+    let mut text = format!("  budget    {}: {whose}{tables} ε = {}", b.name, b.epsilon.normalized());
+    if b.accounting != Accounting::Pure {
+        let _ = write!(text, ", δ = {}", b.delta);
+    }
+    let _ = write!(text, ", {}", b.accounting.word());
+    if let Some(window) = b.window {
+        let _ = write!(text, ", anew every {}", window.word());
+    }
+    let price = policy.statement.epsilon.normalized();
+    let worth = ledger::usual_of(policy).map(|charge| ledger::worth(b, &charge));
+    match worth {
+        Some(Ok(worth)) => {
+            let _ = match worth.answers {
+                Ok(n) => writeln!(text, ": {n} answers at ε = {price} (basic composition: {})", worth.basic),
+                Err(why) => writeln!(text, ": no answers at the default price: {why}"),
+            };
+            if let Some(year) = worth.year {
+                let _ = writeln!(text, "            {}", a_year(&year));
+            }
+        }
+        Some(Err(e)) => {
+            let _ = writeln!(text, "\n            cannot be: {e}");
+        }
+        None => {
+            let _ = writeln!(text, ": the default price cannot be computed with");
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -208,12 +221,27 @@ mod tests {
     #[test]
     fn what_a_budget_allows() {
         let mut policy = policy();
-        // ρ = (√(8 + L) − √L)² with L = ln(2·10⁶) = 0.8747…, a statement costs 0.005.
-        assert_eq!(statements(&policy.budgets[0], &policy), 174);
-        policy.budgets[0].accounting = Accounting::Pure;
-        assert_eq!(statements(&policy.budgets[0], &policy), 80);
+        let shown = |policy: &Policy| budget(&policy.budgets[0], policy);
+        // ρ = 1.0084, and a statement costs 0.1·tanh(0.05).
+        assert!(
+            shown(&policy).contains(": 201 answers at ε = 0.1 (basic composition: 80)"),
+            "{}",
+            shown(&policy)
+        );
+        let one = &mut policy.budgets[0];
+        (one.accounting, one.delta, one.selection_delta) = (Accounting::Pure, 0.into(), 0.into());
+        assert!(shown(&policy).contains(": 80 answers"), "{}", shown(&policy));
+        policy.budgets[0].window = Some(policy::Window::Month);
+        assert!(
+            shown(&policy).contains("up to 13, together at most epsilon = 104.000"),
+            "{}",
+            shown(&policy)
+        );
         policy.budgets[0].epsilon = "0.3".parse().unwrap();
-        assert_eq!(statements(&policy.budgets[0], &policy), 3);
+        policy.budgets[0].tables = vec!["trips".into()];
+        assert!(
+            shown(&policy).contains("the whole dataset (trips) ε = 0.3, pure, anew every month: 3 answers")
+        );
     }
 
     #[test]
@@ -224,7 +252,7 @@ mod tests {
             "unit      riders.rider_id\n",
             "riders: private by rider_id, one row per unit; columns rider_id, birth_year, plan, city\n",
             "stations: public; columns station, city, capacity\n",
-            "everyone: the whole dataset ε = 8, δ = 0.000001, zcdp: about",
+            "everyone: the whole dataset ε = 8, δ = 0.000001, zcdp: 201 answers",
         ] {
             assert!(text.contains(part), "{part:?} in\n{text}");
         }

@@ -2,7 +2,7 @@
 
 use crate::demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen};
 use crate::gateway::{Checked, Gateway};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Terms};
 use crate::policy::{Policy, Scope};
 use bigdecimal::ToPrimitive;
 use std::error::Error;
@@ -79,7 +79,7 @@ pub async fn command(args: &Args) -> Result<(), Box<dyn Error>> {
 async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Error>> {
     let raw = crate::policy::load(&demo.policy_file)?;
     let checked = Checked::new(&raw).await?;
-    Ledger::create(&demo.ledger_file, &checked.policy.budgets)?;
+    Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;
     let address = listener.local_addr()?;
     let gateway = Gateway::open(checked, Some(DEMO_USER.to_owned()))?;
     print!("{}", banner(address, &budget_text(gateway.policy())));

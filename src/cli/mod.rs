@@ -11,6 +11,7 @@ mod file;
 pub mod init;
 pub mod passwd;
 pub mod postgres_copy;
+pub mod refresh;
 pub mod reload;
 pub mod serve;
 mod snapshot;
@@ -18,7 +19,6 @@ pub mod watchdog;
 
 use clap::{Parser, Subcommand};
 use std::error::Error;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Stack of worker threads: the parser and the planner recurse over statements as deep as limits.max_depth allows.
@@ -40,6 +40,8 @@ enum Command {
     Serve(serve::Args),
     /// Has the proxy that serves a policy read it again. Who is connected stays connected.
     Reload(reload::Args),
+    /// Says that the data is new: kept answers end, and questions are asked of the data again.
+    Refresh(refresh::Args),
     /// Proves a policy against the database that it names, or lists every mistake.
     Check(check::Args),
     /// Writes a starter policy from the catalogs of a database; reads no row.
@@ -50,30 +52,15 @@ enum Command {
     Passwd(passwd::Args),
     /// The accountant by itself: checks a file of cases, or says how many answers fit a budget.
     Account(account::Args),
-    /// Creates or shows the ledger of a policy.
+    /// What the owner of the data does with the ledger of a policy.
     #[command(subcommand)]
-    Budget(Budget),
+    Budget(budget::Command),
     /// Makes a private copy of PostgreSQL's server programs if there is none yet, and prints their folder.
     #[command(hide = true)]
     PostgresCopy(postgres_copy::Args),
     /// Ends a private server and removes its folder when the process that holds its standard input ends.
     #[command(hide = true)]
     Watchdog(watchdog::Args),
-}
-
-#[derive(Debug, Subcommand)]
-enum Budget {
-    /// Creates the ledger, with all budgets unspent. An existing one is never overwritten.
-    Create(PolicyFile),
-    /// Shows what is spent of each budget.
-    Show(PolicyFile),
-}
-
-#[derive(Debug, clap::Args)]
-struct PolicyFile {
-    /// The policy.
-    #[arg(long, value_name = "FILE")]
-    policy: PathBuf,
 }
 
 /// Runs the command line.
@@ -92,6 +79,10 @@ pub fn main() -> ExitCode {
             println!("{}", reload::run(args).await?);
             Ok(())
         }),
+        Command::Refresh(args) => block_on(async {
+            println!("{}", refresh::run(args).await?);
+            Ok(())
+        }),
         Command::Check(args) => block_on(async {
             println!("{}", check::report(args).await?);
             Ok(())
@@ -100,7 +91,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => return explain(args),
         Command::Passwd(args) => passwd::run(args),
         Command::Account(args) => account::run(args),
-        Command::Budget(command) => budget(command),
+        Command::Budget(command) => block_on(budget::run(command)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -133,18 +124,4 @@ fn explain(args: &explain::Args) -> ExitCode {
 
 fn block_on(work: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {
     tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build()?.block_on(work)
-}
-
-fn budget(command: &Budget) -> Result<(), Box<dyn Error>> {
-    let (Budget::Create(args) | Budget::Show(args)) = command;
-    let raw = crate::policy::load(&args.policy)?;
-    let Some((ledger, budgets)) = raw.books() else {
-        return Err(crate::policy::PolicyErrors(raw.mistakes()).into());
-    };
-    let text = match command {
-        Budget::Create(_) => budget::create(ledger, budgets)?,
-        Budget::Show(_) => budget::show(ledger, budgets)?,
-    };
-    println!("{}", text.trim_end());
-    Ok(())
 }

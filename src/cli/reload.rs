@@ -3,7 +3,6 @@
 use super::serve::control::{self, Answer, Request};
 use crate::policy::{self, LedgerLocation, PolicyErrors};
 use std::error::Error;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Arguments of `noisegate reload`.
@@ -18,25 +17,16 @@ pub struct Args {
 pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     // Mistakes that the text alone shows need nobody to be asked, and nobody could be: the policy says where.
     let raw = policy::load(&args.policy)?;
-    let Some((LedgerLocation::Sqlite(ledger), _)) = raw.books() else {
+    let Some((ledger, _)) = raw.books() else {
         return Err(PolicyErrors(raw.mistakes()).into());
+    };
+    let ledger = match ledger {
+        LedgerLocation::Sqlite(file) => file,
+        LedgerLocation::Postgres(_) => &args.policy,
     };
     let ledger = ledger.canonicalize().unwrap_or_else(|_| ledger.clone());
     let request = Request::Reload { policy: args.policy.canonicalize()? };
-    let answer = control::ask(&ledger, &request).await.map_err(|e| {
-        let path = control::path(&ledger);
-        let path = path.display();
-        match e.kind() {
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!(
-                "no proxy serves from this ledger: nobody answers at {path}. If one does and ledger.url has changed, \
-                 it needs a restart"
-            ),
-            ErrorKind::PermissionDenied => {
-                format!("not allowed to use {path}: run this as the proxy's user, or as root")
-            }
-            _ => format!("cannot ask the proxy at {path}: {e}"),
-        }
-    })?;
+    let answer = control::ask(&ledger, &request).await.map_err(|e| control::unanswered(&ledger, &e))?;
     match answer {
         Answer::Reloaded { changed, restart, warnings } => {
             let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
@@ -49,6 +39,7 @@ pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
             }
             Ok(lines.join("\n"))
         }
+        Answer::Refreshed => Err("the proxy is of another version: it answered something else".into()),
         Answer::Refused(why) => Err(format!("not reloaded, the old policy stays in force:\n{why}").into()),
     }
 }

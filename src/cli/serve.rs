@@ -37,7 +37,11 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         tracing::warn!("{}", reloading::one_line(warning));
     }
     let server = checked.policy.server.clone();
-    let LedgerLocation::Sqlite(ledger) = checked.policy.ledger.clone();
+    // Who reloads must find this process: at the ledger that is its own, else at the policy.
+    let ledger = match checked.policy.ledger.clone() {
+        LedgerLocation::Sqlite(file) => file,
+        LedgerLocation::Postgres(_) => args.policy.clone(),
+    };
     let settings = Settings::of(&checked.policy)?;
     let live = Live::new(Gateway::open(checked, None)?);
     let server = Server::over(Listener::bind(&server)?, Arc::new(Adapter::over(live.clone())), settings)?;

@@ -1,9 +1,10 @@
 //! The way of a query, in order: parse, resolve, plan, type, charge, fetch, release, finish.
 //!
-//! [`Session::run`] is that way; each step is a line of it, and the order is the guarantee: nothing is debited
-//! before the database has typed the statement, nothing private is read before the debit is on disk, and nothing
-//! leaves but what was perturbed against the receipt.
+//! [`Session::run`] is that way, and `answer` its second half; each step is a line of it, and the order is the
+//! guarantee: nothing is debited before the database has typed the statement, nothing private is read before the debit
+//! is on disk, and nothing leaves but what was perturbed against a receipt, now or when it was asked first.
 
+mod answer;
 pub mod finish;
 mod fold;
 mod live;
@@ -12,6 +13,7 @@ mod own;
 mod parameters;
 mod session;
 pub mod settings;
+mod snap;
 mod stream;
 mod suspend;
 mod typing;
@@ -20,19 +22,16 @@ pub use live::Live;
 pub use open::{Checked, OpenError, Reopened};
 
 use crate::answer::{Description, Field, Identity, Notice, Outcome, Values};
-use crate::backend::{self, Backend, FetchRequest, FetchText, Param};
-use crate::dp::{Entropy, SecureRng};
-use crate::emit::fetch;
+use crate::backend::{self, Backend, Param};
 use crate::emit::print::{self, Constants, Printed};
 use crate::error::{ClientError, SqlState};
-use crate::ledger::{Ledger, Receipt};
+use crate::ledger::Ledger;
 use crate::plan::{self, Plan, PlanError};
 use crate::policy::Policy;
-use crate::release::{Exact, Noisy, perturb};
 use crate::sql::ast::Binding;
 use crate::sql::{self, Kind, parse::Parsed};
+use crate::store::Store;
 use settings::SessionSettings;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -55,6 +54,7 @@ pub struct Gateway {
     settings: plan::Settings,
     sizes: Mutex<Sizes>,
     suspended: suspend::Suspensions,
+    store: Store,
     streams: Arc<stream::Streams>,
     trusted: Option<String>,
     /// Users who are in no list.
@@ -90,10 +90,13 @@ pub struct Portal {
     planned: Option<Planned>,
 }
 
-/// A plan, and the constants it was made with.
+/// A plan, and what it was made with.
 struct Planned {
     plan: Plan,
     constants: Constants,
+    settings: plan::Settings,
+    /// What `now()` was rounded to, where it was.
+    snapped: Option<String>,
 }
 
 impl Statement {
@@ -146,6 +149,11 @@ impl Gateway {
     /// The user who may connect without a password from this machine: the demo's.
     pub fn trusted(&self) -> Option<&str> {
         self.trusted.as_deref()
+    }
+
+    /// Ends all kept answers: the data is new.
+    pub fn refresh(&self) {
+        self.store.end_epoch();
     }
 
     /// The books.
@@ -229,11 +237,12 @@ impl Session {
                 .at(pos));
         }
         let constants = self.constants();
-        let plan = self.plan(&gateway, resolved.clone(), &constants, &[], &Values::default()).await?;
-        let typed = self.type_check(&gateway, &resolved, plan.charge.is_some(), &[], &constants).await?;
+        let planned = self.plan(&gateway, resolved.clone(), constants, &[], &Values::default()).await?;
+        let private = planned.plan.charge.is_some();
+        let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
-            Kind::Explain(..) => self.explained(&gateway, &plan, plan::explain::fields()).await,
-            _ => self.answer(&gateway, plan, constants, typed.fields, notices).await,
+            Kind::Explain(..) => self.explained(&gateway, &planned.plan, plan::explain::fields()).await,
+            _ => self.answer(&gateway, planned, typed.fields, notices).await,
         }
     }
 
@@ -263,12 +272,13 @@ impl Session {
         let mut resolved = self.resolve(gateway, query, lines)?;
         let parameters = sql::constants::parameters(&mut resolved).0 > 0 || !types.is_empty();
         // What is refused whatever the parameters are is refused here, before PostgreSQL hears of the statement.
-        let plan = if parameters {
-            None
+        let private = if parameters {
+            false
         } else {
-            Some(self.plan(gateway, resolved.clone(), &constants, &[], &Values::default()).await?)
+            let planned =
+                self.plan(gateway, resolved.clone(), constants.clone(), &[], &Values::default()).await?;
+            planned.plan.charge.is_some()
         };
-        let private = plan.is_some_and(|p| p.charge.is_some());
         let description = self.type_check(gateway, &resolved, private, &types, &constants).await?;
         self.allowed(gateway, &description.parameters).await?;
         let fields = if explain { plan::explain::fields() } else { description.fields };
@@ -286,11 +296,9 @@ impl Session {
         let gateway = self.gateway.clone();
         let planned = match &*statement.kind {
             Kind::Query(query, lines) | Kind::Explain(query, lines) => {
-                let constants = self.constants();
                 let resolved = self.resolve(&gateway, query, lines)?;
-                let plan =
-                    self.plan(&gateway, resolved, &constants, &description.parameters, &values).await?;
-                Some(Planned { plan, constants })
+                let types = &description.parameters;
+                Some(self.plan(&gateway, resolved, self.constants(), types, &values).await?)
             }
             Kind::Control(_) | Kind::Session(_) => None,
         };
@@ -320,66 +328,14 @@ impl Session {
             portal = self.bind(&statement, &portal.description, portal.values).await?;
         }
         let Portal { gateway, kind, description, values, planned } = portal;
-        let Some(Planned { plan, constants }) = planned else {
+        let Some(planned) = planned else {
             return Err(control_here());
         };
         let fields = formatted(description.fields.unwrap_or_default(), &values);
         if matches!(&*kind, Kind::Explain(..)) {
-            return self.explained(&gateway, &plan, fields).await;
+            return self.explained(&gateway, &planned.plan, fields).await;
         }
-        self.answer(&gateway, plan, constants, fields, notices).await
-    }
-
-    /// Charge, fetch, release, finish.
-    async fn answer(
-        &self,
-        gateway: &Gateway,
-        plan: Plan,
-        mut constants: Constants,
-        fields: Vec<Field>,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Outcome, ClientError> {
-        if let Some(question) = &plan.question {
-            return self.ask_stream(gateway, &plan, question, constants, fields, notices).await;
-        }
-        let noisy = match &plan.charge {
-            None => Vec::new(),
-            Some(charge) => {
-                gateway.suspended.check(&self.identity.user)?;
-                // Printed before it is paid for: what cannot be printed costs nothing.
-                let fetches = fetches(&plan, &gateway.policy)?;
-                let hash = statement_hash(&fetches);
-                let fingerprint =
-                    gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
-                // Up to the first private row: a database that is away, or was altered, must not cost anything.
-                let request = FetchRequest {
-                    settings: self.settings.backend(),
-                    statements: fetches,
-                    fingerprint: Some(fingerprint),
-                    max_rows: gateway.policy.limits.max_result_groups,
-                };
-                let opened =
-                    gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
-                let receipt =
-                    gateway.ledger.debit(&self.identity, hash, charge).await.map_err(|r| r.client())?;
-                if self.settings.notices() {
-                    notices.push(price_notice(&receipt));
-                }
-                log_price(&receipt);
-                self.fetch_and_release(gateway, &plan, opened, receipt).await?
-            }
-        };
-        constants.own = self.own_rows(gateway, &plan.statement).await?;
-        let (text, arrays) = print::finish(&plan, &gateway.policy, &constants);
-        let params = finish::params(&plan, &noisy, &arrays)?;
-        let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
-        let rows = gateway
-            .backend
-            .query(&self.settings.backend(), &text.sql, &params, &formats)
-            .await
-            .map_err(backend::RelayError::into_finish_error)?;
-        finish::same_types(&fields, &rows.fields)?;
-        Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
+        self.answer(&gateway, planned, fields, notices).await
     }
 
     fn resolve(
@@ -395,17 +351,20 @@ impl Session {
         &self,
         gateway: &Gateway,
         mut statement: sql::ast::Statement,
-        constants: &Constants,
+        constants: Constants,
         types: &[u32],
         values: &Values,
-    ) -> Result<Plan, ClientError> {
-        self.fold(&mut statement, &gateway.policy, constants, types, values).await?;
+    ) -> Result<Planned, ClientError> {
+        let every = gateway.policy.cache.snap;
+        let snapped =
+            every.and_then(|every| snap::snap(&mut statement, &gateway.policy, &constants.now, every));
+        self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
         let mut settings = self.settings.plan(&gateway.settings);
         settings.budgets = gateway.ledger.notions(&self.identity);
         loop {
             let sizes = gateway.known_sizes();
             match self.planned(gateway, statement.clone(), &settings, &sizes) {
-                Ok(plan) => return Ok(plan),
+                Ok(plan) => return Ok(Planned { plan, constants, settings, snapped }),
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedSize { table, column }) => gateway.measure(table, column).await?,
             }
@@ -469,35 +428,6 @@ impl Session {
         Ok(description)
     }
 
-    async fn fetch_and_release(
-        &self,
-        gateway: &Gateway,
-        plan: &Plan,
-        opened: backend::Opened,
-        receipt: Receipt,
-    ) -> Result<Vec<Noisy>, ClientError> {
-        let answers = opened.read().await.map_err(|e| {
-            if matches!(e, backend::FetchError::Failed(_)) {
-                gateway.suspended.failed(&self.identity.user);
-            }
-            e.into_client_error()
-        })?;
-        let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
-        let mut parts = Vec::with_capacity(answers.len());
-        for (release, rows) in paying.zip(&answers) {
-            let exact = Exact::decode(rows, release.keys.len(), &release.spec).map_err(|e| e.client())?;
-            parts.push((exact, &release.spec));
-        }
-        drop(answers);
-        let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
-        let mut noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?.into_iter();
-        // Releases that read nothing private stay in their place, empty.
-        let empty = || Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 };
-        let place = |r: &plan::Release| if r.is_domain_only() { Some(empty()) } else { noisy.next() };
-        let all: Vec<Noisy> = plan.releases.iter().filter_map(place).collect();
-        Ok(all)
-    }
-
     fn constants(&self) -> Constants {
         Constants {
             now: self.transaction_start.clone().unwrap_or_else(now),
@@ -524,35 +454,6 @@ fn control_here() -> ClientError {
     )
 }
 
-/// The fetch of each release, with a secret seed where one is needed.
-fn fetches(plan: &Plan, policy: &Policy) -> Result<Vec<FetchText>, ClientError> {
-    let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
-    let mut seed = || rng.next_u64().map(u64::cast_signed).map_err(|e| no_entropy(&e));
-    plan.releases
-        .iter()
-        .filter(|r| !r.is_domain_only())
-        .map(|r| {
-            let text = fetch::fetch(r, policy);
-            let params = if text.seeded { vec![Param::int8(seed()?)] } else { Vec::new() };
-            Ok(FetchText { sql: text.sql, params })
-        })
-        .collect()
-}
-
-fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
-    ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
-}
-
-/// A statement's identity in the books: a hash of what is fetched, seeds left out.
-fn statement_hash(fetches: &[FetchText]) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    for f in fetches {
-        hash.update(f.sql.len().to_be_bytes());
-        hash.update(f.sql.as_bytes());
-    }
-    hash.finalize().into()
-}
-
 /// The moment, as text that casts to timestamptz.
 fn now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -574,28 +475,4 @@ pub fn typing_error(error: backend::RelayError, text: &Printed, bindings: &[Bind
         }
         other => other.into_finish_error(),
     }
-}
-
-/// The price and the entry of the books, for the event that the frontend writes.
-fn log_price(receipt: &Receipt) {
-    let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
-    tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
-}
-
-/// What the statement cost and what is left, in one line.
-fn price_notice(receipt: &Receipt) -> Notice {
-    let charge = receipt.charge();
-    let left: Vec<String> = receipt
-        .budgets()
-        .iter()
-        .map(|b| {
-            let more = match b.fits(charge) {
-                Ok(n) => format!(", {n} more like this"),
-                Err(_) => String::new(),
-            };
-            format!("{} {:.1} % left{more}", b.budget.name, b.fraction_left() * 100.0)
-        })
-        .collect();
-    let epsilon = plan::explain::decimal(&charge.epsilon);
-    Notice { message: format!("charged epsilon {epsilon}; {}", left.join("; ")), code: "00000", hint: None }
 }

@@ -4,12 +4,14 @@ use super::{Gateway, stream, suspend};
 use crate::backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
-use crate::ledger::{Ledger, LedgerError};
+use crate::ledger::{Ledger, LedgerError, Terms};
 use crate::plan;
-use crate::policy::{LedgerLocation, Policy, PolicyErrors, Privacy, RawPolicy};
+use crate::policy::{Policy, PolicyErrors, Privacy, RawPolicy};
+use crate::store::Store;
 use bigdecimal::BigDecimal;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Why the gateway does not open. For the owner.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +38,9 @@ pub enum OpenError {
     /// A reload over another server than the one that was opened.
     #[error("the database's server is of version {0} now, which needs a restart; nothing was reloaded")]
     OtherServer(u32),
+    /// The key of stored answers.
+    #[error("{0}")]
+    CacheKey(String),
     /// A price that cannot be computed with.
     #[error("statement.{0} has too many digits to compute with")]
     Price(&'static str),
@@ -84,9 +89,26 @@ impl Checked {
             .prove_finish_login(&named(false), &named(true))
             .await
             .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
-        let warnings = warnings.iter().map(ToString::to_string).collect();
+        let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        warnings.extend(rows_that_notify(&backend, &policy).await?);
         Ok(Self { policy, warnings, backend, tables })
     }
+}
+
+/// Soundness rule 27: a trigger on a private table that notifies the cache's channel would make what an answer costs a
+/// function of one person's row.
+async fn rows_that_notify(backend: &Backend, policy: &Policy) -> Result<Option<String>, OpenError> {
+    let Some(channel) = &policy.cache.notify else { return Ok(None) };
+    let private = policy.tables.iter().filter(|t| t.privacy != Privacy::Public);
+    let oids: Vec<u32> = private.map(|t| t.oid).collect();
+    let found = backend.triggers_naming(&oids, channel).await.map_err(OpenError::Schema)?;
+    Ok((!found.is_empty()).then(|| {
+        format!(
+            "cache.notify = {channel:?} is named by a trigger on {}: whether an answer is fresh, and so what it \
+             costs, would tell when a row was written\n    notify at the end of a load job instead",
+            found.join(", ")
+        )
+    }))
 }
 
 /// What a gateway has in another way than the one that it was reopened from.
@@ -105,10 +127,10 @@ pub struct Reopened {
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
-        let LedgerLocation::Sqlite(path) = &checked.policy.ledger;
-        let ledger = Ledger::open(path, &checked.policy.budgets)?;
+        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
-        Self::assemble(checked, ledger, suspended, Arc::default(), trusted)
+        let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        Self::assemble(checked, ledger, suspended, store, Arc::default(), trusted)
     }
 
     /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
@@ -127,14 +149,11 @@ impl Gateway {
             schema_changed: checked.tables != self.fingerprints.tables,
             warnings: std::mem::take(&mut checked.warnings),
         };
+        let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
         let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
-        let gateway = Self::assemble(
-            checked,
-            self.ledger.clone(),
-            suspended,
-            self.streams.clone(),
-            self.trusted.clone(),
-        )?;
+        let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        let streams = self.streams.clone();
+        let gateway = Self::assemble(checked, ledger, suspended, store, streams, self.trusted.clone())?;
         Ok((gateway, reopened))
     }
 
@@ -157,11 +176,13 @@ impl Gateway {
         checked: Checked,
         ledger: Ledger,
         suspended: suspend::Suspensions,
+        store: Store,
         streams: Arc<stream::Streams>,
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, tables, .. } = checked;
-        let ledger = ledger.with_policy_version(policy.version);
+        // A release is waited for as long as its payer may take, and a little longer.
+        let ledger = ledger.with_lease(policy.backend.statement_timeout + Duration::from_secs(10));
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
         let settings = plan::Settings {
             epsilon: ratio(&policy.statement.epsilon, "epsilon")?,
@@ -174,6 +195,7 @@ impl Gateway {
             // Those of a session's user, once there is one.
             budgets: Vec::new(),
         };
+        store.listen(&backend);
         let auth_query = policy.server.auth_query.clone();
         let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
         Ok(Arc::new(Self {
@@ -185,6 +207,7 @@ impl Gateway {
             settings,
             sizes: Mutex::new(HashMap::new()),
             suspended,
+            store,
             streams,
             trusted,
             directory,

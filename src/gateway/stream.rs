@@ -7,14 +7,15 @@
 mod reopen;
 mod shown;
 
+use super::answer::{fetches, log_price, no_entropy, price_notice, statement_text};
 use super::settings::own::Own;
-use super::{Gateway, Session, finish, log_price, no_entropy, price_notice};
+use super::{Gateway, Session, finish};
 use crate::answer::{Field, Identity, Notice, Outcome};
 use crate::backend::{self, FetchRequest};
 use crate::dp::SecureRng;
 use crate::emit::print::{self, Constants};
 use crate::error::{ClientError, SqlState};
-use crate::ledger::{Ledger, Refusal};
+use crate::ledger::{self, Ledger, Refusal};
 use crate::plan::{self, Plan, PlanError, threshold::Question};
 use crate::policy::Stream;
 use crate::release::stream::{Instance, Told};
@@ -137,7 +138,7 @@ impl Seat {
 
     /// Asks the ledger whether an earlier process, or another one, has opened what is closed here.
     async fn look(&self, user: &str, stream: &Stream, ledger: &Ledger) -> Result<()> {
-        let last = ledger.last_entry(user, opening_hash(stream)).await.map_err(|r| r.client())?;
+        let last = ledger.opened(user, &stream.name).await.map_err(|r| r.client())?;
         let mut standing = self.standing();
         standing.looked = true;
         if let (State::Closed, Some(entry)) = (&standing.state, last) {
@@ -154,6 +155,7 @@ impl Seat {
         ledger: Ledger,
         who: Identity,
         stream: Stream,
+        text: Option<String>,
     ) -> Result<(OwnedMutexGuard<()>, Notice)> {
         let span = tracing::Span::current();
         let opening = async move {
@@ -162,8 +164,13 @@ impl Seat {
             };
             let plan = stream.plan().map_err(|e| defect(&e))?;
             let charge = stream.charge().map_err(|e| defect(&e))?;
-            let paid = ledger.debit(&who, opening_hash(&stream), &charge).await;
-            let receipt = paid.map_err(|r| refused(&r, &stream))?;
+            // Its questions may read any table: every budget of the user pays.
+            let question = ledger::Question {
+                stream: Some(&stream.name),
+                text: text.as_deref(),
+                ..ledger::Question::new(&who, opening_hash(&stream), &charge)
+            };
+            let receipt = ledger.receipt(question).await.map_err(|r| refused(&r, &stream))?;
             span.in_scope(|| log_price(&receipt));
             let mut notice = price_notice(&receipt);
             notice.message = format!(
@@ -316,7 +323,9 @@ impl Session {
     ) -> Result<Outcome> {
         gateway.suspended.check(&self.identity.user)?;
         let stream = self.stream_named(gateway, &question.stream.name)?;
-        let statements = super::fetches(plan, &gateway.policy)?;
+        let releases: Vec<_> = plan.releases.iter().enumerate().collect();
+        let statements = fetches(&releases, &gateway.policy)?;
+        let text = gateway.policy.ledger_text.then(|| statement_text(&statements));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
         let seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
         let mut turn = seat.turn.clone().lock_owned().await;
@@ -339,7 +348,7 @@ impl Session {
         let opened = gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
         if !open {
             let (ledger, who) = (gateway.ledger.clone(), self.identity.clone());
-            let (taken, notice) = seat.clone().open(turn, ledger, who, stream.clone()).await?;
+            let (taken, notice) = seat.clone().open(turn, ledger, who, stream.clone(), text).await?;
             turn = taken;
             if self.settings.notices() {
                 notices.push(notice);

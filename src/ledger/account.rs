@@ -1,42 +1,258 @@
-//! A budget of the policy as an account: who shares it, and its filter.
+//! A budget of the policy as an account: how it counts, and who shares it.
 
 use super::LedgerError;
-use crate::answer::Identity;
-use crate::dp::{self, Charge, Cost, Filter, Unpriced};
+use crate::dp::{self, Charge, Cost, Envelope, Filter, Shortfall, Tokens, Unpriced};
 use crate::policy::{Budget, Scope};
+use bigdecimal::{BigDecimal, ToPrimitive};
+use std::sync::Arc;
 
-/// A budget and its filter.
-pub(super) struct Account {
+/// A price, or a sum of prices, as a budget counts it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// Of a privacy filter.
+    Cost(Cost),
+    /// Of an envelope.
+    Uses(Tokens),
+}
+
+impl Amount {
+    /// Two texts: of what is lost, and of δ.
+    pub(super) fn text(&self) -> (String, String) {
+        match self {
+            Self::Cost(cost) => (cost.loss_text(), cost.delta.to_string()),
+            Self::Uses(tokens) => {
+                let counts: Vec<String> = tokens.counts().iter().map(ToString::to_string).collect();
+                (counts.join(" "), "0".into())
+            }
+        }
+    }
+
+    /// Whether nothing of it is less than of the other.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Cost(a), Self::Cost(b)) => {
+                a.loss >= b.loss && a.delta >= b.delta && a.orders.iter().zip(b.orders).all(|(a, b)| *a >= b)
+            }
+            (Self::Uses(a), Self::Uses(b)) => {
+                let counts = a.counts().iter().copied().chain(std::iter::repeat(0));
+                b.counts().iter().zip(counts).all(|(b, a)| a >= *b)
+            }
+            _ => false,
+        }
+    }
+
+    /// The sum of `n` of these and another.
+    pub(super) fn plus(&self, other: &Self, n: u64) -> Self {
+        match (self, other) {
+            (Self::Cost(a), Self::Cost(b)) => {
+                let times = |x: u128| x.saturating_mul(n.into());
+                let b = Cost { loss: times(b.loss), delta: times(b.delta), orders: b.orders.map(times) };
+                Self::Cost(a.saturating_add(b))
+            }
+            (Self::Uses(a), Self::Uses(b)) => {
+                let n = u32::try_from(n).unwrap_or(u32::MAX);
+                let own = a.counts().iter().copied().chain(std::iter::repeat(0));
+                let sums = b.counts().iter().zip(own).map(|(b, a)| a.saturating_add(b.saturating_mul(n)));
+                Self::Uses(Tokens::new(sums.collect()))
+            }
+            // An account counts in one way.
+            (a, _) => a.clone(),
+        }
+    }
+}
+
+/// How a budget counts, and how much it admits.
+#[derive(Clone, Debug)]
+pub enum Counter {
+    /// Additive prices up to a limit.
+    Filter(Filter),
+    /// Declared uses, counted down.
+    Envelope(Arc<Envelope>),
+}
+
+/// What a budget lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// Room in a sum that is called by a letter.
+    Sum {
+        /// ε, ρ, δ, …
+        symbol: &'static str,
+        /// Needed and left.
+        shortfall: Shortfall,
+        /// The limit, in units.
+        limit: u128,
+    },
+    /// Uses of a declared mechanism.
+    Uses,
+}
+
+impl Counter {
+    /// How `budget` counts, with an ε and δ granted beyond what it says.
+    ///
+    /// Of an envelope this computes what all its uses together are: it may take seconds.
+    pub fn of(budget: &Budget, granted: &[Granted]) -> Result<Self, LedgerError> {
+        let invalid = |why: String| LedgerError::Budget { name: budget.name.clone(), why };
+        let sum = |own: &BigDecimal, of: fn(&Granted) -> &BigDecimal| {
+            granted.iter().fold(own.clone(), |sum, g| sum + of(g))
+        };
+        let epsilon = sum(&budget.epsilon, |g| &g.epsilon);
+        let delta = sum(&budget.delta, |g| &g.delta);
+        let selection_delta = sum(&budget.selection_delta, |g| &g.selection_delta);
+        let Some(notion) = budget.accounting.notion() else {
+            if !granted.is_empty() {
+                return Err(invalid("an envelope takes no grant: declare more uses in the policy".into()));
+            }
+            let classes = budget.mechanisms.iter().map(|d| (d.mechanism.clone(), d.uses)).collect();
+            let float = |x: &BigDecimal| x.to_f64().unwrap_or(f64::NAN);
+            let envelope =
+                Envelope::new(classes, float(&delta).next_down()).map_err(|e| invalid(e.to_string()))?;
+            let (reached, _) = envelope.guarantee();
+            if reached > float(&epsilon).next_down() {
+                return Err(invalid(format!(
+                    "all declared uses together have epsilon = {reached:.6} at delta = {delta}, which is over \
+                     epsilon = {epsilon}; declare fewer uses or more noise"
+                )));
+            }
+            return Ok(Self::Envelope(Arc::new(envelope)));
+        };
+        let ratio = |name: &str, value: &BigDecimal| {
+            dp::ratio(value).ok_or_else(|| invalid(format!("{name} = {value} is out of range")))
+        };
+        let filter = Filter::new(
+            notion,
+            &ratio("epsilon", &epsilon)?,
+            &ratio("delta", &delta)?,
+            &ratio("selection_delta", &selection_delta)?,
+        );
+        filter.map(Self::Filter).map_err(|e| invalid(e.to_string()))
+    }
+
+    /// Nothing spent.
+    pub fn nothing(&self) -> Amount {
+        match self {
+            Self::Filter(_) => Amount::Cost(Cost::default()),
+            Self::Envelope(e) => Amount::Uses(Tokens::new(vec![0; e.granted().count()])),
+        }
+    }
+
+    /// All that it admits.
+    pub fn limit(&self) -> Amount {
+        match self {
+            Self::Filter(f) => Amount::Cost(f.limit),
+            Self::Envelope(e) => Amount::Uses(Tokens::new(e.granted().collect())),
+        }
+    }
+
+    /// What a charge costs.
+    pub fn price(&self, charge: &Charge) -> Result<Amount, Unpriced> {
+        match self {
+            Self::Filter(f) => f.notion.price(charge).map(Amount::Cost),
+            Self::Envelope(e) => e.price(charge).map(Amount::Uses),
+        }
+    }
+
+    /// The sum after `price` is added to `spent`, if there is room for it.
+    pub fn admit(&self, spent: &Amount, price: &Amount) -> Result<Amount, Lacking> {
+        match (self, spent, price) {
+            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => {
+                f.admit(*spent, *price).map(Amount::Cost).map_err(|shortfall| Lacking::Sum {
+                    symbol: if shortfall.of_delta { "δ" } else { f.notion.symbol() },
+                    limit: if shortfall.of_delta { f.limit.delta } else { f.reading(*spent).1 },
+                    shortfall,
+                })
+            }
+            (Self::Envelope(e), Amount::Uses(spent), Amount::Uses(price)) => {
+                e.admit(spent, price).map(Amount::Uses).ok_or(Lacking::Uses)
+            }
+            _ => Err(Lacking::Uses),
+        }
+    }
+
+    /// How many charges of this price still fit, one after the other.
+    pub fn fits(&self, spent: &Amount, price: &Amount) -> u128 {
+        match (self, spent, price) {
+            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => f.fits(*spent, *price),
+            (Self::Envelope(e), Amount::Uses(spent), Amount::Uses(price)) => e.fits(spent, price),
+            _ => 0,
+        }
+    }
+
+    /// The part that is left, from 0 to 1: of the sum, or of the class that has least. For display.
+    pub fn fraction_left(&self, spent: &Amount) -> f64 {
+        match (self, spent) {
+            (Self::Filter(f), Amount::Cost(spent)) => {
+                let (spent, limit) = f.reading(*spent);
+                fraction_left(limit, spent)
+            }
+            (Self::Envelope(e), Amount::Uses(spent)) => {
+                let spent = spent.counts().iter().copied().chain(std::iter::repeat(0));
+                let parts =
+                    e.granted().zip(spent).map(|(limit, spent)| fraction_left(limit.into(), spent.into()));
+                parts.fold(1.0, f64::min)
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// From what [`Amount::text`] writes.
+    pub(super) fn read(&self, loss: &str, delta: &str) -> Option<Amount> {
+        match self {
+            Self::Filter(_) => Cost::from_text(loss, delta).map(Amount::Cost),
+            Self::Envelope(e) => {
+                let counts: Vec<u32> = loss.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+                (counts.len() == e.granted().count() && delta == "0")
+                    .then(|| Amount::Uses(Tokens::new(counts)))
+            }
+        }
+    }
+}
+
+/// What the owner granted beyond a budget.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// More ε.
+    pub epsilon: BigDecimal,
+    /// More δ in all.
+    pub delta: BigDecimal,
+    /// The part of it that pays for private groups.
+    pub selection_delta: BigDecimal,
+}
+
+/// A budget, and how it counts without grants.
+#[derive(Clone, Debug)]
+pub struct Account {
     pub(super) budget: Budget,
-    pub(super) filter: Filter,
+    pub(super) counter: Counter,
 }
 
 impl Account {
     pub(super) fn new(budget: &Budget) -> Result<Self, LedgerError> {
-        let invalid = |why: String| LedgerError::Budget { name: budget.name.clone(), why };
-        let ratio = |name: &str, value: &bigdecimal::BigDecimal| {
-            dp::ratio(value).ok_or_else(|| invalid(format!("{name} = {value} is out of range")))
-        };
-        let filter = Filter::new(
-            budget.accounting.notion(),
-            &ratio("epsilon", &budget.epsilon)?,
-            &ratio("delta", &budget.delta)?,
-            &ratio("selection_delta", &budget.selection_delta)?,
-        );
-        Ok(Self { budget: budget.clone(), filter: filter.map_err(|e| invalid(e.to_string()))? })
+        Ok(Self { budget: budget.clone(), counter: Counter::of(budget, &[])? })
     }
 
-    /// The key of the sum that `who` draws on; None where the budget does not apply.
-    pub(super) fn owner(&self, who: &Identity) -> Option<String> {
-        match self.budget.scope {
-            Scope::Dataset => Some(String::new()),
-            Scope::User => Some(who.user.clone()),
-            Scope::Role => who.role.clone(),
-        }
+    /// The key of the sum that a user draws on; None where the budget is not theirs.
+    pub(super) fn owner<'a>(&self, user: &'a str, role: Option<&'a str>) -> Option<&'a str> {
+        owner(self.budget.scope, user, role)
     }
 
-    pub(super) fn state(&self, spent: Cost) -> BudgetState {
-        BudgetState { budget: self.budget.clone(), filter: self.filter, spent }
+    /// Whether it counts a statement that reads these private tables; None where nobody knows which.
+    pub(super) fn counts(&self, tables: Option<&[String]>) -> bool {
+        let Some(tables) = tables else { return true };
+        self.budget.tables.is_empty() || self.budget.tables.iter().any(|t| tables.contains(t))
+    }
+
+    /// When the window began that `at` lies in; None for all time.
+    pub(super) fn window(&self, at: i64) -> Option<i64> {
+        self.budget.window.map(|w| w.start(at))
+    }
+}
+
+/// The key of the sum of a budget that a user draws on; None where the budget is not theirs.
+pub(super) fn owner<'a>(scope: Scope, user: &'a str, role: Option<&'a str>) -> Option<&'a str> {
+    match scope {
+        Scope::Dataset => Some(""),
+        Scope::User => Some(user),
+        Scope::Role => role,
     }
 }
 
@@ -45,28 +261,44 @@ impl Account {
 pub struct BudgetState {
     /// Name, scope and limits, as the policy states them.
     pub budget: Budget,
-    /// The notion, and the limits in units.
-    pub filter: Filter,
-    /// What is spent, in units.
-    pub spent: Cost,
+    /// How it counts, with what was granted.
+    pub counter: Counter,
+    /// What is spent, in the present window.
+    pub spent: Amount,
+    /// When the next window begins, in microseconds since 1970; None for a budget for all time.
+    pub next: Option<i64>,
+    /// The owner closed it: it pays for nothing any more.
+    pub closed: bool,
 }
 
 impl BudgetState {
     /// The part of ε (or ρ) that is left, from 0 to 1. For display.
     pub fn fraction_left(&self) -> f64 {
-        let (spent, limit) = self.filter.reading(self.spent);
-        fraction_left(limit, spent)
+        if self.closed { 0.0 } else { self.counter.fraction_left(&self.spent) }
     }
 
     /// The part of selection's δ that is left; None where the budget has none.
     pub fn selection_fraction_left(&self) -> Option<f64> {
-        let limit = self.filter.limit.delta;
-        (limit > 0).then(|| fraction_left(limit, self.spent.delta))
+        match (&self.counter, &self.spent) {
+            (Counter::Filter(f), Amount::Cost(spent)) if f.limit.delta > 0 => {
+                Some(fraction_left(f.limit.delta, spent.delta))
+            }
+            _ => None,
+        }
     }
 
     /// How many charges like this one still fit, if nobody else draws on the budget.
     pub fn fits(&self, charge: &Charge) -> Result<u128, Unpriced> {
-        Ok(self.filter.fits(self.spent, self.filter.notion.price(charge)?))
+        let price = self.counter.price(charge)?;
+        Ok(if self.closed { 0 } else { self.counter.fits(&self.spent, &price) })
+    }
+
+    /// What is spent and what the limit is, in units of the notion. None for an envelope.
+    pub fn reading(&self) -> Option<(u128, u128)> {
+        match (&self.counter, &self.spent) {
+            (Counter::Filter(f), Amount::Cost(spent)) => Some(f.reading(*spent)),
+            _ => None,
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 use crate::dp::{BigRatio, Charge, Event, Guarantee, Mechanism, Ratio};
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+/// An event as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "mechanism", rename_all = "snake_case", deny_unknown_fields)]
-enum Record {
+pub(super) enum Record {
     DiscreteLaplace { sensitivity: String, scale: String, times: u32 },
     DiscreteGaussian { sensitivity: String, variance: String, times: u32 },
     // What states a guarantee, by its word in the guarantees document.
@@ -16,23 +17,21 @@ enum Record {
     Gaussian { square: String, times: u32 },
 }
 
-impl Record {
-    fn stated(guarantee: &Guarantee, times: u32) -> Self {
-        match guarantee {
-            Guarantee::Pure { epsilon } => Self::Pure { epsilon: epsilon.to_string(), times },
-            Guarantee::BoundedRange { epsilon } => Self::BoundedRange { epsilon: epsilon.to_string(), times },
-            Guarantee::Approximate { epsilon, delta } => {
-                Self::Approximate { epsilon: epsilon.to_string(), delta: delta.to_string(), times }
-            }
-            Guarantee::Concentrated { rho } => Self::Concentrated { rho: rho.to_string(), times },
-            Guarantee::Gaussian { square } => Self::Gaussian { square: square.to_string(), times },
+fn stated(guarantee: &Guarantee, times: u32) -> Record {
+    match guarantee {
+        Guarantee::Pure { epsilon } => Record::Pure { epsilon: epsilon.to_string(), times },
+        Guarantee::BoundedRange { epsilon } => Record::BoundedRange { epsilon: epsilon.to_string(), times },
+        Guarantee::Approximate { epsilon, delta } => {
+            Record::Approximate { epsilon: epsilon.to_string(), delta: delta.to_string(), times }
         }
+        Guarantee::Concentrated { rho } => Record::Concentrated { rho: rho.to_string(), times },
+        Guarantee::Gaussian { square } => Record::Gaussian { square: square.to_string(), times },
     }
 }
 
-/// Events as a JSON array.
-pub(super) fn encode(events: &[Event]) -> String {
-    let record = |event: &Event| match &event.mechanism {
+/// An event, to be written.
+pub(super) fn record(event: &Event) -> Record {
+    match &event.mechanism {
         Mechanism::DiscreteLaplace { sensitivity, scale } => Record::DiscreteLaplace {
             sensitivity: sensitivity.to_string(),
             scale: scale.to_string(),
@@ -43,51 +42,72 @@ pub(super) fn encode(events: &[Event]) -> String {
             variance: variance.to_string(),
             times: event.times,
         },
-        Mechanism::Guaranteed(guarantee) => Record::stated(guarantee, event.times),
+        Mechanism::Guaranteed(guarantee) => stated(guarantee, event.times),
+    }
+}
+
+/// An event as it was written. None if it is not what [`record`] writes.
+pub(super) fn event(record: &Record) -> Option<Event> {
+    let (mechanism, times) = match record {
+        Record::DiscreteLaplace { sensitivity, scale, times } => {
+            let (sensitivity, scale) = (sensitivity.parse().ok()?, ratio(scale)?);
+            (Mechanism::DiscreteLaplace { sensitivity, scale }, *times)
+        }
+        Record::DiscreteGaussian { sensitivity, variance, times } => {
+            let (sensitivity, variance) = (sensitivity.parse().ok()?, ratio(variance)?);
+            (Mechanism::DiscreteGaussian { sensitivity, variance }, *times)
+        }
+        Record::Pure { epsilon, times } => {
+            (Mechanism::Guaranteed(Guarantee::Pure { epsilon: ratio(epsilon)? }), *times)
+        }
+        Record::BoundedRange { epsilon, times } => {
+            (Mechanism::Guaranteed(Guarantee::BoundedRange { epsilon: ratio(epsilon)? }), *times)
+        }
+        Record::Approximate { epsilon, delta, times } => {
+            let (epsilon, delta) = (ratio(epsilon)?, ratio(delta)?);
+            (Mechanism::Guaranteed(Guarantee::Approximate { epsilon, delta }), *times)
+        }
+        Record::Concentrated { rho, times } => {
+            (Mechanism::Guaranteed(Guarantee::Concentrated { rho: big(rho)? }), *times)
+        }
+        Record::Gaussian { square, times } => {
+            (Mechanism::Guaranteed(Guarantee::Gaussian { square: big(square)? }), *times)
+        }
     };
-    let records: Vec<Record> = events.iter().map(record).collect();
-    serde_json::json!(records).to_string()
+    Some(Event { mechanism, times })
 }
 
-/// A charge as it was written. None if it is not what [`encode`] writes.
-pub(super) fn decode(epsilon: &str, selection_delta: &str, events: &str) -> Option<Charge> {
-    let records: Vec<Record> = serde_json::from_str(events).ok()?;
-    let events = records
-        .into_iter()
-        .map(|record| {
-            let (mechanism, times) = match record {
-                Record::DiscreteLaplace { sensitivity, scale, times } => {
-                    let (sensitivity, scale) = (sensitivity.parse().ok()?, ratio(&scale)?);
-                    (Mechanism::DiscreteLaplace { sensitivity, scale }, times)
-                }
-                Record::DiscreteGaussian { sensitivity, variance, times } => {
-                    let (sensitivity, variance) = (sensitivity.parse().ok()?, ratio(&variance)?);
-                    (Mechanism::DiscreteGaussian { sensitivity, variance }, times)
-                }
-                Record::Pure { epsilon, times } => {
-                    (Mechanism::Guaranteed(Guarantee::Pure { epsilon: ratio(&epsilon)? }), times)
-                }
-                Record::BoundedRange { epsilon, times } => {
-                    (Mechanism::Guaranteed(Guarantee::BoundedRange { epsilon: ratio(&epsilon)? }), times)
-                }
-                Record::Approximate { epsilon, delta, times } => {
-                    let (epsilon, delta) = (ratio(&epsilon)?, ratio(&delta)?);
-                    (Mechanism::Guaranteed(Guarantee::Approximate { epsilon, delta }), times)
-                }
-                Record::Concentrated { rho, times } => {
-                    (Mechanism::Guaranteed(Guarantee::Concentrated { rho: big(&rho)? }), times)
-                }
-                Record::Gaussian { square, times } => {
-                    (Mechanism::Guaranteed(Guarantee::Gaussian { square: big(&square)? }), times)
-                }
-            };
-            Some(Event { mechanism, times })
+/// What a statement is charged for, as entries have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Charged {
+    pub(super) epsilon: String,
+    pub(super) selection_delta: String,
+    pub(super) events: Vec<Record>,
+}
+
+impl Charged {
+    pub(super) fn new(charge: &Charge) -> Self {
+        Self {
+            epsilon: charge.epsilon.to_string(),
+            selection_delta: charge.selection_delta.to_string(),
+            events: charge.events.iter().map(record).collect(),
+        }
+    }
+
+    /// The charge. None if it is not what [`Self::new`] writes.
+    pub(super) fn read(&self) -> Option<Charge> {
+        let events = self.events.iter().map(event).collect::<Option<Vec<_>>>()?;
+        Some(Charge {
+            epsilon: ratio(&self.epsilon)?,
+            events,
+            selection_delta: ratio(&self.selection_delta)?,
         })
-        .collect::<Option<Vec<_>>>()?;
-    Some(Charge { epsilon: ratio(epsilon)?, events, selection_delta: ratio(selection_delta)? })
+    }
 }
 
-fn ratio(text: &str) -> Option<Ratio> {
+/// A ratio with a denominator.
+pub(super) fn ratio(text: &str) -> Option<Ratio> {
     text.parse::<Ratio>().ok()
 }
 
@@ -97,5 +117,22 @@ fn big(text: &str) -> Option<BigRatio> {
 
 /// Lower-case hexadecimal.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |n: u8| char::from(DIGITS.get(usize::from(n & 15)).copied().unwrap_or(b'?'));
+    bytes.iter().flat_map(|b| [digit(b >> 4), digit(*b)]).collect()
+}
+
+/// 32 bytes from 64 such digits.
+pub(super) fn unhex(text: &str) -> Option<[u8; 32]> {
+    let digit = |d: u8| match d {
+        b'0'..=b'9' => Some(d - b'0'),
+        b'a'..=b'f' => Some(d - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = Vec::with_capacity(32);
+    for pair in text.as_bytes().chunks(2) {
+        let [high, low] = pair else { return None };
+        bytes.push(digit(*high)? << 4 | digit(*low)?);
+    }
+    bytes.try_into().ok()
 }

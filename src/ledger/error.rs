@@ -1,6 +1,8 @@
 //! Why a ledger cannot be opened, and why a debit is refused.
 
-use crate::dp::{Shortfall, UNITS_PER_ONE, Unpriced};
+use super::account::Lacking;
+use super::books::{Change, Wrong};
+use crate::dp::{UNITS_PER_ONE, Unpriced};
 use crate::error::{ClientError, SqlState};
 use crate::policy::Scope;
 use std::path::PathBuf;
@@ -42,31 +44,75 @@ pub enum LedgerError {
         /// What is wrong.
         why: String,
     },
-    /// A budget changed in a way that its sums cannot follow.
+    /// The policy would forget something that was spent.
+    #[error("{}", forgets(.0))]
+    Forgets(Vec<Change>),
+    /// An entry does not follow from those before it.
     #[error(
-        "budget \"{name}\" has {what} = {stored} in the ledger and {policy} in the policy; give the changed budget \
-         another name, and it starts from what all entries so far cost"
+        "{0}. The ledger was changed by hand, or by a version of noisegate that counts otherwise; nothing is served from it"
     )]
-    Changed {
-        /// Its name.
-        name: String,
-        /// `accounting` or `per`.
-        what: &'static str,
-        /// In the file.
-        stored: String,
-        /// In the policy.
-        policy: &'static str,
+    Wrong(#[from] Wrong),
+    /// What the owner asks for cannot be.
+    #[error("{0}")]
+    Impossible(String),
+    /// The rows are not those that were written.
+    #[error(
+        "the ledger {place} is damaged or was changed: {broken}. Nothing is served from it. Restore the latest backup \
+         that `noisegate budget verify` accepts, and lower the budgets by what was spent after it"
+    )]
+    Broken {
+        /// The file, or the database and schema.
+        place: String,
+        /// What was found.
+        broken: super::log::Broken,
     },
-    /// A new budget has no price for an entry of the past.
-    #[error("budget \"{name}\" cannot take over what was spent so far (entry {entry}): {reason}")]
-    Unpriced {
-        /// Its name.
-        name: String,
-        /// The entry.
-        entry: i64,
-        /// Why.
-        reason: Unpriced,
+    /// Rows that were there before are gone, or others stand in their place.
+    #[error(
+        "the ledger {place} has lost entries: this process has seen entry {seen}, which is not there any more (the \
+         last one is {found}). Was an older backup restored, or did a standby take over that had not received \
+         everything? Nothing more is served from it. Bring those entries back; or lower the budgets by what they \
+         spent and start noisegate again"
+    )]
+    Behind {
+        /// The file, or the database and schema.
+        place: String,
+        /// The last row that was known to be there.
+        seen: i64,
+        /// The last one that is.
+        found: i64,
     },
+    /// The database has no ledger.
+    #[error("there is no ledger in {0}; create it once with `noisegate budget create --policy FILE`")]
+    NoSchema(String),
+    /// `create` found a ledger in the database.
+    #[error("{0} has a ledger already; it is never overwritten, because it holds what was spent")]
+    HasSchema(String),
+    /// The database cannot hold a ledger, or what is there is something else.
+    #[error("the ledger {place} is of no use: {why}")]
+    Unusable {
+        /// The database and schema.
+        place: String,
+        /// What was found, and what would be right.
+        why: String,
+    },
+    /// A file of the format before this one.
+    #[error(
+        "{0} was written by an earlier version of noisegate, and this one does not read it. Note what is spent, with \
+         `noisegate budget show` of that version; move the file away; lower the budgets of the policy by what is spent; \
+         and run `noisegate budget create`"
+    )]
+    Old(PathBuf),
+    /// Cannot be used now.
+    #[error("the ledger {place} cannot be reached: {cause}")]
+    Unavailable {
+        /// The database and schema.
+        place: String,
+        /// What the system or the server said.
+        cause: String,
+    },
+    /// A call out of turn: a defect of the program.
+    #[error("no batch of the ledger is open")]
+    NoBatch,
     /// No thread for the writer.
     #[error("cannot start the ledger's writer: {0}")]
     Thread(String),
@@ -79,24 +125,45 @@ pub struct Lack {
     pub budget: String,
     /// Who shares it.
     pub scope: Scope,
-    /// The letter of what is lacking: ε, ρ or δ.
-    pub symbol: &'static str,
-    /// How much is needed and left.
-    pub shortfall: Shortfall,
-    /// The limit, in units.
-    pub limit: u128,
+    /// What it lacks.
+    pub lacking: Lacking,
+    /// When its next window begins, in microseconds since 1970; None where there is none.
+    pub next: Option<i64>,
 }
 
 impl Lack {
     fn text(&self) -> String {
-        let Self { symbol, shortfall: s, .. } = self;
-        format!(
-            "it needs {symbol} = {}, and {} of {} is left",
-            decimal(s.needed, true),
-            decimal(s.left, false),
-            decimal(self.limit, false)
-        )
+        let mut text = match &self.lacking {
+            Lacking::Sum { symbol, shortfall: s, limit } => format!(
+                "it needs {symbol} = {}, and {} of {} is left",
+                decimal(s.needed, true),
+                decimal(s.left, false),
+                decimal(*limit, false)
+            ),
+            Lacking::Uses => "of noise like this, fewer uses are left than it needs".into(),
+        };
+        if let Some(next) = self.next {
+            text.push_str(&format!("; it starts anew on {}", super::time(next)));
+        }
+        text
     }
+}
+
+/// What a policy would forget, and how to accept that.
+fn forgets(changes: &[Change]) -> String {
+    let mut text = String::from(
+        "the policy is not the one that the ledger was kept under, and would forget what was spent:",
+    );
+    for change in changes {
+        if let Some(why) = &change.forgets {
+            text.push_str(&format!("\n  {}: {why}", change.what));
+        }
+    }
+    text.push_str(
+        "\nNothing is served under it. Change the policy back; or, if this is meant, accept it in writing: \
+         noisegate budget accept --policy FILE --reason \"why\"",
+    );
+    text
 }
 
 /// Why a debit did not happen. Depends on the statement's text and on earlier charges only.
@@ -119,12 +186,40 @@ pub enum Refusal {
         /// The user.
         user: String,
     },
+    /// The owner ended it for good.
+    #[error("the {what} \"{name}\" is closed")]
+    Closed {
+        /// "budget" or "stream".
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A policy that protects others came into force in the ledger since this one was read.
+    #[error("another policy came into force in the ledger")]
+    Superseded,
+    /// The ledger is away, or may not be used any more; the cause is for the operator.
+    #[error("the ledger is away: {0}")]
+    Away(String),
     /// The ledger's file is not at its place any more: what was written would not be found after a restart.
     #[error("the ledger's file was moved, removed or replaced")]
     Lost,
     /// The ledger could not be written; the cause is for the operator.
     #[error("the ledger cannot be written: {0}")]
     Unavailable(String),
+}
+
+impl From<&LedgerError> for Refusal {
+    fn from(e: &LedgerError) -> Self {
+        match e {
+            LedgerError::Unavailable { .. }
+            | LedgerError::Broken { .. }
+            | LedgerError::Behind { .. }
+            | LedgerError::Wrong(_)
+            | LedgerError::Missing(_)
+            | LedgerError::InUse(_) => Self::Away(e.to_string()),
+            _ => Self::Unavailable(e.to_string()),
+        }
+    }
 }
 
 impl Refusal {
@@ -173,6 +268,21 @@ impl Refusal {
                 format!("no privacy budget covers user \"{user}\""),
             )
             .hint("The owner of the data can add a [[budget]] for everyone, or give the user a role that has one."),
+            Self::Closed { what, name } => ClientError::new(
+                SqlState::BUDGET_EXCEEDED,
+                format!("the privacy {what} \"{name}\" was closed by the owner of the data"),
+            )
+            .hint("It pays for nothing any more; the owner of the data can say what takes its place. Nothing was charged."),
+            Self::Superseded => ClientError::incident(
+                SqlState::CANNOT_CONNECT_NOW,
+                "another policy has come into force, so the statement was not answered",
+                &"the ledger was taken over by a policy with another unit or other tables: reload this proxy",
+            ),
+            Self::Away(cause) => ClientError::incident(
+                SqlState::CANNOT_CONNECT_NOW,
+                "the privacy ledger cannot be reached, so the statement was not answered",
+                cause,
+            ),
             Self::Lost => ClientError::incident(
                 SqlState::CANNOT_CONNECT_NOW,
                 "the privacy ledger is gone, so the statement was not answered",
@@ -188,7 +298,7 @@ impl Refusal {
 }
 
 /// Units as a decimal number of six significant digits, rounded up or down.
-pub(super) fn decimal(units: u128, up: bool) -> String {
+pub(crate) fn decimal(units: u128, up: bool) -> String {
     let digits = units.checked_ilog10().map_or(1, |l| l + 1);
     let drop = 10u128.pow(digits.saturating_sub(6));
     let excess = if up && !units.is_multiple_of(drop) { drop } else { 0 };

@@ -3,46 +3,48 @@
 //! While one batch is being synced, the next one gathers (group commit): the number of debits per second is not bound
 //! by the disk's syncs per second.
 
-use super::error::{Lack, Refusal};
-use super::store::{Store, Sums};
-use crate::dp::Cost;
+use super::account::BudgetState;
+use super::books::{Ask, Body, Books, Cached, Entry};
+use super::entry::hex;
+use super::error::{LedgerError, Refusal};
+use super::log::Log;
 use tokio::sync::{mpsc, oneshot};
 
-/// Debits that share one commit at most.
+/// Requests that share one commit at most.
 const BATCH: usize = 256;
 
-/// A price in one budget.
-pub(super) struct Price {
-    pub(super) account: usize,
-    pub(super) owner: String,
-    pub(super) price: Cost,
+/// What came of [`Request::Pay`].
+pub(super) enum Paid {
+    /// The entry, and the budgets after it.
+    Fresh(i64, Vec<BudgetState>),
+    /// A kept release.
+    Kept(Vec<u8>),
+    /// Somebody else has paid.
+    Wait,
 }
 
-pub(super) struct Paid {
-    pub(super) entry: i64,
-    pub(super) after: Vec<(usize, Cost)>,
-}
+/// Reads the books, and may give an entry to write.
+pub(super) type Edit = Box<dyn FnOnce(&mut Books, i64) -> Result<Option<Entry>, Refusal> + Send>;
 
-pub(super) struct Debit {
-    pub(super) user: String,
-    pub(super) role: Option<String>,
-    pub(super) statement: String,
-    pub(super) policy: String,
-    pub(super) epsilon: String,
-    pub(super) selection_delta: String,
-    pub(super) events: String,
-    pub(super) prices: Vec<Price>,
-    pub(super) reply: oneshot::Sender<Result<Paid, Refusal>>,
-}
+type Reply<T> = oneshot::Sender<Result<T, Refusal>>;
 
 pub(super) enum Request {
-    Debit(Debit),
-    Last { user: String, statement: String, reply: oneshot::Sender<Result<Option<i64>, Refusal>> },
-    Spent { keys: Vec<(usize, String)>, reply: oneshot::Sender<Result<Vec<(usize, Cost)>, Refusal>> },
+    /// `lease`: for how long, in microseconds, a release that was paid for is waited for.
+    Pay { ask: Box<Ask>, lease: i64, reply: Reply<Paid> },
+    /// Stores a release; `room` is for all of them, in bytes.
+    Keep { entry: i64, key: [u8; 32], bytes: Vec<u8>, room: u64, reply: Reply<()> },
+    /// Reads a stored release.
+    Kept { key: [u8; 32], reply: Reply<Option<Vec<u8>>> },
+    /// Notes that a stored release was given again. Nobody waits for it.
+    Reuse(Cached),
+    /// A release will not come.
+    GiveUp { entry: i64, key: [u8; 32] },
+    /// Anything else. Forgets releases of earlier epochs if it begins one.
+    Edit { edit: Edit, reply: Reply<()> },
 }
 
 /// Serves until every sender is gone.
-pub(super) fn run(mut store: Store, mut queue: mpsc::Receiver<Request>) {
+pub(super) fn run(mut log: Log, mut books: Books, mut queue: mpsc::Receiver<Request>) {
     while let Some(first) = queue.blocking_recv() {
         let mut batch = vec![first];
         while batch.len() < BATCH {
@@ -51,105 +53,218 @@ pub(super) fn run(mut store: Store, mut queue: mpsc::Receiver<Request>) {
                 Err(_) => break,
             }
         }
-        serve(&mut store, batch);
+        if batch.iter().all(|r| matches!(r, Request::Kept { .. })) {
+            look(&mut log, batch);
+        } else {
+            serve(&mut log, &mut books, batch);
+        }
+    }
+}
+
+/// Reads of the shelf alone need no batch.
+fn look(log: &mut Log, batch: Vec<Request>) {
+    for request in batch {
+        if let Request::Kept { key, reply } = request {
+            let kept = log.get(&key).map(|kept| kept.map(|k| k.bytes));
+            let _ = reply.send(kept.map_err(|e| Refusal::from(&e)));
+        }
     }
 }
 
 /// A decision that waits for the commit. Its receiver may be gone by then: the debit stands.
-type Reply = Box<dyn FnOnce(Result<(), Refusal>)>;
+type Answer = Box<dyn FnOnce(Result<(), Refusal>)>;
+
+fn answer<T: 'static>(reply: Reply<T>, decision: Result<T, Refusal>) -> Answer {
+    Box::new(move |committed| {
+        let _ = reply.send(committed.and(decision));
+    })
+}
+
+/// A batch while it is open.
+struct Batch<'a> {
+    log: &'a mut Log,
+    books: &'a mut Books,
+    now: i64,
+    wrote: bool,
+}
 
 /// One transaction. No answer, not even a refusal, goes out before the commit: a refusal may rest on a debit of the
 /// same batch.
-fn serve(store: &mut Store, batch: Vec<Request>) {
-    let mut replies: Vec<Reply> = Vec::with_capacity(batch.len());
-    let mut failure: Option<rusqlite::Error> = store.begin().err();
-    for request in batch {
-        match request {
-            Request::Debit(debit) => {
-                let decision = match &failure {
-                    None => decide(store, &debit),
-                    Some(_) => Ok(Err(Refusal::Unavailable(String::new()))),
-                };
-                let decision = decision.unwrap_or_else(|e| {
-                    failure = Some(e);
-                    Err(Refusal::Unavailable(String::new()))
-                });
-                replies.push(Box::new(move |committed| {
-                    let _ = debit.reply.send(committed.and(decision));
-                }));
-            }
-            Request::Last { user, statement, reply } => {
-                let last = store.last(&user, &statement).map_err(|e| Refusal::Unavailable(e.to_string()));
-                replies.push(Box::new(move |committed| {
-                    let _ = reply.send(committed.and(last));
-                }));
-            }
-            Request::Spent { keys, reply } => {
-                let spent = store.sums.as_ref().map(|sums| {
-                    keys.into_iter().map(|key| (key.0, sums.get(&key).copied().unwrap_or_default())).collect()
-                });
-                let spent = spent.ok_or_else(|| Refusal::Unavailable("the ledger cannot be read".into()));
-                replies.push(Box::new(move |committed| {
-                    let _ = reply.send(committed.and(spent));
-                }));
-            }
-        }
+fn serve(log: &mut Log, books: &mut Books, requests: Vec<Request>) {
+    let mut failure = None;
+    let mut now = 0;
+    match catch_up(log, books) {
+        Ok(clock) => now = clock,
+        Err(error) => failure = Some(error),
     }
-    let outcome = match failure.map_or_else(|| store.commit(), Err) {
-        // After the commit: a file that is taken away from now on takes what it holds with it, to be put back.
-        Ok(()) if store.in_place() => Ok(()),
+    books.begin();
+    let mut batch = Batch { log, books, now, wrote: false };
+    let mut answers: Vec<Answer> = Vec::with_capacity(requests.len());
+    for request in requests {
+        answers.push(batch.take(request, &mut failure));
+    }
+    let Batch { log, books, wrote, .. } = batch;
+    let outcome = match failure {
+        None if wrote => log.commit(),
+        None => {
+            log.abandon();
+            Ok(())
+        }
+        Some(error) => Err(error),
+    };
+    let outcome = match outcome {
         Ok(()) => {
-            tracing::error!("the privacy ledger's file was moved, removed or replaced");
-            Err(Refusal::Lost)
+            books.settle();
+            // After the commit: a file that is taken away from now on takes what it holds with it, to be put back.
+            if log.in_place() {
+                Ok(())
+            } else {
+                tracing::error!("the privacy ledger's file was moved, removed or replaced");
+                Err(Refusal::Lost)
+            }
         }
         Err(error) => {
-            store.abandon();
+            log.abandon();
+            // Whether it is on disk all the same is told by the next batch.
+            books.undo();
             tracing::error!(%error, "the privacy ledger cannot be written");
-            Err(Refusal::Unavailable(error.to_string()))
+            Err(Refusal::from(&error))
         }
     };
-    for reply in replies {
-        reply(outcome.clone());
+    for answer in answers {
+        answer(outcome.clone());
     }
 }
 
-/// Admits and writes a debit, or refuses it. The outer error is the file's.
-fn decide(store: &mut Store, debit: &Debit) -> rusqlite::Result<Result<Paid, Refusal>> {
-    let Some(sums) = &store.sums else { return Err(rusqlite::Error::InvalidQuery) };
-    let mut after = Vec::with_capacity(debit.prices.len());
-    let mut lacks = Vec::new();
-    for price in &debit.prices {
-        let Some(account) = store.accounts.get(price.account) else {
-            return Err(rusqlite::Error::InvalidQuery);
-        };
-        let spent = sums.get(&(price.account, price.owner.clone())).copied().unwrap_or_default();
-        match account.filter.admit(spent, price.price) {
-            Ok(sum) => after.push((price.account, sum)),
-            Err(shortfall) => lacks.push(Lack {
-                budget: account.budget.name.clone(),
-                scope: account.budget.scope,
-                symbol: if shortfall.of_delta { "δ" } else { account.filter.notion.symbol() },
-                limit: if shortfall.of_delta {
-                    account.filter.limit.delta
-                } else {
-                    account.filter.reading(spent).1
-                },
-                shortfall,
-            }),
+/// Starts a batch, and takes what others wrote.
+fn catch_up(log: &mut Log, books: &mut Books) -> Result<i64, LedgerError> {
+    let begun = log.begin(books.head().id)?;
+    for row in &begun.rows {
+        if let Err(wrong) = books.apply(row) {
+            log.abandon();
+            return Err(wrong.into());
         }
     }
-    if !lacks.is_empty() {
-        return Ok(Err(Refusal::Exhausted(lacks)));
-    }
-    let entry = store.insert(debit)?;
-    if let Some(sums) = &mut store.sums {
-        record(sums, debit, &after);
-    }
-    Ok(Ok(Paid { entry, after }))
+    Ok(begun.now)
 }
 
-fn record(sums: &mut Sums, debit: &Debit, after: &[(usize, Cost)]) {
-    for (price, (_, sum)) in debit.prices.iter().zip(after) {
-        sums.insert((price.account, price.owner.clone()), *sum);
+impl Batch<'_> {
+    fn take(&mut self, request: Request, failure: &mut Option<LedgerError>) -> Answer {
+        // After a failure nothing of the batch comes to pass.
+        let failed = failure.is_some();
+        let mut run = |work: &mut dyn FnMut(&mut Self) -> Result<(), LedgerError>| {
+            if !failed && let Err(error) = work(self) {
+                *failure = Some(error);
+            }
+        };
+        let undecided = || Refusal::Unavailable(String::new());
+        match request {
+            Request::Pay { ask, lease, reply } => {
+                let mut decision = Err(undecided());
+                run(&mut |batch| {
+                    decision = batch.pay(&ask, lease)?;
+                    Ok(())
+                });
+                answer(reply, decision)
+            }
+            Request::Keep { entry, key, bytes, room, reply } => {
+                let mut bytes = Some(bytes);
+                run(&mut |batch| batch.keep(entry, &key, bytes.take().unwrap_or_default(), room));
+                answer(reply, Ok(()))
+            }
+            Request::Kept { key, reply } => {
+                let mut kept = Err(undecided());
+                run(&mut |batch| {
+                    kept = Ok(batch.log.get(&key)?.map(|k| k.bytes));
+                    Ok(())
+                });
+                answer(reply, kept)
+            }
+            Request::Reuse(cached) => {
+                let mut cached = Some(cached);
+                run(&mut |batch| match cached.take() {
+                    Some(cached) => {
+                        let at = batch.books.now(batch.now);
+                        batch.append(&Entry::new(at, Body::Cached(cached))).map(drop)
+                    }
+                    None => Ok(()),
+                });
+                Box::new(drop)
+            }
+            Request::GiveUp { entry, key } => {
+                run(&mut |batch| {
+                    batch.books.arrived(&key, Some(entry));
+                    Ok(())
+                });
+                Box::new(drop)
+            }
+            Request::Edit { edit, reply } => {
+                let (mut edit, mut done) = (Some(edit), Err(undecided()));
+                run(&mut |batch| {
+                    let Some(edit) = edit.take() else { return Ok(()) };
+                    done = match edit(batch.books, batch.now) {
+                        Ok(None) => Ok(()),
+                        Ok(Some(entry)) => {
+                            batch.append(&entry)?;
+                            if matches!(entry.what, Body::Epoch(_)) {
+                                let epoch = i64::try_from(batch.books.epoch()).unwrap_or(i64::MAX);
+                                batch.log.forget(super::log::Forget::Before(epoch))?;
+                            }
+                            Ok(())
+                        }
+                        Err(refusal) => Err(refusal),
+                    };
+                    Ok(())
+                });
+                answer(reply, done)
+            }
+        }
     }
+
+    /// Writes an entry and takes it. Gives its number.
+    fn append(&mut self, entry: &Entry) -> Result<i64, LedgerError> {
+        let body =
+            entry.write().ok_or_else(|| LedgerError::Impossible("an entry cannot be written".into()))?;
+        let row = self.log.append(body)?;
+        self.wrote = true;
+        self.books.apply(&row)?;
+        Ok(row.id)
+    }
+
+    fn pay(&mut self, ask: &Ask, lease: i64) -> Result<Result<Paid, Refusal>, LedgerError> {
+        if let Some(key) = &ask.release {
+            if let Some(kept) = self.log.get(key)? {
+                self.books.arrived(key, None);
+                return Ok(Ok(Paid::Kept(kept.bytes)));
+            }
+            if self.books.awaited(key, self.now, lease) {
+                return Ok(Ok(Paid::Wait));
+            }
+        }
+        let entry = match self.books.decide(ask, self.now) {
+            Ok(entry) => entry,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let id = self.append(&entry)?;
+        let states = match &entry.what {
+            Body::Debit(debit) => self.books.states_of(debit, entry.at),
+            _ => Vec::new(),
+        };
+        Ok(Ok(Paid::Fresh(id, states)))
+    }
+
+    fn keep(&mut self, entry: i64, key: &[u8; 32], bytes: Vec<u8>, room: u64) -> Result<(), LedgerError> {
+        let epoch = i64::try_from(self.books.epoch()).unwrap_or(i64::MAX);
+        self.log.put(key, entry, epoch, bytes)?;
+        self.log.make_room(room)?;
+        self.wrote = true;
+        self.books.arrived(key, Some(entry));
+        Ok(())
+    }
+}
+
+/// An entry for a release that was given again.
+pub(super) fn cached(user: &str, role: Option<&str>, statement: &[u8; 32], key: &[u8; 32]) -> Cached {
+    let (user, role) = (user.to_owned(), role.map(Into::into));
+    Cached { user, role, statement: hex(statement), release: hex(key) }
 }

@@ -551,6 +551,13 @@ fn make_sum(
     Ok(Sum { arg: value.clone(), low: low.clone(), high: high.clone(), grid: grid.clone(), center, bound })
 }
 
+impl Sum {
+    /// The same sum of values that are not centred: what is released where the sum itself is asked for.
+    pub fn uncentred(&self) -> Option<Self> {
+        make_sum(&self.arg, &self.low, &self.high, &self.grid, false).ok()
+    }
+}
+
 /// The constants that a conjunct `key = c` or `key IN (c, …)` leaves.
 fn listed(filter: &Scalar, key: &Scalar) -> Option<Domain> {
     let text = |s: &Scalar| match &s.node {

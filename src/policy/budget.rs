@@ -2,9 +2,10 @@
 
 use super::error::{At, Findings};
 use super::keys::{Key, Keys, REQUIRED};
-use super::model::{Accounting, Budget, Scope, StatementDefaults};
-use super::reader::{Section, not_yet, shorten};
+use super::model::{Accounting, Budget, Scope, StatementDefaults, Window};
+use super::reader::{Section, shorten, text};
 use super::suggest::suggest;
+use super::{envelope, raw::RawTable};
 use bigdecimal::BigDecimal;
 use num_traits::{One, Signed, Zero};
 
@@ -139,11 +140,25 @@ pub(super) const BUDGET: Keys = Keys {
             purpose: "A quota for each user or role instead.",
         },
         Key {
+            name: "tables",
+            ty: "list of private tables",
+            default: "all",
+            example: "[\"trips\", \"payments\"]",
+            purpose: "Only statements that read one of these are debited.",
+        },
+        Key {
+            name: "window",
+            ty: "`Nd` or `month`",
+            default: "none: it is never refilled",
+            example: "\"30d\"",
+            purpose: "The budget starts anew with each period of so many days (counted from 1970-01-01) or calendar month, in UTC. What is spent in different windows adds up.",
+        },
+        Key {
             name: "accounting",
-            ty: "`pure`, `approx` or `zcdp`",
+            ty: "`pure`, `approx`, `advanced`, `zcdp`, `rdp`, `gdp` or `envelope`",
             default: "\"zcdp\"",
             example: "\"approx\"",
-            purpose: "How prices add up: `pure` ε, without private groups; `approx` ε and δ; `zcdp` ρ, which allows many more small statements for the same ε.",
+            purpose: "How prices add up: `pure` ε, without private groups; `approx` ε and δ; `advanced` ε²; `zcdp` ρ, which allows many more small statements for the same ε; `rdp` Rényi divergences; `gdp` μ²; `envelope` counts uses of `mechanisms`.",
         },
         Key {
             name: "epsilon",
@@ -166,8 +181,15 @@ pub(super) const BUDGET: Keys = Keys {
             example: "4e-8",
             purpose: "The part of δ that pays for private groups.",
         },
+        Key {
+            name: "mechanisms",
+            ty: "list of tables",
+            default: "required for `envelope`",
+            example: "[{ noise = \"laplace\", sensitivity = 1, scale = 40, uses = 4000 }]",
+            purpose: "What an `envelope` is good for; all uses together must keep (ε, δ).",
+        },
     ],
-    later: &["window"],
+    later: &[],
 };
 
 pub(super) fn budgets(
@@ -186,7 +208,10 @@ pub(super) fn budgets(
             f.error(&n.span, what, "names are unique: the ledger knows a budget by its name");
         }
         let scope = scope(&section, f);
+        let window = window(&section, scope, f);
+        let tables = tables(&section, f);
         let accounting = accounting(&section, f);
+        let mechanisms = envelope::mechanisms(&section, accounting, f);
         if section.get("epsilon").is_none() {
             section.missing("epsilon", "epsilon = 8.0", f);
         }
@@ -200,10 +225,104 @@ pub(super) fn budgets(
         let Some(accounting) = accounting else { continue };
         let Some((delta, selection_delta)) = deltas(&section, accounting, f) else { continue };
         let (Some(name), Some(scope), Some(total)) = (name, scope, total) else { continue };
+        let (Some(window), Some(tables), Some(mechanisms)) = (window, tables, mechanisms) else { continue };
         let (name, epsilon) = (name.value, total.value);
-        budgets.push(Budget { name, scope, accounting, epsilon, delta, selection_delta });
+        budgets.push(Budget {
+            name,
+            scope,
+            tables,
+            window,
+            accounting,
+            epsilon,
+            delta,
+            selection_delta,
+            mechanisms,
+        });
     }
     budgets
+}
+
+/// When it starts anew. The outer None: a mistake.
+fn window(section: &Section<'_, '_>, scope: Option<Scope>, f: &mut Findings) -> Option<Option<Window>> {
+    if section.get("window").is_none() {
+        return Some(None);
+    }
+    let example = "window = \"30d\", or window = \"month\"";
+    let written = section.string("window", example, f)?;
+    let Some(window) = Window::parse(&written.value) else {
+        let what = format!("window = {:?} is neither days nor \"month\"", shorten(&written.value));
+        f.error(&written.span, what, format!("write for example: {example}; from 1d to 3660d"));
+        return None;
+    };
+    if scope == Some(Scope::Dataset) && section.get("tables").is_none() {
+        let what = format!(
+            "a budget over the whole dataset with a window bounds what one window tells: a year touches up to {} of \
+             them, and what they tell adds up",
+            window.in_a_year()
+        );
+        f.warn(&written.span, what, "leave window out for a guarantee for all time; give quotas the window");
+    }
+    Some(Some(window))
+}
+
+/// The tables that it is for; empty where it is for all. None: a mistake.
+fn tables(section: &Section<'_, '_>, f: &mut Findings) -> Option<Vec<String>> {
+    if section.get("tables").is_none() {
+        return Some(Vec::new());
+    }
+    let example = "tables = [\"trips\", \"payments\"]";
+    let list = section.list("tables", example, f)?;
+    if list.value.is_empty() {
+        f.error(&list.span, "tables is empty", "leave it out for a budget over all tables");
+        return None;
+    }
+    let mut names = list
+        .value
+        .into_iter()
+        .map(|value| text("a table", value, example, f).map(|name| name.value))
+        .collect::<Option<Vec<_>>>()?;
+    names.sort();
+    names.dedup();
+    Some(names)
+}
+
+/// That budgets are over private tables of the policy, and, by soundness rule 24, that one is over the whole data set:
+/// quotas per user or role are no guarantee, and what is read of other tables is not counted. Judged by the text, so that a
+/// mistake in the dataset-wide budget is not reported as its absence.
+pub(super) fn coverage(root: &Section<'_, '_>, allowed: bool, tables: &[RawTable], f: &mut Findings) {
+    if root.get("budget").is_some_and(|b| !b.get_ref().is_array()) {
+        return;
+    }
+    let private = || tables.iter().filter(|t| !t.public).map(|t| t.name.value.as_str());
+    // Mistakes of type were reported when the budgets were read.
+    let mut known = Findings::new("", "");
+    let mut total = false;
+    for section in root.sections("budget", &mut known) {
+        let named = section.list("tables", "", &mut known);
+        let mut covered = Vec::new();
+        for value in named.iter().flat_map(|l| &l.value) {
+            let Some(name) = value.get_ref().as_str() else { continue };
+            covered.push(name.to_owned());
+            let (what, hint) = match tables.iter().find(|t| t.name.value == name) {
+                Some(t) if t.public => {
+                    ("is public: statements over it cost nothing", "name private tables only".to_owned())
+                }
+                Some(_) => continue,
+                None => ("is not a table of the policy", suggest(name, private())),
+            };
+            f.error(&value.span(), format!("{:?} {what}", shorten(name)), hint);
+        }
+        let all = section.get("tables").is_none() || private().all(|t| covered.iter().any(|c| c == t));
+        total |= all && section.get("per").is_none();
+    }
+    if !total && !allowed {
+        f.error_in_file(
+            "no budget over the whole dataset: budgets per user or role are quotas, colleagues share answers; budgets \
+             with tables leave the others out",
+            "add a [[budget]] without per and tables; or, if no total is what you want, allow_no_total = true in \
+             [privacy]",
+        );
+    }
 }
 
 fn scope(section: &Section<'_, '_>, f: &mut Findings) -> Option<Scope> {
@@ -227,19 +346,12 @@ fn accounting(section: &Section<'_, '_>, f: &mut Findings) -> Option<Accounting>
         return Some(Accounting::Zcdp);
     }
     let a = section.string("accounting", "accounting = \"zcdp\"", f)?;
-    match a.value.as_str() {
-        "pure" => return Some(Accounting::Pure),
-        "approx" => return Some(Accounting::Approx),
-        "zcdp" => return Some(Accounting::Zcdp),
-        later @ ("advanced" | "rdp" | "gdp" | "envelope") => {
-            not_yet(f, &a.span, &format!("accounting = {later:?}"));
-        }
-        other => {
-            let what = format!("unknown accounting {:?}", shorten(other));
-            f.error(&a.span, what, suggest(other, ["pure", "approx", "zcdp"]));
-        }
+    let known = Accounting::parse(&a.value);
+    if known.is_none() {
+        let what = format!("unknown accounting {:?}", shorten(&a.value));
+        f.error(&a.span, what, suggest(&a.value, Accounting::ALL.map(Accounting::word)));
     }
-    None
+    known
 }
 
 /// δ and its part for selection, which soundness rule 22 fixes at creation.
@@ -267,6 +379,14 @@ fn deltas(
         section.missing("delta", "delta = 1e-6 (only accounting = \"pure\" does without)", f);
     }
     let total = delta(section, "delta", false, f);
+    if accounting == Accounting::Envelope {
+        if let Some(value) = section.get("selection_delta") {
+            let hint = "remove it: an envelope is for statements over public groups";
+            f.error(&value.span(), "an envelope has no selection_delta", hint);
+            return None;
+        }
+        return total.map(|t| (t.value, BigDecimal::zero()));
+    }
     let selection = match section.get("selection_delta") {
         Some(_) => delta(section, "selection_delta", true, f)?,
         None => {

@@ -39,6 +39,7 @@ impl RawPolicy {
             log: self.log,
             backend: self.backend.clone().ok_or_else(missing)?,
             ledger: self.ledger.clone().ok_or_else(missing)?,
+            ledger_text: self.ledger_text,
             unit: unit.ok_or_else(missing)?,
             statement: self.statement.clone(),
             budgets: self.budgets.clone(),
@@ -46,6 +47,7 @@ impl RawPolicy {
             users: self.users.clone(),
             tables: tables.into_iter().collect::<Option<_>>().ok_or_else(missing)?,
             limits: self.limits.clone(),
+            cache: self.cache.clone(),
         };
         path::multiply_proven_rows(&mut policy.tables);
         policy.version = version::of(&policy);

@@ -1,7 +1,7 @@
 //! What a section may hold: declared once, beside the code that reads it. Unknown keys are refused by these lists, and
 //! the tables of docs/policy.md are printed from them.
 
-use super::{access, budget, listen, log, raw, server, stream, users};
+use super::{access, budget, cache, envelope, listen, log, raw, server, stream, users};
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
@@ -75,8 +75,10 @@ pub fn reference() -> Vec<&'static Keys> {
         &raw::PRIVACY,
         &budget::STATEMENT,
         &budget::BUDGET,
+        &envelope::MECHANISM,
         &stream::STREAM,
         &users::USER,
+        &cache::CACHE,
         &raw::TABLE,
         &raw::COLUMN,
         &server::LIMITS,

@@ -1,16 +1,20 @@
 //! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
 //!
 //! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader`, `server`, `listen`,
-//! `access`, `log`, `users`, `budget`, `stream` are its sections), `check` holds it against the schema, `bounds` does so for one
+//! `access`, `log`, `users`, `budget`, `stream`, `cache` are its sections), `check` holds it against the schema, `bounds` does so for one
 //! column; numbers stay exact decimals from the text to the model.
 
 mod access;
 mod bounds;
 mod budget;
+mod cache;
+mod cache_key;
 mod check;
+mod envelope;
 mod environment;
 mod error;
 mod keys;
+mod ledger;
 mod listen;
 mod log;
 mod model;
@@ -26,6 +30,7 @@ pub(crate) mod time;
 pub mod userlist;
 mod users;
 mod version;
+mod window;
 
 pub use error::{PolicyError, PolicyErrors};
 pub use keys::{Key, Keys, is_value, reference};

@@ -22,6 +22,8 @@ pub struct Policy {
     pub backend: Backend,
     /// The books.
     pub ledger: LedgerLocation,
+    /// Entries of the books hold the text that the database was sent, too.
+    pub ledger_text: bool,
     /// Table (index into `tables`) whose rows stand for units, and its unit column.
     pub unit: (usize, String),
     /// What one statement costs and may touch.
@@ -36,6 +38,8 @@ pub struct Policy {
     pub tables: Vec<Table>,
     /// Every limit.
     pub limits: Limits,
+    /// How answers are kept.
+    pub cache: Cache,
 }
 
 /// `[server]`
@@ -179,6 +183,73 @@ pub struct Backend {
 pub enum LedgerLocation {
     /// A SQLite file; relative paths are relative to the policy.
     Sqlite(PathBuf),
+    /// A schema of a PostgreSQL database.
+    Postgres(LedgerDatabase),
+}
+
+/// Where a shared ledger is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LedgerDatabase {
+    /// The connection; it may hold a password.
+    pub url: String,
+    /// The password, where the URL has none.
+    pub password_file: Option<PathBuf>,
+    /// The schema that is all the ledger's.
+    pub schema: String,
+    /// What the database gets to answer. Then statements are refused.
+    pub timeout: Duration,
+}
+
+impl std::fmt::Debug for LedgerDatabase {
+    /// Without the URL.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LedgerDatabase").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Display for LedgerLocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sqlite(path) => path.display().fmt(f),
+            Self::Postgres(database) => write!(f, "the schema {} in PostgreSQL", database.schema),
+        }
+    }
+}
+
+/// `[cache]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// Answers are kept.
+    pub enabled: bool,
+    /// How long an answer is given again; None is until something else ends it.
+    pub refresh: Option<Duration>,
+    /// The channel whose NOTIFY ends the answers kept so far.
+    pub notify: Option<String>,
+    /// What `now()` is rounded down to a multiple of, where private rows are compared with it.
+    pub snap: Option<Duration>,
+    /// What kept answers are encrypted with.
+    pub key: Option<CacheKey>,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            refresh: Some(Duration::from_secs(86_400)),
+            notify: None,
+            snap: None,
+            key: None,
+        }
+    }
+}
+
+/// `cache.key_file`, `cache.key`
+#[derive(Clone, PartialEq, Eq)]
+pub enum CacheKey {
+    /// Where it is.
+    File(PathBuf),
+    /// The key itself.
+    Bytes([u8; 32]),
 }
 
 /// `[statement]`
@@ -201,27 +272,44 @@ pub enum Accounting {
     Pure,
     /// Σε, Σδ.
     Approx,
+    /// Σε², converted to (ε, δ) by advanced composition.
+    Advanced,
     /// Σρ, converted to (ε, δ).
     Zcdp,
+    /// Rényi divergences at fixed orders.
+    Rdp,
+    /// Σμ², converted to (ε, δ).
+    Gdp,
+    /// So many uses of each declared mechanism, counted down.
+    Envelope,
 }
 
 impl Accounting {
-    /// The notion that `dp` counts in.
-    pub fn notion(self) -> crate::dp::Notion {
-        match self {
+    /// All, as policies list them.
+    pub const ALL: [Self; 7] =
+        [Self::Pure, Self::Approx, Self::Advanced, Self::Zcdp, Self::Rdp, Self::Gdp, Self::Envelope];
+
+    /// The notion that `dp` counts in; None where declared uses are counted.
+    pub fn notion(self) -> Option<crate::dp::Notion> {
+        Some(match self {
             Self::Pure => crate::dp::Notion::Pure,
             Self::Approx => crate::dp::Notion::Approx,
+            Self::Advanced => crate::dp::Notion::Advanced,
             Self::Zcdp => crate::dp::Notion::Zcdp,
-        }
+            Self::Rdp => crate::dp::Notion::Rdp,
+            Self::Gdp => crate::dp::Notion::Gdp,
+            Self::Envelope => return None,
+        })
     }
 
     /// The word that policies and ledgers use.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Pure => "pure",
-            Self::Approx => "approx",
-            Self::Zcdp => "zcdp",
-        }
+        self.notion().map_or("envelope", crate::dp::Notion::word)
+    }
+
+    /// By its word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|a| a.word() == word)
     }
 }
 
@@ -245,6 +333,49 @@ impl Scope {
             Self::Role => "role",
         }
     }
+
+    /// By its word.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Dataset, Self::User, Self::Role].into_iter().find(|s| s.word() == word)
+    }
+}
+
+/// When a budget starts anew. In UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Window {
+    /// Periods of so many days, the first of which began on 1970-01-01.
+    Days(u32),
+    /// Calendar months.
+    Month,
+}
+
+impl Window {
+    /// As policies write it.
+    pub fn word(self) -> String {
+        match self {
+            Self::Days(n) => format!("{n}d"),
+            Self::Month => "month".into(),
+        }
+    }
+
+    /// From 1 to 3660 days, or "month".
+    pub fn parse(word: &str) -> Option<Self> {
+        if word == "month" {
+            return Some(Self::Month);
+        }
+        let days = word.strip_suffix('d')?;
+        let plain = days.bytes().all(|b| b.is_ascii_digit()) && !days.starts_with('0');
+        days.parse().ok().filter(|n| plain && (1..=3660).contains(n)).map(Self::Days)
+    }
+}
+
+/// Uses of one mechanism that an envelope grants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The noise, and what one unit can change.
+    pub mechanism: crate::dp::Mechanism,
+    /// How often. A statement uses each of its noises once for every group that a unit may touch.
+    pub uses: u32,
 }
 
 /// `[[budget]]`
@@ -254,6 +385,10 @@ pub struct Budget {
     pub name: String,
     /// Whose it is.
     pub scope: Scope,
+    /// Private tables: statements that read any of them are debited. Empty: all statements are.
+    pub tables: Vec<String>,
+    /// When it starts anew; None for one budget for all time.
+    pub window: Option<Window>,
     /// The notion.
     pub accounting: Accounting,
     /// Total ε.
@@ -262,6 +397,43 @@ pub struct Budget {
     pub delta: BigDecimal,
     /// The part of δ that pays for private groups.
     pub selection_delta: BigDecimal,
+    /// What an envelope grants; empty elsewhere.
+    pub mechanisms: Vec<Declared>,
+}
+
+impl Budget {
+    /// A budget over all tables and for all time.
+    pub fn new(
+        name: &str,
+        scope: Scope,
+        accounting: Accounting,
+        epsilon: BigDecimal,
+        delta: BigDecimal,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            scope,
+            tables: Vec::new(),
+            window: None,
+            accounting,
+            epsilon,
+            selection_delta: match accounting {
+                Accounting::Envelope => BigDecimal::default(),
+                _ => (&delta / BigDecimal::from(2)).normalized(),
+            },
+            delta,
+            mechanisms: Vec::new(),
+        }
+    }
+
+    /// The notion that says which noise it has a price for. An envelope has it for what it declares.
+    pub fn notion(&self) -> crate::dp::Notion {
+        let gaussian = |d: &Declared| d.mechanism.kind() == crate::dp::Kind::DiscreteGaussian;
+        self.accounting.notion().unwrap_or(match self.mechanisms.iter().any(gaussian) {
+            true => crate::dp::Notion::Zcdp,
+            false => crate::dp::Notion::Pure,
+        })
+    }
 }
 
 /// `[[user]]`

@@ -2,10 +2,11 @@
 
 use super::access;
 use super::budget;
+use super::cache;
 use super::error::{At, Findings, PolicyError, PolicyErrors, Span};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
-    AccessRule, Backend, Budget, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
+    AccessRule, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
 };
 use super::path::{self, RawPath};
 use super::reader::{Section, decimal, shorten, text};
@@ -29,12 +30,14 @@ pub struct RawPolicy {
     pub(super) log: Log,
     pub(super) backend: Option<Backend>,
     pub(super) ledger: Option<LedgerLocation>,
+    pub(super) ledger_text: bool,
     pub(super) unit: Option<At<String>>,
     pub(super) statement: StatementDefaults,
     pub(super) budgets: Vec<Budget>,
     pub(super) streams: Vec<Stream>,
     pub(super) users: Vec<User>,
     pub(super) limits: Limits,
+    pub(super) cache: Cache,
     pub(super) tables: Vec<RawTable>,
 }
 
@@ -128,6 +131,13 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "What all statements together may cost.",
         },
         Key {
+            name: "cache",
+            ty: "section",
+            default: "all defaults",
+            example: "",
+            purpose: "How answers are kept, to be given again.",
+        },
+        Key {
             name: "stream",
             ty: "list of sections",
             default: "none",
@@ -156,7 +166,7 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "How large things may grow.",
         },
     ],
-    later: &["answers", "cache", "console"],
+    later: &["answers", "console"],
 };
 
 /// Keys of `[privacy]`.
@@ -297,6 +307,7 @@ impl RawPolicy {
         let log = log::log(&root, f);
         let backend = server::backend(&root, file, base, f);
         let ledger = server::ledger(&root, base, f);
+        let ledger_text = server::ledger_text(&root, f);
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
@@ -304,8 +315,9 @@ impl RawPolicy {
         let users = users::users(&root, base, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
+        let cache = cache::cache(&root, base, f);
         let tables = tables(&root, f);
-        no_total(&root, allow_no_total, f);
+        budget::coverage(&root, allow_no_total, &tables, f);
         Ok(Self {
             findings,
             server,
@@ -313,12 +325,14 @@ impl RawPolicy {
             log,
             backend,
             ledger,
+            ledger_text,
             unit,
             statement,
             budgets,
             streams,
             users,
             limits,
+            cache,
             tables,
         })
     }
@@ -345,6 +359,11 @@ impl RawPolicy {
         Some((ledger, &self.budgets))
     }
 
+    /// Table and column that `privacy.unit` names.
+    pub fn unit_name(&self) -> Option<&str> {
+        self.unit.as_ref().map(|unit| unit.value.as_str())
+    }
+
     /// The mistakes that show without a schema. Empty does not mean that the policy is right: [`Self::check`]
     /// decides.
     pub fn mistakes(&self) -> Vec<PolicyError> {
@@ -365,23 +384,6 @@ fn privacy(root: &Section<'_, '_>, f: &mut Findings) -> (Option<At<String>>, boo
     section.keys(&PRIVACY, f);
     let unit = section.required_string("unit", "unit = \"riders.rider_id\"", f);
     (unit, section.boolean("allow_no_total", f).is_some_and(|b| b.value))
-}
-
-/// Soundness rule 24: quotas per user or role are no guarantee. Judged by the text, so that a mistake in the
-/// dataset-wide budget is not reported as its absence.
-fn no_total(root: &Section<'_, '_>, allowed: bool, f: &mut Findings) {
-    let items = match root.get("budget").map(Spanned::get_ref) {
-        Some(DeValue::Array(items)) => items,
-        Some(_) => return,
-        None => &toml::de::DeArray::new(),
-    };
-    let total = items.iter().any(|b| b.get_ref().get("per").is_none());
-    if !total && !allowed {
-        f.error_in_file(
-            "no budget over the whole dataset: budgets per user or role are quotas, colleagues share answers",
-            "add a [[budget]] without per; or, if no total is what you want, allow_no_total = true in [privacy]",
-        );
-    }
 }
 
 fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {

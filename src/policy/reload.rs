@@ -67,6 +67,7 @@ impl Policy {
             ("[[stream]]", self.streams != old.streams),
             ("[[user]]", differ(&self.users, &old.users)),
             ("[table]", differ(&self.tables, &old.tables)),
+            ("[cache]", self.cache != old.cache),
             ("[limits]", differ(&self.limits, &old.limits)),
         ];
         parts.into_iter().filter_map(|(name, changed)| changed.then_some(name)).collect()

@@ -3,8 +3,9 @@
 use super::environment::expand;
 use super::error::{At, Findings};
 use super::keys::{Key, Keys, REQUIRED};
+use super::ledger;
 use super::model::{Backend, LedgerLocation, Limits};
-use super::reader::{Section, not_yet, shorten};
+use super::reader::{Section, shorten};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -149,13 +150,43 @@ fn user_shown(section: &Section<'_, '_>, user: &str) -> String {
 /// Keys of `[ledger]`.
 pub(super) const LEDGER: Keys = Keys {
     section: "[ledger]",
-    list: &[Key {
-        name: "url",
-        ty: "`sqlite:` and a path",
-        default: REQUIRED,
-        example: "\"sqlite:noisegate.db\"",
-        purpose: "The file that keeps what was spent, made by `noisegate budget create`.",
-    }],
+    list: &[
+        Key {
+            name: "url",
+            ty: "`sqlite:` and a path, or a `postgres://` URL",
+            default: REQUIRED,
+            example: "\"sqlite:noisegate.db\"",
+            purpose: "What keeps the budgets, made by `noisegate budget create`: a file for one proxy, or a database that any number of proxies share.",
+        },
+        Key {
+            name: "schema",
+            ty: "string",
+            default: "\"noisegate_ledger\"",
+            example: "\"books\"",
+            purpose: "The schema of a ledger in PostgreSQL; nothing else is in it.",
+        },
+        Key {
+            name: "password_file",
+            ty: "path",
+            default: "the file that the variable `PGPASSFILE` names",
+            example: "\"ledger.pgpass\"",
+            purpose: "The password of a ledger in PostgreSQL whose URL has none, as in `[backend]`.",
+        },
+        Key {
+            name: "timeout",
+            ty: "time span",
+            default: "\"10s\"",
+            example: "\"2s\"",
+            purpose: "What a ledger in PostgreSQL gets to answer; then statements are refused (57P03).",
+        },
+        Key {
+            name: "text",
+            ty: "boolean",
+            default: "false",
+            example: "true",
+            purpose: "Entries hold the text that the database was sent, with the constants that analysts wrote; without it, a hash.",
+        },
+    ],
     later: &[],
 };
 
@@ -171,17 +202,30 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
     section.keys(&LEDGER, f);
     let url = section.required_string("url", example, f)?;
     let url = expand("url", url, f)?;
-    if url.value.starts_with("postgres://") || url.value.starts_with("postgresql://") {
-        not_yet(f, &url.span, "a ledger in PostgreSQL");
-        return None;
+    if ledger::is_postgres(&url.value) {
+        return ledger::database(&section, url, base, f).map(LedgerLocation::Postgres);
     }
+    ledger::warn_of_unused(&section, f);
     match url.value.strip_prefix("sqlite:") {
         Some(path) if !path.is_empty() && path != ":memory:" => Some(LedgerLocation::Sqlite(base.join(path))),
         _ => {
-            f.error(&url.span, "the ledger's url does not name a SQLite file", format!("write {example}"));
+            f.error(
+                &url.span,
+                "the ledger's url names neither a SQLite file nor a PostgreSQL database",
+                format!("write {example}"),
+            );
             None
         }
     }
+}
+
+/// `ledger.text`. What is wrong with the section is reported by [`ledger`].
+pub(super) fn ledger_text(root: &Section<'_, '_>, f: &mut Findings) -> bool {
+    if !root.get("ledger").is_some_and(|l| l.get_ref().is_table()) {
+        return false;
+    }
+    let section = root.section("ledger", f);
+    section.and_then(|s| s.boolean("text", f)).is_some_and(|b| b.value)
 }
 
 /// Keys of `[limits]`.

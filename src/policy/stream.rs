@@ -7,7 +7,7 @@ use super::model::Budget;
 use super::reader::{Section, shorten, text};
 use super::suggest::suggest;
 use crate::dp::sparse::{Direction, Plan, SENSITIVITY, accuracy};
-use crate::dp::{Charge, DpError, Filter, Ratio, ratio};
+use crate::dp::{Charge, Cost, DpError, Filter, Ratio, ratio};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use num_traits::Zero;
 
@@ -314,15 +314,19 @@ fn affordable(section: &Section<'_, '_>, stream: &Stream, budgets: &[Budget], f:
         else {
             continue;
         };
-        let notion = b.accounting.notion();
-        let Ok(filter) = Filter::new(notion, &e, &d, &s) else { continue };
-        let why = match notion.price(&charge) {
-            Err(reason) => reason.to_string(),
-            Ok(price) => match filter.admit(crate::dp::Cost::default(), price) {
-                Ok(_) => continue,
-                Err(short) if short.of_delta => "its delta is above the budget's selection_delta".to_owned(),
-                Err(_) => "it costs more than the whole budget".to_owned(),
-            },
+        let why = match b.accounting.notion() {
+            None => "an envelope pays for declared noise alone".to_owned(),
+            Some(notion) => {
+                let Ok(filter) = Filter::new(notion, &e, &d, &s) else { continue };
+                match notion.price(&charge).map(|price| filter.admit(Cost::default(), price)) {
+                    Ok(Ok(_)) => continue,
+                    Ok(Err(short)) if short.of_delta => {
+                        "its delta is above the budget's selection_delta".to_owned()
+                    }
+                    Ok(Err(_)) => "it costs more than the whole budget".to_owned(),
+                    Err(reason) => reason.to_string(),
+                }
+            }
         };
         let what = format!("stream {:?} cannot be paid from budget {:?}: {why}", stream.name, b.name);
         f.warn(&section.span, what, "whoever draws on this budget cannot open the stream");

@@ -1,6 +1,6 @@
 //! A hash of everything in a policy that changes what an answer means.
 
-use super::model::{Accounting, Domain, Policy, Privacy, Range, Scope};
+use super::model::{Domain, Policy, Privacy, Range, Scope};
 use bigdecimal::BigDecimal;
 use sha2::{Digest, Sha256};
 
@@ -38,7 +38,7 @@ impl Canon {
 /// the same policy over a restored dump is the same policy.
 pub(super) fn of(policy: &Policy) -> [u8; 32] {
     let mut c = Canon(Sha256::new());
-    c.text("noisegate policy 1");
+    c.text("noisegate policy 2");
     c.number(policy.unit.0 as u64);
     c.text(&policy.unit.1);
     c.decimal(&policy.statement.epsilon);
@@ -52,14 +52,16 @@ pub(super) fn of(policy: &Policy) -> [u8; 32] {
             Scope::User => 1,
             Scope::Role => 2,
         });
-        c.number(match b.accounting {
-            Accounting::Pure => 0,
-            Accounting::Approx => 1,
-            Accounting::Zcdp => 2,
-        });
+        c.list(&b.tables, |c, table| c.text(table));
+        c.option(b.window, |c, window| c.text(&window.word()));
+        c.text(b.accounting.word());
         c.decimal(&b.epsilon);
         c.decimal(&b.delta);
         c.decimal(&b.selection_delta);
+        c.list(&b.mechanisms, |c, declared| {
+            c.text(&format!("{:?}", declared.mechanism));
+            c.number(declared.uses.into());
+        });
     });
     c.list(&policy.streams, |c, s| {
         c.text(&s.name);

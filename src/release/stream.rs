@@ -113,23 +113,21 @@ mod tests {
     use crate::dp::sparse::{Direction, Test};
     use crate::dp::testing::SeededRng;
     use crate::dp::{EntropyError, Guarantee, Ratio};
-    use crate::ledger::Ledger;
-    use crate::policy::{Accounting, Budget, Scope};
+    use crate::ledger::{Ledger, Terms};
+    use crate::policy::{Accounting, Budget, LedgerLocation, Scope};
     use bytes::Bytes;
 
     async fn receipt(charge: &Charge) -> Receipt {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("books.db");
+        let place = LedgerLocation::Sqlite(folder.path().join("books.db"));
         let budget = Budget {
-            name: "everyone".into(),
-            scope: Scope::Dataset,
-            accounting: Accounting::Approx,
-            epsilon: 1_000_000.into(),
             delta: "0.6".parse().unwrap(),
             selection_delta: "0.5".parse().unwrap(),
+            ..Budget::new("everyone", Scope::Dataset, Accounting::Approx, 1_000_000.into(), 0.into())
         };
-        Ledger::create(&path, std::slice::from_ref(&budget)).unwrap();
-        let ledger = Ledger::open(&path, &[budget]).unwrap();
+        let terms = Terms::unchecked(&[budget], "t.u");
+        Ledger::create(&place, &terms).unwrap();
+        let ledger = Ledger::open(&place, &terms).unwrap();
         let who = Identity { user: "ada".into(), role: None };
         ledger.debit(&who, [0; 32], charge).await.unwrap()
     }

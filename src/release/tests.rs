@@ -5,8 +5,8 @@ use crate::dp::testing::SeededRng;
 use crate::dp::{
     DiscreteLaplace, Distribution, Noise, Notion, Outline, Preference, Ratio, Selection, choose,
 };
-use crate::ledger::Ledger;
-use crate::policy::{Accounting, Budget, Scope};
+use crate::ledger::{Ledger, Terms};
+use crate::policy::{Accounting, Budget, LedgerLocation, Scope};
 use bytes::{Buf, BufMut, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -17,7 +17,7 @@ async fn receipt(specs: &[Spec], epsilon: Ratio) -> Receipt {
 
 async fn receipt_in(accounting: Accounting, specs: &[Spec], epsilon: Ratio) -> Receipt {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("books.db");
+    let place = LedgerLocation::Sqlite(folder.path().join("books.db"));
     let budget = Budget {
         name: "everyone".into(),
         scope: Scope::Dataset,
@@ -25,9 +25,11 @@ async fn receipt_in(accounting: Accounting, specs: &[Spec], epsilon: Ratio) -> R
         epsilon: 1_000_000.into(),
         delta: "0.6".parse().unwrap(),
         selection_delta: "0.5".parse().unwrap(),
+        ..Budget::new("", Scope::Dataset, accounting, 0.into(), 0.into())
     };
-    Ledger::create(&path, std::slice::from_ref(&budget)).unwrap();
-    let ledger = Ledger::open(&path, &[budget]).unwrap();
+    let terms = Terms::unchecked(&[budget], "t.u");
+    Ledger::create(&place, &terms).unwrap();
+    let ledger = Ledger::open(&place, &terms).unwrap();
     let who = Identity { user: "ada".into(), role: None };
     ledger.debit(&who, [0; 32], &Charge::of(&epsilon, specs).unwrap()).await.unwrap()
 }

@@ -13,9 +13,9 @@ use noisegate::dp::{Entropy, EntropyError};
 use noisegate::emit::{fetch, print};
 use noisegate::error::ClientError;
 use noisegate::gateway;
-use noisegate::ledger::Ledger;
+use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Plan, PlanError};
-use noisegate::policy::{self, LedgerLocation, Policy};
+use noisegate::policy::{self, Policy};
 use noisegate::release::stream::{Instance, Told};
 use noisegate::release::{Exact, Noisy, perturb};
 use noisegate::sql::{self, Kind, parse::Lines};
@@ -111,9 +111,9 @@ impl Bikes {
         let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
         let fingerprint = introspect::watch(&reader, &oids).await.unwrap();
         drop(reader);
-        let LedgerLocation::Sqlite(path) = &policy.ledger;
-        Ledger::create(path, &policy.budgets).unwrap();
-        let ledger = Ledger::open(path, &policy.budgets).unwrap();
+        let terms = Terms::of(&policy);
+        Ledger::create(&policy.ledger, &terms).unwrap();
+        let ledger = Ledger::open(&policy.ledger, &terms).unwrap();
         let ratio = |x| noisegate::dp::ratio(x).unwrap();
         let plan = plan::Settings {
             epsilon: ratio(&policy.statement.epsilon),

@@ -47,14 +47,17 @@ pub async fn published(db: TestDb) -> TestDb {
     db
 }
 
-/// A policy. `rules` holds [statement], [[budget]] and [limits] sections.
+/// A policy. `rules` holds [statement], [[budget]] and [limits] sections. Unless they say otherwise in a [cache],
+/// every answer is paid for.
 pub fn policy(backend_toml: &str, users: &[&str], rules: &str) -> String {
     let verifier = postgres_protocol::password::scram_sha_256(PASSWORD.as_bytes());
     let users: String =
         users.iter().map(|n| format!("[[user]]\nname = \"{n}\"\nscram = \"{verifier}\"\n")).collect();
+    let cache = if rules.contains("[cache]") { "" } else { "[cache]\nenabled = false" };
     format!(
         "[server]\nlisten = [\"127.0.0.1:0\"]\n{backend_toml}[ledger]\nurl = \"sqlite:noisegate.db\"\n{users}
 {rules}
+{cache}
 [privacy]
 unit = \"riders.rider_id\"
 [table.riders]

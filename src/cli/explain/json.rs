@@ -1,10 +1,11 @@
 //! A plan as JSON. The keys are described in docs/explain.md.
 
 use super::number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
-use crate::dp::{self, Cost, Distribution, Filter, Noise, Notion, Ratio, Selection, UNITS_PER_ONE};
+use crate::dp::{self, Distribution, Noise, Ratio, Selection, UNITS_PER_ONE};
 use crate::emit::fetch;
 use crate::emit::print::{self, Constants};
 use crate::error::ClientError;
+use crate::ledger::{Amount, Counter};
 use crate::plan::{Bounding, Output, Part, PartKind, Plan, Release, explain};
 use crate::policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use crate::sql::ast::{Expr, ExprKind};
@@ -196,25 +197,33 @@ fn price(plan: &Plan, policy: &Policy, warnings: &mut Vec<String>) -> Value {
 
 /// What a charge costs in a budget's own notion.
 fn budget(b: &Budget, charge: &dp::Charge, warnings: &mut Vec<String>) -> Value {
-    let (notion, accounting) = (b.accounting.notion(), b.accounting.word());
-    let loss = if b.accounting == Accounting::Zcdp { "rho" } else { "epsilon" };
     let per = match b.scope {
         Scope::Dataset => Value::Null,
         Scope::User => "user".into(),
         Scope::Role => "role".into(),
     };
-    let mut of = json!({ "name": b.name, "per": per, "accounting": accounting });
-    match notion.price(charge) {
+    let mut of = json!({ "name": b.name, "per": per, "accounting": b.accounting.word() });
+    if let Some(window) = b.window {
+        merge(&mut of, json!({ "window": window.word() }));
+    }
+    if !b.tables.is_empty() {
+        merge(&mut of, json!({ "tables": b.tables }));
+    }
+    let counter = match Counter::of(b, &[]) {
+        Ok(counter) => counter,
+        Err(e) => {
+            warnings.push(e.to_string());
+            return of;
+        }
+    };
+    match counter.price(charge) {
         Ok(cost) => {
-            merge(&mut of, json!({ "cost": in_units(cost, loss) }));
-            if let Some(filter) = filter(b, notion) {
-                let fits = filter.fits(Cost::default(), cost);
-                if fits == 0 {
-                    warnings
-                        .push(format!("budget {:?} has no room for this statement, even unspent", b.name));
-                }
-                merge(&mut of, json!({ "limit": in_units(filter.limit, loss), "fits": integer(fits) }));
+            let fits = counter.fits(&counter.nothing(), &cost);
+            if fits == 0 {
+                warnings.push(format!("budget {:?} has no room for this statement, even unspent", b.name));
             }
+            merge(&mut of, json!({ "cost": amount(b.accounting, &cost) }));
+            merge(&mut of, json!({ "limit": amount(b.accounting, &counter.limit()), "fits": integer(fits) }));
         }
         Err(e) => {
             warnings.push(format!("budget {:?} refuses this statement: {e}", b.name));
@@ -224,15 +233,23 @@ fn budget(b: &Budget, charge: &dp::Charge, warnings: &mut Vec<String>) -> Value 
     of
 }
 
-fn filter(b: &Budget, notion: Notion) -> Option<Filter> {
-    let [epsilon, delta, selection] = [&b.epsilon, &b.delta, &b.selection_delta].map(dp::ratio);
-    Filter::new(notion, &epsilon?, &delta?, &selection?).ok()
-}
-
-fn in_units(cost: Cost, loss: &str) -> Value {
-    let units = BigUint::from(UNITS_PER_ONE);
+/// What a budget sums, by the name that its notion has for it.
+fn amount(accounting: Accounting, amount: &Amount) -> Value {
+    let units = |x: u128| quotient(&BigUint::from(x), &BigUint::from(UNITS_PER_ONE));
+    let cost = match amount {
+        Amount::Uses(tokens) => return json!({ "uses": tokens.counts() }),
+        Amount::Cost(cost) => cost,
+    };
+    let name = match accounting {
+        Accounting::Zcdp => "rho",
+        Accounting::Advanced => "epsilon_squared",
+        Accounting::Gdp => "mu_squared",
+        // No single number says what all orders say.
+        Accounting::Rdp => return json!({ "delta": units(cost.delta) }),
+        Accounting::Pure | Accounting::Approx | Accounting::Envelope => "epsilon",
+    };
     let mut of = Map::new();
-    of.insert(loss.to_owned(), quotient(&BigUint::from(cost.loss), &units));
-    of.insert("delta".to_owned(), quotient(&BigUint::from(cost.delta), &units));
+    of.insert(name.to_owned(), units(cost.loss));
+    of.insert("delta".to_owned(), units(cost.delta));
     Value::Object(of)
 }

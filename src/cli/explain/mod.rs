@@ -176,7 +176,7 @@ fn settings(args: &Args, policy: &Policy, server_version: u32) -> Result<plan::S
         old_extract: server_version < 140_000,
         mechanism: dp::Preference::Auto,
         // Whoever asks may have to pay from each of them.
-        budgets: policy.budgets.iter().map(|b| (b.name.clone(), b.accounting.notion())).collect(),
+        budgets: policy.budgets.iter().map(|b| (b.name.clone(), b.notion())).collect(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The socket beside the ledger by which `noisegate reload` speaks to the process that holds it.
+//! The socket beside the ledger by which `noisegate reload` and `noisegate refresh` speak to the process that holds it.
 
 use super::reloading::Reloader;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,11 @@ pub enum Request {
         /// The policy that is meant: it must be the one that is served.
         policy: PathBuf,
     },
+    /// To end all kept answers.
+    Refresh {
+        /// The policy that is meant.
+        policy: PathBuf,
+    },
 }
 
 /// What came of it.
@@ -42,6 +47,8 @@ pub enum Answer {
         /// What is allowed but probably not meant.
         warnings: Vec<String>,
     },
+    /// Kept answers have ended.
+    Refreshed,
     /// The old one stays in force, and why.
     Refused(String),
 }
@@ -112,18 +119,39 @@ async fn attend(mut stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
     let mut text = Vec::new();
     let (read, mut write) = stream.split();
     timeout(PATIENCE, read.take(LONGEST_REQUEST).read_to_end(&mut text)).await??;
-    let Request::Reload { policy } = serde_json::from_slice(&text)?;
-    let answer = if reloader.serves(&policy) {
-        reloader.reload().await
-    } else {
+    let request: Request = serde_json::from_slice(&text)?;
+    let (Request::Reload { policy } | Request::Refresh { policy }) = &request;
+    let answer = if !reloader.serves(policy) {
         let served = reloader.policy().display();
         Answer::Refused(format!(
             "the process that holds this ledger serves {served}, not {}",
             policy.display()
         ))
+    } else if matches!(request, Request::Refresh { .. }) {
+        reloader.live.current().refresh();
+        tracing::info!("the data is new: kept answers have ended");
+        Answer::Refreshed
+    } else {
+        reloader.reload().await
     };
     write.write_all(&serde_json::to_vec(&answer)?).await?;
     write.shutdown().await
+}
+
+/// Why nobody answered.
+pub fn unanswered(ledger: &Path, error: &io::Error) -> String {
+    let path = path(ledger);
+    let path = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
+            "no proxy serves from this ledger: nobody answers at {path}. If one does and ledger.url has changed, \
+             it needs a restart"
+        ),
+        io::ErrorKind::PermissionDenied => {
+            format!("not allowed to use {path}: run this as the proxy's user, or as root")
+        }
+        _ => format!("cannot ask the proxy at {path}: {error}"),
+    }
 }
 
 /// Asks the process that holds the ledger.

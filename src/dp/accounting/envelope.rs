@@ -25,6 +25,18 @@ pub struct Envelope {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tokens(Vec<u32>);
 
+impl Tokens {
+    /// So many uses of each class; none of classes that are not listed.
+    pub fn new(counts: Vec<u32>) -> Self {
+        Self(counts)
+    }
+
+    /// Uses of each class; those that are not listed are 0.
+    pub fn counts(&self) -> &[u32] {
+        &self.0
+    }
+}
+
 impl Envelope {
     /// Grants so many uses of each mechanism. ε at `delta` is computed once, here.
     pub fn new(classes: Vec<(Mechanism, u32)>, delta: f64) -> Result<Self, PldError> {
@@ -65,6 +77,20 @@ impl Envelope {
         };
         let sums: Option<Vec<u32>> = self.classes.iter().zip(spent).zip(&price.0).map(sum).collect();
         sums.filter(|s| s.len() == self.classes.len()).map(Tokens)
+    }
+
+    /// Uses of each class that this grants.
+    pub fn granted(&self) -> impl Iterator<Item = u32> {
+        self.classes.iter().map(|(_, n)| *n)
+    }
+
+    /// How many charges of `price` still fit, one after the other.
+    pub fn fits(&self, spent: &Tokens, price: &Tokens) -> u128 {
+        let spent = spent.0.iter().copied().chain(std::iter::repeat(0));
+        let room =
+            |((limit, spent), price): ((u32, u32), &u32)| limit.saturating_sub(spent).checked_div(*price);
+        let fits = self.granted().zip(spent).zip(&price.0).filter_map(room).min();
+        fits.map_or(u128::MAX, u128::from)
     }
 }
 

@@ -28,6 +28,8 @@ pub enum Own {
     Mechanism,
     /// Whether each charge is told.
     Notices,
+    /// Whether stored answers are given.
+    Cache,
     /// The stream that is asked.
     Stream,
     /// The ended stream that the next question may open anew.
@@ -40,13 +42,14 @@ pub enum Own {
 
 impl Own {
     /// All of them.
-    pub const ALL: [Own; 10] = [
+    pub const ALL: [Own; 11] = [
         Self::Epsilon,
         Self::Delta,
         Self::MaxGroups,
         Self::MaxRows,
         Self::Mechanism,
         Self::Notices,
+        Self::Cache,
         Self::Stream,
         Self::StreamReopen,
         Self::StreamQuestions,
@@ -62,6 +65,7 @@ impl Own {
             Self::MaxRows => "noisegate.max_rows",
             Self::Mechanism => "noisegate.mechanism",
             Self::Notices => "noisegate.notices",
+            Self::Cache => "noisegate.cache",
             Self::Stream => "noisegate.stream",
             Self::StreamReopen => "noisegate.stream_reopen",
             Self::StreamQuestions => "noisegate.stream_questions",
@@ -86,6 +90,9 @@ impl Own {
                 "The noise: auto takes the one with the least expected error; laplace; gaussian."
             }
             Self::Notices => "Whether a NOTICE tells what each statement cost and what is left.",
+            Self::Cache => {
+                "Whether what was answered before is answered the same again, for nothing; off pays for new noise."
+            }
             Self::Stream => {
                 "The stream of the policy that statements over private rows are questions to; empty for none."
             }
@@ -131,7 +138,7 @@ impl Own {
                 known @ ("auto" | "laplace" | "gaussian") => Ok(known.to_owned()),
                 _ => Err(self.wrong(text, "auto, laplace or gaussian")),
             },
-            Self::Notices => match text.to_lowercase().as_str() {
+            Self::Notices | Self::Cache => match text.to_lowercase().as_str() {
                 "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
                 "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
                 _ => Err(self.wrong(text, "on or off")),
@@ -181,7 +188,7 @@ impl Own {
             Self::MaxGroups => policy.max_groups.to_string(),
             Self::MaxRows => policy.max_rows.to_string(),
             Self::Mechanism => "auto".into(),
-            Self::Notices => "on".into(),
+            Self::Notices | Self::Cache => "on".into(),
             Self::Stream | Self::StreamReopen => String::new(),
             Self::StreamQuestions => DEFAULT_QUESTIONS.to_string(),
             Self::StreamBeta => DEFAULT_BETA.to_string(),
@@ -220,6 +227,11 @@ impl SessionSettings {
     /// Whether charges are told.
     pub fn notices(&self) -> bool {
         self.get(Own::Notices.name()) != Some("off")
+    }
+
+    /// Whether stored answers are given, and new ones stored.
+    pub fn cached(&self) -> bool {
+        self.get(Own::Cache.name()) != Some("off")
     }
 }
 

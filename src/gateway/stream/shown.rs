@@ -6,7 +6,7 @@ use crate::dp;
 use crate::emit::print::OwnRow;
 use crate::error::{ClientError, SqlState};
 use crate::gateway::{Gateway, Session};
-use crate::ledger::BudgetState;
+use crate::ledger::{Amount, BudgetState, Counter};
 use crate::plan::{self, Plan};
 use crate::policy::{Policy, Stream};
 
@@ -109,23 +109,25 @@ impl Session {
     }
 }
 
-/// What an opening takes from each budget, in that budget's notion.
+/// What an opening takes of each whole budget.
 fn prices(charge: &dp::Charge, budgets: &[BudgetState]) -> String {
     let each = budgets.iter().map(|b| {
         let name = &b.budget.name;
-        let price = match b.filter.notion.price(charge) {
+        let price = match b.counter.price(charge) {
             Ok(price) => price,
             Err(why) => return format!("{name}: {why}"),
         };
-        // The part of an unspent budget; of orders, the one with the most room decides.
-        let (spent, limit) = b.filter.reading(price);
-        let part = if limit == 0 { f64::INFINITY } else { 100.0 * spent as f64 / limit as f64 };
-        let delta = match (price.delta, b.filter.limit.delta) {
-            (0, _) => String::new(),
-            (d, 0) => format!(" and delta {:.3e} of none", d as f64 / dp::UNITS_PER_ONE as f64),
-            (d, all) => format!(" and {:.3} % of its delta", 100.0 * d as f64 / all as f64),
+        if b.counter.admit(&b.counter.nothing(), &price).is_err() {
+            return format!("{name}: more than all of it");
+        }
+        let delta = match (&b.counter, &price) {
+            (Counter::Filter(f), Amount::Cost(cost)) if cost.delta > 0 => {
+                let part = 100.0 * cost.delta as f64 / f.limit.delta as f64;
+                format!(" and {part:.3} % of its selection_delta")
+            }
+            _ => String::new(),
         };
-        format!("{name}: {part:.3} %{delta}")
+        format!("{name}: {:.3} %{delta}", 100.0 * (1.0 - b.counter.fraction_left(&price)))
     });
     each.collect::<Vec<_>>().join("; ")
 }

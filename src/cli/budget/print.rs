@@ -1,0 +1,96 @@
+//! Budgets in words.
+
+use crate::ledger::{Amount, BudgetSummary, Counter, LedgerError, Share, Year, decimal, time, year};
+use crate::policy::{Accounting, Budget, Scope};
+use std::fmt::Write as _;
+
+/// What a budget is, in one line.
+pub fn budget(b: &Budget) -> String {
+    let per = match b.scope {
+        Scope::Dataset => "for everybody together".to_owned(),
+        scope => format!("per {}", scope.word()),
+    };
+    let mut out = format!("{} ({}, {per}", b.name, b.accounting.word());
+    if !b.tables.is_empty() {
+        let _ = write!(out, ", statements over {}", b.tables.join(" or "));
+    }
+    if let Some(window) = b.window {
+        let _ = write!(out, ", anew every {}", every(&window.word()));
+    }
+    let _ = write!(out, "): epsilon = {}", b.epsilon.normalized());
+    if b.accounting != Accounting::Pure {
+        let _ = write!(out, ", delta = {}", b.delta.normalized());
+    }
+    out
+}
+
+fn every(window: &str) -> String {
+    match window.strip_suffix('d') {
+        Some("1") => "day".into(),
+        Some(days) => format!("{days} days"),
+        None => window.to_owned(),
+    }
+}
+
+/// What a year of windows guarantees, in words.
+pub fn a_year(year: &Year) -> String {
+    if year.epsilon.is_finite() {
+        format!(
+            "what windows tell adds up: a year touches up to {}, together at most epsilon = {:.3}, delta = {:.2e}",
+            year.windows, year.epsilon, year.delta
+        )
+    } else {
+        format!("what windows tell adds up: the {} that a year touches guarantee nothing", year.windows)
+    }
+}
+
+/// A budget and what is spent of it.
+pub fn summary(s: &BudgetSummary) -> Result<String, LedgerError> {
+    let mut out = budget(&s.budget);
+    out.push('\n');
+    if s.closed {
+        out.push_str("  closed: it pays for nothing any more\n");
+    }
+    if let Some(next) = s.next {
+        let _ = writeln!(out, "  starts anew on {}", time(next));
+    }
+    if let Some(year) = year(&s.budget)? {
+        let _ = writeln!(out, "  {}", a_year(&year));
+    }
+    if s.shares.is_empty() {
+        out.push_str("  nothing spent\n");
+    }
+    for share in &s.shares {
+        let _ = writeln!(out, "  {}", line(share));
+    }
+    Ok(out)
+}
+
+fn line(share: &Share) -> String {
+    let state = &share.state;
+    let owner = if share.owner.is_empty() { "everybody" } else { &share.owner };
+    let left = state.fraction_left() * 100.0;
+    match (&state.counter, &state.spent) {
+        (Counter::Filter(filter), Amount::Cost(spent)) => {
+            let (loss, limit) = filter.reading(*spent);
+            let mut out = format!(
+                "{owner}: {} = {} of {} spent, {left:.1} % left",
+                filter.notion.symbol(),
+                decimal(loss, true),
+                decimal(limit, false)
+            );
+            if filter.limit.delta > 0 {
+                let (spent, limit) = (decimal(spent.delta, true), decimal(filter.limit.delta, false));
+                let _ = write!(out, "; δ of private groups = {spent} of {limit}");
+            }
+            out
+        }
+        (Counter::Envelope(envelope), Amount::Uses(spent)) => {
+            let spent = spent.counts().iter().copied().chain(std::iter::repeat(0));
+            let uses: Vec<String> =
+                envelope.granted().zip(spent).map(|(n, used)| format!("{used} of {n}")).collect();
+            format!("{owner}: uses {}, {left:.1} % left", uses.join(", "))
+        }
+        _ => format!("{owner}: {left:.1} % left"),
+    }
+}

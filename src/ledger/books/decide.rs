@@ -1,0 +1,197 @@
+//! Whether a statement can be paid for: by every budget that matches, in one step, or by none.
+
+use super::body::{Accepted, Body, Debit, Entry, Paid, Terms};
+use super::{Books, Key, Prices};
+use crate::answer::Identity;
+use crate::dp::Charge;
+use crate::ledger::account::{Account, Amount, Counter};
+use crate::ledger::entry::Charged;
+use crate::ledger::error::{Lack, Refusal};
+use std::sync::Arc;
+
+/// What somebody wants to be charged for.
+#[derive(Clone, Debug)]
+pub(in crate::ledger) struct Ask {
+    pub(in crate::ledger) who: Identity,
+    /// The policy that it was planned under.
+    pub(in crate::ledger) terms: Arc<Terms>,
+    pub(in crate::ledger) statement: String,
+    pub(in crate::ledger) id: String,
+    pub(in crate::ledger) charge: Charge,
+    pub(in crate::ledger) charged: Charged,
+    /// `charged` as text.
+    pub(in crate::ledger) key: String,
+    /// Names of private tables; None where nobody says which.
+    pub(in crate::ledger) tables: Option<Vec<String>>,
+    pub(in crate::ledger) release: Option<[u8; 32]>,
+    pub(in crate::ledger) stream: Option<String>,
+    pub(in crate::ledger) text: Option<String>,
+}
+
+/// Accounts that a statement draws on, with the key and the window of each.
+pub(super) struct Match {
+    pub(super) key: Key,
+    pub(super) window: Option<i64>,
+}
+
+impl Books {
+    /// The entry of a statement that can be paid for, or why it cannot be.
+    pub(in crate::ledger) fn decide(&mut self, ask: &Ask, clock: i64) -> Result<Entry, Refusal> {
+        let at = self.now(clock);
+        self.current(&ask.terms)?;
+        if let Some(stream) = ask.stream.as_ref().filter(|s| self.closed_streams.contains(*s)) {
+            return Err(Refusal::Closed { what: "stream", name: stream.clone() });
+        }
+        let tables = ask.tables.as_deref();
+        let matches = self.matches(&ask.who.user, ask.who.role.as_deref(), tables, at);
+        self.covered(&ask.who.user, &matches, tables)?;
+        let prices = self.prices(&ask.key, &ask.charge);
+        let (mut paid, mut lacks) = (Vec::with_capacity(matches.len()), Vec::new());
+        for Match { key, window } in matches {
+            let (Some(account), Some(price)) = (self.accounts.get(key.0), prices.get(key.0)) else {
+                continue;
+            };
+            let budget = account.budget.clone();
+            if self.closed.contains(&budget.name) {
+                return Err(Refusal::Closed { what: "budget", name: budget.name });
+            }
+            let price =
+                price.clone().map_err(|reason| Refusal::Unpriced { budget: budget.name.clone(), reason })?;
+            let spent = self.spent(&key, window);
+            let counter = self.counter(&key, window);
+            match counter.admit(&spent, &price) {
+                Ok(_) => {
+                    let (loss, delta) = price.text();
+                    paid.push(Paid { budget: budget.name, owner: key.1.to_string(), window, loss, delta });
+                }
+                Err(lacking) => lacks.push(Lack {
+                    budget: budget.name,
+                    scope: budget.scope,
+                    lacking,
+                    next: budget.window.map(|w| w.next(at)),
+                }),
+            }
+        }
+        if !lacks.is_empty() {
+            return Err(Refusal::Exhausted(lacks));
+        }
+        let debit = Debit {
+            user: ask.who.user.clone(),
+            role: ask.who.role.clone(),
+            statement: ask.statement.clone(),
+            id: ask.id.clone(),
+            policy: ask.terms.version.clone().unwrap_or_default(),
+            tables: ask.tables.clone(),
+            charge: ask.charged.clone(),
+            paid,
+            release: ask.release.map(|key| crate::ledger::entry::hex(&key)),
+            stream: ask.stream.clone(),
+            text: ask.text.clone(),
+        };
+        Ok(Entry::new(at, Body::Debit(debit)))
+    }
+
+    /// The entry that brings a policy into force. Whether it may be written is said by [`Books::compare`].
+    pub(in crate::ledger) fn accept(
+        &self,
+        terms: &Terms,
+        forgets: bool,
+        author: &str,
+        reason: &str,
+        clock: i64,
+    ) -> Entry {
+        let (author, reason) = (author.to_owned(), reason.to_owned());
+        Entry::new(self.now(clock), Body::Policy(Accepted { terms: terms.clone(), forgets, author, reason }))
+    }
+
+    /// Refuses who was started under a policy that is not in force any more, where that could make a difference to whom is
+    /// protected. Budgets are always those in force.
+    pub(super) fn current(&self, own: &Terms) -> Result<(), Refusal> {
+        let Some(terms) = &self.terms else { return Err(Refusal::Superseded) };
+        let known = |t: &super::TableTerms| self.known.tables.get(&t.name).is_none_or(|rows| *rows == t.rows);
+        if terms.unit == own.unit && own.tables.iter().all(known) { Ok(()) } else { Err(Refusal::Superseded) }
+    }
+
+    /// What a statement draws on.
+    pub(super) fn matches(
+        &self,
+        user: &str,
+        role: Option<&str>,
+        tables: Option<&[String]>,
+        at: i64,
+    ) -> Vec<Match> {
+        let own = |(index, account): (usize, &Account)| {
+            let owner = account.owner(user, role).filter(|_| account.counts(tables))?;
+            Some(Match { key: (index, owner.into()), window: account.window(at) })
+        };
+        self.accounts.iter().enumerate().filter_map(own).collect()
+    }
+
+    /// Refuses what no budget bounds: everything that is read must be counted somewhere.
+    fn covered(&self, user: &str, matches: &[Match], tables: Option<&[String]>) -> Result<(), Refusal> {
+        let of =
+            |m: &Match| self.accounts.get(m.key.0).map(|a| a.budget.tables.as_slice()).unwrap_or_default();
+        let whole = matches.iter().any(|m| self.accounts.get(m.key.0).is_some() && of(m).is_empty());
+        let each = |tables: &[String]| {
+            !tables.is_empty() && tables.iter().all(|t| matches.iter().any(|m| of(m).contains(t)))
+        };
+        if whole || tables.is_some_and(each) {
+            return Ok(());
+        }
+        Err(Refusal::NoBudget { user: user.to_owned() })
+    }
+
+    /// What is spent in a window.
+    pub(super) fn spent(&self, key: &Key, window: Option<i64>) -> Amount {
+        let sum = self.sums.get(key).filter(|sum| sum.window == window).map(|sum| sum.spent.clone());
+        let nothing = || self.accounts.get(key.0).map(|a| a.counter.nothing());
+        sum.or_else(nothing).unwrap_or(Amount::Cost(crate::dp::Cost::default()))
+    }
+
+    /// How an account counts for one owner, with what was granted.
+    pub(super) fn counter(&mut self, key: &Key, window: Option<i64>) -> Counter {
+        let Some(account) = self.accounts.get(key.0) else {
+            // No such account: one that admits nothing.
+            return Counter::Filter(crate::dp::Filter::of_loss(crate::dp::Notion::Pure, 0));
+        };
+        let applies = |g: &&super::Granted| {
+            g.budget == account.budget.name
+                && g.window == window
+                && g.owner.as_deref().is_none_or(|owner| owner == &*key.1)
+        };
+        let granted: Vec<_> = self.grants.iter().filter(applies).map(|g| g.more.clone()).collect();
+        if granted.is_empty() {
+            return account.counter.clone();
+        }
+        let slot = (key.0, key.1.clone(), window);
+        if let Some(counter) = self.raised.get(&slot) {
+            return counter.clone();
+        }
+        // A grant that gives no filter was refused when it was made; were it here all the same, it would give nothing.
+        let counter = Counter::of(&account.budget, &granted).unwrap_or_else(|_| account.counter.clone());
+        self.raised.insert(slot, counter.clone());
+        counter
+    }
+
+    /// What a charge costs in each account.
+    pub(super) fn prices(&mut self, key: &str, charge: &Charge) -> Arc<Prices> {
+        let number = self.history.known(key);
+        if let Some(prices) = number.and_then(|n| self.prices.get(&n)) {
+            return prices.clone();
+        }
+        if let Some((fresh, prices)) = &self.fresh
+            && fresh == key
+        {
+            return prices.clone();
+        }
+        let prices: Arc<Prices> = Arc::new(self.accounts.iter().map(|a| a.counter.price(charge)).collect());
+        match number {
+            Some(n) => {
+                self.prices.insert(n, prices.clone());
+            }
+            // Charges that are refused are not remembered: there is no end of them.
+            None => self.fresh = Some((key.to_owned(), prices.clone())),
+        }
+        prices
+    }
+}

@@ -1,0 +1,264 @@
+//! What the entries of a ledger mean: a state machine without any I/O.
+//!
+//! [`Books::apply`] takes entries in their order and verifies each: its spelling, its time, every price and every sum (the
+//! chain of hashes is the log's to prove). [`Books::decide`] says whether a statement can be paid for, and what its entry is. Whoever writes does nothing but
+//! decide, append and apply. What may not live here: files, databases, clocks, randomness.
+
+mod body;
+mod compare;
+mod decide;
+mod history;
+mod replay;
+mod report;
+#[cfg(test)]
+mod tests;
+
+pub(super) use body::{Accepted, Cached, Close};
+pub(super) use body::{Body, BudgetTerms, Closed, Debit, Entry, Epoch, Grant, Opening, TableTerms, Terms};
+pub use compare::Change;
+pub(super) use compare::PUBLIC;
+pub(super) use decide::Ask;
+pub use report::{BudgetSummary, Line, Share};
+
+use super::account::{Account, Amount, Counter};
+use super::log::GENESIS;
+use compare::Known;
+use history::{Bucket, History};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// An entry that does not follow from those before it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("entry {id} does not follow from those before it: {why}")]
+pub struct Wrong {
+    /// Its number.
+    pub id: i64,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// Where the entries end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Number of the last entry; 0 where there is none.
+    pub id: i64,
+    /// Its hash.
+    pub hash: [u8; 32],
+    /// Its time, in microseconds since 1970.
+    pub at: i64,
+}
+
+/// A sum, and the start of the window that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sum {
+    window: Option<i64>,
+    spent: Amount,
+}
+
+/// Who draws on which account.
+type Key = (usize, Arc<str>);
+
+/// Who paid for a release that is not kept yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pending {
+    entry: i64,
+    at: i64,
+}
+
+/// A grant, where it applies.
+#[derive(Clone, Debug)]
+struct Granted {
+    budget: String,
+    owner: Option<String>,
+    window: Option<i64>,
+    more: super::account::Granted,
+}
+
+/// The state after some entries.
+#[derive(Clone, Debug)]
+pub(super) struct Books {
+    head: Head,
+    /// Of the opening.
+    id: String,
+    terms: Option<Terms>,
+    accounts: Vec<Account>,
+    known: Known,
+    sums: HashMap<Key, Sum>,
+    grants: Vec<Granted>,
+    /// Limits with grants; where there is none, the account's own applies.
+    raised: HashMap<(usize, Arc<str>, Option<i64>), Counter>,
+    closed: BTreeSet<String>,
+    closed_streams: BTreeSet<String>,
+    /// The latest entry by which a user opened a stream.
+    opened: HashMap<(String, String), i64>,
+    history: History,
+    /// Prices of each known charge in every account, by its number; computed when they are first needed.
+    prices: HashMap<u32, Arc<Prices>>,
+    /// Prices of a charge that was decided on and is not applied yet.
+    fresh: Option<(String, Arc<Prices>)>,
+    pending: HashMap<[u8; 32], Pending>,
+    epoch: u64,
+    epoch_since: i64,
+    recent: HashMap<String, VecDeque<Line>>,
+    journal: Option<Vec<Step>>,
+}
+
+/// One for each account.
+type Prices = Vec<Result<Amount, crate::dp::Unpriced>>;
+
+/// How one change is undone.
+#[derive(Clone, Debug)]
+enum Step {
+    Head(Head),
+    Sum(Key, Option<Sum>),
+    Count(Bucket),
+    Pending([u8; 32], Option<Pending>),
+    Opened((String, String), Option<i64>),
+    Recent(String),
+    Whole(Box<Books>),
+}
+
+impl Books {
+    /// Before the first entry.
+    pub(super) fn new() -> Self {
+        Self {
+            head: Head { id: 0, hash: GENESIS, at: 0 },
+            id: String::new(),
+            terms: None,
+            accounts: Vec::new(),
+            known: Known::default(),
+            sums: HashMap::new(),
+            grants: Vec::new(),
+            raised: HashMap::new(),
+            closed: BTreeSet::new(),
+            closed_streams: BTreeSet::new(),
+            opened: HashMap::new(),
+            history: History::default(),
+            prices: HashMap::new(),
+            fresh: None,
+            pending: HashMap::new(),
+            epoch: 0,
+            epoch_since: 0,
+            recent: HashMap::new(),
+            journal: None,
+        }
+    }
+
+    /// Where the chain ends.
+    pub(super) fn head(&self) -> Head {
+        self.head
+    }
+
+    /// The policy in force; None before there is one.
+    pub(super) fn terms(&self) -> Option<&Terms> {
+        self.terms.as_ref()
+    }
+
+    /// How often the data have been declared new.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The epoch, when it began, and what time it is.
+    pub(super) fn epoch_at(&self, clock: i64) -> super::Epoch {
+        super::Epoch { number: self.epoch, since: self.epoch_since, now: self.now(clock) }
+    }
+
+    /// The ledger's own name.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether a budget of this name was ever in force.
+    pub(super) fn knows(&self, budget: &str) -> bool {
+        self.known.budgets.contains_key(budget)
+    }
+
+    /// The latest entry by which a user opened a stream.
+    pub(super) fn opened(&self, user: &str, stream: &str) -> Option<i64> {
+        self.opened.get(&(user.to_owned(), stream.to_owned())).copied()
+    }
+
+    /// The window of a budget in force.
+    pub(super) fn window(&self, budget: &str, at: i64) -> Option<i64> {
+        self.accounts.iter().find(|a| a.budget.name == budget)?.window(at)
+    }
+
+    /// Time only moves forward: a clock that steps back gives no window anew.
+    pub(super) fn now(&self, clock: i64) -> i64 {
+        clock.max(self.head.at)
+    }
+
+    /// What differs in a policy from the one in force.
+    pub(super) fn compare(&self, new: &Terms) -> Vec<Change> {
+        self.terms.as_ref().map_or_else(Vec::new, |old| {
+            let mut changes = compare::compare(old, &self.known, new);
+            changes.extend(self.cannot_take_over(new));
+            changes
+        })
+    }
+
+    /// From here on, changes can be undone.
+    pub(super) fn begin(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// Changes since [`Self::begin`] stand.
+    pub(super) fn settle(&mut self) {
+        self.journal = None;
+        if let Some(lines) = self.recent.values_mut().find(|l| l.len() > 2 * report::KEPT) {
+            lines.drain(..lines.len() - report::KEPT);
+        }
+    }
+
+    /// Everything is as at [`Self::begin`].
+    pub(super) fn undo(&mut self) {
+        for step in self.journal.take().unwrap_or_default().into_iter().rev() {
+            match step {
+                Step::Head(head) => self.head = head,
+                Step::Sum(key, Some(sum)) => {
+                    self.sums.insert(key, sum);
+                }
+                Step::Sum(key, None) => {
+                    self.sums.remove(&key);
+                }
+                Step::Count(bucket) => self.history.uncount(bucket),
+                Step::Pending(key, Some(pending)) => {
+                    self.pending.insert(key, pending);
+                }
+                Step::Pending(key, None) => {
+                    self.pending.remove(&key);
+                }
+                Step::Opened(key, Some(entry)) => {
+                    self.opened.insert(key, entry);
+                }
+                Step::Opened(key, None) => {
+                    self.opened.remove(&key);
+                }
+                Step::Recent(user) => {
+                    if let Some(lines) = self.recent.get_mut(&user) {
+                        lines.pop_back();
+                    }
+                }
+                Step::Whole(books) => *self = *books,
+            }
+        }
+        self.fresh = None;
+    }
+
+    fn note(&mut self, step: Step) {
+        if let Some(journal) = &mut self.journal {
+            journal.push(step);
+        }
+    }
+
+    /// Before a change that is undone as a whole.
+    fn note_whole(&mut self) {
+        if self.journal.is_some() {
+            let journal = self.journal.take();
+            let before = Step::Whole(Box::new(self.clone()));
+            self.journal = journal;
+            self.note(before);
+        }
+    }
+}

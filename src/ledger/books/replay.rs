@@ -1,0 +1,283 @@
+//! Entries, one after the other: each is verified before it counts.
+
+use super::body::{Accepted, Body, Cached, Close, Closed, Debit, Entry, Grant, Terms, decimal};
+use super::compare::{Change, same_sums};
+use super::report::Line;
+use super::{Books, Granted, Head, Pending, Step, Sum, Wrong};
+use crate::ledger::account::{Account, Counter};
+use crate::ledger::entry::unhex;
+use crate::ledger::log::Row;
+use std::collections::HashMap;
+
+impl Books {
+    /// Takes the next entry, if it follows.
+    pub(in crate::ledger) fn apply(&mut self, row: &Row) -> Result<(), Wrong> {
+        let wrong = |why: &str| Wrong { id: row.id, why: why.to_owned() };
+        if row.id <= self.head.id {
+            return Err(wrong("its number was there before"));
+        }
+        let entry = Entry::read(row.id, &row.body)?;
+        if entry.at < self.head.at {
+            return Err(wrong("it is older than the entry before it"));
+        }
+        if matches!(entry.what, Body::Opening(_)) != (self.head.id == 0) {
+            return Err(wrong("a ledger begins with one opening"));
+        }
+        let head = self.head;
+        let (id, at) = (row.id, entry.at);
+        self.take(id, entry).map_err(|why| Wrong { id, why })?;
+        self.note(Step::Head(head));
+        self.head = Head { id, hash: row.hash, at };
+        Ok(())
+    }
+
+    fn take(&mut self, id: i64, entry: Entry) -> Result<(), String> {
+        match entry.what {
+            Body::Opening(opening) => {
+                self.note_whole();
+                (self.id, self.epoch_since) = (opening.id, entry.at);
+            }
+            Body::Policy(accepted) => self.take_policy(accepted, entry.at)?,
+            Body::Debit(debit) => self.take_debit(id, debit, entry.at)?,
+            Body::Cached(cached) => self.take_cached(id, &cached, entry.at)?,
+            Body::Grant(grant) => {
+                self.check_grant(&grant, entry.at)?;
+                self.note_whole();
+                self.take_grant(&grant)?;
+            }
+            Body::Close(Close { what, .. }) => {
+                self.note_whole();
+                match what {
+                    Closed::Budget(name) => {
+                        if !self.known.budgets.contains_key(&name) {
+                            return Err(format!("there is no budget \"{name}\""));
+                        }
+                        self.closed.insert(name);
+                    }
+                    Closed::Stream(name) => {
+                        self.closed_streams.insert(name);
+                    }
+                }
+            }
+            Body::Epoch(epoch) => {
+                if epoch.number != self.epoch + 1 {
+                    return Err(format!("epoch {} does not follow epoch {}", epoch.number, self.epoch));
+                }
+                self.note_whole();
+                (self.epoch, self.epoch_since) = (epoch.number, entry.at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Budgets of a policy that have no price for something of the past.
+    pub(super) fn cannot_take_over(&self, terms: &Terms) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for own in terms.budgets.iter().filter(|b| !self.keeps(b)) {
+            let Some(account) = own.read().and_then(|b| Account::new(&b).ok()) else { continue };
+            if let Err(reason) = self.history.sums(&account, self.head.at) {
+                changes.push(Change {
+                    what: format!(
+                        "budget \"{}\" cannot be charged with what was spent so far: {reason}",
+                        own.name
+                    ),
+                    forgets: Some("it starts unspent".into()),
+                    all: false,
+                });
+            }
+        }
+        changes
+    }
+
+    /// Whether a budget of a new policy goes on with the sums of the same one in force.
+    fn keeps(&self, new: &super::BudgetTerms) -> bool {
+        let old = self.terms.iter().flat_map(|t| &t.budgets).find(|b| b.name == new.name);
+        old.is_some_and(|old| same_sums(old, new))
+    }
+
+    fn take_policy(&mut self, accepted: Accepted, at: i64) -> Result<(), String> {
+        let Accepted { terms, forgets, .. } = accepted;
+        let changes = self.compare(&terms);
+        if let Some(change) = changes.iter().find(|c| c.forgets.is_some() && !forgets) {
+            return Err(format!("nobody accepted this: {}", change.what));
+        }
+        let mut accounts = Vec::with_capacity(terms.budgets.len());
+        for own in &terms.budgets {
+            let budget = own.read().ok_or_else(|| format!("budget \"{}\" cannot be read", own.name))?;
+            if accounts.iter().any(|a: &Account| a.budget.name == budget.name) {
+                return Err(format!("two budgets are called \"{}\"", own.name));
+            }
+            accounts.push(Account::new(&budget).map_err(|e| e.to_string())?);
+        }
+        self.note_whole();
+        if changes.iter().any(|c| c.all) {
+            self.history.clear();
+            self.sums.clear();
+            self.grants.clear();
+        }
+        let mut sums = HashMap::new();
+        for (index, (account, own)) in accounts.iter().zip(&terms.budgets).enumerate() {
+            let before = self.accounts.iter().position(|a| a.budget.name == account.budget.name);
+            if let Some(before) = before.filter(|_| self.keeps(own)) {
+                let kept = self.sums.iter().filter(|((account, _), _)| *account == before);
+                sums.extend(kept.map(|((_, owner), sum)| ((index, owner.clone()), sum.clone())));
+                continue;
+            }
+            // What has no price there was accepted to be forgotten.
+            let taken_over = self.history.sums(account, at).unwrap_or_default();
+            let window = account.window(at);
+            let sum = |(owner, spent)| ((index, owner), Sum { window, spent });
+            sums.extend(taken_over.into_iter().map(sum));
+        }
+        self.sums = sums;
+        self.accounts = accounts;
+        self.known.learn(&terms);
+        self.terms = Some(terms);
+        self.raised.clear();
+        self.prices.clear();
+        self.fresh = None;
+        Ok(())
+    }
+
+    fn take_debit(&mut self, id: i64, debit: Debit, at: i64) -> Result<(), String> {
+        let charge = debit.charge.read().ok_or("its charge cannot be read")?;
+        let key = serde_json::to_string(&debit.charge).map_err(|e| e.to_string())?;
+        let (user, role, tables) = (&debit.user, debit.role.as_deref(), debit.tables.as_deref());
+        let prices = self.prices(&key, &charge);
+        let matches = self.matches(user, role, tables, at);
+        if matches.is_empty() || matches.len() != debit.paid.len() {
+            return Err(format!("{} budgets match it, and {} were debited", matches.len(), debit.paid.len()));
+        }
+        let mut sums = Vec::with_capacity(matches.len());
+        for (m, paid) in matches.into_iter().zip(&debit.paid) {
+            let account = self.accounts.get(m.key.0).ok_or("an account is missing")?;
+            let name = account.budget.name.clone();
+            if self.closed.contains(&name) {
+                return Err(format!("budget \"{name}\" was closed before it"));
+            }
+            if (paid.budget.as_str(), paid.owner.as_str(), paid.window)
+                != (name.as_str(), &*m.key.1, m.window)
+            {
+                return Err(format!("budget \"{}\" was debited for budget \"{name}\"", paid.budget));
+            }
+            let price = account.counter.read(&paid.loss, &paid.delta);
+            let price = price.ok_or_else(|| format!("its price in budget \"{name}\" is no price"))?;
+            match prices.get(m.key.0) {
+                Some(Ok(least)) if price.covers(least) => {}
+                Some(Ok(_)) => {
+                    return Err(format!("budget \"{name}\" was debited less than its events cost"));
+                }
+                Some(Err(reason)) => return Err(format!("budget \"{name}\" has no price for it: {reason}")),
+                None => return Err("an account is missing".into()),
+            }
+            let spent = self.spent(&m.key, m.window);
+            let counter = self.counter(&m.key, m.window);
+            let sum = counter.admit(&spent, &price).map_err(|_| format!("it is over budget \"{name}\""))?;
+            sums.push((m.key, Sum { window: m.window, spent: sum }));
+        }
+        let release = match &debit.release {
+            Some(text) => Some(unhex(text).ok_or("its release's key is no key")?),
+            None => None,
+        };
+        // Nothing fails from here on.
+        for (key, sum) in sums {
+            let before = self.sums.insert(key.clone(), sum);
+            self.note(Step::Sum(key, before));
+        }
+        if let Some(stream) = &debit.stream {
+            let key = (debit.user.clone(), stream.clone());
+            let before = self.opened.insert(key.clone(), id);
+            self.note(Step::Opened(key, before));
+        }
+        let number = self.history.charge(&key, &charge);
+        if let Some((_, prices)) = self.fresh.take_if(|(fresh, _)| *fresh == key) {
+            self.prices.insert(number, prices);
+        }
+        let bucket = self.history.count(at, user, role, tables, number);
+        self.note(Step::Count(bucket));
+        if let Some(key) = release {
+            let before = self.pending.insert(key, Pending { entry: id, at });
+            self.note(Step::Pending(key, before));
+        }
+        let line = Line {
+            entry: id,
+            at,
+            statement: debit.statement,
+            epsilon: charge.epsilon,
+            selection_delta: charge.selection_delta,
+            cached: false,
+        };
+        self.remember(debit.user, line);
+        Ok(())
+    }
+
+    fn take_cached(&mut self, id: i64, cached: &Cached, at: i64) -> Result<(), String> {
+        unhex(&cached.release).ok_or("its release's key is no key")?;
+        let zero = crate::dp::Ratio::from_integer(0);
+        let statement = cached.statement.clone();
+        let line = Line { entry: id, at, statement, epsilon: zero, selection_delta: zero, cached: true };
+        self.remember(cached.user.clone(), line);
+        Ok(())
+    }
+
+    fn remember(&mut self, user: String, line: Line) {
+        self.recent.entry(user.clone()).or_default().push_back(line);
+        self.note(Step::Recent(user));
+    }
+
+    /// Whether a grant can be made.
+    pub(in crate::ledger) fn check_grant(&self, grant: &Grant, at: i64) -> Result<(), String> {
+        let account = self.accounts.iter().find(|a| a.budget.name == grant.budget);
+        let account = account.ok_or_else(|| format!("there is no budget \"{}\" in force", grant.budget))?;
+        if self.closed.contains(&grant.budget) {
+            return Err(format!("budget \"{}\" is closed", grant.budget));
+        }
+        if grant.window != account.window(at) {
+            return Err("it is not for the present window".into());
+        }
+        if grant.owner.is_some() == (account.budget.scope == crate::policy::Scope::Dataset)
+            && grant.owner.is_some()
+        {
+            return Err(format!("budget \"{}\" is everybody's: a grant names no owner", grant.budget));
+        }
+        let mut more: Vec<_> = self.grants.iter().filter(|g| g.budget == grant.budget).collect();
+        more.retain(|g| g.window == grant.window);
+        let mut all: Vec<_> = more.into_iter().map(|g| g.more.clone()).collect();
+        all.push(amounts(grant)?);
+        // With all grants together, to whomever they were made, there is a filter.
+        Counter::of(&account.budget, &all).map(drop).map_err(|e| e.to_string())
+    }
+
+    fn take_grant(&mut self, grant: &Grant) -> Result<(), String> {
+        let more = amounts(grant)?;
+        let (budget, owner, window) = (grant.budget.clone(), grant.owner.clone(), grant.window);
+        self.grants.push(Granted { budget, owner, window, more });
+        self.raised.clear();
+        Ok(())
+    }
+
+    /// A release was kept, or its payer gives up: nobody waits for it any more.
+    pub(in crate::ledger) fn arrived(&mut self, key: &[u8; 32], entry: Option<i64>) {
+        if self.pending.get(key).is_some_and(|p| entry.is_none_or(|e| e == p.entry)) {
+            let before = self.pending.remove(key);
+            self.note(Step::Pending(*key, before));
+        }
+    }
+
+    /// Whether somebody has paid for a release within `lease` microseconds, and not kept it yet.
+    pub(in crate::ledger) fn awaited(&self, key: &[u8; 32], clock: i64, lease: i64) -> bool {
+        self.pending.get(key).is_some_and(|p| self.now(clock) < p.at.saturating_add(lease))
+    }
+}
+
+fn amounts(grant: &Grant) -> Result<crate::ledger::account::Granted, String> {
+    let number = |text: &str| {
+        let value = decimal(text).filter(|d| !num_traits::Signed::is_negative(d));
+        value.ok_or_else(|| format!("{text:?} is no amount to grant"))
+    };
+    Ok(crate::ledger::account::Granted {
+        epsilon: number(&grant.epsilon)?,
+        delta: number(&grant.delta)?,
+        selection_delta: number(&grant.selection_delta)?,
+    })
+}

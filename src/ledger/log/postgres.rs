@@ -1,0 +1,471 @@
+//! The log in a PostgreSQL schema, for any number of processes.
+//!
+//! Whoever appends holds the lock of the head's one row from `begin` to the end of its transaction, and so knows every
+//! row before its own. A batch is two round trips: one reads what others have appended, one writes and commits. Each
+//! batch proves that what this process has seen is there still.
+
+mod schema;
+mod server;
+
+pub use schema::grants;
+
+use super::chain::{Gap, Read, Row, Tip};
+use super::{Begun, Forget, Kept, Visit};
+use crate::ledger::error::LedgerError;
+use crate::policy::LedgerDatabase;
+use schema::{Names, PAGE, VERSION, chained};
+use server::{Connection, Server};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Statement};
+
+/// A log in a database.
+pub struct Postgres {
+    server: Server,
+    /// None until it is needed, and after a failure.
+    connection: Option<Connection>,
+    /// The last row that is known to be committed.
+    tip: Tip,
+    /// The batch that is open.
+    batch: Option<Batch>,
+}
+
+/// What is not sent yet.
+struct Batch {
+    /// Where the head is in the transaction.
+    sent: Tip,
+    /// The last row, sent or not.
+    tip: Tip,
+    rows: Vec<Row>,
+    puts: Vec<Put>,
+    /// Bytes of stored releases, or more.
+    stored: u64,
+    /// Something was sent.
+    dirty: bool,
+}
+
+struct Put {
+    key: [u8; 32],
+    entry: i64,
+    epoch: i64,
+    bytes: Vec<u8>,
+}
+
+impl Postgres {
+    pub(super) fn create(ledger: &LedgerDatabase, first: &[String]) -> Result<(), LedgerError> {
+        let server = Server::new(ledger)?;
+        let (mut client, task) = server.connect()?;
+        let made = create(&server, &mut client, &ledger.schema, first);
+        server.end(client, task);
+        made
+    }
+
+    pub(super) fn open(ledger: &LedgerDatabase) -> Result<Self, LedgerError> {
+        let server = Server::new(ledger)?;
+        let (client, task) = server.connect()?;
+        let checked = check(&server, &client, &ledger.schema);
+        server.end(client, task);
+        checked?;
+        let connection = Some(server.prepared()?);
+        Ok(Self { server, connection, tip: Tip::START, batch: None })
+    }
+
+    pub(super) fn open_read_only(ledger: &LedgerDatabase) -> Result<Self, LedgerError> {
+        Self::open(ledger)
+    }
+
+    /// The connection, made if there is none.
+    fn connection(&mut self) -> Result<&Connection, LedgerError> {
+        if self.connection.is_none() {
+            self.connection = Some(self.server.prepared()?);
+        }
+        self.connection.as_ref().ok_or(LedgerError::NoBatch)
+    }
+
+    /// Ends a connection of which nothing is known any more.
+    fn give_up(&mut self) {
+        self.batch = None;
+        if let Some(connection) = self.connection.take() {
+            self.server.close(connection);
+        }
+    }
+
+    pub(super) fn replay(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
+        let done = self.replay_pages(visit);
+        if done.is_err() {
+            self.give_up();
+        }
+        done
+    }
+
+    fn replay_pages(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
+        self.abandon();
+        self.connection()?;
+        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
+        let (server, client) = (&self.server, &connection.client);
+        let broken = |broken| LedgerError::Broken { place: server.place.clone(), broken };
+        // One snapshot of rows and head.
+        server.wait(client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))?;
+        let mut tip = Tip::START;
+        loop {
+            let page = server.wait(rows(client, &connection.rows, tip.id))?;
+            for row in &page {
+                tip.follow(row).map_err(broken)?;
+                visit(row)?;
+            }
+            if (page.len() as i64) < PAGE {
+                break;
+            }
+        }
+        let head = server.wait(head(client, &connection.head, 0))?;
+        server.wait(client.batch_execute("ROLLBACK"))?;
+        tip.ends_at(&head.tip).map_err(broken)?;
+        self.tip = tip;
+        Ok(tip)
+    }
+
+    pub(super) fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
+        self.abandon();
+        // From where both the caller and the chain are known.
+        let from = after.min(self.tip.id);
+        let idle = self.connection.is_some();
+        let begun = match self.lock(from) {
+            // The connection may have died while nobody looked. Nothing was asked for yet: once more.
+            Err(LedgerError::Unavailable { .. })
+                if idle && self.connection.as_ref().is_some_and(|c| c.client.is_closed()) =>
+            {
+                self.give_up();
+                self.lock(from)
+            }
+            begun => begun,
+        };
+        let proven = begun.and_then(|(head, rows)| {
+            let read = Read { from, hash: head.hash, head: head.tip, rows };
+            let place = || self.server.place.clone();
+            let rows = read.prove(self.tip, after).map_err(|gap| match gap {
+                Gap::Behind => LedgerError::Behind { place: place(), seen: self.tip.id, found: head.tip.id },
+                Gap::Broken(broken) => LedgerError::Broken { place: place(), broken },
+            })?;
+            Ok((head, rows))
+        });
+        match proven {
+            Ok((head, rows)) => {
+                self.tip = head.tip;
+                self.batch = Some(Batch {
+                    sent: head.tip,
+                    tip: head.tip,
+                    rows: Vec::new(),
+                    puts: Vec::new(),
+                    stored: head.stored,
+                    dirty: false,
+                });
+                Ok(Begun { rows, now: head.now })
+            }
+            Err(error) => {
+                self.give_up();
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the head's lock, and reads it and every row after `from`.
+    fn lock(&mut self, from: i64) -> Result<(Head, Vec<Row>), LedgerError> {
+        self.connection()?;
+        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
+        let (server, client) = (&self.server, &connection.client);
+        let begin = server.names.begin();
+        let mut found: Vec<Row> = Vec::new();
+        let mut hash = None;
+        loop {
+            let last = found.last().map_or(from, |row| row.id);
+            // Sent together, answered in this order.
+            let (head, page) = server.wait(async {
+                let (begun, head, page) = futures::join!(
+                    client.batch_execute(&begin),
+                    head(client, &connection.head, last),
+                    rows(client, &connection.rows, last)
+                );
+                begun?;
+                Ok((head?, page?))
+            })?;
+            if last == from {
+                hash = head.hash;
+            }
+            let more = page.len() as i64 >= PAGE;
+            found.extend(page);
+            if !more {
+                return Ok((Head { hash, ..head }, found));
+            }
+            // Others have appended a lot: they go on while it is read.
+            server.wait(client.batch_execute("ROLLBACK"))?;
+            loop {
+                let last = found.last().map_or(from, |row| row.id);
+                let page = server.wait(rows(client, &connection.rows, last))?;
+                let more = page.len() as i64 >= PAGE;
+                found.extend(page);
+                if !more {
+                    break;
+                }
+            }
+        }
+    }
+
+    pub(super) fn append(&mut self, body: String) -> Result<Row, LedgerError> {
+        let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
+        let row = batch.tip.next(body);
+        batch.tip = Tip::of(&row);
+        batch.rows.push(row.clone());
+        Ok(row)
+    }
+
+    pub(super) fn put(
+        &mut self,
+        key: &[u8; 32],
+        entry: i64,
+        epoch: i64,
+        bytes: Vec<u8>,
+    ) -> Result<(), LedgerError> {
+        let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
+        batch.stored = batch.stored.saturating_add(bytes.len() as u64);
+        batch.puts.push(Put { key: *key, entry, epoch, bytes });
+        Ok(())
+    }
+
+    pub(super) fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
+        let idle = self.batch.is_none() && self.connection.is_some();
+        let got = match self.try_get(key) {
+            Err(_) if idle && self.connection.as_ref().is_some_and(|c| c.client.is_closed()) => {
+                self.give_up();
+                self.try_get(key)
+            }
+            got => got,
+        };
+        let waiting = self.batch.iter().flat_map(|b| &b.puts).find(|put| put.key == *key);
+        match got {
+            Ok(None) => {
+                Ok(waiting.map(|put| Kept { entry: put.entry, epoch: put.epoch, bytes: put.bytes.clone() }))
+            }
+            Ok(kept) => Ok(kept),
+            Err(error) => {
+                self.give_up();
+                Err(error)
+            }
+        }
+    }
+
+    fn try_get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
+        self.connection()?;
+        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
+        self.server.wait(async {
+            let row = connection.client.query_opt(&connection.get, &[&key.as_slice()]).await?;
+            let kept = |row: tokio_postgres::Row| {
+                Ok(Kept { entry: row.try_get(0)?, epoch: row.try_get(1)?, bytes: row.try_get(2)? })
+            };
+            row.map(kept).transpose()
+        })
+    }
+
+    pub(super) fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
+        let names = &self.server.names;
+        match what {
+            Forget::Key(key) => {
+                let sql = names.forget("key = $1");
+                self.remove(&sql, &[&key.as_slice()])
+            }
+            Forget::Before(epoch) => {
+                let sql = names.forget("epoch < $1");
+                self.remove(&sql, &[&epoch])
+            }
+            Forget::All => {
+                let sql = names.forget("true");
+                self.remove(&sql, &[])
+            }
+        }
+    }
+
+    pub(super) fn stored(&mut self) -> Result<u64, LedgerError> {
+        let sql = self.server.names.stored();
+        self.remove(&sql, &[])
+    }
+
+    pub(super) fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError> {
+        if self.batch.as_ref().ok_or(LedgerError::NoBatch)?.stored <= cap || self.stored()? <= cap {
+            return Ok(0);
+        }
+        let room = i64::try_from(cap - cap / 10).unwrap_or(i64::MAX);
+        let sql = self.server.names.make_room();
+        self.remove(&sql, &[&room])
+    }
+
+    /// Sends what waits, and then a statement that gives one number.
+    fn remove(&mut self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64, LedgerError> {
+        let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
+        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
+        let client = &connection.client;
+        let done = self.server.wait(async {
+            send(connection, batch).await?;
+            batch.dirty = true;
+            client.query_one(sql, params).await?.try_get::<_, i64>(0)
+        });
+        match done {
+            Ok(number) => Ok(u64::try_from(number).unwrap_or(0)),
+            Err(error) => {
+                self.give_up();
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn commit(&mut self) -> Result<(), LedgerError> {
+        let mut batch = self.batch.take().ok_or(LedgerError::NoBatch)?;
+        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
+        let idle = batch.rows.is_empty() && batch.puts.is_empty() && !batch.dirty;
+        // A commit would sync the lock.
+        let end = if idle { "ROLLBACK" } else { "COMMIT" };
+        let done = self.server.wait(async {
+            let (sent, ended) =
+                futures::join!(send(connection, &mut batch), connection.client.batch_execute(end));
+            // After an error the server takes COMMIT for ROLLBACK and does not say so.
+            sent.and(ended)
+        });
+        match done {
+            Ok(()) => {
+                self.tip = batch.tip;
+                Ok(())
+            }
+            Err(error) => {
+                self.give_up();
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn abandon(&mut self) {
+        if self.batch.take().is_none() {
+            return;
+        }
+        let Some(connection) = &self.connection else { return };
+        if self.server.wait(connection.client.batch_execute("ROLLBACK")).is_err() {
+            self.give_up();
+        }
+    }
+
+    pub(super) fn tip(&self) -> Tip {
+        self.tip
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // The lock is not left to a timeout.
+        self.give_up();
+    }
+}
+
+/// Sends rows and releases that wait, in one round trip.
+async fn send(connection: &Connection, batch: &mut Batch) -> Result<(), tokio_postgres::Error> {
+    let client = &connection.client;
+    let rows = std::mem::take(&mut batch.rows);
+    let puts = std::mem::take(&mut batch.puts);
+    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+    let bodies: Vec<&str> = rows.iter().map(|row| row.body.as_str()).collect();
+    let hashes: Vec<&[u8]> = rows.iter().map(|row| row.hash.as_slice()).collect();
+    let hash = batch.tip.hash.as_slice();
+    let append: [&(dyn ToSql + Sync); 3] = [&ids, &bodies, &hashes];
+    let moved: [&(dyn ToSql + Sync); 3] = [&batch.tip.id, &hash, &batch.sent.id];
+    let entries = async {
+        if !rows.is_empty() {
+            let (appended, moved) = futures::join!(
+                client.execute(&connection.append, &append),
+                client.execute(&connection.move_head, &moved)
+            );
+            appended.and(moved)?;
+        }
+        Ok(())
+    };
+    let stored = futures::future::try_join_all(puts.iter().map(|put| async {
+        let key = put.key.as_slice();
+        let put: [&(dyn ToSql + Sync); 4] = [&key, &put.entry, &put.epoch, &put.bytes];
+        client.execute(&connection.put, &put).await
+    }));
+    let (entries, stored) = futures::join!(entries, stored);
+    stored?;
+    entries?;
+    batch.sent = batch.tip;
+    batch.dirty |= !rows.is_empty() || !puts.is_empty();
+    Ok(())
+}
+
+struct Head {
+    tip: Tip,
+    stored: u64,
+    now: i64,
+    /// That of the row that was asked for.
+    hash: Option<[u8; 32]>,
+}
+
+async fn head(client: &Client, statement: &Statement, known: i64) -> Result<Head, tokio_postgres::Error> {
+    let row = client.query_one(statement, &[&known]).await?;
+    let hash: Option<&[u8]> = row.try_get(4)?;
+    Ok(Head {
+        tip: Tip { id: row.try_get(0)?, hash: array(row.try_get(1)?) },
+        stored: u64::try_from(row.try_get::<_, i64>(2)?).unwrap_or(0),
+        now: row.try_get(3)?,
+        hash: hash.map(array),
+    })
+}
+
+/// A page of rows.
+async fn rows(client: &Client, statement: &Statement, after: i64) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let rows = client.query(statement, &[&after]).await?;
+    let row = |row: &tokio_postgres::Row| {
+        Ok(Row { id: row.try_get(0)?, body: row.try_get(1)?, hash: array(row.try_get(2)?) })
+    };
+    rows.iter().map(row).collect()
+}
+
+/// What is no hash is none of ours.
+fn array(bytes: &[u8]) -> [u8; 32] {
+    bytes.try_into().unwrap_or_default()
+}
+
+fn check(server: &Server, client: &Client, schema: &str) -> Result<(), LedgerError> {
+    if !found(server, client, schema)?.1 {
+        return Err(LedgerError::NoSchema(server.place.clone()));
+    }
+    let version = server.names.version();
+    let version: i32 = server.wait(async { client.query_one(&version, &[]).await?.try_get(0) })?;
+    if version != VERSION {
+        return Err(server.unusable(format!("its format is {version}, not {VERSION}")));
+    }
+    Ok(())
+}
+
+/// Whether there is such a schema, and a ledger in it.
+fn found(server: &Server, client: &Client, schema: &str) -> Result<(bool, bool), LedgerError> {
+    server.wait(async {
+        let row = client.query_one(Names::found(), &[&schema]).await?;
+        Ok((row.try_get(0)?, row.try_get(1)?))
+    })
+}
+
+fn create(server: &Server, client: &mut Client, schema: &str, first: &[String]) -> Result<(), LedgerError> {
+    let (has_schema, has_ledger) = found(server, client, schema)?;
+    if has_ledger {
+        return Err(LedgerError::HasSchema(server.place.clone()));
+    }
+    let (rows, tip) = chained(first);
+    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+    let bodies: Vec<&str> = rows.iter().map(|row| row.body.as_str()).collect();
+    let hashes: Vec<&[u8]> = rows.iter().map(|row| row.hash.as_slice()).collect();
+    let names = &server.names;
+    server.wait(async {
+        let transaction = client.transaction().await?;
+        if !has_schema {
+            transaction.batch_execute(&names.create_schema()).await?;
+        }
+        transaction.batch_execute(&names.tables()).await?;
+        transaction.execute(&names.append(), &[&ids, &bodies, &hashes]).await?;
+        transaction.execute(&names.first_head(), &[&VERSION, &tip.id, &tip.hash.as_slice()]).await?;
+        transaction.commit().await
+    })
+}

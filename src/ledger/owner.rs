@@ -1,0 +1,285 @@
+//! What the owner of the data does with a ledger: read it beside a running server, prove it, grant, close, and accept
+//! what a policy forgets. Nothing here runs for a client.
+
+use super::books::{
+    Accepted, Body, Books, BudgetSummary, Change, Close, Closed, Entry, Grant, Head, Terms as BookTerms,
+};
+use super::entry::Charged;
+use super::error::LedgerError;
+use super::log::{Log, Row};
+use super::terms::Terms;
+use crate::policy::{Budget, LedgerLocation};
+use bigdecimal::BigDecimal;
+
+/// A ledger in the owner's hands.
+pub struct Owner {
+    log: Log,
+    books: Books,
+}
+
+/// One entry, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Its number.
+    pub id: i64,
+    /// Microseconds since 1970.
+    pub at: i64,
+    /// Who: a user, or an author.
+    pub who: String,
+    /// What.
+    pub what: String,
+}
+
+/// Reads everything and proves it: the chain, every price and every sum. Gives where it ends.
+pub fn verify(location: &LedgerLocation) -> Result<Head, LedgerError> {
+    Owner::read(location).map(|owner| owner.books.head())
+}
+
+impl Owner {
+    /// Opens a ledger for reading, beside whoever serves from it.
+    pub fn read(location: &LedgerLocation) -> Result<Self, LedgerError> {
+        let mut books = Books::new();
+        let mut log = Log::open_read_only(location)?;
+        log.replay(&mut |row| Ok(books.apply(row)?))?;
+        Ok(Self { log, books })
+    }
+
+    /// Opens a ledger for writing: a file must be served by nobody.
+    pub fn open(location: &LedgerLocation) -> Result<Self, LedgerError> {
+        let mut books = Books::new();
+        let log = Log::open(location, &mut |row| Ok(books.apply(row)?))?;
+        Ok(Self { log, books })
+    }
+
+    /// Where the entries end.
+    pub fn head(&self) -> Head {
+        self.books.head()
+    }
+
+    /// The identity that it was given when it was created.
+    pub fn id(&self) -> &str {
+        self.books.id()
+    }
+
+    /// Every budget in force, with its sums at this moment.
+    pub fn budgets(&mut self) -> Vec<BudgetSummary> {
+        self.books.summaries(clock())
+    }
+
+    /// Whether a budget of a policy is one in force.
+    pub fn in_force(&self, budget: &Budget) -> bool {
+        self.books.in_force(budget)
+    }
+
+    /// Shows each entry in words.
+    pub fn history(&mut self, mut show: impl FnMut(Told)) -> Result<(), LedgerError> {
+        self.each(|row, entry| show(told(row.id, entry)))
+    }
+
+    /// Shows each entry as it is, with its number and its hash, as a line of JSON.
+    pub fn export(&mut self, mut show: impl FnMut(String)) -> Result<(), LedgerError> {
+        self.each(|row, _| {
+            // The body is JSON already, and stays as it is: its hash is of these very letters.
+            let hash = super::entry::hex(&row.hash);
+            show(format!("{{\"id\":{},\"hash\":\"{hash}\",\"entry\":{}}}", row.id, row.body));
+        })
+    }
+
+    /// Shows number and hash of each entry.
+    pub fn hashes(&mut self, mut show: impl FnMut(i64, &[u8; 32])) -> Result<(), LedgerError> {
+        self.each(|row, _| show(row.id, &row.hash))
+    }
+
+    fn each(&mut self, mut show: impl FnMut(&Row, Entry)) -> Result<(), LedgerError> {
+        self.log.replay(&mut |row| {
+            let entry = Entry::read(row.id, &row.body)?;
+            show(row, entry);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// What a policy would change.
+    pub fn compare(&self, terms: &Terms) -> Result<Vec<Change>, LedgerError> {
+        Ok(self.books.compare(&terms.check()?))
+    }
+
+    /// Brings a policy into force, whatever it forgets.
+    pub fn accept(&mut self, terms: &Terms, author: &str, reason: &str) -> Result<Vec<Change>, LedgerError> {
+        let wanted = terms.check()?;
+        let changes = self.books.compare(&wanted);
+        self.write(|books, clock| {
+            // Tables that a policy's text alone does not show stay as they were.
+            let mut wanted = wanted;
+            if let Some(old) = books.terms().filter(|_| wanted.tables.is_empty()) {
+                wanted.tables.clone_from(&old.tables);
+            }
+            Ok(books.accept(&wanted, true, author, reason, clock))
+        })?;
+        Ok(changes)
+    }
+
+    /// Grants more of a budget: to one user or role, or to each. Where it has a window, in the present one.
+    pub fn grant(
+        &mut self,
+        budget: &str,
+        owner: Option<&str>,
+        [epsilon, delta, selection_delta]: [&BigDecimal; 3],
+        author: &str,
+        reason: &str,
+    ) -> Result<(), LedgerError> {
+        let text = |d: &BigDecimal| d.normalized().to_string();
+        self.write(|books, clock| {
+            let at = books.now(clock);
+            let grant = Grant {
+                budget: budget.to_owned(),
+                owner: owner.map(Into::into),
+                window: books.window(budget, at),
+                epsilon: text(epsilon),
+                delta: text(delta),
+                selection_delta: text(selection_delta),
+                author: author.to_owned(),
+                reason: reason.to_owned(),
+            };
+            books.check_grant(&grant, at).map_err(LedgerError::Impossible)?;
+            Ok(Entry::new(at, Body::Grant(grant)))
+        })
+    }
+
+    /// Closes a budget for good: it pays for nothing any more.
+    pub fn close_budget(&mut self, name: &str, author: &str, reason: &str) -> Result<(), LedgerError> {
+        let known = self.books.knows(name);
+        if !known {
+            return Err(LedgerError::Impossible(format!("the ledger has no budget \"{name}\"")));
+        }
+        self.close(Closed::Budget(name.to_owned()), author, reason)
+    }
+
+    /// Closes a stream for good: it is not opened any more.
+    pub fn close_stream(&mut self, name: &str, author: &str, reason: &str) -> Result<(), LedgerError> {
+        self.close(Closed::Stream(name.to_owned()), author, reason)
+    }
+
+    fn close(&mut self, what: Closed, author: &str, reason: &str) -> Result<(), LedgerError> {
+        let (author, reason) = (author.to_owned(), reason.to_owned());
+        self.write(|books, clock| {
+            Ok(Entry::new(books.now(clock), Body::Close(Close { what, author, reason })))
+        })
+    }
+
+    fn write(
+        &mut self,
+        edit: impl FnOnce(&mut Books, i64) -> Result<Entry, LedgerError>,
+    ) -> Result<(), LedgerError> {
+        append(&mut self.log, &mut self.books, |books, clock| edit(books, clock).map(Some))
+    }
+}
+
+/// Brings a policy into force where nothing is forgotten by it; writes nothing where it is in force.
+pub(super) fn take_over(log: &mut Log, books: &mut Books, wanted: &BookTerms) -> Result<(), LedgerError> {
+    append(log, books, |books, clock| change(books, wanted, clock))
+}
+
+/// The entry that brings a policy into force; None where it is.
+pub(super) fn change(books: &Books, wanted: &BookTerms, clock: i64) -> Result<Option<Entry>, LedgerError> {
+    if books.terms() == Some(wanted) {
+        return Ok(None);
+    }
+    let changes = books.compare(wanted);
+    if changes.iter().any(|c| c.forgets.is_some()) {
+        return Err(LedgerError::Forgets(changes));
+    }
+    let mut reason: Vec<String> = changes.into_iter().map(|c| c.what).collect();
+    if reason.is_empty() {
+        reason.push("served for the first time".into());
+    }
+    Ok(Some(books.accept(wanted, false, &user(), &reason.join("; "), clock)))
+}
+
+/// One batch of one entry.
+fn append(
+    log: &mut Log,
+    books: &mut Books,
+    edit: impl FnOnce(&mut Books, i64) -> Result<Option<Entry>, LedgerError>,
+) -> Result<(), LedgerError> {
+    let begun = log.begin(books.head().id)?;
+    let mut work = || -> Result<bool, LedgerError> {
+        for row in &begun.rows {
+            books.apply(row)?;
+        }
+        Ok(true)
+    };
+    let done = work().and_then(|_| {
+        let Some(entry) = edit(books, begun.now)? else { return Ok(false) };
+        let body =
+            entry.write().ok_or_else(|| LedgerError::Impossible("an entry cannot be written".into()))?;
+        let row = log.append(body)?;
+        books.apply(&row)?;
+        Ok(true)
+    });
+    match done {
+        Ok(true) => log.commit(),
+        Ok(false) => {
+            log.abandon();
+            Ok(())
+        }
+        Err(e) => {
+            log.abandon();
+            Err(e)
+        }
+    }
+}
+
+fn told(id: i64, entry: Entry) -> Told {
+    let (who, what) = match entry.what {
+        Body::Opening(o) => (String::new(), format!("ledger {} opened by {}", o.id, o.software)),
+        Body::Policy(Accepted { terms, forgets, author, reason }) => {
+            let names: Vec<&str> = terms.budgets.iter().map(|b| b.name.as_str()).collect();
+            let accepted = if forgets { ", accepted with what it forgets" } else { "" };
+            (author, format!("policy with the budget(s) {}{accepted}: {reason}", names.join(", ")))
+        }
+        Body::Debit(d) => {
+            let Charged { epsilon, .. } = &d.charge;
+            let from: Vec<&str> = d.paid.iter().map(|p| p.budget.as_str()).collect();
+            let opened = d.stream.as_ref().map(|s| format!(", opens stream {s}")).unwrap_or_default();
+            let statement = d.statement.get(..16).unwrap_or(&d.statement).to_owned();
+            let text = d.text.map(|t| format!(": {t}")).unwrap_or_default();
+            let what =
+                format!("epsilon {epsilon} from {}, statement {statement}{opened}{text}", from.join(", "));
+            (d.user, what)
+        }
+        Body::Cached(c) => {
+            let statement = c.statement.get(..16).unwrap_or(&c.statement).to_owned();
+            (c.user, format!("answered again for nothing, statement {statement}"))
+        }
+        Body::Grant(g) => {
+            let to = g.owner.map(|o| format!(" to {o}")).unwrap_or_default();
+            let what = format!(
+                "epsilon {} and delta {} granted{to} in {}: {}",
+                g.epsilon, g.delta, g.budget, g.reason
+            );
+            (g.author, what)
+        }
+        Body::Close(c) => {
+            let what = match c.what {
+                Closed::Budget(name) => format!("budget {name} closed: {}", c.reason),
+                Closed::Stream(name) => format!("stream {name} closed: {}", c.reason),
+            };
+            (c.author, what)
+        }
+        Body::Epoch(e) => (e.author, format!("epoch {} of the data: {}", e.number, e.reason)),
+    };
+    Told { id, at: entry.at, who, what }
+}
+
+/// This machine's clock, in microseconds since 1970.
+pub(super) fn clock() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// Who runs this program, as the operating system says.
+pub fn user() -> String {
+    let named = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".into())
+}

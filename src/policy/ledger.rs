@@ -1,0 +1,67 @@
+//! `ledger.url` where it leads to a PostgreSQL database, and the keys beside it.
+
+use super::environment::expand;
+use super::error::{At, Findings};
+use super::model::LedgerDatabase;
+use super::reader::{Section, shorten};
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The schema, where the policy names none.
+const SCHEMA: &str = "noisegate_ledger";
+/// What the database gets to answer, where the policy does not say.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Whether a URL leads to PostgreSQL.
+pub(super) fn is_postgres(url: &str) -> bool {
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
+}
+
+/// The keys that a ledger in a file has no use for.
+pub(super) fn warn_of_unused(section: &Section<'_, '_>, f: &mut Findings) {
+    for (key, _) in section.entries() {
+        if ["schema", "password_file", "timeout"].contains(&key.value.as_str()) {
+            let what = format!("{} in [ledger] is for ledgers in PostgreSQL; this one is a file", key.value);
+            f.warn(&key.span, what, "remove it, or write url = \"postgres://…\"");
+        }
+    }
+}
+
+/// The rest of `[ledger]`, once its URL is known to lead to PostgreSQL.
+pub(super) fn database(
+    section: &Section<'_, '_>,
+    url: At<String>,
+    base: &Path,
+    f: &mut Findings,
+) -> Option<LedgerDatabase> {
+    let usable = tokio_postgres::Config::from_str(&url.value)
+        .is_ok_and(|c| !c.get_hosts().is_empty() && c.get_user().is_some());
+    if !usable {
+        // The text is not repeated: it may hold a password.
+        f.error(
+            &url.span,
+            "the ledger's url is not a PostgreSQL connection URL with a user and a host",
+            "write for example: url = \"postgres://noisegate_ledger@127.0.0.1/books\"",
+        );
+    }
+    let schema = match section.string("schema", &format!("schema = \"{SCHEMA}\""), f) {
+        // PostgreSQL cuts longer names off, and keeps `pg_` for itself.
+        Some(s) if s.value.is_empty() || s.value.len() > 63 || s.value.starts_with("pg_") => {
+            let what = format!("schema = {:?} cannot be the name of a schema", shorten(&s.value));
+            f.error(&s.span, what, format!("write for example: schema = \"{SCHEMA}\""));
+            return None;
+        }
+        Some(s) => s.value,
+        None => SCHEMA.to_owned(),
+    };
+    let password_file = match section.get("password_file") {
+        None => None,
+        Some(_) => {
+            let written = section.required_string("password_file", "password_file = \"ledger.pgpass\"", f)?;
+            Some(base.join(expand("password_file", written, f)?.value))
+        }
+    };
+    let timeout = section.duration("timeout", f).unwrap_or(TIMEOUT);
+    usable.then_some(LedgerDatabase { url: url.value, password_file, schema, timeout })
+}

@@ -1,0 +1,444 @@
+//! One form for releases that mean the same: what their statements call things, and the order in which they say them,
+//! is gone.
+//!
+//! The result is for hashing and never run. It is printed by the same code as the fetch, so that two releases with one
+//! canonical text are read by one and the same SQL, up to the rewritings here. Each of these keeps the result for every
+//! database (and every expression over private rows is total, so that none depends on the order of evaluation):
+//!
+//! * bindings are numbered by where they stand in the canonical tree of joins, and anew in each subquery;
+//! * AND and OR are associative, commutative and idempotent in three-valued logic; NOT moves inwards by De Morgan, and
+//!   into comparisons, which are total orders in PostgreSQL (NaN is the greatest number);
+//! * `a < b` is `b > a`; `=`, `<>`, `IS [NOT] DISTINCT FROM`, `+` and `*` commute; the items of IN lists do, too;
+//! * inner joins commute and associate, and what stands in their ON may stand in WHERE, unless an outer join is around
+//!   them;
+//! * group keys and the values of a listed domain have no order.
+//!
+//! What is not listed here makes another text, and so another answer that is paid for.
+
+use crate::emit::scalar::text;
+use crate::plan::domain::Domain;
+use crate::plan::scalar::{Node, Scalar};
+use crate::plan::source::{Branch, Kind, Leaf, Scan, SetTree, Tree};
+use crate::plan::{Key, Part, PartKind, Release};
+use crate::sql::ast::BinaryOp;
+use std::collections::HashMap;
+
+/// A release in canonical form.
+#[derive(Clone, Debug)]
+pub struct Canonical {
+    /// Source, keys, domains and bounds; no parts and no noise.
+    pub base: Release,
+    /// For each key of `base`, its place among the release's own.
+    pub keys: Vec<usize>,
+    /// The parts, in the release's own order.
+    pub parts: Vec<Part>,
+}
+
+impl Canonical {
+    /// The canonical form with its parts and this noise: what could be fetched in the release's place.
+    pub fn whole(&self, spec: &crate::dp::Spec) -> Release {
+        Release { parts: self.parts.clone(), spec: spec.clone(), ..self.base.clone() }
+    }
+}
+
+/// The canonical form of a release.
+pub fn canonical(release: &Release) -> Canonical {
+    let source = &release.source;
+    let mut scope = Scope { names: HashMap::new(), first: 0 };
+    let (scans, tree, mut filter) = joins(&mut scope, &source.scans, &source.tree);
+    filter.extend(source.filter.iter().map(|f| scope.scalar(f, false)));
+    let mut base = release.clone();
+    base.source.scans = scans;
+    base.source.tree = tree;
+    base.source.filter = conjunction(filter);
+    for (binding, _) in &mut base.source.unit.columns {
+        *binding = scope.name(*binding);
+    }
+    let mut keys: Vec<(String, usize, Key)> = release
+        .keys
+        .iter()
+        .enumerate()
+        .map(|(place, k)| {
+            let mut key = k.clone();
+            key.scalar = scope.scalar(&k.scalar, false);
+            if let Some((Domain::Values(values), _)) = &mut key.domain {
+                values.sort_unstable();
+                values.dedup();
+            }
+            (text(&key.scalar), place, key)
+        })
+        .collect();
+    keys.sort_by(|a, b| a.0.cmp(&b.0));
+    let places = keys.iter().map(|(_, place, _)| *place).collect();
+    base.keys = keys.into_iter().map(|(_, _, key)| key).collect();
+    let parts = release.parts.iter().map(|p| scope.part(p)).collect();
+    base.parts = Vec::new();
+    base.outputs = Vec::new();
+    // Whether rows are first aggregated per unit is how they are read: where keys prove a bound it changes no number.
+    base.bounding.per_unit = true;
+    base.spec = crate::dp::Spec { l0: 1, aggregates: Vec::new(), selection: None };
+    Canonical { base, keys: places, parts }
+}
+
+/// Numbers of the bindings in sight.
+struct Scope {
+    names: HashMap<usize, usize>,
+    /// The next number.
+    first: usize,
+}
+
+/// Scans, joins and conditions of a FROM, with its bindings named in `scope`. Conditions of inner joins come out.
+fn joins(scope: &mut Scope, scans: &[Scan], tree: &Tree) -> (Vec<Scan>, Tree, Vec<Scalar>) {
+    let mut order = Vec::new();
+    let shape = shaped(tree, scans);
+    leaves(&shape, &mut order);
+    let mut named = Vec::with_capacity(order.len());
+    for place in order {
+        let Some(scan) = scans.get(place) else { continue };
+        scope.names.insert(scan.binding, scope.first);
+        named.push((place, scope.first, scan));
+        scope.first += 1;
+    }
+    let places: HashMap<usize, usize> =
+        named.iter().enumerate().map(|(to, (from, ..))| (*from, to)).collect();
+    let scans = named
+        .into_iter()
+        .map(|(_, binding, s)| Scan { binding, leaf: leaf(&s.leaf), nullable: s.nullable, serves: None })
+        .collect();
+    let (tree, conditions) = chain(&shape, &places, scope);
+    (scans, tree, conditions)
+}
+
+/// The tree with the items of each chain of inner joins sorted by the tables' names. Of one name, the order of the
+/// statement stays: which is which is told by the conditions.
+fn shaped(tree: &Tree, scans: &[Scan]) -> Tree {
+    match tree {
+        Tree::Scan(place) => Tree::Scan(*place),
+        Tree::Join { kind: Kind::Inner, .. } => {
+            let (mut items, mut conditions) = (Vec::new(), Vec::new());
+            flat(tree, &mut items, &mut conditions);
+            let mut items: Vec<Tree> = items.into_iter().map(|t| shaped(t, scans)).collect();
+            items.sort_by_key(|t| table(t, scans));
+            let mut items = items.into_iter();
+            let first = items.next().unwrap_or(Tree::Scan(0));
+            let mut joined = items.fold(first, |left, right| Tree::Join {
+                left: Box::new(left),
+                right: Box::new(right),
+                kind: Kind::Inner,
+                on: Vec::new(),
+            });
+            if let Tree::Join { on, .. } = &mut joined {
+                *on = conditions;
+            }
+            joined
+        }
+        Tree::Join { left, right, kind, on } => Tree::Join {
+            left: Box::new(shaped(left, scans)),
+            right: Box::new(shaped(right, scans)),
+            kind: *kind,
+            on: on.clone(),
+        },
+    }
+}
+
+/// The items and conditions of a chain of inner joins.
+fn flat<'t>(tree: &'t Tree, items: &mut Vec<&'t Tree>, conditions: &mut Vec<Scalar>) {
+    match tree {
+        Tree::Join { left, right, kind: Kind::Inner, on } => {
+            flat(left, items, conditions);
+            flat(right, items, conditions);
+            conditions.extend(on.iter().cloned());
+        }
+        item => items.push(item),
+    }
+}
+
+/// What a chain is sorted by: tables by name, then everything else as it came.
+fn table(tree: &Tree, scans: &[Scan]) -> (u8, String, String) {
+    match tree {
+        Tree::Scan(place) => match scans.get(*place).map(|s| &s.leaf) {
+            Some(Leaf::Table(_, name)) => (0, name.schema.clone(), name.name.clone()),
+            _ => (1, String::new(), String::new()),
+        },
+        Tree::Join { .. } => (1, String::new(), String::new()),
+    }
+}
+
+fn leaves(tree: &Tree, order: &mut Vec<usize>) {
+    match tree {
+        Tree::Scan(place) => order.push(*place),
+        Tree::Join { left, right, .. } => {
+            leaves(left, order);
+            leaves(right, order);
+        }
+    }
+}
+
+/// A tree over renumbered scans, and the conditions of the inner joins at its top.
+fn chain(tree: &Tree, places: &HashMap<usize, usize>, scope: &Scope) -> (Tree, Vec<Scalar>) {
+    match tree {
+        Tree::Scan(place) => (Tree::Scan(places.get(place).copied().unwrap_or(usize::MAX)), Vec::new()),
+        Tree::Join { left, right, kind: Kind::Inner, on } => {
+            let (left, mut conditions) = chain(left, places, scope);
+            let (right, more) = chain(right, places, scope);
+            conditions.extend(more);
+            conditions.extend(on.iter().map(|c| scope.scalar(c, false)));
+            let tree = Tree::Join {
+                left: Box::new(left),
+                right: Box::new(right),
+                kind: Kind::Inner,
+                on: Vec::new(),
+            };
+            (tree, conditions)
+        }
+        Tree::Join { left, right, kind, on } => {
+            // Below an outer join conditions stay where they are.
+            let side = |t: &Tree| {
+                let (mut tree, conditions) = chain(t, places, scope);
+                if let Tree::Join { kind: Kind::Inner, on, .. } = &mut tree {
+                    *on = conjunction(conditions);
+                }
+                Box::new(tree)
+            };
+            let on = conjunction(on.iter().map(|c| scope.scalar(c, false)).collect());
+            (Tree::Join { left: side(left), right: side(right), kind: *kind, on }, Vec::new())
+        }
+    }
+}
+
+fn leaf(leaf: &Leaf) -> Leaf {
+    match leaf {
+        Leaf::Table(table, name) => Leaf::Table(*table, name.clone()),
+        Leaf::Set(rows) => {
+            let mut rows = rows.clone();
+            rows.tree = set(&rows.tree);
+            Leaf::Set(rows)
+        }
+    }
+}
+
+fn set(tree: &SetTree) -> SetTree {
+    match tree {
+        SetTree::Branch(b) => SetTree::Branch(Box::new(branch(b, Scope { names: HashMap::new(), first: 0 }))),
+        SetTree::Op { op, all, left, right } => {
+            SetTree::Op { op: *op, all: *all, left: Box::new(set(left)), right: Box::new(set(right)) }
+        }
+    }
+}
+
+/// Rows of their own, which see what is in `scope`.
+fn branch(b: &Branch, mut scope: Scope) -> Branch {
+    let (scans, tree, mut filter) = joins(&mut scope, &b.scans, &b.tree);
+    filter.extend(b.filter.iter().map(|f| scope.scalar(f, false)));
+    let items = b.items.iter().map(|i| scope.scalar(i, false)).collect();
+    Branch { scans, tree, filter: conjunction(filter), items, bound: b.bound }
+}
+
+/// Conditions that must all be true: sorted, each once.
+fn conjunction(conditions: Vec<Scalar>) -> Vec<Scalar> {
+    let mut flat = Vec::with_capacity(conditions.len());
+    for c in conditions {
+        spread(c, BinaryOp::And, &mut flat);
+    }
+    sorted(flat)
+}
+
+/// The operands of a chain of ANDs or of ORs.
+fn spread(s: Scalar, of: BinaryOp, out: &mut Vec<Scalar>) {
+    let mut rest = vec![s];
+    while let Some(s) = rest.pop() {
+        match s.node {
+            Node::Logic(op, left, right) if op == of => {
+                rest.push(*left);
+                rest.push(*right);
+            }
+            _ => out.push(s),
+        }
+    }
+}
+
+fn sorted(list: Vec<Scalar>) -> Vec<Scalar> {
+    let mut list: Vec<(String, Scalar)> = list.into_iter().map(|s| (text(&s), s)).collect();
+    list.sort_by(|a, b| a.0.cmp(&b.0));
+    list.dedup_by(|a, b| a.0 == b.0);
+    list.into_iter().map(|(_, s)| s).collect()
+}
+
+/// `a op b` as `b op' a`.
+fn mirrored(op: BinaryOp) -> Option<BinaryOp> {
+    Some(match op {
+        BinaryOp::Lt => BinaryOp::Gt,
+        BinaryOp::Le => BinaryOp::Ge,
+        BinaryOp::Gt => BinaryOp::Lt,
+        BinaryOp::Ge => BinaryOp::Le,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Distinct | BinaryOp::NotDistinct => op,
+        BinaryOp::Add | BinaryOp::Mul => op,
+        BinaryOp::Sub | BinaryOp::Div | BinaryOp::Mod | BinaryOp::Concat | BinaryOp::And | BinaryOp::Or => {
+            return None;
+        }
+    })
+}
+
+/// NOT (a op b).
+fn opposite(op: BinaryOp) -> Option<BinaryOp> {
+    Some(match op {
+        BinaryOp::Eq => BinaryOp::Ne,
+        BinaryOp::Ne => BinaryOp::Eq,
+        BinaryOp::Lt => BinaryOp::Ge,
+        BinaryOp::Ge => BinaryOp::Lt,
+        BinaryOp::Gt => BinaryOp::Le,
+        BinaryOp::Le => BinaryOp::Gt,
+        BinaryOp::Distinct => BinaryOp::NotDistinct,
+        BinaryOp::NotDistinct => BinaryOp::Distinct,
+        _ => return None,
+    })
+}
+
+/// Two operands in the order of their texts.
+fn ordered(op: BinaryOp, a: Scalar, b: Scalar) -> (BinaryOp, Box<Scalar>, Box<Scalar>) {
+    match mirrored(op) {
+        Some(swapped) if text(&a) > text(&b) => (swapped, Box::new(b), Box::new(a)),
+        _ => (op, Box::new(a), Box::new(b)),
+    }
+}
+
+impl Scope {
+    fn name(&self, binding: usize) -> usize {
+        // One that is not in sight keeps a number that no other has.
+        self.names.get(&binding).copied().unwrap_or(usize::MAX - binding)
+    }
+
+    fn inner(&self) -> Self {
+        Self { names: self.names.clone(), first: self.first }
+    }
+
+    fn part(&self, part: &Part) -> Part {
+        let kind = match &part.kind {
+            // What cannot be NULL is counted as rows are.
+            PartKind::Count(arg) => {
+                PartKind::Count(arg.as_ref().filter(|a| a.nullable).map(|a| self.scalar(a, false)))
+            }
+            PartKind::Units => PartKind::Units,
+            PartKind::Sum(s) => {
+                let mut sum = s.clone();
+                sum.arg = self.scalar(&s.arg, false);
+                PartKind::Sum(sum)
+            }
+        };
+        Part { kind, linf: part.linf, label: String::new() }
+    }
+
+    /// A scalar, or its negation.
+    fn scalar(&self, s: &Scalar, negate: bool) -> Scalar {
+        let one = |x: &Scalar| Box::new(self.scalar(x, false));
+        let all = |list: &[Scalar]| list.iter().map(|x| self.scalar(x, false)).collect::<Vec<_>>();
+        let node = match &s.node {
+            Node::Not(x) => return self.scalar(x, !negate),
+            Node::Logic(op @ (BinaryOp::And | BinaryOp::Or), ..) => return self.logic(*op, s, negate),
+            Node::Compare(op, a, b) => {
+                let (a, b) = (self.scalar(a, false), self.scalar(b, false));
+                let (op, negate) = match opposite(*op) {
+                    Some(other) if negate => (other, false),
+                    _ => (*op, negate),
+                };
+                let (op, a, b) = ordered(op, a, b);
+                return finished(s, Node::Compare(op, a, b), negate);
+            }
+            Node::In(x, list, negated) => {
+                let x = one(x);
+                let mut list = sorted(all(list));
+                let negated = *negated != negate;
+                return match (list.pop(), list.is_empty()) {
+                    (Some(only), true) => {
+                        let op = if negated { BinaryOp::Ne } else { BinaryOp::Eq };
+                        let (op, a, b) = ordered(op, *x, only);
+                        finished(s, Node::Compare(op, a, b), false)
+                    }
+                    (last, _) => {
+                        list.extend(last);
+                        finished(s, Node::In(x, list, negated), false)
+                    }
+                };
+            }
+            Node::Is(x, what, negated) => {
+                return finished(s, Node::Is(one(x), *what, *negated != negate), false);
+            }
+            Node::Like { arg, pattern, escape, insensitive, negated } => {
+                let node = Node::Like {
+                    arg: one(arg),
+                    pattern: pattern.clone(),
+                    escape: escape.clone(),
+                    insensitive: *insensitive,
+                    negated: *negated != negate,
+                };
+                return finished(s, node, false);
+            }
+            Node::Exists(rows, negated) => {
+                let rows = Box::new(branch(rows, self.inner()));
+                return finished(s, Node::Exists(rows, *negated != negate), false);
+            }
+            Node::InRows(x, rows, negated) => {
+                let rows = Box::new(branch(rows, self.inner()));
+                return finished(s, Node::InRows(one(x), rows, *negated != negate), false);
+            }
+            Node::Bool(b) => return finished(s, Node::Bool(*b != negate), false),
+            Node::Column { binding, name } => {
+                Node::Column { binding: self.name(*binding), name: name.clone() }
+            }
+            Node::Number(_) | Node::Text(_) | Node::Null => s.node.clone(),
+            Node::Clamp(x) => Node::Clamp(one(x)),
+            Node::Guard(x) => Node::Guard(one(x)),
+            Node::Arith(op, a, b) => {
+                let (op, a, b) = ordered(*op, self.scalar(a, false), self.scalar(b, false));
+                Node::Arith(op, a, b)
+            }
+            Node::Neg(x) => Node::Neg(one(x)),
+            Node::Logic(op, a, b) => Node::Logic(*op, one(a), one(b)),
+            Node::Choice(which, list) => Node::Choice(*which, all(list)),
+            Node::Case(branches, otherwise) => {
+                let branches =
+                    branches.iter().map(|(when, then)| (self.scalar(when, false), self.scalar(then, false)));
+                Node::Case(branches.collect(), otherwise.as_deref().map(one))
+            }
+            Node::Abs(x) => Node::Abs(one(x)),
+            Node::Round(how, x, digits) => Node::Round(*how, one(x), *digits),
+            Node::Extract(field, x) => Node::Extract(field, one(x)),
+            Node::DateTrunc(unit, x) => Node::DateTrunc(unit, one(x)),
+            Node::Cast(x) => Node::Cast(one(x)),
+        };
+        finished(s, node, negate)
+    }
+
+    /// A chain of ANDs or of ORs; De Morgan turns one into the other.
+    fn logic(&self, op: BinaryOp, s: &Scalar, negate: bool) -> Scalar {
+        let mut operands = Vec::new();
+        let mut rest = vec![s];
+        while let Some(x) = rest.pop() {
+            match &x.node {
+                Node::Logic(of, left, right) if *of == op => rest.extend([&**left, &**right]),
+                _ => operands.push(self.scalar(x, negate)),
+            }
+        }
+        let op = match (op, negate) {
+            (BinaryOp::And, true) => BinaryOp::Or,
+            (BinaryOp::Or, true) => BinaryOp::And,
+            _ => op,
+        };
+        let mut flat = Vec::with_capacity(operands.len());
+        for x in operands {
+            spread(x, op, &mut flat);
+        }
+        let mut flat = sorted(flat).into_iter();
+        let Some(first) = flat.next() else { return s.clone() };
+        flat.fold(first, |a, b| finished(s, Node::Logic(op, Box::new(a), Box::new(b)), false))
+    }
+}
+
+/// The same scalar with another node, under NOT if that is still to come.
+fn finished(s: &Scalar, node: Node, negate: bool) -> Scalar {
+    let plain = Scalar { node, ..s.clone() };
+    match negate {
+        false => plain,
+        true => Scalar::boolean(Node::Not(Box::new(plain)), s.nullable),
+    }
+}

@@ -1,0 +1,328 @@
+//! Under which key an answer is kept: everything that its distribution depends on, and nothing else.
+//!
+//! * what is read, in canonical form, as the SQL that reads it: tables by name, joins, filters, keys, domains, bounds;
+//! * what each part counts or sums, and its noise and selection: ε, δ, `max_groups`, `max_rows` and the mechanism are in
+//!   these, and only as far as they matter;
+//! * session settings that a value of the fetch can depend on;
+//! * the policy's version, the epoch of the data, and the role.
+
+use super::canonical::Canonical;
+use super::epoch::Epoch;
+use crate::backend::{Setting, Settings};
+use crate::dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec};
+use crate::emit::{fetch, scalar};
+use crate::plan::scalar::{Node, Scalar};
+use crate::plan::source::{Branch, Leaf, SetTree, Tree};
+use crate::plan::{Part, PartKind, Release, Sum};
+use crate::policy::Policy;
+use num_traits::Zero;
+use sha2::{Digest, Sha256};
+
+/// A key: of a stored answer, of a list of answers, or of a part.
+pub type Key = [u8; 32];
+
+/// What an answer is kept for, beside its release.
+#[derive(Clone, Debug)]
+pub struct Around<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// When the data was read, as far as anybody distinguishes.
+    pub epoch: &'a Epoch,
+    /// Whose answers these are. Users without a role share theirs.
+    pub role: Option<&'a str>,
+    /// What values look like, and when days begin.
+    pub settings: &'a Settings,
+    /// δ for each selection of groups.
+    pub delta: &'a Ratio,
+    /// What the session asks for.
+    pub mechanism: Preference,
+}
+
+/// The keys of one release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys {
+    /// What is read, without settings and prices: how the books call it.
+    pub statement: Key,
+    /// Of the very release: the same groups, parts and noise.
+    pub exact: Key,
+    /// Of the list of releases from which this one may take its parts: the same groups, at the same price.
+    pub like: Key,
+    /// Each part.
+    pub parts: Vec<Wanted>,
+}
+
+/// A part that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its key.
+    pub key: Key,
+    /// The key of the plain sum, where this is a centred one that serves averages: that does, too.
+    pub plain: Option<Key>,
+}
+
+/// Fields, each tagged by its place and preceded by its length.
+struct Canon(Sha256);
+
+impl Canon {
+    fn new(what: &str) -> Self {
+        let mut canon = Self(Sha256::new());
+        canon.text("noisegate answer 1");
+        canon.text(what);
+        canon
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.update((bytes.len() as u64).to_be_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    fn text(&mut self, text: &str) -> &mut Self {
+        self.bytes(text.as_bytes())
+    }
+
+    fn number(&mut self, n: impl Into<u64>) -> &mut Self {
+        self.0.update(n.into().to_be_bytes());
+        self
+    }
+
+    fn show(&mut self, x: &impl std::fmt::Display) -> &mut Self {
+        self.text(&x.to_string())
+    }
+
+    fn option(&mut self, x: Option<&str>) -> &mut Self {
+        self.number(x.is_some());
+        self.text(x.unwrap_or_default())
+    }
+
+    fn key(self) -> Key {
+        self.0.finalize().into()
+    }
+}
+
+impl Keys {
+    /// The keys of a release in canonical form. `spec` is its noise.
+    pub fn of(canonical: &Canonical, spec: &Spec, around: &Around<'_>) -> Self {
+        let base = &canonical.base;
+        let parts: Vec<Wanted> = canonical.parts.iter().map(Wanted::of).collect();
+        let mut sorted: Vec<(&Key, usize)> = parts.iter().enumerate().map(|(i, p)| (&p.key, i)).collect();
+        sorted.sort_unstable();
+        let text = fetch::fetch(base, around.policy).sql;
+        let mut statement = Canon::new("statement");
+        statement.text(&text).number(base.public_groups).number(base.bounding.l0).number(base.bounding.rows);
+        sorted.iter().for_each(|(key, _)| {
+            statement.bytes(*key);
+        });
+        let mut read = Canon::new("read");
+        read.bytes(&around.policy.version);
+        around.epoch.each(|part| {
+            read.text(part);
+        });
+        read.option(around.role).text(&text);
+        read.number(base.public_groups).number(base.bounding.l0).number(base.bounding.rows);
+        read.number(base.bounding.l0_stage).number(base.bounding.rows_stage);
+        for setting in mattering(canonical) {
+            read.text(setting.name()).text(around.settings.get(setting));
+        }
+        let read = read.key();
+        let mut exact = Canon::new("release");
+        exact.bytes(&read);
+        for (key, i) in &sorted {
+            exact.bytes(*key);
+            match spec.aggregates.get(*i).map(|n| (n.linf, &n.distribution)) {
+                None => exact.text("missing"),
+                Some((linf, Distribution::None)) => exact.text("none").show(&linf),
+                Some((linf, Distribution::Laplace { scale })) => {
+                    exact.text("laplace").show(&linf).show(scale)
+                }
+                Some((linf, Distribution::Gaussian { variance })) => {
+                    exact.text("gaussian").show(&linf).show(variance)
+                }
+            };
+        }
+        exact.number(spec.l0);
+        exact.number(spec.selection.is_some());
+        if let Some(Selection { scale, threshold, delta }) = &spec.selection {
+            exact.show(scale).show(threshold).show(delta);
+        }
+        let mut like = Canon::new("like");
+        like.bytes(&read).show(&price(spec)).text(around.mechanism.word());
+        if !base.public_groups {
+            like.show(around.delta);
+        }
+        Self { statement: statement.key(), exact: exact.key(), like: like.key(), parts }
+    }
+}
+
+impl Wanted {
+    fn of(part: &Part) -> Self {
+        let plain = match &part.kind {
+            PartKind::Sum(s) if s.center != 0 => s.uncentred().map(|plain| sum(&plain)),
+            _ => None,
+        };
+        Self { key: part_key(&part.kind), plain }
+    }
+}
+
+/// What a part counts or sums: with the source, groups and bounds, the whole of what it depends on.
+fn part_key(kind: &PartKind) -> Key {
+    let mut canon = Canon::new("part");
+    match kind {
+        PartKind::Count(None) => canon.text("rows"),
+        PartKind::Count(Some(x)) => canon.text("count").text(&scalar::text(x)),
+        PartKind::Units => canon.text("units"),
+        PartKind::Sum(s) => return sum(s),
+    };
+    canon.key()
+}
+
+fn sum(s: &Sum) -> Key {
+    let mut canon = Canon::new("part");
+    canon.text("sum").text(&scalar::text(&s.arg)).number(s.arg.nullable);
+    canon.show(&s.low.normalized()).show(&s.high.normalized()).show(&s.grid.normalized());
+    canon.show(&s.center).show(&s.bound);
+    canon.key()
+}
+
+/// ε² of a release: with E the sum of ε over its Laplace noise and G the sum of ε² over its Gaussian noise, E² + G. The
+/// same for any number of parts that share one price.
+fn price(spec: &Spec) -> BigRatio {
+    let (mut pure, mut squares) = (BigRatio::zero(), BigRatio::zero());
+    for event in spec.events() {
+        match event.share() {
+            Some(Share::Epsilon(e)) => pure += e,
+            Some(Share::Square(e)) => squares += e,
+            None => {}
+        }
+    }
+    &pure * &pure + squares
+}
+
+/// The session settings that a value of the fetch can depend on: for dates and times the time zone and how they are
+/// read, where something is turned into text all of them.
+fn mattering(canonical: &Canonical) -> Vec<Setting> {
+    let (mut times, mut texts) = (false, false);
+    let mut look = |s: &Scalar| {
+        times |= s.ty.is_datetime()
+            || matches!(s.ty, crate::schema::SqlType::Time | crate::schema::SqlType::Interval);
+        texts |= match &s.node {
+            Node::Cast(x) => !s.ty.is_number() && x.ty != s.ty,
+            _ => matches!(s.ty, crate::schema::SqlType::Other { .. }),
+        };
+    };
+    let release = &canonical.base;
+    each_in_release(release, &mut look);
+    for part in &canonical.parts {
+        match &part.kind {
+            PartKind::Count(Some(x)) => each(x, &mut look),
+            PartKind::Sum(s) => each(&s.arg, &mut look),
+            PartKind::Count(None) | PartKind::Units => {}
+        }
+    }
+    match (times, texts) {
+        (_, true) => Setting::ALL.to_vec(),
+        (true, false) => vec![Setting::TimeZone, Setting::DateStyle, Setting::IntervalStyle],
+        (false, false) => Vec::new(),
+    }
+}
+
+fn each_in_release(r: &Release, f: &mut dyn FnMut(&Scalar)) {
+    each(&r.source.unit.scalar(), f);
+    r.keys.iter().for_each(|k| each(&k.scalar, f));
+    each_in_rows(&r.source.scans, &r.source.tree, &r.source.filter, f);
+}
+
+fn each_in_rows(
+    scans: &[crate::plan::source::Scan],
+    tree: &Tree,
+    filter: &[Scalar],
+    f: &mut dyn FnMut(&Scalar),
+) {
+    for scan in scans {
+        if let Leaf::Set(rows) = &scan.leaf {
+            rows.columns.iter().for_each(|c| each(c, f));
+            each_in_set(&rows.tree, f);
+        }
+    }
+    each_in_tree(tree, f);
+    filter.iter().for_each(|s| each(s, f));
+}
+
+fn each_in_tree(tree: &Tree, f: &mut dyn FnMut(&Scalar)) {
+    if let Tree::Join { left, right, on, .. } = tree {
+        each_in_tree(left, f);
+        each_in_tree(right, f);
+        on.iter().for_each(|s| each(s, f));
+    }
+}
+
+fn each_in_set(tree: &SetTree, f: &mut dyn FnMut(&Scalar)) {
+    match tree {
+        SetTree::Branch(b) => each_in_branch(b, f),
+        SetTree::Op { left, right, .. } => {
+            each_in_set(left, f);
+            each_in_set(right, f);
+        }
+    }
+}
+
+fn each_in_branch(b: &Branch, f: &mut dyn FnMut(&Scalar)) {
+    each_in_rows(&b.scans, &b.tree, &b.filter, f);
+    b.items.iter().for_each(|s| each(s, f));
+}
+
+/// Calls `f` for a scalar and everything in it.
+fn each(s: &Scalar, f: &mut dyn FnMut(&Scalar)) {
+    f(s);
+    match &s.node {
+        Node::Column { .. } | Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null => {}
+        Node::Clamp(x)
+        | Node::Guard(x)
+        | Node::Neg(x)
+        | Node::Not(x)
+        | Node::Is(x, ..)
+        | Node::Abs(x)
+        | Node::Round(_, x, _)
+        | Node::Extract(_, x)
+        | Node::DateTrunc(_, x)
+        | Node::Cast(x)
+        | Node::Like { arg: x, .. } => each(x, f),
+        Node::Arith(_, a, b) | Node::Compare(_, a, b) | Node::Logic(_, a, b) => {
+            each(a, f);
+            each(b, f);
+        }
+        Node::In(x, list, _) => {
+            each(x, f);
+            list.iter().for_each(|x| each(x, f));
+        }
+        Node::Choice(_, list) => list.iter().for_each(|x| each(x, f)),
+        Node::Case(branches, otherwise) => {
+            for (when, then) in branches {
+                each(when, f);
+                each(then, f);
+            }
+            otherwise.iter().for_each(|x| each(x, f));
+        }
+        Node::Exists(rows, _) => each_in_branch(rows, f),
+        Node::InRows(x, rows, _) => {
+            each(x, f);
+            each_in_branch(rows, f);
+        }
+    }
+}
+
+/// What a payment for several releases goes by.
+pub fn together(keys: &[Key]) -> Key {
+    match keys {
+        [one] => *one,
+        several => {
+            let mut sorted = several.to_vec();
+            sorted.sort_unstable();
+            let mut canon = Canon::new("together");
+            sorted.iter().for_each(|k| {
+                canon.bytes(k);
+            });
+            canon.key()
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `cache.notify`: a load job says by NOTIFY that the data is new.
+
+use super::Shared;
+use crate::backend::Backend;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+use tokio::task::AbortHandle;
+
+/// How long until a lost connection is tried again.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The channel that is heard, and the task that hears it.
+#[derive(Debug, Default)]
+pub(super) struct Ear(Mutex<Option<(String, AbortHandle)>>);
+
+impl Drop for Ear {
+    fn drop(&mut self) {
+        if let Some((_, task)) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
+    }
+}
+
+/// Hears this channel from now on, and no other.
+pub(super) fn listen(shared: &Arc<Shared>, backend: &Arc<Backend>, channel: Option<&str>) {
+    let mut ear = shared.ear.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if ear.as_ref().map(|(name, _)| name.as_str()) == channel {
+        return;
+    }
+    if let Some((_, task)) = ear.take() {
+        task.abort();
+    }
+    let (Some(channel), Ok(runtime)) = (channel, tokio::runtime::Handle::try_current()) else { return };
+    let hearing = hear(Arc::downgrade(shared), backend.clone(), channel.to_owned());
+    *ear = Some((channel.to_owned(), runtime.spawn(hearing).abort_handle()));
+}
+
+async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, channel: String) {
+    loop {
+        match backend.listen(&channel).await {
+            Ok(mut listening) => {
+                tracing::info!(%channel, "listening for load jobs");
+                while listening.heard().await.is_some() {
+                    let Some(shared) = shared.upgrade() else { return };
+                    shared.ended.end();
+                    tracing::info!(%channel, "the data is new: kept answers have ended");
+                }
+                tracing::warn!(
+                    %channel,
+                    "the connection that listens for load jobs is lost; what they say meanwhile is not heard, \
+                     and `noisegate refresh` says it by hand"
+                );
+            }
+            // A hot standby cannot listen; the log says so again and again.
+            Err(cause) => tracing::warn!(%channel, %cause, "cannot listen for load jobs"),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
