@@ -32,6 +32,9 @@ impl Session {
         if let Some(snapped) = snapped.filter(|_| self.settings.notices() && plan.charge.is_some()) {
             notices.push(snap_notice(&snapped, gateway));
         }
+        if let Some(question) = plan.question.clone() {
+            return self.ask_stream(gateway, &plan, &question, constants, fields, notices).await;
+        }
         let noisy = match plan.charge.clone() {
             None => Vec::new(),
             Some(charge) => {
@@ -392,7 +395,10 @@ fn name(specs: &[Spec]) -> Option<Ratio> {
 }
 
 /// The fetch of each release, with a secret seed where one is needed.
-fn fetches(releases: &[(usize, &Release)], policy: &Policy) -> Result<Vec<FetchText>, ClientError> {
+pub(super) fn fetches(
+    releases: &[(usize, &Release)],
+    policy: &Policy,
+) -> Result<Vec<FetchText>, ClientError> {
     let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
     let mut seed = || rng.next_u64().map(u64::cast_signed).map_err(|e| no_entropy(&e));
     releases
@@ -405,7 +411,7 @@ fn fetches(releases: &[(usize, &Release)], policy: &Policy) -> Result<Vec<FetchT
         .collect()
 }
 
-fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
+pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
     ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
 }
 
@@ -421,7 +427,7 @@ fn statement_hash(plan: &Plan, gateway: &Gateway) -> [u8; 32] {
 }
 
 /// What the books say of a statement where the policy wants its text.
-fn statement_text(fetches: &[FetchText]) -> String {
+pub(super) fn statement_text(fetches: &[FetchText]) -> String {
     fetches.iter().map(|f| f.sql.as_str()).collect::<Vec<_>>().join(";\n")
 }
 
@@ -432,13 +438,13 @@ fn together_hash(missing: &[Missing<'_>]) -> [u8; 32] {
 }
 
 /// The price and the entry of the books, for the event that the frontend writes.
-fn log_price(receipt: &Receipt) {
+pub(super) fn log_price(receipt: &Receipt) {
     let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
     tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
 }
 
 /// What the statement cost and what is left, in one line.
-fn price_notice(receipt: &Receipt) -> Notice {
+pub(super) fn price_notice(receipt: &Receipt) -> Notice {
     let charge = receipt.charge();
     let left: Vec<String> = receipt
         .budgets()

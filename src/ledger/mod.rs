@@ -321,6 +321,12 @@ impl Ledger {
         self.edit(move |books, _| Ok((books.lines(&user), None))).await
     }
 
+    /// The latest entry by which a user opened a stream; None where there is none.
+    pub async fn opened(&self, user: &str, stream: &str) -> Result<Option<i64>, Refusal> {
+        let (user, stream) = (user.to_owned(), stream.to_owned());
+        self.edit(move |books, _| Ok((books.opened(&user, &stream), None))).await
+    }
+
     /// Names of private tables; None where there is none among them.
     fn private(&self, tables: &[usize]) -> Option<Vec<String>> {
         let named = tables.iter().filter_map(|t| self.terms.tables.get(*t));

@@ -619,3 +619,46 @@ async fn each_accounting_pays_for_what_it_is_said_to_buy() {
     wide.mechanisms = vec![crate::policy::Declared { mechanism, uses: 100 }];
     assert!(worth(&wide, &charge).unwrap_err().to_string().contains("declare fewer uses"));
 }
+
+/// What opened a stream is known to the next process; and what states a guarantee is read back as it was priced.
+#[tokio::test]
+async fn openings_of_streams_outlive_the_process() {
+    use crate::dp::{BigRatio, Event, Guarantee, Mechanism};
+    let (place, ledger) = ledger(&[budget("everyone", Scope::Dataset, Accounting::Zcdp, "10", "1e-6")]);
+    let (epsilon, delta) = (Ratio::new(1, 2), Ratio::new(1, 1_000_000_000));
+    let rho = BigRatio::new(1u8.into(), 700u16.into());
+    let stated = [
+        Guarantee::Pure { epsilon },
+        Guarantee::BoundedRange { epsilon },
+        Guarantee::Approximate { epsilon, delta },
+        Guarantee::Concentrated { rho: rho.clone() },
+        Guarantee::Gaussian { square: rho },
+    ];
+    let (ada, bob) = (who("ada", None), who("bob", None));
+    assert_eq!(ledger.opened("ada", "bell").await.unwrap(), None);
+    let mut last = None;
+    for guarantee in &stated {
+        let event = Event { mechanism: Mechanism::Guaranteed(guarantee.clone()), times: 2 };
+        let charge = Charge { epsilon, events: vec![event], selection_delta: Ratio::from_integer(0) };
+        assert_eq!(entry::Charged::new(&charge).read().unwrap(), charge);
+        let question = Question { stream: Some("bell"), ..Question::new(&ada, [7; 32], &charge) };
+        last = Some(ledger.receipt(question).await.unwrap().entry());
+        // The same charge without a stream opens none.
+        ledger.debit(&bob, [7; 32], &charge).await.unwrap();
+    }
+    assert_eq!(ledger.opened("ada", "bell").await.unwrap(), last);
+    let before = ledger.remaining(&ada).await.unwrap();
+    // A refused opening is none.
+    let dear = Charge::guaranteed(&Guarantee::Pure { epsilon: Ratio::from_integer(1000) }).unwrap();
+    let question = Question { stream: Some("dear"), ..Question::new(&ada, [7; 32], &dear) };
+    assert!(matches!(ledger.receipt(question).await, Err(Refusal::Exhausted(_))));
+    drop(ledger);
+    let budgets = [budget("everyone", Scope::Dataset, Accounting::Zcdp, "10", "1e-6")];
+    let ledger = open(&place.path, &budgets).unwrap();
+    assert_eq!(ledger.opened("ada", "bell").await.unwrap(), last);
+    for (user, stream) in [("ada", "dear"), ("bob", "bell"), ("ada", "")] {
+        assert_eq!(ledger.opened(user, stream).await.unwrap(), None, "{user} {stream}");
+    }
+    let after = ledger.remaining(&ada).await.unwrap();
+    assert_eq!(after[0].spent, before[0].spent, "the same events have the same sums");
+}
