@@ -8,6 +8,8 @@ mod epochs;
 mod payers;
 #[path = "cache/questions.rs"]
 mod questions;
+#[path = "cache/rest.rs"]
+mod rest;
 mod support;
 #[path = "cache/tiles.rs"]
 mod tiles;

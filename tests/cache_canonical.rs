@@ -70,7 +70,7 @@ async fn agree(v: Variant) {
             changed += usize::from(text != sql);
             let around = Around {
                 policy: &lab.policy,
-                epoch: &noisegate::store::Epoch::at(std::time::UNIX_EPOCH, None, 0),
+                epoch: &noisegate::store::Epoch::at(0, None, 0),
                 role: None,
                 settings: &Settings::default(),
                 delta: &settings(1, 1).delta,

@@ -1,10 +1,11 @@
 //! LISTEN: a connection of its own that hears one channel, by the login that reads public tables only.
 
 use super::pool::{Backend, cause};
+use crate::policy::{Policy, Privacy};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio_postgres::{AsyncMessage, NoTls};
+use tokio_postgres::{AsyncMessage, Client, NoTls};
 
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -13,7 +14,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Listening {
     heard: mpsc::Receiver<()>,
     task: JoinHandle<()>,
-    _client: tokio_postgres::Client,
+    _client: Client,
 }
 
 impl Drop for Listening {
@@ -58,23 +59,34 @@ impl Backend {
         listening._client.batch_execute(&sql).await.map_err(|e| cause(&e))?;
         Ok(listening)
     }
+}
 
-    /// Tables among these (by OID) with a trigger whose function names a channel: soundness rule 27.
-    ///
-    /// # Errors
-    /// The database's words, for the operator.
-    pub async fn triggers_naming(&self, tables: &[u32], channel: &str) -> Result<Vec<String>, String> {
-        let reader = self.reader().await.map_err(|e| e.to_string())?;
-        let sql = "SELECT DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text
-            FROM pg_catalog.pg_trigger AS t
-            JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid
-            JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
-            WHERE NOT t.tgisinternal AND t.tgrelid = ANY ($1)
-              AND (pg_catalog.strpos(p.prosrc, $2) > 0
-                OR pg_catalog.strpos(p.prosrc, pg_catalog.quote_literal($2)) > 0
-                OR pg_catalog.strpos(pg_catalog.encode(t.tgargs, 'escape'), $2) > 0)
-            ORDER BY 1";
-        let rows = reader.query(sql, &[&tables, &channel]).await.map_err(|e| cause(&e))?;
-        rows.iter().map(|r| r.try_get(0).map_err(|e| cause(&e))).collect()
-    }
+/// Soundness rule 27: a trigger on a private table that notifies the cache's channel would make what an answer costs a
+/// function of one person's row. A warning, where the source of such a trigger names the channel.
+///
+/// # Errors
+/// The database's words, for the operator.
+pub async fn row_triggers(client: &Client, policy: &Policy) -> Result<Option<String>, String> {
+    let Some(channel) = &policy.cache.notify else { return Ok(None) };
+    let private = policy.tables.iter().filter(|t| t.privacy != Privacy::Public);
+    let tables: Vec<u32> = private.map(|t| t.oid).collect();
+    let sql = "SELECT DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text
+        FROM pg_catalog.pg_trigger AS t
+        JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid
+        JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
+        WHERE NOT t.tgisinternal AND t.tgrelid = ANY ($1)
+          AND (pg_catalog.strpos(p.prosrc, $2) > 0
+            OR pg_catalog.strpos(p.prosrc, pg_catalog.quote_literal($2)) > 0
+            OR pg_catalog.strpos(pg_catalog.encode(t.tgargs, 'escape'), $2) > 0)
+        ORDER BY 1";
+    let rows = client.query(sql, &[&tables, channel]).await.map_err(|e| cause(&e))?;
+    let found: Vec<String> =
+        rows.iter().map(|r| r.try_get(0).map_err(|e| cause(&e))).collect::<Result<_, _>>()?;
+    Ok((!found.is_empty()).then(|| {
+        format!(
+            "cache.notify = {channel:?} is named by a trigger on {}: whether an answer is fresh, and so what it \
+             costs, would tell when a row was written\n    notify at the end of a load job instead",
+            found.join(", ")
+        )
+    }))
 }

@@ -26,7 +26,7 @@ pub(crate) use connect::OPTIONS_LOST;
 pub use directory::Directory;
 pub use error::{DbError, FetchError, RelayError};
 pub use fetch::{FetchRequest, FetchText, Fingerprint, Opened};
-pub use listen::Listening;
+pub use listen::{Listening, row_triggers};
 pub(crate) use login::Login;
 pub use param::Param;
 pub(crate) use pool::cause;

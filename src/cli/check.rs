@@ -4,6 +4,7 @@
 use super::budget::print::a_year;
 use super::database::{self, Connected, Failed};
 use super::snapshot;
+use crate::backend::row_triggers;
 use crate::ledger;
 use crate::policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope, Table};
 use crate::schema::{Schema, differences};
@@ -64,6 +65,11 @@ pub async fn report(args: &Args) -> Result<String, String> {
     }
     let (policy, warnings) = checked.map_err(|e| format!("{text}{e}"))?;
     for warning in warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    if let Known::Database(_, connected) = &known
+        && let Some(warning) = row_triggers(&connected.client, &policy).await?
+    {
         let _ = writeln!(text, "warning: {warning}");
     }
     text.push_str(&summary(&policy));

@@ -7,13 +7,14 @@ use crate::dp::{BigRatio, Charge, Entropy, Ratio, SecureRng, Share, Spec};
 use crate::emit::fetch;
 use crate::emit::print;
 use crate::error::{ClientError, SqlState};
-use crate::ledger::{self, Receipt};
+use crate::ledger::{Ledger, Payment, Question as Debit, Receipt};
 use crate::plan::{self, Plan, Release};
 use crate::policy::Policy;
 use crate::release::{Exact, Noisy, perturb};
-use crate::store::{self, Around, Question, Served};
+use crate::store::{self, Around, Known, Question, Served};
 use num_traits::{ToPrimitive, Zero};
 use sha2::{Digest, Sha256};
+use std::time::Duration;
 
 /// The releases of a plan, by their places: None where nothing private is read.
 type Places = Vec<usize>;
@@ -68,14 +69,24 @@ impl Session {
             .collect();
         let mut noisy = vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()];
         if !gateway.store.enabled() || !self.settings.cached() {
-            let paid =
-                self.pay(gateway, plan, &paying, charge, statement_hash(plan, gateway), notices).await?;
-            place(&mut noisy, paid);
-            return Ok(noisy);
+            let statement = statement_hash(plan, gateway);
+            let order = Order { places: paying, charge, statement, release: None };
+            return match self.pay(gateway, plan, order, notices).await? {
+                Bought::Paid(paid) => {
+                    place(&mut noisy, paid.answers);
+                    Ok(noisy)
+                }
+                Bought::Kept | Bought::Wait => Err(ClientError::incident(
+                    SqlState::INTERNAL,
+                    "the statement could not be paid for",
+                    &"the books keep a release that has no key",
+                )),
+            };
         }
         let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| !r.public_groups);
         let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
-        let (epoch, session) = (gateway.store.epoch(), self.settings.backend());
+        let (ledger, session) = (&gateway.ledger, self.settings.backend());
+        let epoch = gateway.store.epoch(ledger).await.map_err(|r| r.client())?;
         let around = Around {
             policy: &gateway.policy,
             epoch: &epoch,
@@ -88,42 +99,71 @@ impl Session {
             .iter()
             .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &around))))
             .collect();
+        let mut waited = Waiting::default();
         loop {
-            let (found, missing) = look(gateway, plan, &questions).await;
-            if missing.is_empty() {
-                if self.settings.notices() {
-                    notices.push(free_notice());
-                }
-                tracing::Span::current().record("epsilon", "0");
-                serve(plan, &mut noisy, found);
+            let looked = look(gateway, plan, &questions).await;
+            if looked.missing.is_empty() {
+                self.free(gateway, &questions, notices).await?;
+                serve(plan, &mut noisy, looked.found);
                 return Ok(noisy);
             }
-            let keys: Vec<store::Key> = missing.iter().map(|(_, q)| q.keys.exact).collect();
-            let Some(_lead) = gateway.store.turn(store::together(&keys)).await else {
+            let key = looked.key();
+            let Some(_lead) = gateway.store.turn(key).await else {
                 // Somebody else paid for it, or failed to: look again.
                 continue;
             };
             // Between the look and the turn it may have been stored.
-            if look(gateway, plan, &questions).await.1.len() < missing.len() {
+            let missing = looked.missing.len();
+            let looked = look(gateway, plan, &questions).await;
+            if looked.missing.len() < missing {
                 continue;
             }
-            let charge = match found.is_empty() {
+            let charge = match looked.found.is_empty() {
                 true => charge.clone(),
-                false => rest(plan, &missing, charge)?,
+                false => rest(plan, &looked.missing, charge)?,
             };
-            let places: Places = missing.iter().map(|(i, _)| *i).collect();
-            let hash = together_hash(&missing);
-            let paid = self.pay(gateway, plan, &places, &charge, hash, notices).await?;
-            // Before anything can fail that comes later: what was paid for is kept.
-            for ((_, question), (i, answer)) in missing.iter().zip(&paid) {
-                if let Some(release) = plan.releases.get(*i) {
-                    gateway.store.keep(question, release, answer).await;
+            let order = Order {
+                places: looked.missing.iter().map(|m| m.place).collect(),
+                charge: &charge,
+                statement: together_hash(&looked.missing),
+                release: (!waited.unreadable && looked.storable()).then_some(key),
+            };
+            let paid = match self.pay(gateway, plan, order, notices).await? {
+                Bought::Paid(paid) => paid,
+                // Another proxy has it: look again, and where it cannot be read, pay without asking whether it is there.
+                Bought::Kept => {
+                    waited.unreadable = true;
+                    continue;
                 }
-            }
-            place(&mut noisy, paid);
-            serve(plan, &mut noisy, found);
+                Bought::Wait => {
+                    waited.a_while().await;
+                    continue;
+                }
+            };
+            // Before anything can fail that comes later: what was paid for is kept.
+            keep(gateway, plan, &looked.missing, key, &paid).await;
+            place(&mut noisy, paid.answers);
+            serve(plan, &mut noisy, looked.found);
             return Ok(noisy);
         }
+    }
+
+    /// Tells that nothing was spent, and notes it in the books.
+    async fn free(
+        &self,
+        gateway: &Gateway,
+        questions: &[(usize, Question)],
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), ClientError> {
+        if self.settings.notices() {
+            notices.push(free_notice());
+        }
+        tracing::Span::current().record("epsilon", "0");
+        let all = |key: fn(&Question) -> store::Key| {
+            store::together(&questions.iter().map(|(_, q)| key(q)).collect::<Vec<_>>())
+        };
+        let (statement, release) = (all(|q| q.keys.statement), all(|q| q.keys.exact));
+        gateway.ledger.reuse(&self.identity, statement, release).await.map_err(|r| r.client())
     }
 
     /// Charges for these releases, reads what is private, and perturbs it.
@@ -131,13 +171,11 @@ impl Session {
         &self,
         gateway: &Gateway,
         plan: &Plan,
-        places: &Places,
-        charge: &Charge,
-        statement: [u8; 32],
+        order: Order<'_>,
         notices: &mut Vec<Notice>,
-    ) -> Result<Vec<(usize, Noisy)>, ClientError> {
+    ) -> Result<Bought, ClientError> {
         let releases: Vec<(usize, &Release)> =
-            places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
+            order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
         // Printed before it is paid for: what cannot be printed costs nothing.
         let fetches = fetches(&releases, &gateway.policy)?;
         let text = gateway.policy.ledger_text.then(|| statement_text(&fetches));
@@ -150,10 +188,20 @@ impl Session {
             max_rows: gateway.policy.limits.max_result_groups,
         };
         let opened = gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
-        let (tables, text) = (Some(plan.tables.as_slice()), text.as_deref());
-        let question =
-            ledger::Question { tables, text, ..ledger::Question::new(&self.identity, statement, charge) };
-        let receipt = gateway.ledger.receipt(question).await.map_err(|r| r.client())?;
+        let debit = Debit {
+            tables: Some(&plan.tables),
+            release: order.release,
+            text: text.as_deref(),
+            ..Debit::new(&self.identity, order.statement, order.charge)
+        };
+        let receipt = match gateway.ledger.pay(debit).await.map_err(|r| r.client())? {
+            Payment::Paid(receipt) => receipt,
+            Payment::Kept(_) => return Ok(Bought::Kept),
+            Payment::Wait => return Ok(Bought::Wait),
+        };
+        let entry = receipt.entry();
+        // Until it is kept, others may wait for it.
+        let owed = order.release.map(|key| Owed { ledger: gateway.ledger.clone(), entry, key });
         if self.settings.notices() {
             notices.push(price_notice(&receipt));
         }
@@ -172,26 +220,126 @@ impl Session {
         drop(answers);
         let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
         let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;
-        Ok(releases.iter().map(|(i, _)| *i).zip(noisy).collect())
+        let answers = releases.iter().map(|(i, _)| *i).zip(noisy).collect();
+        Ok(Bought::Paid(Paid { answers, entry, _owed: owed }))
     }
 }
 
-/// The answers that are kept, and the questions without one.
-async fn look<'q>(
-    gateway: &Gateway,
-    plan: &Plan,
-    questions: &'q [(usize, Question)],
-) -> (Vec<(usize, Served)>, Vec<&'q (usize, Question)>) {
-    let (mut found, mut missing) = (Vec::new(), Vec::new());
-    for asked in questions {
-        let (i, question) = asked;
-        let Some(release) = plan.releases.get(*i) else { continue };
-        match gateway.store.find(question, release).await {
-            Some(served) => found.push((*i, served)),
-            None => missing.push(asked),
+/// What is to be paid for.
+struct Order<'a> {
+    /// Places of releases in the plan.
+    places: Places,
+    charge: &'a Charge,
+    /// What the books call it.
+    statement: [u8; 32],
+    /// What others wait for it by, where it will be kept.
+    release: Option<store::Key>,
+}
+
+/// What came of it.
+enum Bought {
+    Paid(Paid),
+    /// Somebody stored it meanwhile.
+    Kept,
+    /// Somebody else has paid for it.
+    Wait,
+}
+
+/// Answers that were paid for, by their places in the plan.
+struct Paid {
+    answers: Vec<(usize, Noisy)>,
+    entry: i64,
+    _owed: Option<Owed>,
+}
+
+/// A release that was paid for. When this goes, it is kept, or it never comes: then others who wait pay for themselves
+/// (soundness rule 26), and need not wait until the payer's time is over.
+struct Owed {
+    ledger: Ledger,
+    entry: i64,
+    key: store::Key,
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        let (ledger, entry, key) = (self.ledger.clone(), self.entry, self.key);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                // The books may be gone: then nobody waits.
+                let _ = ledger.give_up(entry, key).await;
+            });
         }
     }
-    (found, missing)
+}
+
+/// Waiting for what another proxy pays for.
+#[derive(Default)]
+struct Waiting {
+    times: u32,
+    /// It is kept, and cannot be read here.
+    unreadable: bool,
+}
+
+impl Waiting {
+    /// Longer each time, up to a second.
+    async fn a_while(&mut self) {
+        let millis = 20u64 << self.times.min(6);
+        self.times += 1;
+        tokio::time::sleep(Duration::from_millis(millis.min(1_000))).await;
+    }
+}
+
+/// A question without a stored answer.
+struct Missing<'q> {
+    /// Of its release in the plan.
+    place: usize,
+    question: &'q Question,
+    /// Where its answer can be kept.
+    shelf: Option<store::Key>,
+}
+
+/// Questions, with and without stored answers.
+struct Looked<'q> {
+    found: Vec<(usize, Served)>,
+    missing: Vec<Missing<'q>>,
+}
+
+impl Looked<'_> {
+    /// What a payment for all that is missing goes by.
+    fn key(&self) -> store::Key {
+        let key = |m: &Missing<'_>| m.shelf.unwrap_or(m.question.keys.exact);
+        store::together(&self.missing.iter().map(key).collect::<Vec<_>>())
+    }
+
+    /// Whether all of it will be kept.
+    fn storable(&self) -> bool {
+        self.missing.iter().all(|m| m.shelf.is_some())
+    }
+}
+
+async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Question)]) -> Looked<'q> {
+    let mut looked = Looked { found: Vec::new(), missing: Vec::new() };
+    for (place, question) in questions {
+        let Some(release) = plan.releases.get(*place) else { continue };
+        match gateway.store.find(&gateway.ledger, question, release).await {
+            Known::Answer(served) => looked.found.push((*place, *served)),
+            Known::Nothing(shelf) => looked.missing.push(Missing { place: *place, question, shelf }),
+        }
+    }
+    looked
+}
+
+/// Keeps what was paid for.
+async fn keep(gateway: &Gateway, plan: &Plan, missing: &[Missing<'_>], key: store::Key, paid: &Paid) {
+    let (store, ledger) = (&gateway.store, &gateway.ledger);
+    for (m, (i, answer)) in missing.iter().zip(&paid.answers) {
+        if let (Some(release), Some(shelf)) = (plan.releases.get(*i), m.shelf) {
+            store.keep(ledger, paid.entry, shelf, m.question, release, answer).await;
+        }
+    }
+    if missing.len() > 1 {
+        store.keep_several(ledger, paid.entry, key).await;
+    }
 }
 
 /// Puts answers in their places.
@@ -216,9 +364,9 @@ fn serve(plan: &mut Plan, noisy: &mut [Noisy], found: Vec<(usize, Served)>) {
 /// The charge for a part of a statement's releases: their own events, under the least name that pays for them.
 ///
 /// Each release keeps the noise that it has within the whole statement, so that the rest costs no more than the rest.
-fn rest(plan: &Plan, missing: &[&(usize, Question)], whole: &Charge) -> Result<Charge, ClientError> {
+fn rest(plan: &Plan, missing: &[Missing<'_>], whole: &Charge) -> Result<Charge, ClientError> {
     let specs: Vec<Spec> =
-        missing.iter().filter_map(|(i, _)| plan.releases.get(*i)).map(|r| r.spec.clone()).collect();
+        missing.iter().filter_map(|m| plan.releases.get(m.place)).map(|r| r.spec.clone()).collect();
     let named = name(&specs).and_then(|epsilon| Charge::of(&epsilon, &specs).ok());
     match named {
         Some(charge) if charge.epsilon < whole.epsilon => Ok(charge),
@@ -263,11 +411,6 @@ pub(super) fn fetches(
         .collect()
 }
 
-/// What the books say of a statement where the policy wants its text.
-pub(super) fn statement_text(fetches: &[FetchText]) -> String {
-    fetches.iter().map(|f| f.sql.as_str()).collect::<Vec<_>>().join(";\n")
-}
-
 pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
     ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
 }
@@ -283,9 +426,14 @@ fn statement_hash(plan: &Plan, gateway: &Gateway) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The same, of releases in canonical form.
-fn together_hash(questions: &[&(usize, Question)]) -> [u8; 32] {
-    let statements: Vec<store::Key> = questions.iter().map(|(_, q)| q.keys.statement).collect();
+/// What the books say of a statement where the policy wants its text.
+pub(super) fn statement_text(fetches: &[FetchText]) -> String {
+    fetches.iter().map(|f| f.sql.as_str()).collect::<Vec<_>>().join(";\n")
+}
+
+/// A statement's identity in the books, of releases in canonical form.
+fn together_hash(missing: &[Missing<'_>]) -> [u8; 32] {
+    let statements: Vec<store::Key> = missing.iter().map(|m| m.question.keys.statement).collect();
     store::together(&statements)
 }
 

@@ -25,7 +25,7 @@ use crate::answer::{Description, Field, Identity, Notice, Outcome, Values};
 use crate::backend::{self, Backend, Param};
 use crate::emit::print::{self, Constants, Printed};
 use crate::error::{ClientError, SqlState};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Refusal};
 use crate::plan::{self, Plan, PlanError};
 use crate::policy::Policy;
 use crate::sql::ast::Binding;
@@ -152,8 +152,8 @@ impl Gateway {
     }
 
     /// Ends all kept answers: the data is new.
-    pub fn refresh(&self) {
-        self.store.end_epoch();
+    pub async fn refresh(&self, author: &str, reason: &str) -> Result<(), Refusal> {
+        self.store.refresh(&self.ledger, author, reason).await
     }
 
     /// The books.

@@ -1,7 +1,9 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
 use super::{Gateway, stream, suspend};
-use crate::backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect};
+use crate::backend::{
+    Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect, row_triggers,
+};
 use crate::dp;
 use crate::error::{ClientError, SqlState};
 use crate::ledger::{Ledger, LedgerError, Terms};
@@ -12,6 +14,9 @@ use bigdecimal::BigDecimal;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// What it takes beside the statement itself to read and store a release that others wait for.
+const LEASE_MARGIN: Duration = Duration::from_secs(10);
 
 /// Why the gateway does not open. For the owner.
 #[derive(Debug, thiserror::Error)]
@@ -90,25 +95,10 @@ impl Checked {
             .await
             .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-        warnings.extend(rows_that_notify(&backend, &policy).await?);
+        let reader = backend.reader().await.map_err(|e| schema(&e))?;
+        warnings.extend(row_triggers(&reader, &policy).await.map_err(OpenError::Schema)?);
         Ok(Self { policy, warnings, backend, tables })
     }
-}
-
-/// Soundness rule 27: a trigger on a private table that notifies the cache's channel would make what an answer costs a
-/// function of one person's row.
-async fn rows_that_notify(backend: &Backend, policy: &Policy) -> Result<Option<String>, OpenError> {
-    let Some(channel) = &policy.cache.notify else { return Ok(None) };
-    let private = policy.tables.iter().filter(|t| t.privacy != Privacy::Public);
-    let oids: Vec<u32> = private.map(|t| t.oid).collect();
-    let found = backend.triggers_naming(&oids, channel).await.map_err(OpenError::Schema)?;
-    Ok((!found.is_empty()).then(|| {
-        format!(
-            "cache.notify = {channel:?} is named by a trigger on {}: whether an answer is fresh, and so what it \
-             costs, would tell when a row was written\n    notify at the end of a load job instead",
-            found.join(", ")
-        )
-    }))
 }
 
 /// What a gateway has in another way than the one that it was reopened from.
@@ -127,7 +117,8 @@ pub struct Reopened {
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
-        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
+        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?
+            .with_lease(checked.policy.backend.statement_timeout.saturating_add(LEASE_MARGIN));
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         Self::assemble(checked, ledger, suspended, store, Arc::default(), trusted)
@@ -195,7 +186,7 @@ impl Gateway {
             // Those of a session's user, once there is one.
             budgets: Vec::new(),
         };
-        store.listen(&backend);
+        store.listen(&backend, &ledger);
         let auth_query = policy.server.auth_query.clone();
         let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
         Ok(Arc::new(Self {

@@ -2,7 +2,6 @@
 
 use super::settings::own::Own as Setting;
 use super::{Gateway, Session};
-use crate::dp;
 use crate::emit::print::OwnRow;
 use crate::error::ClientError;
 use crate::plan;
@@ -26,6 +25,7 @@ impl Session {
                 Own::Columns => columns(&gateway.policy),
                 Own::Settings => self.settings_rows(gateway),
                 Own::Streams => self.stream_rows(gateway).await?,
+                Own::History => self.history(gateway).await?,
             };
             out.push((own, rows));
         }
@@ -34,7 +34,7 @@ impl Session {
 
     async fn budgets(&self, gateway: &Gateway) -> Result<Vec<OwnRow>, ClientError> {
         let states = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
-        let usual = usual_charge(&self.settings.plan(&gateway.settings));
+        let usual = crate::ledger::usual(&self.settings.plan(&gateway.settings).epsilon);
         let row = |state: &crate::ledger::BudgetState| {
             let b = &state.budget;
             let left = usual.as_ref().and_then(|c| state.fits(c).ok());
@@ -47,9 +47,30 @@ impl Session {
                 Some(b.selection_delta.normalized().to_plain_string()),
                 Some(format!("{:.6}", state.fraction_left())),
                 left.map(|n| i64::try_from(n).unwrap_or(i64::MAX).to_string()),
+                (!b.tables.is_empty()).then(|| b.tables.join(", ")),
+                b.window.map(crate::policy::Window::word),
+                state.next.map(timestamp),
+                Some(lifetime(state)),
+                Some(state.closed.to_string()),
             ]
         };
         Ok(states.iter().map(row).collect())
+    }
+
+    async fn history(&self, gateway: &Gateway) -> Result<Vec<OwnRow>, ClientError> {
+        let lines = gateway.ledger.history(&self.identity).await.map_err(|r| r.client())?;
+        let row = |line: &crate::ledger::Line| {
+            vec![
+                Some(line.entry.to_string()),
+                Some(timestamp(line.at)),
+                Some(line.statement.clone()),
+                Some(plan::explain::decimal(&line.epsilon)),
+                Some(plan::explain::decimal(&line.selection_delta)),
+                line.price(),
+                Some(line.cached.to_string()),
+            ]
+        };
+        Ok(lines.iter().map(row).collect())
     }
 
     fn settings_rows(&self, gateway: &Gateway) -> Vec<OwnRow> {
@@ -62,10 +83,23 @@ impl Session {
     }
 }
 
-/// A count over public groups at the session's ε: the unit in which `answers_left` counts.
-fn usual_charge(settings: &plan::Settings) -> Option<dp::Charge> {
-    let spec = dp::Spec::laplace(&settings.epsilon, 1, &[1], None).ok()?;
-    dp::Charge::of(&settings.epsilon, &[spec]).ok()
+/// Microseconds since 1970, as text that casts to timestamptz.
+fn timestamp(micros: i64) -> String {
+    crate::ledger::time(micros).replace(" UTC", "+00")
+}
+
+/// What the budget guarantees in the long run.
+fn lifetime(state: &crate::ledger::BudgetState) -> String {
+    match crate::ledger::year(&state.budget, &state.counter) {
+        Some(year) if year.epsilon.is_finite() => {
+            format!("a year: {} windows, epsilon {:.3}, delta {:.2e}", year.windows, year.epsilon, year.delta)
+        }
+        Some(year) => format!("a year: {} windows, no guarantee", year.windows),
+        None => {
+            let (epsilon, delta) = (state.budget.epsilon.normalized(), state.budget.delta.normalized());
+            format!("for all time: epsilon {}, delta {}", epsilon.to_plain_string(), delta.to_plain_string())
+        }
+    }
 }
 
 fn columns(policy: &Policy) -> Vec<OwnRow> {

@@ -160,6 +160,9 @@ impl Ledger {
         let wanted = terms.check()?;
         let mut books = Books::new();
         let mut log = Log::open(location, &mut |row| Ok(books.apply(row)?))?;
+        if matches!(location, LedgerLocation::Sqlite(_)) {
+            books.alone();
+        }
         owner::take_over(&mut log, &mut books, &wanted)?;
         let (requests, queue) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()

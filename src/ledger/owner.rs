@@ -160,6 +160,16 @@ impl Owner {
         self.close(Closed::Stream(name.to_owned()), author, reason)
     }
 
+    /// Declares the data new, whatever the epoch is.
+    pub fn refresh(&mut self, author: &str, reason: &str) -> Result<(), LedgerError> {
+        let (author, reason) = (author.to_owned(), reason.to_owned());
+        self.write(|books, clock| {
+            let now = books.epoch_at(clock);
+            let epoch = super::books::Epoch { number: now.number + 1, author, reason };
+            Ok(Entry::new(now.now, Body::Epoch(epoch)))
+        })
+    }
+
     fn close(&mut self, what: Closed, author: &str, reason: &str) -> Result<(), LedgerError> {
         let (author, reason) = (author.to_owned(), reason.to_owned());
         self.write(|books, clock| {

@@ -37,18 +37,14 @@ pub fn worth(budget: &Budget, charge: &Charge) -> Result<Worth, LedgerError> {
     let basic = crate::dp::ratio(&budget.epsilon)
         .and_then(|total| num_traits::CheckedDiv::checked_div(&total, &charge.epsilon))
         .map_or(0, |n| n.to_integer());
-    Ok(Worth { answers, basic, year: year_of(budget, &counter) })
+    Ok(Worth { answers, basic, year: year(budget, &counter) })
 }
 
 /// What a budget with a window guarantees over a year: the guarantees of k windows composed.
 ///
 /// k limits of one notion add up in it, and are converted to ε once, at k·δ; where the notion gives no sum (a portfolio of
 /// orders, an envelope), and never more than, by basic composition: k·ε at k·δ.
-pub fn year(budget: &Budget) -> Result<Option<Year>, LedgerError> {
-    Ok(if budget.window.is_some() { year_of(budget, &Counter::of(budget, &[])?) } else { None })
-}
-
-fn year_of(budget: &Budget, counter: &Counter) -> Option<Year> {
+pub fn year(budget: &Budget, counter: &Counter) -> Option<Year> {
     let windows = budget.window?.in_a_year();
     let k = f64::from(windows);
     let above = |d: &BigDecimal| d.to_f64().unwrap_or(f64::INFINITY).next_up();
@@ -120,7 +116,8 @@ mod tests {
 
     #[test]
     fn a_year_of_windows_is_their_sum() {
-        let year = |accounting, window| super::year(&budget(accounting, Some(window))).unwrap().unwrap();
+        let of = |b: &Budget| super::year(b, &Counter::of(b, &[]).unwrap()).unwrap();
+        let year = |accounting, window| of(&budget(accounting, Some(window)));
         let pure = year(Accounting::Pure, Window::Month);
         assert_eq!((pure.windows, pure.delta), (13, 0.0));
         assert!((pure.epsilon - 104.0).abs() < 1e-9);
@@ -137,6 +134,6 @@ mod tests {
         // Enough windows guarantee nothing.
         let mut loose = budget(Accounting::Zcdp, Some(Window::Days(1)));
         (loose.delta, loose.selection_delta) = ("0.01".parse().unwrap(), 0.into());
-        assert_eq!(super::year(&loose).unwrap().unwrap().epsilon, f64::INFINITY);
+        assert_eq!(of(&loose).epsilon, f64::INFINITY);
     }
 }

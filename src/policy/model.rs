@@ -211,7 +211,7 @@ impl std::fmt::Display for LedgerLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Sqlite(path) => path.display().fmt(f),
-            Self::Postgres(database) => write!(f, "the schema {} in PostgreSQL", database.schema),
+            Self::Postgres(database) => database.fmt(f),
         }
     }
 }

@@ -191,6 +191,8 @@ pub enum Own {
     Settings,
     /// The streams that this user may open, and how they stand.
     Streams,
+    /// This user's own statements, as the books have them.
+    History,
 }
 
 /// ORDER BY item.

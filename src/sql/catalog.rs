@@ -43,7 +43,7 @@ impl Own {
     pub const SCHEMA: &'static str = "noisegate";
 
     /// All of them.
-    pub const ALL: [Own; 4] = [Self::Budget, Self::Columns, Self::Settings, Self::Streams];
+    pub const ALL: [Own; 5] = [Self::Budget, Self::Columns, Self::Settings, Self::Streams, Self::History];
 
     /// The relation's name in its schema.
     pub fn name(self) -> &'static str {
@@ -52,6 +52,7 @@ impl Own {
             Self::Columns => "columns",
             Self::Settings => "settings",
             Self::Streams => "streams",
+            Self::History => "history",
         }
     }
 
@@ -67,6 +68,20 @@ impl Own {
                 ("selection_delta", "numeric"),
                 ("fraction_left", "numeric"),
                 ("answers_left", "int8"),
+                ("tables", "text"),
+                ("window", "text"),
+                ("next_window", "timestamptz"),
+                ("lifetime", "text"),
+                ("closed", "bool"),
+            ],
+            Self::History => &[
+                ("entry", "int8"),
+                ("at", "timestamptz"),
+                ("statement", "text"),
+                ("epsilon", "numeric"),
+                ("delta", "numeric"),
+                ("price", "text"),
+                ("cached", "bool"),
             ],
             Self::Columns => &[
                 ("table_schema", "text"),

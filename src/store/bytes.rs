@@ -10,7 +10,7 @@ use bytes::Bytes;
 /// The version of this format.
 const VERSION: u8 = 1;
 const RELEASE: u8 = 1;
-const LIST: u8 = 2;
+const MEMBER: u8 = 2;
 const SEVERAL: u8 = 3;
 /// No statement has more group keys.
 const MAX_KEYS: usize = 100_000;
@@ -44,8 +44,8 @@ pub struct Stored {
 pub enum Record {
     /// A release.
     Release(Stored),
-    /// Releases that share groups and price: the key and the parts of each.
-    List(Vec<(Key, Vec<Key>)>),
+    /// One of the releases that share groups and price: its key, and the keys of its parts.
+    Member(Key, Vec<Key>),
     /// Several releases were stored at once, each under its own key.
     Several,
 }
@@ -59,14 +59,11 @@ impl Record {
                 out.0.push(RELEASE);
                 out.release(r);
             }
-            Self::List(list) => {
-                out.0.push(LIST);
-                out.size(list.len());
-                for (key, parts) in list {
-                    out.0.extend(key);
-                    out.size(parts.len());
-                    parts.iter().for_each(|p| out.0.extend(p));
-                }
+            Self::Member(key, parts) => {
+                out.0.push(MEMBER);
+                out.0.extend(key);
+                out.size(parts.len());
+                parts.iter().for_each(|p| out.0.extend(p));
             }
             Self::Several => out.0.push(SEVERAL),
         }
@@ -81,14 +78,10 @@ impl Record {
         }
         let record = match input.byte()? {
             RELEASE => Self::Release(input.release()?),
-            LIST => {
-                let n = input.size(33)?;
-                let each = |input: &mut In<'_>| {
-                    let key = input.key()?;
-                    let n = input.size(32)?;
-                    Some((key, (0..n).map(|_| input.key()).collect::<Option<_>>()?))
-                };
-                Self::List((0..n).map(|_| each(&mut input)).collect::<Option<_>>()?)
+            MEMBER => {
+                let key = input.key()?;
+                let n = input.size(32)?;
+                Self::Member(key, (0..n).map(|_| input.key()).collect::<Option<_>>()?)
             }
             SEVERAL => Self::Several,
             _ => return None,
@@ -314,15 +307,15 @@ mod tests {
         #[test]
         fn any_bytes_can_be_read(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = Record::decode(&[&[VERSION, RELEASE], &bytes[..]].concat());
-            let _ = Record::decode(&[&[VERSION, LIST], &bytes[..]].concat());
+            let _ = Record::decode(&[&[VERSION, MEMBER], &bytes[..]].concat());
         }
     }
 
     #[test]
-    fn lists_and_marks() {
+    fn members_and_marks() {
         for record in [
-            Record::List(vec![]),
-            Record::List(vec![([1; 32], vec![]), ([2; 32], vec![[3; 32], [4; 32]])]),
+            Record::Member([1; 32], vec![]),
+            Record::Member([2; 32], vec![[3; 32], [4; 32]]),
             Record::Several,
         ] {
             assert_eq!(Record::decode(&record.encode()), Some(record.clone()));

@@ -311,6 +311,23 @@ fn each(s: &Scalar, f: &mut dyn FnMut(&Scalar)) {
     }
 }
 
+/// The places of one key: the first is the key itself.
+pub(super) fn nth(key: &Key, n: u64) -> Key {
+    if n == 0 {
+        return *key;
+    }
+    let mut canon = Canon::new("place");
+    canon.bytes(key).number(n);
+    canon.key()
+}
+
+/// The keys of the list of releases like one.
+pub(super) fn member(like: &Key, n: u64) -> Key {
+    let mut canon = Canon::new("member");
+    canon.bytes(like).number(n);
+    canon.key()
+}
+
 /// What a payment for several releases goes by.
 pub fn together(keys: &[Key]) -> Key {
     match keys {

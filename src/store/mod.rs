@@ -1,9 +1,9 @@
 //! Stored answers: asking again costs nothing, and gives the same numbers.
 //!
 //! `canonical` says which releases mean the same, `key` what an answer depends on, `serve` which stored parts answer a
-//! question, `flight` who of many pays, `epoch` when an answer ends; `bytes` and `seal` are its form at rest. Only noisy
-//! values come here: this module can reach no exact one, and draws no noise. Where bytes are kept is the ledger's
-//! business, what a question costs the gateway's.
+//! question, `flight` who of many pays, `epoch` when an answer ends; `bytes`, `seal` and `shelf` are its form at rest.
+//! Only noisy values come here: this module can reach no exact one, and draws no noise. What a question costs, and
+//! whether it is paid, is the gateway's and the ledger's business.
 
 mod bytes;
 mod canonical;
@@ -14,6 +14,7 @@ mod memory;
 mod notify;
 mod seal;
 mod serve;
+mod shelf;
 
 pub use bytes::{Column, Record, Stored};
 pub use canonical::{Canonical, canonical};
@@ -24,14 +25,15 @@ pub use seal::{Broken, Seal};
 pub use serve::Served;
 
 use crate::backend::Backend;
+use crate::ledger::{Ledger, Refusal};
 use crate::plan::Release;
 use crate::policy;
 use crate::release::Noisy;
+use shelf::{Found, Shelf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
-/// Releases that one list of releases with the same groups and price names; further ones are found by their own keys.
-const MAX_LIST: usize = 64;
+/// Releases with the same groups and price that are looked through for parts; further ones are found by their own keys.
+const MAX_LIKE: u64 = 16;
 
 /// A release with its keys.
 #[derive(Clone, Debug)]
@@ -50,6 +52,15 @@ impl Question {
     }
 }
 
+/// What is known of a question.
+#[derive(Clone, Debug)]
+pub enum Known {
+    /// Its answer.
+    Answer(Box<Served>),
+    /// None, and the place where one could be kept.
+    Nothing(Option<Key>),
+}
+
 /// The answers that are kept, under one policy.
 pub struct Store {
     cache: policy::Cache,
@@ -62,7 +73,7 @@ pub struct Store {
 struct Shared {
     memory: memory::Memory,
     flights: Arc<flight::Flights>,
-    ended: epoch::Ended,
+    told: epoch::Told,
     ear: notify::Ear,
 }
 
@@ -76,6 +87,9 @@ impl Store {
     }
 
     /// The same answers under another policy.
+    ///
+    /// # Errors
+    /// The key of the policy cannot be read.
     pub fn reopened(&self, cache: &policy::Cache) -> Result<Self, String> {
         Self::over(cache, self.shared.clone())
     }
@@ -90,82 +104,104 @@ impl Store {
         self.cache.enabled
     }
 
-    /// The epoch at this moment.
-    pub fn epoch(&self) -> Epoch {
-        Epoch::at(SystemTime::now(), self.cache.refresh, self.shared.ended.times())
+    /// The epoch at this moment, by the ledger's clock and count.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn epoch(&self, ledger: &Ledger) -> Result<Epoch, Refusal> {
+        self.shared.told.now(ledger, self.cache.refresh).await
     }
 
     /// Hears the policy's channel from now on.
-    pub fn listen(&self, backend: &Arc<Backend>) {
-        notify::listen(&self.shared, backend, self.cache.notify.as_deref().filter(|_| self.cache.enabled));
+    pub fn listen(&self, backend: &Arc<Backend>, ledger: &Ledger) {
+        let channel = self.cache.notify.as_deref().filter(|_| self.cache.enabled);
+        notify::listen(&self.shared, backend, ledger, channel);
     }
 
     /// Ends the epoch.
-    pub fn end_epoch(&self) {
-        self.shared.ended.end();
+    ///
+    /// # Errors
+    /// The ledger cannot be written.
+    pub async fn refresh(&self, ledger: &Ledger, author: &str, reason: &str) -> Result<(), Refusal> {
+        let now = ledger.epoch().await?;
+        self.shared.told.end(ledger, now.number, author, reason).await
+    }
+
+    fn shelf<'a>(&'a self, ledger: &'a Ledger) -> Shelf<'a> {
+        Shelf { seal: &self.seal, memory: &self.shared.memory, ledger }
     }
 
     /// The answer to a question, if it is kept.
-    pub async fn find(&self, question: &Question, release: &Release) -> Option<Served> {
-        let keys = &question.keys;
-        if let Some(Record::Release(stored)) = self.get(&keys.exact).await
-            && let Some(served) = serve::serve(release, &question.canonical, keys, &[stored])
-        {
-            return Some(served);
+    pub async fn find(&self, ledger: &Ledger, question: &Question, release: &Release) -> Known {
+        let (shelf, keys) = (self.shelf(ledger), &question.keys);
+        let serve = |stored: &[Stored]| serve::serve(release, &question.canonical, keys, stored);
+        let place = match shelf.find(&keys.exact).await {
+            Found::Record(Record::Release(stored)) => match serve(&[stored]) {
+                Some(served) => return Known::Answer(Box::new(served)),
+                None => None,
+            },
+            Found::Record(_) => None,
+            Found::Nothing(place) => place,
+        };
+        let mut list = Vec::new();
+        for n in 0..MAX_LIKE {
+            match shelf.find(&key::member(&keys.like, n)).await {
+                Found::Record(Record::Member(key, parts)) => list.push((key, parts)),
+                _ => break,
+            }
         }
-        let Some(Record::List(list)) = self.get(&keys.like).await else { return None };
-        let places = serve::choose(&keys.parts, release.public_groups, &list)?;
+        let Some(places) = serve::choose(&keys.parts, release.public_groups, &list) else {
+            return Known::Nothing(place);
+        };
         let mut stored = Vec::with_capacity(places.len());
-        for place in places {
-            let (key, _) = list.get(place)?;
-            let Some(Record::Release(one)) = self.get(key).await else { return None };
-            stored.push(one);
+        for (key, _) in places.into_iter().filter_map(|p| list.get(p)) {
+            match shelf.find(key).await {
+                Found::Record(Record::Release(one)) => stored.push(one),
+                _ => return Known::Nothing(place),
+            }
         }
-        serve::serve(release, &question.canonical, keys, &stored)
+        match serve(&stored) {
+            Some(served) => Known::Answer(Box::new(served)),
+            None => Known::Nothing(place),
+        }
     }
 
-    /// Keeps the answer to a question. `release` is as it was fetched.
-    pub async fn keep(&self, question: &Question, release: &Release, noisy: &Noisy) {
-        let keys = &question.keys;
+    /// Keeps the answer to a question, which this entry paid for. `release` is as it was fetched.
+    pub async fn keep(
+        &self,
+        ledger: &Ledger,
+        entry: i64,
+        place: Key,
+        question: &Question,
+        release: &Release,
+        noisy: &Noisy,
+    ) {
+        let (shelf, keys) = (self.shelf(ledger), &question.keys);
         let Some(stored) = serve::stored(&question.canonical, keys, &release.spec, noisy) else { return };
-        self.put(&keys.exact, &Record::Release(stored)).await;
-        let mut list = match self.get(&keys.like).await {
-            Some(Record::List(list)) => list,
-            _ => Vec::new(),
+        let stored = Record::Release(stored);
+        let member = async {
+            let parts: Vec<Key> = keys.parts.iter().map(|w| w.key).collect();
+            for n in 0..MAX_LIKE {
+                match shelf.find(&key::member(&keys.like, n)).await {
+                    Found::Record(Record::Member(key, _)) if key != keys.exact => {}
+                    Found::Nothing(Some(place)) => {
+                        return shelf.put(entry, place, &Record::Member(keys.exact, parts)).await;
+                    }
+                    _ => return,
+                }
+            }
         };
-        if list.len() < MAX_LIST && list.iter().all(|(key, _)| *key != keys.exact) {
-            list.push((keys.exact, keys.parts.iter().map(|w| w.key).collect()));
-            self.put(&keys.like, &Record::List(list)).await;
-        }
+        // Together, so that they share a commit.
+        tokio::join!(shelf.put(entry, place, &stored), member);
+    }
+
+    /// Notes that what a payment for several questions is known by has been kept, each under its own key.
+    pub async fn keep_several(&self, ledger: &Ledger, entry: i64, key: Key) {
+        self.shelf(ledger).put(entry, key, &Record::Several).await;
     }
 
     /// The place of the one who may pay for this key, or None after somebody else was done with it.
     pub async fn turn(&self, key: Key) -> Option<Lead> {
         self.shared.flights.turn(key).await
-    }
-
-    async fn get(&self, key: &Key) -> Option<Record> {
-        let bytes = self.shared.memory.get(key)?;
-        self.opened(key, &bytes)
-    }
-
-    /// What was stored, if it can be read. What cannot counts as not stored: the question is paid for again.
-    fn opened(&self, key: &Key, bytes: &[u8]) -> Option<Record> {
-        let why = match self.seal.open(key, bytes) {
-            Ok(plain) => match Record::decode(&plain) {
-                Some(record) => return Some(record),
-                None => Broken::Format,
-            },
-            Err(why) => why,
-        };
-        tracing::warn!(%why, "a kept answer cannot be used, and is paid for again");
-        None
-    }
-
-    async fn put(&self, key: &Key, record: &Record) {
-        match self.seal.close(key, &record.encode()) {
-            Some(bytes) => self.shared.memory.put(*key, &bytes),
-            None => tracing::warn!("an answer cannot be kept: no randomness is available"),
-        }
     }
 }

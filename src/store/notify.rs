@@ -2,6 +2,7 @@
 
 use super::Shared;
 use crate::backend::Backend;
+use crate::ledger::Ledger;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::task::AbortHandle;
@@ -22,7 +23,7 @@ impl Drop for Ear {
 }
 
 /// Hears this channel from now on, and no other.
-pub(super) fn listen(shared: &Arc<Shared>, backend: &Arc<Backend>, channel: Option<&str>) {
+pub(super) fn listen(shared: &Arc<Shared>, backend: &Arc<Backend>, ledger: &Ledger, channel: Option<&str>) {
     let mut ear = shared.ear.0.lock().unwrap_or_else(PoisonError::into_inner);
     if ear.as_ref().map(|(name, _)| name.as_str()) == channel {
         return;
@@ -31,19 +32,18 @@ pub(super) fn listen(shared: &Arc<Shared>, backend: &Arc<Backend>, channel: Opti
         task.abort();
     }
     let (Some(channel), Ok(runtime)) = (channel, tokio::runtime::Handle::try_current()) else { return };
-    let hearing = hear(Arc::downgrade(shared), backend.clone(), channel.to_owned());
+    let hearing = hear(Arc::downgrade(shared), backend.clone(), ledger.clone(), channel.to_owned());
     *ear = Some((channel.to_owned(), runtime.spawn(hearing).abort_handle()));
 }
 
-async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, channel: String) {
+async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, ledger: Ledger, channel: String) {
     loop {
         match backend.listen(&channel).await {
             Ok(mut listening) => {
                 tracing::info!(%channel, "listening for load jobs");
                 while listening.heard().await.is_some() {
                     let Some(shared) = shared.upgrade() else { return };
-                    shared.ended.end();
-                    tracing::info!(%channel, "the data is new: kept answers have ended");
+                    end(&shared, &ledger, &channel).await;
                 }
                 tracing::warn!(
                     %channel,
@@ -55,5 +55,20 @@ async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, channel: String) {
             Err(cause) => tracing::warn!(%channel, %cause, "cannot listen for load jobs"),
         }
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Ends the epoch once for all proxies that heard the same: each reads its number, waits a moment, and ends that one.
+async fn end(shared: &Shared, ledger: &Ledger, channel: &str) {
+    let ended = async {
+        let heard = ledger.epoch().await?;
+        let mut byte = [0];
+        let jitter = getrandom::fill(&mut byte).map_or(0, |()| u64::from(byte[0] % 100));
+        tokio::time::sleep(Duration::from_millis(50 + jitter)).await;
+        shared.told.end(ledger, heard.number, "NOTIFY", &format!("channel {channel:?}")).await
+    };
+    match ended.await {
+        Ok(()) => tracing::info!(%channel, "the data is new: kept answers have ended"),
+        Err(refusal) => tracing::error!(%channel, %refusal, "the data is new, and the ledger cannot say so"),
     }
 }

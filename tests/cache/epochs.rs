@@ -116,12 +116,12 @@ async fn rule_27_the_owner_and_load_jobs_end_answers() {
         one(&c, ASK).await != second
     })
     .await;
-    // Of several notifications the last may still be on its way.
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    // The last of these may not have been heard yet.
+    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
     let third = one(&c, ASK).await;
     let paid = world.paid().await;
     loader.batch_execute("NOTIFY other_channel; INSERT INTO trips SELECT 6000, 1, '2024-05-05', 'Station 1', 99, 9, 'x', 1").await.unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
     assert_eq!((one(&c, ASK).await, world.paid().await), (third, paid));
     // A trigger on a private table would make the price a function of a row.
     world
@@ -145,10 +145,19 @@ async fn rule_27_the_owner_and_load_jobs_end_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_to_refresh_is_said() {
-    let world = World::new("").await;
-    let World { dir, gate, .. } = world;
+async fn the_owner_ends_answers_of_a_ledger_that_nobody_serves() {
+    let World { db, dir, gate } = World::new("").await;
+    let ask = async |gate: &crate::support::Gate| {
+        one(&crate::support::connect(&gate.url("ada", city::PASSWORD, "bikes")).await, ASK).await
+    };
+    let first = ask(&gate).await;
     gate.kill().await;
-    let said = dir.noisegate(&["refresh"]).await;
-    assert!(!said.status.success() && said.stderr.contains("no proxy serves from this ledger"), "{said:?}");
+    let said = dir.noisegate(&["refresh", "--reason", "loaded by hand"]).await;
+    assert!(said.status.success(), "{said:?}");
+    let gate = dir.serve_again().await;
+    assert_ne!(ask(&gate).await, first);
+    gate.kill().await;
+    let history = dir.noisegate(&["budget", "history"]).await;
+    assert!(history.stdout.contains("loaded by hand"), "{history:?}");
+    drop(db);
 }

@@ -159,7 +159,7 @@ pub fn show(ledger: &LedgerLocation, budgets: &[Budget]) -> Result<String, Ledge
     let mut owner = Owner::read(ledger)?;
     let mut out = String::new();
     for summary in owner.budgets() {
-        out.push_str(&print::summary(&summary)?);
+        out.push_str(&print::summary(&summary));
         let Some(own) = budgets.iter().find(|b| b.name == summary.budget.name) else {
             out.push_str("  not in the policy: gone when the server next starts\n");
             continue;

@@ -1,6 +1,6 @@
 //! Budgets in words.
 
-use crate::ledger::{Amount, BudgetSummary, Counter, LedgerError, Share, Year, decimal, time, year};
+use crate::ledger::{Amount, BudgetSummary, Counter, Share, Year, decimal, time, year};
 use crate::policy::{Accounting, Budget, Scope};
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ pub fn a_year(year: &Year) -> String {
 }
 
 /// A budget and what is spent of it.
-pub fn summary(s: &BudgetSummary) -> Result<String, LedgerError> {
+pub fn summary(s: &BudgetSummary) -> String {
     let mut out = budget(&s.budget);
     out.push('\n');
     if s.closed {
@@ -54,7 +54,7 @@ pub fn summary(s: &BudgetSummary) -> Result<String, LedgerError> {
     if let Some(next) = s.next {
         let _ = writeln!(out, "  starts anew on {}", time(next));
     }
-    if let Some(year) = year(&s.budget)? {
+    if let Some(year) = year(&s.budget, &s.counter) {
         let _ = writeln!(out, "  {}", a_year(&year));
     }
     if s.shares.is_empty() {
@@ -63,7 +63,7 @@ pub fn summary(s: &BudgetSummary) -> Result<String, LedgerError> {
     for share in &s.shares {
         let _ = writeln!(out, "  {}", line(share));
     }
-    Ok(out)
+    out
 }
 
 fn line(share: &Share) -> String {

@@ -59,7 +59,7 @@ pub(super) fn grant(ledger: &LedgerLocation, args: &Grant) -> Result<String, Led
         if summary.budget.scope == crate::policy::Scope::Dataset {
             out.push_str("the guarantee over the whole dataset is that much weaker\n");
         }
-        out.push_str(&super::print::summary(summary)?);
+        out.push_str(&super::print::summary(summary));
     }
     Ok(out)
 }

@@ -31,6 +31,10 @@ pub enum Request {
     Refresh {
         /// The policy that is meant.
         policy: PathBuf,
+        /// Who says so.
+        author: String,
+        /// Why.
+        reason: String,
     },
 }
 
@@ -120,17 +124,21 @@ async fn attend(mut stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
     let (read, mut write) = stream.split();
     timeout(PATIENCE, read.take(LONGEST_REQUEST).read_to_end(&mut text)).await??;
     let request: Request = serde_json::from_slice(&text)?;
-    let (Request::Reload { policy } | Request::Refresh { policy }) = &request;
+    let (Request::Reload { policy } | Request::Refresh { policy, .. }) = &request;
     let answer = if !reloader.serves(policy) {
         let served = reloader.policy().display();
         Answer::Refused(format!(
             "the process that holds this ledger serves {served}, not {}",
             policy.display()
         ))
-    } else if matches!(request, Request::Refresh { .. }) {
-        reloader.live.current().refresh();
-        tracing::info!("the data is new: kept answers have ended");
-        Answer::Refreshed
+    } else if let Request::Refresh { author, reason, .. } = &request {
+        match reloader.live.current().refresh(author, reason).await {
+            Ok(()) => {
+                tracing::info!(%author, %reason, "the data is new: kept answers have ended");
+                Answer::Refreshed
+            }
+            Err(refusal) => Answer::Refused(refusal.to_string()),
+        }
     } else {
         reloader.reload().await
     };

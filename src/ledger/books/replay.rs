@@ -2,7 +2,7 @@
 
 use super::body::{Accepted, Body, Cached, Close, Closed, Debit, Entry, Grant, Terms, decimal};
 use super::compare::{Change, same_sums};
-use super::report::Line;
+use super::report::{Line, Price};
 use super::{Books, Granted, Head, Pending, Step, Sum, Wrong};
 use crate::ledger::account::{Account, Counter};
 use crate::ledger::entry::unhex;
@@ -148,7 +148,7 @@ impl Books {
         if matches.is_empty() || matches.len() != debit.paid.len() {
             return Err(format!("{} budgets match it, and {} were debited", matches.len(), debit.paid.len()));
         }
-        let mut sums = Vec::with_capacity(matches.len());
+        let (mut sums, mut short) = (Vec::with_capacity(matches.len()), Vec::with_capacity(matches.len()));
         for (m, paid) in matches.into_iter().zip(&debit.paid) {
             let account = self.accounts.get(m.key.0).ok_or("an account is missing")?;
             let name = account.budget.name.clone();
@@ -172,6 +172,7 @@ impl Books {
             }
             let spent = self.spent(&m.key, m.window);
             let counter = self.counter(&m.key, m.window);
+            short.push((name.clone(), Price::new(&counter, &price)));
             let sum = counter.admit(&spent, &price).map_err(|_| format!("it is over budget \"{name}\""))?;
             sums.push((m.key, Sum { window: m.window, spent: sum }));
         }
@@ -206,6 +207,7 @@ impl Books {
             epsilon: charge.epsilon,
             selection_delta: charge.selection_delta,
             cached: false,
+            paid: short,
         };
         self.remember(debit.user, line);
         Ok(())
@@ -215,7 +217,15 @@ impl Books {
         unhex(&cached.release).ok_or("its release's key is no key")?;
         let zero = crate::dp::Ratio::from_integer(0);
         let statement = cached.statement.clone();
-        let line = Line { entry: id, at, statement, epsilon: zero, selection_delta: zero, cached: true };
+        let line = Line {
+            entry: id,
+            at,
+            statement,
+            epsilon: zero,
+            selection_delta: zero,
+            cached: true,
+            paid: Vec::new(),
+        };
         self.remember(cached.user.clone(), line);
         Ok(())
     }
@@ -262,6 +272,11 @@ impl Books {
             let before = self.pending.remove(key);
             self.note(Step::Pending(*key, before));
         }
+    }
+
+    /// Nobody else has this ledger: what was paid for and is not kept never will be.
+    pub(in crate::ledger) fn alone(&mut self) {
+        self.pending.clear();
     }
 
     /// Whether somebody has paid for a release within `lease` microseconds, and not kept it yet.

@@ -3,8 +3,9 @@
 use super::body::BudgetTerms;
 use super::{Books, Key};
 use crate::answer::Identity;
-use crate::dp::Ratio;
-use crate::ledger::account::{BudgetState, Counter};
+use crate::dp::{Notion, Ratio};
+use crate::ledger::account::{Amount, BudgetState, Counter};
+use crate::ledger::error::decimal;
 use crate::policy::Budget;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,6 +28,42 @@ pub struct Line {
     pub selection_delta: Ratio,
     /// It was an answer given again.
     pub cached: bool,
+    /// What each budget was debited.
+    pub(super) paid: Vec<(String, Price)>,
+}
+
+/// A price in short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Price {
+    /// A letter, and units.
+    Sum(&'static str, u128),
+    /// Uses of declared mechanisms, all together.
+    Uses(u64),
+}
+
+impl Price {
+    pub(super) fn new(counter: &Counter, price: &Amount) -> Self {
+        match (counter, price) {
+            (Counter::Filter(f), Amount::Cost(cost)) if f.notion == Notion::Rdp => {
+                // One order stands for all.
+                Self::Sum("Rényi divergence of order 2", cost.orders.get(1).copied().unwrap_or_default())
+            }
+            (Counter::Filter(f), Amount::Cost(cost)) => Self::Sum(f.notion.symbol(), cost.loss),
+            (_, Amount::Uses(tokens)) => Self::Uses(tokens.counts().iter().map(|n| u64::from(*n)).sum()),
+            (Counter::Envelope(_), Amount::Cost(_)) => Self::Uses(0),
+        }
+    }
+}
+
+impl Line {
+    /// What each budget was debited, in words; None for what was free.
+    pub fn price(&self) -> Option<String> {
+        let price = |(budget, price): &(String, Price)| match price {
+            Price::Sum(symbol, units) => format!("{budget}: {symbol} = {}", decimal(*units, true)),
+            Price::Uses(n) => format!("{budget}: {n} uses"),
+        };
+        (!self.paid.is_empty()).then(|| self.paid.iter().map(price).collect::<Vec<_>>().join("; "))
+    }
 }
 
 /// One owner's share of a budget, for the owner of the data.
