@@ -2,7 +2,7 @@
 //!
 //! The way of a query is the way of the modules: `frontend` (wire, auth, session) hands a statement to
 //! [`gateway`], which asks [`sql`] to parse and resolve it, [`plan`] what is private and what it costs,
-//! [`ledger`] to debit, [`backend`] for exact integers, [`release`] to perturb them, and PostgreSQL again for
+//! [`store`] whether it was answered before, [`ledger`] to debit, [`backend`] for exact integers, [`release`] to perturb them, and PostgreSQL again for
 //! the rest of the statement. `ARCHITECTURE.md` tells it in order, with the invariants.
 
 pub mod answer;

@@ -10,6 +10,8 @@ mod payers;
 mod questions;
 #[path = "cache/rest.rs"]
 mod rest;
+#[path = "cache/shared.rs"]
+mod shared;
 mod support;
 #[path = "cache/tiles.rs"]
 mod tiles;

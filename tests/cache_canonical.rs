@@ -25,8 +25,11 @@ use noisegate::store::{Around, Key, Keys, canonical};
 use rng::Rng;
 use std::collections::HashMap;
 
+/// A group: its keys as raw bytes, and its integers.
+type Group = (Vec<Option<Vec<u8>>>, Vec<i128>);
+
 /// Groups of the statement's own order, by key.
-fn by_key(rows: &Rows, order: &[usize]) -> Vec<(Vec<Option<Vec<u8>>>, Vec<i128>)> {
+fn by_key(rows: &Rows, order: &[usize]) -> Vec<Group> {
     let mut all: Vec<_> = rows
         .0
         .iter()

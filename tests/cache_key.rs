@@ -107,6 +107,7 @@ fn the_same_question_in_other_words() {
             "SELECT count(*) FROM riders r JOIN trips t ON t.rider_id = r.rider_id AND t.fare > 3.0 AND r.plan = 'day'",
             "SELECT count(*) FROM riders r JOIN (SELECT * FROM trips WHERE fare > 3) t ON r.rider_id = t.rider_id WHERE r.plan = 'day'",
             "SELECT count(*) FROM riders r, trips t WHERE 'day' = r.plan AND 3 < t.fare AND r.rider_id = t.rider_id",
+            "SELECT count(*) FROM trips JOIN riders USING (rider_id) WHERE plan IN ('day') AND fare > 3",
         ],
         &[
             "SELECT count(*) FROM trips WHERE station IN ('a', 'b', 'c')",
@@ -381,16 +382,22 @@ fn truth(p: &P, year: Option<i32>, plan: &str) -> Option<bool> {
         P::YearNull => Some(year.is_none()),
         P::Plan(p) => Some(*p == plan),
         P::PlanIn(list) => Some(list.contains(&plan)),
-        P::And(list) => list.iter().map(|p| truth(p, year, plan)).fold(Some(true), |a, b| match (a, b) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        }),
-        P::Or(list) => list.iter().map(|p| truth(p, year, plan)).fold(Some(false), |a, b| match (a, b) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (Some(false), Some(false)) => Some(false),
-            _ => None,
-        }),
+        P::And(list) => {
+            let each: Vec<Option<bool>> = list.iter().map(|p| truth(p, year, plan)).collect();
+            if each.contains(&Some(false)) {
+                Some(false)
+            } else {
+                each.iter().all(Option::is_some).then_some(true)
+            }
+        }
+        P::Or(list) => {
+            let each: Vec<Option<bool>> = list.iter().map(|p| truth(p, year, plan)).collect();
+            if each.contains(&Some(true)) {
+                Some(true)
+            } else {
+                each.iter().all(Option::is_some).then_some(false)
+            }
+        }
         P::Not(p) => truth(p, year, plan).map(|b| !b),
     }
 }
@@ -451,5 +458,43 @@ proptest! {
             let same = key_of(&p, &mut coin) == key_of(&q, &mut coin);
             prop_assert!(!same || kept(&p) == kept(&q), "{}\n{}", said(&p, &mut coin), said(&q, &mut coin));
         }
+    }
+}
+
+/// The largest statements that are planned, in forms that nest: keys cost no more than plans do.
+#[test]
+fn large_statements_have_keys_in_no_time() {
+    // The stack of the program's own threads.
+    let thread = std::thread::Builder::new().stack_size(32 << 20).spawn(large_statements).unwrap();
+    thread.join().unwrap();
+}
+
+fn large_statements() {
+    let sum = vec!["birth_year"; 300].join(" + ");
+    let years: Vec<String> = (0..9_999).map(|y| y.to_string()).collect();
+    let mut nested = "birth_year = 1".to_owned();
+    for n in 0..40 {
+        let word = if n % 2 == 0 { "OR" } else { "AND" };
+        nested = format!("({nested} {word} birth_year = {n} {word} plan = '{n}')");
+    }
+    let chain: Vec<String> = (0..300).map(|n| format!("birth_year <> {n}")).collect();
+    let compared = (0..30).fold("birth_year = 1".to_owned(), |e, n| format!("(({e}) = (birth_year < {n}))"));
+    for condition in [
+        format!("{sum} > 3"),
+        format!("birth_year IN ({})", years.join(", ")),
+        nested,
+        chain.join(" OR "),
+        compared,
+    ] {
+        let sql = format!("SELECT count(*) FROM riders WHERE {condition}");
+        let start = std::time::Instant::now();
+        let plan = planned(&sql, &usual());
+        let took = start.elapsed();
+        let start = std::time::Instant::now();
+        let forms: usize = plan.releases.iter().map(|r| canonical(r).parts.len()).sum();
+        let keyed = start.elapsed();
+        println!("{} bytes: planned in {took:?}, keyed in {keyed:?}", sql.len());
+        assert_eq!(forms, 1);
+        assert!(keyed < took * 5 + Duration::from_millis(200), "{keyed:?} after {took:?}: {}", &sql[..100]);
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden_scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
-//! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …` and `SET
-//! noisegate.stream = …` hold for what follows them.
+//! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
+//! by, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …` and `SET noisegate.stream = …` hold for
+//! what follows them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod bikes;
@@ -12,7 +13,10 @@ mod support;
 use bikes::{Asked, Bikes};
 use goldenscript::{Command, Context};
 use noisegate::dp::Preference;
+use noisegate::emit::fetch;
 use noisegate::error::ClientError;
+use noisegate::plan::Plan;
+use noisegate::policy::Policy;
 use noisegate::release::stream::Told;
 use noisegate::schema::SqlType;
 use std::error::Error;
@@ -38,6 +42,10 @@ impl goldenscript::Runner for Runner {
             return Ok(String::new());
         }
         let tags: Vec<&str> = context.tags.iter().map(String::as_str).collect();
+        if tags == ["same"] {
+            let plan = self.runtime.block_on(self.bikes.plan(sql)).map_err(|e| told(sql, &e))?;
+            return Ok(forms(&plan, &self.bikes.policy));
+        }
         let asked = self.runtime.block_on(self.bikes.ask(sql)).map_err(|e| told(sql, &e))?;
         Ok(match tags.as_slice() {
             [] => whole(&asked),
@@ -47,6 +55,17 @@ impl goldenscript::Runner for Runner {
             other => return Err(format!("unknown tags {other:?}").into()),
         })
     }
+}
+
+/// Each release in canonical form: what is hashed, beside its noise, its policy and the like.
+fn forms(plan: &Plan, policy: &Policy) -> String {
+    let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
+    let form = |r: &noisegate::plan::Release| {
+        let whole = noisegate::store::canonical(r).whole(&r.spec);
+        let sql = fetch::fetch(&whole, policy).sql;
+        sql.replace("), g AS (", "),\n  g AS (").replace(") SELECT ", ")\n  SELECT ") + "\n"
+    };
+    paying.map(form).collect()
 }
 
 /// The whole way of a statement.
@@ -151,6 +170,7 @@ scripts!(
     public,
     refused_rows,
     refused_statements,
+    same_question,
     set_operations,
     streams,
     unit_path,

@@ -530,7 +530,7 @@ async fn rule_07_a_path_rests_on_the_parents_key() {
     db.publish(&["stations"]).await;
     let verifier = postgres_protocol::password::scram_sha_256(b"secret");
     let dir = support::Workdir::new(&format!(
-        "[server]\nlisten = [\"127.0.0.1:0\"]\n{}[ledger]\nurl = \"sqlite:books.db\"\n[[user]]\nname = \"ada\"\nscram = \"{verifier}\"\n{}",
+        "[server]\nlisten = [\"127.0.0.1:0\"]\n{}[ledger]\nurl = \"sqlite:books.db\"\n[[user]]\nname = \"ada\"\nscram = \"{verifier}\"\n[cache]\nenabled = false\n{}",
         db.backend_toml(),
         bikes::POLICY
     ));

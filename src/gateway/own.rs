@@ -24,8 +24,8 @@ impl Session {
                 Own::Budget => self.budgets(gateway).await?,
                 Own::Columns => columns(&gateway.policy),
                 Own::Settings => self.settings_rows(gateway),
-                Own::Streams => self.stream_rows(gateway).await?,
                 Own::History => self.history(gateway).await?,
+                Own::Streams => self.stream_rows(gateway).await?,
             };
             out.push((own, rows));
         }

@@ -189,10 +189,10 @@ pub enum Own {
     Columns,
     /// The session's `noisegate.*` settings.
     Settings,
-    /// The streams that this user may open, and how they stand.
-    Streams,
     /// This user's own statements, as the books have them.
     History,
+    /// The streams that this user may open, and how they stand.
+    Streams,
 }
 
 /// ORDER BY item.

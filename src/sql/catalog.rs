@@ -43,7 +43,7 @@ impl Own {
     pub const SCHEMA: &'static str = "noisegate";
 
     /// All of them.
-    pub const ALL: [Own; 5] = [Self::Budget, Self::Columns, Self::Settings, Self::Streams, Self::History];
+    pub const ALL: [Own; 5] = [Self::Budget, Self::Columns, Self::Settings, Self::History, Self::Streams];
 
     /// The relation's name in its schema.
     pub fn name(self) -> &'static str {
@@ -51,8 +51,8 @@ impl Own {
             Self::Budget => "budget",
             Self::Columns => "columns",
             Self::Settings => "settings",
-            Self::Streams => "streams",
             Self::History => "history",
+            Self::Streams => "streams",
         }
     }
 

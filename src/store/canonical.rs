@@ -11,10 +11,12 @@
 //! * `a < b` is `b > a`; `=`, `<>`, `IS [NOT] DISTINCT FROM`, `+` and `*` commute; the items of IN lists do, too;
 //! * inner joins commute and associate, and what stands in their ON may stand in WHERE, unless an outer join is around
 //!   them;
+//! * of several columns that are the unit in every row, any names it;
 //! * group keys and the values of a listed domain have no order.
 //!
 //! What is not listed here makes another text, and so another answer that is paid for.
 
+use super::walk::is_small;
 use crate::emit::scalar::text;
 use crate::plan::domain::Domain;
 use crate::plan::scalar::{Node, Scalar};
@@ -53,6 +55,15 @@ pub fn canonical(release: &Release) -> Canonical {
     base.source.filter = conjunction(filter);
     for (binding, _) in &mut base.source.unit.columns {
         *binding = scope.name(*binding);
+    }
+    let named = |(binding, name): &(usize, String)| Some((*scope.names.get(binding)?, name.clone()));
+    base.source.exact = source.exact.iter().filter_map(named).collect();
+    base.source.aliases = source.aliases.iter().filter_map(named).collect();
+    if let ([unit], Some(first)) = (base.source.unit.columns.as_mut_slice(), base.source.exact.iter().min()) {
+        // Of columns that are the unit in every row, which one names it is a matter of the order of FROM.
+        if first < unit {
+            unit.clone_from(first);
+        }
     }
     let mut keys: Vec<(String, usize, Key)> = release
         .keys
@@ -294,11 +305,16 @@ fn opposite(op: BinaryOp) -> Option<BinaryOp> {
     })
 }
 
-/// Two operands in the order of their texts.
+/// Two operands in the order of their texts, the larger one first. Where both are large they stay as they are: a chain
+/// of them would be printed once for each of its links.
 fn ordered(op: BinaryOp, a: Scalar, b: Scalar) -> (BinaryOp, Box<Scalar>, Box<Scalar>) {
-    match mirrored(op) {
-        Some(swapped) if text(&a) > text(&b) => (swapped, Box::new(b), Box::new(a)),
-        _ => (op, Box::new(a), Box::new(b)),
+    let swap = match (is_small(&a), is_small(&b)) {
+        (true, true) => text(&a) > text(&b),
+        (small, _) => small,
+    };
+    match mirrored(op).filter(|_| swap) {
+        Some(swapped) => (swapped, Box::new(b), Box::new(a)),
+        None => (op, Box::new(a), Box::new(b)),
     }
 }
 

@@ -8,12 +8,12 @@
 
 use super::canonical::Canonical;
 use super::epoch::Epoch;
+use super::walk::{each, each_of_rows};
 use crate::backend::{Setting, Settings};
 use crate::dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec};
 use crate::emit::{fetch, scalar};
 use crate::plan::scalar::{Node, Scalar};
-use crate::plan::source::{Branch, Leaf, SetTree, Tree};
-use crate::plan::{Part, PartKind, Release, Sum};
+use crate::plan::{Part, PartKind, Sum};
 use crate::policy::Policy;
 use num_traits::Zero;
 use sha2::{Digest, Sha256};
@@ -210,8 +210,10 @@ fn mattering(canonical: &Canonical) -> Vec<Setting> {
             _ => matches!(s.ty, crate::schema::SqlType::Other { .. }),
         };
     };
-    let release = &canonical.base;
-    each_in_release(release, &mut look);
+    let base = &canonical.base;
+    each(&base.source.unit.scalar(), &mut look);
+    base.keys.iter().for_each(|k| each(&k.scalar, &mut look));
+    each_of_rows(&base.source.scans, &base.source.tree, &base.source.filter, &mut look);
     for part in &canonical.parts {
         match &part.kind {
             PartKind::Count(Some(x)) => each(x, &mut look),
@@ -223,91 +225,6 @@ fn mattering(canonical: &Canonical) -> Vec<Setting> {
         (_, true) => Setting::ALL.to_vec(),
         (true, false) => vec![Setting::TimeZone, Setting::DateStyle, Setting::IntervalStyle],
         (false, false) => Vec::new(),
-    }
-}
-
-fn each_in_release(r: &Release, f: &mut dyn FnMut(&Scalar)) {
-    each(&r.source.unit.scalar(), f);
-    r.keys.iter().for_each(|k| each(&k.scalar, f));
-    each_in_rows(&r.source.scans, &r.source.tree, &r.source.filter, f);
-}
-
-fn each_in_rows(
-    scans: &[crate::plan::source::Scan],
-    tree: &Tree,
-    filter: &[Scalar],
-    f: &mut dyn FnMut(&Scalar),
-) {
-    for scan in scans {
-        if let Leaf::Set(rows) = &scan.leaf {
-            rows.columns.iter().for_each(|c| each(c, f));
-            each_in_set(&rows.tree, f);
-        }
-    }
-    each_in_tree(tree, f);
-    filter.iter().for_each(|s| each(s, f));
-}
-
-fn each_in_tree(tree: &Tree, f: &mut dyn FnMut(&Scalar)) {
-    if let Tree::Join { left, right, on, .. } = tree {
-        each_in_tree(left, f);
-        each_in_tree(right, f);
-        on.iter().for_each(|s| each(s, f));
-    }
-}
-
-fn each_in_set(tree: &SetTree, f: &mut dyn FnMut(&Scalar)) {
-    match tree {
-        SetTree::Branch(b) => each_in_branch(b, f),
-        SetTree::Op { left, right, .. } => {
-            each_in_set(left, f);
-            each_in_set(right, f);
-        }
-    }
-}
-
-fn each_in_branch(b: &Branch, f: &mut dyn FnMut(&Scalar)) {
-    each_in_rows(&b.scans, &b.tree, &b.filter, f);
-    b.items.iter().for_each(|s| each(s, f));
-}
-
-/// Calls `f` for a scalar and everything in it.
-fn each(s: &Scalar, f: &mut dyn FnMut(&Scalar)) {
-    f(s);
-    match &s.node {
-        Node::Column { .. } | Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null => {}
-        Node::Clamp(x)
-        | Node::Guard(x)
-        | Node::Neg(x)
-        | Node::Not(x)
-        | Node::Is(x, ..)
-        | Node::Abs(x)
-        | Node::Round(_, x, _)
-        | Node::Extract(_, x)
-        | Node::DateTrunc(_, x)
-        | Node::Cast(x)
-        | Node::Like { arg: x, .. } => each(x, f),
-        Node::Arith(_, a, b) | Node::Compare(_, a, b) | Node::Logic(_, a, b) => {
-            each(a, f);
-            each(b, f);
-        }
-        Node::In(x, list, _) => {
-            each(x, f);
-            list.iter().for_each(|x| each(x, f));
-        }
-        Node::Choice(_, list) => list.iter().for_each(|x| each(x, f)),
-        Node::Case(branches, otherwise) => {
-            for (when, then) in branches {
-                each(when, f);
-                each(then, f);
-            }
-            otherwise.iter().for_each(|x| each(x, f));
-        }
-        Node::Exists(rows, _) => each_in_branch(rows, f),
-        Node::InRows(x, rows, _) => {
-            each(x, f);
-            each_in_branch(rows, f);
-        }
     }
 }
 

@@ -15,6 +15,7 @@ mod notify;
 mod seal;
 mod serve;
 mod shelf;
+mod walk;
 
 pub use bytes::{Column, Record, Stored};
 pub use canonical::{Canonical, canonical};

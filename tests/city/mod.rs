@@ -57,7 +57,6 @@ pub fn policy(backend_toml: &str, users: &[&str], rules: &str) -> String {
     format!(
         "[server]\nlisten = [\"127.0.0.1:0\"]\n{backend_toml}[ledger]\nurl = \"sqlite:noisegate.db\"\n{users}
 {rules}
-{cache}
 [privacy]
 unit = \"riders.rider_id\"
 [table.riders]
@@ -76,6 +75,7 @@ columns.note = {{}}
 columns.speed = {{ range = [0, 40], grid = 0.5 }}
 [table.stations]
 public = true
+{cache}
 "
     )
 }
