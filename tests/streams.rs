@@ -121,6 +121,9 @@ async fn ten_thousand_questions_cost_the_opening_price() {
     assert_eq!(budgets(&c).await, opened, "ten thousand questions cost what one did");
     assert_eq!(debits(&world, "ada").await, 0.5);
 
+    let history = all(&c, "SELECT epsilon, cached FROM noisegate.history").await;
+    assert_eq!(history, [["0.5", "f"]], "one entry");
+
     // The positives, each with its number; then no more, for all of the user's sessions.
     for i in 0..5 {
         let row = all(&c, "SELECT count(*) AS n FROM trips HAVING count(*) > -1000000000").await.remove(0);
