@@ -4,14 +4,31 @@ use super::environment::expand;
 use super::error::{At, Findings};
 use super::model::LedgerDatabase;
 use super::reader::{Section, shorten};
+use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
+use tokio_postgres::config::Host;
 
 /// The schema, where the policy names none.
 const SCHEMA: &str = "noisegate_ledger";
 /// What the database gets to answer, where the policy does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+impl fmt::Display for LedgerDatabase {
+    /// Schema, database and host: nothing of the URL that may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.schema)?;
+        let Ok(config) = tokio_postgres::Config::from_str(&self.url) else { return Ok(()) };
+        let host = |host: &Host| match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(folder) => folder.display().to_string(),
+        };
+        let hosts: Vec<String> = config.get_hosts().iter().map(host).collect();
+        let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
+        write!(f, " of database {database:?} at {}", hosts.join(","))
+    }
+}
 
 /// Whether a URL leads to PostgreSQL.
 pub(super) fn is_postgres(url: &str) -> bool {

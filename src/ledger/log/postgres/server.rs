@@ -10,7 +10,6 @@ use crate::policy::{self, LedgerDatabase};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
-use tokio_postgres::config::Host;
 use tokio_postgres::{Client, NoTls, Statement};
 
 /// Where the ledger is, and how it is reached.
@@ -38,7 +37,7 @@ pub(super) struct Connection {
 
 impl Server {
     pub(super) fn new(ledger: &LedgerDatabase) -> Result<Self, LedgerError> {
-        let url = |why| LedgerError::Unusable { place: "at ledger.url".into(), why };
+        let url = |why| LedgerError::Unusable { place: ledger.to_string(), why };
         // The server ends first what the caller would give up: the lock is free when this process tries again.
         let share = |part: u32| (ledger.timeout * part / 10).as_millis().max(1).to_string();
         let gucs = [
@@ -55,13 +54,6 @@ impl Server {
         let mut login =
             with_password.and_then(|url| Login::parse(&url, &gucs, ledger.timeout)).map_err(url)?;
         login.config.application_name("noisegate ledger").connect_timeout(ledger.timeout);
-        let host = login.config.get_hosts().iter().map(|host| match host {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(folder) => folder.display().to_string(),
-        });
-        let host = host.collect::<Vec<_>>().join(",");
-        let database = login.config.get_dbname().unwrap_or(&login.user);
-        let place = format!("{:?} of database {database:?} at {host}", ledger.schema);
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
@@ -69,7 +61,7 @@ impl Server {
         Ok(Self {
             login,
             names: Names::new(&ledger.schema),
-            place,
+            place: ledger.to_string(),
             timeout: ledger.timeout,
             runtime: Some(runtime),
         })
