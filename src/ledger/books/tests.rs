@@ -219,7 +219,9 @@ fn rule_22_the_natural_filter_counterexample_is_refused() {
         }],
         ..charge(1, 1)
     };
-    for accounting in Accounting::ALL.into_iter().filter(|a| !matches!(a, Accounting::Pure | Accounting::Envelope)) {
+    for accounting in
+        Accounting::ALL.into_iter().filter(|a| !matches!(a, Accounting::Pure | Accounting::Envelope))
+    {
         let budget = Budget { selection_delta: 0.into(), ..any("everyone", accounting) };
         let mut c = Chain::new(&[budget]);
         c.debit("ada", &charge(1, 10), None).unwrap_or_else(|e| panic!("{accounting:?}: {e}"));
@@ -227,8 +229,11 @@ fn rule_22_the_natural_filter_counterexample_is_refused() {
     }
     // An envelope that declared the first has no price for what is chosen after it.
     let declared = Declared { mechanism: charge(1, 10).events[0].mechanism.clone(), uses: 3 };
-    let budget =
-        Budget { mechanisms: vec![declared], selection_delta: 0.into(), ..any("everyone", Accounting::Envelope) };
+    let budget = Budget {
+        mechanisms: vec![declared],
+        selection_delta: 0.into(),
+        ..any("everyone", Accounting::Envelope)
+    };
     let mut c = Chain::new(&[budget]);
     c.debit("ada", &charge(1, 10), None).unwrap();
     assert!(matches!(c.debit("bob", &second, None), Err(Refusal::Unpriced { .. })));
@@ -284,7 +289,8 @@ fn what_a_policy_would_forget_is_told_and_the_rest_goes_on() {
     let old = [everyone.clone(), quota.clone()];
     let mut c = Chain::new(&old);
     assert!(c.tenth("ada") && c.tenth("bob"));
-    let nothing = |c: &Chain, budgets: &[Budget]| assert_eq!(c.forgotten(&terms(budgets)), Vec::<String>::new());
+    let nothing =
+        |c: &Chain, budgets: &[Budget]| assert_eq!(c.forgotten(&terms(budgets)), Vec::<String>::new());
     let forgets = |c: &Chain, budgets: &[Budget], what: &str| {
         let told = c.forgotten(&terms(budgets));
         assert!(told.len() == 1 && told[0].contains(what), "{what}: {told:?}");
@@ -297,7 +303,11 @@ fn what_a_policy_would_forget_is_told_and_the_rest_goes_on() {
     nothing(&c, &[everyone.clone(), Budget { window: None, ..quota.clone() }]);
     nothing(&c, &[everyone.clone(), any("new", Accounting::Zcdp)]);
     let month = Some(Window::Month);
-    forgets(&c, &[Budget { window: month, ..everyone.clone() }, quota.clone()], "window was none and is month");
+    forgets(
+        &c,
+        &[Budget { window: month, ..everyone.clone() }, quota.clone()],
+        "window was none and is month",
+    );
     forgets(&c, &[everyone.clone(), Budget { window: month, ..quota.clone() }], "window was 30d");
     forgets(&c, &[Budget { scope: Scope::User, ..everyone.clone() }], "per was dataset and is user");
     forgets(&c, &[any("everyone", Accounting::Zcdp)], "accounting was pure");
@@ -423,7 +433,13 @@ fn undoing_a_batch_leaves_no_trace() {
     let state = |c: &Chain| {
         let mut books = c.books.clone();
         let shown = format!("{:?} {:?}", books.summaries(c.now), books.lines("ada"));
-        format!("{shown} {:?} {:?} {:?} {:?}", books.head, books.pending, books.epoch, books.history.sums(&books.accounts[0], c.now))
+        format!(
+            "{shown} {:?} {:?} {:?} {:?}",
+            books.head,
+            books.pending,
+            books.epoch,
+            books.history.sums(&books.accounts[0], c.now)
+        )
     };
     let before = state(&c);
     type Edit = fn(&mut Chain);
