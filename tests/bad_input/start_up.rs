@@ -26,7 +26,7 @@ async fn a_wrong_policy_is_refused_with_file_line_and_remedy() {
         ("epsilon = 0.3", "epsilon = inf", "epsilon"),
         ("epsilon = 0.3", "epsilon = 1e400", "epsilon"),
         ("epsilon = 0.3", "epsilon = 0.3\nwindow = \"30 moons\"", "window"),
-        ("accounting = \"pure\"", "accounting = \"rdp\"", "rdp"),
+        ("accounting = \"pure\"", "accounting = \"rdp\"", "needs delta"),
         ("range = [1920, 2010]", "range = [2010, 1920]", "birth_year"),
         ("range = [0, 240]", "range = [0, 3000000000]", "minutes"),
         ("[table.stations]", "[table.station]", "station"),
