@@ -3,7 +3,7 @@
 //!
 //! Everything is measured in one run, by turns, because a disk is not as fast in one minute as in the next. What is
 //! printed are medians of the rounds, and of their ratios.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
 use noisegate::answer::Identity;
 use noisegate::demo::{Binaries, Cluster, Options};

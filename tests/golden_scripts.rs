@@ -3,7 +3,8 @@
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden_scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
 //! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
-//! by, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …` holds for what follows it.
+//! by, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …` and `SET noisegate.stream = …` hold for
+//! what follows them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod bikes;
@@ -16,6 +17,7 @@ use noisegate::emit::fetch;
 use noisegate::error::ClientError;
 use noisegate::plan::Plan;
 use noisegate::policy::Policy;
+use noisegate::release::stream::Told;
 use noisegate::schema::SqlType;
 use std::error::Error;
 use std::fmt::Write;
@@ -33,6 +35,10 @@ impl goldenscript::Runner for Runner {
         let sql = command.name.as_str();
         if let Some(word) = sql.strip_prefix("SET noisegate.mechanism = ") {
             self.bikes.plan.mechanism = Preference::parse(word).ok_or("auto, laplace or gaussian")?;
+            return Ok(String::new());
+        }
+        if let Some(name) = sql.strip_prefix("SET noisegate.stream = ") {
+            self.bikes.stream = Some(name.to_owned()).filter(|n| n != "DEFAULT");
             return Ok(String::new());
         }
         let tags: Vec<&str> = context.tags.iter().map(String::as_str).collect();
@@ -91,7 +97,12 @@ fn texts(asked: &Asked) -> String {
 
 fn answer(asked: &Asked) -> String {
     let header = asked.fields.iter().map(|f| format!("{} {}", f.name, type_name(f.type_oid)));
-    let mut out = format!("answer: {}\n", header.collect::<Vec<_>>().join(" | "));
+    let mut out = String::new();
+    if let Some((told, left)) = asked.told {
+        let Told { above, below, unasked } = told;
+        writeln!(out, "stream: {above} above, {below} below, {unasked} not asked; {left} left").unwrap();
+    }
+    writeln!(out, "answer: {}", header.collect::<Vec<_>>().join(" | ")).unwrap();
     for row in &asked.rows {
         let cells = row.iter().map(|c| c.as_deref().unwrap_or("NULL"));
         writeln!(out, "  {}", cells.collect::<Vec<_>>().join(" | ")).unwrap();
@@ -161,6 +172,7 @@ scripts!(
     refused_statements,
     same_question,
     set_operations,
+    streams,
     unit_path,
     where_clause,
 );

@@ -161,6 +161,17 @@ async fn the_proxy_s_own_relations_work_in_any_sql() {
     run(&c, "SELECT count(*) FROM trips").await;
     let after = "SELECT answers_left FROM noisegate.budget WHERE name = 'quota'";
     assert_eq!(one(&c, after).await, "29");
+    let forever = "SELECT lifetime, window IS NULL, next_window IS NULL, closed FROM noisegate.budget WHERE name = 'quota'";
+    let forever = rows(&c, forever).await.unwrap();
+    let text: Vec<&str> = forever[0].iter().map(|t| t.as_deref().unwrap()).collect();
+    assert!(text[0].starts_with("for all time: epsilon 3"), "{text:?}");
+    assert_eq!(text[1..], ["t", "t", "f"]);
+    // The user's own statements, with their prices.
+    let history = "SELECT statement, epsilon, price, cached, at <= now() FROM noisegate.history";
+    let history = rows(&c, history).await.unwrap();
+    let text: Vec<&str> = history[0].iter().map(|t| t.as_deref().unwrap()).collect();
+    assert_eq!((history.len(), text[0].len(), text[1], &text[3..]), (1, 64, "0.1", ["f", "t"].as_slice()));
+    assert!(text[2].contains("everyone: ρ = ") && text[2].contains("; quota: "), "{text:?}");
     // In joins, subqueries, CTEs, beside a release, and aggregated: exactly, because nothing in them is private.
     let joined = "WITH p AS (SELECT table_name, count(*) AS n FROM noisegate.columns WHERE privacy = 'private' GROUP BY 1)
         SELECT p.n FROM p JOIN (VALUES ('trips')) AS v(t) ON v.t = p.table_name";

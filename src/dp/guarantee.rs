@@ -23,7 +23,8 @@ pub enum Guarantee {
         epsilon: Ratio,
     },
     /// (ε, δ)-DP. For a mechanism that answers once this is ε-DP outside of an event of probability δ (Kairouz, Oh and
-    /// Viswanath 2015), so that δ adds up beside what ε costs.
+    /// Viswanath 2015), so that δ adds up beside what ε costs. An interactive one is a reading of a mechanism that answers
+    /// once, when it begins (Lyu 2022; Vadhan and Zhang 2023).
     Approximate {
         /// ε.
         epsilon: Ratio,

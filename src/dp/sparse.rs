@@ -12,8 +12,10 @@
 
 pub mod accuracy;
 mod plan;
+mod question;
 
 pub use plan::{Direction, Plan};
+pub use question::{Question, SENSITIVITY, Test};
 
 use super::{DiscreteLaplace, DpError, Entropy, EntropyError};
 

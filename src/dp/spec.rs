@@ -1,6 +1,6 @@
 //! What a release will draw, fixed from public data before anything is charged.
 
-use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Noise, Ratio};
+use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee, Noise, Ratio};
 use num_bigint::BigUint;
 use num_traits::{CheckedAdd, CheckedDiv, ToPrimitive, Zero};
 
@@ -46,6 +46,8 @@ pub enum Mechanism {
         /// σ².
         variance: Ratio,
     },
+    /// A mechanism that states what it promises rather than what it draws: a sparse vector stream, for one.
+    Guaranteed(Guarantee),
 }
 
 /// A mechanism used so many times on the same unit's data (once per group that the unit may touch).
@@ -186,6 +188,7 @@ impl Event {
         let (sensitivity, parameter) = match &self.mechanism {
             Mechanism::DiscreteLaplace { sensitivity, scale } => (*sensitivity, scale),
             Mechanism::DiscreteGaussian { sensitivity, variance } => (*sensitivity, variance),
+            Mechanism::Guaranteed(guarantee) => return share_of(guarantee, self.times),
         };
         let used = sensitivity != 0 && self.times != 0;
         if used && (*parameter.numer() == 0 || *parameter.denom() == 0) {
@@ -197,13 +200,39 @@ impl Event {
             exact_integer(0u8)
         };
         Some(match &self.mechanism {
-            Mechanism::DiscreteLaplace { .. } => Share::Epsilon(per),
             Mechanism::DiscreteGaussian { .. } => Share::Square(per * exact_integer(sensitivity)),
+            _ => Share::Epsilon(per),
         })
     }
 }
 
+/// The share of a stated guarantee: ε, or ε² = μ² = 2ρ where there is no ε.
+fn share_of(guarantee: &Guarantee, times: u32) -> Option<Share> {
+    let n = exact_integer(times);
+    Some(match guarantee {
+        Guarantee::Pure { epsilon }
+        | Guarantee::BoundedRange { epsilon }
+        | Guarantee::Approximate { epsilon, .. } => {
+            Share::Epsilon((*epsilon.denom() != 0).then(|| exact(epsilon) * n)?)
+        }
+        Guarantee::Concentrated { rho } => Share::Square(rho * exact_integer(2u8) * n),
+        Guarantee::Gaussian { square } => Share::Square(square * n),
+    })
+}
+
 impl Charge {
+    /// The charge for one use of a mechanism that is known by its (ε, δ) alone, named by its ε. Its δ is in the event: it
+    /// is no group selection's.
+    pub fn guaranteed(guarantee: &Guarantee) -> Result<Self, DpError> {
+        let epsilon = guarantee.epsilon().filter(|e| *e.numer() != 0 && *e.denom() != 0);
+        let event = Event { mechanism: Mechanism::Guaranteed(guarantee.clone()), times: 1 };
+        Ok(Self {
+            epsilon: *epsilon.ok_or(DpError::Epsilon)?,
+            events: vec![event],
+            selection_delta: Ratio::from_integer(0),
+        })
+    }
+
     /// The charge for all releases of a statement whose price is named by `epsilon`.
     ///
     /// Refuses releases that cost more than their name (soundness rule 23). With E the sum of ε over Laplace noise and G

@@ -25,6 +25,9 @@ impl Session {
         if let Some(snapped) = snapped.filter(|_| self.settings.notices() && plan.charge.is_some()) {
             notices.push(snap_notice(&snapped, gateway));
         }
+        if let Some(question) = plan.question.clone() {
+            return self.ask_stream(gateway, &plan, &question, constants, fields, notices).await;
+        }
         let noisy = match plan.charge.clone() {
             None => Vec::new(),
             Some(charge) => {

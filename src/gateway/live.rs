@@ -41,6 +41,7 @@ impl Live {
             reported: BTreeMap::new(),
             gateway,
             transaction_start: None,
+            reopening: super::stream::Reopening::default(),
         }
     }
 }

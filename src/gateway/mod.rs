@@ -15,6 +15,7 @@ mod pay;
 mod session;
 pub mod settings;
 mod snap;
+mod stream;
 mod suspend;
 mod typing;
 
@@ -55,6 +56,7 @@ pub struct Gateway {
     sizes: Mutex<Sizes>,
     suspended: suspend::Suspensions,
     store: Store,
+    streams: Arc<stream::Streams>,
     trusted: Option<String>,
     /// Users who are in no list.
     directory: Option<backend::Directory>,
@@ -72,6 +74,7 @@ pub struct Session {
     reported: BTreeMap<String, String>,
     /// `now()`, fixed while a transaction is open.
     transaction_start: Option<String>,
+    reopening: stream::Reopening,
 }
 
 /// One parsed statement.
@@ -208,6 +211,9 @@ impl Session {
             }
             _ => {}
         }
+        if matches!(step, sql::Control::Rollback { .. } | sql::Control::RollbackTo(_)) {
+            self.reopening.forget();
+        }
         self.settings.transaction(step);
     }
 
@@ -236,9 +242,7 @@ impl Session {
         let private = planned.plan.charge.is_some();
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
-            Kind::Explain(..) => {
-                Ok(plan::explain::outcome(&planned.plan, &gateway.policy, plan::explain::fields()))
-            }
+            Kind::Explain(..) => self.explained(&gateway, &planned.plan, plan::explain::fields()).await,
             _ => self.answer(&gateway, planned, typed.fields, notices).await,
         }
     }
@@ -330,7 +334,7 @@ impl Session {
         };
         let fields = formatted(description.fields.unwrap_or_default(), &values);
         if matches!(&*kind, Kind::Explain(..)) {
-            return Ok(plan::explain::outcome(&planned.plan, &gateway.policy, fields));
+            return self.explained(&gateway, &planned.plan, fields).await;
         }
         self.answer(&gateway, planned, fields, notices).await
     }
@@ -360,7 +364,7 @@ impl Session {
         settings.budgets = gateway.ledger.notions(&self.identity);
         loop {
             let sizes = gateway.known_sizes();
-            match plan::plan(statement.clone(), &gateway.policy, &settings, &sizes) {
+            match self.planned(gateway, statement.clone(), &settings, &sizes) {
                 Ok(plan) => return Ok(Planned { plan, constants, settings, snapped }),
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedSize { table, column }) => gateway.measure(table, column).await?,

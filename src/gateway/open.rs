@@ -1,6 +1,6 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
-use super::{Gateway, suspend};
+use super::{Gateway, stream, suspend};
 use crate::backend::{
     Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect, row_triggers,
 };
@@ -121,7 +121,7 @@ impl Gateway {
             .with_lease(checked.policy.backend.statement_timeout.saturating_add(LEASE_MARGIN));
         let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        Self::assemble(checked, ledger, suspended, store, trusted)
+        Self::assemble(checked, ledger, suspended, store, Arc::default(), trusted)
     }
 
     /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
@@ -143,7 +143,8 @@ impl Gateway {
         let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
         let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
         let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        let gateway = Self::assemble(checked, ledger, suspended, store, self.trusted.clone())?;
+        let streams = self.streams.clone();
+        let gateway = Self::assemble(checked, ledger, suspended, store, streams, self.trusted.clone())?;
         Ok((gateway, reopened))
     }
 
@@ -167,6 +168,7 @@ impl Gateway {
         ledger: Ledger,
         suspended: suspend::Suspensions,
         store: Store,
+        streams: Arc<stream::Streams>,
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, tables, .. } = checked;
@@ -197,6 +199,7 @@ impl Gateway {
             sizes: Mutex::new(HashMap::new()),
             suspended,
             store,
+            streams,
             trusted,
             directory,
         }))

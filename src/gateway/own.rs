@@ -25,6 +25,7 @@ impl Session {
                 Own::Columns => columns(&gateway.policy),
                 Own::Settings => self.settings_rows(gateway),
                 Own::History => self.history(gateway).await?,
+                Own::Streams => self.stream_rows(gateway).await?,
             };
             out.push((own, rows));
         }

@@ -165,7 +165,10 @@ fn name(specs: &[Spec]) -> Option<Ratio> {
 }
 
 /// The fetch of each release, with a secret seed where one is needed.
-fn fetches(releases: &[(usize, &Release)], policy: &Policy) -> Result<Vec<FetchText>, ClientError> {
+pub(super) fn fetches(
+    releases: &[(usize, &Release)],
+    policy: &Policy,
+) -> Result<Vec<FetchText>, ClientError> {
     let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
     let mut seed = || rng.next_u64().map(u64::cast_signed).map_err(|e| no_entropy(&e));
     releases
@@ -178,23 +181,23 @@ fn fetches(releases: &[(usize, &Release)], policy: &Policy) -> Result<Vec<FetchT
         .collect()
 }
 
-fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
+pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
     ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
 }
 
 /// What the books say of a statement where the policy wants its text.
-fn statement_text(fetches: &[FetchText]) -> String {
+pub(super) fn statement_text(fetches: &[FetchText]) -> String {
     fetches.iter().map(|f| f.sql.as_str()).collect::<Vec<_>>().join(";\n")
 }
 
 /// The price and the entry of the books, for the event that the frontend writes.
-fn log_price(receipt: &Receipt) {
+pub(super) fn log_price(receipt: &Receipt) {
     let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
     tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
 }
 
 /// What the statement cost and what is left, in one line.
-fn price_notice(receipt: &Receipt) -> Notice {
+pub(super) fn price_notice(receipt: &Receipt) -> Notice {
     let charge = receipt.charge();
     let left: Vec<String> = receipt
         .budgets()

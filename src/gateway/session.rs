@@ -58,6 +58,7 @@ impl Session {
                 }
                 let value = self.judge(name, value.as_deref()).await?;
                 self.settings.set(name, value, *local)?;
+                self.stream_was_set(name, notices).await?;
                 done("SET")
             }
             SessionStatement::Reset(name) => {
@@ -82,7 +83,13 @@ impl Session {
         match (known::rule(name), value) {
             (Rule::Own, value) => {
                 let own = Own::named(name)?;
-                value.map(|v| own.judge(v)).transpose()
+                let value = value.map(|v| own.judge(v)).transpose()?;
+                if let (Own::Stream | Own::StreamReopen, Some(name)) =
+                    (own, value.as_deref().filter(|v| !v.is_empty()))
+                {
+                    self.stream_named(&self.gateway, name)?;
+                }
+                Ok(value)
             }
             (Rule::Fixed { values, why }, Some(value)) => {
                 Rule::fixed(values, why, name, value).map(|v| Some(v.to_owned()))
@@ -138,6 +145,9 @@ impl Session {
     }
 
     async fn show(&self, name: &str) -> Result<String> {
+        if name == known::STREAM_ACCURACY {
+            return self.stream_accuracy();
+        }
         if let Some(value) = self.known_value(&self.gateway, name) {
             return Ok(value);
         }

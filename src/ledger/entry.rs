@@ -1,6 +1,6 @@
 //! How an entry's events are written: JSON that a person can read, with integers as text (they may have 128 bits).
 
-use crate::dp::{Charge, Event, Mechanism, Ratio};
+use crate::dp::{BigRatio, Charge, Event, Guarantee, Mechanism, Ratio};
 use serde::{Deserialize, Serialize};
 
 /// An event as it is written.
@@ -9,6 +9,24 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Record {
     DiscreteLaplace { sensitivity: String, scale: String, times: u32 },
     DiscreteGaussian { sensitivity: String, variance: String, times: u32 },
+    // What states a guarantee, by its word in the guarantees document.
+    Pure { epsilon: String, times: u32 },
+    BoundedRange { epsilon: String, times: u32 },
+    Approximate { epsilon: String, delta: String, times: u32 },
+    Concentrated { rho: String, times: u32 },
+    Gaussian { square: String, times: u32 },
+}
+
+fn stated(guarantee: &Guarantee, times: u32) -> Record {
+    match guarantee {
+        Guarantee::Pure { epsilon } => Record::Pure { epsilon: epsilon.to_string(), times },
+        Guarantee::BoundedRange { epsilon } => Record::BoundedRange { epsilon: epsilon.to_string(), times },
+        Guarantee::Approximate { epsilon, delta } => {
+            Record::Approximate { epsilon: epsilon.to_string(), delta: delta.to_string(), times }
+        }
+        Guarantee::Concentrated { rho } => Record::Concentrated { rho: rho.to_string(), times },
+        Guarantee::Gaussian { square } => Record::Gaussian { square: square.to_string(), times },
+    }
 }
 
 /// An event, to be written.
@@ -24,6 +42,7 @@ pub(super) fn record(event: &Event) -> Record {
             variance: variance.to_string(),
             times: event.times,
         },
+        Mechanism::Guaranteed(guarantee) => stated(guarantee, event.times),
     }
 }
 
@@ -37,6 +56,22 @@ pub(super) fn event(record: &Record) -> Option<Event> {
         Record::DiscreteGaussian { sensitivity, variance, times } => {
             let (sensitivity, variance) = (sensitivity.parse().ok()?, ratio(variance)?);
             (Mechanism::DiscreteGaussian { sensitivity, variance }, *times)
+        }
+        Record::Pure { epsilon, times } => {
+            (Mechanism::Guaranteed(Guarantee::Pure { epsilon: ratio(epsilon)? }), *times)
+        }
+        Record::BoundedRange { epsilon, times } => {
+            (Mechanism::Guaranteed(Guarantee::BoundedRange { epsilon: ratio(epsilon)? }), *times)
+        }
+        Record::Approximate { epsilon, delta, times } => {
+            let (epsilon, delta) = (ratio(epsilon)?, ratio(delta)?);
+            (Mechanism::Guaranteed(Guarantee::Approximate { epsilon, delta }), *times)
+        }
+        Record::Concentrated { rho, times } => {
+            (Mechanism::Guaranteed(Guarantee::Concentrated { rho: big(rho)? }), *times)
+        }
+        Record::Gaussian { square, times } => {
+            (Mechanism::Guaranteed(Guarantee::Gaussian { square: big(square)? }), *times)
         }
     };
     Some(Event { mechanism, times })
@@ -74,6 +109,10 @@ impl Charged {
 /// A ratio with a denominator.
 pub(super) fn ratio(text: &str) -> Option<Ratio> {
     text.parse::<Ratio>().ok()
+}
+
+fn big(text: &str) -> Option<BigRatio> {
+    text.parse::<BigRatio>().ok()
 }
 
 /// Lower-case hexadecimal.

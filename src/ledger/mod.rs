@@ -164,13 +164,22 @@ impl Ledger {
             books.alone();
         }
         owner::take_over(&mut log, &mut books, &wanted)?;
+        Self::start(Box::new(log), books, wanted, terms.budgets())
+    }
+
+    fn start(
+        log: Box<dyn writer::Store>,
+        books: Books,
+        terms: books::Terms,
+        budgets: &[Budget],
+    ) -> Result<Self, LedgerError> {
         let (requests, queue) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("ledger".into())
             .spawn(move || writer::run(log, books, queue))
             .map_err(|e| LedgerError::Thread(e.to_string()))?;
         let writer = Arc::new(Writer { requests: Some(requests), thread: Some(thread) });
-        let (terms, budgets) = (Arc::new(wanted), terms.budgets().into());
+        let (terms, budgets) = (Arc::new(terms), budgets.into());
         Ok(Self { terms, budgets, lease: LEASE, shelf: SHELF, writer })
     }
 
@@ -311,6 +320,12 @@ impl Ledger {
         self.edit(move |books, _| Ok((books.lines(&user), None))).await
     }
 
+    /// The latest entry by which a user opened a stream; None where there is none.
+    pub async fn opened(&self, user: &str, stream: &str) -> Result<Option<i64>, Refusal> {
+        let (user, stream) = (user.to_owned(), stream.to_owned());
+        self.edit(move |books, _| Ok((books.opened(&user, &stream), None))).await
+    }
+
     /// Names of private tables; None where there is none among them.
     fn private(&self, tables: &[usize]) -> Option<Vec<String>> {
         let named = tables.iter().filter_map(|t| self.terms.tables.get(*t));
@@ -383,5 +398,7 @@ pub fn time(micros: i64) -> String {
     format!("{text} UTC")
 }
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

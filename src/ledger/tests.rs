@@ -454,3 +454,208 @@ async fn rule_21_gaussian_entries_are_counted_in_zcdp_and_refused_elsewhere() {
     assert!(refusal.client().hint.unwrap().contains("laplace"));
     assert_eq!(spent(&ledger, &ada, "third").await, 0);
 }
+
+/// 64 sessions race for the last of three budgets, whichever of the three it is: never one answer too many, and no other
+/// budget is debited for an answer that there was not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sixty_four_sessions_race_for_the_last_of_three_budgets() {
+    for tight in 0..3 {
+        let epsilon = |n: usize| if n == tight { "1.7" } else { "100" };
+        let budgets = [
+            pure("everyone", Scope::Dataset, epsilon(0)),
+            pure("role", Scope::Role, epsilon(1)),
+            pure("user", Scope::User, epsilon(2)),
+        ];
+        let (place, ledger) = ledger(&budgets);
+        let tasks: Vec<_> = (0..64)
+            .map(|_| {
+                let (ledger, user) = (ledger.clone(), who("ada", Some("research")));
+                tokio::spawn(async move { ledger.debit(&user, HASH, &public(1, 10)).await.is_ok() })
+            })
+            .collect();
+        let mut winners = 0;
+        for task in tasks {
+            winners += usize::from(task.await.unwrap());
+        }
+        assert_eq!(winners, 17, "{tight}");
+        let ada = who("ada", Some("research"));
+        for name in ["everyone", "role", "user"] {
+            assert_eq!(spent(&ledger, &ada, name).await, 17 * TENTH, "{name}");
+        }
+        drop(ledger);
+        assert_eq!(verify(&at(&place.path)).unwrap().id, 2 + 17);
+    }
+}
+
+/// One of several who ask the same pays; the others wait for what they keep, and it is free for ever after.
+#[tokio::test]
+async fn rule_26_one_payer_for_a_release_that_is_kept() {
+    let (place, ledger) = ledger(&[pure("everyone", Scope::Dataset, "1")]);
+    let ledger = ledger.with_lease(std::time::Duration::from_secs(3600));
+    let (ada, bob, charge, key) = (who("ada", None), who("bob", None), public(1, 10), [9; 32]);
+    let of = |who| Question { release: Some(key), ..Question::new(who, HASH, &charge) };
+    let Ok(Payment::Paid(receipt)) = ledger.pay(of(&ada)).await else { panic!() };
+    assert!(matches!(ledger.pay(of(&bob)).await, Ok(Payment::Wait)));
+    assert_eq!(ledger.kept(key).await.unwrap(), None);
+    // Another question does not wait.
+    assert!(ledger.debit(&bob, HASH, &charge).await.is_ok());
+    ledger.keep(receipt.entry(), key, b"42".to_vec()).await.unwrap();
+    assert!(matches!(ledger.pay(of(&bob)).await, Ok(Payment::Kept(bytes)) if bytes == b"42"));
+    ledger.keep(receipt.entry(), key, b"43".to_vec()).await.unwrap();
+    assert_eq!(ledger.kept(key).await.unwrap().as_deref(), Some(b"42".as_slice()), "what is kept stays");
+    ledger.reuse(&bob, HASH, key).await.unwrap();
+    assert_eq!(spent(&ledger, &bob, "everyone").await, 2 * TENTH);
+    // The user's own history, and nobody else's.
+    let lines = ledger.history(&bob).await.unwrap();
+    let told: Vec<_> = lines.iter().map(|l| (l.entry, l.cached, l.price())).collect();
+    assert_eq!(told, [(4, false, Some("everyone: ε = 0.1".to_owned())), (5, true, None)]);
+    assert_eq!(ledger.history(&ada).await.unwrap().len(), 1);
+    assert!(ledger.history(&who("eve", None)).await.unwrap().is_empty());
+    // A restart remembers all of it.
+    drop(ledger);
+    let ledger = open(&place.path, &[pure("everyone", Scope::Dataset, "1")]).unwrap();
+    assert!(matches!(ledger.pay(of(&bob)).await, Ok(Payment::Kept(_))));
+    assert_eq!(ledger.history(&bob).await.unwrap(), lines);
+    // New data: the old release is forgotten.
+    let epoch = ledger.epoch().await.unwrap();
+    assert_eq!(epoch.number, 0);
+    assert_eq!(ledger.refresh(0, "owner", "loaded").await.unwrap().number, 1);
+    assert_eq!(ledger.refresh(0, "owner", "loaded").await.unwrap().number, 1, "somebody else was first");
+    assert!(ledger.epoch().await.unwrap().since >= epoch.since);
+    assert_eq!(ledger.kept(key).await.unwrap(), None);
+    assert!(matches!(ledger.pay(of(&bob)).await, Ok(Payment::Paid(_))));
+}
+
+#[tokio::test]
+async fn rule_26_who_waits_in_vain_pays_anew() {
+    let (_place, ledger) = ledger(&[pure("everyone", Scope::Dataset, "1")]);
+    let (ada, charge) = (who("ada", None), public(1, 10));
+    let of = |n: u8| Question { release: Some([n; 32]), ..Question::new(&ada, HASH, &charge) };
+    let paid = async |ledger: &Ledger, n| match ledger.pay(of(n)).await.unwrap() {
+        Payment::Paid(receipt) => Some(receipt.entry()),
+        Payment::Kept(_) => panic!("nothing was kept"),
+        Payment::Wait => None,
+    };
+    // The payer gives up.
+    let entry = paid(&ledger, 1).await.unwrap();
+    assert_eq!(paid(&ledger, 1).await, None);
+    ledger.give_up(entry, [1; 32]).await.unwrap();
+    let second = paid(&ledger, 1).await.unwrap();
+    // A payer who gave up long ago does not end the wait for another.
+    ledger.give_up(entry, [1; 32]).await.unwrap();
+    assert_eq!(paid(&ledger, 1).await, None);
+    ledger.give_up(second, [1; 32]).await.unwrap();
+    // The payer is gone without a word.
+    let hasty = ledger.clone().with_lease(std::time::Duration::ZERO);
+    assert!(paid(&hasty, 2).await.is_some() && paid(&hasty, 2).await.is_some());
+    assert_eq!(spent(&ledger, &ada, "everyone").await, 4 * TENTH);
+}
+
+/// A budget over tables, by the numbers that tables have in the policy.
+#[tokio::test]
+async fn tables_of_a_question_are_those_of_its_policy() {
+    let trips = Budget { tables: vec!["trips".into()], ..pure("trips", Scope::Dataset, "0.1") };
+    let budgets = [pure("everyone", Scope::Dataset, "1"), trips];
+    let place = place();
+    create(&place.path, &budgets).unwrap();
+    let raw =
+        crate::policy::parse(include_str!("../../config/bikes.toml"), "bikes.toml", Path::new("")).unwrap();
+    let schema = serde_json::from_str(include_str!("../../tests/policy/schema.json")).unwrap();
+    let mut policy = raw.check(&schema).unwrap();
+    policy.budgets = budgets.to_vec();
+    let ledger = Ledger::open(&at(&place.path), &Terms::of(&policy)).unwrap();
+    let names: Vec<&str> = policy.tables.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["riders", "trips", "payments", "stations"]);
+    let (ada, charge) = (who("ada", None), public(1, 10));
+    let asked = async |tables: &[usize]| {
+        let question = Question { tables: Some(tables), ..Question::new(&ada, HASH, &charge) };
+        ledger.receipt(question).await.map(|r| r.budgets().len())
+    };
+    assert_eq!(asked(&[0, 3]).await, Ok(1));
+    assert_eq!(asked(&[3, 1]).await, Ok(2));
+    assert!(matches!(asked(&[1]).await, Err(Refusal::Exhausted(_))));
+    assert_eq!(asked(&[2]).await, Ok(1));
+    // Another way to a unit is another protection; what is read again by the proxy is compared, too.
+    let crate::policy::Privacy::Private { unit, .. } = &mut policy.tables[1].privacy else { panic!() };
+    *unit = "payer_id".into();
+    let Err(refused) = ledger.renew(&Terms::of(&policy)).await else { panic!() };
+    assert!(matches!(&refused, LedgerError::Forgets(c) if c.len() == 1), "{refused}");
+    assert!(refused.to_string().contains("the rows of trips were by rider_id"), "{refused}");
+}
+
+/// Every accounting, over a file: what a budget is said to buy is what it pays for, and not one more.
+#[tokio::test]
+async fn each_accounting_pays_for_what_it_is_said_to_buy() {
+    let charge = usual(&Ratio::new(1, 2)).unwrap();
+    for accounting in Accounting::ALL {
+        let delta = if accounting == Accounting::Pure { "0" } else { "1e-6" };
+        let mut one = budget("everyone", Scope::Dataset, accounting, "3", delta);
+        if accounting == Accounting::Envelope {
+            let mechanism = charge.events[0].mechanism.clone();
+            one.mechanisms = vec![crate::policy::Declared { mechanism, uses: 7 }];
+            one.epsilon = 4.into();
+        }
+        let answers = worth(&one, &charge).unwrap().answers.unwrap();
+        assert!((1..30).contains(&answers), "{accounting:?}: {answers}");
+        let (place, ledger) = ledger(std::slice::from_ref(&one));
+        let ada = who("ada", None);
+        for n in 0..answers {
+            let receipt =
+                ledger.debit(&ada, HASH, &charge).await.unwrap_or_else(|e| panic!("{accounting:?}: {e}"));
+            assert_eq!(receipt.budgets()[0].fits(&charge).unwrap(), answers - n - 1, "{accounting:?}");
+        }
+        let Err(refusal) = ledger.debit(&ada, HASH, &charge).await else { panic!("{accounting:?}") };
+        assert_eq!(refusal.client().code, SqlState::BUDGET_EXCEEDED);
+        drop(ledger);
+        let ledger = open(&place.path, std::slice::from_ref(&one)).unwrap();
+        assert!(ledger.debit(&ada, HASH, &charge).await.is_err(), "{accounting:?}, after a restart");
+    }
+    // An envelope whose uses are more than its ε is none.
+    let mechanism = charge.events[0].mechanism.clone();
+    let mut wide = budget("wide", Scope::Dataset, Accounting::Envelope, "3", "1e-6");
+    wide.mechanisms = vec![crate::policy::Declared { mechanism, uses: 100 }];
+    assert!(worth(&wide, &charge).unwrap_err().to_string().contains("declare fewer uses"));
+}
+
+/// What opened a stream is known to the next process; and what states a guarantee is read back as it was priced.
+#[tokio::test]
+async fn openings_of_streams_outlive_the_process() {
+    use crate::dp::{BigRatio, Event, Guarantee, Mechanism};
+    let (place, ledger) = ledger(&[budget("everyone", Scope::Dataset, Accounting::Zcdp, "10", "1e-6")]);
+    let (epsilon, delta) = (Ratio::new(1, 2), Ratio::new(1, 1_000_000_000));
+    let rho = BigRatio::new(1u8.into(), 700u16.into());
+    let stated = [
+        Guarantee::Pure { epsilon },
+        Guarantee::BoundedRange { epsilon },
+        Guarantee::Approximate { epsilon, delta },
+        Guarantee::Concentrated { rho: rho.clone() },
+        Guarantee::Gaussian { square: rho },
+    ];
+    let (ada, bob) = (who("ada", None), who("bob", None));
+    assert_eq!(ledger.opened("ada", "bell").await.unwrap(), None);
+    let mut last = None;
+    for guarantee in &stated {
+        let event = Event { mechanism: Mechanism::Guaranteed(guarantee.clone()), times: 2 };
+        let charge = Charge { epsilon, events: vec![event], selection_delta: Ratio::from_integer(0) };
+        assert_eq!(entry::Charged::new(&charge).read().unwrap(), charge);
+        let question = Question { stream: Some("bell"), ..Question::new(&ada, [7; 32], &charge) };
+        last = Some(ledger.receipt(question).await.unwrap().entry());
+        // The same charge without a stream opens none.
+        ledger.debit(&bob, [7; 32], &charge).await.unwrap();
+    }
+    assert_eq!(ledger.opened("ada", "bell").await.unwrap(), last);
+    let before = ledger.remaining(&ada).await.unwrap();
+    // A refused opening is none.
+    let dear = Charge::guaranteed(&Guarantee::Pure { epsilon: Ratio::from_integer(1000) }).unwrap();
+    let question = Question { stream: Some("dear"), ..Question::new(&ada, [7; 32], &dear) };
+    assert!(matches!(ledger.receipt(question).await, Err(Refusal::Exhausted(_))));
+    drop(ledger);
+    let budgets = [budget("everyone", Scope::Dataset, Accounting::Zcdp, "10", "1e-6")];
+    let ledger = open(&place.path, &budgets).unwrap();
+    assert_eq!(ledger.opened("ada", "bell").await.unwrap(), last);
+    for (user, stream) in [("ada", "dear"), ("bob", "bell"), ("ada", "")] {
+        assert_eq!(ledger.opened(user, stream).await.unwrap(), None, "{user} {stream}");
+    }
+    let after = ledger.remaining(&ada).await.unwrap();
+    assert_eq!(after[0].spent, before[0].spent, "the same events have the same sums");
+}

@@ -7,8 +7,65 @@ use super::account::BudgetState;
 use super::books::{Ask, Body, Books, Cached, Entry};
 use super::entry::hex;
 use super::error::{LedgerError, Refusal};
-use super::log::Log;
+use super::log::{Begun, Forget, Kept, Log, Row};
 use tokio::sync::{mpsc, oneshot};
+
+/// What the writer needs of a log. Tests put faults between its steps.
+pub(super) trait Store: Send {
+    fn begin(&mut self, after: i64) -> Result<Begun, LedgerError>;
+    fn append(&mut self, body: String) -> Result<Row, LedgerError>;
+    fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError>;
+    /// Says which releases the batch will get.
+    fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError>;
+    fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError>;
+    fn forget(&mut self, what: Forget) -> Result<u64, LedgerError>;
+    fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError>;
+    fn commit(&mut self) -> Result<(), LedgerError>;
+    fn abandon(&mut self);
+    fn in_place(&self) -> bool;
+}
+
+impl Store for Log {
+    fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
+        Log::begin(self, after)
+    }
+
+    fn append(&mut self, body: String) -> Result<Row, LedgerError> {
+        Log::append(self, body)
+    }
+
+    fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError> {
+        Log::put(self, key, entry, epoch, bytes).map(drop)
+    }
+
+    fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError> {
+        Log::look(self, keys)
+    }
+
+    fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
+        Log::get(self, key)
+    }
+
+    fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
+        Log::forget(self, what)
+    }
+
+    fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError> {
+        Log::make_room(self, cap)
+    }
+
+    fn commit(&mut self) -> Result<(), LedgerError> {
+        Log::commit(self)
+    }
+
+    fn abandon(&mut self) {
+        Log::abandon(self);
+    }
+
+    fn in_place(&self) -> bool {
+        Log::in_place(self)
+    }
+}
 
 /// Requests that share one commit at most.
 const BATCH: usize = 256;
@@ -43,26 +100,43 @@ pub(super) enum Request {
     Edit { edit: Edit, reply: Reply<()> },
 }
 
+impl Request {
+    /// The stored release that it will look for.
+    fn reads(&self) -> Option<[u8; 32]> {
+        match self {
+            Self::Pay { ask, .. } => ask.release,
+            Self::Kept { key, .. } => Some(*key),
+            _ => None,
+        }
+    }
+}
+
 /// Serves until every sender is gone.
-pub(super) fn run(mut log: Log, mut books: Books, mut queue: mpsc::Receiver<Request>) {
+pub(super) fn run(mut log: Box<dyn Store>, mut books: Books, mut queue: mpsc::Receiver<Request>) {
+    let log = log.as_mut();
     while let Some(first) = queue.blocking_recv() {
         let mut batch = vec![first];
-        while batch.len() < BATCH {
-            match queue.try_recv() {
-                Ok(next) => batch.push(next),
-                Err(_) => break,
-            }
-        }
+        gather(&mut batch, &mut queue);
         if batch.iter().all(|r| matches!(r, Request::Kept { .. })) {
-            look(&mut log, batch);
+            look(log, batch);
         } else {
-            serve(&mut log, &mut books, batch);
+            serve(log, &mut books, batch, &mut queue);
+        }
+    }
+}
+
+/// Takes what waits.
+fn gather(batch: &mut Vec<Request>, queue: &mut mpsc::Receiver<Request>) {
+    while batch.len() < BATCH {
+        match queue.try_recv() {
+            Ok(next) => batch.push(next),
+            Err(_) => break,
         }
     }
 }
 
 /// Reads of the shelf alone need no batch.
-fn look(log: &mut Log, batch: Vec<Request>) {
+fn look(log: &mut dyn Store, batch: Vec<Request>) {
     for request in batch {
         if let Request::Kept { key, reply } = request {
             let kept = log.get(&key).map(|kept| kept.map(|k| k.bytes));
@@ -82,7 +156,7 @@ fn answer<T: 'static>(reply: Reply<T>, decision: Result<T, Refusal>) -> Answer {
 
 /// A batch while it is open.
 struct Batch<'a> {
-    log: &'a mut Log,
+    log: &'a mut dyn Store,
     books: &'a mut Books,
     now: i64,
     wrote: bool,
@@ -90,10 +164,21 @@ struct Batch<'a> {
 
 /// One transaction. No answer, not even a refusal, goes out before the commit: a refusal may rest on a debit of the
 /// same batch.
-fn serve(log: &mut Log, books: &mut Books, requests: Vec<Request>) {
+fn serve(
+    log: &mut dyn Store,
+    books: &mut Books,
+    mut requests: Vec<Request>,
+    queue: &mut mpsc::Receiver<Request>,
+) {
     let mut failure = None;
     let mut now = 0;
-    match catch_up(log, books) {
+    let begun = catch_up(log, books).and_then(|clock| {
+        // And those who came while another proxy had the lock.
+        gather(&mut requests, queue);
+        let keys: Vec<[u8; 32]> = requests.iter().filter_map(Request::reads).collect();
+        log.look(&keys).map(|()| clock)
+    });
+    match begun {
         Ok(clock) => now = clock,
         Err(error) => failure = Some(error),
     }
@@ -137,7 +222,7 @@ fn serve(log: &mut Log, books: &mut Books, requests: Vec<Request>) {
 }
 
 /// Starts a batch, and takes what others wrote.
-fn catch_up(log: &mut Log, books: &mut Books) -> Result<i64, LedgerError> {
+fn catch_up(log: &mut dyn Store, books: &mut Books) -> Result<i64, LedgerError> {
     let begun = log.begin(books.head().id)?;
     for row in &begun.rows {
         if let Err(wrong) = books.apply(row) {
@@ -208,7 +293,7 @@ impl Batch<'_> {
                             batch.append(&entry)?;
                             if matches!(entry.what, Body::Epoch(_)) {
                                 let epoch = i64::try_from(batch.books.epoch()).unwrap_or(i64::MAX);
-                                batch.log.forget(super::log::Forget::Before(epoch))?;
+                                batch.log.forget(Forget::Before(epoch))?;
                             }
                             Ok(())
                         }

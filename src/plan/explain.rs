@@ -15,6 +15,10 @@ use futures::StreamExt;
 
 /// The lines of the plan.
 pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
+    if let Some(question) = &plan.question {
+        let standing = format!("{} for the whole stream, when it is opened", question.opening());
+        return super::threshold::lines(plan, question, &standing, policy);
+    }
     let mut out = Vec::new();
     let Some(charge) = &plan.charge else {
         out.push("Price: nothing (no private rows are read)".into());
@@ -79,7 +83,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         out.push(format!("  Bound: {why}"));
     }
     for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
-        let unit = grid(part).map_or_else(String::new, |g| format!(" steps of {}", g.to_plain_string()));
+        let unit = units_of(part);
         out.push(format!(
             "  Noise on {}: one unit changes at most {} group(s) by {}{unit}; {}",
             part.label,
@@ -99,7 +103,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
 }
 
 /// What is read, whose it is, and what the joins were given.
-fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &Policy) {
+pub(super) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &Policy) {
     let scan_of = |b: usize| source.scans.iter().chain(&source.inside).find(|s| s.binding == b);
     let table_of = |s: &Scan| s.table().and_then(|t| policy.tables.get(t));
     for (scan, place) in source
@@ -166,6 +170,11 @@ fn meaning(charge: &dp::Charge, policy: &Policy) -> Meaning {
     }
 }
 
+/// What all answers of a stream can tell about a person.
+pub(super) fn meaning_of_stream(charge: &dp::Charge, delta: &Ratio) -> Meaning {
+    Meaning::of(up(approximate(&charge.epsilon)), up(approximate(delta)))
+}
+
 /// A float that is no less than what was rounded to `x` a few times.
 fn up(x: f64) -> f64 {
     x * (1.0 + 4.0 * f64::EPSILON)
@@ -208,6 +217,11 @@ pub fn noise(choice: &Choice, settings: &Settings) -> String {
     format!("{name}; {why}")
 }
 
+/// What a part's numbers count, where they are not the value's own unit.
+pub(super) fn units_of(part: &Part) -> String {
+    grid(part).map_or_else(String::new, |g| format!(" steps of {}", g.to_plain_string()))
+}
+
 fn grid(part: &Part) -> Option<&BigDecimal> {
     match &part.kind {
         PartKind::Sum(s) => Some(&s.grid),
@@ -239,7 +253,8 @@ fn error95(r: &Release, output: &Output) -> String {
     }
 }
 
-fn short(x: f64) -> String {
+/// Three significant digits.
+pub fn short(x: f64) -> String {
     if x == 0.0 {
         "0".into()
     } else if x >= 100.0 || x.fract() == 0.0 {
@@ -271,7 +286,12 @@ pub fn fields() -> Vec<Field> {
 
 /// The plan as rows under these columns; text looks the same in both formats.
 pub fn outcome(plan: &Plan, policy: &Policy, fields: Vec<Field>) -> Outcome {
+    told(&lines(plan, policy), fields)
+}
+
+/// Lines as rows.
+pub fn told(lines: &[String], fields: Vec<Field>) -> Outcome {
     let rows: Vec<Result<Bytes, crate::error::ClientError>> =
-        lines(plan, policy).iter().map(|l| Ok(text_cells(&[Some(l)]))).collect();
+        lines.iter().map(|l| Ok(text_cells(&[Some(l)]))).collect();
     Outcome::Rows { fields, rows: futures::stream::iter(rows).boxed(), verb: "EXPLAIN", count: false }
 }

@@ -24,6 +24,7 @@ mod semi;
 mod set;
 pub mod source;
 mod strict;
+pub mod threshold;
 pub mod time;
 mod units;
 
@@ -94,6 +95,8 @@ pub struct Plan {
     pub noise: String,
     /// Tables whose definition the plan rests on.
     pub tables: Vec<usize>,
+    /// The question to a stream that it is: then `charge` is what opening the stream costs.
+    pub question: Option<threshold::Question>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +162,7 @@ pub fn plan(
     tables.dedup();
     let (charge, noise) = price(&mut releases, settings)?.unzip();
     let noise = noise.unwrap_or_default();
-    Ok(Plan { statement, releases, private_ctes, charge, noise, tables })
+    Ok(Plan { statement, releases, private_ctes, charge, noise, tables, question: None })
 }
 
 /// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.

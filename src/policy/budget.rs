@@ -15,7 +15,7 @@ fn dec(digits: i64, scale: i64) -> BigDecimal {
 }
 
 /// ε from 10⁻⁹ to 1000: beyond either end it is a slip of the pen, not a price.
-fn epsilon(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<BigDecimal>> {
+pub(super) fn epsilon(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<BigDecimal>> {
     let e = section.number("epsilon", f)?;
     let (what, hint) = if !e.value.is_positive() {
         ("epsilon must be greater than 0", "write for example: epsilon = 1.0")
@@ -31,7 +31,12 @@ fn epsilon(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<BigDecimal>
 }
 
 /// δ from 10⁻¹⁰⁰ to 1, or 0 where `zero` allows it.
-fn delta(section: &Section<'_, '_>, key: &str, zero: bool, f: &mut Findings) -> Option<At<BigDecimal>> {
+pub(super) fn delta(
+    section: &Section<'_, '_>,
+    key: &str,
+    zero: bool,
+    f: &mut Findings,
+) -> Option<At<BigDecimal>> {
     let d = section.number(key, f)?;
     let (what, hint) = if d.value.is_negative() {
         ("must not be negative", "write for example: 1e-9")

@@ -43,6 +43,7 @@ impl RawPolicy {
             unit: unit.ok_or_else(missing)?,
             statement: self.statement.clone(),
             budgets: self.budgets.clone(),
+            streams: self.streams.clone(),
             users: self.users.clone(),
             tables: tables.into_iter().collect::<Option<_>>().ok_or_else(missing)?,
             limits: self.limits.clone(),

@@ -1,7 +1,7 @@
 //! What a section may hold: declared once, beside the code that reads it. Unknown keys are refused by these lists, and
 //! the tables of docs/policy.md are printed from them.
 
-use super::{access, budget, cache, envelope, listen, log, raw, server, users};
+use super::{access, budget, cache, envelope, listen, log, raw, server, stream, users};
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +76,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &budget::STATEMENT,
         &budget::BUDGET,
         &envelope::MECHANISM,
+        &stream::STREAM,
         &users::USER,
         &cache::CACHE,
         &raw::TABLE,

@@ -1,7 +1,7 @@
 //! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
 //!
 //! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader`, `server`, `listen`,
-//! `access`, `log`, `users`, `budget`, `cache` are its sections), `check` holds it against the schema, `bounds` does so for one
+//! `access`, `log`, `users`, `budget`, `stream`, `cache` are its sections), `check` holds it against the schema, `bounds` does so for one
 //! column; numbers stay exact decimals from the text to the model.
 
 mod access;
@@ -24,6 +24,7 @@ mod raw;
 pub(crate) mod reader;
 mod reload;
 mod server;
+mod stream;
 mod suggest;
 pub(crate) mod time;
 pub mod userlist;
@@ -37,6 +38,7 @@ pub use model::*;
 pub use passwords::with_password;
 pub use raw::RawPolicy;
 pub use reload::Reloaded;
+pub use stream::{Stream, Variant};
 pub use users::iterations;
 
 use error::Findings;

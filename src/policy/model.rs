@@ -1,5 +1,6 @@
 //! The policy after it was parsed, and checked against a schema: what the rest of the program may rely on.
 
+use super::stream::Stream;
 use crate::schema::SqlType;
 use bigdecimal::BigDecimal;
 use std::net::{IpAddr, SocketAddr};
@@ -29,6 +30,8 @@ pub struct Policy {
     pub statement: StatementDefaults,
     /// Every budget; all that match a user are debited.
     pub budgets: Vec<Budget>,
+    /// Sparse vector streams.
+    pub streams: Vec<Stream>,
     /// Who may log in.
     pub users: Vec<User>,
     /// The tables that exist for analysts.

@@ -11,6 +11,7 @@ use super::model::{
 use super::path::{self, RawPath};
 use super::reader::{Section, decimal, shorten, text};
 use super::server;
+use super::stream::{self, Stream};
 use super::users;
 use super::{listen, log};
 use bigdecimal::BigDecimal;
@@ -33,6 +34,7 @@ pub struct RawPolicy {
     pub(super) unit: Option<At<String>>,
     pub(super) statement: StatementDefaults,
     pub(super) budgets: Vec<Budget>,
+    pub(super) streams: Vec<Stream>,
     pub(super) users: Vec<User>,
     pub(super) limits: Limits,
     pub(super) cache: Cache,
@@ -136,6 +138,13 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "How answers are kept, to be given again.",
         },
         Key {
+            name: "stream",
+            ty: "list of sections",
+            default: "none",
+            example: "",
+            purpose: "Streams of questions that are paid for once, by the sparse vector technique.",
+        },
+        Key {
             name: "user",
             ty: "list of sections",
             default: "nobody",
@@ -157,7 +166,7 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "How large things may grow.",
         },
     ],
-    later: &["answers", "console", "stream"],
+    later: &["answers", "console"],
 };
 
 /// Keys of `[privacy]`.
@@ -302,6 +311,7 @@ impl RawPolicy {
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
+        let streams = stream::streams(&root, &budgets, f);
         let users = users::users(&root, base, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
@@ -319,6 +329,7 @@ impl RawPolicy {
             unit,
             statement,
             budgets,
+            streams,
             users,
             limits,
             cache,

@@ -64,6 +64,7 @@ impl Policy {
             ("[[access]]", self.access != old.access),
             ("log.level", self.log.level != old.log.level),
             ("[statement]", differ(&self.statement, &old.statement)),
+            ("[[stream]]", self.streams != old.streams),
             ("[[user]]", differ(&self.users, &old.users)),
             ("[table]", differ(&self.tables, &old.tables)),
             ("[cache]", self.cache != old.cache),

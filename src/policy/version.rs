@@ -34,7 +34,7 @@ impl Canon {
     }
 }
 
-/// SHA-256 over unit, statement defaults, budgets and tables. Addresses, logins, limits and OIDs are not in it:
+/// SHA-256 over unit, statement defaults, budgets, streams and tables. Addresses, logins, limits and OIDs are not in it:
 /// the same policy over a restored dump is the same policy.
 pub(super) fn of(policy: &Policy) -> [u8; 32] {
     let mut c = Canon(Sha256::new());
@@ -62,6 +62,14 @@ pub(super) fn of(policy: &Policy) -> [u8; 32] {
             c.text(&format!("{:?}", declared.mechanism));
             c.number(declared.uses.into());
         });
+    });
+    c.list(&policy.streams, |c, s| {
+        c.text(&s.name);
+        c.text(s.variant.word());
+        c.decimal(&s.epsilon);
+        c.decimal(&s.delta);
+        c.number(s.positives.into());
+        c.option(s.max_rows, |c, n| c.number(n.into()));
     });
     c.list(&policy.tables, |c, t| {
         c.text(&t.schema);

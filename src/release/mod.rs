@@ -1,10 +1,11 @@
 //! Exact integers in, noisy ones out, against a receipt.
 //!
 //! [`Exact`] is the only form in which a fetch's rows leave the database driver. Its value can be reached in
-//! this file alone, it cannot be printed, copied or serialised, and the only thing that can be done with it is
-//! [`perturb`]. No SQL, no I/O, and no error here tells a value.
+//! this module alone, it cannot be printed, copied or serialised, and the only things that can be done with it are
+//! [`perturb`] and [`stream::Instance::ask`]. No SQL, no I/O, and no error here tells a value.
 
 pub mod numeric;
+pub mod stream;
 
 use crate::dp::{Charge, DpError, Entropy, EntropyError, Spec};
 use crate::error::{ClientError, SqlState};

@@ -191,6 +191,8 @@ pub enum Own {
     Settings,
     /// This user's own statements, as the books have them.
     History,
+    /// The streams that this user may open, and how they stand.
+    Streams,
 }
 
 /// ORDER BY item.

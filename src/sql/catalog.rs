@@ -43,7 +43,7 @@ impl Own {
     pub const SCHEMA: &'static str = "noisegate";
 
     /// All of them.
-    pub const ALL: [Own; 4] = [Self::Budget, Self::Columns, Self::Settings, Self::History];
+    pub const ALL: [Own; 5] = [Self::Budget, Self::Columns, Self::Settings, Self::History, Self::Streams];
 
     /// The relation's name in its schema.
     pub fn name(self) -> &'static str {
@@ -52,6 +52,7 @@ impl Own {
             Self::Columns => "columns",
             Self::Settings => "settings",
             Self::History => "history",
+            Self::Streams => "streams",
         }
     }
 
@@ -100,6 +101,24 @@ impl Own {
             Self::Settings => {
                 &[("name", "text"), ("setting", "text"), ("default_setting", "text"), ("description", "text")]
             }
+            Self::Streams => &[
+                ("name", "text"),
+                ("variant", "text"),
+                ("tells_numbers", "bool"),
+                ("state", "text"),
+                ("positives", "int4"),
+                ("positives_left", "int4"),
+                ("asked", "int8"),
+                ("epsilon", "numeric"),
+                ("delta", "numeric"),
+                ("price", "text"),
+                ("openings_left", "int8"),
+                ("questions", "int8"),
+                ("beta", "float8"),
+                ("alpha", "float8"),
+                ("alpha_100", "float8"),
+                ("alpha_10000", "float8"),
+            ],
         }
     }
 }

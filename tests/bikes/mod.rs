@@ -16,6 +16,7 @@ use noisegate::gateway;
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Plan, PlanError};
 use noisegate::policy::{self, Policy};
+use noisegate::release::stream::{Instance, Told};
 use noisegate::release::{Exact, Noisy, perturb};
 use noisegate::sql::{self, Kind, parse::Lines};
 use std::collections::HashMap;
@@ -46,6 +47,9 @@ pub struct Bikes {
     pub settings: Settings,
     /// Seeds the noise of every statement.
     pub seed: u64,
+    /// The stream that is asked, by its name.
+    pub stream: Option<String>,
+    instances: tokio::sync::Mutex<HashMap<String, Instance>>,
     backend: Backend,
     ledger: Ledger,
     fingerprint: Fingerprint,
@@ -63,6 +67,8 @@ pub struct Asked {
     pub fetches: Vec<fetch::FetchText>,
     /// What finishes.
     pub finish: String,
+    /// What a stream was asked, and how many more groups may pass.
+    pub told: Option<(Told, u32)>,
     /// Released values before the finish, one for each release that reads private rows.
     pub noisy: Vec<Noisy>,
     /// The columns.
@@ -126,6 +132,8 @@ impl Bikes {
             plan,
             settings: Settings::default(),
             seed: 7,
+            stream: None,
+            instances: Default::default(),
             backend,
             ledger,
             fingerprint,
@@ -166,7 +174,7 @@ impl Bikes {
         let statement = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
         loop {
             let sizes = self.sizes.lock().unwrap().clone();
-            match plan::plan(statement.clone(), &self.policy, &self.plan, &sizes) {
+            match self.plan_one(statement.clone(), &sizes) {
                 Ok(plan) => return Ok(plan),
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedSize { table, column }) => {
@@ -177,6 +185,17 @@ impl Bikes {
                 }
             }
         }
+    }
+
+    fn plan_one(
+        &self,
+        statement: sql::ast::Statement,
+        sizes: &HashMap<(usize, String), usize>,
+    ) -> Result<Plan, PlanError> {
+        let Some(name) = &self.stream else { return plan::plan(statement, &self.policy, &self.plan, sizes) };
+        let stream = self.policy.streams.iter().find(|s| s.name == *name).unwrap();
+        let terms = plan::threshold::Terms { stream, questions: 1000, beta: 0.05 };
+        plan::threshold::plan(statement, &self.policy, &self.plan, sizes, terms)
     }
 
     /// The plan, after PostgreSQL has judged names and types.
@@ -195,7 +214,7 @@ impl Bikes {
         let lines = plan::explain::lines(&plan, &self.policy);
         let paying: Vec<&plan::Release> = plan.releases.iter().filter(|r| !r.is_domain_only()).collect();
         let fetches: Vec<fetch::FetchText> = paying.iter().map(|r| fetch::fetch(r, &self.policy)).collect();
-        let noisy = self.release(&plan, &fetches).await?;
+        let (noisy, told) = self.release(&plan, &fetches).await?;
         let (finish, arrays) = print::finish(&plan, &self.policy, &constants());
         let mut released = noisy.clone().into_iter();
         let empty = || Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 };
@@ -209,12 +228,38 @@ impl Bikes {
         let rows = rows.map_err(RelayError::into_finish_error)?;
         gateway::finish::same_types(&fields, &rows.fields)?;
         let rows = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
-        Ok(Asked { plan, lines, fetches, finish: finish.sql, noisy, fields, rows })
+        Ok(Asked { plan, lines, fetches, finish: finish.sql, told, noisy, fields, rows })
     }
 
-    async fn release(&self, plan: &Plan, fetches: &[fetch::FetchText]) -> Result<Vec<Noisy>, ClientError> {
-        let Some(charge) = &plan.charge else { return Ok(Vec::new()) };
-        let receipt = self.ledger.debit(&identity(), [0; 32], charge).await.map_err(|r| r.client())?;
+    async fn release(
+        &self,
+        plan: &Plan,
+        fetches: &[fetch::FetchText],
+    ) -> Result<(Vec<Noisy>, Option<(Told, u32)>), ClientError> {
+        let Some(charge) = &plan.charge else { return Ok((Vec::new(), None)) };
+        let debit = async || self.ledger.debit(&identity(), [0; 32], charge).await.map_err(|r| r.client());
+        let mut rng = SeededRng::new(self.seed);
+        if let Some(question) = &plan.question {
+            let mut instances = self.instances.lock().await;
+            let name = &question.stream.name;
+            if !instances.contains_key(name) {
+                let opened = Instance::open(question.stream.plan().unwrap(), debit().await?, &mut rng);
+                instances.insert(name.clone(), opened.map_err(|e| e.client())?);
+            }
+            let instance = instances.get_mut(name).unwrap();
+            let exact = self.exact_parts(plan, fetches).await.remove(0);
+            let (noisy, told) =
+                instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client())?;
+            return Ok((vec![noisy], Some((told, instance.left()))));
+        }
+        let receipt = debit().await?;
+        let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
+        let exact = self.exact_parts(plan, fetches).await;
+        let parts = exact.into_iter().zip(paying.map(|r| &r.spec)).collect();
+        Ok((perturb(parts, receipt, &mut rng).map_err(|e| e.client())?, None))
+    }
+
+    async fn exact_parts(&self, plan: &Plan, fetches: &[fetch::FetchText]) -> Vec<Exact> {
         let seed = |f: &fetch::FetchText| if f.seeded { vec![Param::int8(GROUP_SEED)] } else { Vec::new() };
         let request = FetchRequest {
             settings: self.settings.clone(),
@@ -224,11 +269,8 @@ impl Bikes {
         };
         let answers = self.backend.fetch(request).await.unwrap_or_else(|e| panic!("{e:?}: {fetches:#?}"));
         let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
-        let parts = paying
-            .zip(&answers)
-            .map(|(r, rows)| (Exact::decode(rows, r.keys.len(), &r.spec).unwrap(), &r.spec))
-            .collect();
-        perturb(parts, receipt, &mut SeededRng::new(self.seed)).map_err(|e| e.client())
+        let answers = paying.zip(&answers);
+        answers.map(|(r, rows)| Exact::decode(rows, r.keys.len(), &r.spec).unwrap()).collect()
     }
 
     /// What PostgreSQL answers to the analyst's own text: columns and rows.

@@ -147,10 +147,18 @@ fn releases_are_kept_with_their_batch() {
         log.commit().unwrap();
         // The first one stays, and two at once are one.
         log.begin(2).unwrap();
+        log.look(&[key(1), key(2), key(9)]).unwrap();
+        assert_eq!(log.get(&key(1)).unwrap(), kept, "{kind:?}");
+        assert_eq!(log.get(&key(2)).unwrap(), None);
         log.put(&key(1), 3, 8, vec![9]).unwrap();
         log.put(&key(2), 3, 8, vec![5; 100_000]).unwrap();
         log.put(&key(2), 3, 8, vec![6]).unwrap();
         log.put(&key(3), 3, 9, vec![]).unwrap();
+        assert_eq!(
+            log.get(&key(2)).unwrap().unwrap().bytes.len(),
+            100_000,
+            "{kind:?}: after it was looked for"
+        );
         assert_eq!(log.stored().unwrap(), 100_003, "{kind:?}");
         log.commit().unwrap();
         drop(log);
@@ -160,7 +168,9 @@ fn releases_are_kept_with_their_batch() {
         assert_eq!(log.get(&key(3)).unwrap().unwrap().bytes, Vec::<u8>::new());
         log.begin(2).unwrap();
         assert_eq!(log.stored().unwrap(), 100_003, "{kind:?}");
+        log.look(&[key(1)]).unwrap();
         assert_eq!(log.forget(Forget::Before(8)).unwrap(), 1);
+        assert_eq!(log.get(&key(1)).unwrap(), None, "{kind:?}: looked for, and then forgotten");
         assert_eq!(log.stored().unwrap(), 100_000);
         assert_eq!(log.forget(Forget::Key(key(2))).unwrap(), 1);
         assert_eq!(log.forget(Forget::Key(key(2))).unwrap(), 0);

@@ -1,4 +1,5 @@
 //! A TCP relay in front of PostgreSQL that cuts or freezes connections at a chosen message.
+#![allow(dead_code, reason = "each test program uses its own part of this")]
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

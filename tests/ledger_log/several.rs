@@ -157,3 +157,9 @@ fn a_database_of_no_use_is_refused_at_the_start() {
     let error = Log::create(&in_database(&cluster().superuser_url(&latin)), &[]).unwrap_err();
     assert!(error.to_string().contains("UTF8"), "{error}");
 }
+
+#[test]
+fn the_document_grants_what_the_program_needs() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/ledger.md")).unwrap();
+    assert!(text.contains(&grants("noisegate_ledger", "noisegate_proxy")));
+}

@@ -17,9 +17,9 @@ pub fn budget(b: &Budget) -> String {
     if let Some(window) = b.window {
         let _ = write!(out, ", anew every {}", every(&window.word()));
     }
-    let _ = write!(out, "): epsilon = {}", b.epsilon.normalized());
+    let _ = write!(out, "): epsilon = {}", b.epsilon.normalized().to_plain_string());
     if b.accounting != Accounting::Pure {
-        let _ = write!(out, ", delta = {}", b.delta.normalized());
+        let _ = write!(out, ", delta = {}", b.delta.normalized().to_plain_string());
     }
     out
 }
@@ -36,8 +36,10 @@ fn every(window: &str) -> String {
 pub fn a_year(year: &Year) -> String {
     if year.epsilon.is_finite() {
         format!(
-            "what windows tell adds up: a year touches up to {}, together at most epsilon = {:.3}, delta = {:.2e}",
-            year.windows, year.epsilon, year.delta
+            "what windows tell adds up: a year touches up to {}, together at most epsilon = {:.3}{}",
+            year.windows,
+            year.epsilon,
+            if year.delta > 0.0 { format!(", delta = {:.1e}", year.delta) } else { String::new() }
         )
     } else {
         format!("what windows tell adds up: the {} that a year touches guarantee nothing", year.windows)

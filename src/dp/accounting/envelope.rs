@@ -97,10 +97,13 @@ impl Envelope {
 /// The same mechanism with the same parameters.
 fn same(a: &Mechanism, b: &Mechanism) -> bool {
     let parts = |m: &Mechanism| match m {
-        Mechanism::DiscreteLaplace { sensitivity, scale } => (true, *sensitivity, *scale),
-        Mechanism::DiscreteGaussian { sensitivity, variance } => (false, *sensitivity, *variance),
+        Mechanism::DiscreteLaplace { sensitivity, scale } => Some((true, *sensitivity, *scale)),
+        Mechanism::DiscreteGaussian { sensitivity, variance } => Some((false, *sensitivity, *variance)),
+        // No envelope holds one: see `source`.
+        Mechanism::Guaranteed(_) => None,
     };
-    let ((a, b), proper) = ((parts(a), parts(b)), |r: &crate::dp::Ratio| *r.denom() != 0);
+    let (Some(a), Some(b)) = (parts(a), parts(b)) else { return false };
+    let proper = |r: &crate::dp::Ratio| *r.denom() != 0;
     proper(&a.2) && proper(&b.2) && a == b
 }
 
@@ -125,6 +128,7 @@ fn source(mechanism: &Mechanism) -> Result<Source, PldError> {
         Mechanism::DiscreteGaussian { sensitivity, variance } => {
             PrivacyLoss::discrete_gaussian(*sensitivity, float(variance)?).ok_or(PldError::Unsuitable)?
         }
+        Mechanism::Guaranteed(_) => return Err(PldError::Unsuitable),
     };
     Ok(Source::Loss(loss))
 }

@@ -20,7 +20,7 @@ pub use envelope::{Envelope, Tokens};
 pub use limits::ORDERS;
 pub use table::{Kind, Rule, rule};
 
-use super::{Charge, DpError, Ratio};
+use super::{Charge, DpError, Mechanism, Ratio};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
@@ -186,14 +186,31 @@ impl Notion {
         if let Some(why) = charge.events.iter().find_map(|e| refused(e.mechanism.kind())) {
             return Err(Unpriced::Mechanism(why));
         }
+        // What is drawn is priced by its noise, what is stated by its guarantee.
+        let (mut drawn, mut stated) = (charge.events.clone(), Cost::default());
+        drawn.retain(|e| !matches!(e.mechanism, Mechanism::Guaranteed(_)));
+        for event in &charge.events {
+            if let Mechanism::Guaranteed(guarantee) = &event.mechanism {
+                let cost = self.price_of(guarantee, event.times, None).map_err(|e| match e {
+                    // It is not private groups that bring this δ.
+                    Unpriced::PrivateGroups => Unpriced::Mechanism(
+                        "its delta is above zero, and a pure budget has none to pay it from",
+                    ),
+                    other => other,
+                })?;
+                stated = stated.checked_add(cost).ok_or(Unpriced::Unbounded)?;
+            }
+        }
         let cost = match self {
-            Self::Pure | Self::Approx => Cost::of_loss(price::epsilon(&charge.events)?),
-            Self::Advanced => Cost::of_loss(price::square(&charge.events)?),
-            Self::Zcdp => Cost::of_loss(price::rho(&charge.events)?),
-            Self::Rdp => Cost { orders: price::orders(&charge.events)?, ..Cost::default() },
-            Self::Gdp => Cost::of_loss(price::mu_square(&charge.events)?),
+            _ if drawn.is_empty() => Cost::default(),
+            Self::Pure | Self::Approx => Cost::of_loss(price::epsilon(&drawn)?),
+            Self::Advanced => Cost::of_loss(price::square(&drawn)?),
+            Self::Zcdp => Cost::of_loss(price::rho(&drawn)?),
+            Self::Rdp => Cost { orders: price::orders(&drawn)?, ..Cost::default() },
+            Self::Gdp => Cost::of_loss(price::mu_square(&drawn)?),
         };
-        Ok(Cost { delta: units_up(&charge.selection_delta).ok_or(Unpriced::Unbounded)?, ..cost })
+        let selection = units_up(&charge.selection_delta).ok_or(Unpriced::Unbounded)?;
+        Cost { delta: selection, ..cost }.checked_add(stated).ok_or(Unpriced::Unbounded)
     }
 }
 

@@ -55,8 +55,10 @@ pub(super) fn epsilon(events: &[Event]) -> Result<u128, Unpriced> {
                     sum.add(n * event.times, d);
                 }
             }
-            // The table refuses it before it comes here.
-            Mechanism::DiscreteGaussian { .. } => return Err(Unpriced::Unbounded),
+            // The table refuses it before it comes here; and what states a guarantee is priced by that.
+            Mechanism::DiscreteGaussian { .. } | Mechanism::Guaranteed(_) => {
+                return Err(Unpriced::Unbounded);
+            }
         }
     }
     sum.units()
@@ -72,7 +74,9 @@ pub(super) fn square(events: &[Event]) -> Result<u128, Unpriced> {
                     sum.add(&n * &n * event.times, &d * &d);
                 }
             }
-            Mechanism::DiscreteGaussian { .. } => return Err(Unpriced::Unbounded),
+            Mechanism::DiscreteGaussian { .. } | Mechanism::Guaranteed(_) => {
+                return Err(Unpriced::Unbounded);
+            }
         }
     }
     sum.units()
@@ -89,7 +93,9 @@ pub(super) fn mu_square(events: &[Event]) -> Result<u128, Unpriced> {
                     sum = sum + Interval::from(mu).square() * f64::from(event.times);
                 }
             }
-            Mechanism::DiscreteGaussian { .. } => return Err(Unpriced::Unbounded),
+            Mechanism::DiscreteGaussian { .. } | Mechanism::Guaranteed(_) => {
+                return Err(Unpriced::Unbounded);
+            }
         }
     }
     limits::units_above(sum).ok_or(Unpriced::Unbounded)
@@ -103,15 +109,16 @@ pub(super) fn orders(events: &[Event]) -> Result<[u128; ORDERS.len()], Unpriced>
         let (sensitivity, parameter) = match &event.mechanism {
             Mechanism::DiscreteLaplace { sensitivity, scale } => (*sensitivity, scale),
             Mechanism::DiscreteGaussian { sensitivity, variance } => (*sensitivity, variance),
+            Mechanism::Guaranteed(_) => return Err(Unpriced::Unbounded),
         };
         let Some((n, d)) = fraction(sensitivity, event.times, parameter)? else { continue };
         let curve = match &event.mechanism {
-            Mechanism::DiscreteLaplace { .. } => {
-                let width = limits::float(&Ratio::from_integer(sensitivity));
-                Curve::DiscreteLaplace { sensitivity: width, rate: limits::float(&parameter.recip()) }
-            }
             Mechanism::DiscreteGaussian { .. } => {
                 Curve::Gaussian { square: limits::quotient(&(n * sensitivity), &d) }
+            }
+            _ => {
+                let width = limits::float(&Ratio::from_integer(sensitivity));
+                Curve::DiscreteLaplace { sensitivity: width, rate: limits::float(&parameter.recip()) }
             }
         };
         curves.push((curve, f64::from(event.times)));
@@ -152,6 +159,7 @@ pub(super) fn rho(events: &[Event]) -> Result<u128, Unpriced> {
                 }
                 continue;
             }
+            Mechanism::Guaranteed(_) => return Err(Unpriced::Unbounded),
         };
         let rho = match last {
             Some((ln, ld, rho)) if &n * &ld == &ln * &d => rho,

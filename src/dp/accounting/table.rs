@@ -1,7 +1,7 @@
 //! Which mechanism each notion has a price for: the table of the guarantees document, as code (soundness rule 21).
 
 use super::Notion;
-use crate::dp::Mechanism;
+use crate::dp::{Guarantee, Mechanism};
 
 /// A mechanism without its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,10 @@ impl Mechanism {
         match self {
             Self::DiscreteLaplace { .. } => Kind::DiscreteLaplace,
             Self::DiscreteGaussian { .. } => Kind::DiscreteGaussian,
+            Self::Guaranteed(Guarantee::Pure { .. } | Guarantee::Approximate { .. }) => Kind::Pure,
+            Self::Guaranteed(Guarantee::BoundedRange { .. }) => Kind::BoundedRange,
+            Self::Guaranteed(Guarantee::Concentrated { .. }) => Kind::DiscreteGaussian,
+            Self::Guaranteed(Guarantee::Gaussian { .. }) => Kind::RoundedGaussian,
         }
     }
 }

@@ -275,3 +275,38 @@ fn decimals_are_exact() {
         assert_eq!(crate::dp::ratio(&bad.parse().unwrap()), None, "{bad}");
     }
 }
+
+/// What states a guarantee costs what its guarantee costs, in every notion or in none, and adds to what is drawn.
+/// Mutations: its δ forgotten, its uses counted once, noise beside it left out.
+#[test]
+fn rule_21_a_stated_guarantee_is_charged_by_the_table() {
+    use crate::dp::{Guarantee, spec::exact};
+    let (epsilon, delta) = (Ratio::new(1, 2), Ratio::new(1, 1_000_000));
+    let square = exact(&Ratio::new(1, 4));
+    let stated = [
+        Guarantee::Pure { epsilon },
+        Guarantee::BoundedRange { epsilon },
+        Guarantee::Approximate { epsilon, delta },
+        Guarantee::Concentrated { rho: square.clone() },
+        Guarantee::Gaussian { square },
+    ];
+    let zero = Ratio::from_integer(0);
+    let of = |events: Vec<Event>| Charge { epsilon, events, selection_delta: zero };
+    let noise = laplace(1, Ratio::from_integer(4), 3);
+    for notion in Notion::ALL {
+        for guarantee in &stated {
+            let used = Event { mechanism: Mechanism::Guaranteed(guarantee.clone()), times: 2 };
+            let price = notion.price(&of(vec![used.clone()]));
+            assert_eq!(price.ok(), notion.price_of(guarantee, 2, None).ok(), "{guarantee:?} in {notion:?}");
+            let Ok(price) = price else { continue };
+            let both = notion.price(&of(vec![used, noise.clone()])).unwrap();
+            let alone = notion.price(&of(vec![noise.clone()])).unwrap();
+            assert_eq!(Some(both), price.checked_add(alone), "{guarantee:?} in {notion:?}");
+            assert_ne!(both, alone);
+        }
+    }
+    let approximate = Charge::guaranteed(&stated[2]).unwrap();
+    assert!(matches!(Notion::Pure.price(&approximate), Err(Unpriced::Mechanism(_))));
+    assert_eq!(Notion::Zcdp.price(&approximate).unwrap().delta, UNITS_PER_ONE / 1_000_000);
+    assert!(Charge::guaranteed(&stated[3]).is_err(), "no epsilon names it");
+}

@@ -68,3 +68,11 @@ pub fn numeric_sparse(k: u64, c: u32, beta: f64, epsilon: f64, delta: f64) -> f6
         9.0 * c * logs / epsilon
     }
 }
+
+/// The same of streams with one threshold for all positives (the improved variant), from the scales of their noise: with
+/// probability 1-β the threshold's noise is within `threshold`·ln(2/β) and that of k questions within
+/// `question`·ln(2k/β), each at half of β; α is their sum. The gap that is told of a positive is within α, too.
+pub fn one_threshold(k: u64, beta: f64, threshold: f64, question: f64) -> f64 {
+    let half = libm::log(2.0 / beta);
+    threshold * half + question * (libm::log(k as f64) + half)
+}

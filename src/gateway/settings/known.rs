@@ -22,6 +22,9 @@ pub enum Rule {
     ReadOnly,
 }
 
+/// What the selected stream's answers will be worth: told, never set.
+pub const STREAM_ACCURACY: &str = "noisegate.stream_accuracy";
+
 const ON: &[&str] = &["on", "true", "yes", "1"];
 
 /// The rule of a setting, by its name in lower case.
@@ -39,7 +42,7 @@ pub fn rule(name: &str) -> Rule {
         }
         "role" | "session_authorization" => Rule::Forbidden,
         "is_superuser" | "in_hot_standby" | "server_version" | "server_version_num" | "server_encoding"
-        | "integer_datetimes" => Rule::ReadOnly,
+        | "integer_datetimes" | STREAM_ACCURACY => Rule::ReadOnly,
         n if n.starts_with("noisegate.") => Rule::Own,
         _ => Rule::Kept,
     }

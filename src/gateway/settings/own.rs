@@ -9,6 +9,10 @@ use crate::sql::functions::nearest_of;
 use bigdecimal::BigDecimal;
 use std::str::FromStr;
 
+/// k and β where the session has not said.
+const DEFAULT_QUESTIONS: u64 = 1000;
+const DEFAULT_BETA: f64 = 0.05;
+
 /// A setting of `noisegate.*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
@@ -26,11 +30,19 @@ pub enum Own {
     Notices,
     /// Whether stored answers are given.
     Cache,
+    /// The stream that is asked.
+    Stream,
+    /// The ended stream that the next question may open anew.
+    StreamReopen,
+    /// k of accuracy.
+    StreamQuestions,
+    /// β of accuracy.
+    StreamBeta,
 }
 
 impl Own {
     /// All of them.
-    pub const ALL: [Own; 7] = [
+    pub const ALL: [Own; 11] = [
         Self::Epsilon,
         Self::Delta,
         Self::MaxGroups,
@@ -38,6 +50,10 @@ impl Own {
         Self::Mechanism,
         Self::Notices,
         Self::Cache,
+        Self::Stream,
+        Self::StreamReopen,
+        Self::StreamQuestions,
+        Self::StreamBeta,
     ];
 
     /// The full name.
@@ -50,6 +66,10 @@ impl Own {
             Self::Mechanism => "noisegate.mechanism",
             Self::Notices => "noisegate.notices",
             Self::Cache => "noisegate.cache",
+            Self::Stream => "noisegate.stream",
+            Self::StreamReopen => "noisegate.stream_reopen",
+            Self::StreamQuestions => "noisegate.stream_questions",
+            Self::StreamBeta => "noisegate.stream_beta",
         }
     }
 
@@ -73,6 +93,14 @@ impl Own {
             Self::Cache => {
                 "Whether what was answered before is answered the same again, for nothing; off pays for new noise."
             }
+            Self::Stream => {
+                "The stream of the policy that statements over private rows are questions to; empty for none."
+            }
+            Self::StreamReopen => {
+                "A stream that has ended: the session's next question to it opens it anew, at its whole price."
+            }
+            Self::StreamQuestions => "How many questions noisegate.stream_accuracy is for.",
+            Self::StreamBeta => "How likely it is that noisegate.stream_accuracy is exceeded by one of them.",
         }
     }
 
@@ -115,6 +143,17 @@ impl Own {
                 "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
                 _ => Err(self.wrong(text, "on or off")),
             },
+            Self::Stream | Self::StreamReopen if text.len() <= 63 => Ok(text.to_owned()),
+            Self::Stream | Self::StreamReopen => Err(self.wrong(text, "the name of a stream")),
+            Self::StreamQuestions => match text.parse::<u64>() {
+                Ok(n) if (1..=1_000_000_000_000).contains(&n) => Ok(n.to_string()),
+                _ => Err(self.wrong(text, "a whole number from 1 to 1000000000000")),
+            },
+            Self::StreamBeta => {
+                let (low, high) = (BigDecimal::new(1.into(), 12), BigDecimal::new(5.into(), 1));
+                let good = |b: &BigDecimal| (&low..=&high).contains(&b);
+                self.decimal(text, good, "a number from 1e-12 to 0.5").map(|(_, text)| text)
+            }
         }
     }
 
@@ -150,6 +189,9 @@ impl Own {
             Self::MaxRows => policy.max_rows.to_string(),
             Self::Mechanism => "auto".into(),
             Self::Notices | Self::Cache => "on".into(),
+            Self::Stream | Self::StreamReopen => String::new(),
+            Self::StreamQuestions => DEFAULT_QUESTIONS.to_string(),
+            Self::StreamBeta => DEFAULT_BETA.to_string(),
         }
     }
 }
@@ -173,6 +215,13 @@ impl SessionSettings {
             _ => dp::Preference::Auto,
         };
         settings
+    }
+
+    /// k and β that accuracy of streams is told for.
+    pub fn stream_accuracy(&self) -> (u64, f64) {
+        let questions = self.get(Own::StreamQuestions.name()).and_then(|n| n.parse().ok());
+        let beta = self.get(Own::StreamBeta.name()).and_then(|b| b.parse().ok());
+        (questions.unwrap_or(DEFAULT_QUESTIONS), beta.unwrap_or(DEFAULT_BETA))
     }
 
     /// Whether charges are told.

@@ -89,6 +89,8 @@ pub(super) struct Books {
     raised: HashMap<(usize, Arc<str>, Option<i64>), Counter>,
     closed: BTreeSet<String>,
     closed_streams: BTreeSet<String>,
+    /// The latest entry by which a user opened a stream.
+    opened: HashMap<(String, String), i64>,
     history: History,
     /// Prices of each known charge in every account, by its number; computed when they are first needed.
     prices: HashMap<u32, Arc<Prices>>,
@@ -111,6 +113,7 @@ enum Step {
     Sum(Key, Option<Sum>),
     Count(Bucket),
     Pending([u8; 32], Option<Pending>),
+    Opened((String, String), Option<i64>),
     Recent(String),
     Whole(Box<Books>),
 }
@@ -129,6 +132,7 @@ impl Books {
             raised: HashMap::new(),
             closed: BTreeSet::new(),
             closed_streams: BTreeSet::new(),
+            opened: HashMap::new(),
             history: History::default(),
             prices: HashMap::new(),
             fresh: None,
@@ -168,6 +172,11 @@ impl Books {
     /// Whether a budget of this name was ever in force.
     pub(super) fn knows(&self, budget: &str) -> bool {
         self.known.budgets.contains_key(budget)
+    }
+
+    /// The latest entry by which a user opened a stream.
+    pub(super) fn opened(&self, user: &str, stream: &str) -> Option<i64> {
+        self.opened.get(&(user.to_owned(), stream.to_owned())).copied()
     }
 
     /// The window of a budget in force.
@@ -219,6 +228,12 @@ impl Books {
                 }
                 Step::Pending(key, None) => {
                     self.pending.remove(&key);
+                }
+                Step::Opened(key, Some(entry)) => {
+                    self.opened.insert(key, entry);
+                }
+                Step::Opened(key, None) => {
+                    self.opened.remove(&key);
                 }
                 Step::Recent(user) => {
                     if let Some(lines) = self.recent.get_mut(&user) {

@@ -185,6 +185,11 @@ impl Books {
             let before = self.sums.insert(key.clone(), sum);
             self.note(Step::Sum(key, before));
         }
+        if let Some(stream) = &debit.stream {
+            let key = (debit.user.clone(), stream.clone());
+            let before = self.opened.insert(key.clone(), id);
+            self.note(Step::Opened(key, before));
+        }
         let number = self.history.charge(&key, &charge);
         if let Some((_, prices)) = self.fresh.take_if(|(fresh, _)| *fresh == key) {
             self.prices.insert(number, prices);

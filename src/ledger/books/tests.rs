@@ -459,9 +459,13 @@ fn undoing_a_batch_leaves_no_trace() {
         |c| c.grant("everyone", None, "1").unwrap(),
         |c| {
             let (author, reason) = (String::new(), String::new());
-            c.write(&Entry::new(c.now, Body::Epoch(Epoch { number: 1, author, reason }))).unwrap();
+            c.write(&Entry::new(c.books.now(c.now), Body::Epoch(Epoch { number: 1, author, reason })))
+                .unwrap();
             let (author, reason) = (String::new(), String::new());
-            assert!(c.write(&Entry::new(c.now, Body::Epoch(Epoch { number: 3, author, reason }))).is_err());
+            assert!(
+                c.write(&Entry::new(c.books.now(c.now), Body::Epoch(Epoch { number: 3, author, reason })))
+                    .is_err()
+            );
         },
         |c| {
             c.now += 40 * DAY;

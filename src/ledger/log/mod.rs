@@ -140,6 +140,15 @@ impl Log {
         }
     }
 
+    /// Says which releases this batch will [`get`](Self::get): a database is asked for all of them at once, and not for
+    /// each while others wait for the lock.
+    pub fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(log) => log.look(keys),
+        }
+    }
+
     /// Removes stored releases and says how many.
     pub fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
         match self {

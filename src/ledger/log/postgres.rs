@@ -4,17 +4,21 @@
 //! row before its own. A batch is two round trips: one reads what others have appended, one writes and commits. Each
 //! batch proves that what this process has seen is there still.
 
+mod create;
 mod schema;
 mod server;
+mod shelf;
 
 pub use schema::grants;
 
 use super::chain::{Gap, Read, Row, Tip};
-use super::{Begun, Forget, Kept, Visit};
+use super::{Begun, Kept, Visit};
 use crate::ledger::error::LedgerError;
 use crate::policy::LedgerDatabase;
-use schema::{Names, PAGE, VERSION, chained};
+use create::{check, create};
+use schema::PAGE;
 use server::{Connection, Server};
+use std::collections::HashMap;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
@@ -37,6 +41,8 @@ struct Batch {
     tip: Tip,
     rows: Vec<Row>,
     puts: Vec<Put>,
+    /// What was looked for, and what was there.
+    looked: HashMap<[u8; 32], Option<Kept>>,
     /// Bytes of stored releases, or more.
     stored: u64,
     /// Something was sent.
@@ -155,6 +161,7 @@ impl Postgres {
                     tip: head.tip,
                     rows: Vec::new(),
                     puts: Vec::new(),
+                    looked: HashMap::new(),
                     stored: head.stored,
                     dirty: false,
                 });
@@ -215,104 +222,6 @@ impl Postgres {
         batch.tip = Tip::of(&row);
         batch.rows.push(row.clone());
         Ok(row)
-    }
-
-    pub(super) fn put(
-        &mut self,
-        key: &[u8; 32],
-        entry: i64,
-        epoch: i64,
-        bytes: Vec<u8>,
-    ) -> Result<(), LedgerError> {
-        let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
-        batch.stored = batch.stored.saturating_add(bytes.len() as u64);
-        batch.puts.push(Put { key: *key, entry, epoch, bytes });
-        Ok(())
-    }
-
-    pub(super) fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
-        let idle = self.batch.is_none() && self.connection.is_some();
-        let got = match self.try_get(key) {
-            Err(_) if idle && self.connection.as_ref().is_some_and(|c| c.client.is_closed()) => {
-                self.give_up();
-                self.try_get(key)
-            }
-            got => got,
-        };
-        let waiting = self.batch.iter().flat_map(|b| &b.puts).find(|put| put.key == *key);
-        match got {
-            Ok(None) => {
-                Ok(waiting.map(|put| Kept { entry: put.entry, epoch: put.epoch, bytes: put.bytes.clone() }))
-            }
-            Ok(kept) => Ok(kept),
-            Err(error) => {
-                self.give_up();
-                Err(error)
-            }
-        }
-    }
-
-    fn try_get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
-        self.connection()?;
-        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
-        self.server.wait(async {
-            let row = connection.client.query_opt(&connection.get, &[&key.as_slice()]).await?;
-            let kept = |row: tokio_postgres::Row| {
-                Ok(Kept { entry: row.try_get(0)?, epoch: row.try_get(1)?, bytes: row.try_get(2)? })
-            };
-            row.map(kept).transpose()
-        })
-    }
-
-    pub(super) fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
-        let names = &self.server.names;
-        match what {
-            Forget::Key(key) => {
-                let sql = names.forget("key = $1");
-                self.remove(&sql, &[&key.as_slice()])
-            }
-            Forget::Before(epoch) => {
-                let sql = names.forget("epoch < $1");
-                self.remove(&sql, &[&epoch])
-            }
-            Forget::All => {
-                let sql = names.forget("true");
-                self.remove(&sql, &[])
-            }
-        }
-    }
-
-    pub(super) fn stored(&mut self) -> Result<u64, LedgerError> {
-        let sql = self.server.names.stored();
-        self.remove(&sql, &[])
-    }
-
-    pub(super) fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError> {
-        if self.batch.as_ref().ok_or(LedgerError::NoBatch)?.stored <= cap || self.stored()? <= cap {
-            return Ok(0);
-        }
-        let room = i64::try_from(cap - cap / 10).unwrap_or(i64::MAX);
-        let sql = self.server.names.make_room();
-        self.remove(&sql, &[&room])
-    }
-
-    /// Sends what waits, and then a statement that gives one number.
-    fn remove(&mut self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64, LedgerError> {
-        let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
-        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
-        let client = &connection.client;
-        let done = self.server.wait(async {
-            send(connection, batch).await?;
-            batch.dirty = true;
-            client.query_one(sql, params).await?.try_get::<_, i64>(0)
-        });
-        match done {
-            Ok(number) => Ok(u64::try_from(number).unwrap_or(0)),
-            Err(error) => {
-                self.give_up();
-                Err(error)
-            }
-        }
     }
 
     pub(super) fn commit(&mut self) -> Result<(), LedgerError> {
@@ -426,46 +335,4 @@ async fn rows(client: &Client, statement: &Statement, after: i64) -> Result<Vec<
 /// What is no hash is none of ours.
 fn array(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().unwrap_or_default()
-}
-
-fn check(server: &Server, client: &Client, schema: &str) -> Result<(), LedgerError> {
-    if !found(server, client, schema)?.1 {
-        return Err(LedgerError::NoSchema(server.place.clone()));
-    }
-    let version = server.names.version();
-    let version: i32 = server.wait(async { client.query_one(&version, &[]).await?.try_get(0) })?;
-    if version != VERSION {
-        return Err(server.unusable(format!("its format is {version}, not {VERSION}")));
-    }
-    Ok(())
-}
-
-/// Whether there is such a schema, and a ledger in it.
-fn found(server: &Server, client: &Client, schema: &str) -> Result<(bool, bool), LedgerError> {
-    server.wait(async {
-        let row = client.query_one(Names::found(), &[&schema]).await?;
-        Ok((row.try_get(0)?, row.try_get(1)?))
-    })
-}
-
-fn create(server: &Server, client: &mut Client, schema: &str, first: &[String]) -> Result<(), LedgerError> {
-    let (has_schema, has_ledger) = found(server, client, schema)?;
-    if has_ledger {
-        return Err(LedgerError::HasSchema(server.place.clone()));
-    }
-    let (rows, tip) = chained(first);
-    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
-    let bodies: Vec<&str> = rows.iter().map(|row| row.body.as_str()).collect();
-    let hashes: Vec<&[u8]> = rows.iter().map(|row| row.hash.as_slice()).collect();
-    let names = &server.names;
-    server.wait(async {
-        let transaction = client.transaction().await?;
-        if !has_schema {
-            transaction.batch_execute(&names.create_schema()).await?;
-        }
-        transaction.batch_execute(&names.tables()).await?;
-        transaction.execute(&names.append(), &[&ids, &bodies, &hashes]).await?;
-        transaction.execute(&names.first_head(), &[&VERSION, &tip.id, &tip.hash.as_slice()]).await?;
-        transaction.commit().await
-    })
 }

@@ -1,7 +1,5 @@
 //! The schema's tables, its statements, and who may do what in it.
 
-use crate::ledger::log::Tip;
-
 /// Of the tables below.
 pub(super) const VERSION: i32 = 2;
 
@@ -133,6 +131,11 @@ CREATE TRIGGER head_moves_on BEFORE UPDATE ON {s}.head
         format!("SELECT entry, epoch, bytes FROM {}.shelf WHERE key = $1", self.schema)
     }
 
+    /// Those of a list of keys.
+    pub(super) fn look(&self) -> String {
+        format!("SELECT entry, epoch, bytes, key FROM {}.shelf WHERE key = ANY ($1)", self.schema)
+    }
+
     pub(super) fn stored(&self) -> String {
         format!("SELECT stored FROM {}.head", self.schema)
     }
@@ -167,18 +170,4 @@ pub fn grants(schema: &str, role: &str) -> String {
          GRANT SELECT, UPDATE ON {s}.head TO {role};\n\
          GRANT SELECT, INSERT, DELETE ON {s}.shelf TO {role};\n"
     )
-}
-
-/// The chain of these bodies.
-pub(super) fn chained(first: &[String]) -> (Vec<super::Row>, Tip) {
-    let mut tip = Tip::START;
-    let rows = first
-        .iter()
-        .map(|body| {
-            let row = tip.next(body.clone());
-            tip = Tip::of(&row);
-            row
-        })
-        .collect();
-    (rows, tip)
 }

@@ -7,6 +7,7 @@ use super::schema::Names;
 use crate::backend::{Login, OPTIONS_LOST, cause};
 use crate::ledger::error::LedgerError;
 use crate::policy::{self, LedgerDatabase};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
@@ -19,6 +20,8 @@ pub(super) struct Server {
     /// For messages: no password.
     pub(super) place: String,
     timeout: Duration,
+    /// The operator has been told that the server may forget.
+    warned: AtomicBool,
     /// Taken in `drop` only.
     runtime: Option<Runtime>,
 }
@@ -33,6 +36,7 @@ pub(super) struct Connection {
     pub(super) move_head: Statement,
     pub(super) put: Statement,
     pub(super) get: Statement,
+    pub(super) look: Statement,
 }
 
 impl Server {
@@ -63,6 +67,7 @@ impl Server {
             names: Names::new(&ledger.schema),
             place: ledger.to_string(),
             timeout: ledger.timeout,
+            warned: AtomicBool::new(false),
             runtime: Some(runtime),
         })
     }
@@ -114,7 +119,7 @@ impl Server {
         });
         let refused = match asked {
             Ok((true, true, durable)) => {
-                if !durable {
+                if !durable && !self.warned.swap(true, Ordering::Relaxed) {
                     tracing::warn!(
                         "the server of the ledger runs with fsync or full_page_writes off: a power failure can \
                          forget what was spent"
@@ -134,13 +139,21 @@ impl Server {
     pub(super) fn prepared(&self) -> Result<Connection, LedgerError> {
         let (client, task) = self.connect()?;
         let names = &self.names;
-        let texts = [names.head(), names.rows(), names.append(), names.move_head(), names.put(), names.get()];
+        let texts = [
+            names.head(),
+            names.rows(),
+            names.append(),
+            names.move_head(),
+            names.put(),
+            names.get(),
+            names.look(),
+        ];
         let statements =
             self.wait(futures::future::try_join_all(texts.iter().map(|sql| client.prepare(sql))));
-        let statements = statements.map(<[Statement; 6]>::try_from);
+        let statements = statements.map(<[Statement; 7]>::try_from);
         match statements {
-            Ok(Ok([head, rows, append, move_head, put, get])) => {
-                Ok(Connection { client, task, head, rows, append, move_head, put, get })
+            Ok(Ok([head, rows, append, move_head, put, get, look])) => {
+                Ok(Connection { client, task, head, rows, append, move_head, put, get, look })
             }
             Ok(Err(_)) => Err(self.unavailable("not all statements were prepared")),
             Err(error) => {

@@ -1,0 +1,133 @@
+//! What is told of streams for nothing: accuracy and price before they are opened, and how they stand.
+
+use super::{Result, Standing, State};
+use crate::answer::{Field, Outcome};
+use crate::dp;
+use crate::emit::print::OwnRow;
+use crate::error::{ClientError, SqlState};
+use crate::gateway::{Gateway, Session};
+use crate::ledger::{Amount, BudgetState, Counter};
+use crate::plan::{self, Plan};
+use crate::policy::{Policy, Stream};
+
+/// The price of an opening, in words.
+pub(super) fn price(stream: &Stream) -> String {
+    let epsilon = stream.epsilon.normalized().to_plain_string();
+    match stream.plan().ok().and_then(|p| p.guarantee().delta().copied()) {
+        Some(_) => format!("epsilon {epsilon} and delta {}", stream.delta.normalized()),
+        None => format!("epsilon {epsilon}"),
+    }
+}
+
+impl Session {
+    /// `SHOW noisegate.stream_accuracy`: α for the session's k and β, before anything is paid.
+    pub(in crate::gateway) fn stream_accuracy(&self) -> Result<String> {
+        let stream = self.selected(&self.gateway).unwrap_or_else(|| {
+            Err(ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "no stream is selected")
+                .hint("SET noisegate.stream = 'name'; noisegate.streams lists those that you may open."))
+        })?;
+        let (questions, beta) = self.settings.stream_accuracy();
+        Ok(format!(
+            "alpha {} times what one unit can change, for {questions} question(s), but with probability {beta}, if at \
+             most {} of them are near or beyond their thresholds ({}); opening it costs {}",
+            plan::explain::short(stream.alpha(questions, beta)),
+            stream.positives,
+            stream.theorem(),
+            price(stream)
+        ))
+    }
+
+    /// EXPLAIN; of a question, with how its stream stands.
+    pub(in crate::gateway) async fn explained(
+        &self,
+        gateway: &Gateway,
+        plan: &Plan,
+        fields: Vec<Field>,
+    ) -> Result<Outcome> {
+        let policy: &Policy = &gateway.policy;
+        let Some(question) = &plan.question else { return Ok(plan::explain::outcome(plan, policy, fields)) };
+        let stream = &question.stream;
+        let seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
+        let standing = match &seat.standing().state {
+            State::Open { instance, .. } => format!(
+                "nothing: the stream is open, {} of {} positives left",
+                instance.left(),
+                instance.positives()
+            ),
+            State::Closed => format!("{}, which opens the stream for all its questions", question.opening()),
+            State::Ended { why, entry } if self.may_reopen(stream, *entry) => {
+                format!("{}, which opens the stream anew: {}", question.opening(), why.because())
+            }
+            State::Ended { why, .. } => format!("it would be refused: {}", why.because()),
+        };
+        Ok(plan::explain::told(&plan::threshold::lines(plan, question, &standing, policy), fields))
+    }
+
+    /// The rows of `noisegate.streams`.
+    pub(in crate::gateway) async fn stream_rows(&self, gateway: &Gateway) -> Result<Vec<OwnRow>> {
+        let mine = gateway.policy.streams.iter().filter(|s| self.may_open(s));
+        let mut rows = Vec::new();
+        let budgets = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
+        for stream in mine {
+            let seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
+            rows.push(self.stream_row(stream, &seat.standing(), &budgets));
+        }
+        Ok(rows)
+    }
+
+    fn stream_row(&self, stream: &Stream, seat: &Standing, budgets: &[BudgetState]) -> OwnRow {
+        let (questions, beta) = self.settings.stream_accuracy();
+        let alpha = |k: u64| Some(format!("{:.3}", stream.alpha(k, beta)));
+        let charge = stream.charge().ok();
+        let fits = |c: &dp::Charge| budgets.iter().map(|b| b.fits(c).unwrap_or(0)).min().unwrap_or(0);
+        let (state, left, asked) = match &seat.state {
+            State::Closed => ("closed", stream.positives, Some(0)),
+            State::Open { instance, .. } => ("open", instance.left(), Some(seat.asked)),
+            // What an earlier process was asked is not known here.
+            State::Ended { why: why @ super::End::Restart, .. } => (why.word(), 0, None),
+            State::Ended { why, .. } => (why.word(), 0, Some(seat.asked)),
+        };
+        let text = |s: &str| Some(s.to_owned());
+        vec![
+            text(&stream.name),
+            text(stream.variant.word()),
+            text(if stream.variant.tells_numbers() { "true" } else { "false" }),
+            text(state),
+            Some(stream.positives.to_string()),
+            Some(left.to_string()),
+            asked.map(|n| n.to_string()),
+            Some(stream.epsilon.normalized().to_plain_string()),
+            Some(stream.delta.normalized().to_plain_string()),
+            charge.as_ref().map(|c| prices(c, budgets)),
+            charge.as_ref().map(|c| i64::try_from(fits(c)).unwrap_or(i64::MAX).to_string()),
+            Some(questions.to_string()),
+            Some(beta.to_string()),
+            alpha(questions),
+            alpha(100),
+            alpha(10_000),
+        ]
+    }
+}
+
+/// What an opening takes of each whole budget.
+fn prices(charge: &dp::Charge, budgets: &[BudgetState]) -> String {
+    let each = budgets.iter().map(|b| {
+        let name = &b.budget.name;
+        let price = match b.counter.price(charge) {
+            Ok(price) => price,
+            Err(why) => return format!("{name}: {why}"),
+        };
+        if b.counter.admit(&b.counter.nothing(), &price).is_err() {
+            return format!("{name}: more than all of it");
+        }
+        let delta = match (&b.counter, &price) {
+            (Counter::Filter(f), Amount::Cost(cost)) if cost.delta > 0 => {
+                let part = 100.0 * cost.delta as f64 / f.limit.delta as f64;
+                format!(" and {part:.3} % of its selection_delta")
+            }
+            _ => String::new(),
+        };
+        format!("{name}: {:.3} %{delta}", 100.0 * (1.0 - b.counter.fraction_left(&price)))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}

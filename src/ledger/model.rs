@@ -1,0 +1,389 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+//! Random sessions, faults between every two steps of the writer, and restarts, against a model that only adds up.
+//!
+//! A crash is a copy of the files at that moment, from which the next process starts: that is what `kill -9` leaves. A torn
+//! write cuts what the last commit wrote. Other faults are an error before a step, and an error after it (a commit that
+//! may or may not be on disk). The clock jumps, backwards too.
+//!
+//! It runs for 20 seconds, with `NIGHTLY=1` for ten minutes, with `LEDGER_MODEL_SECONDS=n` for n seconds.
+//! `LEDGER_MODEL_SEED` runs one world again.
+
+use super::log::{Begun, Forget, Kept, Row};
+use super::writer::Store;
+use super::*;
+use crate::dp::{Ratio, Spec, UNITS_PER_ONE};
+use crate::policy::{Accounting, Scope, Window};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+const DAY: i64 = 86_400_000_000;
+const NAME: &str = "books.db";
+
+/// SplitMix64: a world is its seed.
+#[derive(Clone)]
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    Crash,
+    TornCommit,
+    ErrorBefore,
+    ErrorAfter,
+}
+
+/// When what goes wrong.
+struct Plan {
+    steps: u64,
+    fault: Fault,
+    /// The files of the next process.
+    left: Option<PathBuf>,
+    /// Moves the clock.
+    clock: i64,
+    dice: Dice,
+}
+
+struct Faulty {
+    log: Log,
+    folder: PathBuf,
+    plan: Arc<Mutex<Plan>>,
+}
+
+fn failed() -> LedgerError {
+    LedgerError::Io { path: NAME.into(), cause: "a fault of the test".into() }
+}
+
+fn copy(from: &Path, cut: u64) -> PathBuf {
+    let to = tempfile::tempdir().unwrap().keep();
+    for name in [NAME.to_owned(), format!("{NAME}-wal")] {
+        if from.join(&name).exists() {
+            std::fs::copy(from.join(&name), to.join(&name)).unwrap();
+        }
+    }
+    if cut > 0 {
+        let wal = std::fs::OpenOptions::new().write(true).open(to.join(format!("{NAME}-wal"))).unwrap();
+        let length = wal.metadata().unwrap().len();
+        wal.set_len(length - cut).unwrap();
+    }
+    to
+}
+
+impl Faulty {
+    /// One step: done, or not, or both.
+    fn step<T>(
+        &mut self,
+        commit: bool,
+        work: impl FnOnce(&mut Log) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let wal = || std::fs::metadata(self.folder.join(format!("{NAME}-wal"))).map_or(0, |m| m.len());
+        let (before, plan) = (wal(), self.plan.clone());
+        let mut plan = plan.lock().unwrap();
+        if plan.left.is_some() {
+            return Err(failed());
+        }
+        plan.steps = plan.steps.saturating_sub(1);
+        if plan.steps > 0 {
+            drop(plan);
+            return work(&mut self.log);
+        }
+        plan.steps = u64::MAX;
+        match plan.fault {
+            Fault::Crash => {
+                plan.left = Some(copy(&self.folder, 0));
+                Err(failed())
+            }
+            Fault::TornCommit if commit => {
+                let done = work(&mut self.log);
+                let written = wal().saturating_sub(before);
+                let cut = if written == 0 { 0 } else { 1 + plan.dice.below(written) };
+                plan.left = Some(copy(&self.folder, cut));
+                done.and(Err(failed()))
+            }
+            Fault::ErrorBefore => Err(failed()),
+            Fault::TornCommit | Fault::ErrorAfter => work(&mut self.log).and(Err(failed())),
+        }
+    }
+}
+
+impl Store for Faulty {
+    fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
+        let begun = self.step(false, |log| log.begin(after))?;
+        let mut plan = self.plan.lock().unwrap();
+        let jump = plan.dice.below(30);
+        plan.clock += match jump {
+            0 => DAY,
+            1 => -2 * DAY,
+            2 => 40 * DAY,
+            n => i64::try_from(n).unwrap() * 1000,
+        };
+        Ok(Begun { now: plan.clock, ..begun })
+    }
+
+    fn append(&mut self, body: String) -> Result<Row, LedgerError> {
+        self.step(false, |log| log.append(body))
+    }
+
+    fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError> {
+        self.step(false, |log| log.put(key, entry, epoch, bytes).map(drop))
+    }
+
+    fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError> {
+        self.step(false, |log| log.look(keys))
+    }
+
+    fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
+        self.step(false, |log| log.get(key))
+    }
+
+    fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
+        self.step(false, |log| log.forget(what))
+    }
+
+    fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError> {
+        self.step(false, |log| log.make_room(cap))
+    }
+
+    fn commit(&mut self) -> Result<(), LedgerError> {
+        self.step(true, Log::commit)
+    }
+
+    fn abandon(&mut self) {
+        self.log.abandon();
+    }
+
+    fn in_place(&self) -> bool {
+        self.log.in_place()
+    }
+}
+
+const TENTH: u128 = UNITS_PER_ONE / 10;
+
+/// Limits in tenths.
+const EVERYONE: u128 = 40;
+const PER_DAY: u128 = 3;
+const TRIPS: u128 = 25;
+
+fn terms() -> Terms {
+    let pure = |name: &str, scope, tenths: u128| {
+        let epsilon = bigdecimal::BigDecimal::from(tenths) / 10;
+        Budget::new(name, scope, Accounting::Pure, epsilon, 0.into())
+    };
+    Terms::unchecked(
+        &[
+            pure("everyone", Scope::Dataset, EVERYONE),
+            Budget { window: Some(Window::Days(1)), ..pure("day", Scope::User, PER_DAY) },
+            Budget { tables: vec!["trips".into()], ..pure("trips", Scope::Dataset, TRIPS) },
+        ],
+        "riders.rider_id",
+    )
+}
+
+fn charge() -> Charge {
+    let epsilon = Ratio::new(1, 10);
+    Charge::of(&epsilon, &[Spec::laplace(&epsilon, 1, &[1], None).unwrap()]).unwrap()
+}
+
+/// What the clients know.
+#[derive(Default)]
+struct Known {
+    /// Entries of receipts, and who has them.
+    paid: HashMap<i64, String>,
+    /// Debits that ended in an error: they may stand or not.
+    unsure: usize,
+    kept: HashMap<[u8; 32], Vec<u8>>,
+    refused: usize,
+}
+
+/// What one client does for a while. Gives what it learned.
+async fn client(ledger: Ledger, user: String, mut dice: Dice) -> Known {
+    let mut known = Known::default();
+    let who = Identity { user: user.clone(), role: None };
+    for _ in 0..1 + dice.below(4) {
+        let charge = charge();
+        // Few keys: clients ask for the same releases.
+        let key = [dice.below(6) as u8; 32];
+        let release = (dice.below(2) == 0).then_some(key);
+        let question = Question { release, ..Question::new(&who, [7; 32], &charge) };
+        match ledger.pay(question).await {
+            Ok(Payment::Paid(receipt)) => {
+                assert_eq!(receipt.charge(), &charge);
+                assert!(known.paid.insert(receipt.entry(), user.clone()).is_none());
+                if release.is_some() {
+                    let bytes = receipt.entry().to_be_bytes().to_vec();
+                    if dice.below(3) == 0 {
+                        let _ = ledger.give_up(receipt.entry(), key).await;
+                    } else if ledger.keep(receipt.entry(), key, bytes.clone()).await.is_ok() {
+                        known.kept.entry(key).or_insert(bytes);
+                    }
+                }
+            }
+            Ok(Payment::Kept(_)) => {
+                let _ = ledger.reuse(&who, [7; 32], key).await;
+            }
+            Ok(Payment::Wait) => {}
+            Err(Refusal::Exhausted(_)) => known.refused += 1,
+            Err(Refusal::Unavailable(_) | Refusal::Away(_)) => known.unsure += 1,
+            Err(e) => panic!("{e}"),
+        }
+    }
+    known
+}
+
+/// Adds up what the entries say, by a reading of its own.
+fn tally(folder: &Path, known: &Known) -> u128 {
+    let mut owner = Owner::read(&LedgerLocation::Sqlite(folder.join(NAME))).unwrap_or_else(|e| panic!("{e}"));
+    let mut sums: HashMap<(String, String, i64), u128> = HashMap::new();
+    let (mut debits, mut last_at, mut users) = (0, 0, HashMap::new());
+    let mut ids = HashSet::new();
+    owner
+        .export(|line| {
+            let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let entry = &line["entry"];
+            assert!(entry["at"].as_i64().unwrap() >= last_at);
+            last_at = entry["at"].as_i64().unwrap();
+            let Some(debit) = entry["what"].get("debit") else { return };
+            debits += 1;
+            assert!(ids.insert(debit["id"].as_str().unwrap().to_owned()), "an asking was written twice");
+            users.insert(line["id"].as_i64().unwrap(), debit["user"].as_str().unwrap().to_owned());
+            for paid in debit["paid"].as_array().unwrap() {
+                let text = |key: &str| paid[key].as_str().unwrap().to_owned();
+                let window = paid.get("window").map_or(0, |w| w.as_i64().unwrap());
+                if window != 0 {
+                    assert!((window..window + DAY).contains(&last_at));
+                }
+                *sums.entry((text("budget"), text("owner"), window)).or_default() +=
+                    text("loss").parse::<u128>().unwrap();
+            }
+        })
+        .unwrap();
+    // Nothing that was answered is forgotten, and nothing is there that nobody asked for.
+    for (entry, user) in &known.paid {
+        assert_eq!(users.get(entry), Some(user), "entry {entry} was acknowledged");
+    }
+    assert!(debits >= known.paid.len() && debits <= known.paid.len() + known.unsure, "{debits} debits");
+    // Never one too many.
+    for ((budget, owner, window), sum) in &sums {
+        let limit = match budget.as_str() {
+            "everyone" => EVERYONE,
+            "day" => PER_DAY,
+            _ => TRIPS,
+        };
+        assert!(*sum <= limit * TENTH, "{budget} of {owner:?} in {window}: {sum}");
+    }
+    // The books say the same.
+    for summary in owner.budgets() {
+        for share in summary.shares {
+            let window = summary.budget.window.and(share.state.next).map_or(0, |next| next - DAY);
+            let sum = sums.get(&(summary.budget.name.clone(), share.owner.clone(), window));
+            assert_eq!(
+                share.state.reading().unwrap().0,
+                sum.copied().unwrap_or(0),
+                "{}",
+                summary.budget.name
+            );
+        }
+    }
+    debits as u128
+}
+
+/// One ledger from its creation until its budget is spent, or its clients are tired. Gives how often it was restarted.
+fn world(seed: u64, runtime: &tokio::runtime::Runtime) -> u32 {
+    let mut dice = Dice(seed);
+    let mut folder = tempfile::tempdir().unwrap().keep();
+    let place = |folder: &Path| LedgerLocation::Sqlite(folder.join(NAME));
+    Ledger::create(&place(&folder), &terms()).unwrap();
+    let clock = 20_000 * DAY + i64::try_from(dice.below(1 << 40)).unwrap();
+    let (mut clock, mut known, mut restarts) = (owner::clock().max(clock), Known::default(), 0);
+    for _ in 0..40 {
+        let mut books = Books::new();
+        let log =
+            Log::open(&place(&folder), &mut |row| Ok(books.apply(row)?)).unwrap_or_else(|e| panic!("{e}"));
+        let fault =
+            [Fault::Crash, Fault::TornCommit, Fault::ErrorBefore, Fault::ErrorAfter][dice.below(4) as usize];
+        let steps = 1 + dice.below(40);
+        let plan = Plan { steps, fault, left: None, clock, dice: Dice(dice.next()) };
+        let plan = Arc::new(Mutex::new(plan));
+        let store = Faulty { log, folder: folder.clone(), plan: plan.clone() };
+        let terms = terms();
+        let ledger = Ledger::start(Box::new(store), books, terms.check().unwrap(), terms.budgets()).unwrap();
+        let ledger = ledger.with_lease(Duration::from_millis(dice.below(3) * 5));
+        let clients: Vec<Dice> = (0..1 + dice.below(8)).map(|_| Dice(dice.next())).collect();
+        let learned = runtime.block_on(async {
+            let task =
+                |(n, dice): (usize, Dice)| tokio::spawn(client(ledger.clone(), format!("u{}", n % 3), dice));
+            let tasks: Vec<_> = clients.into_iter().enumerate().map(task).collect();
+            let mut learned = Vec::new();
+            for task in tasks {
+                learned.push(task.await.unwrap());
+            }
+            learned
+        });
+        drop(ledger);
+        for one in learned {
+            known.paid.extend(one.paid);
+            known.unsure += one.unsure;
+            known.refused += one.refused;
+            for (key, bytes) in one.kept {
+                known.kept.entry(key).or_insert(bytes);
+            }
+        }
+        let mut plan = plan.lock().unwrap();
+        clock = plan.clock;
+        if let Some(left) = plan.left.take() {
+            std::fs::remove_dir_all(&folder).unwrap();
+            folder = left;
+            restarts += 1;
+        }
+        let debits = tally(&folder, &known);
+        // Kept releases are there, and are those that were kept first.
+        let mut log = Log::open(&place(&folder), &mut |_| Ok(())).unwrap();
+        for key in known.kept.keys() {
+            assert!(log.get(key).unwrap().is_some(), "a kept release is gone");
+        }
+        if debits == EVERYONE || known.refused > 40 {
+            break;
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    restarts
+}
+
+#[test]
+fn whatever_happens_spent_is_what_was_answered_and_no_more_than_the_limit() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
+    if let Some(seed) = number("LEDGER_MODEL_SEED") {
+        world(seed, &runtime);
+        return;
+    }
+    let seconds = match (number("LEDGER_MODEL_SECONDS"), std::env::var_os("NIGHTLY")) {
+        (Some(n), _) => n,
+        (None, Some(_)) => 600,
+        (None, None) => 20,
+    };
+    let (start, mut worlds, mut restarts) = (Instant::now(), 0u64, 0);
+    let first = u64::try_from(owner::clock()).unwrap();
+    while worlds < 3 || start.elapsed() < Duration::from_secs(seconds) {
+        let seed = first.wrapping_add(worlds);
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world(seed, &runtime)));
+        restarts += told.unwrap_or_else(|_| panic!("LEDGER_MODEL_SEED={seed} shows it again"));
+        worlds += 1;
+    }
+    println!("{worlds} worlds, {restarts} crashes");
+    assert!(restarts > 0);
+}

@@ -1,0 +1,394 @@
+//! `[[stream]]`: sparse vector streams that analysts may open.
+
+use super::budget;
+use super::error::{At, Findings};
+use super::keys::{Key, Keys, REQUIRED};
+use super::model::Budget;
+use super::reader::{Section, shorten, text};
+use super::suggest::suggest;
+use crate::dp::sparse::{Direction, Plan, SENSITIVITY, accuracy};
+use crate::dp::{Charge, Cost, DpError, Filter, Ratio, ratio};
+use bigdecimal::{BigDecimal, ToPrimitive};
+use num_traits::Zero;
+
+/// `[[stream]]`: one threshold noise for many questions, of which the first so many that exceed are answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Its name, unique.
+    pub name: String,
+    /// The algorithm.
+    pub variant: Variant,
+    /// ε of all questions together, paid when it is opened.
+    pub epsilon: BigDecimal,
+    /// δ of all questions together; above zero only for [`Variant::Sparse`] and [`Variant::NumericSparse`], and only with
+    /// ε < 1 (soundness rule 28).
+    pub delta: BigDecimal,
+    /// c: so many questions can be answered with yes.
+    pub positives: u32,
+    /// Rows that one unit may bring to a question, where the session chooses nothing.
+    pub max_rows: Option<u32>,
+    /// Who may open it, by login name.
+    pub users: Vec<String>,
+    /// Who may open it, by role.
+    pub roles: Vec<String>,
+}
+
+/// The algorithm of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// One positive (Dwork and Roth 2014, Algorithm 1).
+    AboveThreshold,
+    /// c positives, each followed by a new threshold (Algorithm 2).
+    Sparse,
+    /// The same, each positive with its noisy number (Algorithm 3).
+    NumericSparse,
+    /// c positives under one threshold (Lyu, Su and Li 2017, Algorithm 1).
+    Improved,
+    /// The same, each positive with the number that the comparison itself implies (Ding et al. 2019).
+    Gap,
+    /// As improved, with less noise: for counts and non-negative sums that are asked whether they exceed.
+    Monotone,
+    /// As gap, likewise.
+    MonotoneGap,
+}
+
+impl Variant {
+    /// All, in the order of the document.
+    pub const ALL: [Self; 7] = [
+        Self::AboveThreshold,
+        Self::Sparse,
+        Self::NumericSparse,
+        Self::Improved,
+        Self::Gap,
+        Self::Monotone,
+        Self::MonotoneGap,
+    ];
+
+    /// The word of policies.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::AboveThreshold => "above_threshold",
+            Self::Sparse => "sparse",
+            Self::NumericSparse => "numeric_sparse",
+            Self::Improved => "improved",
+            Self::Gap => "gap",
+            Self::Monotone => "monotone",
+            Self::MonotoneGap => "monotone_gap",
+        }
+    }
+
+    /// Whether a positive comes with a number.
+    pub fn tells_numbers(self) -> bool {
+        matches!(self, Self::NumericSparse | Self::Gap | Self::MonotoneGap)
+    }
+
+    /// Whether every question must ask whether a count or a non-negative sum exceeds.
+    pub fn is_monotone(self) -> bool {
+        matches!(self, Self::Monotone | Self::MonotoneGap)
+    }
+
+    fn takes_delta(self) -> bool {
+        matches!(self, Self::Sparse | Self::NumericSparse)
+    }
+}
+
+impl Stream {
+    /// What an instance of it draws and costs. Questions are divided by their own sensitivity: one unit changes each by
+    /// at most [`SENSITIVITY`].
+    pub fn plan(&self) -> Result<Plan, DpError> {
+        let out = || DpError::OutOfRange("too many digits");
+        let (e, d) = (ratio(&self.epsilon).ok_or_else(out)?, ratio(&self.delta).ok_or_else(out)?);
+        let (s, c) = (SENSITIVITY, self.positives);
+        match self.variant {
+            Variant::AboveThreshold => Plan::above_threshold(s, &e),
+            Variant::Sparse => Plan::sparse(s, c, &e, &d),
+            Variant::NumericSparse => Plan::numeric_sparse(s, c, &e, &d),
+            Variant::Improved => Plan::improved(s, c, &e, Direction::Any),
+            Variant::Gap => Plan::improved(s, c, &e, Direction::Any)?.with_gaps(),
+            Variant::Monotone => Plan::improved(s, c, &e, Direction::Monotone),
+            Variant::MonotoneGap => Plan::improved(s, c, &e, Direction::Monotone)?.with_gaps(),
+        }
+    }
+
+    /// The price, all of it when it is opened.
+    pub fn charge(&self) -> Result<Charge, DpError> {
+        Charge::guaranteed(&self.plan()?.guarantee())
+    }
+
+    /// α: of `k` questions none errs by more than this, but with probability `beta`, if at most c of them are near or
+    /// beyond their thresholds. In units of what one unit can change. For display.
+    pub fn alpha(&self, k: u64, beta: f64) -> f64 {
+        let float = |x: &BigDecimal| x.to_f64().unwrap_or(f64::NAN);
+        let (e, d, c) = (float(&self.epsilon), float(&self.delta), self.positives);
+        match self.variant {
+            Variant::AboveThreshold => accuracy::above_threshold(k, beta, e),
+            Variant::Sparse => accuracy::sparse(k, c, beta, e, d),
+            Variant::NumericSparse => accuracy::numeric_sparse(k, c, beta, e, d),
+            _ => {
+                let scale = |r: &Ratio| *r.numer() as f64 / *r.denom() as f64 / SENSITIVITY as f64;
+                self.plan().map_or(f64::NAN, |p| {
+                    accuracy::one_threshold(k, beta, scale(p.threshold_scale()), scale(p.question_scale()))
+                })
+            }
+        }
+    }
+
+    /// Where α comes from.
+    pub fn theorem(&self) -> &'static str {
+        match self.variant {
+            Variant::AboveThreshold => "Dwork and Roth, Theorem 3.24",
+            Variant::Sparse => "Dwork and Roth, Theorem 3.26",
+            Variant::NumericSparse => "Dwork and Roth, Theorem 3.28",
+            _ => "the tails of its noise",
+        }
+    }
+
+    /// Whether this user may open it.
+    pub fn admits(&self, user: &str, role: Option<&str>) -> bool {
+        let everybody = self.users.is_empty() && self.roles.is_empty();
+        everybody
+            || self.users.iter().any(|u| u == user)
+            || role.is_some_and(|role| self.roles.iter().any(|r| r == role))
+    }
+}
+
+/// Keys of `[[stream]]`.
+pub(super) const STREAM: Keys = Keys {
+    section: "[[stream]]",
+    list: &[
+        Key {
+            name: "name",
+            ty: "string",
+            default: REQUIRED,
+            example: "\"alerts\"",
+            purpose: "Unique; `SET noisegate.stream = 'alerts'` selects it.",
+        },
+        Key {
+            name: "variant",
+            ty: "`above_threshold`, `sparse`, `numeric_sparse`, `improved`, `gap`, `monotone` or `monotone_gap`",
+            default: REQUIRED,
+            example: "\"numeric_sparse\"",
+            purpose: "The algorithm: what is asked, what is answered, and how much noise that takes.",
+        },
+        Key {
+            name: "epsilon",
+            ty: "number, 1e-9 to 1000",
+            default: REQUIRED,
+            example: "0.5",
+            purpose: "ε of all questions together, charged when the stream is opened.",
+        },
+        Key {
+            name: "delta",
+            ty: "number below 1",
+            default: "0",
+            example: "1e-9",
+            purpose: "Above 0 for `sparse` and `numeric_sparse` only, and with an ε below 1: less noise where c is large.",
+        },
+        Key {
+            name: "positives",
+            ty: "whole number, up to 10000",
+            default: "1",
+            example: "5",
+            purpose: "c: so many questions can be answered with yes; `above_threshold` has one.",
+        },
+        Key {
+            name: "max_rows",
+            ty: "whole number",
+            default: "the table's, or `statement.max_rows`",
+            example: "20",
+            purpose: "Rows that a unit may bring to a question, unless the session chooses.",
+        },
+        Key {
+            name: "users",
+            ty: "list of strings",
+            default: "everybody, without `roles`",
+            example: "[\"ada\"]",
+            purpose: "Login names of those who may open it.",
+        },
+        Key {
+            name: "roles",
+            ty: "list of strings",
+            default: "everybody, without `users`",
+            example: "[\"research\"]",
+            purpose: "Roles whose users may open it, beside `users`.",
+        },
+    ],
+    later: &[],
+};
+
+pub(super) fn streams(root: &Section<'_, '_>, budgets: &[Budget], f: &mut Findings) -> Vec<Stream> {
+    let mut streams: Vec<Stream> = Vec::new();
+    for section in root.sections("stream", f) {
+        let Some(stream) = stream(&section, &streams, f) else { continue };
+        affordable(&section, &stream, budgets, f);
+        streams.push(stream);
+    }
+    streams
+}
+
+fn stream(section: &Section<'_, '_>, before: &[Stream], f: &mut Findings) -> Option<Stream> {
+    section.keys(&STREAM, f);
+    let name = section.required_string("name", "name = \"alerts\"", f);
+    if let Some(n) = &name {
+        if before.iter().any(|s| s.name == n.value) {
+            let what = format!("two streams are called {:?}", shorten(&n.value));
+            f.error(&n.span, what, "names are unique: a session selects a stream by its name");
+        }
+        if n.value.trim() != n.value || n.value.chars().any(char::is_control) || n.value.len() > 63 {
+            let hint = "at most 63 bytes, without blanks around it: it is the value of a setting";
+            f.error(&n.span, format!("{:?} cannot be a stream's name", shorten(&n.value)), hint);
+        }
+    }
+    let variant = variant(section, f);
+    if section.get("epsilon").is_none() {
+        section.missing("epsilon", "epsilon = 0.5", f);
+    }
+    let epsilon = budget::epsilon(section, f);
+    let delta = budget::delta(section, "delta", true, f);
+    let positives = section.count("positives", 10_000, f).and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+    let max_rows = budget::bound(section, "max_rows", f);
+    let users = names(section, "users", "users = [\"ada\"]", f);
+    let roles = names(section, "roles", "roles = [\"research\"]", f);
+    let (name, variant, epsilon) = (name?, variant?, epsilon?);
+    if variant == Variant::AboveThreshold && positives != 1 {
+        let hint = "leave positives out, or write variant = \"sparse\"";
+        f.error(&name.span, "above_threshold has one positive", hint);
+        return None;
+    }
+    if let Some(d) = delta.as_ref().filter(|d| !d.value.is_zero()) {
+        if !variant.takes_delta() {
+            let what = format!("variant = {:?} has no delta", variant.word());
+            f.error(&d.span, what, "remove delta, or write variant = \"sparse\" or \"numeric_sparse\"");
+            return None;
+        }
+        if epsilon.value >= 1 {
+            let hint = "lower epsilon below 1, or remove delta: the composition inside holds below 1 only";
+            f.error(&epsilon.span, "a stream with a delta needs an epsilon below 1", hint);
+            return None;
+        }
+    }
+    let stream = Stream {
+        name: name.value,
+        variant,
+        epsilon: epsilon.value,
+        delta: delta.map_or_else(BigDecimal::zero, |d| d.value),
+        positives,
+        max_rows,
+        users,
+        roles,
+    };
+    if let Err(e) = stream.plan() {
+        let hint = "write a larger epsilon, fewer positives, or fewer digits";
+        f.error(&epsilon.span, format!("the noise of this stream cannot be drawn: {e}"), hint);
+        return None;
+    }
+    Some(stream)
+}
+
+fn variant(section: &Section<'_, '_>, f: &mut Findings) -> Option<Variant> {
+    let v = section.required_string("variant", "variant = \"numeric_sparse\"", f)?;
+    let found = Variant::ALL.into_iter().find(|known| known.word() == v.value);
+    if found.is_none() {
+        let what = format!("unknown variant {:?}", shorten(&v.value));
+        f.error(&v.span, what, suggest(&v.value, Variant::ALL.map(Variant::word)));
+    }
+    found
+}
+
+/// The strings of a list. An empty list would admit nobody or everybody, and is a mistake.
+fn names(section: &Section<'_, '_>, key: &str, example: &str, f: &mut Findings) -> Vec<String> {
+    let Some(list) = section.list(key, example, f) else { return Vec::new() };
+    if list.value.is_empty() {
+        let hint = format!("leave it out, or write for example: {example}");
+        f.error(&list.span, format!("{key} is empty"), hint);
+    }
+    let strings = list.value.into_iter().filter_map(|v| text(key, v, example, f));
+    strings.map(|At { value, .. }| value).collect()
+}
+
+/// Warns of budgets that can never pay for it.
+fn affordable(section: &Section<'_, '_>, stream: &Stream, budgets: &[Budget], f: &mut Findings) {
+    let Ok(charge) = stream.charge() else { return };
+    for b in budgets {
+        let (Some(e), Some(d), Some(s)) = (ratio(&b.epsilon), ratio(&b.delta), ratio(&b.selection_delta))
+        else {
+            continue;
+        };
+        let why = match b.accounting.notion() {
+            None => "an envelope pays for declared noise alone".to_owned(),
+            Some(notion) => {
+                let Ok(filter) = Filter::new(notion, &e, &d, &s) else { continue };
+                match notion.price(&charge).map(|price| filter.admit(Cost::default(), price)) {
+                    Ok(Ok(_)) => continue,
+                    Ok(Err(short)) if short.of_delta => {
+                        "its delta is above the budget's selection_delta".to_owned()
+                    }
+                    Ok(Err(_)) => "it costs more than the whole budget".to_owned(),
+                    Err(reason) => reason.to_string(),
+                }
+            }
+        };
+        let what = format!("stream {:?} cannot be paid from budget {:?}: {why}", stream.name, b.name);
+        f.warn(&section.span, what, "whoever draws on this budget cannot open the stream");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn stream(variant: Variant, epsilon: &str, delta: &str, positives: u32) -> Stream {
+        Stream {
+            name: "s".into(),
+            variant,
+            epsilon: epsilon.parse().unwrap(),
+            delta: delta.parse().unwrap(),
+            positives,
+            max_rows: None,
+            users: Vec::new(),
+            roles: Vec::new(),
+        }
+    }
+
+    /// δ > 0 comes from advanced composition, which needs ε < 1; and what a stream costs is its ε and δ.
+    #[test]
+    fn rule_28_a_stream_costs_its_epsilon_and_delta_and_no_less() {
+        for variant in Variant::ALL {
+            let s = stream(variant, "0.5", "0", if variant == Variant::AboveThreshold { 1 } else { 5 });
+            let charge = s.charge().unwrap();
+            assert_eq!(charge.epsilon, Ratio::new(1, 2), "{variant:?}");
+            assert_eq!(s.plan().unwrap().sensitivity(), SENSITIVITY);
+            let pure = crate::dp::Notion::Pure.price(&charge).unwrap();
+            assert_eq!(pure, crate::dp::Cost::of_loss(crate::dp::UNITS_PER_ONE / 2));
+        }
+        let s = stream(Variant::NumericSparse, "0.5", "1e-9", 5);
+        let price = crate::dp::Notion::Approx.price(&s.charge().unwrap()).unwrap();
+        assert_eq!(price.delta, crate::dp::UNITS_PER_ONE / 1_000_000_000);
+        assert!(crate::dp::Notion::Pure.price(&s.charge().unwrap()).is_err());
+        assert!(stream(Variant::Sparse, "1", "1e-9", 5).plan().is_err());
+    }
+
+    /// Less noise is a smaller α.
+    #[test]
+    fn alphas_are_ordered_as_noise_is() {
+        let alpha = |v| stream(v, "0.5", "0", 5).alpha(1000, 0.05);
+        assert!(alpha(Variant::Monotone) < alpha(Variant::Improved));
+        assert!(alpha(Variant::Improved) < alpha(Variant::Sparse));
+        assert!(alpha(Variant::Sparse) < alpha(Variant::NumericSparse));
+        assert!(alpha(Variant::Gap) > 0.0 && alpha(Variant::Gap) <= alpha(Variant::Improved));
+        // Theorem 3.28 by hand: 9·5·(ln 1000 + ln 400)/0.5.
+        let by_hand = 90.0 * (1000f64.ln() + 400f64.ln());
+        assert!((alpha(Variant::NumericSparse) - by_hand).abs() < 1e-6);
+    }
+
+    #[test]
+    fn users_and_roles_open_it() {
+        let mut s = stream(Variant::Sparse, "1", "0", 1);
+        assert!(s.admits("eve", None));
+        s.users = vec!["ada".into()];
+        s.roles = vec!["research".into()];
+        assert!(s.admits("ada", None) && s.admits("bob", Some("research")));
+        assert!(!s.admits("eve", None) && !s.admits("eve", Some("sales")));
+    }
+}
