@@ -51,7 +51,10 @@ async fn measure(demo: &Demo) -> Result<(), Error> {
     let (rules, _) = demo.policy.split_once("[[budget]]").ok_or("no budget in the demo's policy")?;
     let tables = demo.policy.find("[table.").and_then(|at| demo.policy.get(at..)).ok_or("no tables")?;
     let budget = "[[budget]]\nname = \"bench\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 1e-3\n";
-    let text = format!("{}\n{budget}\n{tables}", rules.replace("epsilon = 0.5", "epsilon = 0.01"));
+    let text = format!(
+        "{}\n{budget}\n[cache]\nenabled = false\n{tables}",
+        rules.replace("epsilon = 0.5", "epsilon = 0.01")
+    );
     std::fs::write(&demo.policy_file, text)?;
     let raw = policy::load(&demo.policy_file)?;
     let checked = Checked::new(&raw).await?;

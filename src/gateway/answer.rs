@@ -1,23 +1,16 @@
 //! From a plan to its rows: stored answers first, and for what is not stored the way that costs: charge, fetch, release.
 
+use super::pay::{Bought, Order, Paid, rest};
 use super::{Gateway, Planned, Session, finish};
 use crate::answer::{Field, Notice, Outcome};
-use crate::backend::{self, FetchRequest, FetchText, Param};
-use crate::dp::{BigRatio, Charge, Entropy, Ratio, SecureRng, Share, Spec};
-use crate::emit::fetch;
+use crate::backend;
+use crate::dp::{Charge, Ratio};
 use crate::emit::print;
 use crate::error::{ClientError, SqlState};
-use crate::ledger::{Ledger, Payment, Question as Debit, Receipt};
-use crate::plan::{self, Plan, Release};
-use crate::policy::Policy;
-use crate::release::{Exact, Noisy, perturb};
-use crate::store::{self, Around, Known, Question, Served};
-use num_traits::{ToPrimitive, Zero};
-use sha2::{Digest, Sha256};
+use crate::plan::{self, Plan};
+use crate::release::Noisy;
+use crate::store::{self, Around, Epoch, Known, Question, Served};
 use std::time::Duration;
-
-/// The releases of a plan, by their places: None where nothing private is read.
-type Places = Vec<usize>;
 
 impl Session {
     /// The rows of a planned statement.
@@ -64,12 +57,32 @@ impl Session {
         settings: &plan::Settings,
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<Noisy>, ClientError> {
-        let paying: Places = (0..plan.releases.len())
+        let paying: Vec<usize> = (0..plan.releases.len())
             .filter(|i| plan.releases.get(*i).is_some_and(|r| !r.is_domain_only()))
             .collect();
         let mut noisy = vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()];
-        if !gateway.store.enabled() || !self.settings.cached() {
-            let statement = statement_hash(plan, gateway);
+        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| !r.public_groups);
+        let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
+        let (ledger, session) = (&gateway.ledger, self.settings.backend());
+        let cached = gateway.store.enabled() && self.settings.cached();
+        let epoch = match cached {
+            true => gateway.store.epoch(ledger).await.map_err(|r| r.client())?,
+            false => Epoch::default(),
+        };
+        let around = Around {
+            policy: &gateway.policy,
+            epoch: &epoch,
+            role: self.identity.role.as_deref(),
+            settings: &session,
+            delta: &(settings.delta / Ratio::from_integer(selecting)),
+            mechanism: settings.mechanism,
+        };
+        let questions: Vec<(usize, Question)> = paying
+            .iter()
+            .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &around))))
+            .collect();
+        if !cached {
+            let statement = statement_of(questions.iter().map(|(_, q)| q));
             let order = Order { places: paying, charge, statement, release: None };
             return match self.pay(gateway, plan, order, notices).await? {
                 Bought::Paid(paid) => {
@@ -83,22 +96,6 @@ impl Session {
                 )),
             };
         }
-        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| !r.public_groups);
-        let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
-        let (ledger, session) = (&gateway.ledger, self.settings.backend());
-        let epoch = gateway.store.epoch(ledger).await.map_err(|r| r.client())?;
-        let around = Around {
-            policy: &gateway.policy,
-            epoch: &epoch,
-            role: self.identity.role.as_deref(),
-            settings: &session,
-            delta: &(settings.delta / Ratio::from_integer(selecting)),
-            mechanism: settings.mechanism,
-        };
-        let questions: Vec<(usize, Question)> = paying
-            .iter()
-            .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &around))))
-            .collect();
         let mut waited = Waiting::default();
         loop {
             let looked = look(gateway, plan, &questions).await;
@@ -118,17 +115,18 @@ impl Session {
             if looked.missing.len() < missing {
                 continue;
             }
-            let charge = match looked.found.is_empty() {
+            let places: Vec<usize> = looked.missing.iter().map(|m| m.place).collect();
+            let charge = match places.len() == questions.len() {
                 true => charge.clone(),
-                false => rest(plan, &looked.missing, charge)?,
+                false => rest(plan, &places, charge)?,
             };
             let order = Order {
-                places: looked.missing.iter().map(|m| m.place).collect(),
+                places,
                 charge: &charge,
-                statement: together_hash(&looked.missing),
+                statement: statement_of(looked.missing.iter().map(|m| m.question)),
                 release: (!waited.unreadable && looked.storable()).then_some(key),
             };
-            let paid = match self.pay(gateway, plan, order, notices).await? {
+            let mut paid = match self.pay(gateway, plan, order, notices).await? {
                 Bought::Paid(paid) => paid,
                 // Another proxy has it: look again, and where it cannot be read, pay without asking whether it is there.
                 Bought::Kept => {
@@ -142,8 +140,11 @@ impl Session {
             };
             // Before anything can fail that comes later: what was paid for is kept.
             keep(gateway, plan, &looked.missing, key, &paid).await;
+            paid.kept();
+            let repeated = repeats(plan, &looked, &paid)?;
             place(&mut noisy, paid.answers);
             serve(plan, &mut noisy, looked.found);
+            serve(plan, &mut noisy, repeated);
             return Ok(noisy);
         }
     }
@@ -159,116 +160,9 @@ impl Session {
             notices.push(free_notice());
         }
         tracing::Span::current().record("epsilon", "0");
-        let all = |key: fn(&Question) -> store::Key| {
-            store::together(&questions.iter().map(|(_, q)| key(q)).collect::<Vec<_>>())
-        };
-        let (statement, release) = (all(|q| q.keys.statement), all(|q| q.keys.exact));
+        let statement = statement_of(questions.iter().map(|(_, q)| q));
+        let release = store::together(&questions.iter().map(|(_, q)| q.keys.exact).collect::<Vec<_>>());
         gateway.ledger.reuse(&self.identity, statement, release).await.map_err(|r| r.client())
-    }
-
-    /// Charges for these releases, reads what is private, and perturbs it.
-    async fn pay(
-        &self,
-        gateway: &Gateway,
-        plan: &Plan,
-        order: Order<'_>,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Bought, ClientError> {
-        let releases: Vec<(usize, &Release)> =
-            order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
-        // Printed before it is paid for: what cannot be printed costs nothing.
-        let fetches = fetches(&releases, &gateway.policy)?;
-        let text = gateway.policy.ledger_text.then(|| statement_text(&fetches));
-        let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
-        // Up to the first private row: a database that is away, or was altered, must not cost anything.
-        let request = FetchRequest {
-            settings: self.settings.backend(),
-            statements: fetches,
-            fingerprint: Some(fingerprint),
-            max_rows: gateway.policy.limits.max_result_groups,
-        };
-        let opened = gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
-        let debit = Debit {
-            tables: Some(&plan.tables),
-            release: order.release,
-            text: text.as_deref(),
-            ..Debit::new(&self.identity, order.statement, order.charge)
-        };
-        let receipt = match gateway.ledger.pay(debit).await.map_err(|r| r.client())? {
-            Payment::Paid(receipt) => receipt,
-            Payment::Kept(_) => return Ok(Bought::Kept),
-            Payment::Wait => return Ok(Bought::Wait),
-        };
-        let entry = receipt.entry();
-        // Until it is kept, others may wait for it.
-        let owed = order.release.map(|key| Owed { ledger: gateway.ledger.clone(), entry, key });
-        if self.settings.notices() {
-            notices.push(price_notice(&receipt));
-        }
-        log_price(&receipt);
-        let answers = opened.read().await.map_err(|e| {
-            if matches!(e, backend::FetchError::Failed(_)) {
-                gateway.suspended.failed(&self.identity.user);
-            }
-            e.into_client_error()
-        })?;
-        let mut parts = Vec::with_capacity(answers.len());
-        for ((_, release), rows) in releases.iter().zip(&answers) {
-            let exact = Exact::decode(rows, release.keys.len(), &release.spec).map_err(|e| e.client())?;
-            parts.push((exact, &release.spec));
-        }
-        drop(answers);
-        let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
-        let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;
-        let answers = releases.iter().map(|(i, _)| *i).zip(noisy).collect();
-        Ok(Bought::Paid(Paid { answers, entry, _owed: owed }))
-    }
-}
-
-/// What is to be paid for.
-struct Order<'a> {
-    /// Places of releases in the plan.
-    places: Places,
-    charge: &'a Charge,
-    /// What the books call it.
-    statement: [u8; 32],
-    /// What others wait for it by, where it will be kept.
-    release: Option<store::Key>,
-}
-
-/// What came of it.
-enum Bought {
-    Paid(Paid),
-    /// Somebody stored it meanwhile.
-    Kept,
-    /// Somebody else has paid for it.
-    Wait,
-}
-
-/// Answers that were paid for, by their places in the plan.
-struct Paid {
-    answers: Vec<(usize, Noisy)>,
-    entry: i64,
-    _owed: Option<Owed>,
-}
-
-/// A release that was paid for. When this goes, it is kept, or it never comes: then others who wait pay for themselves
-/// (soundness rule 26), and need not wait until the payer's time is over.
-struct Owed {
-    ledger: Ledger,
-    entry: i64,
-    key: store::Key,
-}
-
-impl Drop for Owed {
-    fn drop(&mut self) {
-        let (ledger, entry, key) = (self.ledger.clone(), self.entry, self.key);
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                // The books may be gone: then nobody waits.
-                let _ = ledger.give_up(entry, key).await;
-            });
-        }
     }
 }
 
@@ -302,6 +196,8 @@ struct Missing<'q> {
 struct Looked<'q> {
     found: Vec<(usize, Served)>,
     missing: Vec<Missing<'q>>,
+    /// Those that are asked before in the same statement: the place in the plan, and which of the missing it is.
+    repeated: Vec<(usize, &'q Question, usize)>,
 }
 
 impl Looked<'_> {
@@ -318,15 +214,35 @@ impl Looked<'_> {
 }
 
 async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Question)]) -> Looked<'q> {
-    let mut looked = Looked { found: Vec::new(), missing: Vec::new() };
+    let mut looked = Looked { found: Vec::new(), missing: Vec::new(), repeated: Vec::new() };
     for (place, question) in questions {
         let Some(release) = plan.releases.get(*place) else { continue };
+        if let Some(first) = looked.missing.iter().position(|m| m.question.keys.exact == question.keys.exact)
+        {
+            looked.repeated.push((*place, question, first));
+            continue;
+        }
         match gateway.store.find(&gateway.ledger, question, release).await {
             Known::Answer(served) => looked.found.push((*place, *served)),
             Known::Nothing(shelf) => looked.missing.push(Missing { place: *place, question, shelf }),
         }
     }
     looked
+}
+
+/// The answers to questions that the statement asks more than once: those that were paid for.
+fn repeats(plan: &Plan, looked: &Looked<'_>, paid: &Paid) -> Result<Vec<(usize, Served)>, ClientError> {
+    let each = |(place, question, first): &(usize, &Question, usize)| {
+        let (m, (i, noisy)) = (looked.missing.get(*first)?, paid.answers.get(*first)?);
+        let (asked, release) = (plan.releases.get(*i)?, plan.releases.get(*place)?);
+        Some((*place, question.again(release, m.question, asked, noisy)?))
+    };
+    looked.repeated.iter().map(|r| each(r).ok_or_else(unlike)).collect()
+}
+
+fn unlike() -> ClientError {
+    let cause = "releases of one key have other parts";
+    ClientError::incident(SqlState::INTERNAL, "the answer could not be assembled", &cause)
 }
 
 /// Keeps what was paid for.
@@ -361,104 +277,9 @@ fn serve(plan: &mut Plan, noisy: &mut [Noisy], found: Vec<(usize, Served)>) {
     }
 }
 
-/// The charge for a part of a statement's releases: their own events, under the least name that pays for them.
-///
-/// Each release keeps the noise that it has within the whole statement, so that the rest costs no more than the rest.
-fn rest(plan: &Plan, missing: &[Missing<'_>], whole: &Charge) -> Result<Charge, ClientError> {
-    let specs: Vec<Spec> =
-        missing.iter().filter_map(|m| plan.releases.get(m.place)).map(|r| r.spec.clone()).collect();
-    let named = name(&specs).and_then(|epsilon| Charge::of(&epsilon, &specs).ok());
-    match named {
-        Some(charge) if charge.epsilon < whole.epsilon => Ok(charge),
-        _ => Charge::of(&whole.epsilon, &specs)
-            .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the statement could not be priced", &e)),
-    }
-}
-
-/// The ε that names the price of these releases: exact for Laplace noise, rounded up to millionths else.
-fn name(specs: &[Spec]) -> Option<Ratio> {
-    let (mut pure, mut squares) = (BigRatio::zero(), BigRatio::zero());
-    for event in specs.iter().flat_map(Spec::events) {
-        match event.share()? {
-            Share::Epsilon(e) => pure += e,
-            Share::Square(e) => squares += e,
-        }
-    }
-    if squares.is_zero() {
-        return Some(Ratio::new(pure.numer().to_u128()?, pure.denom().to_u128()?));
-    }
-    let square = &pure * &pure + squares;
-    let root = (square.numer().to_f64()? / square.denom().to_f64()?).sqrt();
-    let millionths = (root * 1e6).ceil() + 1.0;
-    // Too large a number, or none.
-    (millionths < 1e15).then(|| Ratio::new(millionths as u128, 1_000_000))
-}
-
-/// The fetch of each release, with a secret seed where one is needed.
-pub(super) fn fetches(
-    releases: &[(usize, &Release)],
-    policy: &Policy,
-) -> Result<Vec<FetchText>, ClientError> {
-    let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
-    let mut seed = || rng.next_u64().map(u64::cast_signed).map_err(|e| no_entropy(&e));
-    releases
-        .iter()
-        .map(|(_, r)| {
-            let text = fetch::fetch(r, policy);
-            let params = if text.seeded { vec![Param::int8(seed()?)] } else { Vec::new() };
-            Ok(FetchText { sql: text.sql, params })
-        })
-        .collect()
-}
-
-pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
-    ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
-}
-
-/// A statement's identity in the books: a hash of what is fetched.
-fn statement_hash(plan: &Plan, gateway: &Gateway) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
-        let sql = fetch::fetch(r, &gateway.policy).sql;
-        hash.update(sql.len().to_be_bytes());
-        hash.update(sql.as_bytes());
-    }
-    hash.finalize().into()
-}
-
-/// What the books say of a statement where the policy wants its text.
-pub(super) fn statement_text(fetches: &[FetchText]) -> String {
-    fetches.iter().map(|f| f.sql.as_str()).collect::<Vec<_>>().join(";\n")
-}
-
-/// A statement's identity in the books, of releases in canonical form.
-fn together_hash(missing: &[Missing<'_>]) -> [u8; 32] {
-    let statements: Vec<store::Key> = missing.iter().map(|m| m.question.keys.statement).collect();
-    store::together(&statements)
-}
-
-/// The price and the entry of the books, for the event that the frontend writes.
-pub(super) fn log_price(receipt: &Receipt) {
-    let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
-    tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
-}
-
-/// What the statement cost and what is left, in one line.
-pub(super) fn price_notice(receipt: &Receipt) -> Notice {
-    let charge = receipt.charge();
-    let left: Vec<String> = receipt
-        .budgets()
-        .iter()
-        .map(|b| {
-            let more = match b.fits(charge) {
-                Ok(n) => format!(", {n} more like this"),
-                Err(_) => String::new(),
-            };
-            format!("{} {:.1} % left{more}", b.budget.name, b.fraction_left() * 100.0)
-        })
-        .collect();
-    let epsilon = plan::explain::decimal(&charge.epsilon);
-    Notice { message: format!("charged epsilon {epsilon}; {}", left.join("; ")), code: "00000", hint: None }
+/// A statement's identity in the books: a hash of what is fetched, in canonical form.
+fn statement_of<'q>(questions: impl Iterator<Item = &'q Question>) -> [u8; 32] {
+    store::together(&questions.map(|q| q.keys.statement).collect::<Vec<_>>())
 }
 
 /// What the statement's moving bounds were computed from.

@@ -11,6 +11,7 @@ mod live;
 mod open;
 mod own;
 mod parameters;
+mod pay;
 mod session;
 pub mod settings;
 mod snap;

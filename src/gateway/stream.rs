@@ -7,7 +7,7 @@
 mod reopen;
 mod shown;
 
-use super::answer::{fetches, log_price, no_entropy, price_notice, statement_text};
+use super::pay::{fetches, log_price, no_entropy, price_notice, statement_text};
 use super::settings::own::Own;
 use super::{Gateway, Session, finish};
 use crate::answer::{Field, Identity, Notice, Outcome};

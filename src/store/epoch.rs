@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const BELIEVED: Duration = Duration::from_secs(1);
 
 /// An epoch. Answers of different epochs are different answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Epoch {
     /// Which span of the clock, and how long these are in milliseconds; none without a clock.
     clock: Option<(u64, u64)>,

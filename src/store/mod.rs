@@ -51,6 +51,12 @@ impl Question {
         let keys = Keys::of(&canonical, &release.spec, around);
         Self { canonical, keys }
     }
+
+    /// The answer to this question from that to another of the same key, asked by `asked`.
+    pub fn again(&self, release: &Release, other: &Self, asked: &Release, noisy: &Noisy) -> Option<Served> {
+        let stored = serve::stored(&other.canonical, &other.keys, &asked.spec, noisy)?;
+        serve::serve(release, &self.canonical, &self.keys, &[stored])
+    }
 }
 
 /// What is known of a question.

@@ -199,3 +199,31 @@ async fn without_a_cache_every_answer_is_paid_for() {
     one(&c, answers[0]).await;
     assert_eq!(world.paid().await, 4, "a session cannot turn it on");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_statement_asks_twice_is_paid_for_once_and_has_one_answer() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let twice = "SELECT a.n, b.n FROM (SELECT plan, birth_year > 1970 AS young, count(*) AS n FROM riders GROUP BY 1, 2) a
+        JOIN (SELECT birth_year > 1970 AS young, plan, count(*) AS n FROM riders GROUP BY 1, 2) b ON a.plan = b.plan AND a.young = b.young";
+    let told = psql(&world.gate.url("ada", PASSWORD, "bikes"), &format!("{twice};")).await;
+    assert!(told.stderr.contains("charged epsilon 0.05;"), "{}", told.stderr);
+    let pairs = all(&c, twice).await;
+    assert!(pairs.len() == 6 && pairs.iter().all(|p| p[0] == p[1]), "{pairs:?}");
+    assert!(told.stdout.contains(pairs[0][0].as_deref().unwrap()), "{}", told.stdout);
+    let left = one(&c, "SELECT fraction_left FROM noisegate.budget").await.parse::<f64>().unwrap();
+    assert!((left - (9.0 - 0.05) / 9.0).abs() < 1e-6, "{left}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_books_tell_what_was_given_again() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    for _ in 0..3 {
+        one(&c, "SELECT count(*) FROM riders").await;
+    }
+    let entries =
+        all(&c, "SELECT cached, count(*) FROM noisegate.history GROUP BY cached ORDER BY cached").await;
+    let text = |s: &str| Some(s.to_owned());
+    assert_eq!(entries, [vec![text("f"), text("1")], vec![text("t"), text("2")]]);
+}
