@@ -224,6 +224,7 @@ async fn the_books_tell_what_was_given_again() {
     }
     let entries =
         all(&c, "SELECT cached, count(*) FROM noisegate.history GROUP BY cached ORDER BY cached").await;
+    // Once a day for each user and answer, so that a dashboard does not fill the ledger.
     let text = |s: &str| Some(s.to_owned());
-    assert_eq!(entries, [vec![text("f"), text("1")], vec![text("t"), text("2")]]);
+    assert_eq!(entries, [vec![text("f"), text("1")], vec![text("t"), text("1")]]);
 }
