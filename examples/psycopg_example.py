@@ -17,8 +17,6 @@ connection = psycopg.connect(
     user="demo",
     dbname="demo",
     autocommit=True,
-    # Values are bound on the client's side: noisegate speaks the simple query protocol.
-    cursor_factory=psycopg.ClientCursor,
 )
 # Every charged statement says what it cost and what is left.
 connection.add_notice_handler(lambda notice: print(f"  ({notice.message_primary})"))

@@ -45,6 +45,8 @@ enum Fault {
     TornCommit,
     ErrorBefore,
     ErrorAfter,
+    /// Not one of the world's: a commit that says that it is on disk, and is not, before a crash.
+    Forgotten,
 }
 
 /// When what goes wrong.
@@ -101,8 +103,17 @@ impl Faulty {
             drop(plan);
             return work(&mut self.log);
         }
+        if plan.fault == Fault::Forgotten && !commit {
+            plan.steps = 1;
+            drop(plan);
+            return work(&mut self.log);
+        }
         plan.steps = u64::MAX;
         match plan.fault {
+            Fault::Forgotten => {
+                plan.left = Some(copy(&self.folder, 0));
+                work(&mut self.log)
+            }
             Fault::Crash => {
                 plan.left = Some(copy(&self.folder, 0));
                 Err(failed())
@@ -301,8 +312,9 @@ fn tally(folder: &Path, known: &Known) -> u128 {
     debits as u128
 }
 
-/// One ledger from its creation until its budget is spent, or its clients are tired. Gives how often it was restarted.
-fn world(seed: u64, runtime: &tokio::runtime::Runtime) -> u32 {
+/// One ledger from its creation until its budget is spent, or its clients are tired; with one kind of fault, or with all.
+/// Gives how often it was restarted.
+fn world(seed: u64, runtime: &tokio::runtime::Runtime, only: Option<Fault>) -> u32 {
     let mut dice = Dice(seed);
     let mut folder = tempfile::tempdir().unwrap().keep();
     let place = |folder: &Path| LedgerLocation::Sqlite(folder.join(NAME));
@@ -315,6 +327,7 @@ fn world(seed: u64, runtime: &tokio::runtime::Runtime) -> u32 {
             Log::open(&place(&folder), &mut |row| Ok(books.apply(row)?)).unwrap_or_else(|e| panic!("{e}"));
         let fault =
             [Fault::Crash, Fault::TornCommit, Fault::ErrorBefore, Fault::ErrorAfter][dice.below(4) as usize];
+        let fault = only.unwrap_or(fault);
         let steps = 1 + dice.below(40);
         let plan = Plan { steps, fault, left: None, clock, dice: Dice(dice.next()) };
         let plan = Arc::new(Mutex::new(plan));
@@ -363,12 +376,28 @@ fn world(seed: u64, runtime: &tokio::runtime::Runtime) -> u32 {
     restarts
 }
 
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap()
+}
+
+/// Mutation: answers go out before their debits are on disk.
+#[test]
+fn an_answer_before_its_debit_is_on_disk_is_caught() {
+    let runtime = runtime();
+    let caught = (0..20).any(|seed| {
+        let lying = || world(seed, &runtime, Some(Fault::Forgotten));
+        let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(lying)) else { return false };
+        panic.downcast_ref::<String>().is_some_and(|why| why.contains("was acknowledged"))
+    });
+    assert!(caught);
+}
+
 #[test]
 fn whatever_happens_spent_is_what_was_answered_and_no_more_than_the_limit() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
+    let runtime = runtime();
     if let Some(seed) = number("LEDGER_MODEL_SEED") {
-        world(seed, &runtime);
+        world(seed, &runtime, None);
         return;
     }
     let seconds = match (number("LEDGER_MODEL_SECONDS"), std::env::var_os("NIGHTLY")) {
@@ -380,7 +409,7 @@ fn whatever_happens_spent_is_what_was_answered_and_no_more_than_the_limit() {
     let first = u64::try_from(owner::clock()).unwrap();
     while worlds < 3 || start.elapsed() < Duration::from_secs(seconds) {
         let seed = first.wrapping_add(worlds);
-        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world(seed, &runtime)));
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world(seed, &runtime, None)));
         restarts += told.unwrap_or_else(|_| panic!("LEDGER_MODEL_SEED={seed} shows it again"));
         worlds += 1;
     }

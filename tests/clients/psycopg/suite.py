@@ -109,7 +109,9 @@ def the_example_runs(connection):
         [sys.executable, example], env=environment, capture_output=True, text=True, timeout=60
     )
     assert run.returncode == 0, run.stderr
-    assert run.stdout.count("(charged epsilon") == 2, run.stdout
+    # What was asked in this demo before is free.
+    charged, free = run.stdout.count("(charged epsilon"), run.stdout.count("(noisegate: answered from an earlier")
+    assert charged >= 1 and charged + free == 2, run.stdout
     assert "a query that returns private rows is not supported" in run.stdout, run.stdout
 
 
