@@ -313,7 +313,7 @@ impl Batch<'_> {
             entry.write().ok_or_else(|| LedgerError::Impossible("an entry cannot be written".into()))?;
         let row = self.log.append(body)?;
         self.wrote = true;
-        self.books.apply(&row)?;
+        self.books.follow(&row, entry.clone())?;
         Ok(row.id)
     }
 

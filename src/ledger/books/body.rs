@@ -219,10 +219,15 @@ impl Entry {
         if entry.write().as_deref() != Some(body) {
             return Err(wrong("it is not written as this program writes".into()));
         }
-        if !(0..LATEST).contains(&entry.at) {
+        if !entry.is_dated() {
             return Err(wrong(format!("its time is no time: {}", entry.at)));
         }
         Ok(entry)
+    }
+
+    /// Whether its time is one that JSON's readers hold exactly.
+    pub(in crate::ledger) fn is_dated(&self) -> bool {
+        (0..LATEST).contains(&self.at)
     }
 }
 

@@ -13,11 +13,22 @@ use std::collections::HashMap;
 impl Books {
     /// Takes the next entry, if it follows.
     pub(in crate::ledger) fn apply(&mut self, row: &Row) -> Result<(), Wrong> {
+        if row.id <= self.head.id {
+            return Err(Wrong { id: row.id, why: "its number was there before".to_owned() });
+        }
+        self.follow(row, Entry::read(row.id, &row.body)?)
+    }
+
+    /// Takes the next entry, if it follows. It was written here, and `row` has what [`Entry::write`] made of it: only its
+    /// meaning is verified, not its spelling.
+    pub(in crate::ledger) fn follow(&mut self, row: &Row, entry: Entry) -> Result<(), Wrong> {
         let wrong = |why: &str| Wrong { id: row.id, why: why.to_owned() };
         if row.id <= self.head.id {
             return Err(wrong("its number was there before"));
         }
-        let entry = Entry::read(row.id, &row.body)?;
+        if !entry.is_dated() {
+            return Err(wrong("its time is no time"));
+        }
         if entry.at < self.head.at {
             return Err(wrong("it is older than the entry before it"));
         }
