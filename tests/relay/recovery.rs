@@ -54,7 +54,8 @@ async fn connections_that_died_while_idle_are_replaced_unseen() {
         text(&backend, "SELECT 1").await;
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename IN ($1, $2)";
         let killed = db.admin.query(sql, &[&db.fetch, &db.finish]).await.unwrap();
-        assert_eq!(killed.len(), 2);
+        // One that was ended in the round before may still be listed.
+        assert!(killed.len() >= 2, "{}", killed.len());
         // At once, so that now and then the death is noticed only while the statement is sent.
         assert_eq!(backend.fetch(request("SELECT 1 FROM public.riders")).await.unwrap()[0].len(), 100);
         assert_eq!(text(&backend, "SELECT 'alive'").await, "alive");
