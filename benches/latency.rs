@@ -3,10 +3,11 @@
 //! Prints medians of: a direct fetch, the statement through the gateway (every one charged), this disk's fdatasync,
 //! and what is left after both are subtracted. Aim: under 1 ms. `cargo bench --bench latency`.
 
+use noisegate::adapter::Adapter;
 use noisegate::demo::{Demo, DemoOptions};
 use noisegate::dp;
 use noisegate::emit::fetch;
-use noisegate::frontend::{Adapter, Server};
+use noisegate::frontend::Server;
 use noisegate::gateway::{Checked, Gateway};
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Settings};

@@ -2,7 +2,6 @@
 
 use super::login::Login;
 use super::pool::{Backend, Fetching, Pooled, cause, pool};
-use crate::policy;
 use deadpool::managed::Object;
 use std::time::Duration;
 
@@ -14,7 +13,8 @@ SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_c
    AND pg_catalog.current_setting('standard_conforming_strings') OPERATOR(pg_catalog.=) 'on'
    AND pg_catalog.current_setting('transform_null_equals') OPERATOR(pg_catalog.=) 'off'";
 
-pub(crate) const OPTIONS_LOST: &str = "the session does not have the settings that were asked for at its start; \
+/// What is said where a connection pooler stands between.
+pub const OPTIONS_LOST: &str = "the session does not have the settings that were asked for at its start; \
 connect to PostgreSQL itself and not to a connection pooler";
 
 /// Oldest and newest major version that is served.

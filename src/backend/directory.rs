@@ -4,7 +4,7 @@
 //! cannot tell one from the other.
 
 use super::pool::cause;
-use crate::policy::{AuthQuery, iterations, with_password};
+use policy::{AuthQuery, iterations, with_password};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

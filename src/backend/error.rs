@@ -1,6 +1,6 @@
 //! What can go wrong at the database, kept apart by who may read it.
 
-use crate::error::{ClientError, SqlState};
+use answer::{ClientError, SqlState};
 
 use postgres_protocol::message::backend::ErrorFields;
 use std::fmt;

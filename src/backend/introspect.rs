@@ -5,7 +5,7 @@
 //! known here, all prove nothing. [`fingerprint_sql`] prints the same definitions as one hash, so that a fetch
 //! can notice, inside its own transaction, that what was planned on has changed.
 
-use crate::schema::{Check, Column, ForeignKey, Key, Relation, RelationKind, Schema, SqlType};
+use schema::{Check, Column, ForeignKey, Key, Relation, RelationKind, Schema, SqlType};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio_postgres::{Client, Row};

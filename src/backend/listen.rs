@@ -1,7 +1,7 @@
 //! LISTEN: a connection of its own that hears one channel, by the login that reads public tables only.
 
 use super::pool::{Backend, cause};
-use crate::policy::{Policy, Privacy};
+use policy::{Policy, Privacy};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;

@@ -14,14 +14,15 @@ use tokio_postgres::fallible_iterator::FallibleIterator;
 
 /// Where and as whom to connect, and what the session is set to.
 #[derive(Clone)]
-pub(crate) struct Login {
+pub struct Login {
     pub(super) addresses: Vec<Address>,
-    pub(crate) user: String,
+    /// The role.
+    pub user: String,
     password: Option<Vec<u8>>,
     database: Option<String>,
     options: String,
     /// For tokio-postgres: the same login.
-    pub(crate) config: tokio_postgres::Config,
+    pub config: tokio_postgres::Config,
     /// `statement_timeout` of the session.
     statement_timeout: Duration,
 }
@@ -35,7 +36,7 @@ impl std::fmt::Debug for Login {
 
 impl Login {
     /// Reads a `postgres://` URL (or libpq's `key=value` form). `gucs` are set at connect and proven after it.
-    pub(crate) fn parse(url: &str, gucs: &[(&str, String)], timeout: Duration) -> Result<Self, String> {
+    pub fn parse(url: &str, gucs: &[(&str, String)], timeout: Duration) -> Result<Self, String> {
         // The parser's message names a key, never the value: a password stays out of it.
         let mut config: tokio_postgres::Config = url
             .parse()

@@ -117,7 +117,7 @@ impl Manager for Fetching {
 }
 
 /// tokio-postgres shows the cause of an error only in its chain of sources.
-pub(crate) fn cause(error: &tokio_postgres::Error) -> String {
+pub fn cause(error: &tokio_postgres::Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),

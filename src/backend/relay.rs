@@ -9,7 +9,7 @@ use super::login::{Login, Session};
 use super::param::Param;
 use super::settings::Settings;
 use super::socket::{self, Address, Frame};
-use crate::answer::Field;
+use answer::Field;
 use bytes::{Bytes, BytesMut};
 use postgres_protocol::IsNull;
 use postgres_protocol::message::backend::{Message, RowDescriptionBody};

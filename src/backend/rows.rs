@@ -4,7 +4,7 @@ use super::error::RelayError;
 use super::pool::Pooled;
 use super::relay::{self, Exchange, Step, fields, out_of_turn};
 use super::socket::Frame;
-use crate::answer::{Field, RowStream};
+use answer::{Field, RowStream};
 use bytes::{Buf, Bytes};
 use deadpool::managed::Object;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};

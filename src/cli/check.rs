@@ -4,10 +4,9 @@
 use super::budget::print::a_year;
 use super::database::{self, Connected, Failed};
 use super::snapshot;
-use crate::backend::row_triggers;
-use crate::ledger;
-use crate::policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope, Table};
-use crate::schema::{Schema, differences};
+use backend::row_triggers;
+use policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope, Table};
+use schema::{Schema, differences};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

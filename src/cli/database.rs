@@ -1,8 +1,8 @@
 //! One connection to a database, for commands that read its catalogs and hang up.
 
-use crate::backend::introspect;
-use crate::policy::with_password;
-use crate::schema::Schema;
+use backend::introspect;
+use policy::with_password;
+use schema::Schema;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! `noisegate demo`: prepares the demo, hands it to the gateway, and removes it at the end.
 
-use crate::demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen};
 use crate::gateway::{Checked, Gateway};
-use crate::ledger::{Ledger, Terms};
-use crate::policy::{Policy, Scope};
 use bigdecimal::ToPrimitive;
+use demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen};
+use ledger::{Ledger, Terms};
+use policy::{Policy, Scope};
 use std::error::Error;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
@@ -77,7 +77,7 @@ pub async fn command(args: &Args) -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Error>> {
-    let raw = crate::policy::load(&demo.policy_file)?;
+    let raw = policy::load(&demo.policy_file)?;
     let checked = Checked::new(&raw).await?;
     Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;
     let address = listener.local_addr()?;

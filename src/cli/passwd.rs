@@ -2,11 +2,11 @@
 
 use super::file;
 use crate::init::quote;
-use crate::policy::userlist;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hmac::{Hmac, Mac};
 use pgwire::api::auth::sasl::scram::gen_salted_password;
+use policy::userlist;
 use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::io::BufRead;

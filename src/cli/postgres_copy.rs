@@ -1,6 +1,6 @@
 //! `noisegate postgres-copy`: for tests that want a certain version of PostgreSQL, and for trying the demo's own.
 
-use crate::demo::copy::{MAJORS, bin_dir};
+use demo::copy::{MAJORS, bin_dir};
 use std::error::Error;
 
 /// Arguments of `noisegate postgres-copy`.

@@ -1,8 +1,8 @@
 //! `noisegate refresh`: says that the data is new, so that kept answers end.
 
 use super::serve::control::{self, Answer, Request};
-use crate::ledger::{self, Owner};
-use crate::policy::{self, LedgerLocation, PolicyErrors};
+use ledger::{self, Owner};
+use policy::{self, LedgerLocation, PolicyErrors};
 use std::error::Error;
 use std::io::ErrorKind;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! `noisegate reload`: has the process that serves a policy read it again.
 
 use super::serve::control::{self, Answer, Request};
-use crate::policy::{self, LedgerLocation, PolicyErrors};
+use policy::{self, LedgerLocation, PolicyErrors};
 use std::error::Error;
 use std::path::PathBuf;
 

@@ -5,11 +5,12 @@ pub mod log;
 mod manager;
 mod reloading;
 
-use crate::frontend::{Adapter, Address, Listener, Server, Settings, Shutdown};
+use crate::adapter::Adapter;
 use crate::gateway::{Checked, Gateway, Live};
-use crate::policy::{self, LedgerLocation};
 use control::Control;
+use frontend::{Address, Listener, Server, Settings, Shutdown};
 use manager::Manager;
+use policy::{self, LedgerLocation};
 use reloading::Reloader;
 use std::error::Error;
 use std::io::Write;

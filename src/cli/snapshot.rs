@@ -2,10 +2,10 @@
 
 use super::database::{self, Connected, Failed};
 use super::file;
-use crate::emit::{ident, table};
-use crate::plan::time;
-use crate::policy::{Policy, Privacy, time as policy_time};
-use crate::schema::{Schema, Size, Snapshot, SqlType, version};
+use emit::{ident, table};
+use policy::{Policy, Privacy};
+use schema::time;
+use schema::{Schema, Size, Snapshot, SqlType, version};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -102,7 +102,7 @@ pub fn describe(path: &Path, snapshot: &Snapshot) -> String {
 
 /// `, 3 days ago`; nothing for a date that cannot be read.
 fn age(written: &str, now: i64) -> String {
-    let Some(then) = policy_time::from_iso(written) else { return String::new() };
+    let Some(then) = policy::from_iso(written) else { return String::new() };
     let seconds = now - then / time::MICROS_PER_SECOND;
     let of = |n: i64, unit: &str| format!(", {n} {unit}{} ago", if n == 1 { "" } else { "s" });
     match seconds {

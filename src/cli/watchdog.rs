@@ -13,7 +13,7 @@ pub struct Args {
 
 /// Runs it until standard input ends.
 pub fn run(args: &Args) -> ExitCode {
-    match crate::demo::watchdog::watch(&args.dir, std::io::stdin().lock(), std::io::stdout().lock()) {
+    match demo::watchdog::watch(&args.dir, std::io::stdin().lock(), std::io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("noisegate watchdog: {error}");

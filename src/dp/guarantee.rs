@@ -102,8 +102,8 @@ fn usable(epsilon: &Ratio) -> Option<BigRatio> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use super::*;
-    use crate::dp::certified::to_float;
-    use crate::dp::quantile::Selector;
+    use crate::certified::to_float;
+    use crate::quantile::Selector;
 
     fn all() -> [Guarantee; 5] {
         let (epsilon, delta) = (Ratio::from_integer(1), Ratio::new(1, 1_000_000));

@@ -61,7 +61,7 @@ impl Entropy for SecureRng {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::dp::testing::SeededRng;
+    use crate::testing::SeededRng;
 
     #[test]
     fn two_generators_share_nothing() {

@@ -5,12 +5,12 @@
 //! part. Stages that keys prove idle are not printed.
 
 use super::{ident, number, rows, scalar, string, table};
-use crate::plan::domain::Domain;
-use crate::plan::release::{Part, PartKind, Release, Sum};
-use crate::plan::scalar::Scalar;
-use crate::policy::Policy;
-use crate::schema::SqlType;
 use bigdecimal::BigDecimal;
+use plan::domain::Domain;
+use plan::release::{Part, PartKind, Release, Sum};
+use plan::scalar::Scalar;
+use policy::Policy;
+use schema::SqlType;
 use std::fmt::Write;
 
 /// The text of a fetch, and whether it takes the secret seed as `$1` (int8).
@@ -289,8 +289,8 @@ fn narrow(s: &Sum) -> bool {
 fn value(s: &Sum) -> String {
     let x = scalar::text(&s.arg);
     let (lo, hi) = (number(&s.low), number(&s.high));
-    let already = s.arg.span.finite() == Some((&s.low, &s.high))
-        && matches!(s.arg.node, crate::plan::scalar::Node::Clamp(_));
+    let already =
+        s.arg.span.finite() == Some((&s.low, &s.high)) && matches!(s.arg.node, plan::scalar::Node::Clamp(_));
     let clamped = if already {
         x
     } else if s.arg.nullable {

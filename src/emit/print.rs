@@ -2,12 +2,12 @@
 //! released relations, to be finished.
 
 use super::{alias, ident, number, string, table};
-use crate::plan::Plan;
-use crate::plan::release::{Output, PartKind, Release};
-use crate::policy::Policy;
-use crate::schema::SqlType;
-use crate::sql::ast::*;
 use bigdecimal::BigDecimal;
+use plan::Plan;
+use plan::release::{Output, PartKind, Release};
+use policy::Policy;
+use schema::SqlType;
+use sql::ast::*;
 
 /// Values of the session that a statement may name, fixed before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Private relations as text: scans, joins, set operations, subqueries of WHERE.
 
 use super::{alias, scalar, table_name};
-use crate::plan::scalar::{Node, Phys, Scalar};
-use crate::plan::source::{Branch, Kind, Leaf, Scan, SetRows, SetTree, Tree};
-use crate::sql::ast::SetOp;
+use plan::scalar::{Node, Phys, Scalar};
+use plan::source::{Branch, Kind, Leaf, Scan, SetRows, SetTree, Tree};
+use sql::ast::SetOp;
 
 /// ` FROM … WHERE …`
 pub(super) fn from_where(tree: &Tree, scans: &[Scan], first: Option<String>, filter: &[Scalar]) -> String {

@@ -1,11 +1,11 @@
 //! Row expressions as text that cannot fail.
 
 use super::{alias, ident, number, rows, string};
-use crate::plan::scalar::{Choice, Node, Phys, Rounding, Scalar};
-use crate::plan::time;
-use crate::schema::SqlType;
-use crate::sql::ast::{BinaryOp, Is};
 use bigdecimal::{BigDecimal, Signed, ToPrimitive};
+use plan::scalar::{Choice, Node, Phys, Rounding, Scalar};
+use schema::SqlType;
+use schema::time;
+use sql::ast::{BinaryOp, Is};
 
 /// The text of a scalar, in its physical type.
 pub fn text(s: &Scalar) -> String {

@@ -8,8 +8,8 @@ use super::peer::Peer;
 use super::service::{Account, Auth, Service};
 use super::tls::Tls;
 use super::wire::{Stop, Wire, violation};
-use crate::answer::Identity;
-use crate::error::{ClientError, SqlState};
+use answer::Identity;
+use answer::{ClientError, SqlState};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -174,7 +174,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::service::{Control, Session};
     use super::*;
-    use crate::answer::{Description, Notice, Outcome, Values};
+    use answer::{Description, Notice, Outcome, Values};
     use std::collections::BTreeMap;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

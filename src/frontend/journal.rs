@@ -1,8 +1,8 @@
 //! One event in the log for each statement: who, what kind, its price, how long, how many rows, how it ended. Never
 //! its text, nor any value in it or of an answer.
 
-use crate::answer::Outcome;
-use crate::error::{ClientError, Severity};
+use answer::Outcome;
+use answer::{ClientError, Severity};
 use futures::StreamExt;
 use std::future::Future;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 /// A statement from its start to the last row. Events of its work, incidents for one, stand in its span.
-pub(super) struct Record {
+pub struct Record {
     span: Span,
     begun: Instant,
     rows: u64,
@@ -89,7 +89,7 @@ impl Drop for Record {
 }
 
 /// What failed before there was a statement to run: a message that did not parse, a Parse, a Bind.
-pub(super) fn failed(user: &str, class: &'static str, error: &ClientError) {
+pub fn failed(user: &str, class: &'static str, error: &ClientError) {
     Record::begin(user, class).end(Some(error));
 }
 

@@ -3,7 +3,7 @@
 use super::peer::Peer;
 use super::unix::{self, SocketFile};
 use super::wire::Socket;
-use crate::policy::{self, Listen};
+use policy::{self, Listen};
 use std::fmt;
 use std::future::poll_fn;
 use std::io;

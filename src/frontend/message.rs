@@ -5,7 +5,7 @@
 
 use super::frame::Frame;
 use super::wire::violation;
-use crate::error::{ClientError, Severity};
+use answer::{ClientError, Severity};
 use bytes::Bytes;
 
 /// A message after the login. Texts and names are bytes of unknown encoding.

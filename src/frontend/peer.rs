@@ -1,7 +1,7 @@
 //! Who is at the other end of a connection, and whether the access rules let them in.
 
-use crate::error::{ClientError, SqlState};
-use crate::policy::AccessRule;
+use answer::{ClientError, SqlState};
+use policy::AccessRule;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -144,7 +144,7 @@ impl Visitor<'_> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::policy::Network;
+    use policy::Network;
 
     fn rule(from: &[&str], users: &[&str], roles: &[&str], tls: Option<bool>, allow: bool) -> AccessRule {
         let network = |n: &&str| match *n {

@@ -1,8 +1,8 @@
 //! The portals of a session: bound statements that wait for Execute, or that still have rows to give.
 
 use super::prepared::Prepared;
-use crate::error::{ClientError, SqlState};
-use crate::policy::Limits;
+use answer::{ClientError, SqlState};
+use policy::Limits;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -194,8 +194,8 @@ fn too_much(message: &str, remedy: &str) -> ClientError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::answer::Description;
-    use crate::frontend::Control;
+    use crate::Control;
+    use answer::Description;
 
     fn portal(held: usize, depth: usize) -> Portal<(), ()> {
         let description = Description { parameters: Vec::new(), fields: None };

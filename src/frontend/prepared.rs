@@ -1,9 +1,9 @@
 //! The prepared statements of a session: one namespace for the protocol and for SQL.
 
 use super::service::Control;
-use crate::answer::Description;
-use crate::error::{ClientError, SqlState};
-use crate::policy::Limits;
+use answer::Description;
+use answer::{ClientError, SqlState};
+use policy::Limits;
 use std::collections::HashMap;
 use std::sync::Arc;
 

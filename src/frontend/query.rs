@@ -5,7 +5,7 @@ use super::rows::{Rows, tag};
 use super::service::Session;
 use super::state::State;
 use super::wire::{Stop, text};
-use crate::answer::Outcome;
+use answer::Outcome;
 use tokio::io::AsyncWrite;
 
 /// Runs the message and queues everything but the error that ends it and ReadyForQuery. Dropping the future

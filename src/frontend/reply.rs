@@ -3,8 +3,8 @@
 
 use super::transaction::Step;
 use super::wire::Stop;
-use crate::answer::{Field, Notice};
-use crate::error::{ClientError, Severity, SqlState};
+use answer::{ClientError, Severity, SqlState};
+use answer::{Field, Notice};
 use bytes::{BufMut, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{FieldDescription, RowDescription};

@@ -1,7 +1,7 @@
 //! The rows of an outcome on their way to the client.
 
-use crate::answer::RowStream;
-use crate::error::{ClientError, SqlState};
+use answer::RowStream;
+use answer::{ClientError, SqlState};
 use bytes::Bytes;
 use futures::StreamExt;
 

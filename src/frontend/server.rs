@@ -8,7 +8,7 @@ use super::service::Service;
 use super::settings::{InForce, Settings};
 use super::slots::Slots;
 use super::tls::Tls;
-use crate::policy::Limits;
+use policy::Limits;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;

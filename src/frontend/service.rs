@@ -1,7 +1,7 @@
 //! What the frontend asks of the program behind it.
 
-use crate::answer::{Description, Identity, Notice, Outcome, Values};
-use crate::error::ClientError;
+use answer::ClientError;
+use answer::{Description, Identity, Notice, Outcome, Values};
 use std::collections::BTreeMap;
 use std::future::Future;
 

@@ -9,7 +9,7 @@ use super::server::Phase;
 use super::service::Session;
 use super::state::State;
 use super::wire::{Stop, Wire, violation};
-use crate::error::{ClientError, Severity, SqlState};
+use answer::{ClientError, Severity, SqlState};
 use std::future::Future;
 use tokio::io::AsyncRead;
 use tokio::sync::watch;

@@ -1,8 +1,8 @@
 //! What of the policy the frontend itself keeps to, and a reload replaces.
 
 use super::tls::Tls;
-use crate::policy::{AccessRule, Limits, Policy};
 use arc_swap::ArcSwap;
+use policy::{AccessRule, Limits, Policy};
 use std::io;
 use std::sync::Arc;
 

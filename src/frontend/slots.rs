@@ -1,7 +1,7 @@
 //! How many clients may be connected, all together and per user, and how many may be about to log in.
 
-use crate::error::{ClientError, SqlState};
-use crate::policy::Limits;
+use answer::{ClientError, SqlState};
+use policy::Limits;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

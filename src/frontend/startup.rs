@@ -3,7 +3,7 @@
 use super::message::Body;
 use super::tls::Tls;
 use super::wire::{Socket, Stop, Wire, violation};
-use crate::error::{ClientError, SqlState};
+use answer::{ClientError, SqlState};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::NegotiateProtocolVersion;
 use std::collections::BTreeMap;

@@ -4,9 +4,9 @@ use super::portal::Portals;
 use super::prepared::Statements;
 use super::service::{Control, Session};
 use super::transaction::{Step, Transaction};
-use crate::error::ClientError;
-use crate::policy::Limits;
+use answer::ClientError;
 use pgwire::messages::response::TransactionStatus;
+use policy::Limits;
 
 /// A session and what belongs to it on this side of the wire.
 pub(super) struct State<S: Session> {

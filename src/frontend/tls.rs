@@ -1,7 +1,6 @@
 //! The server's certificate and the TLS handshake.
 
 use super::wire::Socket;
-use crate::policy;
 use pgwire::api::auth::sasl::scram::ScramServerAuth;
 use pgwire::tokio::TlsAcceptor;
 use pgwire::tokio::tokio_rustls::rustls::ServerConfig;

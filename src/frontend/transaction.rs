@@ -2,8 +2,8 @@
 //! Answers and debits are final whatever the transaction does; only its state machine is PostgreSQL's.
 
 use super::service::Control;
-use crate::answer::Notice;
-use crate::error::{ClientError, SqlState};
+use answer::Notice;
+use answer::{ClientError, SqlState};
 use pgwire::messages::response::TransactionStatus;
 
 /// 25P01: only inside a transaction block.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tokio::net::UnixListener;
 
 /// A bound socket's files, removed on drop.
-pub(crate) struct SocketFile {
+pub struct SocketFile {
     path: PathBuf,
     /// Device and inode: what somebody else put in its place is not ours to remove.
     id: (u64, u64),
@@ -24,7 +24,7 @@ struct Lock {
 }
 
 /// Binds the socket at `path`. A stale one, which nobody answers at, is replaced; a live one is an error.
-pub(crate) fn bind(path: &Path, port: u16, mode: u32) -> io::Result<(UnixListener, SocketFile)> {
+pub fn bind(path: &Path, port: u16, mode: u32) -> io::Result<(UnixListener, SocketFile)> {
     let lock = lock(path, port)?;
     remove_stale(path)?;
     let listener = UnixListener::bind(path)?;

@@ -2,7 +2,7 @@
 
 use super::frame::Reader;
 use super::reply::Writer;
-use crate::error::{ClientError, SqlState};
+use answer::{ClientError, SqlState};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
 use tokio::time::timeout;

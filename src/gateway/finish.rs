@@ -2,15 +2,15 @@
 //!
 //! Group keys are never decoded: an array is assembled around their raw bytes.
 
-use crate::answer::Field;
-use crate::backend::Param;
-use crate::emit::print::ArrayParam;
-use crate::error::{ClientError, SqlState};
-use crate::plan::Plan;
-use crate::release::{Noisy, numeric};
-use crate::schema::SqlType;
+use answer::Field;
+use answer::{ClientError, SqlState};
+use backend::Param;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use bytes::{BufMut, Bytes, BytesMut};
+use emit::print::ArrayParam;
+use plan::Plan;
+use release::{Noisy, numeric};
+use schema::SqlType;
 
 /// The parameters of the finish, in order.
 pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec<Param>, ClientError> {

@@ -4,35 +4,35 @@
 //! guarantee: nothing is debited before the database has typed the statement, nothing private is read before the debit
 //! is on disk, and nothing leaves but what was perturbed against a receipt, now or when it was asked first.
 
-mod answer;
+mod constant_folding;
+mod execution;
 pub mod finish;
-mod fold;
-mod live;
-mod open;
-mod own;
 mod parameters;
 mod pay;
+mod reload;
 mod session;
 pub mod settings;
-mod snap;
+mod snapping;
+mod startup;
 mod stream;
 mod suspend;
-mod typing;
+mod type_cache;
+mod virtual_relations;
 
-pub use live::Live;
-pub use open::{Checked, OpenError, Reopened};
+pub use reload::Live;
+pub use startup::{Checked, OpenError, Reopened};
 
-use crate::answer::{Description, Field, Identity, Notice, Outcome, Values};
-use crate::backend::{self, Backend, Param};
-use crate::emit::print::{self, Constants, Printed};
-use crate::error::{ClientError, SqlState};
-use crate::ledger::{Ledger, Refusal};
-use crate::plan::{self, Plan, PlanError};
-use crate::policy::Policy;
-use crate::sql::ast::Binding;
-use crate::sql::{self, Kind, parse::Parsed};
 use crate::store::Store;
+use answer::{ClientError, SqlState};
+use answer::{Description, Field, Identity, Notice, Outcome, Values};
+use backend::{self, Backend, Param};
+use emit::print::{self, Constants, Printed};
+use ledger::{Ledger, Refusal};
+use plan::{self, Plan, PlanError};
+use policy::Policy;
 use settings::SessionSettings;
+use sql::ast::Binding;
+use sql::{self, Kind, parse::Parsed};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -50,8 +50,8 @@ pub struct Gateway {
     policy: Policy,
     backend: Arc<Backend>,
     ledger: Ledger,
-    fingerprints: open::Fingerprints,
-    typed: typing::Cache,
+    fingerprints: startup::Fingerprints,
+    typed: type_cache::Cache,
     settings: plan::Settings,
     sizes: Mutex<Sizes>,
     suspended: suspend::Suspensions,
@@ -358,7 +358,7 @@ impl Session {
     ) -> Result<Planned, ClientError> {
         let every = gateway.policy.cache.snap;
         let snapped =
-            every.and_then(|every| snap::snap(&mut statement, &gateway.policy, &constants.now, every));
+            every.and_then(|every| snapping::snap(&mut statement, &gateway.policy, &constants.now, every));
         self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
         let mut settings = self.settings.plan(&gateway.settings);
         settings.budgets = gateway.ledger.notions(&self.identity);
@@ -460,7 +460,7 @@ fn now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     // 2000-01-01 is 946,684,800 seconds after 1970-01-01.
     let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX) - 946_684_800 * 1_000_000;
-    format!("{}+00", plan::time::timestamp(micros))
+    format!("{}+00", schema::time::timestamp(micros))
 }
 
 /// PostgreSQL's judgement of a statement's names and types. Its text names only these and the statement's own

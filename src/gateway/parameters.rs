@@ -3,10 +3,10 @@
 //! By list, because input functions of other types look into catalogs (`regclass` would tell which hidden tables
 //! exist) or run code that nobody here has read.
 
-use crate::error::ClientError;
-use crate::policy::Policy;
-use crate::schema::SqlType;
-use crate::sql::ast::{CastType, Expr, ExprKind, Literal, Pos};
+use answer::ClientError;
+use policy::Policy;
+use schema::SqlType;
+use sql::ast::{CastType, Expr, ExprKind, Literal, Pos};
 
 /// Scalars beside those that [`SqlType`] names; they can be shown and compared above a release.
 const OTHERS: &[(u32, &str)] = &[
@@ -80,7 +80,7 @@ mod tests {
     fn policy() -> Policy {
         let schema = serde_json::from_str(include_str!("../../tests/policy/schema.json")).unwrap();
         let text = include_str!("../../config/bikes.toml");
-        crate::policy::parse(text, "bikes.toml", Path::new("")).unwrap().check(&schema).unwrap()
+        policy::parse(text, "bikes.toml", Path::new("")).unwrap().check(&schema).unwrap()
     }
 
     #[test]

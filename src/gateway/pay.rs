@@ -1,17 +1,17 @@
 //! What costs: charge, fetch, release.
 
 use super::{Gateway, Session};
-use crate::answer::Notice;
-use crate::backend::{self, FetchRequest, FetchText, Param};
-use crate::dp::{BigRatio, Charge, Entropy, Ratio, SecureRng, Share, Spec};
-use crate::emit::fetch;
-use crate::error::{ClientError, SqlState};
-use crate::ledger::{Ledger, Payment, Question as Debit, Receipt};
-use crate::plan::{self, Plan, Release};
-use crate::policy::Policy;
-use crate::release::{Exact, Noisy, perturb};
 use crate::store;
+use answer::Notice;
+use answer::{ClientError, SqlState};
+use backend::{self, FetchRequest, FetchText, Param};
+use dp::{BigRatio, Charge, Entropy, Ratio, SecureRng, Share, Spec};
+use emit::fetch;
+use ledger::{Ledger, Payment, Question as Debit, Receipt};
 use num_traits::{ToPrimitive, Zero};
+use plan::{self, Plan, Release};
+use policy::Policy;
+use release::{Exact, Noisy, perturb};
 
 impl Session {
     /// Charges for these releases, reads what is private, and perturbs it.

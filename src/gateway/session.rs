@@ -1,13 +1,13 @@
 //! SET, SHOW, RESET: the session's settings, judged by PostgreSQL and kept here.
 
+use super::settings::custom::Own;
 use super::settings::known::{self, Rule};
-use super::settings::own::Own;
 use super::{Gateway, Session};
-use crate::answer::{Field, Notice, Outcome, text_cells};
-use crate::backend::{Param, RelayError};
-use crate::error::{ClientError, SqlState};
-use crate::sql::SessionStatement;
+use answer::{ClientError, SqlState};
+use answer::{Field, Notice, Outcome, text_cells};
+use backend::{Param, RelayError};
 use futures::StreamExt;
+use sql::SessionStatement;
 use std::collections::BTreeMap;
 
 /// 55P02: a setting that nobody can change.

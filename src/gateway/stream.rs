@@ -8,22 +8,22 @@ mod reopen;
 mod shown;
 
 use super::pay::{fetches, log_price, no_entropy, price_notice, statement_text};
-use super::settings::own::Own;
+use super::settings::custom::Own;
 use super::{Gateway, Session, finish};
-use crate::answer::{Field, Identity, Notice, Outcome};
-use crate::backend::{self, FetchRequest};
-use crate::dp::SecureRng;
-use crate::emit::print::{self, Constants};
-use crate::error::{ClientError, SqlState};
-use crate::ledger::{self, Ledger, Refusal};
-use crate::plan::{self, Plan, PlanError, threshold::Question};
-use crate::policy::Stream;
-use crate::release::stream::{Instance, Told};
-use crate::release::{Exact, Noisy};
-use crate::sql::ast::Statement;
-use crate::sql::functions::nearest_of;
+use answer::{ClientError, SqlState};
+use answer::{Field, Identity, Notice, Outcome};
+use backend::{self, FetchRequest};
+use dp::SecureRng;
+use emit::print::{self, Constants};
+use ledger::{self, Ledger, Refusal};
+use plan::{self, Plan, PlanError, stream_question::Question};
+use policy::Stream;
+use release::stream::{Instance, Told};
+use release::{Exact, Noisy};
 pub(super) use reopen::Reopening;
 use sha2::{Digest, Sha256};
+use sql::ast::Statement;
+use sql::functions::nearest_of;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OwnedMutexGuard;
@@ -300,8 +300,8 @@ impl Session {
             None => plan::plan(statement, &gateway.policy, settings, sizes),
             Some(Ok(stream)) => {
                 let (questions, beta) = self.settings.stream_accuracy();
-                let terms = plan::threshold::Terms { stream, questions, beta };
-                plan::threshold::plan(statement, &gateway.policy, settings, sizes, terms)
+                let terms = plan::stream_question::Terms { stream, questions, beta };
+                plan::stream_question::plan(statement, &gateway.policy, settings, sizes, terms)
             }
             // A stream that was taken away concerns nobody who reads no private rows.
             Some(Err(e)) => {

@@ -1,7 +1,7 @@
 //! Users whose fetches keep failing (soundness rule 18): a failure while private rows are read is outside the
 //! guarantee, so nobody may provoke many.
 
-use crate::error::{ClientError, SqlState};
+use answer::{ClientError, SqlState};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! What the catalogs say beyond the schema: partitions, and what everybody may do.
 
-use crate::backend::introspect::{self, IntrospectError};
-use crate::schema::Schema;
+use backend::introspect::{self, IntrospectError};
+use schema::Schema;
 use std::collections::HashSet;
 use tokio_postgres::Client;
 

@@ -4,8 +4,8 @@ use super::Scope;
 use super::identify::looks_like;
 use super::text::{comment, key, quote};
 use super::way::Placed;
-use crate::schema::{Column, Relation, RelationKind, SqlType};
 use bigdecimal::BigDecimal;
+use schema::{Column, Relation, RelationKind, SqlType};
 
 /// Longer lists of values are left to the schema, from which they come anyway.
 const MOST_VALUES: usize = 40;
@@ -129,7 +129,7 @@ fn checked(r: &Relation, c: &Column) -> Checked {
 /// The stricter of two bounds. Dates in ISO compare as text does; of what does not compare, the first stays.
 fn tighten(have: &mut Option<String>, new: &Option<String>, stricter: fn(&BigDecimal, &BigDecimal) -> bool) {
     let Some(new) = new else { return };
-    let number = |s: &str| crate::policy::reader::decimal_text(s, 10);
+    let number = |s: &str| policy::decimal_text(s, 10);
     let replace = match have.as_deref() {
         None => true,
         Some(old) => number(new).zip(number(old)).is_some_and(|(new, old)| stricter(&new, &old)),
@@ -155,14 +155,14 @@ fn values_of(c: &Column, values: &[String]) -> Vec<String> {
 }
 
 fn ordered(low: &str, high: &str) -> bool {
-    let number = |s: &str| crate::policy::reader::decimal_text(s, 10);
+    let number = |s: &str| policy::decimal_text(s, 10);
     number(low).zip(number(high)).is_some_and(|(low, high)| low <= high)
 }
 
 /// Both ends are values of the type, so that the policy can repeat them.
 fn fits(c: &Column, low: &str, high: &str) -> bool {
     let held = |text: &str| {
-        let Some(n) = crate::policy::reader::decimal_text(text, 10) else { return false };
+        let Some(n) = policy::decimal_text(text, 10) else { return false };
         match (&c.ty, c.numeric_precision) {
             (SqlType::Int2, _) => text.parse::<i16>().is_ok(),
             (SqlType::Int4, _) => text.parse::<i32>().is_ok(),

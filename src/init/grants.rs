@@ -3,9 +3,9 @@
 use super::Scope;
 use super::text::{comment, commented};
 use super::way::Placed;
-use crate::demo::ROLES;
-use crate::emit::ident;
-use crate::schema::Relation;
+use demo::ROLES;
+use emit::ident;
+use schema::Relation;
 use std::collections::BTreeSet;
 
 /// What the owner runs. The logins own nothing, and everything that PUBLIC would give the second is taken from PUBLIC.

@@ -1,6 +1,6 @@
 //! Columns that look like they name a person directly, by their names and types. A guess, and only ever towards hiding.
 
-use crate::schema::{Column, SqlType};
+use schema::{Column, SqlType};
 
 /// What one of these words says of a column.
 const WORDS: &[(&[&str], &str)] = &[

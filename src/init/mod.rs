@@ -14,7 +14,7 @@ mod way;
 
 pub use catalog::Catalog;
 
-use crate::schema::{Relation, RelationKind};
+use schema::{Relation, RelationKind};
 pub(crate) use text::quote;
 use text::{comment, key};
 use way::{Placed, Why};

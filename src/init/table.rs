@@ -4,7 +4,7 @@ use super::column;
 use super::text::{comment, commented, list, paragraph, quote};
 use super::way::{Placed, Way, Why};
 use super::{Scope, header};
-use crate::schema::{Relation, RelationKind};
+use schema::{Relation, RelationKind};
 
 /// The section, or what stands in its place.
 pub(super) fn section(r: &Relation, i: usize, scope: &Scope<'_>, placed: &[Placed]) -> String {
@@ -18,7 +18,7 @@ pub(super) fn section(r: &Relation, i: usize, scope: &Scope<'_>, placed: &[Place
 
 fn public(r: &Relation, scope: &Scope<'_>, placed: &[Placed]) -> String {
     let mut out = String::new();
-    let private = |k: &&crate::schema::ForeignKey| {
+    let private = |k: &&schema::ForeignKey| {
         let to = position(scope, &k.references);
         to.is_some_and(|to| matches!(placed.get(to), Some(Placed::Private { .. })))
     };

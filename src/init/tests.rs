@@ -1,8 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 //! What needs no database: the schema that tests/policy reads, and shapes that one hardly meets.
 use super::*;
-use crate::policy;
-use crate::schema::Schema;
+use schema::Schema;
 use std::path::Path;
 
 fn catalog() -> Catalog {

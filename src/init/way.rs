@@ -1,7 +1,7 @@
 //! Which unit a row belongs to: foreign keys, followed to the unit's table.
 
 use super::Scope;
-use crate::schema::{ForeignKey, Relation, RelationKind};
+use schema::{ForeignKey, Relation, RelationKind};
 use std::collections::HashMap;
 
 /// What becomes of a relation.

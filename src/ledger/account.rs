@@ -1,9 +1,9 @@
 //! A budget of the policy as an account: how it counts, and who shares it.
 
 use super::LedgerError;
-use crate::dp::{self, Charge, Cost, Envelope, Filter, Shortfall, Tokens, Unpriced};
-use crate::policy::{Budget, Scope};
 use bigdecimal::{BigDecimal, ToPrimitive};
+use dp::{self, Charge, Cost, Envelope, Filter, Shortfall, Tokens, Unpriced};
+use policy::{Budget, Scope};
 use std::sync::Arc;
 
 /// A price, or a sum of prices, as a budget counts it.

@@ -1,6 +1,6 @@
 //! How an entry's events are written: JSON that a person can read, with integers as text (they may have 128 bits).
 
-use crate::dp::{BigRatio, Charge, Event, Guarantee, Mechanism, Ratio};
+use dp::{BigRatio, Charge, Event, Guarantee, Mechanism, Ratio};
 use serde::{Deserialize, Serialize};
 
 /// An event as it is written.

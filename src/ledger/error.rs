@@ -2,9 +2,9 @@
 
 use super::account::Lacking;
 use super::books::{Change, Wrong};
-use crate::dp::{UNITS_PER_ONE, Unpriced};
-use crate::error::{ClientError, SqlState};
-use crate::policy::Scope;
+use answer::{ClientError, SqlState};
+use dp::{UNITS_PER_ONE, Unpriced};
+use policy::Scope;
 use std::path::PathBuf;
 
 /// Why a ledger cannot be created or opened. For the owner.
@@ -298,7 +298,7 @@ impl Refusal {
 }
 
 /// Units as a decimal number of six significant digits, rounded up or down.
-pub(crate) fn decimal(units: u128, up: bool) -> String {
+pub fn decimal(units: u128, up: bool) -> String {
     let digits = units.checked_ilog10().map_or(1, |l| l + 1);
     let drop = 10u128.pow(digits.saturating_sub(6));
     let excess = if up && !units.is_multiple_of(drop) { drop } else { 0 };

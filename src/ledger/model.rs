@@ -11,8 +11,8 @@
 use super::log::{Begun, Forget, Kept, Row};
 use super::writer::Store;
 use super::*;
-use crate::dp::{Ratio, Spec, UNITS_PER_ONE};
-use crate::policy::{Accounting, Scope, Window};
+use dp::{Ratio, Spec, UNITS_PER_ONE};
+use policy::{Accounting, Scope, Window};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

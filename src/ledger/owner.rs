@@ -7,9 +7,9 @@ use super::books::{
 use super::entry::Charged;
 use super::error::LedgerError;
 use super::log::{Log, Row};
-use super::terms::Terms;
-use crate::policy::{Budget, LedgerLocation};
+use super::policy_view::Terms;
 use bigdecimal::BigDecimal;
+use policy::{Budget, LedgerLocation};
 
 /// A ledger in the owner's hands.
 pub struct Owner {

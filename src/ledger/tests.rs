@@ -2,9 +2,9 @@
 //! The ledger as the gateway uses it, over a SQLite file.
 
 use super::*;
-use crate::dp::{Outline, Preference, Ratio, Spec, UNITS_PER_ONE, choose};
-use crate::error::SqlState;
-use crate::policy::{Accounting, Scope};
+use answer::SqlState;
+use dp::{Outline, Preference, Ratio, Spec, UNITS_PER_ONE, choose};
+use policy::{Accounting, Scope};
 use std::path::{Path, PathBuf};
 
 fn budget(name: &str, scope: Scope, accounting: Accounting, epsilon: &str, delta: &str) -> Budget {
@@ -56,10 +56,6 @@ fn create(path: &Path, budgets: &[Budget]) -> Result<(), LedgerError> {
 
 fn open(path: &Path, budgets: &[Budget]) -> Result<Ledger, LedgerError> {
     Ledger::open(&at(path), &terms(budgets))
-}
-
-fn summary(path: &Path, budgets: &[Budget]) -> Result<String, LedgerError> {
-    crate::cli::budget::show(&at(path), budgets)
 }
 
 fn left(lack: &Lack) -> u128 {
@@ -259,7 +255,7 @@ async fn a_new_budget_starts_from_what_was_spent() {
     assert_eq!(spent(&second, &ada, "user").await, TENTH);
     assert_eq!(spent(&second, &bob, "user").await, 2 * TENTH);
     assert_eq!(spent(&second, &ada, "role").await, TENTH);
-    let price = |c: &Charge| crate::dp::Notion::Zcdp.price(c).unwrap().loss;
+    let price = |c: &Charge| dp::Notion::Zcdp.price(c).unwrap().loss;
     let both = price(&public(1, 10)) + price(&public(2, 10));
     assert_eq!(spent(&second, &ada, "concentrated").await, both);
     second.debit(&ada, HASH, &public(1, 10)).await.unwrap();
@@ -387,29 +383,6 @@ async fn an_entry_holds_no_data_and_can_be_priced_again() {
     ] {
         assert_eq!(serde_json::from_str::<entry::Charged>(wrong).unwrap().read(), None);
     }
-}
-
-#[tokio::test]
-async fn the_owner_reads_the_books_while_they_are_open() {
-    let budgets = [
-        budget("everyone", Scope::Dataset, Accounting::Zcdp, "8", "1e-6"),
-        pure("quota", Scope::User, "2"),
-        pure("unused", Scope::Role, "2"),
-    ];
-    let (place, ledger) = ledger(&budgets);
-    ledger.debit(&who("ada", None), HASH, &public(1, 10)).await.unwrap();
-    let text = summary(&place.path, &budgets).unwrap();
-    let text: Vec<&str> = text.lines().collect();
-    assert!(
-        text[0].starts_with("everyone (zcdp, for everybody together): epsilon = 8, delta = "),
-        "{text:?}"
-    );
-    assert!(text[1].contains("everybody: ρ = 0.000624992 of 1.0084"), "{text:?}");
-    assert_eq!(text[3], "  ada: ε = 0.1 of 2 spent, 95.0 % left");
-    assert_eq!(text[5], "  nothing spent");
-    let more = summary(&place.path, &[pure("new", Scope::Dataset, "1")]).unwrap();
-    assert!(more.contains("not in the ledger yet") && more.contains("not in the policy"), "{more}");
-    assert!(matches!(summary(&place.path.with_extension("x"), &budgets), Err(LedgerError::Missing(_))));
 }
 
 #[test]
@@ -561,8 +534,7 @@ async fn tables_of_a_question_are_those_of_its_policy() {
     let budgets = [pure("everyone", Scope::Dataset, "1"), trips];
     let place = place();
     create(&place.path, &budgets).unwrap();
-    let raw =
-        crate::policy::parse(include_str!("../../config/bikes.toml"), "bikes.toml", Path::new("")).unwrap();
+    let raw = policy::parse(include_str!("../../config/bikes.toml"), "bikes.toml", Path::new("")).unwrap();
     let schema = serde_json::from_str(include_str!("../../tests/policy/schema.json")).unwrap();
     let mut policy = raw.check(&schema).unwrap();
     policy.budgets = budgets.to_vec();
@@ -579,7 +551,7 @@ async fn tables_of_a_question_are_those_of_its_policy() {
     assert!(matches!(asked(&[1]).await, Err(Refusal::Exhausted(_))));
     assert_eq!(asked(&[2]).await, Ok(1));
     // Another way to a unit is another protection; what is read again by the proxy is compared, too.
-    let crate::policy::Privacy::Private { unit, .. } = &mut policy.tables[1].privacy else { panic!() };
+    let policy::Privacy::Private { unit, .. } = &mut policy.tables[1].privacy else { panic!() };
     *unit = "payer_id".into();
     let Err(refused) = ledger.renew(&Terms::of(&policy)).await else { panic!() };
     assert!(matches!(&refused, LedgerError::Forgets(c) if c.len() == 1), "{refused}");
@@ -595,7 +567,7 @@ async fn each_accounting_pays_for_what_it_is_said_to_buy() {
         let mut one = budget("everyone", Scope::Dataset, accounting, "3", delta);
         if accounting == Accounting::Envelope {
             let mechanism = charge.events[0].mechanism.clone();
-            one.mechanisms = vec![crate::policy::Declared { mechanism, uses: 7 }];
+            one.mechanisms = vec![policy::Declared { mechanism, uses: 7 }];
             one.epsilon = 4.into();
         }
         let answers = worth(&one, &charge).unwrap().answers.unwrap();
@@ -616,14 +588,14 @@ async fn each_accounting_pays_for_what_it_is_said_to_buy() {
     // An envelope whose uses are more than its ε is none.
     let mechanism = charge.events[0].mechanism.clone();
     let mut wide = budget("wide", Scope::Dataset, Accounting::Envelope, "3", "1e-6");
-    wide.mechanisms = vec![crate::policy::Declared { mechanism, uses: 100 }];
+    wide.mechanisms = vec![policy::Declared { mechanism, uses: 100 }];
     assert!(worth(&wide, &charge).unwrap_err().to_string().contains("declare fewer uses"));
 }
 
 /// What opened a stream is known to the next process; and what states a guarantee is read back as it was priced.
 #[tokio::test]
 async fn openings_of_streams_outlive_the_process() {
-    use crate::dp::{BigRatio, Event, Guarantee, Mechanism};
+    use dp::{BigRatio, Event, Guarantee, Mechanism};
     let (place, ledger) = ledger(&[budget("everyone", Scope::Dataset, Accounting::Zcdp, "10", "1e-6")]);
     let (epsilon, delta) = (Ratio::new(1, 2), Ratio::new(1, 1_000_000_000));
     let rho = BigRatio::new(1u8.into(), 700u16.into());

@@ -3,7 +3,7 @@
 use super::Settings;
 use super::release::Key;
 use super::source::PrivateSource;
-use crate::policy::{Policy, Privacy, Table};
+use policy::{Policy, Privacy, Table};
 
 /// What bounds one unit's contribution, and which stages of the fetch are needed for it.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,9 +2,9 @@
 
 use super::flatten::{Result, unsupported};
 use super::scalar::Scalar;
-use crate::error::{ClientError, SqlState};
-use crate::schema::SqlType;
-use crate::sql::ast::*;
+use answer::{ClientError, SqlState};
+use schema::SqlType;
+use sql::ast::*;
 
 /// A condition, or the error that PostgreSQL gives.
 pub(super) fn truth(s: Scalar, of: &str, pos: Pos) -> Result<Scalar> {

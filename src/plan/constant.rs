@@ -1,9 +1,9 @@
 //! Dates and timestamps of the statement, plus or minus intervals: the constants that are simple enough to need no
 //! PostgreSQL. Anything not surely the same there is left alone.
 
-use super::time::{self, DAY, MICROS_PER_SECOND};
-use crate::schema::SqlType;
-use crate::sql::ast::{BinaryOp, CastType, Expr, ExprKind, Literal, SessionValue};
+use schema::SqlType;
+use schema::time::{self, DAY, MICROS_PER_SECOND};
+use sql::ast::{BinaryOp, CastType, Expr, ExprKind, Literal, SessionValue};
 
 /// A moment as microseconds since 2000-01-01 of its own clock, or an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -162,13 +162,13 @@ fn add(at: i64, months: i64, days: i64, micros: i64) -> Option<i64> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
-    use crate::policy::Limits;
-    use crate::sql::{Kind as Of, ast::Body, classify, parse, resolve};
+    use policy::Limits;
+    use sql::{Kind as Of, ast::Body, classify, parse, resolve};
 
     struct Nothing;
 
-    impl crate::sql::catalog::Catalog for Nothing {
-        fn relation(&self, _: Option<&str>, _: &str) -> Option<crate::sql::catalog::Relation> {
+    impl sql::catalog::Catalog for Nothing {
+        fn relation(&self, _: Option<&str>, _: &str) -> Option<sql::catalog::Relation> {
             None
         }
 

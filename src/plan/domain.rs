@@ -2,9 +2,9 @@
 
 use super::interval::Interval;
 use super::scalar::{Node, Scalar};
-use super::time::{DAY, MICROS_PER_SECOND};
-use crate::schema::SqlType;
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
+use schema::SqlType;
+use schema::time::{DAY, MICROS_PER_SECOND};
 
 /// The values that a key can have, NULL aside.
 #[derive(Clone, Debug, PartialEq)]

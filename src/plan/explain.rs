@@ -3,21 +3,21 @@
 use super::release::{Output, Part, PartKind, Release};
 use super::source::{Leaf, PrivateSource, Scan};
 use super::{Plan, Settings};
-use crate::answer::{Field, Outcome, text_cells};
-use crate::dp::suspicion::Meaning;
-use crate::dp::{self, Choice, Distribution, Notion, Ratio, Why};
-use crate::policy::{Policy, Privacy};
-use crate::sql::ast::{Expr, ExprKind};
-use crate::sql::names::output_name;
+use answer::{Field, Outcome, text_cells};
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
 use bytes::Bytes;
+use dp::suspicion::Meaning;
+use dp::{self, Choice, Distribution, Notion, Ratio, Why};
 use futures::StreamExt;
+use policy::{Policy, Privacy};
+use sql::ast::{Expr, ExprKind};
+use sql::names::output_name;
 
 /// The lines of the plan.
 pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
     if let Some(question) = &plan.question {
         let standing = format!("{} for the whole stream, when it is opened", question.opening());
-        return super::threshold::lines(plan, question, &standing, policy);
+        return super::stream_question::lines(plan, question, &standing, policy);
     }
     let mut out = Vec::new();
     let Some(charge) = &plan.charge else {
@@ -291,7 +291,7 @@ pub fn outcome(plan: &Plan, policy: &Policy, fields: Vec<Field>) -> Outcome {
 
 /// Lines as rows.
 pub fn told(lines: &[String], fields: Vec<Field>) -> Outcome {
-    let rows: Vec<Result<Bytes, crate::error::ClientError>> =
+    let rows: Vec<Result<Bytes, answer::ClientError>> =
         lines.iter().map(|l| Ok(text_cells(&[Some(l)]))).collect();
     Outcome::Rows { fields, rows: futures::stream::iter(rows).boxed(), verb: "EXPLAIN", count: false }
 }

@@ -1,19 +1,19 @@
 //! From FROM and WHERE to joins of scans: derived tables and CTEs that only project and filter are read as part of the
 //! query around them.
 
-use super::classes::Col;
 use super::conditions::{count, plain, split, truth};
+use super::equivalence_classes::Col;
 use super::lower::{ColumnInfo, Columns, lower};
-use super::optional::absence;
+use super::null_extension::{rejects, strict};
+use super::outer_join::absence;
 use super::renumber::renumber;
 use super::scalar::Scalar;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
-use super::strict::{rejects, strict};
 use super::units::{Block, Outside};
-use crate::error::{ClientError, SqlState};
-use crate::policy::{Policy, Privacy, Table};
-use crate::schema::SqlType;
-use crate::sql::ast::*;
+use answer::{ClientError, SqlState};
+use policy::{Policy, Privacy, Table};
+use schema::SqlType;
+use sql::ast::*;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
@@ -170,7 +170,7 @@ impl<'a> Flattener<'a> {
         // WHERE that drops the rows without partners makes an inner join of public LEFT JOIN private.
         self.optional.retain(|(of, _)| !conditions.iter().any(|c| rejects(c, of)));
         for (of, pos) in &self.optional {
-            if let Some(test) = conditions.iter().find_map(|c| super::strict::null_test(c, of)) {
+            if let Some(test) = conditions.iter().find_map(|c| super::null_extension::null_test(c, of)) {
                 return Err(absence(test.pos.or(*pos)));
             }
         }
@@ -418,7 +418,7 @@ impl<'a> Flattener<'a> {
     pub fn expand(&mut self, e: &Expr) -> Result<Expr> {
         self.size += 1;
         if self.size > self.policy.limits.max_expressions {
-            return Err(crate::sql::parse::too_large(
+            return Err(sql::parse::too_large(
                 "the statement, with its subqueries flattened,",
                 "max_expressions",
                 self.policy.limits.max_expressions,
@@ -480,7 +480,7 @@ impl Columns for Flattener<'_> {
         self.lowered.set(self.lowered.get().saturating_add(1));
         let limit = self.policy.limits.max_expressions;
         if self.lowered.get() > limit {
-            return Err(crate::sql::parse::too_large(
+            return Err(sql::parse::too_large(
                 "the statement, with NULLIF, BETWEEN and their like written out,",
                 "max_expressions",
                 limit,

@@ -7,12 +7,11 @@
 use super::domain::{self, Domain};
 use super::interval::{self, Interval};
 use super::scalar::{Choice, Node, Phys, Rounding, Scalar};
-use super::time::{self, DAY};
-use crate::error::{ClientError, SqlState};
-use crate::policy;
-use crate::schema::SqlType;
-use crate::sql::ast::{BinaryOp, CastType, Expr, ExprKind, Literal, Pos};
+use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, RoundingMode, Signed, Zero};
+use schema::SqlType;
+use schema::time::{self, DAY};
+use sql::ast::{BinaryOp, CastType, Expr, ExprKind, Literal, Pos};
 use std::str::FromStr;
 
 type Result<T> = std::result::Result<T, ClientError>;
@@ -80,7 +79,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Binary { op, left, right } => binary(*op, left, right, env, pos),
         ExprKind::Is { expr, what, negated } => {
             let x = lower(expr, env)?;
-            let x = if *what == crate::sql::ast::Is::Null { x } else { truth(x, pos)? };
+            let x = if *what == sql::ast::Is::Null { x } else { truth(x, pos)? };
             Ok(Scalar::boolean(Node::Is(Box::new(x), *what, *negated), false))
         }
         ExprKind::Like { expr, pattern, escape, insensitive, negated } => {

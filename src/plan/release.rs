@@ -1,19 +1,18 @@
 //! Building a release: an aggregate over a private relation, with its groups, bounds and noise.
 
 pub use super::bounding::Bounding;
-use super::classes::Col;
 use super::domain::{self, Domain};
+use super::equivalence_classes::Col;
 use super::flatten::{Flattener, unsupported};
 use super::lower::{lower, unbounded};
 use super::scalar::{Choice, Node, Phys, Scalar};
 use super::source::PrivateSource;
 use super::{PlanError, Settings, bounding};
-use crate::dp;
-use crate::error::{ClientError, SqlState};
-use crate::policy::Policy;
-use crate::schema::SqlType;
-use crate::sql::ast::*;
+use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
+use policy::Policy;
+use schema::SqlType;
+use sql::ast::*;
 use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, PlanError>;
@@ -227,7 +226,7 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     /// A short name for messages: the column's or the function's.
     fn label(&self, e: &Expr) -> String {
-        crate::sql::names::output_name(e, self.flattener.bindings)
+        sql::names::output_name(e, self.flattener.bindings)
     }
 
     /// Walks an expression above the aggregates: keys and aggregates are its leaves, plain columns an error.
@@ -594,7 +593,7 @@ fn fits(ty: &SqlType, n: i64) -> bool {
 
 /// Whether a conjunct is never true where the key is NULL.
 fn rejects_null(filter: &Scalar, key: &Scalar) -> bool {
-    use crate::sql::ast::Is;
+    use sql::ast::Is;
     match &filter.node {
         Node::Compare(op, a, b) if !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) => {
             **a == *key || **b == *key

@@ -1,7 +1,7 @@
 //! A CTE that is read as part of the query around it, with bindings of its own for each time it is read: two scans of
 //! one name would be one in the printed text, and a condition that ties them would tie a row to itself.
 
-use crate::sql::ast::*;
+use sql::ast::*;
 use std::collections::HashMap;
 
 /// The query with fresh bindings from `next` on; `origin` learns which binding each stands for.

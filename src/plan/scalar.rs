@@ -6,9 +6,9 @@
 use super::domain::Domain;
 use super::interval::Interval;
 use super::source::Branch;
-use crate::schema::SqlType;
-use crate::sql::ast::{BinaryOp, Is};
 use bigdecimal::BigDecimal;
+use schema::SqlType;
+use sql::ast::{BinaryOp, Is};
 
 /// How the text of a scalar is typed in PostgreSQL, where that differs from what the analyst sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,12 +11,12 @@
 //!   through a subquery that holds the same equality;
 //! * set operations compare whole rows, the unit among them, in the same place of every branch (rule 10).
 
-use super::classes::Col;
-use super::keys::Rows;
+use super::equivalence_classes::Col;
+use super::row_bounds::Rows;
 use super::scalar::{Choice, Node, Scalar};
-use crate::policy::Table;
-use crate::schema::SqlType;
-use crate::sql::ast::{BinaryOp, SetOp};
+use policy::Table;
+use schema::SqlType;
+use sql::ast::{BinaryOp, SetOp};
 use std::collections::HashSet;
 
 /// A table's name in the database.

@@ -6,17 +6,17 @@
 //! whether the statement has it or only implies it; what the statement says decides only whether adding it keeps the
 //! statement's meaning.
 
-use super::classes::{Classes, Col, Groups};
 use super::conditions::{conjuncts, only_of, truth};
+use super::equivalence_classes::{Classes, Col, Groups};
 use super::flatten::{Draft, Flattener, Result, unsupported};
-use super::keys::{Equation, Part, Rows};
 use super::lower::lower;
-use super::paths::Borrow;
+use super::row_bounds::{Equation, Part, Rows};
 use super::scalar::{Node, Scalar};
 use super::source::{Added, Kind, Leaf, Tree, Unit, equal};
-use crate::policy::Privacy;
-use crate::schema::SqlType;
-use crate::sql::ast::*;
+use super::unit_paths::Borrow;
+use policy::Privacy;
+use schema::SqlType;
+use sql::ast::*;
 
 /// A part of FROM whose units are found.
 pub(super) struct Block {
@@ -307,7 +307,7 @@ impl Flattener<'_> {
             _ => return Err(unsupported("this FULL JOIN", pos)),
         };
         self.tie(&mut on, &a, &b);
-        let rows = super::keys::full_rows(&l.rows, &r.rows);
+        let rows = super::row_bounds::full_rows(&l.rows, &r.rows);
         let (trees, sides) =
             ((l.tree, r.tree), [(l.bindings, l.unit, l.pending), (r.bindings, r.unit, r.pending)]);
         let sides = sides.map(|(bindings, unit, pending)| Block {

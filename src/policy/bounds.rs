@@ -6,9 +6,9 @@ use super::raw::{Bound, Literal, RawColumn};
 use super::reader::{decimal_text, shorten};
 use super::suggest::suggest;
 use super::time;
-use crate::schema::{self, Relation, SqlType};
 use bigdecimal::BigDecimal;
 use num_traits::{Signed, Zero};
+use schema::{self, Relation, SqlType};
 use std::fmt::Display;
 
 /// What the schema alone proves of a column's non-null values.
@@ -345,7 +345,7 @@ fn ends(declared: &At<(Bound, Bound)>, c: &schema::Column, f: &mut Findings) -> 
             };
             // A bare date as the upper end means that whole day.
             if c.ty != SqlType::Date && high.time.is_none() {
-                end += time::DAY - 1;
+                end += schema::time::DAY - 1;
             }
             Some((End::Time(start), End::Time(end)))
         }

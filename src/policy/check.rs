@@ -8,7 +8,7 @@ use super::raw::{RawPolicy, RawTable};
 use super::reader::shorten;
 use super::suggest::suggest;
 use super::version;
-use crate::schema::{Relation, RelationKind, Schema, SqlType};
+use schema::{Relation, RelationKind, Schema, SqlType};
 
 /// What proves uniqueness (soundness rule 7).
 pub(super) const KEY_HINT: &str = "make it the primary key: the key must be unique, valid, not deferrable, not partial, NOT NULL, on a table without inheritance children";

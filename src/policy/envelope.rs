@@ -5,7 +5,7 @@ use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Accounting, Declared};
 use super::reader::{Section, shorten};
 use super::suggest::suggest;
-use crate::dp::{self, Mechanism};
+use dp::{self, Mechanism};
 use num_traits::Signed;
 
 /// An envelope composes its classes one by one; a policy needs a handful.

@@ -1,8 +1,8 @@
 //! The policy after it was parsed, and checked against a schema: what the rest of the program may rely on.
 
 use super::stream::Stream;
-use crate::schema::SqlType;
 use bigdecimal::BigDecimal;
+use schema::SqlType;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -290,21 +290,21 @@ impl Accounting {
         [Self::Pure, Self::Approx, Self::Advanced, Self::Zcdp, Self::Rdp, Self::Gdp, Self::Envelope];
 
     /// The notion that `dp` counts in; None where declared uses are counted.
-    pub fn notion(self) -> Option<crate::dp::Notion> {
+    pub fn notion(self) -> Option<dp::Notion> {
         Some(match self {
-            Self::Pure => crate::dp::Notion::Pure,
-            Self::Approx => crate::dp::Notion::Approx,
-            Self::Advanced => crate::dp::Notion::Advanced,
-            Self::Zcdp => crate::dp::Notion::Zcdp,
-            Self::Rdp => crate::dp::Notion::Rdp,
-            Self::Gdp => crate::dp::Notion::Gdp,
+            Self::Pure => dp::Notion::Pure,
+            Self::Approx => dp::Notion::Approx,
+            Self::Advanced => dp::Notion::Advanced,
+            Self::Zcdp => dp::Notion::Zcdp,
+            Self::Rdp => dp::Notion::Rdp,
+            Self::Gdp => dp::Notion::Gdp,
             Self::Envelope => return None,
         })
     }
 
     /// The word that policies and ledgers use.
     pub fn word(self) -> &'static str {
-        self.notion().map_or("envelope", crate::dp::Notion::word)
+        self.notion().map_or("envelope", dp::Notion::word)
     }
 
     /// By its word.
@@ -373,7 +373,7 @@ impl Window {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// The noise, and what one unit can change.
-    pub mechanism: crate::dp::Mechanism,
+    pub mechanism: dp::Mechanism,
     /// How often. A statement uses each of its noises once for every group that a unit may touch.
     pub uses: u32,
 }
@@ -427,11 +427,11 @@ impl Budget {
     }
 
     /// The notion that says which noise it has a price for. An envelope has it for what it declares.
-    pub fn notion(&self) -> crate::dp::Notion {
-        let gaussian = |d: &Declared| d.mechanism.kind() == crate::dp::Kind::DiscreteGaussian;
+    pub fn notion(&self) -> dp::Notion {
+        let gaussian = |d: &Declared| d.mechanism.kind() == dp::Kind::DiscreteGaussian;
         self.accounting.notion().unwrap_or(match self.mechanisms.iter().any(gaussian) {
-            true => crate::dp::Notion::Zcdp,
-            false => crate::dp::Notion::Pure,
+            true => dp::Notion::Zcdp,
+            false => dp::Notion::Pure,
         })
     }
 }

@@ -10,7 +10,7 @@ use super::model::{Policy, Privacy, Table, UnitPath};
 use super::raw::RawTable;
 use super::reader::shorten;
 use super::suggest::suggest;
-use crate::schema::{Column, Relation, SqlType};
+use schema::{Column, Relation, SqlType};
 
 /// What to write.
 pub(super) const EXAMPLE: &str = "unit_path = \"trip_id -> trips.trip_id\"";

@@ -251,7 +251,7 @@ pub(super) fn decimal(key: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings)
 }
 
 /// Exact decimal from text. Lengths are bounded first: `1e999999999` must not become a gigabyte of zeros.
-pub(crate) fn decimal_text(text: &str, radix: u32) -> Option<BigDecimal> {
+pub fn decimal_text(text: &str, radix: u32) -> Option<BigDecimal> {
     let text = text.replace('_', "");
     let text = text.strip_prefix('+').unwrap_or(&text);
     if text.len() > 66 || !text.is_ascii() {

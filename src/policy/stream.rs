@@ -6,9 +6,9 @@ use super::keys::{Key, Keys, REQUIRED};
 use super::model::Budget;
 use super::reader::{Section, shorten, text};
 use super::suggest::suggest;
-use crate::dp::sparse::{Direction, Plan, SENSITIVITY, accuracy};
-use crate::dp::{Charge, Cost, DpError, Filter, Ratio, ratio};
 use bigdecimal::{BigDecimal, ToPrimitive};
+use dp::sparse::{Direction, Plan, SENSITIVITY, accuracy};
+use dp::{Charge, Cost, DpError, Filter, Ratio, ratio};
 use num_traits::Zero;
 
 /// `[[stream]]`: one threshold noise for many questions, of which the first so many that exceed are answered.
@@ -359,13 +359,13 @@ mod tests {
             let charge = s.charge().unwrap();
             assert_eq!(charge.epsilon, Ratio::new(1, 2), "{variant:?}");
             assert_eq!(s.plan().unwrap().sensitivity(), SENSITIVITY);
-            let pure = crate::dp::Notion::Pure.price(&charge).unwrap();
-            assert_eq!(pure, crate::dp::Cost::of_loss(crate::dp::UNITS_PER_ONE / 2));
+            let pure = dp::Notion::Pure.price(&charge).unwrap();
+            assert_eq!(pure, dp::Cost::of_loss(dp::UNITS_PER_ONE / 2));
         }
         let s = stream(Variant::NumericSparse, "0.5", "1e-9", 5);
-        let price = crate::dp::Notion::Approx.price(&s.charge().unwrap()).unwrap();
-        assert_eq!(price.delta, crate::dp::UNITS_PER_ONE / 1_000_000_000);
-        assert!(crate::dp::Notion::Pure.price(&s.charge().unwrap()).is_err());
+        let price = dp::Notion::Approx.price(&s.charge().unwrap()).unwrap();
+        assert_eq!(price.delta, dp::UNITS_PER_ONE / 1_000_000_000);
+        assert!(dp::Notion::Pure.price(&s.charge().unwrap()).is_err());
         assert!(stream(Variant::Sparse, "1", "1e-9", 5).plan().is_err());
     }
 

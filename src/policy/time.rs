@@ -1,33 +1,7 @@
 //! Dates and timestamps as PostgreSQL counts them: microseconds since 2000-01-01 00:00:00.
 
+use schema::time::{DAY, days};
 use toml::value::{Datetime, Offset};
-
-/// Microseconds in a day.
-pub(super) const DAY: i64 = 86_400_000_000;
-
-/// Days from 2000-01-01 to a date of the proleptic Gregorian calendar (Hinnant, "chrono-compatible low-level
-/// date algorithms").
-pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
-    let y = if month <= 2 { year - 1 } else { year };
-    let era = y.div_euclid(400);
-    let year_of_era = y.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    // 719_468 days lead from 0000-03-01 to 1970-01-01, 10_957 from there to 2000-01-01.
-    era * 146_097 + day_of_era - 719_468 - 10_957
-}
-
-/// Year, month and day so many days after 2000-01-01 (as [`days`], the other way).
-pub(super) fn civil(days: i64) -> (i64, i64, i64) {
-    let z = days + 719_468 + 10_957;
-    let (era, day_of_era) = (z.div_euclid(146_097), z.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
 
 /// Microseconds at midnight of a date; None if there is no such date.
 fn midnight(year: i64, month: i64, day: i64) -> Option<i64> {
@@ -60,7 +34,7 @@ pub(super) fn micros(t: &Datetime) -> Option<i64> {
 
 /// Microseconds of a date or timestamp as PostgreSQL prints it in DateStyle ISO and TimeZone UTC (years of four
 /// digits, no BC); None for anything else.
-pub(crate) fn from_iso(text: &str) -> Option<i64> {
+pub fn from_iso(text: &str) -> Option<i64> {
     let text = text.strip_suffix("+00").unwrap_or(text);
     text.replace(' ', "T").parse::<Datetime>().ok().filter(|t| t.offset.is_none()).and_then(|t| micros(&t))
 }

@@ -1,7 +1,7 @@
 //! Windows of budgets, as periods of UTC. Times are microseconds since 1970-01-01, as ledgers count them.
 
 use super::model::Window;
-use super::time::{DAY, civil, days};
+use schema::time::{DAY, civil, days};
 
 /// Days from 1970-01-01 to 2000-01-01, from where dates are counted.
 const TO_2000: i64 = 10_957;

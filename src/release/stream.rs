@@ -2,9 +2,9 @@
 //! what the stream tells of a number that did.
 
 use super::{Exact, Noisy, ReleaseError};
-use crate::dp::sparse::{Evidence, OpenError, Outcome, Plan, Question, SENSITIVITY, Stream};
-use crate::dp::{Charge, DpError, Entropy};
-use crate::ledger::Receipt;
+use dp::sparse::{Evidence, OpenError, Outcome, Plan, Question, SENSITIVITY, Stream};
+use dp::{Charge, DpError, Entropy};
+use ledger::Receipt;
 
 /// One instance of a stream: its noisy threshold, in memory only, and what is left of it.
 ///
@@ -109,13 +109,13 @@ impl Instance {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
-    use crate::answer::Identity;
-    use crate::dp::sparse::{Direction, Test};
-    use crate::dp::testing::SeededRng;
-    use crate::dp::{EntropyError, Guarantee, Ratio};
-    use crate::ledger::{Ledger, Terms};
-    use crate::policy::{Accounting, Budget, LedgerLocation, Scope};
+    use crate::testing::SeededRng;
+    use answer::Identity;
     use bytes::Bytes;
+    use dp::sparse::{Direction, Test};
+    use dp::{EntropyError, Guarantee, Ratio};
+    use ledger::{Ledger, Terms};
+    use policy::{Accounting, Budget, LedgerLocation, Scope};
 
     async fn receipt(charge: &Charge) -> Receipt {
         let folder = tempfile::tempdir().unwrap();

@@ -1,13 +1,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
-use crate::answer::Identity;
-use crate::dp::testing::SeededRng;
-use crate::dp::{
-    DiscreteLaplace, Distribution, Noise, Notion, Outline, Preference, Ratio, Selection, choose,
-};
-use crate::ledger::{Ledger, Terms};
-use crate::policy::{Accounting, Budget, LedgerLocation, Scope};
+use crate::testing::SeededRng;
+use answer::Identity;
 use bytes::{Buf, BufMut, BytesMut};
+use dp::{DiscreteLaplace, Distribution, Noise, Notion, Outline, Preference, Ratio, Selection, choose};
+use ledger::{Ledger, Terms};
+use policy::{Accounting, Budget, LedgerLocation, Scope};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A ledger with room for everything, and the receipt of one charge.
@@ -65,7 +63,7 @@ macro_rules! lacks {
 fn exact_values_cannot_leave_by_a_trait() {
     lacks!(Exact: Clone, std::fmt::Debug, std::fmt::Display, serde::Serialize, PartialEq, std::hash::Hash);
     lacks!(Receipt: Clone, serde::Serialize);
-    lacks!(crate::dp::SecureRng: Clone, std::fmt::Debug, serde::Serialize);
+    lacks!(dp::SecureRng: Clone, std::fmt::Debug, serde::Serialize);
 }
 
 #[tokio::test]

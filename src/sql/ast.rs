@@ -3,7 +3,7 @@
 //! What PostgreSQL runs is printed from this tree and never from the analyst's text. A name is a pair of numbers
 //! here, (binding, column), so no alias can capture another.
 
-use crate::schema::SqlType;
+use schema::SqlType;
 
 /// Character position in the analyst's text, from 1.
 pub type Pos = Option<usize>;

@@ -20,7 +20,7 @@ pub trait Catalog {
     fn names(&self) -> Vec<String>;
 }
 
-impl Catalog for crate::policy::Policy {
+impl Catalog for policy::Policy {
     fn relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
         if schema == Some(Own::SCHEMA) {
             let own = Own::ALL.into_iter().find(|o| o.name() == name)?;

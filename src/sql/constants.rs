@@ -222,9 +222,9 @@ fn arithmetic(kind: &ExprKind) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
-    use crate::policy::Limits;
-    use crate::sql::catalog::{Catalog, Relation};
-    use crate::sql::{Kind, classify, parse, resolve};
+    use crate::catalog::{Catalog, Relation};
+    use crate::{Kind, classify, parse, resolve};
+    use policy::Limits;
 
     struct One;
 

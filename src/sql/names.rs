@@ -1,7 +1,7 @@
 //! The output name that PostgreSQL derives for an unnamed select item (its `FigureColname`).
 
 use super::ast::{ExprKind, SessionValue, Statement};
-use crate::schema::SqlType;
+use schema::SqlType;
 
 /// The name, and how sure PostgreSQL is of it (2: a name of its own, 1: a type's name, 0: none).
 pub fn derive(expr: &super::ast::Expr, bindings: &[super::ast::Binding]) -> (u8, String) {

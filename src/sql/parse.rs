@@ -4,8 +4,8 @@
 //! as deep as the chain is long, and such a tree is walked and dropped by recursion: their number is limited before
 //! the parser sees them.
 
-use crate::error::{ClientError, SqlState};
-use crate::policy::Limits;
+use answer::{ClientError, SqlState};
+use policy::Limits;
 use sqlparser::ast::{self, Spanned};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;

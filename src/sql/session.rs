@@ -1,7 +1,7 @@
 //! SET, SHOW, RESET and their kin: from the parser's many trees to one setting by its name.
 
 use super::statement::{fold, read_only};
-use crate::error::ClientError;
+use answer::ClientError;
 use sqlparser::ast::{self, Set};
 
 /// A statement about the session.
@@ -68,7 +68,7 @@ pub fn set(set: Set, at: Option<usize>) -> Result<SessionStatement> {
             Ok(S::Nothing("SET"))
         }
         Set::SetRole { .. } | Set::SetSessionAuthorization(_) => Err(ClientError::new(
-            crate::error::SqlState::INSUFFICIENT_PRIVILEGE,
+            answer::SqlState::INSUFFICIENT_PRIVILEGE,
             "permission denied to become another user",
         )
         .hint("Connect as that user: budgets and rights belong to the login.")
@@ -182,8 +182,8 @@ fn value(e: &ast::Expr, single: bool, at: Option<usize>) -> Result<String> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
-    use crate::policy::Limits;
-    use crate::sql::{Kind, classify, parse};
+    use crate::{Kind, classify, parse};
+    use policy::Limits;
 
     fn session(sql: &str) -> SessionStatement {
         match classify(parse::parse(sql, &Limits::default()).unwrap().remove(0)).unwrap() {

@@ -2,7 +2,7 @@
 
 use super::parse::{Lines, Parsed};
 use super::session::{self, SessionStatement};
-use crate::error::{ClientError, SqlState};
+use answer::{ClientError, SqlState};
 use sqlparser::ast::{self, Statement as S};
 
 /// What a statement asks for.

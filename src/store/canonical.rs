@@ -17,12 +17,12 @@
 //! What is not listed here makes another text, and so another answer that is paid for.
 
 use super::walk::is_small;
-use crate::emit::scalar::text;
-use crate::plan::domain::Domain;
-use crate::plan::scalar::{Node, Scalar};
-use crate::plan::source::{Branch, Kind, Leaf, Scan, SetTree, Tree};
-use crate::plan::{Key, Part, PartKind, Release};
-use crate::sql::ast::BinaryOp;
+use emit::scalar::text;
+use plan::domain::Domain;
+use plan::scalar::{Node, Scalar};
+use plan::source::{Branch, Kind, Leaf, Scan, SetTree, Tree};
+use plan::{Key, Part, PartKind, Release};
+use sql::ast::BinaryOp;
 use std::collections::HashMap;
 
 /// A release in canonical form.
@@ -38,7 +38,7 @@ pub struct Canonical {
 
 impl Canonical {
     /// The canonical form with its parts and this noise: what could be fetched in the release's place.
-    pub fn whole(&self, spec: &crate::dp::Spec) -> Release {
+    pub fn whole(&self, spec: &dp::Spec) -> Release {
         Release { parts: self.parts.clone(), spec: spec.clone(), ..self.base.clone() }
     }
 }
@@ -87,7 +87,7 @@ pub fn canonical(release: &Release) -> Canonical {
     base.outputs = Vec::new();
     // Whether rows are first aggregated per unit is how they are read: where keys prove a bound it changes no number.
     base.bounding.per_unit = true;
-    base.spec = crate::dp::Spec { l0: 1, aggregates: Vec::new(), selection: None };
+    base.spec = dp::Spec { l0: 1, aggregates: Vec::new(), selection: None };
     Canonical { base, keys: places, parts }
 }
 

@@ -4,7 +4,7 @@
 //! what a row does: whether an answer is fresh, and so what it costs, would be a function of one person's insert. The
 //! ledger counts what is ended by hand, for all proxies that share it, and its clock is theirs.
 
-use crate::ledger::{self, Ledger, Refusal};
+use ledger::{self, Ledger, Refusal};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

@@ -9,13 +9,13 @@
 use super::canonical::Canonical;
 use super::epoch::Epoch;
 use super::walk::{each, each_of_rows};
-use crate::backend::{Setting, Settings};
-use crate::dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec};
-use crate::emit::{fetch, scalar};
-use crate::plan::scalar::{Node, Scalar};
-use crate::plan::{Part, PartKind, Sum};
-use crate::policy::Policy;
+use backend::{Setting, Settings};
+use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec};
+use emit::{fetch, scalar};
 use num_traits::Zero;
+use plan::scalar::{Node, Scalar};
+use plan::{Part, PartKind, Sum};
+use policy::Policy;
 use sha2::{Digest, Sha256};
 
 /// A key: of a stored answer, of a list of answers, or of a part.
@@ -203,11 +203,10 @@ fn price(spec: &Spec) -> BigRatio {
 fn mattering(canonical: &Canonical) -> Vec<Setting> {
     let (mut times, mut texts) = (false, false);
     let mut look = |s: &Scalar| {
-        times |= s.ty.is_datetime()
-            || matches!(s.ty, crate::schema::SqlType::Time | crate::schema::SqlType::Interval);
+        times |= s.ty.is_datetime() || matches!(s.ty, schema::SqlType::Time | schema::SqlType::Interval);
         texts |= match &s.node {
             Node::Cast(x) => !s.ty.is_number() && x.ty != s.ty,
-            _ => matches!(s.ty, crate::schema::SqlType::Other { .. }),
+            _ => matches!(s.ty, schema::SqlType::Other { .. }),
         };
     };
     let base = &canonical.base;

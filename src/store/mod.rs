@@ -5,33 +5,32 @@
 //! Only noisy values come here: this module can reach no exact one, and draws no noise. What a question costs, and
 //! whether it is paid, is the gateway's and the ledger's business.
 
-mod bytes;
 mod canonical;
+mod encoding;
 mod epoch;
-mod flight;
 mod key;
 mod memory;
 mod notify;
+mod reuse;
 mod seal;
-mod serve;
-mod shelf;
+mod single_flight;
+mod storage;
 mod walk;
 
-pub use bytes::{Column, Record, Stored};
 pub use canonical::{Canonical, canonical};
+pub use encoding::{Column, Record, Stored};
 pub use epoch::Epoch;
-pub use flight::Lead;
 pub use key::{Around, Key, Keys, Wanted, together};
+pub use reuse::Served;
 pub use seal::{Broken, Seal};
-pub use serve::Served;
+pub use single_flight::Lead;
 
-use crate::backend::Backend;
-use crate::ledger::{Ledger, Refusal};
-use crate::plan::Release;
-use crate::policy;
-use crate::release::Noisy;
-use shelf::{Found, Shelf};
+use backend::Backend;
+use ledger::{Ledger, Refusal};
+use plan::Release;
+use release::Noisy;
 use std::sync::Arc;
+use storage::{Found, Shelf};
 
 /// Releases with the same groups and price that are looked through for parts; further ones are found by their own keys.
 const MAX_LIKE: u64 = 16;
@@ -54,8 +53,8 @@ impl Question {
 
     /// The answer to this question from that to another of the same key, asked by `asked`.
     pub fn again(&self, release: &Release, other: &Self, asked: &Release, noisy: &Noisy) -> Option<Served> {
-        let stored = serve::stored(&other.canonical, &other.keys, &asked.spec, noisy)?;
-        serve::serve(release, &self.canonical, &self.keys, &[stored])
+        let stored = reuse::stored(&other.canonical, &other.keys, &asked.spec, noisy)?;
+        reuse::serve(release, &self.canonical, &self.keys, &[stored])
     }
 }
 
@@ -79,7 +78,7 @@ pub struct Store {
 #[derive(Default)]
 struct Shared {
     memory: memory::Memory,
-    flights: Arc<flight::Flights>,
+    flights: Arc<single_flight::Flights>,
     told: epoch::Told,
     ear: notify::Ear,
 }
@@ -141,7 +140,7 @@ impl Store {
     /// The answer to a question, if it is kept.
     pub async fn find(&self, ledger: &Ledger, question: &Question, release: &Release) -> Known {
         let (shelf, keys) = (self.shelf(ledger), &question.keys);
-        let serve = |stored: &[Stored]| serve::serve(release, &question.canonical, keys, stored);
+        let serve = |stored: &[Stored]| reuse::serve(release, &question.canonical, keys, stored);
         let place = match shelf.find(&keys.exact).await {
             Found::Record(Record::Release(stored)) => match serve(&[stored]) {
                 Some(served) => return Known::Answer(Box::new(served)),
@@ -157,7 +156,7 @@ impl Store {
                 _ => break,
             }
         }
-        let Some(places) = serve::choose(&keys.parts, release.public_groups, &list) else {
+        let Some(places) = reuse::choose(&keys.parts, release.public_groups, &list) else {
             return Known::Nothing(place);
         };
         let mut stored = Vec::with_capacity(places.len());
@@ -184,7 +183,7 @@ impl Store {
         noisy: &Noisy,
     ) {
         let (shelf, keys) = (self.shelf(ledger), &question.keys);
-        let Some(stored) = serve::stored(&question.canonical, keys, &release.spec, noisy) else { return };
+        let Some(stored) = reuse::stored(&question.canonical, keys, &release.spec, noisy) else { return };
         let stored = Record::Release(stored);
         let member = async {
             let parts: Vec<Key> = keys.parts.iter().map(|w| w.key).collect();

@@ -1,8 +1,8 @@
 //! `cache.notify`: a load job says by NOTIFY that the data is new.
 
 use super::Shared;
-use crate::backend::Backend;
-use crate::ledger::Ledger;
+use backend::Backend;
+use ledger::Ledger;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::task::AbortHandle;

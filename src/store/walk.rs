@@ -1,7 +1,7 @@
 //! Walks over expressions and private relations.
 
-use crate::plan::scalar::{Node, Scalar};
-use crate::plan::source::{Branch, Leaf, Scan, SetTree, Tree};
+use plan::scalar::{Node, Scalar};
+use plan::source::{Branch, Leaf, Scan, SetTree, Tree};
 
 /// The parts of a scalar, those of subqueries aside.
 pub(super) fn parts(s: &Scalar) -> Vec<&Scalar> {

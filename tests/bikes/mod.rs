@@ -194,8 +194,8 @@ impl Bikes {
     ) -> Result<Plan, PlanError> {
         let Some(name) = &self.stream else { return plan::plan(statement, &self.policy, &self.plan, sizes) };
         let stream = self.policy.streams.iter().find(|s| s.name == *name).unwrap();
-        let terms = plan::threshold::Terms { stream, questions: 1000, beta: 0.05 };
-        plan::threshold::plan(statement, &self.policy, &self.plan, sizes, terms)
+        let terms = plan::stream_question::Terms { stream, questions: 1000, beta: 0.05 };
+        plan::stream_question::plan(statement, &self.policy, &self.plan, sizes, terms)
     }
 
     /// The plan, after PostgreSQL has judged names and types.

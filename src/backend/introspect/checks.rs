@@ -4,7 +4,7 @@
 //! AND of these. A literal under a cast counts only where the cast cannot change it. A NULL anywhere makes a
 //! comparison NULL, which a CHECK lets pass, so a list that holds one proves nothing.
 
-use crate::schema::{Check, Column, SqlType};
+use schema::{Check, Column, SqlType};
 use sqlparser::ast::{
     Array, BinaryOperator, DataType, ExactNumberInfo, Expr, TimezoneInfo, UnaryOperator, Value,
 };

@@ -1,11 +1,11 @@
 //! How many answers of one kind fit a budget, for each notion side by side.
 
-use crate::dp::interval::Interval;
-use crate::dp::loss::PrivacyLoss;
-use crate::dp::pld::{Pld, Source};
-use crate::dp::suspicion::Meaning;
-use crate::dp::tradeoff::{Bounds, TradeOff};
-use crate::dp::{Filter, Guarantee, Notion, Ratio, composition, ratio};
+use dp::interval::Interval;
+use dp::loss::PrivacyLoss;
+use dp::pld::{Pld, Source};
+use dp::suspicion::Meaning;
+use dp::tradeoff::{Bounds, TradeOff};
+use dp::{Filter, Guarantee, Notion, Ratio, composition, ratio};
 use std::fmt;
 
 /// One answer.
@@ -68,7 +68,7 @@ pub(super) fn table(epsilon: f64, delta: f64, answer: Answer) -> Result<Table, S
         Answer::Laplace { .. } => Guarantee::Pure { epsilon: size },
         Answer::Gaussian { .. } => {
             let big = |x: u128| num_bigint::BigUint::from(x);
-            let square = crate::dp::BigRatio::new(big(*size.numer()).pow(2), big(*size.denom()).pow(2));
+            let square = dp::BigRatio::new(big(*size.numer()).pow(2), big(*size.denom()).pow(2));
             Guarantee::Gaussian { square }
         }
     };
@@ -110,7 +110,7 @@ fn filter(notion: Notion, (epsilon, delta): (&Ratio, &Ratio), guarantee: &Guaran
     let each = aside / Ratio::from_integer(10_000);
     let fits = Filter::new(notion, epsilon, &own, &aside).map_err(|_| "needs a delta").and_then(|filter| {
         let price = notion.price_of(guarantee, 1, Some(&each)).map_err(|_| "has no price for it")?;
-        Ok(u64::try_from(filter.fits(crate::dp::Cost::default(), price)).unwrap_or(u64::MAX))
+        Ok(u64::try_from(filter.fits(dp::Cost::default(), price)).unwrap_or(u64::MAX))
     });
     Row { name: notion.word(), holds: ADAPTIVE, fits }
 }

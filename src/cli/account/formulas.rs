@@ -26,7 +26,7 @@ fn moments(pmf0: f64, pmf1: f64, variance: f64) -> Computed {
 }
 
 /// The threshold of group selection by *continuous* Laplace noise: 1 - (l0/ε)·ln(2 - 2(1-δ)^(1/l0)) (Wilson et al. 2020). What is
-/// used instead is [`crate::dp::Selection`].
+/// used instead is [`dp::Selection`].
 pub(super) fn laplace_threshold(epsilon: f64, delta: f64, l0: f64) -> f64 {
     1.0 - l0 / epsilon * (-2.0 * ((-delta).ln_1p() / l0).exp_m1()).ln()
 }

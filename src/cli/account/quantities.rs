@@ -2,14 +2,14 @@
 
 use super::cases::{Computed, number};
 use super::formulas;
-use crate::dp::geometric_selection::GeometricSelection;
-use crate::dp::interval::Interval;
-use crate::dp::loss::PrivacyLoss;
-use crate::dp::pld::{Pld, Source};
-use crate::dp::rdp::Curve;
-use crate::dp::sparse::accuracy;
-use crate::dp::tradeoff::{Clt, TradeOff};
-use crate::dp::{Cost, Filter, Notion, Ratio, UNITS_PER_ONE, cdp, composition, gdp, ratio, rdp};
+use dp::geometric_selection::GeometricSelection;
+use dp::interval::Interval;
+use dp::loss::PrivacyLoss;
+use dp::pld::{Pld, Source};
+use dp::rdp::Curve;
+use dp::sparse::accuracy;
+use dp::tradeoff::{Clt, TradeOff};
+use dp::{Cost, Filter, Notion, Ratio, UNITS_PER_ONE, cdp, composition, gdp, ratio, rdp};
 use serde_json::Value;
 
 type Outcome = Result<Computed, String>;

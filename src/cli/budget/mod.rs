@@ -3,9 +3,9 @@
 pub mod print;
 mod write;
 
-use crate::ledger::{Ledger, LedgerError, Owner, Terms, time, verify};
-use crate::policy::{Budget, LedgerLocation};
 use bigdecimal::BigDecimal;
+use ledger::{Ledger, LedgerError, Owner, Terms, time, verify};
+use policy::{Budget, LedgerLocation};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write as _};
@@ -128,9 +128,9 @@ pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Close(args) => &args.policy,
         Command::Accept(args) => &args.policy,
     };
-    let raw = crate::policy::load(&file.policy)?;
+    let raw = policy::load(&file.policy)?;
     let Some((ledger, budgets)) = raw.books() else {
-        return Err(crate::policy::PolicyErrors(raw.mistakes()).into());
+        return Err(policy::PolicyErrors(raw.mistakes()).into());
     };
     let text = match command {
         Command::Create(_) => create(ledger, budgets, raw.unit_name().unwrap_or_default())?,

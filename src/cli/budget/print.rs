@@ -1,7 +1,7 @@
 //! Budgets in words.
 
-use crate::ledger::{Amount, BudgetSummary, Counter, Share, Year, decimal, time, year};
-use crate::policy::{Accounting, Budget, Scope};
+use ledger::{Amount, BudgetSummary, Counter, Share, Year, decimal, time, year};
+use policy::{Accounting, Budget, Scope};
 use std::fmt::Write as _;
 
 /// What a budget is, in one line.

@@ -1,9 +1,9 @@
 //! The commands that write: each entry has an author and a reason.
 
 use super::{Accept, Close, Grant, Signed};
-use crate::ledger::{LedgerError, Owner, Terms, user};
-use crate::policy::LedgerLocation;
 use bigdecimal::BigDecimal;
+use ledger::{LedgerError, Owner, Terms, user};
+use policy::LedgerLocation;
 use std::error::Error;
 use std::fmt::Write as _;
 
@@ -53,10 +53,9 @@ pub(super) fn grant(ledger: &LedgerLocation, args: &Grant) -> Result<String, Led
     out.push('\n');
     for summary in owner.budgets().iter().filter(|s| s.budget.name == args.budget) {
         if let Some(next) = summary.next {
-            let _ =
-                writeln!(out, "it is for the present window, which ends on {}", crate::ledger::time(next));
+            let _ = writeln!(out, "it is for the present window, which ends on {}", ledger::time(next));
         }
-        if summary.budget.scope == crate::policy::Scope::Dataset {
+        if summary.budget.scope == policy::Scope::Dataset {
             out.push_str("the guarantee over the whole dataset is that much weaker\n");
         }
         out.push_str(&super::print::summary(summary));

@@ -1,17 +1,17 @@
 //! A plan as JSON. The keys are described in docs/explain.md.
 
 use super::number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
-use crate::dp::{self, Distribution, Noise, Ratio, Selection, UNITS_PER_ONE};
-use crate::emit::fetch;
-use crate::emit::print::{self, Constants};
-use crate::error::ClientError;
-use crate::ledger::{Amount, Counter};
-use crate::plan::{Bounding, Output, Part, PartKind, Plan, Release, explain};
-use crate::policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
-use crate::sql::ast::{Expr, ExprKind};
-use crate::sql::names::output_name;
+use answer::ClientError;
+use dp::{self, Distribution, Noise, Ratio, Selection, UNITS_PER_ONE};
+use emit::fetch;
+use emit::print::{self, Constants};
+use ledger::{Amount, Counter};
 use num_bigint::BigUint;
+use plan::{Bounding, Output, Part, PartKind, Plan, Release, explain};
+use policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use serde_json::{Map, Value, json};
+use sql::ast::{Expr, ExprKind};
+use sql::names::output_name;
 
 /// Everything that is known of a statement before it runs.
 pub fn plan(plan: &Plan, policy: &Policy, constants: &Constants) -> Value {

@@ -1,6 +1,6 @@
 //! The log: events to standard error, as text or JSON, in the form that journald likes where it listens.
 
-use crate::policy::{Log, LogFormat, LogLevel};
+use policy::{Log, LogFormat, LogLevel};
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use tracing::{Event, Level, Subscriber};

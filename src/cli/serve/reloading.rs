@@ -3,9 +3,8 @@
 use super::control::Answer;
 use super::log;
 use super::manager::Manager;
-use crate::frontend::{InForce, Settings};
 use crate::gateway::{Live, Reopened};
-use crate::policy;
+use frontend::{InForce, Settings};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Where private copies are kept: a folder that is this user's alone to write, and that the server can pass through.
 
 use super::Error;
-use crate::demo::folder::{may_pass, server_user};
+use crate::folder::{may_pass, server_user};
 use std::fs::{DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Budgets that say beforehand what they will be used for: the one sound way to spend by numerical composition.
 
 use super::Unpriced;
-use crate::dp::pld::{Pld, PldError, Source};
-use crate::dp::{Charge, Mechanism};
+use crate::pld::{Pld, PldError, Source};
+use crate::{Charge, Mechanism};
 
 /// At most n₁ uses of one mechanism, n₂ of another, and so on, with the (ε, δ) that all of them together have.
 ///
@@ -103,15 +103,15 @@ fn same(a: &Mechanism, b: &Mechanism) -> bool {
         Mechanism::Guaranteed(_) => None,
     };
     let (Some(a), Some(b)) = (parts(a), parts(b)) else { return false };
-    let proper = |r: &crate::dp::Ratio| *r.denom() != 0;
+    let proper = |r: &crate::Ratio| *r.denom() != 0;
     proper(&a.2) && proper(&b.2) && a == b
 }
 
 /// Its own privacy loss: discrete noise is never priced as continuous (soundness rule 19).
 fn source(mechanism: &Mechanism) -> Result<Source, PldError> {
-    use crate::dp::interval::Interval;
-    use crate::dp::loss::PrivacyLoss;
-    let float = |r: &crate::dp::Ratio| -> Result<Interval, PldError> {
+    use crate::interval::Interval;
+    use crate::loss::PrivacyLoss;
+    let float = |r: &crate::Ratio| -> Result<Interval, PldError> {
         if *r.numer() == 0 || *r.denom() == 0 {
             return Err(PldError::Unsuitable);
         }
@@ -122,7 +122,7 @@ fn source(mechanism: &Mechanism) -> Result<Source, PldError> {
             let rate = Interval::from(1.0) / float(scale)?;
             let exact = PrivacyLoss::discrete_laplace(*sensitivity, rate);
             // Randomised response dominates it, where it has too many outcomes to list.
-            let width = super::limits::float(&crate::dp::Ratio::from_integer(*sensitivity));
+            let width = super::limits::float(&crate::Ratio::from_integer(*sensitivity));
             exact.unwrap_or_else(|| PrivacyLoss::randomised_response(rate * width))
         }
         Mechanism::DiscreteGaussian { sensitivity, variance } => {

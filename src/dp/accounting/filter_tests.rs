@@ -2,13 +2,13 @@
 //! The limits of all notions, and the prices that are summed up to them.
 
 use super::*;
-use crate::dp::interval::Interval;
-use crate::dp::loss::PrivacyLoss;
-use crate::dp::{BigRatio, Event, Guarantee, Mechanism, cdp, composition, gdp, rdp};
+use crate::interval::Interval;
+use crate::loss::PrivacyLoss;
+use crate::{BigRatio, Event, Guarantee, Mechanism, cdp, composition, gdp, rdp};
 use num_bigint::BigUint;
 
 fn ratio(text: &str) -> Ratio {
-    crate::dp::ratio(&text.parse().unwrap()).unwrap()
+    crate::ratio(&text.parse().unwrap()).unwrap()
 }
 
 fn filter(notion: Notion, epsilon: &str, delta: &str, selection: &str) -> Filter {

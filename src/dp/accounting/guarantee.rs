@@ -2,11 +2,11 @@
 
 use super::price::rho_of;
 use super::{Cost, Kind, Notion, ORDERS, Rule, UNITS_PER_ONE, Unpriced, limits, rule, units_up};
-use crate::dp::exp::{PRECISION, div_ceil};
-use crate::dp::interval::Interval;
-use crate::dp::rdp::Curve;
-use crate::dp::spec::{BigRatio, exact, exact_integer};
-use crate::dp::{Guarantee, Ratio, gdp};
+use crate::exp::{PRECISION, div_ceil};
+use crate::interval::Interval;
+use crate::rdp::Curve;
+use crate::spec::{BigRatio, exact, exact_integer};
+use crate::{Guarantee, Ratio, gdp};
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 

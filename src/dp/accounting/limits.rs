@@ -1,8 +1,8 @@
 //! Limits that imply a budget's (ε, δ), rounded down, and the way between floats and units.
 
 use super::{UNITS_PER_ONE, units_down};
-use crate::dp::interval::{Interval, largest};
-use crate::dp::{Ratio, composition, gdp, rdp};
+use crate::interval::{Interval, largest};
+use crate::{Ratio, composition, gdp, rdp};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 

@@ -1,11 +1,11 @@
 //! What an event costs, rounded up, in integers.
 
 use super::{ORDERS, UNITS_PER_ONE, Unpriced, limits};
-use crate::dp::exp::{PRECISION, div_ceil, exp_neg, one};
-use crate::dp::gdp;
-use crate::dp::interval::Interval;
-use crate::dp::rdp::Curve;
-use crate::dp::{Event, Mechanism, Ratio};
+use crate::exp::{PRECISION, div_ceil, exp_neg, one};
+use crate::gdp;
+use crate::interval::Interval;
+use crate::rdp::Curve;
+use crate::{Event, Mechanism, Ratio};
 use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{ToPrimitive, Zero};

@@ -1,7 +1,7 @@
 //! Which mechanism each notion has a price for: the table of the guarantees document, as code (soundness rule 21).
 
 use super::Notion;
-use crate::dp::{Guarantee, Mechanism};
+use crate::{Guarantee, Mechanism};
 
 /// A mechanism without its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

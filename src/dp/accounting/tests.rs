@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::{Event, Mechanism, Spec};
+use crate::{Event, Mechanism, Spec};
 
 fn ratio(text: &str) -> Ratio {
-    crate::dp::ratio(&text.parse().unwrap()).unwrap()
+    crate::ratio(&text.parse().unwrap()).unwrap()
 }
 
 fn laplace(sensitivity: u128, scale: Ratio, times: u32) -> Event {
@@ -272,7 +272,7 @@ fn decimals_are_exact() {
     assert_eq!(ratio("25e2"), Ratio::from_integer(2500));
     assert_eq!(ratio("0e-400"), Ratio::from_integer(0));
     for bad in ["-1", "1e39", "1e-39", "1e-999999999999"] {
-        assert_eq!(crate::dp::ratio(&bad.parse().unwrap()), None, "{bad}");
+        assert_eq!(crate::ratio(&bad.parse().unwrap()), None, "{bad}");
     }
 }
 
@@ -280,7 +280,7 @@ fn decimals_are_exact() {
 /// Mutations: its δ forgotten, its uses counted once, noise beside it left out.
 #[test]
 fn rule_21_a_stated_guarantee_is_charged_by_the_table() {
-    use crate::dp::{Guarantee, spec::exact};
+    use crate::{Guarantee, spec::exact};
     let (epsilon, delta) = (Ratio::new(1, 2), Ratio::new(1, 1_000_000));
     let square = exact(&Ratio::new(1, 4));
     let stated = [

@@ -1,7 +1,7 @@
 //! How much ρ an (ε, δ) allows.
 
 use super::UNITS_PER_ONE;
-use crate::dp::Ratio;
+use crate::Ratio;
 
 /// Relative slack on every float here. Each expression has fewer than 2^6 roundings of 2^-53 and library functions
 /// that are right to a few 2^-53, so 2^-44 of the sum of the absolute terms covers them more than eight times over.
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn ratio(text: &str) -> Ratio {
-        crate::dp::ratio(&text.parse().unwrap()).unwrap()
+        crate::ratio(&text.parse().unwrap()).unwrap()
     }
 
     /// The reported ρ is valid by the paper's formula minimised over a dense grid of a, and no ρ that is a millionth

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::decision_tree::enumerate;
-use crate::dp::exp::{exp_neg, one};
-use crate::dp::testing::SeededRng;
+use crate::decision_tree::enumerate;
+use crate::exp::{exp_neg, one};
+use crate::testing::SeededRng;
 
 #[test]
 fn uniform_is_exactly_uniform() {

@@ -2,7 +2,7 @@
 use super::*;
 
 fn ratio(text: &str) -> Ratio {
-    crate::dp::ratio(&text.parse().unwrap()).unwrap()
+    crate::ratio(&text.parse().unwrap()).unwrap()
 }
 
 fn square(delta: u128) -> BigRatio {

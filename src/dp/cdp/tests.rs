@@ -21,7 +21,7 @@ fn conversions_invert_each_other() {
 fn a_gaussian_is_within_its_rho() {
     for mu in [0.1, 1.0, 2.0] {
         for e in [0.5, 1.0, 4.0] {
-            assert!(crate::dp::gdp::profile(mu.into(), e.into()).lo() <= delta(mu * mu / 2.0, e));
+            assert!(crate::gdp::profile(mu.into(), e.into()).lo() <= delta(mu * mu / 2.0, e));
         }
     }
 }
@@ -30,7 +30,7 @@ fn a_gaussian_is_within_its_rho() {
 #[test]
 fn rule_19_rho_of_continuous_laplace_is_too_small_for_discrete() {
     for e in [0.1, 1.0, 3.0] {
-        let loss = crate::dp::loss::PrivacyLoss::randomised_response(e.into());
+        let loss = crate::loss::PrivacyLoss::randomised_response(e.into());
         assert!(of_continuous_laplace(e) < loss.kl().lo() && of_pure(e) >= loss.kl().lo());
         assert!(of_pure(e) < of_pure_loosely(e));
     }

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::{Distribution, UNITS_PER_ONE};
+use crate::{Distribution, UNITS_PER_ONE};
 use proptest::prelude::*;
 
 fn outline(l0: u32, linf: &[u128], private: bool) -> Outline {

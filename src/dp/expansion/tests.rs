@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::decision_tree::{Lanes, enumerate};
-use crate::dp::exp::exp_neg;
-use crate::dp::testing::SeededRng;
+use crate::decision_tree::{Lanes, enumerate};
+use crate::exp::exp_neg;
+use crate::testing::SeededRng;
 
 fn expansion(form: Form, n: u64, d: u64, count: u32) -> Expansion {
     let (n, d) = (BigUint::from(n), BigUint::from(d));

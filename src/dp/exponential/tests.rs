@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::decision_tree::{Script, enumerate};
-use crate::dp::testing::SeededRng;
+use crate::decision_tree::{Script, enumerate};
+use crate::testing::SeededRng;
 
 fn candidates<'a>(scores: &'a [i64], n: u128, d: u128) -> Candidates<'a> {
     Candidates::new(scores, &Ratio::new(n, d)).unwrap()

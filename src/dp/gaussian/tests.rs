@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::decision_tree::{Script, enumerate};
-use crate::dp::exp::{exp_neg, one};
-use crate::dp::testing::SeededRng;
+use crate::decision_tree::{Script, enumerate};
+use crate::exp::{exp_neg, one};
+use crate::testing::SeededRng;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::collections::BTreeMap;
 

@@ -1,13 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::testing::SeededRng;
+use crate::testing::SeededRng;
 
 fn float(r: &Ratio) -> f64 {
     *r.numer() as f64 / *r.denom() as f64
 }
 
 fn ratio(text: &str) -> Ratio {
-    crate::dp::ratio(&text.parse().unwrap()).unwrap()
+    crate::ratio(&text.parse().unwrap()).unwrap()
 }
 
 /// P(X >= t) of the discrete Gaussian, summed.

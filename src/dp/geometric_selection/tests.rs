@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::decision_tree::enumerate;
-use crate::dp::testing::SeededRng;
+use crate::decision_tree::enumerate;
+use crate::testing::SeededRng;
 
 fn ratio(text: &str) -> Ratio {
-    crate::dp::ratio(&text.parse().unwrap()).unwrap()
+    crate::ratio(&text.parse().unwrap()).unwrap()
 }
 
 fn selection(epsilon: &str, delta: &str, minimum: u32) -> GeometricSelection {

@@ -6,9 +6,9 @@
 //! variable, each digit one comparison of random planes with the digits of its probability ([`Expansion`]).
 
 use super::DiscreteLaplace;
-use crate::dp::exp::{PRECISION, exp_neg, shift_ceil};
-use crate::dp::expansion::{Expansion, Form, READY};
-use crate::dp::{Entropy, EntropyError};
+use crate::exp::{PRECISION, exp_neg, shift_ceil};
+use crate::expansion::{Expansion, Form, READY};
+use crate::{Entropy, EntropyError};
 use num_bigint::BigUint;
 
 /// Lanes of a word.

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::gdp;
+use crate::gdp;
 
 fn near(a: f64, b: f64, relative: f64) -> bool {
     (a - b).abs() <= relative * b.abs().max(1e-300)
@@ -109,7 +109,7 @@ fn rule_pld_as_a_filter_is_unsound() {
     let p = first.atoms()[0].mass.lo();
     // δ of the second response at 1 - 0.1 is δ/p.
     let wanted = delta / p;
-    let second = crate::dp::interval::least(0.9, 1.0, |e| {
+    let second = crate::interval::least(0.9, 1.0, |e| {
         PrivacyLoss::randomised_response(e.into()).profile(0.9).lo() >= wanted
     });
     let response = PrivacyLoss::randomised_response(second.unwrap().into());

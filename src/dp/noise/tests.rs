@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::dp::testing::SeededRng;
+use crate::testing::SeededRng;
 
 #[test]
 fn the_error_covers_95_percent_of_the_noise() {

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::gdp;
-use crate::dp::loss::PrivacyLoss;
-use crate::dp::tradeoff::TradeOff;
+use crate::gdp;
+use crate::loss::PrivacyLoss;
+use crate::tradeoff::TradeOff;
 
 fn response(epsilon: f64) -> Source {
     Source::Loss(PrivacyLoss::randomised_response(epsilon.into()))

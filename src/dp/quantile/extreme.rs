@@ -1,7 +1,7 @@
 //! The least and the greatest value as quantiles a few rows inside.
 
 use super::{Ranks, Selector, factor, scores};
-use crate::dp::{DpError, Entropy, EntropyError, Guarantee, Ratio};
+use crate::{DpError, Entropy, EntropyError, Guarantee, Ratio};
 
 /// Which end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

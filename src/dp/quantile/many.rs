@@ -3,7 +3,7 @@
 //! Kaplan, Schnapp and Stemmer, "Differentially Private Approximate Quantiles" (2022), Algorithm 1.
 
 use super::{Ranks, Selector, factor, fraction, scores};
-use crate::dp::{DpError, Entropy, EntropyError, Guarantee, Ratio, split};
+use crate::{DpError, Entropy, EntropyError, Guarantee, Ratio, split};
 
 /// m quantiles, at the price of ⌈log₂(m+1)⌉.
 ///

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::many::Part;
 use super::*;
-use crate::dp::testing::SeededRng;
+use crate::testing::SeededRng;
 use std::collections::BTreeMap;
 
 fn float(r: &Ratio) -> f64 {

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::decision_tree::enumerate;
-use crate::dp::testing::SeededRng;
+use crate::decision_tree::enumerate;
+use crate::testing::SeededRng;
 
 fn response(answers: u32, n: u128, d: u128) -> RandomisedResponse {
     RandomisedResponse::new(answers, &Ratio::new(n, d)).unwrap()

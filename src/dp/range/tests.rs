@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::testing::SeededRng;
+use crate::testing::SeededRng;
 
 /// Rows below and above each point.
 fn outside(grid: &[i128], rows: &[i128]) -> (Vec<u64>, Vec<u64>) {

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::loss::PrivacyLoss;
+use crate::loss::PrivacyLoss;
 
 const ORDERS: [f64; 7] = [1.000_01, 1.5, 2.0, 4.0, 16.0, 64.0, 500.0];
 

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::decision_tree::{Script, enumerate};
-use crate::dp::testing::SeededRng;
+use crate::decision_tree::{Script, enumerate};
+use crate::testing::SeededRng;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 fn rounded(p: u128, q: u128) -> RoundedGaussian {
@@ -81,7 +81,7 @@ fn a_million_draws_have_the_exact_probabilities() {
         if seed == 1 {
             assert!(p_value(1.01, &draws) < 1e-5, "another σ is seen");
             // The discrete Gaussian is another distribution: its variance is 1, not 1 + 1/12.
-            let noise = crate::dp::DiscreteGaussian::new(&Ratio::from_integer(1)).unwrap();
+            let noise = crate::DiscreteGaussian::new(&Ratio::from_integer(1)).unwrap();
             noise.fill(&mut draws, &mut SeededRng::new(2)).unwrap();
             assert!(p_value(1.0, &draws) < 1e-5);
         }

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::testing::SeededRng;
+use crate::testing::SeededRng;
 
 fn float(r: &Ratio) -> f64 {
     *r.numer() as f64 / *r.denom() as f64

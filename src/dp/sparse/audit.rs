@@ -34,7 +34,7 @@ pub(super) enum Said {
 /// The product's own decision.
 pub(super) struct Real(pub(super) Plan);
 
-fn float(r: &crate::dp::Ratio) -> f64 {
+fn float(r: &crate::Ratio) -> f64 {
     *r.numer() as f64 / *r.denom() as f64
 }
 

@@ -1,8 +1,8 @@
 //! How much noise a stream draws, and what it costs.
 
-use crate::dp::certified::{is_usual_delta, ln_inverse_up, narrow, round_up, sqrt_up};
-use crate::dp::spec::{BigRatio, exact, exact_integer};
-use crate::dp::{DiscreteLaplace, DpError, Guarantee, Ratio};
+use crate::certified::{is_usual_delta, ln_inverse_up, narrow, round_up, sqrt_up};
+use crate::spec::{BigRatio, exact, exact_integer};
+use crate::{DiscreteLaplace, DpError, Guarantee, Ratio};
 use num_bigint::BigUint;
 use num_traits::{CheckedAdd, One};
 

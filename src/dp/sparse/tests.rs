@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::audit::{Auditor, Machine, Real, Said, all};
 use super::*;
-use crate::dp::testing::SeededRng;
-use crate::dp::{Guarantee, Ratio};
+use crate::testing::SeededRng;
+use crate::{Guarantee, Ratio};
 use std::collections::BTreeMap;
 
 fn ratio(text: &str) -> Ratio {
-    crate::dp::ratio(&text.parse().unwrap()).unwrap()
+    crate::ratio(&text.parse().unwrap()).unwrap()
 }
 
 fn float(r: &Ratio) -> f64 {

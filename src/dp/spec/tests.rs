@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::{Notion, UNITS_PER_ONE};
+use crate::{Notion, UNITS_PER_ONE};
 use proptest::prelude::*;
 
 fn total(spec: &Spec) -> Ratio {

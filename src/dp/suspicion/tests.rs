@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::gdp;
-use crate::dp::loss::PrivacyLoss;
+use crate::gdp;
+use crate::loss::PrivacyLoss;
 
 /// Randomised response reaches the bound: an answer "yes" has likelihoods e^ε/(1+e^ε) and 1/(1+e^ε).
 #[test]
@@ -32,7 +32,7 @@ fn large_losses_are_as_rare_as_stated() {
             let delta = gdp::delta(mu, e);
             for more in [0.1, 0.7, 3.0] {
                 let bound = e + more;
-                let exact = crate::dp::special::normal(Interval::from((mu * mu / 2.0 - bound) / mu)).lo();
+                let exact = crate::special::normal(Interval::from((mu * mu / 2.0 - bound) / mu)).lo();
                 assert!(exact <= exceeded(e, delta, bound), "{mu} {e} {bound}");
             }
         }
@@ -50,7 +50,7 @@ fn large_losses_are_as_rare_as_stated() {
 #[test]
 fn the_best_guess_is_that_of_all_tests() {
     let loss = PrivacyLoss::repeated_response(0.4.into(), 5);
-    let f = TradeOff::Lines(crate::dp::tradeoff::Lines::from_loss(&loss));
+    let f = TradeOff::Lines(crate::tradeoff::Lines::from_loss(&loss));
     for prior in [0.05, 0.3, 0.5, 0.8] {
         let exact: f64 = loss
             .atoms()

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::testing::SeededRng;
+use crate::testing::SeededRng;
 use std::collections::BTreeMap;
 
 /// The exact distribution of peeling.

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::testing::SeededRng;
+use crate::testing::SeededRng;
 
 fn joint(l0: u32, linf: &[u128]) -> Joint {
     Joint::new(l0, linf.to_vec()).unwrap()
@@ -40,7 +40,7 @@ fn noise_has_the_scale_of_the_joint_sensitivity() {
     // The analytic calibration states its μ, and it is the one that gives (ε, δ).
     let analytic = j.gaussian_for_epsilon_delta(&Ratio::from_integer(1), &Ratio::new(1, 1_000_000)).unwrap();
     let Guarantee::Gaussian { square } = analytic.guarantee else { panic!("GDP") };
-    let mu = crate::dp::certified::to_float(&square).sqrt();
+    let mu = crate::certified::to_float(&square).sqrt();
     assert!((mu * 4.224678889326835 - 1.0).abs() < 1e-9);
     assert!(j.laplace(&Ratio::from_integer(0)).is_err());
 }

@@ -1,6 +1,6 @@
 //! What the settings of PostgreSQL mean behind the proxy.
 
-use crate::error::{ClientError, SqlState};
+use answer::{ClientError, SqlState};
 
 /// What SET does with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ pub fn canonical(name: &str) -> &str {
 pub fn unknown(name: &str) -> ClientError {
     ClientError::new(
         SqlState::UNDEFINED_OBJECT,
-        format!("unrecognized configuration parameter \"{}\"", crate::sql::names::truncate(name.to_owned())),
+        format!("unrecognized configuration parameter \"{}\"", sql::names::truncate(name.to_owned())),
     )
 }
 

@@ -4,12 +4,10 @@
 //! ROLLBACK, SET LOCAL by its end), and is applied to every backend transaction where it matters. `known` says what
 //! each name means here, `own` has the values of `noisegate.*`.
 
+pub mod custom;
 pub mod known;
-pub mod own;
-
-use crate::backend;
-use crate::error::{ClientError, SqlState};
-use crate::sql::Control;
+use answer::{ClientError, SqlState};
+use sql::Control;
 use std::collections::BTreeMap;
 
 /// Bytes of all names and values of one session.

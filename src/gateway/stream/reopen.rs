@@ -1,11 +1,11 @@
 //! Opening a stream again is a statement of its own: what repeats a session's usual SETs must not pay again.
 
 use super::{State, ended};
-use crate::answer::Notice;
-use crate::error::ClientError;
 use crate::gateway::Session;
-use crate::gateway::settings::own::Own;
-use crate::policy::Stream;
+use crate::gateway::settings::custom::Own;
+use answer::ClientError;
+use answer::Notice;
+use policy::Stream;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// The ended instance that the session's next question may replace, by the ledger's entry of its opening; 0 is none.

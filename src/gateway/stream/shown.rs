@@ -1,14 +1,13 @@
 //! What is told of streams for nothing: accuracy and price before they are opened, and how they stand.
 
 use super::{Result, Standing, State};
-use crate::answer::{Field, Outcome};
-use crate::dp;
-use crate::emit::print::OwnRow;
-use crate::error::{ClientError, SqlState};
 use crate::gateway::{Gateway, Session};
-use crate::ledger::{Amount, BudgetState, Counter};
-use crate::plan::{self, Plan};
-use crate::policy::{Policy, Stream};
+use answer::{ClientError, SqlState};
+use answer::{Field, Outcome};
+use emit::print::OwnRow;
+use ledger::{Amount, BudgetState, Counter};
+use plan::{self, Plan};
+use policy::{Policy, Stream};
 
 /// The price of an opening, in words.
 pub(super) fn price(stream: &Stream) -> String {
@@ -60,7 +59,7 @@ impl Session {
             }
             State::Ended { why, .. } => format!("it would be refused: {}", why.because()),
         };
-        Ok(plan::explain::told(&plan::threshold::lines(plan, question, &standing, policy), fields))
+        Ok(plan::explain::told(&plan::stream_question::lines(plan, question, &standing, policy), fields))
     }
 
     /// The rows of `noisegate.streams`.

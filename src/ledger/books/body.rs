@@ -4,13 +4,13 @@
 //! a meaning and not of a spelling.
 
 use super::Wrong;
-use crate::ledger::entry::Charged;
-use crate::policy::{Accounting, Budget, Declared, Scope, Window};
+use crate::entry::Charged;
 use bigdecimal::BigDecimal;
+use policy::{Accounting, Budget, Declared, Scope, Window};
 use serde::{Deserialize, Serialize};
 
 /// The version of everything in this file.
-pub(in crate::ledger) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// The largest number of microseconds that JSON readers hold exactly: a moment in 2255.
 const LATEST: i64 = 1 << 53;
@@ -18,17 +18,17 @@ const LATEST: i64 = 1 << 53;
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Entry {
-    pub(in crate::ledger) v: u32,
+pub(crate) struct Entry {
+    pub(crate) v: u32,
     /// Microseconds since 1970; never less than in the entry before.
-    pub(in crate::ledger) at: i64,
-    pub(in crate::ledger) what: Body,
+    pub(crate) at: i64,
+    pub(crate) what: Body,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(in crate::ledger) enum Body {
+pub(crate) enum Body {
     Opening(Opening),
     Policy(Accepted),
     Debit(Debit),
@@ -41,151 +41,151 @@ pub(in crate::ledger) enum Body {
 /// The first entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Opening {
+pub(crate) struct Opening {
     /// Random: no two ledgers have the same.
-    pub(in crate::ledger) id: String,
-    pub(in crate::ledger) software: String,
+    pub(crate) id: String,
+    pub(crate) software: String,
 }
 
 /// A policy in force from here on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Accepted {
-    pub(in crate::ledger) terms: Terms,
+pub(crate) struct Accepted {
+    pub(crate) terms: Terms,
     /// Somebody said that what this forgets may be forgotten.
-    pub(in crate::ledger) forgets: bool,
-    pub(in crate::ledger) author: String,
-    pub(in crate::ledger) reason: String,
+    pub(crate) forgets: bool,
+    pub(crate) author: String,
+    pub(crate) reason: String,
 }
 
 /// What of a policy the books depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Terms {
+pub(crate) struct Terms {
     /// Hash of what changes the meaning of an answer; None when nobody has checked the policy against a database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) version: Option<String>,
+    pub(crate) version: Option<String>,
     /// Table and column of who is protected.
-    pub(in crate::ledger) unit: String,
+    pub(crate) unit: String,
     /// By name; empty when nobody has checked the policy against a database.
-    pub(in crate::ledger) tables: Vec<TableTerms>,
-    pub(in crate::ledger) budgets: Vec<BudgetTerms>,
+    pub(crate) tables: Vec<TableTerms>,
+    pub(crate) budgets: Vec<BudgetTerms>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct TableTerms {
-    pub(in crate::ledger) name: String,
+pub(crate) struct TableTerms {
+    pub(crate) name: String,
     /// The unit column or path; "public".
-    pub(in crate::ledger) rows: String,
+    pub(crate) rows: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct BudgetTerms {
-    pub(in crate::ledger) name: String,
-    pub(in crate::ledger) per: String,
-    pub(in crate::ledger) tables: Vec<String>,
+pub(crate) struct BudgetTerms {
+    pub(crate) name: String,
+    pub(crate) per: String,
+    pub(crate) tables: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) window: Option<String>,
-    pub(in crate::ledger) accounting: String,
-    pub(in crate::ledger) epsilon: String,
-    pub(in crate::ledger) delta: String,
-    pub(in crate::ledger) selection_delta: String,
-    pub(in crate::ledger) mechanisms: Vec<DeclaredTerms>,
+    pub(crate) window: Option<String>,
+    pub(crate) accounting: String,
+    pub(crate) epsilon: String,
+    pub(crate) delta: String,
+    pub(crate) selection_delta: String,
+    pub(crate) mechanisms: Vec<DeclaredTerms>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct DeclaredTerms {
+pub(crate) struct DeclaredTerms {
     /// Written as an event of one use.
-    pub(in crate::ledger) noise: crate::ledger::entry::Record,
-    pub(in crate::ledger) uses: u32,
+    pub(crate) noise: crate::entry::Record,
+    pub(crate) uses: u32,
 }
 
 /// A statement that was paid for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Debit {
-    pub(in crate::ledger) user: String,
+pub(crate) struct Debit {
+    pub(crate) user: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) role: Option<String>,
+    pub(crate) role: Option<String>,
     /// Hash of what is asked.
-    pub(in crate::ledger) statement: String,
+    pub(crate) statement: String,
     /// Random: this asking of it.
-    pub(in crate::ledger) id: String,
+    pub(crate) id: String,
     /// Hash of the policy that it was planned under.
-    pub(in crate::ledger) policy: String,
+    pub(crate) policy: String,
     /// Private tables that it reads, by name; None where nobody said which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) tables: Option<Vec<String>>,
-    pub(in crate::ledger) charge: Charged,
-    pub(in crate::ledger) paid: Vec<Paid>,
+    pub(crate) tables: Option<Vec<String>>,
+    pub(crate) charge: Charged,
+    pub(crate) paid: Vec<Paid>,
     /// Key under which the release will be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) release: Option<String>,
+    pub(crate) release: Option<String>,
     /// The stream that this opens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) stream: Option<String>,
+    pub(crate) stream: Option<String>,
     /// What the database was sent, where the policy wants it written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) text: Option<String>,
+    pub(crate) text: Option<String>,
 }
 
 /// A price in one budget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Paid {
-    pub(in crate::ledger) budget: String,
+pub(crate) struct Paid {
+    pub(crate) budget: String,
     /// User or role; empty for everybody.
-    pub(in crate::ledger) owner: String,
+    pub(crate) owner: String,
     /// Start of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) window: Option<i64>,
-    pub(in crate::ledger) loss: String,
-    pub(in crate::ledger) delta: String,
+    pub(crate) window: Option<i64>,
+    pub(crate) loss: String,
+    pub(crate) delta: String,
 }
 
 /// An answer that was given again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Cached {
-    pub(in crate::ledger) user: String,
+pub(crate) struct Cached {
+    pub(crate) user: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) role: Option<String>,
-    pub(in crate::ledger) statement: String,
-    pub(in crate::ledger) release: String,
+    pub(crate) role: Option<String>,
+    pub(crate) statement: String,
+    pub(crate) release: String,
 }
 
 /// More of a budget, for one owner or for each, in the present window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Grant {
-    pub(in crate::ledger) budget: String,
+pub(crate) struct Grant {
+    pub(crate) budget: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) owner: Option<String>,
+    pub(crate) owner: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::ledger) window: Option<i64>,
-    pub(in crate::ledger) epsilon: String,
-    pub(in crate::ledger) delta: String,
-    pub(in crate::ledger) selection_delta: String,
-    pub(in crate::ledger) author: String,
-    pub(in crate::ledger) reason: String,
+    pub(crate) window: Option<i64>,
+    pub(crate) epsilon: String,
+    pub(crate) delta: String,
+    pub(crate) selection_delta: String,
+    pub(crate) author: String,
+    pub(crate) reason: String,
 }
 
 /// An end for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Close {
-    pub(in crate::ledger) what: Closed,
-    pub(in crate::ledger) author: String,
-    pub(in crate::ledger) reason: String,
+pub(crate) struct Close {
+    pub(crate) what: Closed,
+    pub(crate) author: String,
+    pub(crate) reason: String,
 }
 
 /// What has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(in crate::ledger) enum Closed {
+pub(crate) enum Closed {
     Budget(String),
     Stream(String),
 }
@@ -193,24 +193,24 @@ pub(in crate::ledger) enum Closed {
 /// The data are new: kept answers are not given any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::ledger) struct Epoch {
-    pub(in crate::ledger) number: u64,
-    pub(in crate::ledger) author: String,
-    pub(in crate::ledger) reason: String,
+pub(crate) struct Epoch {
+    pub(crate) number: u64,
+    pub(crate) author: String,
+    pub(crate) reason: String,
 }
 
 impl Entry {
-    pub(in crate::ledger) fn new(at: i64, what: Body) -> Self {
+    pub(crate) fn new(at: i64, what: Body) -> Self {
         Self { v: VERSION, at, what }
     }
 
     /// As it is written. None if it cannot be, which only a name that is no text could bring about.
-    pub(in crate::ledger) fn write(&self) -> Option<String> {
+    pub(crate) fn write(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }
 
     /// As it was written, letter by letter.
-    pub(in crate::ledger) fn read(id: i64, body: &str) -> Result<Self, Wrong> {
+    pub(crate) fn read(id: i64, body: &str) -> Result<Self, Wrong> {
         let wrong = |why: String| Wrong { id, why };
         let entry: Self = serde_json::from_str(body).map_err(|e| wrong(format!("it cannot be read: {e}")))?;
         if entry.v != VERSION {
@@ -226,19 +226,16 @@ impl Entry {
     }
 
     /// Whether its time is one that JSON's readers hold exactly.
-    pub(in crate::ledger) fn is_dated(&self) -> bool {
+    pub(crate) fn is_dated(&self) -> bool {
         (0..LATEST).contains(&self.at)
     }
 }
 
 impl BudgetTerms {
-    pub(in crate::ledger) fn new(budget: &Budget) -> Self {
+    pub(crate) fn new(budget: &Budget) -> Self {
         let decimal = |d: &BigDecimal| d.normalized().to_string();
         let declared = |d: &Declared| DeclaredTerms {
-            noise: crate::ledger::entry::record(&crate::dp::Event {
-                mechanism: d.mechanism.clone(),
-                times: 1,
-            }),
+            noise: crate::entry::record(&dp::Event { mechanism: d.mechanism.clone(), times: 1 }),
             uses: d.uses,
         };
         Self {
@@ -255,9 +252,9 @@ impl BudgetTerms {
     }
 
     /// The budget. None if it is not what [`Self::new`] writes.
-    pub(in crate::ledger) fn read(&self) -> Option<Budget> {
+    pub(crate) fn read(&self) -> Option<Budget> {
         let declared = |d: &DeclaredTerms| {
-            let event = crate::ledger::entry::event(&d.noise)?;
+            let event = crate::entry::event(&d.noise)?;
             Some(Declared { mechanism: event.mechanism, uses: d.uses })
         };
         Some(Budget {
@@ -278,6 +275,6 @@ impl BudgetTerms {
 }
 
 /// A decimal of bounded length.
-pub(in crate::ledger) fn decimal(text: &str) -> Option<BigDecimal> {
-    crate::policy::reader::decimal_text(text, 10)
+pub(crate) fn decimal(text: &str) -> Option<BigDecimal> {
+    policy::decimal_text(text, 10)
 }

@@ -4,7 +4,7 @@ use super::body::{BudgetTerms, Terms};
 use std::collections::BTreeMap;
 
 /// What [`super::body::TableTerms::rows`] says of a public table.
-pub(in crate::ledger) const PUBLIC: &str = "public";
+pub(crate) const PUBLIC: &str = "public";
 
 /// One difference, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]

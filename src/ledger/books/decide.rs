@@ -2,30 +2,30 @@
 
 use super::body::{Accepted, Body, Debit, Entry, Paid, Terms};
 use super::{Books, Key, Prices};
-use crate::answer::Identity;
-use crate::dp::Charge;
-use crate::ledger::account::{Account, Amount, Counter};
-use crate::ledger::entry::Charged;
-use crate::ledger::error::{Lack, Refusal};
+use crate::account::{Account, Amount, Counter};
+use crate::entry::Charged;
+use crate::error::{Lack, Refusal};
+use answer::Identity;
+use dp::Charge;
 use std::sync::Arc;
 
 /// What somebody wants to be charged for.
 #[derive(Clone, Debug)]
-pub(in crate::ledger) struct Ask {
-    pub(in crate::ledger) who: Identity,
+pub(crate) struct Ask {
+    pub(crate) who: Identity,
     /// The policy that it was planned under.
-    pub(in crate::ledger) terms: Arc<Terms>,
-    pub(in crate::ledger) statement: String,
-    pub(in crate::ledger) id: String,
-    pub(in crate::ledger) charge: Charge,
-    pub(in crate::ledger) charged: Charged,
+    pub(crate) terms: Arc<Terms>,
+    pub(crate) statement: String,
+    pub(crate) id: String,
+    pub(crate) charge: Charge,
+    pub(crate) charged: Charged,
     /// `charged` as text.
-    pub(in crate::ledger) key: String,
+    pub(crate) key: String,
     /// Names of private tables; None where nobody says which.
-    pub(in crate::ledger) tables: Option<Vec<String>>,
-    pub(in crate::ledger) release: Option<[u8; 32]>,
-    pub(in crate::ledger) stream: Option<String>,
-    pub(in crate::ledger) text: Option<String>,
+    pub(crate) tables: Option<Vec<String>>,
+    pub(crate) release: Option<[u8; 32]>,
+    pub(crate) stream: Option<String>,
+    pub(crate) text: Option<String>,
 }
 
 /// Accounts that a statement draws on, with the key and the window of each.
@@ -36,7 +36,7 @@ pub(super) struct Match {
 
 impl Books {
     /// The entry of a statement that can be paid for, or why it cannot be.
-    pub(in crate::ledger) fn decide(&mut self, ask: &Ask, clock: i64) -> Result<Entry, Refusal> {
+    pub(crate) fn decide(&mut self, ask: &Ask, clock: i64) -> Result<Entry, Refusal> {
         let at = self.now(clock);
         self.current(&ask.terms)?;
         if let Some(stream) = ask.stream.as_ref().filter(|s| self.closed_streams.contains(*s)) {
@@ -90,7 +90,7 @@ impl Books {
             tables: ask.tables.clone(),
             charge: ask.charged.clone(),
             paid,
-            release: ask.release.map(|key| crate::ledger::entry::hex(&key)),
+            release: ask.release.map(|key| crate::entry::hex(&key)),
             stream: ask.stream.clone(),
             text: ask.text.clone(),
         };
@@ -98,7 +98,7 @@ impl Books {
     }
 
     /// The entry that brings a policy into force. Whether it may be written is said by [`Books::compare`].
-    pub(in crate::ledger) fn accept(
+    pub(crate) fn accept(
         &self,
         terms: &Terms,
         forgets: bool,
@@ -158,7 +158,7 @@ impl Books {
     pub(super) fn counter(&mut self, key: &Key, window: Option<i64>) -> Counter {
         let Some(account) = self.accounts.get(key.0) else {
             // No such account: one that admits nothing.
-            return Counter::Filter(Box::new(crate::dp::Filter::of_loss(crate::dp::Notion::Pure, 0)));
+            return Counter::Filter(Box::new(dp::Filter::of_loss(dp::Notion::Pure, 0)));
         };
         let applies = |g: &&super::Granted| {
             g.budget == account.budget.name

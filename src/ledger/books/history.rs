@@ -4,8 +4,8 @@
 //! Days are enough: windows begin at midnight. Statements repeat, so this is much smaller than the entries; prices are
 //! computed when a budget asks, and a charge's price times its number is the sum of its prices exactly.
 
-use crate::dp::Charge;
-use crate::ledger::account::{Account, Amount};
+use crate::account::{Account, Amount};
+use dp::Charge;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -110,11 +110,7 @@ impl History {
 
     /// What an account would have been charged up to now, in the window of `at`, by owner. An error is why a charge has
     /// no price there.
-    pub(super) fn sums(
-        &self,
-        account: &Account,
-        at: i64,
-    ) -> Result<HashMap<Arc<str>, Amount>, crate::dp::Unpriced> {
+    pub(super) fn sums(&self, account: &Account, at: i64) -> Result<HashMap<Arc<str>, Amount>, dp::Unpriced> {
         let since = account.window(at).map(|start| start.div_euclid(DAY));
         let mut prices: HashMap<u32, Amount> = HashMap::new();
         let mut sums: HashMap<Arc<str>, Amount> = HashMap::new();

@@ -107,7 +107,7 @@ pub(super) struct Books {
 }
 
 /// One for each account.
-type Prices = Vec<Result<Amount, crate::dp::Unpriced>>;
+type Prices = Vec<Result<Amount, dp::Unpriced>>;
 
 /// How one change is undone.
 #[derive(Clone, Debug)]

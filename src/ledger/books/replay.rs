@@ -5,14 +5,14 @@ use super::compare::{Change, same_sums};
 use super::history;
 use super::report::{Line, Price};
 use super::{Books, Granted, Head, Pending, Step, Sum, Wrong};
-use crate::ledger::account::{Account, Counter};
-use crate::ledger::entry::unhex;
-use crate::ledger::log::Row;
+use crate::account::{Account, Counter};
+use crate::entry::unhex;
+use crate::log::Row;
 use std::collections::HashMap;
 
 impl Books {
     /// Takes the next entry, if it follows.
-    pub(in crate::ledger) fn apply(&mut self, row: &Row) -> Result<(), Wrong> {
+    pub(crate) fn apply(&mut self, row: &Row) -> Result<(), Wrong> {
         if row.id <= self.head.id {
             return Err(Wrong { id: row.id, why: "its number was there before".to_owned() });
         }
@@ -21,7 +21,7 @@ impl Books {
 
     /// Takes the next entry, if it follows. It was written here, and `row` has what [`Entry::write`] made of it: only its
     /// meaning is verified, not its spelling.
-    pub(in crate::ledger) fn follow(&mut self, row: &Row, entry: Entry) -> Result<(), Wrong> {
+    pub(crate) fn follow(&mut self, row: &Row, entry: Entry) -> Result<(), Wrong> {
         let wrong = |why: &str| Wrong { id: row.id, why: why.to_owned() };
         if row.id <= self.head.id {
             return Err(wrong("its number was there before"));
@@ -240,7 +240,7 @@ impl Books {
         if self.noted.insert(note.clone()) {
             self.note(Step::Noted(note));
         }
-        let zero = crate::dp::Ratio::from_integer(0);
+        let zero = dp::Ratio::from_integer(0);
         let statement = cached.statement.clone();
         let line = Line {
             entry: id,
@@ -261,7 +261,7 @@ impl Books {
     }
 
     /// Whether a grant can be made.
-    pub(in crate::ledger) fn check_grant(&self, grant: &Grant, at: i64) -> Result<(), String> {
+    pub(crate) fn check_grant(&self, grant: &Grant, at: i64) -> Result<(), String> {
         let account = self.accounts.iter().find(|a| a.budget.name == grant.budget);
         let account = account.ok_or_else(|| format!("there is no budget \"{}\" in force", grant.budget))?;
         if self.closed.contains(&grant.budget) {
@@ -270,8 +270,7 @@ impl Books {
         if grant.window != account.window(at) {
             return Err("it is not for the present window".into());
         }
-        if grant.owner.is_some() == (account.budget.scope == crate::policy::Scope::Dataset)
-            && grant.owner.is_some()
+        if grant.owner.is_some() == (account.budget.scope == policy::Scope::Dataset) && grant.owner.is_some()
         {
             return Err(format!("budget \"{}\" is everybody's: a grant names no owner", grant.budget));
         }
@@ -293,13 +292,13 @@ impl Books {
 
     /// Whether it was noted today already that a user was given a release again: a dashboard that asks every second would
     /// fill the ledger with nothing new.
-    pub(in crate::ledger) fn noted(&self, cached: &Cached, clock: i64) -> bool {
+    pub(crate) fn noted(&self, cached: &Cached, clock: i64) -> bool {
         self.noted_on == history::day(self.now(clock))
             && self.noted.contains(&(cached.user.clone(), cached.release.clone()))
     }
 
     /// A release was kept, or its payer gives up: nobody waits for it any more.
-    pub(in crate::ledger) fn arrived(&mut self, key: &[u8; 32], entry: Option<i64>) {
+    pub(crate) fn arrived(&mut self, key: &[u8; 32], entry: Option<i64>) {
         if self.pending.get(key).is_some_and(|p| entry.is_none_or(|e| e == p.entry)) {
             let before = self.pending.remove(key);
             self.note(Step::Pending(*key, before));
@@ -307,22 +306,22 @@ impl Books {
     }
 
     /// Nobody else has this ledger: what was paid for and is not kept never will be.
-    pub(in crate::ledger) fn alone(&mut self) {
+    pub(crate) fn alone(&mut self) {
         self.pending.clear();
     }
 
     /// Whether somebody has paid for a release within `lease` microseconds, and not kept it yet.
-    pub(in crate::ledger) fn awaited(&self, key: &[u8; 32], clock: i64, lease: i64) -> bool {
+    pub(crate) fn awaited(&self, key: &[u8; 32], clock: i64, lease: i64) -> bool {
         self.pending.get(key).is_some_and(|p| self.now(clock) < p.at.saturating_add(lease))
     }
 }
 
-fn amounts(grant: &Grant) -> Result<crate::ledger::account::Granted, String> {
+fn amounts(grant: &Grant) -> Result<crate::account::Granted, String> {
     let number = |text: &str| {
         let value = decimal(text).filter(|d| !num_traits::Signed::is_negative(d));
         value.ok_or_else(|| format!("{text:?} is no amount to grant"))
     };
-    Ok(crate::ledger::account::Granted {
+    Ok(crate::account::Granted {
         epsilon: number(&grant.epsilon)?,
         delta: number(&grant.delta)?,
         selection_delta: number(&grant.selection_delta)?,

@@ -2,11 +2,11 @@
 
 use super::body::BudgetTerms;
 use super::{Books, Key};
-use crate::answer::Identity;
-use crate::dp::{Notion, Ratio};
-use crate::ledger::account::{Amount, BudgetState, Counter};
-use crate::ledger::error::decimal;
-use crate::policy::Budget;
+use crate::account::{Amount, BudgetState, Counter};
+use crate::error::decimal;
+use answer::Identity;
+use dp::{Notion, Ratio};
+use policy::Budget;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -92,14 +92,14 @@ pub struct BudgetSummary {
 
 impl Books {
     /// The budgets that match a user, as they are at `clock`.
-    pub(in crate::ledger) fn states(&mut self, who: &Identity, clock: i64) -> Vec<BudgetState> {
+    pub(crate) fn states(&mut self, who: &Identity, clock: i64) -> Vec<BudgetState> {
         let at = self.now(clock);
         let matches = self.matches(&who.user, who.role.as_deref(), None, at);
         matches.into_iter().filter_map(|m| self.state(&m.key, m.window, at)).collect()
     }
 
     /// Those that a debit was paid from, after it.
-    pub(in crate::ledger) fn states_of(&mut self, debit: &super::Debit, at: i64) -> Vec<BudgetState> {
+    pub(crate) fn states_of(&mut self, debit: &super::Debit, at: i64) -> Vec<BudgetState> {
         let matches = self.matches(&debit.user, debit.role.as_deref(), debit.tables.as_deref(), at);
         matches.into_iter().filter_map(|m| self.state(&m.key, m.window, at)).collect()
     }
@@ -117,13 +117,13 @@ impl Books {
     }
 
     /// The user's own statements, the latest last.
-    pub(in crate::ledger) fn lines(&self, user: &str) -> Vec<Line> {
+    pub(crate) fn lines(&self, user: &str) -> Vec<Line> {
         let lines = self.recent.get(user);
         lines.map_or_else(Vec::new, |l| l.iter().skip(l.len().saturating_sub(KEPT)).cloned().collect())
     }
 
     /// Every budget in force.
-    pub(in crate::ledger) fn summaries(&mut self, clock: i64) -> Vec<BudgetSummary> {
+    pub(crate) fn summaries(&mut self, clock: i64) -> Vec<BudgetSummary> {
         let at = self.now(clock);
         let mut summaries = Vec::with_capacity(self.accounts.len());
         for index in 0..self.accounts.len() {
@@ -150,7 +150,7 @@ impl Books {
     }
 
     /// Whether a budget of a policy is the one in force.
-    pub(in crate::ledger) fn in_force(&self, budget: &Budget) -> bool {
+    pub(crate) fn in_force(&self, budget: &Budget) -> bool {
         let terms = BudgetTerms::new(budget);
         self.terms.iter().flat_map(|t| &t.budgets).any(|b| *b == terms)
     }

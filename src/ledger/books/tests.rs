@@ -2,12 +2,12 @@
 //! The state machine by itself: entries in, decisions out.
 
 use super::*;
-use crate::answer::Identity;
-use crate::dp::{Charge, Event, Mechanism, Ratio, Spec, UNITS_PER_ONE};
-use crate::ledger::entry::Charged;
-use crate::ledger::error::Refusal;
-use crate::ledger::log::{Row, Tip};
-use crate::policy::{Accounting, Budget, Declared, Scope, Window};
+use crate::entry::Charged;
+use crate::error::Refusal;
+use crate::log::{Row, Tip};
+use answer::Identity;
+use dp::{Charge, Event, Mechanism, Ratio, Spec, UNITS_PER_ONE};
+use policy::{Accounting, Budget, Declared, Scope, Window};
 
 const DAY: i64 = 86_400_000_000;
 /// 2026-11-21 00:00:00 UTC.
@@ -358,7 +358,7 @@ fn an_accepted_change_counts_what_it_can() {
     let mut day = accepted(Budget { window: Some(Window::Days(1)), ..everyone.clone() });
     assert_eq!(day.spent("everyone", ""), 2 * TENTH, "today's");
     let mut zcdp = accepted(any("everyone", Accounting::Zcdp));
-    let rho = |n| crate::dp::Notion::Zcdp.price(&charge(n, 10)).unwrap().loss;
+    let rho = |n| dp::Notion::Zcdp.price(&charge(n, 10)).unwrap().loss;
     assert_eq!(zcdp.spent("everyone", ""), rho(1) + rho(2));
     // And a replay of the same entries is the same state.
     let mut again = Books::new();

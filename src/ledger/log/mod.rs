@@ -15,7 +15,7 @@ pub use postgres::{Postgres, grants};
 pub use sqlite::Sqlite;
 
 use super::error::LedgerError;
-use crate::policy::LedgerLocation;
+use policy::LedgerLocation;
 
 /// What is told of each row that is read. An error of its own ends the reading.
 pub type Visit<'a> = &'a mut dyn FnMut(&Row) -> Result<(), LedgerError>;

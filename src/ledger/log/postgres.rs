@@ -7,15 +7,15 @@
 mod create;
 mod schema;
 mod server;
-mod shelf;
+mod storage;
 
 pub use schema::grants;
 
 use super::chain::{Gap, Read, Row, Tip};
 use super::{Begun, Kept, Visit};
-use crate::ledger::error::LedgerError;
-use crate::policy::LedgerDatabase;
+use crate::error::LedgerError;
 use create::{check, create};
+use policy::LedgerDatabase;
 use schema::PAGE;
 use server::{Connection, Server};
 use std::collections::HashMap;

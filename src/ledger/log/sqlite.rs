@@ -8,7 +8,7 @@ mod schema;
 
 use super::chain::{Gap, Read, Row, Tip};
 use super::{Begun, Forget, Kept, Visit};
-use crate::ledger::error::LedgerError;
+use crate::error::LedgerError;
 use file::Place;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::Path;

@@ -2,10 +2,10 @@
 
 use super::Resolver;
 use super::types::cast_type;
-use crate::error::{ClientError, SqlState};
-use crate::sql::ast::*;
-use crate::sql::functions::{self, Class};
-use crate::sql::statement::fold;
+use crate::ast::*;
+use crate::functions::{self, Class};
+use crate::statement::fold;
+use answer::{ClientError, SqlState};
 use sqlparser::ast::{self as sp, Spanned};
 
 type Result<T> = std::result::Result<T, ClientError>;
@@ -42,7 +42,7 @@ impl Resolver<'_> {
             sp::Expr::IsNotDistinctFrom(l, r) => self.binary(BinaryOp::NotDistinct, l, r)?,
             sp::Expr::InList { expr, list, negated } => {
                 if list.len() > self.limits.max_in_list {
-                    return Err(crate::sql::parse::too_large(
+                    return Err(crate::parse::too_large(
                         "an IN list",
                         "max_in_list",
                         self.limits.max_in_list,

@@ -12,8 +12,8 @@ use super::functions::nearest_of;
 use super::names::{output_name, truncate};
 use super::parse::Lines;
 use super::statement::{fold, no_writes};
-use crate::error::{ClientError, SqlState};
-use crate::policy::Limits;
+use answer::{ClientError, SqlState};
+use policy::Limits;
 use scope::{Merged, Scope};
 use sqlparser::ast::{self as sp, Spanned};
 

@@ -1,7 +1,7 @@
 //! Which names are visible where.
 
-use crate::error::{ClientError, SqlState};
-use crate::sql::ast::{Binding, ExprKind, Pos};
+use crate::ast::{Binding, ExprKind, Pos};
+use answer::{ClientError, SqlState};
 
 /// What one SELECT sees in its FROM.
 #[derive(Clone, Debug, Default)]

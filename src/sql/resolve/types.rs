@@ -1,8 +1,8 @@
 //! Type names in casts: the built-in types that a statement may name.
 
-use crate::error::{ClientError, SqlState};
-use crate::schema::SqlType;
-use crate::sql::ast::{CastType, Pos};
+use crate::ast::{CastType, Pos};
+use answer::{ClientError, SqlState};
+use schema::SqlType;
 use sqlparser::ast::{
     CharacterLength, DataType as D, ExactNumberInfo as N, ObjectNamePart, TimezoneInfo as Tz,
 };
@@ -48,7 +48,7 @@ pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
                 .0
                 .iter()
                 .filter_map(|p| match p {
-                    ObjectNamePart::Identifier(i) => Some(crate::sql::statement::fold(i)),
+                    ObjectNamePart::Identifier(i) => Some(crate::statement::fold(i)),
                     ObjectNamePart::Function(_) => None,
                 })
                 .collect();

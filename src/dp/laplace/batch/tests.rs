@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::Ratio;
-use crate::dp::decision_tree::{Lanes, Script, enumerate};
-use crate::dp::exp::one;
-use crate::dp::laplace::tests::p_value;
-use crate::dp::testing::SeededRng;
+use crate::Ratio;
+use crate::decision_tree::{Lanes, Script, enumerate};
+use crate::exp::one;
+use crate::laplace::tests::p_value;
+use crate::testing::SeededRng;
 
 fn laplace(t: u128, s: u128) -> DiscreteLaplace {
     DiscreteLaplace::new(&Ratio::new(t, s)).unwrap()

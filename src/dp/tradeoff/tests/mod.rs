@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
-use crate::dp::interval::Interval;
-use crate::dp::loss::PrivacyLoss;
+use crate::interval::Interval;
+use crate::loss::PrivacyLoss;
 
 fn shapes() -> Vec<TradeOff> {
     vec![
@@ -110,10 +110,7 @@ fn order() {
     assert_eq!(l(1.0).compare(&g(0.9)), Order::Crossing);
     assert_eq!(l(1.0).compare(&g(3.0)), Order::Above);
     // What an ε-DP mechanism is charged in μ lies below it.
-    assert_eq!(
-        TradeOff::randomised_response(1.0).compare(&g(crate::dp::gdp::of_pure(1.0) + 1e-6)),
-        Order::Above
-    );
+    assert_eq!(TradeOff::randomised_response(1.0).compare(&g(crate::gdp::of_pure(1.0) + 1e-6)), Order::Above);
     assert_eq!(l(1.0).compare(&l(1.0)), Order::Equal);
 }
 
@@ -133,7 +130,7 @@ fn groups_of_k() {
     }
     // (ε, δ): within the classical bound.
     let g = TradeOff::Approximate { epsilon: 0.5, delta: 1e-3 }.group(4);
-    let (e, d) = crate::dp::composition::group(0.5, 1e-3, 4);
+    let (e, d) = crate::composition::group(0.5, 1e-3, 4);
     let classical = TradeOff::Approximate { epsilon: e, delta: d };
     assert!(LEVELS.iter().all(|&a| g.at(a).hi() >= classical.at(a).lo() - 1e-12));
 }

@@ -2,8 +2,8 @@
 
 use super::schema::{Names, VERSION};
 use super::server::Server;
-use crate::ledger::error::LedgerError;
-use crate::ledger::log::{Row, Tip};
+use crate::error::LedgerError;
+use crate::log::{Row, Tip};
 use tokio_postgres::Client;
 
 pub(super) fn check(server: &Server, client: &Client, schema: &str) -> Result<(), LedgerError> {

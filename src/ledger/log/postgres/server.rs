@@ -4,9 +4,9 @@
 //! One connection, driven by a runtime of its own that runs only while a call waits for an answer.
 
 use super::schema::Names;
-use crate::backend::{Login, OPTIONS_LOST, cause};
-use crate::ledger::error::LedgerError;
-use crate::policy::{self, LedgerDatabase};
+use crate::error::LedgerError;
+use backend::{Login, OPTIONS_LOST, cause};
+use policy::{self, LedgerDatabase};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};

@@ -1,7 +1,7 @@
 //! The file's place: the lock beside it, and whether it is still what is open.
 
-use crate::ledger::error::LedgerError;
-use crate::ledger::log::Broken;
+use crate::error::LedgerError;
+use crate::log::Broken;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! The file's tables, how it is made, and how it is opened.
 
 use super::file::{beside, io};
-use crate::ledger::error::LedgerError;
-use crate::ledger::log::Tip;
+use crate::error::LedgerError;
+use crate::log::Tip;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use std::path::Path;
 

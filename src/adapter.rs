@@ -1,0 +1,165 @@
+//! The gateway behind the wire: names of one side to names of the other, nothing else.
+
+use crate::gateway::{self, Gateway, Live};
+use answer::{ClientError, SqlState};
+use answer::{Description, Identity, Notice, Outcome, Values};
+use frontend::journal::{self, Record};
+use frontend::{Account, Auth, Control, Service, Session};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The gateway in force as a [`Service`].
+pub struct Adapter(Arc<Live>);
+
+impl Adapter {
+    /// Over a gateway that nobody will replace.
+    pub fn new(gateway: Arc<Gateway>) -> Self {
+        Self(Live::new(gateway))
+    }
+
+    /// Over whatever gateway is in force.
+    pub fn over(live: Arc<Live>) -> Self {
+        Self(live)
+    }
+}
+
+impl Service for Adapter {
+    type Session = gateway::Session;
+
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.0.current().parameters()
+    }
+
+    async fn user(&self, name: &str) -> Option<Account> {
+        let gateway = self.0.current();
+        // For listed users, too: the time of the answer must not tell who is listed.
+        let found = match gateway.directory() {
+            Some(directory) => directory.verifier(name).await,
+            None => None,
+        };
+        let listed = gateway.policy().users.iter().find(|u| u.name == name);
+        let (role, verifier) = match listed {
+            Some(user) => (user.role.clone(), user.scram.clone()),
+            None => (gateway.directory()?.role().map(str::to_owned), found?),
+        };
+        let trusted = listed.is_some() && gateway.trusted() == Some(name);
+        let auth = if trusted { Auth::Trust } else { Auth::Scram(verifier) };
+        Some(Account { identity: Identity { user: name.to_owned(), role }, auth })
+    }
+
+    fn scram_iterations(&self) -> Vec<u32> {
+        let gateway = self.0.current();
+        let counts = gateway.policy().users.iter();
+        let counts: Vec<u32> = counts
+            .filter_map(|u| policy::iterations(&u.scram))
+            .chain(gateway.directory().map(|d| d.iterations()))
+            .collect();
+        if counts.is_empty() { vec![4096] } else { counts }
+    }
+
+    async fn open(
+        &self,
+        identity: Identity,
+        startup: BTreeMap<String, String>,
+    ) -> Result<Self::Session, ClientError> {
+        let database = startup.get("database").cloned().unwrap_or_else(|| identity.user.clone());
+        if database.len() > 63 {
+            return Err(ClientError::new(SqlState::UNDEFINED_DATABASE, "the database's name is too long"));
+        }
+        let gateway = self.0.current();
+        let listed = gateway.policy().users.iter().any(|u| u.name == identity.user);
+        if !listed && gateway.directory().is_none() {
+            // Removed by a reload while the password was on its way.
+            let message = format!("user \"{}\" may no longer connect", identity.user);
+            return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message));
+        }
+        let mut session = self.0.open_session(identity, database);
+        session.start_with(&startup).await?;
+        Ok(session)
+    }
+}
+
+impl Session for gateway::Session {
+    type Statement = gateway::Statement;
+    type Portal = gateway::Portal;
+
+    fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError> {
+        gateway::Session::parse(self, sql).inspect_err(|e| journal::failed(self.user(), "unparsed", e))
+    }
+
+    fn control(&self, statement: &Self::Statement) -> Control {
+        use sql::Control as C;
+        match statement.control() {
+            None => Control::None,
+            Some(C::Begin) => Control::Begin,
+            Some(C::Start) => Control::StartTransaction,
+            Some(C::Commit { chain }) => Control::Commit { chain: *chain },
+            Some(C::Rollback { chain }) => Control::Rollback { chain: *chain },
+            Some(C::Savepoint(n)) => Control::Savepoint(n.clone()),
+            Some(C::Release(n)) => Control::Release(n.clone()),
+            Some(C::RollbackTo(n)) => Control::RollbackTo(n.clone()),
+            Some(C::Deallocate(n)) => Control::Deallocate(n.clone()),
+            Some(C::CloseCursors(n)) => Control::CloseCursors(n.clone()),
+            Some(C::DiscardAll) => Control::DiscardAll,
+        }
+    }
+
+    async fn run(
+        &mut self,
+        statement: Self::Statement,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
+        let record = Record::begin(self.user(), statement.class());
+        record.follow(gateway::Session::run(self, statement, notices)).await
+    }
+
+    async fn describe(
+        &mut self,
+        statement: &Self::Statement,
+        types: &[u32],
+    ) -> Result<Description, ClientError> {
+        let described = gateway::Session::describe(self, statement, types).await;
+        described.inspect_err(|e| journal::failed(self.user(), "parse", e))
+    }
+
+    async fn bind(
+        &mut self,
+        statement: &Self::Statement,
+        description: &Description,
+        values: Values,
+    ) -> Result<Self::Portal, ClientError> {
+        let bound = gateway::Session::bind(self, statement, description, values).await;
+        bound.inspect_err(|e| journal::failed(self.user(), "bind", e))
+    }
+
+    async fn execute(
+        &mut self,
+        portal: Self::Portal,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
+        let record = Record::begin(self.user(), portal.class());
+        record.follow(gateway::Session::execute(self, portal, notices)).await
+    }
+
+    fn transaction(&mut self, step: &Control) {
+        use sql::Control as C;
+        let step = match step {
+            Control::None => return,
+            Control::Begin => C::Begin,
+            Control::StartTransaction => C::Start,
+            Control::Commit { chain } => C::Commit { chain: *chain },
+            Control::Rollback { chain } => C::Rollback { chain: *chain },
+            Control::Savepoint(n) => C::Savepoint(n.clone()),
+            Control::Release(n) => C::Release(n.clone()),
+            Control::RollbackTo(n) => C::RollbackTo(n.clone()),
+            Control::Deallocate(n) => C::Deallocate(n.clone()),
+            Control::CloseCursors(n) => C::CloseCursors(n.clone()),
+            Control::DiscardAll => C::DiscardAll,
+        };
+        gateway::Session::transaction(self, &step);
+    }
+
+    fn changed_parameters(&mut self) -> Vec<(String, String)> {
+        gateway::Session::changed_parameters(self)
+    }
+}

@@ -1,0 +1,36 @@
+//! The database: pools, the relay, the fetch, and the proof that the finish login cannot reach private rows.
+//!
+//! [`Backend`] has two pools. *fetch* reads private rows, over tokio-postgres, in one snapshot.
+//! *finish* prepares and runs statements over public and released rows by a separate login, over a small
+//! connection of ours that carries rows as bytes in the client's own format. Sessions here carry no
+//! state: what a client's session has set is [`Settings`], applied inside each transaction and gone with it.
+//! Nothing here knows about privacy prices, and no error of a fetch holds a word that the database wrote.
+
+mod connect;
+mod directory;
+mod error;
+mod fetch;
+mod finish_login;
+pub mod introspect;
+mod listen;
+mod login;
+mod param;
+mod pool;
+mod relay;
+mod rows;
+mod settings;
+mod socket;
+
+pub use connect::ConnectError;
+pub use connect::OPTIONS_LOST;
+pub use directory::Directory;
+pub use error::{DbError, FetchError, RelayError};
+pub use fetch::{FetchRequest, FetchText, Fingerprint, Opened};
+pub use listen::{Listening, row_triggers};
+pub use login::Login;
+pub use param::Param;
+pub use pool::cause;
+pub use pool::{Backend, Reader};
+pub use relay::Description;
+pub use rows::Rows;
+pub use settings::{Setting, Settings};

@@ -1,0 +1,38 @@
+//! The PostgreSQL wire: listening, TLS, login, framing, the virtual transaction, and the simple and the
+//! extended query protocol with their prepared statements and portals.
+//!
+//! Everything here treats the client as hostile: each length has a limit, each message is decoded by checked
+//! code, and an error before the login is done always closes the connection. What a statement means is not
+//! decided here: the [`Service`] parses and runs it. No SQL, no policy and no privacy belong in this folder.
+
+mod auth;
+mod cancel;
+mod connection;
+mod extended;
+mod frame;
+pub mod journal;
+mod listener;
+mod message;
+mod peer;
+mod portal;
+mod prepared;
+mod query;
+mod reply;
+mod rows;
+mod server;
+mod service;
+mod session;
+mod settings;
+mod slots;
+mod startup;
+mod state;
+mod tls;
+mod transaction;
+pub mod unix;
+mod wire;
+
+pub use listener::{Address, Listener};
+pub use server::{Server, Shutdown};
+pub use service::{Account, Auth, Control, Service, Session};
+pub use settings::{InForce, Settings};
+pub use tls::Tls;

@@ -1,0 +1,299 @@
+//! From a plan to its rows: stored answers first, and for what is not stored the way that costs: charge, fetch, release.
+
+use super::pay::{Bought, Order, Paid, rest};
+use super::{Gateway, Planned, Session, finish};
+use crate::store::{self, Around, Epoch, Known, Question, Served};
+use answer::{ClientError, SqlState};
+use answer::{Field, Notice, Outcome};
+use dp::{Charge, Ratio};
+use emit::print;
+use plan::{self, Plan};
+use release::Noisy;
+use std::time::Duration;
+
+impl Session {
+    /// The rows of a planned statement.
+    pub(super) async fn answer(
+        &self,
+        gateway: &Gateway,
+        planned: Planned,
+        fields: Vec<Field>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
+        let Planned { mut plan, mut constants, settings, snapped } = planned;
+        if let Some(snapped) = snapped.filter(|_| self.settings.notices() && plan.charge.is_some()) {
+            notices.push(snap_notice(&snapped, gateway));
+        }
+        if let Some(question) = plan.question.clone() {
+            return self.ask_stream(gateway, &plan, &question, constants, fields, notices).await;
+        }
+        let noisy = match plan.charge.clone() {
+            None => Vec::new(),
+            Some(charge) => {
+                gateway.suspended.check(&self.identity.user)?;
+                self.released(gateway, &mut plan, &charge, &settings, notices).await?
+            }
+        };
+        constants.own = self.own_rows(gateway, &plan.statement).await?;
+        let (text, arrays) = print::finish(&plan, &gateway.policy, &constants);
+        let params = finish::params(&plan, &noisy, &arrays)?;
+        let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
+        let rows = gateway
+            .backend
+            .query(&self.settings.backend(), &text.sql, &params, &formats)
+            .await
+            .map_err(backend::RelayError::into_finish_error)?;
+        finish::same_types(&fields, &rows.fields)?;
+        Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
+    }
+
+    /// Every release's answer, in the plan's order: those that are kept, and the others for their price.
+    async fn released(
+        &self,
+        gateway: &Gateway,
+        plan: &mut Plan,
+        charge: &Charge,
+        settings: &plan::Settings,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Vec<Noisy>, ClientError> {
+        let paying: Vec<usize> = (0..plan.releases.len())
+            .filter(|i| plan.releases.get(*i).is_some_and(|r| !r.is_domain_only()))
+            .collect();
+        let mut noisy = vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()];
+        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| !r.public_groups);
+        let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
+        let (ledger, session) = (&gateway.ledger, self.settings.backend());
+        let cached = gateway.store.enabled() && self.settings.cached();
+        let epoch = match cached {
+            true => gateway.store.epoch(ledger).await.map_err(|r| r.client())?,
+            false => Epoch::default(),
+        };
+        let around = Around {
+            policy: &gateway.policy,
+            epoch: &epoch,
+            role: self.identity.role.as_deref(),
+            settings: &session,
+            delta: &(settings.delta / Ratio::from_integer(selecting)),
+            mechanism: settings.mechanism,
+        };
+        let questions: Vec<(usize, Question)> = paying
+            .iter()
+            .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &around))))
+            .collect();
+        if !cached {
+            let statement = statement_of(questions.iter().map(|(_, q)| q));
+            let order = Order { places: paying, charge, statement, release: None };
+            return match self.pay(gateway, plan, order, notices).await? {
+                Bought::Paid(paid) => {
+                    place(&mut noisy, paid.answers);
+                    Ok(noisy)
+                }
+                Bought::Kept | Bought::Wait => Err(ClientError::incident(
+                    SqlState::INTERNAL,
+                    "the statement could not be paid for",
+                    &"the books keep a release that has no key",
+                )),
+            };
+        }
+        let mut waited = Waiting::default();
+        loop {
+            let looked = look(gateway, plan, &questions).await;
+            if looked.missing.is_empty() {
+                self.free(gateway, &questions, notices).await?;
+                serve(plan, &mut noisy, looked.found);
+                return Ok(noisy);
+            }
+            let key = looked.key();
+            let Some(_lead) = gateway.store.turn(key).await else {
+                // Somebody else paid for it, or failed to: look again.
+                continue;
+            };
+            // Between the look and the turn it may have been stored.
+            let missing = looked.missing.len();
+            let looked = look(gateway, plan, &questions).await;
+            if looked.missing.len() < missing {
+                continue;
+            }
+            let places: Vec<usize> = looked.missing.iter().map(|m| m.place).collect();
+            let charge = match places.len() == questions.len() {
+                true => charge.clone(),
+                false => rest(plan, &places, charge)?,
+            };
+            let order = Order {
+                places,
+                charge: &charge,
+                statement: statement_of(looked.missing.iter().map(|m| m.question)),
+                release: (!waited.unreadable && looked.storable()).then_some(key),
+            };
+            let mut paid = match self.pay(gateway, plan, order, notices).await? {
+                Bought::Paid(paid) => paid,
+                // Another proxy has it: look again, and where it cannot be read, pay without asking whether it is there.
+                Bought::Kept => {
+                    waited.unreadable = true;
+                    continue;
+                }
+                Bought::Wait => {
+                    waited.a_while().await;
+                    continue;
+                }
+            };
+            // Before anything can fail that comes later: what was paid for is kept.
+            keep(gateway, plan, &looked.missing, key, &paid).await;
+            paid.kept();
+            let repeated = repeats(plan, &looked, &paid)?;
+            place(&mut noisy, paid.answers);
+            serve(plan, &mut noisy, looked.found);
+            serve(plan, &mut noisy, repeated);
+            return Ok(noisy);
+        }
+    }
+
+    /// Tells that nothing was spent, and notes it in the books.
+    async fn free(
+        &self,
+        gateway: &Gateway,
+        questions: &[(usize, Question)],
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), ClientError> {
+        if self.settings.notices() {
+            notices.push(free_notice());
+        }
+        tracing::Span::current().record("epsilon", "0");
+        let statement = statement_of(questions.iter().map(|(_, q)| q));
+        let release = store::together(&questions.iter().map(|(_, q)| q.keys.exact).collect::<Vec<_>>());
+        gateway.ledger.reuse(&self.identity, statement, release).await.map_err(|r| r.client())
+    }
+}
+
+/// Waiting for what another proxy pays for.
+#[derive(Default)]
+struct Waiting {
+    times: u32,
+    /// It is kept, and cannot be read here.
+    unreadable: bool,
+}
+
+impl Waiting {
+    /// Longer each time, up to a second.
+    async fn a_while(&mut self) {
+        let millis = 20u64 << self.times.min(6);
+        self.times += 1;
+        tokio::time::sleep(Duration::from_millis(millis.min(1_000))).await;
+    }
+}
+
+/// A question without a stored answer.
+struct Missing<'q> {
+    /// Of its release in the plan.
+    place: usize,
+    question: &'q Question,
+    /// Where its answer can be kept.
+    shelf: Option<store::Key>,
+}
+
+/// Questions, with and without stored answers.
+struct Looked<'q> {
+    found: Vec<(usize, Served)>,
+    missing: Vec<Missing<'q>>,
+    /// Those that are asked before in the same statement: the place in the plan, and which of the missing it is.
+    repeated: Vec<(usize, &'q Question, usize)>,
+}
+
+impl Looked<'_> {
+    /// What a payment for all that is missing goes by.
+    fn key(&self) -> store::Key {
+        let key = |m: &Missing<'_>| m.shelf.unwrap_or(m.question.keys.exact);
+        store::together(&self.missing.iter().map(key).collect::<Vec<_>>())
+    }
+
+    /// Whether all of it will be kept.
+    fn storable(&self) -> bool {
+        self.missing.iter().all(|m| m.shelf.is_some())
+    }
+}
+
+async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Question)]) -> Looked<'q> {
+    let mut looked = Looked { found: Vec::new(), missing: Vec::new(), repeated: Vec::new() };
+    for (place, question) in questions {
+        let Some(release) = plan.releases.get(*place) else { continue };
+        if let Some(first) = looked.missing.iter().position(|m| m.question.keys.exact == question.keys.exact)
+        {
+            looked.repeated.push((*place, question, first));
+            continue;
+        }
+        match gateway.store.find(&gateway.ledger, question, release).await {
+            Known::Answer(served) => looked.found.push((*place, *served)),
+            Known::Nothing(shelf) => looked.missing.push(Missing { place: *place, question, shelf }),
+        }
+    }
+    looked
+}
+
+/// The answers to questions that the statement asks more than once: those that were paid for.
+fn repeats(plan: &Plan, looked: &Looked<'_>, paid: &Paid) -> Result<Vec<(usize, Served)>, ClientError> {
+    let each = |(place, question, first): &(usize, &Question, usize)| {
+        let (m, (i, noisy)) = (looked.missing.get(*first)?, paid.answers.get(*first)?);
+        let (asked, release) = (plan.releases.get(*i)?, plan.releases.get(*place)?);
+        Some((*place, question.again(release, m.question, asked, noisy)?))
+    };
+    looked.repeated.iter().map(|r| each(r).ok_or_else(unlike)).collect()
+}
+
+fn unlike() -> ClientError {
+    let cause = "releases of one key have other parts";
+    ClientError::incident(SqlState::INTERNAL, "the answer could not be assembled", &cause)
+}
+
+/// Keeps what was paid for.
+async fn keep(gateway: &Gateway, plan: &Plan, missing: &[Missing<'_>], key: store::Key, paid: &Paid) {
+    let (store, ledger) = (&gateway.store, &gateway.ledger);
+    for (m, (i, answer)) in missing.iter().zip(&paid.answers) {
+        if let (Some(release), Some(shelf)) = (plan.releases.get(*i), m.shelf) {
+            store.keep(ledger, paid.entry, shelf, m.question, release, answer).await;
+        }
+    }
+    if missing.len() > 1 {
+        store.keep_several(ledger, paid.entry, key).await;
+    }
+}
+
+/// Puts answers in their places.
+fn place(noisy: &mut [Noisy], answers: Vec<(usize, Noisy)>) {
+    for (i, answer) in answers {
+        if let Some(slot) = noisy.get_mut(i) {
+            *slot = answer;
+        }
+    }
+}
+
+/// Puts stored answers in their places, and makes their releases what was stored.
+fn serve(plan: &mut Plan, noisy: &mut [Noisy], found: Vec<(usize, Served)>) {
+    for (i, served) in found {
+        if let (Some(slot), Some(release)) = (noisy.get_mut(i), plan.releases.get_mut(i)) {
+            served.become_of(release);
+            *slot = served.noisy;
+        }
+    }
+}
+
+/// A statement's identity in the books: a hash of what is fetched, in canonical form.
+fn statement_of<'q>(questions: impl Iterator<Item = &'q Question>) -> [u8; 32] {
+    store::together(&questions.map(|q| q.keys.statement).collect::<Vec<_>>())
+}
+
+/// What the statement's moving bounds were computed from.
+fn snap_notice(snapped: &str, gateway: &Gateway) -> Notice {
+    let every = gateway.policy.cache.snap.unwrap_or_default();
+    let message = format!(
+        "noisegate: now() was rounded down to {snapped} where private rows are compared with it (to multiples of {every:?})"
+    );
+    Notice { message, code: "00000", hint: None }
+}
+
+fn free_notice() -> Notice {
+    Notice {
+        message: "noisegate: answered from an earlier release, nothing was spent".into(),
+        code: "00000",
+        hint: None,
+    }
+}

@@ -1,0 +1,279 @@
+//! `noisegate.*`: what a session may choose about its answers.
+
+use super::SessionSettings;
+use super::known::unknown;
+use answer::{ClientError, SqlState};
+use bigdecimal::BigDecimal;
+use sql::functions::nearest_of;
+use std::str::FromStr;
+
+/// k and β where the session has not said.
+const DEFAULT_QUESTIONS: u64 = 1000;
+const DEFAULT_BETA: f64 = 0.05;
+
+/// A setting of `noisegate.*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// ε of a statement.
+    Epsilon,
+    /// δ of a statement.
+    Delta,
+    /// Groups one unit may touch.
+    MaxGroups,
+    /// Rows one unit may bring to one group.
+    MaxRows,
+    /// Which noise.
+    Mechanism,
+    /// Whether each charge is told.
+    Notices,
+    /// Whether stored answers are given.
+    Cache,
+    /// The stream that is asked.
+    Stream,
+    /// The ended stream that the next question may open anew.
+    StreamReopen,
+    /// k of accuracy.
+    StreamQuestions,
+    /// β of accuracy.
+    StreamBeta,
+}
+
+impl Own {
+    /// All of them.
+    pub const ALL: [Own; 11] = [
+        Self::Epsilon,
+        Self::Delta,
+        Self::MaxGroups,
+        Self::MaxRows,
+        Self::Mechanism,
+        Self::Notices,
+        Self::Cache,
+        Self::Stream,
+        Self::StreamReopen,
+        Self::StreamQuestions,
+        Self::StreamBeta,
+    ];
+
+    /// The full name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Epsilon => "noisegate.epsilon",
+            Self::Delta => "noisegate.delta",
+            Self::MaxGroups => "noisegate.max_groups",
+            Self::MaxRows => "noisegate.max_rows",
+            Self::Mechanism => "noisegate.mechanism",
+            Self::Notices => "noisegate.notices",
+            Self::Cache => "noisegate.cache",
+            Self::Stream => "noisegate.stream",
+            Self::StreamReopen => "noisegate.stream_reopen",
+            Self::StreamQuestions => "noisegate.stream_questions",
+            Self::StreamBeta => "noisegate.stream_beta",
+        }
+    }
+
+    /// What it is for.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Epsilon => "What one statement costs: its epsilon. A larger one buys less noise.",
+            Self::Delta => {
+                "The delta of one statement, spent where the groups of its result do not follow from the policy or the statement."
+            }
+            Self::MaxGroups => {
+                "Groups that one unit may touch; what it brings to others is dropped at random."
+            }
+            Self::MaxRows => {
+                "Rows that one unit may bring to one group; the sums and counts of a unit with more are scaled down."
+            }
+            Self::Mechanism => {
+                "The noise: auto takes the one with the least expected error; laplace; gaussian."
+            }
+            Self::Notices => "Whether a NOTICE tells what each statement cost and what is left.",
+            Self::Cache => {
+                "Whether what was answered before is answered the same again, for nothing; off pays for new noise."
+            }
+            Self::Stream => {
+                "The stream of the policy that statements over private rows are questions to; empty for none."
+            }
+            Self::StreamReopen => {
+                "A stream that has ended: the session's next question to it opens it anew, at its whole price."
+            }
+            Self::StreamQuestions => "How many questions noisegate.stream_accuracy is for.",
+            Self::StreamBeta => "How likely it is that noisegate.stream_accuracy is exceeded by one of them.",
+        }
+    }
+
+    /// The setting with this full name.
+    pub fn named(name: &str) -> Result<Self, ClientError> {
+        Self::ALL.into_iter().find(|o| o.name() == name).ok_or_else(|| {
+            let all = Self::ALL.map(Self::name);
+            let hint = match nearest_of(name, all.iter().copied()) {
+                Some(near) => format!("Perhaps you meant {near}."),
+                None => format!("The settings of noisegate are {}.", all.join(", ")),
+            };
+            unknown(name).hint(hint)
+        })
+    }
+
+    /// The value as it is kept, or what is wrong with it.
+    pub fn judge(self, text: &str) -> Result<String, ClientError> {
+        let text = text.trim();
+        match self {
+            Self::Epsilon => {
+                let (low, high) = (BigDecimal::new(1.into(), 9), BigDecimal::from(1000));
+                let good = |e: &BigDecimal| (&low..=&high).contains(&e);
+                self.decimal(text, good, "a number from 1e-9 to 1000").map(|(_, text)| text)
+            }
+            Self::Delta => {
+                let good =
+                    |d: &BigDecimal| *d >= BigDecimal::new(1.into(), 28) && *d < BigDecimal::new(1.into(), 3);
+                self.decimal(text, good, "a number from 1e-28 to below 0.001").map(|(_, text)| text)
+            }
+            Self::MaxGroups | Self::MaxRows => match text.parse::<u32>() {
+                Ok(n) if (1..=1_000_000).contains(&n) => Ok(n.to_string()),
+                _ => Err(self.wrong(text, "a whole number from 1 to 1000000")),
+            },
+            Self::Mechanism => match text.to_lowercase().as_str() {
+                known @ ("auto" | "laplace" | "gaussian") => Ok(known.to_owned()),
+                _ => Err(self.wrong(text, "auto, laplace or gaussian")),
+            },
+            Self::Notices | Self::Cache => match text.to_lowercase().as_str() {
+                "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
+                "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
+                _ => Err(self.wrong(text, "on or off")),
+            },
+            Self::Stream | Self::StreamReopen if text.len() <= 63 => Ok(text.to_owned()),
+            Self::Stream | Self::StreamReopen => Err(self.wrong(text, "the name of a stream")),
+            Self::StreamQuestions => match text.parse::<u64>() {
+                Ok(n) if (1..=1_000_000_000_000).contains(&n) => Ok(n.to_string()),
+                _ => Err(self.wrong(text, "a whole number from 1 to 1000000000000")),
+            },
+            Self::StreamBeta => {
+                let (low, high) = (BigDecimal::new(1.into(), 12), BigDecimal::new(5.into(), 1));
+                let good = |b: &BigDecimal| (&low..=&high).contains(&b);
+                self.decimal(text, good, "a number from 1e-12 to 0.5").map(|(_, text)| text)
+            }
+        }
+    }
+
+    fn decimal(
+        self,
+        text: &str,
+        good: impl Fn(&BigDecimal) -> bool,
+        wanted: &str,
+    ) -> Result<(dp::Ratio, String), ClientError> {
+        // `1e-999999999` must not become a gigabyte of zeros.
+        let exponent = text.split_once(['e', 'E']).map_or("0", |(_, e)| e);
+        let short = text.len() <= 40 && exponent.parse::<i32>().is_ok_and(|e| e.abs() <= 40);
+        let value = short.then(|| BigDecimal::from_str(text).ok()).flatten().filter(good);
+        let kept = value.and_then(|v| Some((dp::ratio(&v)?, v.normalized().to_plain_string())));
+        kept.ok_or_else(|| self.wrong(text, wanted))
+    }
+
+    fn wrong(self, text: &str, wanted: &str) -> ClientError {
+        let shown: String = text.chars().take(60).collect();
+        ClientError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("invalid value for parameter \"{}\": \"{shown}\"", self.name()),
+        )
+        .hint(format!("It takes {wanted}."))
+    }
+
+    /// What it is where nobody has set it.
+    pub fn default(self, policy: &plan::Settings) -> String {
+        match self {
+            Self::Epsilon => plan::explain::decimal(&policy.epsilon),
+            Self::Delta => plan::explain::decimal(&policy.delta),
+            Self::MaxGroups => policy.max_groups.to_string(),
+            Self::MaxRows => policy.max_rows.to_string(),
+            Self::Mechanism => "auto".into(),
+            Self::Notices | Self::Cache => "on".into(),
+            Self::Stream | Self::StreamReopen => String::new(),
+            Self::StreamQuestions => DEFAULT_QUESTIONS.to_string(),
+            Self::StreamBeta => DEFAULT_BETA.to_string(),
+        }
+    }
+}
+
+impl SessionSettings {
+    /// What the planner works with: the policy's values, and over them the session's.
+    pub fn plan(&self, policy: &plan::Settings) -> plan::Settings {
+        let mut settings = policy.clone();
+        let ratio = |own: Own| {
+            let value = BigDecimal::from_str(self.get(own.name())?).ok()?;
+            dp::ratio(&value)
+        };
+        let count = |own: Own| self.get(own.name())?.parse::<u32>().ok();
+        settings.epsilon = ratio(Own::Epsilon).unwrap_or(settings.epsilon);
+        settings.delta = ratio(Own::Delta).unwrap_or(settings.delta);
+        settings.max_groups = count(Own::MaxGroups).unwrap_or(settings.max_groups);
+        settings.chosen_rows = count(Own::MaxRows);
+        settings.mechanism = match self.get(Own::Mechanism.name()) {
+            Some("laplace") => dp::Preference::Laplace,
+            Some("gaussian") => dp::Preference::Gaussian,
+            _ => dp::Preference::Auto,
+        };
+        settings
+    }
+
+    /// k and β that accuracy of streams is told for.
+    pub fn stream_accuracy(&self) -> (u64, f64) {
+        let questions = self.get(Own::StreamQuestions.name()).and_then(|n| n.parse().ok());
+        let beta = self.get(Own::StreamBeta.name()).and_then(|b| b.parse().ok());
+        (questions.unwrap_or(DEFAULT_QUESTIONS), beta.unwrap_or(DEFAULT_BETA))
+    }
+
+    /// Whether charges are told.
+    pub fn notices(&self) -> bool {
+        self.get(Own::Notices.name()) != Some("off")
+    }
+
+    /// Whether stored answers are given, and new ones stored.
+    pub fn cached(&self) -> bool {
+        self.get(Own::Cache.name()) != Some("off")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn values_are_judged() {
+        for (own, good, kept) in [
+            (Own::Epsilon, " 0.50 ", "0.5"),
+            (Own::Epsilon, "1e-3", "0.001"),
+            (Own::Delta, "1e-9", "0.000000001"),
+            (Own::MaxGroups, "7", "7"),
+            (Own::Notices, "FALSE", "off"),
+            (Own::Mechanism, "Gaussian", "gaussian"),
+        ] {
+            assert_eq!(own.judge(good).unwrap(), kept);
+        }
+        for (own, bad) in [
+            (Own::Epsilon, "0"),
+            (Own::Epsilon, "-1"),
+            (Own::Epsilon, "1e9"),
+            (Own::Epsilon, "1e-999999999"),
+            (Own::Epsilon, "NaN"),
+            (Own::Delta, "0.5"),
+            (Own::MaxGroups, "0"),
+            (Own::MaxRows, "1.5"),
+            (Own::Mechanism, "none"),
+            (Own::Notices, "maybe"),
+        ] {
+            let refused = own.judge(bad).unwrap_err();
+            assert_eq!(refused.code, SqlState::INVALID_PARAMETER_VALUE, "{bad}");
+            assert!(refused.hint.is_some());
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_helped() {
+        let e = Own::named("noisegate.epsilonn").unwrap_err();
+        assert_eq!(
+            (e.code.as_str(), e.hint.as_deref()),
+            ("42704", Some("Perhaps you meant noisegate.epsilon."))
+        );
+    }
+}

@@ -1,0 +1,278 @@
+//! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
+
+use super::{Gateway, stream, suspend};
+use crate::store::Store;
+use answer::{ClientError, SqlState};
+use backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect, row_triggers};
+use bigdecimal::BigDecimal;
+use ledger::{Ledger, LedgerError, Terms};
+use policy::{Policy, PolicyErrors, Privacy, RawPolicy};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What it takes beside the statement itself to read and store a release that others wait for.
+const LEASE_MARGIN: Duration = Duration::from_secs(10);
+
+/// Why the gateway does not open. For the owner.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The policy is wrong.
+    #[error("{0}")]
+    Policy(PolicyErrors),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The schema cannot be read.
+    #[error("cannot read the schema: {0}")]
+    Schema(String),
+    /// The finish login could reach private rows.
+    #[error("the finish login is not safe (soundness needs it to reach public tables only):\n{0}")]
+    FinishLogin(String),
+    /// The books.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A reload that would protect somebody else.
+    #[error("privacy.unit has changed, which needs a restart; nothing was reloaded")]
+    Unit,
+    /// A reload over another server than the one that was opened.
+    #[error("the database's server is of version {0} now, which needs a restart; nothing was reloaded")]
+    OtherServer(u32),
+    /// The key of stored answers.
+    #[error("{0}")]
+    CacheKey(String),
+    /// A price that cannot be computed with.
+    #[error("statement.{0} has too many digits to compute with")]
+    Price(&'static str),
+}
+
+/// A policy that was checked against the database it names, with the connection to it.
+pub struct Checked {
+    /// The policy.
+    pub policy: Policy,
+    /// What is allowed but probably not meant.
+    pub warnings: Vec<String>,
+    backend: Arc<Backend>,
+    /// Fingerprint of each table of the policy.
+    tables: Vec<String>,
+}
+
+impl Checked {
+    /// Connects, reads the schema, and checks policy and logins.
+    pub async fn new(raw: &RawPolicy) -> Result<Self, OpenError> {
+        let Some(backend) = raw.backend() else {
+            return Err(OpenError::Policy(PolicyErrors(raw.mistakes())));
+        };
+        Self::over(Arc::new(Backend::connect(backend).await?), raw).await
+    }
+
+    /// Reads the schema, and checks policy and logins, over connections that are there.
+    async fn over(backend: Arc<Backend>, raw: &RawPolicy) -> Result<Self, OpenError> {
+        let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
+        let reader = backend.reader().await.map_err(|e: FetchError| schema(&e))?;
+        let read = introspect::read_schema(&reader).await.map_err(|e| schema(&e))?;
+        let (policy, warnings) = raw.check_with_warnings(&read).map_err(OpenError::Policy)?;
+        let mut tables = Vec::with_capacity(policy.tables.len());
+        for table in &policy.tables {
+            tables.push(introspect::fingerprint(&reader, &[table.oid]).await.map_err(|e| schema(&e))?);
+        }
+        // What was read before the fingerprints must still be so after them.
+        if introspect::read_schema(&reader).await.map_err(|e| schema(&e))? != read {
+            return Err(OpenError::Schema("it changed while it was read; start again".into()));
+        }
+        drop(reader);
+        let named = |public: bool| -> Vec<(String, String)> {
+            let tables = policy.tables.iter().filter(|t| (t.privacy == Privacy::Public) == public);
+            tables.map(|t| (t.schema.clone(), t.name.clone())).collect()
+        };
+        backend
+            .prove_finish_login(&named(false), &named(true))
+            .await
+            .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
+        let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        let reader = backend.reader().await.map_err(|e| schema(&e))?;
+        warnings.extend(row_triggers(&reader, &policy).await.map_err(OpenError::Schema)?);
+        Ok(Self { policy, warnings, backend, tables })
+    }
+}
+
+/// What a gateway has in another way than the one that it was reopened from.
+#[derive(Debug)]
+pub struct Reopened {
+    /// Sections and keys of the policy that have changed and are in force with it.
+    pub changed: Vec<&'static str>,
+    /// Those that have changed and need a restart.
+    pub restart: Vec<&'static str>,
+    /// The tables' definitions have changed, or other tables are named.
+    pub schema_changed: bool,
+    /// What is allowed but probably not meant.
+    pub warnings: Vec<String>,
+}
+
+impl Gateway {
+    /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
+    pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
+        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?
+            .with_lease(checked.policy.backend.statement_timeout.saturating_add(LEASE_MARGIN));
+        let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
+        let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        Self::assemble(checked, ledger, suspended, store, Arc::default(), trusted)
+    }
+
+    /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
+    /// on: nothing is in force until somebody puts it there.
+    pub async fn reopen(&self, raw: &RawPolicy) -> Result<(Arc<Self>, Reopened), OpenError> {
+        if raw.backend().is_none() {
+            return Err(OpenError::Policy(PolicyErrors(raw.mistakes())));
+        }
+        self.same_server().await?;
+        let mut checked = Checked::over(self.backend.clone(), raw).await?;
+        let Some(reloaded) = checked.policy.after(&self.policy) else { return Err(OpenError::Unit) };
+        checked.policy = reloaded.policy;
+        let reopened = Reopened {
+            changed: reloaded.changed,
+            restart: reloaded.restart,
+            schema_changed: checked.tables != self.fingerprints.tables,
+            warnings: std::mem::take(&mut checked.warnings),
+        };
+        let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
+        let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
+        let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        let streams = self.streams.clone();
+        let gateway = Self::assemble(checked, ledger, suspended, store, streams, self.trusted.clone())?;
+        Ok((gateway, reopened))
+    }
+
+    /// The major version decides how statements are printed, and was asked once.
+    async fn same_server(&self) -> Result<(), OpenError> {
+        let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
+        let reader = self.backend.reader().await.map_err(|e| schema(&e))?;
+        let version = "SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4";
+        let row = reader.query_one(version, &[]).await.map_err(|e| schema(&e))?;
+        let version: i32 = row.try_get(0).map_err(|e| schema(&e))?;
+        let version = version.unsigned_abs();
+        if version / 10_000 == self.backend.server_version() / 10_000 {
+            Ok(())
+        } else {
+            Err(OpenError::OtherServer(version))
+        }
+    }
+
+    fn assemble(
+        checked: Checked,
+        ledger: Ledger,
+        suspended: suspend::Suspensions,
+        store: Store,
+        streams: Arc<stream::Streams>,
+        trusted: Option<String>,
+    ) -> Result<Arc<Self>, OpenError> {
+        let Checked { policy, backend, tables, .. } = checked;
+        // A release is waited for as long as its payer may take, and a little longer.
+        let ledger = ledger.with_lease(policy.backend.statement_timeout + Duration::from_secs(10));
+        let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
+        let settings = plan::Settings {
+            epsilon: ratio(&policy.statement.epsilon, "epsilon")?,
+            delta: ratio(&policy.statement.delta, "delta")?,
+            max_groups: policy.statement.max_groups,
+            max_rows: policy.statement.max_rows,
+            chosen_rows: None,
+            old_extract: backend.server_version() < 140_000,
+            mechanism: dp::Preference::Auto,
+            // Those of a session's user, once there is one.
+            budgets: Vec::new(),
+        };
+        store.listen(&backend, &ledger);
+        let auth_query = policy.server.auth_query.clone();
+        let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
+        Ok(Arc::new(Self {
+            policy,
+            backend,
+            ledger,
+            fingerprints: Fingerprints { tables, of: Mutex::default() },
+            typed: super::type_cache::Cache::default(),
+            settings,
+            sizes: Mutex::new(HashMap::new()),
+            suspended,
+            store,
+            streams,
+            trusted,
+            directory,
+        }))
+    }
+}
+
+/// Fingerprints of the tables that statements use (soundness rule 7), each proven to belong to the schema that the
+/// policy was checked against.
+pub(super) struct Fingerprints {
+    /// Of each table of the policy, when it was checked.
+    tables: Vec<String>,
+    of: Mutex<HashMap<Vec<usize>, Fingerprint>>,
+}
+
+impl Fingerprints {
+    /// The fingerprint of these tables together.
+    pub(super) async fn of(
+        &self,
+        backend: &Backend,
+        policy: &Policy,
+        tables: &[usize],
+    ) -> Result<Fingerprint, ClientError> {
+        let known = self.of.lock().unwrap_or_else(PoisonError::into_inner).get(tables).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let reader = backend.reader().await.map_err(FetchError::into_client_error)?;
+        let failed = |e: &dyn std::fmt::Display| {
+            ClientError::incident(SqlState::INTERNAL, "the schema could not be checked", e)
+        };
+        // All in one snapshot: what is expected of them together is what it was when each was as planned on.
+        reader
+            .batch_execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            .await
+            .map_err(|e| failed(&e))?;
+        if self.changed(&reader, policy, tables).await.map_err(|e| failed(&e))? {
+            return Err(FetchError::SchemaChanged.into_client_error());
+        }
+        let oids: Vec<u32> = tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| t.oid).collect();
+        let part = introspect::watch(&reader, &oids).await.map_err(|e| failed(&e))?;
+        self.of.lock().unwrap_or_else(PoisonError::into_inner).insert(tables.to_vec(), part.clone());
+        Ok(part)
+    }
+
+    /// PostgreSQL's judgement of a statement over these tables, if they are still those that it was printed for.
+    pub(super) async fn judged(
+        &self,
+        backend: &Backend,
+        policy: &Policy,
+        tables: &[usize],
+        judgement: ClientError,
+    ) -> ClientError {
+        // Names, types and rights: classes 42 and 3F.
+        if !["42", "3F"].iter().any(|class| judgement.code.as_str().starts_with(class)) {
+            return judgement;
+        }
+        let Ok(reader) = backend.reader().await else { return judgement };
+        match self.changed(&reader, policy, tables).await {
+            Ok(true) => FetchError::SchemaChanged.into_client_error(),
+            Ok(false) | Err(_) => judgement,
+        }
+    }
+
+    /// Whether one of these tables is not as it was when the policy was checked.
+    async fn changed(
+        &self,
+        reader: &Reader,
+        policy: &Policy,
+        tables: &[usize],
+    ) -> Result<bool, introspect::IntrospectError> {
+        for t in tables {
+            if let (Some(table), Some(expected)) = (policy.tables.get(*t), self.tables.get(*t))
+                && introspect::fingerprint(reader, &[table.oid]).await? != *expected
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

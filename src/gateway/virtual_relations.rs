@@ -1,0 +1,148 @@
+//! The rows of `noisegate.*`: the books and the policy as one user may see them, and the session's settings.
+
+use super::settings::custom::Own as Setting;
+use super::{Gateway, Session};
+use answer::ClientError;
+use emit::print::OwnRow;
+use policy::{Column, Domain, Policy, Privacy, Range, Table};
+use sql::ast::{Own, Source, Statement};
+
+impl Session {
+    /// The rows of every relation of ours that the statement names.
+    pub(super) async fn own_rows(
+        &self,
+        gateway: &Gateway,
+        statement: &Statement,
+    ) -> Result<Vec<(Own, Vec<OwnRow>)>, ClientError> {
+        let mut out = Vec::new();
+        for own in Own::ALL {
+            if statement.bindings.iter().all(|b| b.source != Source::Own(own)) {
+                continue;
+            }
+            let rows = match own {
+                Own::Budget => self.budgets(gateway).await?,
+                Own::Columns => columns(&gateway.policy),
+                Own::Settings => self.settings_rows(gateway),
+                Own::History => self.history(gateway).await?,
+                Own::Streams => self.stream_rows(gateway).await?,
+            };
+            out.push((own, rows));
+        }
+        Ok(out)
+    }
+
+    async fn budgets(&self, gateway: &Gateway) -> Result<Vec<OwnRow>, ClientError> {
+        let states = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
+        let usual = ledger::usual(&self.settings.plan(&gateway.settings).epsilon);
+        let row = |state: &ledger::BudgetState| {
+            let b = &state.budget;
+            let left = usual.as_ref().and_then(|c| state.fits(c).ok());
+            vec![
+                Some(b.name.clone()),
+                Some(b.scope.word().into()),
+                Some(b.accounting.word().into()),
+                Some(b.epsilon.normalized().to_plain_string()),
+                Some(b.delta.normalized().to_plain_string()),
+                Some(b.selection_delta.normalized().to_plain_string()),
+                Some(format!("{:.6}", state.fraction_left())),
+                left.map(|n| i64::try_from(n).unwrap_or(i64::MAX).to_string()),
+                (!b.tables.is_empty()).then(|| b.tables.join(", ")),
+                b.window.map(policy::Window::word),
+                state.next.map(timestamp),
+                Some(lifetime(state)),
+                Some(state.closed.to_string()),
+            ]
+        };
+        Ok(states.iter().map(row).collect())
+    }
+
+    async fn history(&self, gateway: &Gateway) -> Result<Vec<OwnRow>, ClientError> {
+        let lines = gateway.ledger.history(&self.identity).await.map_err(|r| r.client())?;
+        let row = |line: &ledger::Line| {
+            vec![
+                Some(line.entry.to_string()),
+                Some(timestamp(line.at)),
+                Some(line.statement.clone()),
+                Some(plan::explain::decimal(&line.epsilon)),
+                Some(plan::explain::decimal(&line.selection_delta)),
+                line.price(),
+                Some(line.cached.to_string()),
+            ]
+        };
+        Ok(lines.iter().map(row).collect())
+    }
+
+    fn settings_rows(&self, gateway: &Gateway) -> Vec<OwnRow> {
+        let row = |own: Setting| {
+            let default = own.default(&gateway.settings);
+            let value = self.settings.get(own.name()).map_or_else(|| default.clone(), str::to_owned);
+            vec![Some(own.name().into()), Some(value), Some(default), Some(own.description().into())]
+        };
+        Setting::ALL.into_iter().map(row).collect()
+    }
+}
+
+/// Microseconds since 1970, as text that casts to timestamptz.
+fn timestamp(micros: i64) -> String {
+    ledger::time(micros).replace(" UTC", "+00")
+}
+
+/// What the budget guarantees in the long run.
+fn lifetime(state: &ledger::BudgetState) -> String {
+    match ledger::year(&state.budget, &state.counter) {
+        Some(year) if year.epsilon.is_finite() => {
+            format!("a year: {} windows, epsilon {:.3}, delta {:.2e}", year.windows, year.epsilon, year.delta)
+        }
+        Some(year) => format!("a year: {} windows, no guarantee", year.windows),
+        None => {
+            let (epsilon, delta) = (state.budget.epsilon.normalized(), state.budget.delta.normalized());
+            format!("for all time: epsilon {}, delta {}", epsilon.to_plain_string(), delta.to_plain_string())
+        }
+    }
+}
+
+fn columns(policy: &Policy) -> Vec<OwnRow> {
+    let rows = |t: &Table| -> Vec<OwnRow> {
+        let row = |(i, c): (usize, &Column)| column(policy, t, i, c);
+        t.columns.iter().enumerate().map(row).collect()
+    };
+    policy.tables.iter().flat_map(rows).collect()
+}
+
+fn column(policy: &Policy, t: &Table, index: usize, c: &Column) -> OwnRow {
+    let unit = t.unit_column();
+    let (low, high) = match &c.range {
+        Some(Range::Number { low, high }) => {
+            (Some(low.normalized().to_plain_string()), Some(high.normalized().to_plain_string()))
+        }
+        Some(Range::Time { low, high }) => {
+            (Some(schema::time::timestamp(*low)), Some(schema::time::timestamp(*high)))
+        }
+        None => (None, None),
+    };
+    let domain = match &c.domain {
+        Some(Domain::Values(v)) => Some(v.join(", ")),
+        Some(Domain::References { table, column }) => {
+            policy.tables.get(*table).map(|t| format!("{}.{column}", t.name))
+        }
+        None => None,
+    };
+    let public = t.privacy == Privacy::Public;
+    let listed = domain.is_some() || c.ty == schema::SqlType::Bool;
+    let text = |s: &str| Some(s.to_owned());
+    vec![
+        Some(t.schema.clone()),
+        Some(t.name.clone()),
+        Some(c.name.clone()),
+        Some((index + 1).to_string()),
+        Some(c.ty.sql_name().replace("pg_catalog.", "")),
+        text(if c.not_null { "false" } else { "true" }),
+        text(if public { "public" } else { "private" }),
+        text(if unit == Some(c.name.as_str()) { "true" } else { "false" }),
+        text(if public || listed { "public" } else { "private" }),
+        low,
+        high,
+        c.grid.as_ref().map(|g| g.normalized().to_plain_string()),
+        domain,
+    ]
+}

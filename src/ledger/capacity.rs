@@ -1,0 +1,139 @@
+//! What a budget buys, for people who choose one: answers, beside those of basic composition; and what remains of the
+//! guarantee where it starts anew.
+
+use super::account::{Amount, Counter};
+use super::error::LedgerError;
+use bigdecimal::{BigDecimal, ToPrimitive};
+use dp::interval::Interval;
+use dp::{Charge, Notion, Ratio, Spec, UNITS_PER_ONE, Unpriced, cdp, composition, gdp};
+use policy::{Budget, Policy};
+
+/// What a budget buys.
+#[derive(Clone, Debug)]
+pub struct Worth {
+    /// Answers like the one that was asked about, if nothing else is asked; why there are none.
+    pub answers: Result<u128, Unpriced>,
+    /// Answers whose ε add up to the budget's.
+    pub basic: u128,
+    /// What it guarantees over a year; None where it guarantees the same for all time.
+    pub year: Option<Year>,
+}
+
+/// What windows add up to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Year {
+    /// How many of them 365 days can touch.
+    pub windows: u32,
+    /// ε of all of them together; infinite where nothing is guaranteed.
+    pub epsilon: f64,
+    /// δ of all of them together.
+    pub delta: f64,
+}
+
+/// What `budget` buys of answers like `charge`.
+pub fn worth(budget: &Budget, charge: &Charge) -> Result<Worth, LedgerError> {
+    let counter = Counter::of(budget, &[])?;
+    let answers = counter.price(charge).map(|price| counter.fits(&counter.nothing(), &price));
+    let basic = dp::ratio(&budget.epsilon)
+        .and_then(|total| num_traits::CheckedDiv::checked_div(&total, &charge.epsilon))
+        .map_or(0, |n| n.to_integer());
+    Ok(Worth { answers, basic, year: year(budget, &counter) })
+}
+
+/// What a budget with a window guarantees over a year: the guarantees of k windows composed.
+///
+/// k limits of one notion add up in it, and are converted to ε once, at k·δ; where the notion gives no sum (a portfolio of
+/// orders, an envelope), and never more than, by basic composition: k·ε at k·δ.
+pub fn year(budget: &Budget, counter: &Counter) -> Option<Year> {
+    let windows = budget.window?.in_a_year();
+    let k = f64::from(windows);
+    let above = |d: &BigDecimal| d.to_f64().unwrap_or(f64::INFINITY).next_up();
+    let times = |x: f64| (Interval::from(k) * x).hi();
+    let (basic, delta) = (times(above(&budget.epsilon)), times(above(&budget.delta)));
+    if delta >= 1.0 {
+        return Some(Year { windows, epsilon: f64::INFINITY, delta: 1.0 });
+    }
+    // δ that is left for the conversion, from below.
+    let below = (&budget.delta - &budget.selection_delta).to_f64().unwrap_or(0.0).next_down() * k;
+    let converted = match (counter, counter.limit()) {
+        (Counter::Filter(f), Amount::Cost(limit)) => {
+            let sum = times((Interval::from(limit.loss as f64) / UNITS_PER_ONE as f64).hi().next_up());
+            match f.notion {
+                Notion::Zcdp => cdp::epsilon(sum, below),
+                Notion::Advanced => composition::adaptive(sum.into(), below).hi(),
+                Notion::Gdp => gdp::epsilon(Interval::from(sum).sqrt().hi(), below),
+                Notion::Pure | Notion::Approx | Notion::Rdp => basic,
+            }
+        }
+        _ => basic,
+    };
+    let delta = if budget.delta == BigDecimal::default() { 0.0 } else { delta };
+    Some(Year { windows, epsilon: converted.min(basic), delta })
+}
+
+/// A count without groups, at this ε: the unit in which answers are counted.
+pub fn usual(epsilon: &Ratio) -> Option<Charge> {
+    let spec = Spec::laplace(epsilon, 1, &[1], None).ok()?;
+    Charge::of(epsilon, &[spec]).ok()
+}
+
+/// The usual answer at the price that a policy gives it.
+pub fn usual_of(policy: &Policy) -> Option<Charge> {
+    usual(&dp::ratio(&policy.statement.epsilon)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use policy::{Accounting, Scope, Window};
+
+    fn budget(accounting: Accounting, window: Option<Window>) -> Budget {
+        let delta = if accounting == Accounting::Pure { "0" } else { "1e-6" };
+        let (epsilon, delta) = (8.into(), delta.parse().unwrap());
+        Budget { window, ..Budget::new("b", Scope::Dataset, accounting, epsilon, delta) }
+    }
+
+    /// Each of these is the accountant's own answer; basic composition has 80.
+    #[test]
+    fn what_eight_buys_at_a_tenth() {
+        let charge = usual(&Ratio::new(1, 10)).unwrap();
+        let answers = |accounting| {
+            let worth = worth(&budget(accounting, None), &charge).unwrap();
+            assert_eq!((worth.basic, worth.year), (80, None));
+            worth.answers.unwrap()
+        };
+        assert_eq!(answers(Accounting::Pure), 80);
+        assert_eq!(answers(Accounting::Approx), 80);
+        // ρ = 1.0084 at 0.1·tanh(0.05) each.
+        assert_eq!(answers(Accounting::Zcdp), 201);
+        // √(2 ln(2·10⁶)·n/100) + n/200 <= 8.
+        assert_eq!(answers(Accounting::Advanced), 174);
+        let (rdp, gdp) = (answers(Accounting::Rdp), answers(Accounting::Gdp));
+        assert!((180..=215).contains(&rdp), "{rdp}");
+        assert!((100..=201).contains(&gdp), "{gdp}");
+    }
+
+    #[test]
+    fn a_year_of_windows_is_their_sum() {
+        let of = |b: &Budget| super::year(b, &Counter::of(b, &[]).unwrap()).unwrap();
+        let year = |accounting, window| of(&budget(accounting, Some(window)));
+        let pure = year(Accounting::Pure, Window::Month);
+        assert_eq!((pure.windows, pure.delta), (13, 0.0));
+        assert!((pure.epsilon - 104.0).abs() < 1e-9);
+        let approx = year(Accounting::Approx, Window::Days(30));
+        assert!((approx.epsilon - 112.0).abs() < 1e-9 && (approx.delta - 1.4e-5).abs() < 1e-15);
+        // 13 times ρ is less than 13 times ε.
+        let zcdp = year(Accounting::Zcdp, Window::Month);
+        assert!(zcdp.epsilon > 30.0 && zcdp.epsilon < 40.0, "{zcdp:?}");
+        let gdp = year(Accounting::Gdp, Window::Month);
+        assert!(gdp.epsilon > 25.0 && gdp.epsilon < 40.0, "{gdp:?}");
+        for accounting in [Accounting::Advanced, Accounting::Rdp] {
+            assert!(year(accounting, Window::Month).epsilon <= 104.0 + 1e-9, "{accounting:?}");
+        }
+        // Enough windows guarantee nothing.
+        let mut loose = budget(Accounting::Zcdp, Some(Window::Days(1)));
+        (loose.delta, loose.selection_delta) = ("0.01".parse().unwrap(), 0.into());
+        assert_eq!(of(&loose).epsilon, f64::INFINITY);
+    }
+}

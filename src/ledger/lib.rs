@@ -1,0 +1,405 @@
+//! The books: durable budgets, and the receipts without which nothing is released.
+//!
+//! A log of entries in a hash chain ([`log`]), a state machine that says what they mean (`books`), and one writer thread
+//! that owns both. A debit is on disk before it is acknowledged, is atomic over all budgets that match, and is never
+//! refunded. What is written is who, when, a hash of the statement, its events and prices: no value of any row, and no
+//! statement text unless the policy asks for it.
+
+mod account;
+mod books;
+mod capacity;
+mod entry;
+mod error;
+pub mod log;
+mod owner;
+mod policy_view;
+mod writer;
+
+pub use account::{Account, Amount, BudgetState, Counter, Lacking};
+pub use books::{BudgetSummary, Change, Head, Line, Share, Wrong};
+pub use capacity::{Worth, Year, usual, usual_of, worth, year};
+pub use error::decimal;
+pub use error::{Lack, LedgerError, Refusal};
+pub use owner::{Owner, Told, user, verify};
+pub use policy_view::Terms;
+
+use answer::Identity;
+use books::{Ask, Body, Books, Entry, Opening};
+use dp::{Charge, Notion};
+use log::Log;
+use policy::{Budget, LedgerLocation};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use writer::{Edit, Paid, Request};
+
+/// Debits that may wait for the writer; further callers wait for a place.
+const QUEUE: usize = 1024;
+
+/// How long a release that somebody has paid for is waited for: a backend's default timeout, and ten seconds.
+const LEASE: Duration = Duration::from_secs(70);
+
+/// Bytes of stored releases.
+const SHELF: u64 = 256 << 20;
+
+/// An open ledger. Clones are handles on the same one; dropping the last finishes what is queued and gives the file
+/// free.
+#[derive(Clone)]
+pub struct Ledger {
+    terms: Arc<books::Terms>,
+    budgets: Arc<[Budget]>,
+    lease: Duration,
+    shelf: u64,
+    writer: Arc<Writer>,
+}
+
+/// The thread that writes, and the way to it. Both are taken in `drop` only.
+struct Writer {
+    requests: Option<mpsc::Sender<Request>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+/// What somebody wants to be charged for.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Who asks.
+    pub who: &'a Identity,
+    /// Hash of what is asked.
+    pub statement: [u8; 32],
+    /// What it costs.
+    pub charge: &'a Charge,
+    /// Tables of the policy that it reads; None counts as all.
+    pub tables: Option<&'a [usize]>,
+    /// Key under which its release will be kept, if it will be.
+    pub release: Option<[u8; 32]>,
+    /// The stream that it opens.
+    pub stream: Option<&'a str>,
+    /// What the entry says of it, where the policy wants the text.
+    pub text: Option<&'a str>,
+}
+
+impl<'a> Question<'a> {
+    /// One that is kept nowhere, and may read any table.
+    pub fn new(who: &'a Identity, statement: [u8; 32], charge: &'a Charge) -> Self {
+        Self { who, statement, charge, tables: None, release: None, stream: None, text: None }
+    }
+}
+
+/// What came of a question.
+pub enum Payment {
+    /// It was charged.
+    Paid(Receipt),
+    /// Somebody stored its release meanwhile: nothing was charged.
+    Kept(Vec<u8>),
+    /// Somebody else has paid for its release and not stored it yet: nothing was charged. Ask again in a while.
+    Wait,
+}
+
+/// Proof that a charge was paid, and to be spent on the one release it was paid for.
+///
+/// There is no way to one but [`Ledger::pay`] and [`Ledger::debit`], and no way to two from one.
+pub struct Receipt {
+    charge: Charge,
+    entry: i64,
+    budgets: Vec<BudgetState>,
+}
+
+impl Receipt {
+    /// What was paid.
+    pub fn charge(&self) -> &Charge {
+        &self.charge
+    }
+
+    /// The number of the ledger's entry.
+    pub fn entry(&self) -> i64 {
+        self.entry
+    }
+
+    /// Every budget that was debited, after the debit.
+    pub fn budgets(&self) -> &[BudgetState] {
+        &self.budgets
+    }
+}
+
+/// How often the data were declared new, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch {
+    /// 0 at first.
+    pub number: u64,
+    /// When it began, in microseconds since 1970.
+    pub since: i64,
+    /// What the ledger's clock says now.
+    pub now: i64,
+}
+
+impl Ledger {
+    /// Creates the ledger with these budgets, all unspent. An existing one is refused: it may hold what was spent.
+    pub fn create(location: &LedgerLocation, terms: &Terms) -> Result<(), LedgerError> {
+        let terms = terms.check()?;
+        let (at, author) = (owner::clock(), owner::user());
+        let opening =
+            Opening { id: random()?, software: concat!("noisegate ", env!("CARGO_PKG_VERSION")).into() };
+        let opening = Entry::new(at, Body::Opening(opening));
+        let policy = Books::new().accept(&terms, false, &author, "created", at);
+        let bodies: Option<Vec<String>> = [opening, policy].iter().map(Entry::write).collect();
+        let bodies = bodies.ok_or_else(|| LedgerError::Impossible("an entry cannot be written".into()))?;
+        Log::create(location, &bodies)
+    }
+
+    /// Opens an existing ledger for a policy.
+    ///
+    /// * What is missing is an error that names `noisegate budget create`: it is never created here, because an empty
+    ///   ledger forgets what was spent.
+    /// * A file that another process has open is refused.
+    /// * A policy that is not the one in force is taken over if nothing spent is forgotten by it: limits may differ, and
+    ///   apply to the sums spent so far; a budget that is new (or was absent for a while) starts from what every entry of
+    ///   the ledger costs in its notion. Anything else is [`LedgerError::Forgets`].
+    ///
+    /// Blocks: it reads all entries.
+    pub fn open(location: &LedgerLocation, terms: &Terms) -> Result<Self, LedgerError> {
+        let wanted = terms.check()?;
+        let mut books = Books::new();
+        let mut log = Log::open(location, &mut |row| Ok(books.apply(row)?))?;
+        if matches!(location, LedgerLocation::Sqlite(_)) {
+            books.alone();
+        }
+        owner::take_over(&mut log, &mut books, &wanted)?;
+        Self::start(Box::new(log), books, wanted, terms.budgets())
+    }
+
+    fn start(
+        log: Box<dyn writer::Store>,
+        books: Books,
+        terms: books::Terms,
+        budgets: &[Budget],
+    ) -> Result<Self, LedgerError> {
+        let (requests, queue) = mpsc::channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name("ledger".into())
+            .spawn(move || writer::run(log, books, queue))
+            .map_err(|e| LedgerError::Thread(e.to_string()))?;
+        let writer = Arc::new(Writer { requests: Some(requests), thread: Some(thread) });
+        let (terms, budgets) = (Arc::new(terms), budgets.into());
+        Ok(Self { terms, budgets, lease: LEASE, shelf: SHELF, writer })
+    }
+
+    /// The same ledger for a policy that was read again. It is taken over as [`Self::open`] does.
+    pub async fn renew(&self, terms: &Terms) -> Result<Self, LedgerError> {
+        let wanted = terms.check()?;
+        let next = wanted.clone();
+        let taken = self.edit(move |books, clock| match owner::change(books, &next, clock) {
+            Ok(entry) => Ok((Ok(()), entry)),
+            Err(e) => Ok((Err(e), None)),
+        });
+        taken.await.map_err(|e| LedgerError::Impossible(e.to_string()))??;
+        Ok(Self { terms: Arc::new(wanted), budgets: terms.budgets().into(), ..self.clone() })
+    }
+
+    /// Sets how long a release that somebody else has paid for is waited for.
+    #[must_use]
+    pub fn with_lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Sets how many bytes of stored releases there may be.
+    #[must_use]
+    pub fn with_shelf(mut self, bytes: u64) -> Self {
+        self.shelf = bytes;
+        self
+    }
+
+    /// Debits `charge` from every budget that matches `who`: from all, or from none. As [`Self::pay`] for a release that
+    /// nobody keeps, of whatever tables.
+    pub async fn debit(
+        &self,
+        who: &Identity,
+        statement: [u8; 32],
+        charge: &Charge,
+    ) -> Result<Receipt, Refusal> {
+        self.receipt(Question::new(who, statement, charge)).await
+    }
+
+    /// As [`Self::pay`], for a release that nobody keeps.
+    pub async fn receipt(&self, q: Question<'_>) -> Result<Receipt, Refusal> {
+        match self.pay(Question { release: None, ..q }).await? {
+            Payment::Paid(receipt) => Ok(receipt),
+            Payment::Kept(_) | Payment::Wait => Err(Refusal::Unavailable("nobody keeps this release".into())),
+        }
+    }
+
+    /// Debits a charge from every budget that matches: from all, or from none. Where its release is kept already, or
+    /// somebody else has paid for it within the lease, nothing is charged.
+    ///
+    /// When this returns a receipt, the debit is on disk. If the future is dropped once the request is queued, the
+    /// debit stands all the same. Whether it is refused depends on the charge and on earlier charges only.
+    pub async fn pay(&self, q: Question<'_>) -> Result<Payment, Refusal> {
+        let charged = entry::Charged::new(q.charge);
+        let ask = Ask {
+            who: q.who.clone(),
+            terms: self.terms.clone(),
+            statement: entry::hex(&q.statement),
+            id: random().map_err(|e| Refusal::Unavailable(e.to_string()))?,
+            charge: q.charge.clone(),
+            key: serde_json::to_string(&charged).map_err(|e| Refusal::Unavailable(e.to_string()))?,
+            charged,
+            tables: q.tables.and_then(|tables| self.private(tables)),
+            release: q.release,
+            stream: q.stream.map(Into::into),
+            text: q.text.map(Into::into),
+        };
+        let lease = micros(self.lease);
+        let paid = self.ask(|reply| Request::Pay { ask: Box::new(ask), lease, reply }).await?;
+        Ok(match paid {
+            Paid::Fresh(entry, budgets) => {
+                Payment::Paid(Receipt { charge: q.charge.clone(), entry, budgets })
+            }
+            Paid::Kept(bytes) => Payment::Kept(bytes),
+            Paid::Wait => Payment::Wait,
+        })
+    }
+
+    /// Stores the release that an entry paid for. What is stored already stays.
+    pub async fn keep(&self, entry: i64, key: [u8; 32], bytes: Vec<u8>) -> Result<(), Refusal> {
+        let room = self.shelf;
+        self.ask(|reply| Request::Keep { entry, key, bytes, room, reply }).await
+    }
+
+    /// A stored release.
+    pub async fn kept(&self, key: [u8; 32]) -> Result<Option<Vec<u8>>, Refusal> {
+        self.ask(|reply| Request::Kept { key, reply }).await
+    }
+
+    /// Notes that a stored release was given again: once a day for each user and release. Does not wait until that is on
+    /// disk.
+    pub async fn reuse(&self, who: &Identity, statement: [u8; 32], key: [u8; 32]) -> Result<(), Refusal> {
+        let cached = writer::cached(&who.user, who.role.as_deref(), &statement, &key);
+        self.send(Request::Reuse(cached)).await
+    }
+
+    /// The release that an entry paid for will not come: whoever waits for it here pays anew (soundness rule 26).
+    pub async fn give_up(&self, entry: i64, key: [u8; 32]) -> Result<(), Refusal> {
+        self.send(Request::GiveUp { entry, key }).await
+    }
+
+    /// How often the data were declared new.
+    pub async fn epoch(&self) -> Result<Epoch, Refusal> {
+        self.edit(|books, clock| Ok((books.epoch_at(clock), None))).await
+    }
+
+    /// Declares the data new, if the epoch is still `from`. Stored releases of earlier epochs are forgotten.
+    pub async fn refresh(&self, from: u64, author: &str, reason: &str) -> Result<Epoch, Refusal> {
+        let (author, reason) = (author.to_owned(), reason.to_owned());
+        self.edit(move |books, clock| {
+            let before = books.epoch_at(clock);
+            if before.number != from {
+                return Ok((before, None));
+            }
+            let number = from + 1;
+            let entry = Entry::new(before.now, Body::Epoch(books::Epoch { number, author, reason }));
+            Ok((Epoch { number, since: before.now, now: before.now }, Some(entry)))
+        })
+        .await
+    }
+
+    /// Name and notion of every budget that `who` pays from: what decides which noise can be paid for.
+    pub fn notions(&self, who: &Identity) -> Vec<(String, Notion)> {
+        let matching =
+            self.budgets.iter().filter(|b| account::owner(b.scope, &who.user, who.role.as_deref()).is_some());
+        matching.map(|b| (b.name.clone(), b.notion())).collect()
+    }
+
+    /// The budgets that match `who`, and what is spent of them.
+    pub async fn remaining(&self, who: &Identity) -> Result<Vec<BudgetState>, Refusal> {
+        let who = who.clone();
+        self.edit(move |books, clock| Ok((books.states(&who, clock), None))).await
+    }
+
+    /// The latest statements of a user, the latest last.
+    pub async fn history(&self, who: &Identity) -> Result<Vec<Line>, Refusal> {
+        let user = who.user.clone();
+        self.edit(move |books, _| Ok((books.lines(&user), None))).await
+    }
+
+    /// The latest entry by which a user opened a stream; None where there is none.
+    pub async fn opened(&self, user: &str, stream: &str) -> Result<Option<i64>, Refusal> {
+        let (user, stream) = (user.to_owned(), stream.to_owned());
+        self.edit(move |books, _| Ok((books.opened(&user, &stream), None))).await
+    }
+
+    /// Names of private tables; None where there is none among them.
+    fn private(&self, tables: &[usize]) -> Option<Vec<String>> {
+        let named = tables.iter().filter_map(|t| self.terms.tables.get(*t));
+        let mut names: Vec<String> =
+            named.filter(|t| t.rows != books::PUBLIC).map(|t| t.name.clone()).collect();
+        names.sort();
+        names.dedup();
+        (!names.is_empty()).then_some(names)
+    }
+
+    /// Runs a function over the books in the writer's thread; the entry that it gives is on disk when this returns.
+    async fn edit<T: Send + 'static>(
+        &self,
+        edit: impl FnOnce(&mut Books, i64) -> Result<(T, Option<Entry>), Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let (result, read) = std::sync::mpsc::channel();
+        let edit: Edit = Box::new(move |books, clock| {
+            let (value, entry) = edit(books, clock)?;
+            let _ = result.send(value);
+            Ok(entry)
+        });
+        self.ask(|reply| Request::Edit { edit, reply }).await?;
+        read.try_recv().map_err(|_| stopped())
+    }
+
+    async fn ask<T>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<Result<T, Refusal>>) -> Request,
+    ) -> Result<T, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        self.send(request(reply)).await?;
+        answer.await.map_err(|_| stopped())?
+    }
+
+    async fn send(&self, request: Request) -> Result<(), Refusal> {
+        self.writer.requests.as_ref().ok_or_else(stopped)?.send(request).await.map_err(|_| stopped())
+    }
+}
+
+fn stopped() -> Refusal {
+    Refusal::Unavailable("the ledger's writer has stopped".into())
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.requests.take();
+        if let Some(thread) = self.thread.take() {
+            // A writer that panicked has been logged by the panic hook, and there is nothing left to save.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A name that nobody else has, in 32 hexadecimal digits.
+fn random() -> Result<String, LedgerError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|e| LedgerError::Impossible(format!("no randomness is available: {e}")))?;
+    Ok(entry::hex(&bytes))
+}
+
+fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// A moment as text, from microseconds since 1970.
+pub fn time(micros: i64) -> String {
+    // 2000-01-01 is 946,684,800 seconds after 1970-01-01.
+    let text = schema::time::timestamp(micros.saturating_sub(946_684_800 * 1_000_000));
+    format!("{text} UTC")
+}
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;

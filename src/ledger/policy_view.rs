@@ -1,0 +1,54 @@
+//! What of a policy the books depend on: budgets, who is protected, and whose the rows of each table are.
+
+use super::account::Account;
+use super::books::{self, BudgetTerms, PUBLIC, TableTerms};
+use super::error::LedgerError;
+use policy::{Budget, Policy, Privacy, Table};
+
+/// The part of a policy that a ledger is kept under.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    budgets: Vec<Budget>,
+    terms: books::Terms,
+}
+
+impl Terms {
+    /// Of a policy that was checked against its database.
+    pub fn of(policy: &Policy) -> Self {
+        let unit = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
+        let rows = |t: &Table| match &t.privacy {
+            Privacy::Public => PUBLIC.to_owned(),
+            Privacy::Private { unit, .. } => format!("by {unit}"),
+            Privacy::Path(path) => format!("by {}", path.text(policy)),
+        };
+        let mut terms = Self::unchecked(&policy.budgets, &format!("{unit}.{}", policy.unit.1));
+        terms.terms.version = Some(super::entry::hex(&policy.version));
+        terms.terms.tables =
+            policy.tables.iter().map(|t| TableTerms { name: t.name.clone(), rows: rows(t) }).collect();
+        terms
+    }
+
+    /// Of a policy's text alone: its tables are compared when a server first serves it.
+    pub fn unchecked(budgets: &[Budget], unit: &str) -> Self {
+        let terms = books::Terms {
+            version: None,
+            unit: unit.to_owned(),
+            tables: Vec::new(),
+            budgets: budgets.iter().map(BudgetTerms::new).collect(),
+        };
+        Self { budgets: budgets.to_vec(), terms }
+    }
+
+    /// The budgets.
+    pub fn budgets(&self) -> &[Budget] {
+        &self.budgets
+    }
+
+    /// That each budget has a filter.
+    pub(super) fn check(&self) -> Result<books::Terms, LedgerError> {
+        for budget in &self.budgets {
+            Account::new(budget)?;
+        }
+        Ok(self.terms.clone())
+    }
+}

@@ -1,0 +1,458 @@
+//! What of a statement is private, and what it costs: private relational algebra and releases.
+//!
+//! No I/O. A relation is public, private (each row belongs to exactly one unit) or released. Each maximal aggregate
+//! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
+//! refused here, before the backend hears of the statement.
+
+mod bounding;
+mod conditions;
+pub mod constant;
+mod cross_unit;
+pub mod domain;
+mod equivalence_classes;
+pub mod explain;
+mod flatten;
+pub mod interval;
+pub mod lower;
+mod null_extension;
+mod outer_join;
+pub mod release;
+mod renumber;
+mod row_bounds;
+pub mod scalar;
+mod semi_join;
+mod set_operations;
+pub mod source;
+pub mod stream_question;
+mod unit_paths;
+mod units;
+
+use answer::{ClientError, SqlState};
+use flatten::Flattener;
+use policy::{Policy, Privacy};
+use release::Builder;
+pub use release::{Bounding, Key, Output, Part, PartKind, Release, Sum};
+use schema::SqlType;
+use sql::ast::*;
+use std::collections::{HashMap, HashSet};
+
+/// Why there is no plan.
+#[derive(Debug)]
+pub enum PlanError {
+    /// The statement is refused.
+    Refused(Box<ClientError>),
+    /// The number of distinct values of this column of a public table is needed first.
+    NeedSize {
+        /// Index of the table in the policy.
+        table: usize,
+        /// Its column.
+        column: String,
+    },
+}
+
+impl std::convert::From<ClientError> for PlanError {
+    fn from(e: ClientError) -> Self {
+        Self::Refused(Box::new(e))
+    }
+}
+
+/// What a session may choose about prices and bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// ε of a statement.
+    pub epsilon: dp::Ratio,
+    /// δ of a statement, spent when any group key is private.
+    pub delta: dp::Ratio,
+    /// Groups one unit may touch.
+    pub max_groups: u32,
+    /// Rows one unit may bring to one group, where its table sets no bound of its own.
+    pub max_rows: u32,
+    /// The same, chosen by the session: for every table.
+    pub chosen_rows: Option<u32>,
+    /// EXTRACT gives double precision (before PostgreSQL 14).
+    pub old_extract: bool,
+    /// Which noise the session asks for.
+    pub mechanism: dp::Preference,
+    /// Name and notion of every budget that the user pays from.
+    pub budgets: Vec<(String, dp::Notion)>,
+}
+
+/// A planned statement.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The resolved statement.
+    pub statement: Statement,
+    /// Its releases, in the order of the text.
+    pub releases: Vec<Release>,
+    /// CTEs that are private rows: they exist inside releases only.
+    pub private_ctes: HashSet<usize>,
+    /// The price; None where nothing private is read.
+    pub charge: Option<dp::Charge>,
+    /// Which noise it has and why, in one sentence.
+    pub noise: String,
+    /// Tables whose definition the plan rests on.
+    pub tables: Vec<usize>,
+    /// The question to a stream that it is: then `charge` is what opening the stream costs.
+    pub question: Option<stream_question::Question>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rel {
+    Public,
+    Private,
+    Released,
+}
+
+impl Rel {
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Rel::Private, _) | (_, Rel::Private) => Rel::Private,
+            (Rel::Released, _) | (_, Rel::Released) => Rel::Released,
+            _ => Rel::Public,
+        }
+    }
+}
+
+struct Planner<'a> {
+    policy: &'a Policy,
+    settings: &'a Settings,
+    sizes: &'a HashMap<(usize, String), usize>,
+    bindings: &'a [Binding],
+    ctes: HashMap<usize, &'a Query>,
+    kinds: HashMap<usize, Rel>,
+    releases: Vec<Release>,
+    private_ctes: HashSet<usize>,
+    tables: Vec<usize>,
+}
+
+/// Plans a resolved statement. `sizes` holds the known numbers of values of public columns.
+pub fn plan(
+    statement: Statement,
+    policy: &Policy,
+    settings: &Settings,
+    sizes: &HashMap<(usize, String), usize>,
+) -> Result<Plan, PlanError> {
+    let mut planner = Planner {
+        policy,
+        settings,
+        sizes,
+        bindings: &statement.bindings,
+        ctes: HashMap::new(),
+        kinds: HashMap::new(),
+        releases: Vec::new(),
+        private_ctes: HashSet::new(),
+        tables: Vec::new(),
+    };
+    let rel = planner.query(&statement.query)?;
+    if rel == Rel::Private {
+        return Err(private_rows(position(&statement.query.body)).into());
+    }
+    let Planner { mut releases, private_ctes, mut tables, .. } = planner;
+    // Tables that only lead to the unit prove it by their keys (soundness rule 7).
+    tables.extend(releases.iter().flat_map(|r| &r.source.served));
+    // Domains are read by the fetch, too.
+    tables.extend(releases.iter().flat_map(|r| &r.keys).filter_map(|k| match &k.domain {
+        Some((domain::Domain::Table { table, .. }, _)) => Some(*table),
+        _ => None,
+    }));
+    tables.sort_unstable();
+    tables.dedup();
+    let (charge, noise) = price(&mut releases, settings)?.unzip();
+    let noise = noise.unwrap_or_default();
+    Ok(Plan { statement, releases, private_ctes, charge, noise, tables, question: None })
+}
+
+/// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
+fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Charge, String)>, PlanError> {
+    let mut paying: Vec<&mut Release> = releases.iter_mut().filter(|r| !r.is_domain_only()).collect();
+    if paying.is_empty() {
+        return Ok(None);
+    }
+    let selecting = paying.iter().filter(|r| !r.public_groups).count().max(1);
+    let bad = |e: dp::DpError| {
+        ClientError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("the noise of this statement cannot be drawn: {e}"),
+        )
+        .hint("Ask with a larger epsilon, or over narrower ranges.")
+    };
+    let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
+    let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
+    let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
+    let choice =
+        dp::choose(&settings.epsilon, &outlines, settings.mechanism, &notions).map_err(|e| match e {
+            dp::ChoiceError::Dp(e) => bad(e),
+            dp::ChoiceError::Unpriced(budget) => gaussian_unpriced(settings, budget),
+        })?;
+    let noise = explain::noise(&choice, settings);
+    for (release, spec) in paying.iter_mut().zip(choice.specs) {
+        release.spec = spec;
+    }
+    Ok(Some((choice.charge, noise)))
+}
+
+/// Refuses Gaussian noise that the budget of this index cannot pay for.
+fn gaussian_unpriced(settings: &Settings, budget: usize) -> ClientError {
+    let (name, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n.as_str(), k.word()));
+    ClientError::new(
+        SqlState::INVALID_PARAMETER_VALUE,
+        format!("privacy budget \"{name}\" ({notion} accounting) has no price for Gaussian noise"),
+    )
+    .hint("SET noisegate.mechanism = auto, or ask the owner of the data for a budget with zcdp accounting.")
+}
+
+/// Refuses a statement that would return rows of units.
+fn private_rows(pos: Pos) -> ClientError {
+    ClientError::unsupported("a query that returns private rows is not supported")
+        .detail("Rows of single units are never returned; aggregates over many units are, with noise.")
+        .hint("Aggregate them: SELECT count(*), avg(x) … GROUP BY …")
+        .at(pos)
+}
+
+fn ordered_rows(pos: Pos) -> PlanError {
+    unsupported("ORDER BY, LIMIT or OFFSET over private rows", pos)
+        .detail("Rows of single units are never returned, and which rows remain would depend on them.")
+        .hint(
+            "Aggregate, then order and cut the result: SELECT k, count(*) … GROUP BY k ORDER BY 2 LIMIT 10.",
+        )
+        .into()
+}
+
+fn position(body: &Body) -> Pos {
+    match body {
+        Body::Select(s) => s.pos,
+        Body::SetOp { left, .. } => position(left),
+        Body::Query(q) => position(&q.body),
+        Body::Values(_) => None,
+    }
+}
+
+fn unsupported(what: &str, pos: Pos) -> ClientError {
+    ClientError::unsupported(format!("{what} is not supported")).at(pos)
+}
+
+impl<'a> Planner<'a> {
+    fn query(&mut self, q: &'a Query) -> Result<Rel, PlanError> {
+        for cte in &q.with {
+            let rel = self.query(&cte.query)?;
+            self.ctes.insert(cte.id, &cte.query);
+            self.kinds.insert(cte.id, rel);
+            if rel == Rel::Private {
+                self.private_ctes.insert(cte.id);
+            }
+        }
+        match &q.body {
+            Body::Select(s) => self.select(s, &q.order_by, q.limit.is_some() || q.offset.is_some()),
+            body => {
+                let rel = self.body(body)?;
+                if rel == Rel::Private && (q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty())
+                {
+                    return Err(ordered_rows(position(body)));
+                }
+                for o in &q.order_by {
+                    self.subqueries(&o.expr, rel)?;
+                }
+                Ok(rel)
+            }
+        }
+    }
+
+    fn body(&mut self, body: &'a Body) -> Result<Rel, PlanError> {
+        match body {
+            Body::Select(s) => self.select(s, &[], false),
+            Body::Query(q) => self.query(q),
+            Body::SetOp { left, right, .. } => {
+                let (l, r) = (self.body(left)?, self.body(right)?);
+                if (l == Rel::Private) != (r == Rel::Private) {
+                    return Err(unsupported(
+                        "a set operation of private rows with other rows",
+                        position(left),
+                    )
+                    .hint("Aggregate in each branch: SELECT count(*) … UNION ALL SELECT count(*) …")
+                    .into());
+                }
+                Ok(l.or(r))
+            }
+            Body::Values(rows) => {
+                for e in rows.iter().flatten() {
+                    self.subqueries(e, Rel::Public)?;
+                }
+                Ok(Rel::Public)
+            }
+        }
+    }
+
+    /// The kinds of what stands in FROM, all of it visited.
+    fn from(&mut self, from: &'a From, kinds: &mut Vec<Rel>) -> Result<(), PlanError> {
+        match from {
+            From::Join { left, right, on, .. } => {
+                self.from(left, kinds)?;
+                self.from(right, kinds)?;
+                if let Some(on) = on {
+                    self.subqueries(on, Rel::Public)?;
+                }
+            }
+            From::Relation { binding, query, pos } => {
+                let rel = match (self.bindings.get(*binding).map(|b| &b.source), query) {
+                    (Some(Source::Table(t)), _) => {
+                        self.tables.push(*t);
+                        match self.policy.tables.get(*t).map(|t| &t.privacy) {
+                            Some(Privacy::Public) => Rel::Public,
+                            Some(Privacy::Private { .. } | Privacy::Path(_)) => Rel::Private,
+                            None => return Err(unsupported("this table", *pos).into()),
+                        }
+                    }
+                    (Some(Source::Own(_)), _) => Rel::Released,
+                    (Some(Source::Cte(id)), _) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
+                    (_, Some(q)) => self.query(q)?,
+                    _ => return Err(unsupported("this FROM", *pos).into()),
+                };
+                kinds.push(rel);
+            }
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, s: &'a Select, order_by: &'a [OrderItem], cut: bool) -> Result<Rel, PlanError> {
+        let before = self.releases.len();
+        let mut kinds = Vec::new();
+        for f in &s.from {
+            self.from(f, &mut kinds)?;
+        }
+        let rel = kinds.iter().copied().fold(Rel::Public, Rel::or);
+        let above: Vec<&Expr> = s
+            .items
+            .iter()
+            .map(|i| &i.expr)
+            .chain(&s.having)
+            .chain(order_by.iter().map(|o| &o.expr))
+            .collect();
+        let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
+        for e in above.iter().copied().chain(&s.group_by) {
+            self.subqueries(e, around)?;
+        }
+        if let Some(f) = &s.filter {
+            // IN and EXISTS over private rows are tied to the rows around them when these are flattened.
+            self.subqueries(f, if rel == Rel::Private { Rel::Private } else { around })?;
+        }
+        if rel != Rel::Private {
+            let inside = if self.releases.len() > before { Rel::Released } else { Rel::Public };
+            return Ok(rel.or(inside));
+        }
+        if kinds.contains(&Rel::Released) {
+            return Err(unsupported("a join of private rows with released results", s.pos)
+                .hint("Release each by itself, and join the results.")
+                .into());
+        }
+        if matches!(s.distinct, Distinct::On(_)) {
+            return Err(unsupported("DISTINCT ON over private rows", s.pos)
+                .hint("SELECT DISTINCT, or GROUP BY with aggregates, over the columns that are wanted.")
+                .into());
+        }
+        // The finish has no row of these tables to give to a subquery.
+        let mut own = HashSet::new();
+        s.from.iter().for_each(|f| f.bindings(&mut own));
+        if let Some(e) = above.iter().find_map(|e| correlated(e, &own)) {
+            return Err(unsupported("a subquery that refers to private rows around it", e.pos)
+                .hint("Release each by itself, as a derived table or CTE, and join the results.")
+                .into());
+        }
+        let aggregates = above.iter().any(|e| has_aggregate(e));
+        let distinct = matches!(s.distinct, Distinct::All);
+        if !aggregates && s.group_by.is_empty() && !distinct {
+            if s.having.is_some() {
+                return Err(unsupported("HAVING without an aggregate", s.pos).into());
+            }
+            if above.iter().any(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Window { .. }))) {
+                return Err(unsupported("a window function over private rows", s.pos)
+                    .hint("Windows may stand over aggregates: rank() OVER (ORDER BY count(*)) … GROUP BY k.")
+                    .into());
+            }
+            if cut || !order_by.is_empty() {
+                return Err(ordered_rows(s.pos));
+            }
+            return Ok(Rel::Private);
+        }
+        // SELECT DISTINCT k is GROUP BY k.
+        let keys: Vec<Expr> = if !aggregates && s.group_by.is_empty() {
+            let mut keys: Vec<Expr> = Vec::new();
+            for i in &s.items {
+                if !keys.contains(&i.expr) {
+                    keys.push(i.expr.clone());
+                }
+            }
+            keys
+        } else {
+            s.group_by.clone()
+        };
+        let extract_type =
+            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
+        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type);
+        let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
+        let release = builder.build(s, &keys, &above)?;
+        self.releases.push(release);
+        Ok(Rel::Released)
+    }
+
+    /// Visits the queries inside an expression. `around` says whether releases may stand in them.
+    fn subqueries(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
+        match &e.kind {
+            ExprKind::Subquery(q) => {
+                let before = self.releases.len();
+                if self.query(q)? == Rel::Private {
+                    return Err(private_rows(e.pos).into());
+                }
+                if self.releases.len() > before && around == Rel::Public {
+                    return Err(unsupported("a private subquery in a query over public rows", e.pos)
+                        .hint("Release it by itself: SELECT (SELECT count(*) FROM …).")
+                        .into());
+                }
+            }
+            ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
+                let before = self.releases.len();
+                let inside = self.query(query)?;
+                let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
+                if !allowed || self.releases.len() > before {
+                    return Err(unsupported("IN or EXISTS over a private subquery", e.pos)
+                        .detail("Whether a row is there would be told without noise.")
+                        .hint("Compare a count: (SELECT count(*) FROM … WHERE …) > 10.")
+                        .into());
+                }
+            }
+            _ => {}
+        }
+        e.children().into_iter().try_for_each(|c| self.subqueries(c, around))
+    }
+}
+
+/// A column of one of these relations inside a subquery of `e`.
+fn correlated<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
+    let inside = match &e.kind {
+        ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } => {
+            q.exprs().into_iter().find_map(|e| refers(e, own))
+        }
+        _ => None,
+    };
+    inside.or_else(|| e.children().into_iter().find_map(|c| correlated(c, own)))
+}
+
+/// A column of one of these relations in `e` or in a subquery of it.
+fn refers<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
+    match &e.kind {
+        ExprKind::Column { binding, .. } if own.contains(binding) => Some(e),
+        _ => correlated(e, own).or_else(|| e.children().into_iter().find_map(|c| refers(c, own))),
+    }
+}
+
+/// Whether an aggregate (not one over a window) stands in the expression.
+pub fn has_aggregate(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Aggregate(_) => true,
+        ExprKind::Window { function, partition_by, order_by, .. } => {
+            function.children().into_iter().any(has_aggregate)
+                || partition_by.iter().any(has_aggregate)
+                || order_by.iter().any(|o| has_aggregate(&o.expr))
+        }
+        _ => e.children().into_iter().any(has_aggregate),
+    }
+}

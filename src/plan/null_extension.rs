@@ -1,0 +1,58 @@
+//! What becomes of an expression in a row that an outer join fills with NULL.
+
+use sql::ast::{BinaryOp, Expr, ExprKind, Is};
+use std::collections::HashSet;
+
+/// Whether the expression is NULL wherever all columns of these bindings are.
+pub fn strict(e: &Expr, of: &HashSet<usize>) -> bool {
+    let any = |list: &[Expr]| list.iter().any(|x| strict(x, of));
+    let all = |list: &[Expr]| !list.is_empty() && list.iter().all(|x| strict(x, of));
+    match &e.kind {
+        ExprKind::Column { binding, .. } => of.contains(binding),
+        ExprKind::Negate(x) | ExprKind::Not(x) => strict(x, of),
+        ExprKind::Cast { expr, .. }
+        | ExprKind::Extract { expr, .. }
+        | ExprKind::Like { expr, .. }
+        | ExprKind::In { expr, .. }
+        | ExprKind::Between { expr, .. } => strict(expr, of),
+        ExprKind::Binary { op, left, right } => match op {
+            // NULL AND false is false, NULL OR true is true.
+            BinaryOp::And | BinaryOp::Or => strict(left, of) && strict(right, of),
+            BinaryOp::Distinct | BinaryOp::NotDistinct => false,
+            _ => strict(left, of) || strict(right, of),
+        },
+        ExprKind::Call { name, args } => match *name {
+            "abs" | "round" | "floor" | "ceil" | "ceiling" | "trunc" | "mod" | "date_part" | "date_trunc" => {
+                any(args)
+            }
+            "nullif" => args.first().is_some_and(|x| strict(x, of)),
+            "coalesce" | "greatest" | "least" => all(args),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a condition is never true where all columns of these bindings are NULL.
+pub fn rejects(e: &Expr, of: &HashSet<usize>) -> bool {
+    match &e.kind {
+        ExprKind::Binary { op: BinaryOp::And, left, right } => rejects(left, of) || rejects(right, of),
+        ExprKind::Binary { op: BinaryOp::Or, left, right } => rejects(left, of) && rejects(right, of),
+        ExprKind::Is { expr, what: Is::Null, negated: true }
+        | ExprKind::Is { expr, what: Is::True | Is::False, negated: false } => strict(expr, of),
+        _ => strict(e, of),
+    }
+}
+
+/// A test for NULL of what these bindings hold.
+pub fn null_test<'e>(e: &'e Expr, of: &HashSet<usize>) -> Option<&'e Expr> {
+    match &e.kind {
+        ExprKind::Is { expr, what: Is::Null, negated: false } if refers(expr, of) => Some(e),
+        _ => e.children().into_iter().find_map(|c| null_test(c, of)),
+    }
+}
+
+/// Whether a column of these bindings stands in it.
+pub fn refers(e: &Expr, of: &HashSet<usize>) -> bool {
+    e.any(&mut |e| matches!(&e.kind, ExprKind::Column { binding, .. } if of.contains(binding)))
+}

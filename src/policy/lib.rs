@@ -1,0 +1,85 @@
+//! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
+//!
+//! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader`, `server`, `listen`,
+//! `access`, `log`, `users`, `budget`, `stream`, `cache` are its sections), `check` holds it against the schema, `bounds` does so for one
+//! column; numbers stay exact decimals from the text to the model.
+
+mod access;
+mod bounds;
+mod budget;
+mod cache;
+mod cache_key;
+mod check;
+mod envelope;
+mod environment;
+mod error;
+mod keys;
+mod ledger;
+mod listen;
+mod log;
+mod model;
+mod passwords;
+mod path;
+mod raw;
+mod reader;
+pub use reader::decimal_text;
+mod reload;
+mod server;
+mod stream;
+mod suggest;
+mod time;
+pub use time::from_iso;
+pub mod userlist;
+mod users;
+mod version;
+mod window;
+
+pub use error::{PolicyError, PolicyErrors};
+pub use keys::{Key, Keys, is_value, reference};
+pub use model::*;
+pub use passwords::with_password;
+pub use raw::RawPolicy;
+pub use reload::Reloaded;
+pub use stream::{Stream, Variant};
+pub use users::iterations;
+
+use error::Findings;
+use std::path::Path;
+
+/// No policy is larger than this; what is, is the wrong file.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Reads a policy from a file. What is an error here: the file cannot be read, or it is not TOML.
+pub fn load(path: &Path) -> Result<RawPolicy, PolicyErrors> {
+    read(path, false)
+}
+
+/// [`load`] away from the place where the proxy runs: variables of the environment and files of users may be absent,
+/// because nothing is connected to and nobody logs in.
+pub fn load_elsewhere(path: &Path) -> Result<RawPolicy, PolicyErrors> {
+    read(path, true)
+}
+
+fn read(path: &Path, elsewhere: bool) -> Result<RawPolicy, PolicyErrors> {
+    let file = path.display().to_string();
+    let fail = |message: String| {
+        let hint = Some("give the policy's path, for example --policy config/bikes.toml".to_owned());
+        PolicyErrors(vec![PolicyError { file: file.clone(), position: None, message, hint }])
+    };
+    match std::fs::metadata(path) {
+        Ok(m) if !m.is_file() => return Err(fail("this is not a file".into())),
+        Ok(m) if m.len() > MAX_BYTES => return Err(fail(format!("larger than {MAX_BYTES} bytes"))),
+        Ok(_) => {}
+        Err(e) => return Err(fail(format!("cannot be read: {e}"))),
+    }
+    let bytes = std::fs::read(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let text = String::from_utf8(bytes).map_err(|e| fail(format!("not UTF-8: {e}")))?;
+    let findings = Findings::new(&file, &text);
+    let findings = if elsewhere { findings.read_elsewhere() } else { findings };
+    RawPolicy::parse(findings, &text, &file, path.parent().unwrap_or(Path::new("")))
+}
+
+/// Reads a policy from text. `file` is its name in messages; paths in it are relative to `base_dir`.
+pub fn parse(text: &str, file: &str, base_dir: &Path) -> Result<RawPolicy, PolicyErrors> {
+    RawPolicy::parse(Findings::new(file, text), text, file, base_dir)
+}

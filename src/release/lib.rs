@@ -1,0 +1,202 @@
+//! Exact integers in, noisy ones out, against a receipt.
+//!
+//! [`Exact`] is the only form in which a fetch's rows leave the database driver. Its value can be reached in
+//! this module alone, it cannot be printed, copied or serialised, and the only things that can be done with it are
+//! [`perturb`] and [`stream::Instance::ask`]. No SQL, no I/O, and no error here tells a value.
+
+pub mod numeric;
+pub mod stream;
+
+use answer::{ClientError, SqlState};
+use bytes::Bytes;
+use dp::{Charge, DpError, Entropy, EntropyError, Spec};
+use ledger::Receipt;
+use postgres_types::{FromSql, Type};
+use tokio_postgres::Row;
+
+/// The exact result of one fetch: group keys as raw bytes, and integers.
+///
+/// No Debug, no Display, no Clone, no Serialize; nothing outside this module can read it.
+pub struct Exact {
+    keys: Vec<Vec<Option<Bytes>>>,
+    /// Number of distinct units per group, where groups are selected.
+    units: Option<Vec<i128>>,
+    values: Vec<Vec<i128>>,
+    rows: usize,
+}
+
+/// What may leave: every number has its noise, every group was public or selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noisy {
+    /// One column per group key: raw PostgreSQL binary, None for NULL.
+    pub keys: Vec<Vec<Option<Bytes>>>,
+    /// One column per aggregate, in grid units.
+    pub values: Vec<Vec<i128>>,
+    /// Rows in each column.
+    pub rows: usize,
+}
+
+/// Why nothing is released. Never holds a value; which column is wrong is for the operator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReleaseError {
+    /// The fetch did not give what the plan says it gives.
+    #[error("a fetch gave column {column} as {problem}")]
+    Column {
+        /// Counted from 0.
+        column: usize,
+        /// What it was.
+        problem: &'static str,
+    },
+    /// Rows and specification differ in shape.
+    #[error("a fetch has another number of columns than its release")]
+    Shape,
+    /// The receipt is for other releases than these.
+    #[error("the receipt was paid for another charge")]
+    Receipt,
+    /// A specification that no noise can be drawn for.
+    #[error("a release cannot be drawn: {0}")]
+    Spec(#[from] DpError),
+    /// No randomness.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+}
+
+impl ReleaseError {
+    /// What the client reads: a constant and an id.
+    pub fn client(&self) -> ClientError {
+        ClientError::incident(SqlState::INTERNAL, "the answer could not be released", self)
+    }
+}
+
+/// Any value as the bytes that came over the wire.
+struct Raw<'a>(&'a [u8]);
+
+impl<'a> FromSql<'a> for Raw<'a> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self(raw))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+impl Exact {
+    /// Decodes the rows of one fetch: `keys` group keys, then (where groups are selected) the number of distinct units,
+    /// then one integer per aggregate of `spec`. Keys stay raw. Integers are int4, int8 or numeric without a fraction,
+    /// never NULL, and saturate at the edges of i128.
+    pub fn decode(rows: &[Row], keys: usize, spec: &Spec) -> Result<Self, ReleaseError> {
+        let width = keys + usize::from(spec.selection.is_some()) + spec.aggregates.len();
+        if rows.iter().any(|row| row.len() != width) {
+            return Err(ReleaseError::Shape);
+        }
+        let key = |column: usize| {
+            let cell = |row: &Row| {
+                let raw: Option<Raw> = row
+                    .try_get(column)
+                    .map_err(|_| ReleaseError::Column { column, problem: "something unreadable" })?;
+                Ok(raw.map(|raw| Bytes::copy_from_slice(raw.0)))
+            };
+            rows.iter().map(cell).collect::<Result<Vec<_>, ReleaseError>>()
+        };
+        let integer = |column: usize| {
+            rows.iter().map(|row| decode_integer(row, column)).collect::<Result<Vec<_>, ReleaseError>>()
+        };
+        let units = spec.selection.as_ref().map(|_| integer(keys)).transpose()?;
+        Ok(Self {
+            keys: (0..keys).map(key).collect::<Result<_, _>>()?,
+            values: (width - spec.aggregates.len()..width).map(integer).collect::<Result<_, _>>()?,
+            units,
+            rows: rows.len(),
+        })
+    }
+}
+
+fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
+    let wrong = |problem| ReleaseError::Column { column, problem };
+    let ty = row.columns().get(column).map(|c| c.type_()).ok_or(ReleaseError::Shape)?;
+    let raw: Option<Raw> = row.try_get(column).map_err(|_| wrong("something unreadable"))?;
+    let Raw(raw) = raw.ok_or_else(|| wrong("NULL"))?;
+    let malformed = || wrong("a malformed integer");
+    match *ty {
+        Type::INT4 => Ok(i32::from_be_bytes(raw.try_into().map_err(|_| malformed())?).into()),
+        Type::INT8 => Ok(i64::from_be_bytes(raw.try_into().map_err(|_| malformed())?).into()),
+        Type::NUMERIC => numeric::decode(raw).ok_or_else(|| wrong("a numeric that is no integer")),
+        _ => Err(wrong("a type that is no integer")),
+    }
+}
+
+/// Releases all parts of a statement, once, for the receipt of their charge.
+///
+/// Guarantee: if each part's rows come from a fetch in which one unit touches at most `spec.l0` groups and changes
+/// aggregate j by at most `spec.aggregates[j].linf` in each, the result costs what the receipt's events and
+/// selection δ say. That the receipt is for these very specifications is checked, and so is every selection's
+/// threshold against the δ it states; otherwise nothing is released.
+///
+/// * Public groups: all come back, in the fetch's order (an ordinal of the domain). Noise is drawn before a value
+///   is looked at.
+/// * Selected groups: kept where the noisy number of units reaches the threshold. Noise is drawn for every group and
+///   every aggregate, kept or not, in a batch whose size is a power of two and at least 64 (soundness rule 29). Kept
+///   groups are sorted by the raw bytes of their keys, NULL first: an order that tells nothing but the keys.
+///
+/// Sums saturate at the edges of i128.
+pub fn perturb(
+    parts: Vec<(Exact, &Spec)>,
+    receipt: Receipt,
+    rng: &mut impl Entropy,
+) -> Result<Vec<Noisy>, ReleaseError> {
+    let specs: Vec<Spec> = parts.iter().map(|(_, spec)| (*spec).clone()).collect();
+    if Charge::of(&receipt.charge().epsilon, &specs)? != *receipt.charge() {
+        return Err(ReleaseError::Receipt);
+    }
+    // Every part is checked before any is drawn.
+    for (exact, spec) in &parts {
+        let held = spec.selection.as_ref().is_none_or(|s| s.holds(spec.l0));
+        if !held || exact.units.is_some() != spec.selection.is_some() {
+            return Err(ReleaseError::Receipt);
+        }
+        if exact.values.len() != spec.aggregates.len() {
+            return Err(ReleaseError::Shape);
+        }
+    }
+    parts.into_iter().map(|(exact, spec)| perturb_one(exact, spec, rng)).collect()
+}
+
+fn perturb_one(exact: Exact, spec: &Spec, rng: &mut impl Entropy) -> Result<Noisy, ReleaseError> {
+    let rows = exact.rows;
+    let count = if spec.selection.is_some() { rows.max(64).next_power_of_two() } else { rows };
+    let columns = spec.aggregates.iter().map(|a| Ok(a.sampler()?.draw(count, rng)?));
+    let noise = columns.collect::<Result<Vec<_>, ReleaseError>>()?;
+    let mut values = exact.values;
+    for (column, noise) in values.iter_mut().zip(&noise) {
+        for (value, noise) in column.iter_mut().zip(noise) {
+            *value = value.saturating_add(*noise);
+        }
+    }
+    let (Some(selection), Some(units)) = (&spec.selection, &exact.units) else {
+        return Ok(Noisy { keys: exact.keys, values, rows });
+    };
+    let noise = selection.sampler()?.draw(count, rng)?;
+    let passes = |(units, noise): (&i128, &i128)| units.saturating_add(*noise) >= selection.threshold;
+    let kept: Vec<bool> = units.iter().zip(&noise).map(passes).collect();
+    let mut order: Vec<usize> = (0..rows).filter(|&row| kept.get(row) == Some(&true)).collect();
+    let key = |row: usize| exact.keys.iter().map(move |column| column.get(row));
+    order.sort_unstable_by(|&a, &b| key(a).cmp(key(b)));
+    Ok(Noisy {
+        keys: exact.keys.iter().map(|column| pick(column, &order)).collect(),
+        values: values.iter().map(|column| pick(column, &order)).collect(),
+        rows: order.len(),
+    })
+}
+
+/// The elements of `column` at `rows`, which all exist.
+fn pick<T: Clone>(column: &[T], rows: &[usize]) -> Vec<T> {
+    rows.iter().filter_map(|&row| column.get(row).cloned()).collect()
+}
+
+/// The seeded generator, which `dp` compiles for its own tests alone.
+#[cfg(test)]
+#[path = "../dp/testing.rs"]
+mod testing;
+#[cfg(test)]
+mod tests;

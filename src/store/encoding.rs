@@ -1,0 +1,329 @@
+//! Stored answers as bytes: versioned, compact, and read back without trust.
+//!
+//! Integers are little-endian groups of seven bits (signed ones zigzag), texts and cells follow their length, group keys
+//! stay the raw bytes that PostgreSQL sent.
+
+use super::key::Key;
+use bytes::Bytes;
+use dp::{Distribution, Noise, Ratio, Selection};
+
+/// The version of this format.
+const VERSION: u8 = 1;
+const RELEASE: u8 = 1;
+const MEMBER: u8 = 2;
+const SEVERAL: u8 = 3;
+/// No statement has more group keys.
+const MAX_KEYS: usize = 100_000;
+
+/// A released part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What it counts or sums.
+    pub key: Key,
+    /// Its noise.
+    pub noise: Noise,
+    /// One value for each group, in grid units.
+    pub values: Vec<i128>,
+}
+
+/// A stored release. Nothing in it is exact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Number of groups.
+    pub rows: usize,
+    /// Columns of group keys, in canonical order.
+    pub keys: Vec<Vec<Option<Bytes>>>,
+    /// Released parts.
+    pub parts: Vec<Column>,
+    /// How groups were selected.
+    pub selection: Option<Selection>,
+}
+
+/// Something that is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A release.
+    Release(Stored),
+    /// One of the releases that share groups and price: its key, and the keys of its parts.
+    Member(Key, Vec<Key>),
+    /// Several releases were stored at once, each under its own key.
+    Several,
+}
+
+impl Record {
+    /// As bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Out(vec![VERSION]);
+        match self {
+            Self::Release(r) => {
+                out.0.push(RELEASE);
+                out.release(r);
+            }
+            Self::Member(key, parts) => {
+                out.0.push(MEMBER);
+                out.0.extend(key);
+                out.size(parts.len());
+                parts.iter().for_each(|p| out.0.extend(p));
+            }
+            Self::Several => out.0.push(SEVERAL),
+        }
+        out.0
+    }
+
+    /// From bytes; None for anything that [`encode`](Self::encode) does not write.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut input = In(bytes);
+        if input.byte()? != VERSION {
+            return None;
+        }
+        let record = match input.byte()? {
+            RELEASE => Self::Release(input.release()?),
+            MEMBER => {
+                let key = input.key()?;
+                let n = input.size(32)?;
+                Self::Member(key, (0..n).map(|_| input.key()).collect::<Option<_>>()?)
+            }
+            SEVERAL => Self::Several,
+            _ => return None,
+        };
+        input.0.is_empty().then_some(record)
+    }
+}
+
+struct Out(Vec<u8>);
+
+impl Out {
+    fn number(&mut self, mut n: u128) {
+        while n >= 0x80 {
+            self.0.push((n & 0x7f) as u8 | 0x80); // seven bits
+            n >>= 7;
+        }
+        self.0.push(n as u8); // below 0x80
+    }
+
+    fn size(&mut self, n: usize) {
+        self.number(n as u128);
+    }
+
+    fn signed(&mut self, n: i128) {
+        self.number(((n << 1) ^ (n >> 127)).cast_unsigned());
+    }
+
+    fn ratio(&mut self, r: &Ratio) {
+        self.number(*r.numer());
+        self.number(*r.denom());
+    }
+
+    fn release(&mut self, r: &Stored) {
+        self.size(r.rows);
+        self.size(r.keys.len());
+        for cell in r.keys.iter().flatten() {
+            match cell {
+                None => self.size(0),
+                Some(bytes) => {
+                    self.size(bytes.len() + 1);
+                    self.0.extend(bytes);
+                }
+            }
+        }
+        self.size(r.parts.len());
+        for part in &r.parts {
+            self.0.extend(part.key);
+            self.number(part.noise.linf);
+            match &part.noise.distribution {
+                Distribution::None => self.0.push(0),
+                Distribution::Laplace { scale } => {
+                    self.0.push(1);
+                    self.ratio(scale);
+                }
+                Distribution::Gaussian { variance } => {
+                    self.0.push(2);
+                    self.ratio(variance);
+                }
+            }
+            part.values.iter().for_each(|v| self.signed(*v));
+        }
+        match &r.selection {
+            None => self.0.push(0),
+            Some(s) => {
+                self.0.push(1);
+                self.ratio(&s.scale);
+                self.signed(s.threshold);
+                self.ratio(&s.delta);
+            }
+        }
+    }
+}
+
+/// What is left to read.
+struct In<'a>(&'a [u8]);
+
+impl<'a> In<'a> {
+    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(n)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    fn key(&mut self) -> Option<Key> {
+        self.take(32)?.try_into().ok()
+    }
+
+    fn number(&mut self) -> Option<u128> {
+        let mut n = 0u128;
+        for shift in (0..128).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u128::from(byte & 0x7f);
+            if shift == 126 && bits > 3 {
+                return None;
+            }
+            n |= bits << shift;
+            if byte < 0x80 {
+                return Some(n);
+            }
+        }
+        None
+    }
+
+    /// A number of things of at least `least` bytes each: never more than there can be.
+    fn size(&mut self, least: usize) -> Option<usize> {
+        let n = usize::try_from(self.number()?).ok()?;
+        (n.checked_mul(least)? <= self.0.len()).then_some(n)
+    }
+
+    fn signed(&mut self) -> Option<i128> {
+        let n = self.number()?;
+        Some((n >> 1).cast_signed() ^ -(n & 1).cast_signed())
+    }
+
+    fn ratio(&mut self) -> Option<Ratio> {
+        let (numer, denom) = (self.number()?, self.number()?);
+        (denom != 0).then(|| Ratio::new(numer, denom))
+    }
+
+    fn cell(&mut self) -> Option<Option<Bytes>> {
+        Some(match self.size(0)? {
+            0 => None,
+            n => Some(Bytes::copy_from_slice(self.take(n - 1)?)),
+        })
+    }
+
+    fn release(&mut self) -> Option<Stored> {
+        // Without keys and parts a row has no bytes: more than one are not written then.
+        let rows = usize::try_from(self.number()?).ok()?;
+        if rows > self.0.len().max(1) {
+            return None;
+        }
+        let columns = self.size(rows)?;
+        if columns > MAX_KEYS {
+            return None;
+        }
+        let keys = (0..columns).map(|_| (0..rows).map(|_| self.cell()).collect()).collect::<Option<_>>()?;
+        let n = self.size(33)?;
+        let parts = (0..n).map(|_| self.part(rows)).collect::<Option<_>>()?;
+        let selection = match self.byte()? {
+            0 => None,
+            1 => Some(Selection { scale: self.ratio()?, threshold: self.signed()?, delta: self.ratio()? }),
+            _ => return None,
+        };
+        Some(Stored { rows, keys, parts, selection })
+    }
+
+    fn part(&mut self, rows: usize) -> Option<Column> {
+        let (key, linf) = (self.key()?, self.number()?);
+        let distribution = match self.byte()? {
+            0 => Distribution::None,
+            1 => Distribution::Laplace { scale: self.ratio()? },
+            2 => Distribution::Gaussian { variance: self.ratio()? },
+            _ => return None,
+        };
+        let values = (0..rows).map(|_| self.signed()).collect::<Option<_>>()?;
+        Some(Column { key, noise: Noise { linf, distribution }, values })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn noise() -> impl Strategy<Value = Noise> {
+        let ratio = || (any::<u64>(), 1..u64::MAX).prop_map(|(n, d)| Ratio::new(n.into(), d.into()));
+        let distribution = prop_oneof![
+            Just(Distribution::None),
+            ratio().prop_map(|scale| Distribution::Laplace { scale }),
+            ratio().prop_map(|variance| Distribution::Gaussian { variance }),
+        ];
+        (any::<u128>(), distribution).prop_map(|(linf, distribution)| Noise { linf, distribution })
+    }
+
+    fn stored() -> impl Strategy<Value = Stored> {
+        (0usize..5, 0usize..3, 1usize..4).prop_flat_map(|(rows, keys, parts)| {
+            let cell =
+                proptest::option::of(proptest::collection::vec(any::<u8>(), 0..200).prop_map(Bytes::from));
+            let keys = proptest::collection::vec(proptest::collection::vec(cell, rows), keys);
+            let part = (any::<[u8; 32]>(), noise(), proptest::collection::vec(any::<i128>(), rows));
+            let part = part.prop_map(|(key, noise, values)| Column { key, noise, values });
+            let selection = proptest::option::of((1u64..1000, any::<i128>(), 1u64..1000));
+            let selection = selection.prop_map(|s| {
+                s.map(|(a, threshold, b)| Selection {
+                    scale: Ratio::new(a.into(), 7),
+                    threshold,
+                    delta: Ratio::new(1, b.into()),
+                })
+            });
+            (Just(rows), keys, proptest::collection::vec(part, parts), selection)
+                .prop_map(|(rows, keys, parts, selection)| Stored { rows, keys, parts, selection })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(stored in stored()) {
+            let record = Record::Release(stored);
+            prop_assert_eq!(Record::decode(&record.encode()), Some(record));
+        }
+
+        #[test]
+        fn other_bytes_are_nothing_or_a_record_of_their_own(
+            stored in stored(), at in any::<prop::sample::Index>(), to in any::<u8>(), cut in any::<prop::sample::Index>()
+        ) {
+            let record = Record::Release(stored);
+            let mut bytes = record.encode();
+            prop_assert_eq!(Record::decode(&bytes[..cut.index(bytes.len())]), None);
+            let at = at.index(bytes.len());
+            bytes[at] = to;
+            if let Some(Record::Release(r)) = Record::decode(&bytes) {
+                prop_assert!(r.keys.iter().all(|k| k.len() == r.rows));
+                prop_assert!(r.parts.iter().all(|p| p.values.len() == r.rows));
+            }
+        }
+
+        #[test]
+        fn any_bytes_can_be_read(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Record::decode(&[&[VERSION, RELEASE], &bytes[..]].concat());
+            let _ = Record::decode(&[&[VERSION, MEMBER], &bytes[..]].concat());
+        }
+    }
+
+    #[test]
+    fn members_and_marks() {
+        for record in [
+            Record::Member([1; 32], vec![]),
+            Record::Member([2; 32], vec![[3; 32], [4; 32]]),
+            Record::Several,
+        ] {
+            assert_eq!(Record::decode(&record.encode()), Some(record.clone()));
+            assert_eq!(Record::decode(&[record.encode(), vec![0]].concat()), None, "nothing may follow");
+        }
+        assert_eq!(Record::decode(&[2, SEVERAL]), None, "another version");
+        // A size that no memory holds.
+        let huge = [&[VERSION, RELEASE][..], &[0xff; 17], &[0x03]].concat();
+        assert_eq!(Record::decode(&huge), None);
+    }
+}
