@@ -205,9 +205,9 @@ async fn rule_03_null_belongs_to_a_public_domain() {
     // It counts: true, false and NULL are one group more than a unit may touch.
     b.plan.max_groups = 2;
     let plan = b.plan("SELECT ill, count(*) FROM visits GROUP BY 1").await.unwrap();
-    assert!(plan.releases[0].bounding.l0_stage);
+    assert!(plan.releases[0].bounding.l0_stage());
     let plan = b.plan("SELECT ill, count(*) FROM visits WHERE ill IS NOT NULL GROUP BY 1").await.unwrap();
-    assert!(!plan.releases[0].bounding.l0_stage);
+    assert!(!plan.releases[0].bounding.l0_stage());
 }
 
 #[tokio::test]
@@ -317,7 +317,7 @@ async fn rule_09_scalar_subqueries_are_releases_and_never_bounds() {
 async fn rule_10_bounds_follow_the_expression_never_the_name() {
     let b = visits("").await;
     let bound = async |sql: &str| match &b.plan(sql).await.unwrap().releases[0].parts[0].kind {
-        PartKind::Sum(s) => (BigDecimal::from(s.bound) * &s.grid).to_plain_string(),
+        PartKind::Sum(s) => (BigDecimal::from(s.bound()) * s.grid()).to_plain_string(),
         _ => panic!("{sql}"),
     };
     assert_eq!(bound("SELECT sum(age) FROM visits").await, "100");
@@ -430,7 +430,7 @@ async fn rule_14_a_units_share_is_within_its_bound_after_scaling() {
 async fn rule_15_centring_uses_the_rounded_midpoint() {
     let b = visits("").await;
     let mut odd = 0;
-    for (low, high) in [(0, 5), (0, 6), (-7, 4), (-9, -2), (3, 3), (-1, 0), (1, 1000)] {
+    for (low, high) in [(0, 5), (0, 6), (-7, 4), (-9, -2), (-1, 0), (1, 1000)] {
         let sql = format!("SELECT avg(least(greatest(coalesce(free, {low}), {low}), {high})) FROM visits");
         let plan = b.plan(&sql).await.unwrap();
         let sum = plan.releases[0].parts.iter().find_map(|p| match &p.kind {
@@ -438,9 +438,10 @@ async fn rule_15_centring_uses_the_rounded_midpoint() {
             _ => None,
         });
         let s = sum.unwrap();
-        assert_eq!(s.grid, BigDecimal::from(1));
-        assert_eq!(s.bound, (high - s.center).max(s.center - low), "{low}..{high}");
-        assert!((2 * s.center - (low + high)).abs() <= 1, "{low}..{high}: {}", s.center);
+        assert_eq!(*s.grid(), BigDecimal::from(1));
+        let centre = s.centre();
+        assert_eq!(i128::try_from(s.bound()).unwrap(), (high - centre).max(centre - low), "{low}..{high}");
+        assert!((2 * centre - (low + high)).abs() <= 1, "{low}..{high}: {centre}");
         odd += (high - low) % 2;
     }
     assert!(odd > 0);

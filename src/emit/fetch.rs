@@ -5,10 +5,10 @@
 //! part. Stages that keys prove idle are not printed.
 
 use super::{ident, number, rows, scalar, string, table};
-use bigdecimal::BigDecimal;
 use plan::domain::Domain;
-use plan::release::{Part, PartKind, Release, Sum};
-use plan::scalar::Scalar;
+use plan::expr::print::{COLLATE, float, moment};
+use plan::expr::{GridValue, Scalar};
+use plan::release::{Part, PartKind, Release};
 use policy::Policy;
 use schema::SqlType;
 use std::fmt::Write;
@@ -37,7 +37,7 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
     if public {
         f.ctes.push(("d", f.domain()));
     }
-    if release.bounding.per_unit {
+    if release.bounding.per_unit() {
         f.per_unit();
     } else {
         f.direct();
@@ -51,7 +51,7 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
             format!("{name} AS {hint}({sql})")
         })
         .collect();
-    FetchText { sql: format!("WITH {} {body}", ctes.join(", ")), seeded: release.bounding.l0_stage }
+    FetchText { sql: format!("WITH {} {body}", ctes.join(", ")), seeded: release.bounding.l0_stage() }
 }
 
 /// The rows of a release without aggregates over public groups: its domain, for the finish login to read.
@@ -66,7 +66,7 @@ impl Fetch<'_> {
         let mut from = Vec::new();
         for (i, k) in self.release.keys.iter().enumerate() {
             let Some((domain, with_null)) = &k.domain else { continue };
-            let ty = &k.scalar.ty;
+            let ty = k.scalar.ty();
             let mut rows = domain_rows_of(domain, ty, self.policy);
             if *with_null {
                 let _ = write!(rows, " UNION ALL SELECT NULL::{}", ty.sql_name());
@@ -102,7 +102,7 @@ impl Fetch<'_> {
     }
 
     fn count(&mut self, arg: Option<&Scalar>) -> usize {
-        let arg = arg.filter(|a| a.nullable).cloned();
+        let arg = arg.filter(|a| a.nullable()).cloned();
         match self.counts.iter().position(|c| *c == arg) {
             Some(i) => i,
             None => {
@@ -122,7 +122,7 @@ impl Fetch<'_> {
                     self.count(arg.as_ref());
                 }
                 PartKind::Sum(s) => {
-                    self.count(Some(&s.arg));
+                    self.count(Some(s.arg()));
                     sums.push(format!("COALESCE(pg_catalog.sum({}), 0) AS s{i}", value(s)));
                 }
                 PartKind::Units => {}
@@ -145,7 +145,7 @@ impl Fetch<'_> {
         let public = self.release.public_groups && !self.release.keys.is_empty();
         let mut from = "c".to_owned();
         let mut kept = String::new();
-        if self.release.bounding.l0_stage {
+        if self.release.bounding.l0_stage() {
             // Rows outside a public domain are gone before a unit's groups are counted (soundness rule 2).
             let inside = if public { format!(" JOIN d ON {}", self.matches("c")) } else { String::new() };
             let order = self.order();
@@ -156,7 +156,7 @@ impl Fetch<'_> {
                 ),
             ));
             from = "e".into();
-            kept = format!(" WHERE e.r <= {}", self.release.bounding.l0);
+            kept = format!(" WHERE e.r <= {}", self.release.bounding.l0());
         }
         let mut select = self.key_names(&from);
         let group = self.group_by(select.len());
@@ -171,7 +171,7 @@ impl Fetch<'_> {
 
     /// A part summed over units, each unit's share bounded.
     fn bounded(&mut self, from: &str, i: usize, p: &Part) -> String {
-        let rows = self.release.bounding.rows;
+        let rows = self.release.bounding.rows();
         match &p.kind {
             PartKind::Units => "pg_catalog.count(*)".into(),
             PartKind::Count(arg) => {
@@ -179,12 +179,12 @@ impl Fetch<'_> {
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, {rows})::pg_catalog.int4), 0)")
             }
             PartKind::Sum(s) => {
-                let n = format!("{from}.n{}", self.count(Some(&s.arg)));
+                let n = format!("{from}.n{}", self.count(Some(s.arg())));
                 let sum = format!("{from}.s{i}");
                 let limit = p.linf;
-                let scaled = if !self.release.bounding.rows_stage {
+                let scaled = if !self.release.bounding.rows_stage() {
                     sum
-                } else if narrow(s) {
+                } else if s.is_int4() {
                     // sum · rows / n without a product that could overflow.
                     format!(
                         "CASE WHEN {n} > {rows} THEN ({sum} / {n}) * {rows} + ({sum} % {n}) * {rows} / {n} ELSE {sum} END"
@@ -236,7 +236,7 @@ impl Fetch<'_> {
             .iter()
             .enumerate()
             .map(|(i, k)| {
-                let collate = if k.scalar.ty.is_text() { scalar::COLLATE } else { "" };
+                let collate = if k.scalar.ty().is_text() { COLLATE } else { "" };
                 match &k.domain {
                     Some((_, true)) => format!("ARRAY[{of}.k{i}{collate}] = ARRAY[d.k{i}{collate}]"),
                     _ => format!("{of}.k{i}{collate} = d.k{i}{collate}"),
@@ -278,40 +278,9 @@ impl Fetch<'_> {
     }
 }
 
-/// Whether clamped, centred values are int4, so that their sums are int8.
-fn narrow(s: &Sum) -> bool {
-    // Before the centre is subtracted the value must fit too.
-    let top = s.bound.saturating_add(s.center.saturating_abs());
-    top < 1 << 31
-}
-
-/// One row's value in grid units: clamped, rounded to the grid, centred.
-fn value(s: &Sum) -> String {
-    let x = scalar::text(&s.arg);
-    let (lo, hi) = (number(&s.low), number(&s.high));
-    let already =
-        s.arg.span.finite() == Some((&s.low, &s.high)) && matches!(s.arg.node, plan::scalar::Node::Clamp(_));
-    let clamped = if already {
-        x
-    } else if s.arg.nullable {
-        format!("CASE WHEN {x} IS NOT NULL THEN LEAST(GREATEST({x}, {lo}), {hi}) END")
-    } else {
-        format!("LEAST(GREATEST({x}, {lo}), {hi})")
-    };
-    let one = BigDecimal::from(1);
-    let inverse = &one / &s.grid;
-    let ty = if narrow(s) { "pg_catalog.int4" } else { "pg_catalog.int8" };
-    let scaled = if s.grid == one {
-        format!("({clamped})::{ty}")
-    } else if inverse.is_integer() && &inverse * &s.grid == one {
-        format!("(({clamped}) * {})::{ty}", number(&inverse))
-    } else {
-        format!("(({clamped})::pg_catalog.numeric / {})::{ty}", number(&s.grid))
-    };
-    match s.center {
-        0 => scaled,
-        c => format!("({scaled} - ({c})::{ty})"),
-    }
+/// One row's value in grid units: rounded, centred, clamped.
+fn value(s: &GridValue) -> String {
+    s.text(&rows::subquery)
 }
 
 /// A query for the values of a domain, as the key's type.
@@ -324,7 +293,7 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
         Domain::Values(list) => {
             // Of a float key, the statement may list numbers that the type cannot hold.
             let value = |v: &String| match ty.is_float() {
-                true => scalar::float(&string(v), ty),
+                true => float(&string(v), ty),
                 false => format!("{}::{name}", string(v)),
             };
             let rows: Vec<String> = list.iter().map(|v| format!("({})", value(v))).collect();
@@ -344,18 +313,19 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
             number(step)
         ),
         Domain::DateTrunc { unit, lo, hi, from } => {
-            let cast = if *from == SqlType::Date { "::pg_catalog.timestamptz" } else { "" };
+            // date_trunc reads dates as timestamps with time zone; others were cast by the statement.
+            let cast = if from == ty { "" } else { "::pg_catalog.timestamptz" };
             let step = if *unit == "quarter" { "3 months".to_owned() } else { format!("1 {unit}") };
             let unit = string(unit);
-            let (lo, hi) = (scalar::moment(from, *lo), scalar::moment(from, *hi));
+            let (lo, hi) = (moment(from, *lo), moment(from, *hi));
             format!(
                 "SELECT DISTINCT pg_catalog.date_trunc({unit}, g.g) FROM pg_catalog.generate_series(pg_catalog.date_trunc({unit}, ({lo}){cast}), ({hi}){cast}, '{step}'::pg_catalog.interval) AS g(g)"
             )
         }
         Domain::Days { lo, hi } => format!(
             "SELECT g.g::pg_catalog.date FROM pg_catalog.generate_series({}, {}, '1 day'::pg_catalog.interval) AS g(g)",
-            scalar::moment(&SqlType::Timestamp, *lo),
-            scalar::moment(&SqlType::Timestamp, *hi)
+            moment(&SqlType::Timestamp, *lo),
+            moment(&SqlType::Timestamp, *hi)
         ),
     }
 }

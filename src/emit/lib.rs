@@ -8,28 +8,9 @@ pub mod print;
 mod rows;
 pub mod scalar;
 
-use bigdecimal::{BigDecimal, Signed};
+pub use plan::expr::print::{alias, ident, number, string};
+
 use plan::source::TableName;
-
-/// An identifier, quoted.
-pub fn ident(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A string constant. Backslashes are doubled in an E'' string, so that no setting changes its meaning.
-pub fn string(text: &str) -> String {
-    if text.contains('\\') {
-        format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
-    } else {
-        format!("'{}'", text.replace('\'', "''"))
-    }
-}
-
-/// A number, in parentheses where it is negative.
-pub fn number(n: &BigDecimal) -> String {
-    let text = n.normalized().to_plain_string();
-    if n.is_negative() { format!("({text})") } else { text }
-}
 
 /// A qualified table name, with ONLY where rows of inheritance children are left out.
 pub fn table(t: &policy::Table) -> String {
@@ -40,22 +21,4 @@ pub fn table(t: &policy::Table) -> String {
 fn table_name(t: &TableName) -> String {
     let only = if t.only { "ONLY " } else { "" };
     format!("{only}{}.{}", ident(&t.schema), ident(&t.name))
-}
-
-/// The name that a binding is printed under.
-pub fn alias(binding: usize) -> String {
-    format!("b{binding}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quoting() {
-        assert_eq!(ident("a\"b"), "\"a\"\"b\"");
-        assert_eq!(string("it's"), "'it''s'");
-        assert_eq!(string("a\\'b"), "E'a\\\\''b'");
-        assert_eq!(number(&BigDecimal::from(-5)), "(-5)");
-    }
 }

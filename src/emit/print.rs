@@ -318,7 +318,7 @@ impl<'a> Printer<'a> {
         let mut arrays = Vec::new();
         let mut names = Vec::new();
         for (k, key) in r.keys.iter().enumerate() {
-            let ty = key.scalar.ty.clone();
+            let ty = key.scalar.ty().clone();
             arrays.push(ty.sql_name());
             names.push(format!("k{k}"));
             self.params.push(ArrayParam::Key { release: index, key: k, ty });
@@ -328,7 +328,7 @@ impl<'a> Printer<'a> {
             match &part.kind {
                 PartKind::Sum(s) => {
                     arrays.push("pg_catalog.numeric".into());
-                    self.params.push(ArrayParam::Sum { release: index, part: i, grid: s.grid.clone() });
+                    self.params.push(ArrayParam::Sum { release: index, part: i, grid: s.grid().clone() });
                 }
                 _ => {
                     arrays.push("pg_catalog.int8".into());
@@ -467,7 +467,7 @@ impl<'a> Printer<'a> {
             ExprKind::Param(n) => self.put(&format!("${n}")),
             ExprKind::Any { op, expr, array, all } => {
                 self.wrapped("(", expr, " ");
-                self.put(super::scalar::operator(*op));
+                self.put(plan::expr::operator(*op));
                 self.wrapped(if *all { " ALL (" } else { " ANY (" }, array, "))");
             }
             ExprKind::Negate(x) => self.wrapped("(- ", x, ")"),
@@ -475,7 +475,7 @@ impl<'a> Printer<'a> {
             ExprKind::Binary { op, left, right } => {
                 self.put("(");
                 self.expr(left);
-                self.put(&format!(" {} ", super::scalar::operator(*op)));
+                self.put(&format!(" {} ", plan::expr::operator(*op)));
                 self.expr(right);
                 self.put(")");
             }
@@ -660,10 +660,15 @@ fn output_text(index: usize, r: &Release, output: &Output) -> String {
             )
         }
         Output::Sum(part, ty) => format!("(r{index}.a{part})::{}", ty.sql_name()),
-        Output::Avg { sum, count, ty } => {
+        Output::Zero(ty) => format!("0::{}", ty.sql_name()),
+        Output::Constant { count, ty, value } => {
+            let value = number(value);
+            format!("(CASE WHEN r{index}.a{count} >= 1 THEN {value} END)::{}", ty.sql_name())
+        }
+        Output::Avg { sum, count, ty, low, high } => {
             let Some(PartKind::Sum(s)) = r.parts.get(*sum).map(|p| &p.kind) else { return "NULL".into() };
-            let center = number(&(BigDecimal::from(s.center) * &s.grid));
-            let (low, high) = (number(&s.low), number(&s.high));
+            let center = number(&(BigDecimal::from(s.centre()) * s.grid()));
+            let (low, high) = (number(low), number(high));
             format!(
                 "(CASE WHEN r{index}.a{count} >= 1 THEN LEAST(GREATEST({center} + r{index}.a{sum} / r{index}.a{count}, {low}), {high}) END)::{}",
                 ty.sql_name()

@@ -1,7 +1,8 @@
 //! Private relations as text: scans, joins, set operations, subqueries of WHERE.
 
 use super::{alias, scalar, table_name};
-use plan::scalar::{Node, Phys, Scalar};
+use plan::expr::print::COLLATE;
+use plan::expr::{Node, Phys, Scalar};
 use plan::source::{Branch, Kind, Leaf, Scan, SetRows, SetTree, Tree};
 use sql::ast::SetOp;
 
@@ -63,10 +64,10 @@ fn set(tree: &SetTree, rows: &SetRows) -> String {
 
 /// An item of a branch in the type that all branches give.
 fn typed(item: &Scalar, column: &Scalar) -> String {
-    match (&column.node, column.phys) {
-        (Node::Cast(_), Phys::Int | Phys::Num) => scalar::operand(item, column.phys),
-        _ if matches!(item.node, Node::Null) => format!("NULL::{}", column.ty.sql_name()),
-        _ if column.ty.is_text() => format!("{}{}", scalar::text(item), scalar::COLLATE),
+    match (column.node(), column.phys()) {
+        (Node::Cast(_), Phys::Int | Phys::Num) => scalar::operand(item, column.phys()),
+        _ if matches!(item.node(), Node::Null) => format!("NULL::{}", column.ty().sql_name()),
+        _ if column.ty().is_text() => format!("{}{}", scalar::text(item), COLLATE),
         _ => scalar::text(item),
     }
 }

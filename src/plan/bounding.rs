@@ -1,25 +1,139 @@
-//! Contribution bounding: how many groups and rows of one unit count, and which stages of the fetch see to it.
+//! Contribution bounding: how many rows and groups of one unit count, and which stages of the fetch see to it.
+//!
+//! What is decided here is a proof or a stage: a stage of the fetch is left out where keys that the schema enforces, or the
+//! statement's own constants, prove it idle, and for no other reason. What people read about it is made elsewhere
+//! (`explain`).
 
 use super::Settings;
 use super::release::Key;
 use super::source::PrivateSource;
 use policy::{Policy, Privacy, Table};
 
-/// What bounds one unit's contribution, and which stages of the fetch are needed for it.
+/// No unit brings more rows than this to a group, whatever is asked for: the integers of a fetch stay in reach of int8.
+pub const MOST_ROWS: u32 = 1_000_000;
+
+/// Whose key proves a number of rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProvenBy {
+    /// A key of this table that is its unit column.
+    Unit {
+        /// The table.
+        table: String,
+        /// Its column.
+        column: String,
+    },
+    /// A key and a CHECK of this table.
+    Check(String),
+    /// Keys of several tables.
+    Several,
+}
+
+/// Whose bound on rows is used where nothing is proven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The statement's, or the only table's.
+    Own,
+    /// The statement's, because the joins multiply rows.
+    Multiplied,
+    /// That of this table, whose rows the joins keep.
+    Kept(String),
+}
+
+/// How many rows of a unit count in one group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// A unit has at most so many rows in all: proven.
+    Proven(u32, ProvenBy),
+    /// Sums and counts of a unit with more are scaled down.
+    Scaled(u32, Whose),
+}
+
+/// How many groups one unit can touch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Groups {
+    /// There is one group.
+    Only,
+    /// A unit has one row: proven.
+    OneRow,
+    /// There are no more groups than this, by the constants of the text.
+    Exact(u32),
+    /// A unit has no more rows than this: proven.
+    NoMoreRows(u32),
+    /// Groups above this number are dropped, in an order that a secret seed decides.
+    Ranked(u32),
+    /// Each group is a question of its own to a stream.
+    Each,
+}
+
+/// What bounds one unit's contribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounding {
-    /// Groups a unit may touch.
-    pub l0: u32,
-    /// Groups above l0 must be dropped.
-    pub l0_stage: bool,
-    /// Rows a unit may bring to a group.
-    pub rows: u32,
+    rows: Rows,
+    groups: Groups,
+    /// Units are counted, which takes their rows together.
+    counts_units: bool,
+    has_keys: bool,
+}
+
+impl Bounding {
+    /// What is known of rows.
+    pub fn of_rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// What is known of groups.
+    pub fn of_groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// There is a GROUP BY.
+    pub fn has_keys(&self) -> bool {
+        self.has_keys
+    }
+
+    /// Rows of a unit that count in a group.
+    pub fn rows(&self) -> u32 {
+        match &self.rows {
+            Rows::Proven(n, _) | Rows::Scaled(n, _) => *n,
+        }
+    }
+
     /// Rows above that must be scaled down.
-    pub rows_stage: bool,
+    pub fn rows_stage(&self) -> bool {
+        matches!(self.rows, Rows::Scaled(..))
+    }
+
+    /// Groups that a unit may touch.
+    pub fn l0(&self) -> u32 {
+        match &self.groups {
+            Groups::Only | Groups::OneRow | Groups::Each => 1,
+            Groups::Exact(n) | Groups::NoMoreRows(n) | Groups::Ranked(n) => (*n).max(1),
+        }
+    }
+
+    /// Groups above that must be dropped.
+    pub fn l0_stage(&self) -> bool {
+        matches!(self.groups, Groups::Ranked(_))
+    }
+
     /// Rows are first aggregated per unit and group.
-    pub per_unit: bool,
-    /// Why each stage is there or not, for EXPLAIN.
-    pub why: Vec<String>,
+    pub fn per_unit(&self) -> bool {
+        let one_row = matches!(self.rows, Rows::Proven(1, _));
+        !one_row && (self.rows_stage() || self.l0_stage() || self.counts_units)
+    }
+
+    /// The same for whatever parts: whether rows are first aggregated per unit is how they are read, and where keys prove a
+    /// bound it changes no number. For a form that is hashed.
+    #[must_use]
+    pub fn of_any_parts(&self) -> Self {
+        Self { counts_units: true, ..self.clone() }
+    }
+
+    /// The same for a question to a stream, where a unit may touch every group: each is a question of its own.
+    #[must_use]
+    pub fn of_question(&self) -> Self {
+        Self { groups: Groups::Each, ..self.clone() }
+    }
 }
 
 /// Decides what is bounded and how. `units`: the release counts units.
@@ -31,84 +145,61 @@ pub(super) fn bound(
     public: bool,
     units: bool,
 ) -> Bounding {
-    let mut why = Vec::new();
-    // Without a proof, rows are counted in the fetch after the joins: whatever these do, the rows of a unit above the
-    // bound are scaled down.
     let proven = source.rows.bound.and_then(|n| u32::try_from(n.max(1)).ok());
-    let one_row = proven == Some(1);
     let private = |b: &usize| -> Option<&Table> {
         let table = source.scans.iter().find(|s| s.binding == *b)?.table()?;
         policy.tables.get(table).filter(|t| t.privacy != Privacy::Public)
     };
     let several = source.named().filter(|s| private(&s.binding).is_some() || s.table().is_none()).count() > 1;
     let only = source.named().find_map(|s| private(&s.binding)).filter(|_| !several);
-    let followed: Vec<&Table> = source.rows.follows.iter().filter_map(private).collect();
-    let own = followed.iter().filter_map(|t| Some((t.max_rows?, t.name.as_str()))).min();
-    let (max_rows, whose) = match (settings.chosen_rows, own) {
-        (Some(chosen), _) => (chosen, String::new()),
-        (None, Some((n, name))) if several => {
-            (n, format!(" (the bound of {name}, whose rows the joins keep)"))
-        }
-        (None, Some((n, _))) => (n, String::new()),
-        (None, None) if followed.is_empty() && source.scans.len() > 1 => {
-            (settings.max_rows, " (the statement's: the joins multiply rows)".to_owned())
-        }
-        (None, None) => (settings.max_rows, String::new()),
-    };
-    let (rows, rows_stage) = match (proven.filter(|p| *p <= max_rows), only) {
+    let (most, whose) = chosen(source, policy, settings, several);
+    // Without a proof, rows are counted in the fetch after the joins: whatever these do, the rows of a unit above the
+    // bound are scaled down.
+    let rows = match (proven.filter(|p| *p <= most), only) {
         (Some(1), Some(Table { name, privacy: Privacy::Private { unit, .. }, .. })) => {
-            why.push(format!("one row per unit: {name}.{unit} is a key; nothing to bound"));
-            (1, false)
+            Rows::Proven(1, ProvenBy::Unit { table: name.clone(), column: unit.clone() })
         }
-        (Some(1), _) => {
-            why.push("one row per unit: keys prove it; nothing to bound".into());
-            (1, false)
-        }
-        (Some(p), Some(table)) => {
-            why.push(format!(
-                "at most {p} rows per unit: a key and a CHECK of {} prove it; nothing to bound",
-                table.name
-            ));
-            (p, false)
-        }
-        (Some(p), None) => {
-            why.push(format!("at most {p} rows per unit: keys prove it; nothing to bound"));
-            (p, false)
-        }
-        (None, _) => {
-            why.push(format!(
-                "at most {max_rows} rows per unit{}{whose}: the sums and counts of a unit with more are scaled down",
-                if keys.is_empty() { "" } else { " and group" }
-            ));
-            (max_rows, true)
-        }
+        (Some(1), _) | (Some(_), None) => Rows::Proven(proven.unwrap_or(1), ProvenBy::Several),
+        (Some(p), Some(table)) => Rows::Proven(p, ProvenBy::Check(table.name.clone())),
+        (None, _) => Rows::Scaled(most, whose),
     };
-    let mut size: usize = 1;
-    for k in keys {
-        let n = match &k.domain {
-            // The size of a public table may change between the plan and the fetch.
-            Some((d, with_null)) => d.size().map(|n| n.saturating_add(usize::from(*with_null))),
-            None => None,
-        };
-        size = n.map_or(usize::MAX, |n| size.saturating_mul(n));
-    }
-    let max_groups = settings.max_groups;
-    let cap = usize::try_from(max_groups).unwrap_or(usize::MAX);
-    let (l0, l0_stage) = if keys.is_empty() || one_row {
-        if !keys.is_empty() {
-            why.push("one group per unit: it has one row; nothing to drop".into());
-        }
-        (1, false)
-    } else if public && size <= cap {
-        why.push(format!("at most {size} groups per unit: there are no more; nothing to drop"));
-        (u32::try_from(size).unwrap_or(max_groups), false)
-    } else if let Some(p) = proven.filter(|p| *p <= max_groups) {
-        why.push(format!("at most {p} groups per unit: it has no more rows; nothing to drop"));
-        (p, false)
+    // Sizes that the text fixes: those of public tables may change, and those of series of times follow the zone.
+    let exact = keys.iter().try_fold(1u32, |size, k| {
+        let (domain, with_null) = k.domain.as_ref()?;
+        let n = u32::try_from(domain.exact_size()?).ok()?.checked_add(u32::from(*with_null))?;
+        size.checked_mul(n)
+    });
+    let cap = settings.max_groups;
+    let groups = if keys.is_empty() {
+        Groups::Only
+    } else if proven == Some(1) {
+        Groups::OneRow
+    } else if let Some(n) = exact.filter(|n| public && *n <= cap) {
+        Groups::Exact(n)
+    } else if let Some(n) = proven.filter(|n| *n <= cap) {
+        Groups::NoMoreRows(n)
     } else {
-        why.push(format!("at most {max_groups} groups per unit: others are dropped in a random order"));
-        (max_groups, true)
+        Groups::Ranked(cap)
     };
-    let per_unit = !one_row && (rows_stage || l0_stage || units);
-    Bounding { l0: l0.max(1), l0_stage, rows, rows_stage, per_unit, why }
+    Bounding { rows, groups, counts_units: units, has_keys: !keys.is_empty() }
+}
+
+/// The bound on rows where keys prove none, and whose it is.
+fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> (u32, Whose) {
+    let table = |b: &usize| -> Option<&Table> {
+        let table = source.scans.iter().find(|s| s.binding == *b)?.table()?;
+        policy.tables.get(table).filter(|t| t.privacy != Privacy::Public)
+    };
+    let followed: Vec<&Table> = source.rows.follows.iter().filter_map(table).collect();
+    let own = followed.iter().filter_map(|t| Some((t.max_rows?, t.name.as_str()))).min();
+    let (most, whose) = match (settings.chosen_rows, own) {
+        (Some(chosen), _) => (chosen, Whose::Own),
+        (None, Some((n, name))) if several => (n, Whose::Kept(name.to_owned())),
+        (None, Some((n, _))) => (n, Whose::Own),
+        (None, None) if followed.is_empty() && source.scans.len() > 1 => {
+            (settings.max_rows, Whose::Multiplied)
+        }
+        (None, None) => (settings.max_rows, Whose::Own),
+    };
+    (most.clamp(1, MOST_ROWS), whose)
 }

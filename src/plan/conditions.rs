@@ -1,14 +1,14 @@
 //! Conditions, and the shape of subqueries that are read as part of the query around them.
 
 use super::flatten::{Result, unsupported};
-use super::scalar::Scalar;
+use crate::expr::Scalar;
 use answer::{ClientError, SqlState};
 use schema::SqlType;
 use sql::ast::*;
 
 /// A condition, or the error that PostgreSQL gives.
 pub(super) fn truth(s: Scalar, of: &str, pos: Pos) -> Result<Scalar> {
-    match s.ty {
+    match s.ty() {
         SqlType::Bool => Ok(s),
         _ => Err(ClientError::new(
             SqlState::DATATYPE_MISMATCH,

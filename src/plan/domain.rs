@@ -1,7 +1,7 @@
 //! Public domains of group keys: what follows from the policy or the statement's text.
 
 use super::interval::Interval;
-use super::scalar::{Node, Scalar};
+use crate::expr::{Node, Scalar};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use schema::SqlType;
 use schema::time::{DAY, MICROS_PER_SECOND};
@@ -86,6 +86,17 @@ impl Domain {
     }
 }
 
+impl Domain {
+    /// The number of values where the text alone fixes it, or an upper bound of it: not for the values of a public table,
+    /// which may change, nor for series of times, whose number follows the zone (soundness rule 37).
+    pub fn exact_size(&self) -> Option<usize> {
+        match self {
+            Domain::Bool | Domain::Values(_) | Domain::Series { .. } => self.size(),
+            Domain::Table { .. } | Domain::DateTrunc { .. } | Domain::Days { .. } => None,
+        }
+    }
+}
+
 /// The domain of a binned number: multiples of its lattice within its bounds.
 pub fn of_lattice(bound: &Interval, lattice: Option<&BigDecimal>) -> Option<Domain> {
     let (lo, hi) = bound.finite()?;
@@ -104,7 +115,7 @@ pub fn of_branches<'a>(branches: impl Iterator<Item = &'a Scalar>) -> Option<Dom
         }
     };
     for b in branches {
-        match (&b.node, &b.domain) {
+        match (b.node(), b.domain()) {
             (Node::Null, _) => {}
             (Node::Number(n), _) => add(n.to_plain_string()),
             (Node::Text(t), _) => add(t.clone()),

@@ -2,6 +2,7 @@
 
 use super::release::{Output, Part, PartKind, Release};
 use super::source::{Leaf, PrivateSource, Scan};
+use super::bounding::{Bounding, Groups, ProvenBy, Rows, Whose};
 use super::{Plan, Settings};
 use answer::{Field, Outcome, text_cells};
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
@@ -79,7 +80,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             s.threshold
         ));
     }
-    for why in &r.bounding.why {
+    for why in bounds(&r.bounding) {
         out.push(format!("  Bound: {why}"));
     }
     for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
@@ -100,6 +101,41 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             error95(r, output)
         ));
     }
+}
+
+/// How a unit's contribution is bounded, in words.
+pub fn bounds(b: &Bounding) -> Vec<String> {
+    let rows = match b.of_rows() {
+        Rows::Proven(1, ProvenBy::Unit { table, column }) => {
+            format!("one row per unit: {table}.{column} is a key; nothing to bound")
+        }
+        Rows::Proven(1, _) => "one row per unit: keys prove it; nothing to bound".into(),
+        Rows::Proven(n, ProvenBy::Check(table)) => {
+            format!("at most {n} rows per unit: a key and a CHECK of {table} prove it; nothing to bound")
+        }
+        Rows::Proven(n, _) => format!("at most {n} rows per unit: keys prove it; nothing to bound"),
+        Rows::Scaled(n, whose) => {
+            let whose = match whose {
+                Whose::Own => String::new(),
+                Whose::Multiplied => " (the statement's: the joins multiply rows)".into(),
+                Whose::Kept(table) => format!(" (the bound of {table}, whose rows the joins keep)"),
+            };
+            let group = if b.has_keys() { " and group" } else { "" };
+            format!("at most {n} rows per unit{group}{whose}: the sums and counts of a unit with more are scaled down")
+        }
+    };
+    let groups = match b.of_groups() {
+        Groups::Only | Groups::Each => None,
+        Groups::OneRow => Some("one group per unit: it has one row; nothing to drop".to_owned()),
+        Groups::Exact(n) => Some(format!("at most {n} groups per unit: there are no more; nothing to drop")),
+        Groups::NoMoreRows(n) => {
+            Some(format!("at most {n} groups per unit: it has no more rows; nothing to drop"))
+        }
+        Groups::Ranked(n) => {
+            Some(format!("at most {n} groups per unit: others are dropped in a random order"))
+        }
+    };
+    std::iter::once(rows).chain(groups).collect()
 }
 
 /// What is read, whose it is, and what the joins were given.
@@ -224,7 +260,7 @@ pub(super) fn units_of(part: &Part) -> String {
 
 fn grid(part: &Part) -> Option<&BigDecimal> {
     match &part.kind {
-        PartKind::Sum(s) => Some(&s.grid),
+        PartKind::Sum(s) => Some(s.grid()),
         _ => None,
     }
 }
@@ -238,11 +274,12 @@ fn error95(r: &Release, output: &Output) -> String {
     };
     match output {
         Output::Count(part) | Output::Sum(part, _) => format!("95 % within ±{}", short(of(*part))),
-        Output::Avg { sum, count, .. } => {
-            let span = match r.parts.get(*sum).map(|p| &p.kind) {
-                Some(PartKind::Sum(s)) => ((&s.high - &s.low).to_f64().unwrap_or(0.0)) / 2.0,
-                _ => 0.0,
-            };
+        Output::Zero(_) => "none: no row can change it".into(),
+        Output::Constant { count, .. } => {
+            format!("none, where there are rows (n above {})", short(of(*count)))
+        }
+        Output::Avg { sum, count, low, high, .. } => {
+            let span = (high - low).to_f64().unwrap_or(0.0) / 2.0;
             // |s'/n' - s/n| <= (|sum error| + |mean - center| * |count error|) / n', with the mean within half the range.
             format!(
                 "about 95 % within ±{} / n for n rows in the group (n above {})",

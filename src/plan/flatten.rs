@@ -3,11 +3,10 @@
 
 use super::conditions::{count, plain, split, truth};
 use super::equivalence_classes::Col;
-use super::lower::{ColumnInfo, Columns, lower};
+use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
 use super::renumber::renumber;
-use super::scalar::Scalar;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
 use super::units::{Block, Outside};
 use answer::{ClientError, SqlState};
@@ -466,10 +465,7 @@ impl Columns for Flattener<'_> {
     fn computed(&self, binding: usize, column: usize) -> Option<Scalar> {
         let scan = self.scan_of(binding)?;
         let Leaf::Set(rows) = &scan.leaf else { return None };
-        let mut out = rows.columns.get(column)?.clone();
-        out.node = super::scalar::Node::Column { binding, name: format!("c{column}") };
-        out.nullable |= scan.nullable;
-        Some(out)
+        Some(rows.columns.get(column)?.column_of(binding, format!("c{column}"), scan.nullable))
     }
 
     fn prepared(&self, e: &Expr) -> Option<Scalar> {

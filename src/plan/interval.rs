@@ -159,8 +159,8 @@ impl Interval {
         }
     }
 
-    /// What lies in both; a finite end wins over none.
-    pub fn intersect(&self, o: &Self) -> Self {
+    /// What lies in both; None where nothing does.
+    pub fn intersect(&self, o: &Self) -> Option<Self> {
         let pick = |a: &Option<BigDecimal>, b: &Option<BigDecimal>, larger: bool| match (a, b) {
             (Some(a), Some(b)) => Some(if (a > b) == larger { a.clone() } else { b.clone() }),
             (Some(x), None) | (None, Some(x)) => Some(x.clone()),
@@ -168,10 +168,16 @@ impl Interval {
         };
         let out = Self { lo: pick(&self.lo, &o.lo, true), hi: pick(&self.hi, &o.hi, false) };
         match out.finite() {
-            // Disjoint: a value that satisfies both does not exist; any point of `self` will do.
-            Some((lo, hi)) if lo > hi => self.clone(),
-            _ => out,
+            Some((lo, hi)) if lo > hi => None,
+            _ => Some(out),
         }
+    }
+
+    /// Wider by one part in 10^digits of each end: what a rounding to more digits than that cannot leave.
+    pub fn widened(&self, digits: i64) -> Self {
+        let part = BigDecimal::new(1.into(), digits);
+        let by = |x: &BigDecimal| x.abs() * &part;
+        Self { lo: self.lo.as_ref().map(|x| x - by(x)), hi: self.hi.as_ref().map(|x| x + by(x)) }
     }
 
     fn hull_of(values: impl IntoIterator<Item = BigDecimal>) -> Self {
@@ -242,6 +248,14 @@ mod tests {
             prop_assert!(contains(&least(&[(n.clone(), true), (m.clone(), false)]), &y));
             prop_assert!(contains(&greatest(&[(n, true), (m, false)]), &y));
         }
+    }
+
+    #[test]
+    fn disjoint_intervals_have_nothing_in_common() {
+        let (low, high) = (Interval::new(dec(0), dec(3)), Interval::new(dec(5), dec(9)));
+        assert_eq!(low.intersect(&high), None);
+        assert_eq!(low.intersect(&Interval::new(dec(3), dec(9))), Some(Interval::point(dec(3))));
+        assert_eq!(low.intersect(&Interval::default()), Some(low));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
 
-mod bounding;
+pub mod bounding;
 mod conditions;
 pub mod constant;
 mod cross_unit;
@@ -13,13 +13,12 @@ mod equivalence_classes;
 pub mod explain;
 mod flatten;
 pub mod interval;
-pub mod lower;
+pub mod expr;
 mod null_extension;
 mod outer_join;
 pub mod release;
 mod renumber;
 mod row_bounds;
-pub mod scalar;
 mod semi_join;
 mod set_operations;
 pub mod source;
@@ -31,7 +30,8 @@ use answer::{ClientError, SqlState};
 use flatten::Flattener;
 use policy::{Policy, Privacy};
 use release::Builder;
-pub use release::{Bounding, Key, Output, Part, PartKind, Release, Sum};
+pub use bounding::Bounding;
+pub use release::{Key, Output, Part, PartKind, Release};
 use schema::SqlType;
 use sql::ast::*;
 use std::collections::{HashMap, HashSet};

@@ -1,15 +1,13 @@
 //! Building a release: an aggregate over a private relation, with its groups, bounds and noise.
 
-pub use super::bounding::Bounding;
 use super::domain::{self, Domain};
 use super::equivalence_classes::Col;
 use super::flatten::{Flattener, unsupported};
-use super::lower::{lower, unbounded};
-use super::scalar::{Choice, Node, Phys, Scalar};
+use crate::expr::{Choice, GridValue, Node, Scalar, filtered, lower, type_span, unbounded};
 use super::source::PrivateSource;
-use super::{PlanError, Settings, bounding};
+use super::{Bounding, PlanError, Settings, bounding};
 use answer::{ClientError, SqlState};
-use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
+use bigdecimal::{BigDecimal, Signed, Zero};
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
@@ -51,25 +49,8 @@ pub enum PartKind {
     Count(Option<Scalar>),
     /// Distinct units.
     Units,
-    /// A sum in grid units of values clamped to [lo, hi], less a centre.
-    Sum(Sum),
-}
-
-/// A sum on a grid.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sum {
-    /// The value; NULLs do not enter.
-    pub arg: Scalar,
-    /// Clamp in the value's own unit.
-    pub low: BigDecimal,
-    /// Clamp in the value's own unit.
-    pub high: BigDecimal,
-    /// The grid.
-    pub grid: BigDecimal,
-    /// Subtracted from each value, in grid units.
-    pub center: i128,
-    /// Largest magnitude of one centred value, in grid units.
-    pub bound: i128,
+    /// A sum of values on a grid.
+    Sum(GridValue),
 }
 
 /// How one of the analyst's aggregates is computed from parts.
@@ -79,7 +60,7 @@ pub enum Output {
     Count(usize),
     /// A sum: the part times its grid, as this type.
     Sum(usize, SqlType),
-    /// An average: center + sum / count within [low, high]; NULL where the noisy count is below 1.
+    /// An average: centre + sum / count within [low, high]; NULL where the noisy count is below 1.
     Avg {
         /// The sum.
         sum: usize,
@@ -87,6 +68,21 @@ pub enum Output {
         count: usize,
         /// Result type.
         ty: SqlType,
+        /// Where the values lie.
+        low: BigDecimal,
+        /// Where the values lie.
+        high: BigDecimal,
+    },
+    /// A sum or a count that no row can move from 0: it is known without the database (soundness rule 35).
+    Zero(SqlType),
+    /// An average that no row can move from this value; NULL where the noisy count is below 1.
+    Constant {
+        /// The count of the rows.
+        count: usize,
+        /// Result type.
+        ty: SqlType,
+        /// The value.
+        value: BigDecimal,
     },
 }
 
@@ -158,12 +154,15 @@ impl<'a, 'b> Builder<'a, 'b> {
         let bounding =
             bounding::bound(&self.source, self.policy, self.settings, &built, public_groups, units);
         for p in &mut self.parts {
-            let rows = u128::from(bounding.rows);
+            let rows = u128::from(bounding.rows());
             p.linf = match &p.kind {
                 PartKind::Count(_) => rows,
                 PartKind::Units => 1,
-                PartKind::Sum(s) => rows.checked_mul(s.bound.unsigned_abs()).ok_or_else(too_wide)?,
+                PartKind::Sum(s) => rows.checked_mul(s.bound()).ok_or_else(too_wide)?,
             };
+        }
+        if self.parts.is_empty() && built.is_empty() {
+            return Err(nothing_depends(select.pos).into());
         }
         Ok(Release {
             select: select.id,
@@ -185,12 +184,12 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     /// Whether a value is the unit, in every row (`exact`) or wherever it is not NULL.
     fn is_unit(&self, s: &Scalar, exact: bool) -> bool {
-        let is = |s: &Scalar, of: &[Col]| match &s.node {
+        let is = |s: &Scalar, of: &[Col]| match s.node() {
             Node::Column { binding, name } => of.iter().any(|c| c.0 == *binding && c.1 == *name),
             _ => false,
         };
-        match &s.node {
-            Node::Cast(inner) if inner.ty == s.ty => self.is_unit(inner, exact),
+        match s.node() {
+            Node::Cast(inner) if inner.ty() == s.ty() => self.is_unit(inner, exact),
             // FULL JOIN: COALESCE over both sides.
             Node::Choice(Choice::Coalesce, list) if list.iter().all(|x| is(x, &self.source.aliases)) => {
                 let one = |c: &Col| list.iter().any(|x| is(x, std::slice::from_ref(c)));
@@ -214,7 +213,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             .into());
         }
         if !has_canonical_form(&scalar) {
-            let ty = scalar.ty.sql_name().replace("pg_catalog.", "");
+            let ty = scalar.ty().sql_name().replace("pg_catalog.", "");
             return Err(ClientError::unsupported(format!("GROUP BY a value of type {ty} is not supported"))
                 .detail("Values of this type have several forms that compare equal; which one is shown would depend on single rows.")
                 .hint("Group by text, a number, a date, a timestamp, a boolean, an enum or a uuid.")
@@ -272,9 +271,17 @@ impl<'a, 'b> Builder<'a, 'b> {
     }
 
     fn count_part(&mut self, arg: Option<&Scalar>) -> usize {
-        let kind = PartKind::Count(arg.filter(|a| a.nullable).cloned());
-        let label = if arg.is_some_and(|a| a.nullable) { "count of non-NULL rows" } else { "count(*)" };
+        let kind = PartKind::Count(arg.filter(|a| a.nullable()).cloned());
+        let label = if arg.is_some_and(|a| a.nullable()) { "count of non-NULL rows" } else { "count(*)" };
         self.part(kind, label.into())
+    }
+
+    /// A count of the rows where the argument is not NULL.
+    fn count_output(&mut self, arg: &Scalar) -> Output {
+        match arg.node() {
+            Node::Null => Output::Zero(SqlType::Int8),
+            _ => Output::Count(self.count_part(Some(arg))),
+        }
     }
 
     fn aggregate(&mut self, a: &Aggregate, pos: Pos) -> Result<()> {
@@ -285,28 +292,23 @@ impl<'a, 'b> Builder<'a, 'b> {
             return Err(refuse("ORDER BY in an aggregate over private rows", pos));
         }
         let when = a.filter.as_ref().map(|f| self.lower(f)).transpose()?;
-        if when.as_ref().is_some_and(|w| w.ty != SqlType::Bool) {
+        if when.as_ref().is_some_and(|w| *w.ty() != SqlType::Bool) {
             let m = "argument of FILTER must be type boolean";
             return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos).into());
         }
         let only = |s: Scalar| match &when {
             None => s,
             // FILTER (WHERE w): CASE WHEN w THEN x END.
-            Some(w) => Scalar {
-                nullable: true,
-                domain: None,
-                node: Node::Case(vec![(w.clone(), s.clone())], None),
-                ..s
-            },
+            Some(w) => filtered(w.clone(), s),
         };
         let output = match (a.name, a.args.as_slice(), a.distinct) {
             ("count", [], false) => {
-                let arg = when.is_some().then(|| only(Scalar::boolean(Node::Bool(true), false)));
+                let arg = when.is_some().then(|| only(Scalar::constant_truth(true)));
                 Output::Count(self.count_part(arg.as_ref()))
             }
             ("count", [x], false) => {
                 let x = only(self.lower(x)?);
-                Output::Count(self.count_part(Some(&x)))
+                self.count_output(&x)
             }
             ("count", [x], true) => {
                 let s = self.lower(x)?;
@@ -325,7 +327,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             }
             ("sum" | "avg", [x], false) => {
                 let value = only(self.lower(x)?);
-                self.sum_or_avg(a.name == "avg", value, x)?
+                self.sum_or_avg(a.name == "avg", &value, x)?
             }
             ("sum" | "avg", [_], true) => {
                 return Err(refuse("DISTINCT in sum and avg over private rows", pos));
@@ -359,44 +361,44 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    fn sum_or_avg(&mut self, average: bool, value: Scalar, x: &Expr) -> Result<Output> {
-        if !value.ty.is_number() {
+    fn sum_or_avg(&mut self, average: bool, value: &Scalar, x: &Expr) -> Result<Output> {
+        if !value.ty().is_number() && !matches!(value.node(), Node::Null) {
             let m = format!(
                 "sum and avg of type {} are not supported",
-                value.ty.sql_name().replace("pg_catalog.", "")
+                value.ty().sql_name().replace("pg_catalog.", "")
             );
             return Err(ClientError::unsupported(m).at(x.pos).into());
         }
-        // FILTER's CASE hides the column that the message should name.
-        let named = match &value.node {
-            Node::Case(branches, None) => branches.first().map_or(&value, |(_, s)| s),
-            _ => &value,
-        };
-        let Some((low, high)) = value.bound.finite() else {
-            return Err(unbounded(named, x.pos).into());
+        let null = Scalar::null(SqlType::Int4);
+        let value = if value.ty().is_number() { value } else { &null };
+        let Some((low, high)) = value.bound().finite() else {
+            return Err(unbounded(value, x.pos).into());
         };
         let (low, high) = (low.clone(), high.clone());
-        let ty = result_type(average, &value.ty);
-        let grid = grid(&value, &low, &high)?;
-        // Floats enter through their clamp: NaN is NULL, and so does not enter.
-        let value = if value.phys == Phys::Float { super::lower::clamp(value) } else { value };
+        let ty = result_type(average, value.ty());
+        let grid = grid(value, &low, &high);
+        let on_grid = |centred| {
+            GridValue::new(value.clone(), &low, &high, &grid, centred).map_err(|_| too_wide())
+        };
         let label = if average { "sum for avg" } else { "sum" };
-        let plain = make_sum(&value, &low, &high, &grid, false)?;
+        let plain = on_grid(false)?;
         if !average {
-            let part = self.part(PartKind::Sum(plain), label.into());
-            return Ok(Output::Sum(part, ty));
+            // What cannot move from 0 is no question to anybody.
+            if plain.bound() == 0 {
+                return Ok(Output::Zero(ty));
+            }
+            return Ok(Output::Sum(self.part(PartKind::Sum(plain), label.into()), ty));
         }
-        let count = self.count_part(Some(&value));
+        let centred = on_grid(true)?;
+        let count = self.count_part(Some(plain.arg()));
+        if centred.bound() == 0 {
+            let value = BigDecimal::from(centred.centre()) * &grid;
+            return Ok(Output::Constant { count, ty, value });
+        }
         // A sum that is released anyway serves the average too; else the sum is centred, which halves its bound.
         let have = self.parts.iter().position(|p| p.kind == PartKind::Sum(plain.clone()));
-        let sum = match have {
-            Some(i) => i,
-            None => {
-                let centred = make_sum(&value, &low, &high, &grid, true)?;
-                self.part(PartKind::Sum(centred), label.into())
-            }
-        };
-        Ok(Output::Avg { sum, count, ty })
+        let sum = have.unwrap_or_else(|| self.part(PartKind::Sum(centred), label.into()));
+        Ok(Output::Avg { sum, count, ty, low, high })
     }
 
     /// Decides whether groups are public, and fills in domains.
@@ -418,7 +420,7 @@ impl<'a, 'b> Builder<'a, 'b> {
                 ));
             };
             let with_null =
-                k.scalar.nullable && !self.source.filter.iter().any(|f| rejects_null(f, &k.scalar));
+                k.scalar.nullable() && !self.source.filter.iter().any(|f| rejects_null(f, &k.scalar));
             let size = match (&domain, domain.size()) {
                 (_, Some(n)) => n,
                 (Domain::Table { table, column }, None) => {
@@ -446,17 +448,15 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     fn domain(&self, key: &Scalar) -> Option<Domain> {
         let listed = self.source.filter.iter().find_map(|f| listed(f, key));
-        listed.or_else(|| key.domain.clone()).or_else(|| {
-            if !key.binned || matches!(key.node, Node::Number(_)) {
+        listed.or_else(|| key.domain().cloned()).or_else(|| {
+            if !key.binned() || matches!(key.node(), Node::Number(_)) {
                 return None;
             }
             // A cast to an integer type is NULL beyond it, and so are values that no cast could print.
-            let held = super::lower::type_span(&key.ty);
-            match (held.finite(), key.bound.finite()) {
-                (Some((least, most)), Some((lo, hi))) if hi < least || most < lo => {
-                    Some(Domain::Values(Vec::new()))
-                }
-                _ => domain::of_lattice(&key.bound.intersect(&held), key.lattice.as_ref()),
+            match key.bound().interval().intersect(&type_span(key.ty())) {
+                // All of it is beyond the type.
+                None => Some(Domain::Values(Vec::new())),
+                Some(held) => domain::of_lattice(&held, key.lattice()),
             }
         })
     }
@@ -490,10 +490,18 @@ fn too_wide() -> PlanError {
         .into()
 }
 
+/// A statement whose aggregates no row can change.
+fn nothing_depends(pos: Pos) -> ClientError {
+    ClientError::unsupported("a statement whose aggregates are the same whatever the rows hold is not supported")
+        .detail("It would read private rows for nothing: a sum of zeros is 0, and no noise would be drawn.")
+        .hint("Sum a value that rows can change, or write the number.")
+        .at(pos)
+}
+
 /// Whether equal values of this key always print the same, or are made to (soundness rule 4).
 fn has_canonical_form(s: &Scalar) -> bool {
-    s.canonical
-        && !matches!(s.ty, SqlType::Bpchar | SqlType::Other { .. } | SqlType::Time | SqlType::Interval)
+    s.canonical()
+        && !matches!(s.ty(), SqlType::Bpchar | SqlType::Other { .. } | SqlType::Time | SqlType::Interval)
 }
 
 fn result_type(average: bool, ty: &SqlType) -> SqlType {
@@ -506,18 +514,18 @@ fn result_type(average: bool, ty: &SqlType) -> SqlType {
 }
 
 /// The grid of a sum: the lattice of its values, else nine digits of its bound.
-fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> Result<BigDecimal> {
+fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> BigDecimal {
     let magnitude = low.abs().max(high.abs());
     let limit = BigDecimal::from(1i64 << 62);
-    match &value.lattice {
-        Some(l) if l.is_positive() && &magnitude / l <= limit => Ok(l.clone()),
+    match value.lattice() {
+        Some(l) if l.is_positive() && &magnitude / l <= limit => l.clone(),
         _ => {
             // The power of ten that leaves nine digits to the magnitude.
             let mut exponent = 0i64;
             let (one, ten) = (BigDecimal::from(1), BigDecimal::from(10));
             let mut m = magnitude;
             if m.is_zero() {
-                return Ok(BigDecimal::from(1));
+                return BigDecimal::from(1);
             }
             while m >= ten {
                 m = (&m / &ten).normalized();
@@ -527,47 +535,22 @@ fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> Result<BigDecima
                 m = (&m * &ten).normalized();
                 exponent -= 1;
             }
-            Ok(BigDecimal::new(1.into(), i64::from(DEFAULT_STEPS) - exponent).normalized())
+            BigDecimal::new(1.into(), i64::from(DEFAULT_STEPS) - exponent).normalized()
         }
-    }
-}
-
-fn make_sum(
-    value: &Scalar,
-    low: &BigDecimal,
-    high: &BigDecimal,
-    grid: &BigDecimal,
-    centred: bool,
-) -> Result<Sum> {
-    // Rounding is monotone, so a value in [low, high] lands in [round(low), round(high)].
-    let units =
-        |x: &BigDecimal| (x / grid).with_scale_round(0, RoundingMode::HalfUp).to_i128().ok_or_else(too_wide);
-    let (lo, hi) = (units(low)?, units(high)?);
-    let center = if centred { lo.checked_add(hi).ok_or_else(too_wide)?.div_euclid(2) } else { 0 };
-    let bound = (hi - center).max(center - lo).max(0);
-    let plain = lo.unsigned_abs().max(hi.unsigned_abs()).to_i128().unwrap_or(i128::MAX);
-    let bound = if centred { bound } else { plain };
-    Ok(Sum { arg: value.clone(), low: low.clone(), high: high.clone(), grid: grid.clone(), center, bound })
-}
-
-impl Sum {
-    /// The same sum of values that are not centred: what is released where the sum itself is asked for.
-    pub fn uncentred(&self) -> Option<Self> {
-        make_sum(&self.arg, &self.low, &self.high, &self.grid, false).ok()
     }
 }
 
 /// The constants that a conjunct `key = c` or `key IN (c, …)` leaves.
 fn listed(filter: &Scalar, key: &Scalar) -> Option<Domain> {
-    let text = |s: &Scalar| match &s.node {
+    let text = |s: &Scalar| match s.node() {
         Node::Number(n) => Some(n.to_plain_string()),
         Node::Text(t) => Some(t.clone()),
         Node::Bool(b) => Some(b.to_string()),
         _ => None,
     };
-    let values: Option<Vec<String>> = match &filter.node {
+    let values: Option<Vec<String>> = match filter.node() {
         Node::In(arg, items, false) if **arg == *key => {
-            items.iter().filter(|i| !matches!(i.node, Node::Null)).map(text).collect()
+            items.iter().filter(|i| !matches!(i.node(), Node::Null)).map(text).collect()
         }
         Node::Compare(BinaryOp::Eq, a, b) if **a == *key => Some(vec![text(b)?]),
         Node::Compare(BinaryOp::Eq, a, b) if **b == *key => Some(vec![text(a)?]),
@@ -577,8 +560,8 @@ fn listed(filter: &Scalar, key: &Scalar) -> Option<Domain> {
     let mut seen = std::collections::HashSet::new();
     values.retain(|v| seen.insert(v.clone()));
     // Integers must be written as such to be cast to the key's type; others match no row.
-    if key.ty.is_integer() {
-        values.retain(|v| v.parse::<i64>().is_ok_and(|n| fits(&key.ty, n)));
+    if key.ty().is_integer() {
+        values.retain(|v| v.parse::<i64>().is_ok_and(|n| fits(key.ty(), n)));
     }
     (!values.is_empty()).then_some(Domain::Values(values))
 }
@@ -594,13 +577,13 @@ fn fits(ty: &SqlType, n: i64) -> bool {
 /// Whether a conjunct is never true where the key is NULL.
 fn rejects_null(filter: &Scalar, key: &Scalar) -> bool {
     use sql::ast::Is;
-    match &filter.node {
+    match filter.node() {
         Node::Compare(op, a, b) if !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) => {
             **a == *key || **b == *key
         }
         Node::In(arg, _, false) => **arg == *key,
         Node::Is(arg, Is::Null, true) => **arg == *key,
-        Node::Like { arg, .. } => **arg == *key,
+        Node::Apply(f, args, _) if f.name == "like" => args.first() == Some(key),
         Node::Logic(BinaryOp::And, a, b) => rejects_null(a, key) || rejects_null(b, key),
         _ => false,
     }
@@ -610,7 +593,7 @@ impl Release {
     /// What it needs noise for, where each selection gets this share of δ.
     pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
         dp::Outline {
-            l0: self.bounding.l0,
+            l0: self.bounding.l0(),
             linf: self.parts.iter().map(|p| p.linf).collect(),
             selection_delta: (!self.public_groups).then_some(*delta),
         }

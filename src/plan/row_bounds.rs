@@ -7,7 +7,7 @@
 use super::conditions::conjuncts;
 use super::equivalence_classes::Col;
 use super::flatten::Flattener;
-use super::lower::lower;
+use crate::expr::lower;
 use super::source::{SetRows, SetTree};
 use super::units::compared_exactly;
 use sql::ast::*;
@@ -70,7 +70,7 @@ impl Flattener<'_> {
             for (key, other) in [(left, right), (right, left)] {
                 let Some(column) = self.col(key) else { continue };
                 let (Ok(k), Ok(o)) = (lower(key, self), lower(other, self)) else { continue };
-                if !k.canonical || !compared_exactly(&k.ty, &o.ty) {
+                if !k.canonical() || !compared_exactly(k.ty(), o.ty()) {
                     continue;
                 }
                 let mut needs = Vec::new();

@@ -7,8 +7,7 @@
 use super::conditions::{plain, truth};
 use super::equivalence_classes::Col;
 use super::flatten::{Flattener, Result, unsupported};
-use super::lower::{comparison, lower};
-use super::scalar::{Node, Scalar};
+use crate::expr::{Node, Scalar, comparison, lower};
 use super::source::{Branch, equal};
 use super::units::{Block, Outside, stands_in};
 use answer::ClientError;
@@ -67,7 +66,7 @@ impl Flattener<'_> {
                 // member, and NOT IN whether one is NULL.
                 let padded =
                     |e: &Expr| inner.col(e).and_then(|c| inner.scan_of(c.0)).is_none_or(|s| s.nullable);
-                operand_solid = !value.nullable || self.col(x).is_some_and(|c| self.solid(&c, around));
+                operand_solid = !value.nullable() || self.col(x).is_some_and(|c| self.solid(&c, around));
                 if operand_solid && !padded(item) {
                     conditions.push(same.clone());
                 }
@@ -103,30 +102,32 @@ impl Flattener<'_> {
                 let column = inner.col(&item);
                 let item = lower(&item, &inner)?;
                 // The unit's own column, and those of its path, are equated inside.
-                let item_solid = !item.nullable
+                let item_solid = !item.nullable()
                     || column.is_some_and(|c| {
                         inner.solid(&c, &block) || met.iter().any(|(a, b)| *a == c || *b == c)
                     });
                 let nullable = !(operand_solid && item_solid);
-                let Node::Compare(_, item, value) = comparison(BinaryOp::Eq, item, value, e.pos)?.node else {
+                let compared = comparison(BinaryOp::Eq, item, value, e.pos)?;
+                let Node::Compare(_, item, value) = compared.node() else {
                     return Err(unsupported("this subquery", e.pos));
                 };
+                let (item, value) = ((**item).clone(), (**value).clone());
                 if nullable {
-                    let branch = inner.branch(block.tree, filter, vec![*item]);
-                    Scalar::boolean(Node::InRows(value, Box::new(branch), negated), true)
+                    let branch = inner.branch(block.tree, filter, vec![item]);
+                    Scalar::in_rows(value, branch, negated)
                 } else {
                     // Without NULL, membership is existence, which PostgreSQL plans as a semi-join or an anti-join.
-                    let same = equal(*item, *value);
+                    let same = equal(item, value);
                     if !filter.iter().any(|c| stands_in(c, &same)) {
                         filter.push(same);
                     }
                     let branch = inner.branch(block.tree, filter, Vec::new());
-                    Scalar::boolean(Node::Exists(Box::new(branch), negated), false)
+                    Scalar::exists(branch, negated)
                 }
             }
             _ => {
                 let branch = inner.branch(block.tree, filter, Vec::new());
-                Scalar::boolean(Node::Exists(Box::new(branch), negated), false)
+                Scalar::exists(branch, negated)
             }
         };
         self.absorb(&inner);

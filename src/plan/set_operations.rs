@@ -4,11 +4,9 @@
 //! their units are, so that what a row of unit u meets in another branch is a row of u.
 
 use super::conditions::plain;
-use super::domain;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, Result, unsupported};
-use super::lower::{gcd, lower};
-use super::scalar::{Node, Phys, Scalar};
+use crate::expr::{Node, Scalar, lower, united};
 use super::source::{Leaf, SetRows, SetTree};
 use super::units::Outside;
 use answer::ClientError;
@@ -45,17 +43,7 @@ impl Flattener<'_> {
         let mut columns = Vec::with_capacity(width);
         for i in 0..width {
             let each: Vec<&Item> = found.iter().filter_map(|f| f.items.get(i)).collect();
-            let mut column = merged(&each, i, pos)?;
-            let plain = Node::Column { binding, name: format!("c{i}") };
-            let raw =
-                each.iter().all(|x| matches!(x.value.node, Node::Column { .. }) && x.value.ty == column.ty);
-            column.node = match column.phys {
-                // Branches give the type that computes, which may be wider than the analyst's.
-                Phys::Int | Phys::Num if !raw => {
-                    Node::Cast(Box::new(Scalar { node: plain, ..column.clone() }))
-                }
-                _ => plain,
-            };
+            let column = merged(&each, i, binding, pos)?;
             columns.push(column);
         }
         let unit_name = self.binding(binding).and_then(|b| b.columns.get(unit)).cloned().unwrap_or_default();
@@ -111,8 +99,8 @@ impl Flattener<'_> {
             let e = inner.expand(&item.expr)?;
             let col: Option<Col> = inner.col(&e);
             let s = lower(&e, &inner)?;
-            let own = block.unit.as_ref().is_some_and(|u| u.ty.oid() == s.ty.oid());
-            if own && s.canonical && col.is_some_and(|c| exact.contains(&c)) {
+            let own = block.unit.as_ref().is_some_and(|u| u.ty.oid() == s.ty().oid());
+            if own && s.canonical() && col.is_some_and(|c| exact.contains(&c)) {
                 units.push(i);
             }
             let loose = matches!(e.kind, ExprKind::Literal(Literal::String(_)));
@@ -134,52 +122,25 @@ fn mixed(pos: Pos) -> ClientError {
 }
 
 /// One column of all branches. Types are those of PostgreSQL's UNION, where there is no doubt about them.
-fn merged(each: &[&Item], index: usize, pos: Pos) -> Result<Scalar> {
+fn merged(each: &[&Item], index: usize, binding: usize, pos: Pos) -> Result<Scalar> {
     let what = |x: &str| format!("a set operation whose column {} has {x}", index + 1);
     let differ = || unsupported(&what("several types"), pos).hint("Cast it to one type in every branch.");
     let ty = column_type(each).ok_or_else(differ)?;
     if matches!(ty, SqlType::Other { .. } | SqlType::Bpchar) {
         return Err(unsupported(&what("this type"), pos).hint("Leave the column out."));
     }
-    if each.iter().any(|x| x.value.ty.is_text() && !x.value.canonical) {
+    if each.iter().any(|x| x.value.ty().is_text() && !x.value.canonical()) {
         return Err(unsupported(&what("a nondeterministic collation"), pos).hint("Leave the column out."));
     }
     let each: Vec<&Scalar> = each.iter().map(|x| &x.value).collect();
-    let typed = || each.iter().filter(|s| !matches!(s.node, Node::Null));
-    let phys = if !ty.is_number() {
-        Phys::Other
-    } else if typed().all(|s| s.phys == Phys::Int) {
-        Phys::Int
-    } else if typed().all(|s| s.phys == Phys::Float) {
-        Phys::Float
-    } else if typed().any(|s| s.phys == Phys::Float) {
-        return Err(differ());
-    } else {
-        Phys::Num
-    };
-    let hull = |f: fn(&Scalar) -> &super::interval::Interval| {
-        typed().map(|s| f(s).clone()).reduce(|a, b| a.hull(&b)).unwrap_or_default()
-    };
-    let lattice = typed().map(|s| s.lattice.clone()).reduce(|a, b| Some(gcd(&a?, &b?))).flatten();
-    Ok(Scalar {
-        node: Node::Null,
-        phys,
-        nullable: each.iter().any(|s| s.nullable),
-        span: hull(|s| &s.span),
-        bound: hull(|s| &s.bound),
-        lattice,
-        binned: typed().all(|s| s.binned),
-        canonical: each.iter().all(|s| s.canonical),
-        domain: same_table(&each).or_else(|| domain::of_branches(each.iter().copied())),
-        ty,
-    })
+    united(&each, ty, binding, format!("c{index}")).ok_or_else(differ)
 }
 
 /// None where PostgreSQL's rules would have to be known better.
 fn column_type(each: &[&Item]) -> Option<SqlType> {
     let mut ty: Option<SqlType> = None;
-    for x in each.iter().filter(|x| !x.loose && !matches!(x.value.node, Node::Null)) {
-        let t = match &x.value.ty {
+    for x in each.iter().filter(|x| !x.loose && !matches!(x.value.node(), Node::Null)) {
+        let t = match x.value.ty() {
             SqlType::Numeric { .. } => SqlType::Numeric { scale: None },
             t => t.clone(),
         };
@@ -200,11 +161,4 @@ fn column_type(each: &[&Item]) -> Option<SqlType> {
         None => Some(SqlType::Text),
         ty => ty,
     }
-}
-
-/// A domain that is a public table's column in every branch.
-fn same_table(each: &[&Scalar]) -> Option<domain::Domain> {
-    let first = each.first()?.domain.clone()?;
-    let table = matches!(first, domain::Domain::Table { .. });
-    (table && each.iter().all(|s| s.domain.as_ref() == Some(&first))).then_some(first)
 }

@@ -13,7 +13,7 @@
 
 use super::equivalence_classes::Col;
 use super::row_bounds::Rows;
-use super::scalar::{Choice, Node, Scalar};
+use crate::expr::{Scalar, compared};
 use policy::Table;
 use schema::SqlType;
 use sql::ast::{BinaryOp, SetOp};
@@ -113,6 +113,29 @@ pub struct Branch {
     pub bound: Option<u64>,
 }
 
+impl Branch {
+    /// Steps that it takes at most for one row of each of its scans.
+    pub fn cost(&self) -> u64 {
+        let all = self.items.iter().chain(&self.filter).map(Scalar::cost).chain(self.tree.costs());
+        all.fold(1_000, u64::saturating_add)
+    }
+}
+
+impl Tree {
+    /// What the conditions of its joins cost.
+    pub fn costs(&self) -> Vec<u64> {
+        match self {
+            Self::Scan(_) => Vec::new(),
+            Self::Join { left, right, on, .. } => {
+                let mut all = left.costs();
+                all.extend(right.costs());
+                all.extend(on.iter().map(Scalar::cost));
+                all
+            }
+        }
+    }
+}
+
 /// A set operation: its branches have the unit in the same place, so that whole rows are compared within units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetRows {
@@ -164,22 +187,22 @@ impl Unit {
             (Some(only), true) => only,
             (Some(last), false) => {
                 list.push(last);
-                Scalar::other(Node::Choice(Choice::Coalesce, list), self.ty.clone(), self.nullable)
+                Scalar::first_of(list, self.ty.clone(), self.nullable)
             }
             // Never: a unit has a column. NULL is nobody.
-            (None, _) => Scalar::other(Node::Null, self.ty.clone(), true),
+            (None, _) => Scalar::null(self.ty.clone()),
         }
     }
 }
 
 /// A column by its name, shown to nobody and computed with by nothing.
-pub fn column((binding, name): &Col, ty: SqlType, nullable: bool) -> Scalar {
-    Scalar::other(Node::Column { binding: *binding, name: name.clone() }, ty, nullable)
+pub fn column(col: &Col, ty: SqlType, nullable: bool) -> Scalar {
+    Scalar::named(col, ty, nullable)
 }
 
 /// `a = b`
 pub fn equal(a: Scalar, b: Scalar) -> Scalar {
-    Scalar::boolean(Node::Compare(BinaryOp::Eq, Box::new(a), Box::new(b)), true)
+    compared(BinaryOp::Eq, a, b)
 }
 
 /// A condition that every join of private rows has (soundness rule 11), for EXPLAIN.

@@ -298,7 +298,7 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
         (PartKind::Count(_) | PartKind::Units, [(_, Output::Count(_))]) => {
             (BigDecimal::zero(), BigDecimal::from(1))
         }
-        (PartKind::Sum(s), [(_, Output::Sum(..))]) if s.center == 0 => (s.low.clone(), s.grid.clone()),
+        (PartKind::Sum(s), [(_, Output::Sum(..))]) if s.centre() == 0 => (s.range().0, s.grid().clone()),
         _ => return Err(one_release(stream).into()),
     };
     if stream.variant.is_monotone() {
@@ -327,11 +327,7 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
     let noise = Noise { linf: part.linf, distribution: Distribution::None };
     release.spec = Spec { l0: 1, aggregates: vec![noise], selection: None };
     // A unit may touch every group: each is a question of its own.
-    let bounding = &mut release.bounding;
-    let units = release.parts.iter().any(|p| p.kind == PartKind::Units);
-    bounding.per_unit = bounding.per_unit && (bounding.rows_stage || units);
-    (bounding.l0, bounding.l0_stage) = (1, false);
-    bounding.why.truncate(1);
+    release.bounding = release.bounding.of_question();
     Ok(Question {
         stream: stream.clone(),
         comparison: asked,

@@ -2,7 +2,7 @@
 
 use super::equivalence_classes::{Classes, Col};
 use super::flatten::{Flattener, Result, unsupported};
-use super::scalar::{Node, Scalar};
+use crate::expr::{Node, Scalar};
 use super::source::{Added, Kind, Leaf, Scan, TableName, Tree, column, equal};
 use super::units::{Block, stands_in};
 use policy::{Privacy, UnitPath};
@@ -178,7 +178,7 @@ impl Flattener<'_> {
             equal_columns.extend(pairs);
             let mut written = true;
             for s in step {
-                let reversed = match &s.node {
+                let reversed = match s.node() {
                     Node::Compare(_, a, b) => equal((**b).clone(), (**a).clone()),
                     _ => s.clone(),
                 };

@@ -9,9 +9,8 @@
 use super::conditions::{conjuncts, only_of, truth};
 use super::equivalence_classes::{Classes, Col, Groups};
 use super::flatten::{Draft, Flattener, Result, unsupported};
-use super::lower::lower;
 use super::row_bounds::{Equation, Part, Rows};
-use super::scalar::{Node, Scalar};
+use crate::expr::{Node, Scalar, lower};
 use super::source::{Added, Kind, Leaf, Tree, Unit, equal};
 use super::unit_paths::Borrow;
 use policy::Privacy;
@@ -127,7 +126,7 @@ impl Flattener<'_> {
             },
             Leaf::Set(rows) => {
                 let column = rows.columns.get(rows.unit)?;
-                (format!("c{}", rows.unit), column.ty.clone(), column.nullable)
+                (format!("c{}", rows.unit), column.ty().clone(), column.nullable())
             }
         };
         Some(Unit { columns: vec![(binding, name)], ty, nullable })
@@ -157,7 +156,7 @@ impl Flattener<'_> {
         let (l, r) = (lower(left, self), lower(right, self));
         self.lowered.set(before);
         let (l, r) = (l.ok()?, r.ok()?);
-        (l.canonical && r.canonical && compared_exactly(&l.ty, &r.ty)).then_some(pair)
+        (l.canonical() && r.canonical() && compared_exactly(l.ty(), r.ty())).then_some(pair)
     }
 
     /// Refuses private parts whose units are not known to be equal. `outside` is one more part, if it has units.
@@ -357,11 +356,11 @@ fn gather(draft: Draft, members: &mut Vec<Draft>, on_all: &mut Vec<Expr>) -> Sha
 
 /// Whether one of a condition's conjuncts is this one.
 pub(super) fn stands_in(condition: &Scalar, wanted: &Scalar) -> bool {
-    let same_column = |a: &Scalar, b: &Scalar| match (&a.node, &b.node) {
+    let same_column = |a: &Scalar, b: &Scalar| match (a.node(), b.node()) {
         (Node::Column { binding: x, name: m }, Node::Column { binding: y, name: n }) => x == y && m == n,
         _ => false,
     };
-    match (&condition.node, &wanted.node) {
+    match (condition.node(), wanted.node()) {
         (Node::Logic(BinaryOp::And, l, r), _) => stands_in(l, wanted) || stands_in(r, wanted),
         (Node::Compare(BinaryOp::Eq, a, b), Node::Compare(BinaryOp::Eq, x, y)) => {
             same_column(a, x) && same_column(b, y)

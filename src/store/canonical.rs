@@ -19,7 +19,7 @@
 use super::walk::is_small;
 use emit::scalar::text;
 use plan::domain::Domain;
-use plan::scalar::{Node, Scalar};
+use plan::expr::{Node, Scalar, compared, in_list, is, logic, not};
 use plan::source::{Branch, Kind, Leaf, Scan, SetTree, Tree};
 use plan::{Key, Part, PartKind, Release};
 use sql::ast::BinaryOp;
@@ -85,8 +85,7 @@ pub fn canonical(release: &Release) -> Canonical {
     let parts = release.parts.iter().map(|p| scope.part(p)).collect();
     base.parts = Vec::new();
     base.outputs = Vec::new();
-    // Whether rows are first aggregated per unit is how they are read: where keys prove a bound it changes no number.
-    base.bounding.per_unit = true;
+    base.bounding = base.bounding.of_any_parts();
     base.spec = dp::Spec { l0: 1, aggregates: Vec::new(), selection: None };
     Canonical { base, keys: places, parts }
 }
@@ -258,11 +257,8 @@ fn conjunction(conditions: Vec<Scalar>) -> Vec<Scalar> {
 fn spread(s: Scalar, of: BinaryOp, out: &mut Vec<Scalar>) {
     let mut rest = vec![s];
     while let Some(s) = rest.pop() {
-        match s.node {
-            Node::Logic(op, left, right) if op == of => {
-                rest.push(*left);
-                rest.push(*right);
-            }
+        match s.node() {
+            Node::Logic(op, left, right) if *op == of => rest.extend([(**left).clone(), (**right).clone()]),
             _ => out.push(s),
         }
     }
@@ -307,14 +303,14 @@ fn opposite(op: BinaryOp) -> Option<BinaryOp> {
 
 /// Two operands in the order of their texts, the larger one first. Where both are large they stay as they are: a chain
 /// of them would be printed once for each of its links.
-fn ordered(op: BinaryOp, a: Scalar, b: Scalar) -> (BinaryOp, Box<Scalar>, Box<Scalar>) {
+fn ordered(op: BinaryOp, a: Scalar, b: Scalar) -> (BinaryOp, Scalar, Scalar) {
     let swap = match (is_small(&a), is_small(&b)) {
         (true, true) => text(&a) > text(&b),
         (small, _) => small,
     };
     match mirrored(op).filter(|_| swap) {
-        Some(swapped) => (swapped, Box::new(b), Box::new(a)),
-        None => (op, Box::new(a), Box::new(b)),
+        Some(swapped) => (swapped, b, a),
+        None => (op, a, b),
     }
 }
 
@@ -332,97 +328,72 @@ impl Scope {
         let kind = match &part.kind {
             // What cannot be NULL is counted as rows are.
             PartKind::Count(arg) => {
-                PartKind::Count(arg.as_ref().filter(|a| a.nullable).map(|a| self.scalar(a, false)))
+                PartKind::Count(arg.as_ref().filter(|a| a.nullable()).map(|a| self.scalar(a, false)))
             }
             PartKind::Units => PartKind::Units,
-            PartKind::Sum(s) => {
-                let mut sum = s.clone();
-                sum.arg = self.scalar(&s.arg, false);
-                PartKind::Sum(sum)
-            }
+            PartKind::Sum(s) => PartKind::Sum(s.reworded(&mut |x| self.scalar(x, false))),
         };
         Part { kind, linf: part.linf, label: String::new() }
     }
 
     /// A scalar, or its negation.
     fn scalar(&self, s: &Scalar, negate: bool) -> Scalar {
-        let one = |x: &Scalar| Box::new(self.scalar(x, false));
-        let all = |list: &[Scalar]| list.iter().map(|x| self.scalar(x, false)).collect::<Vec<_>>();
-        let node = match &s.node {
-            Node::Not(x) => return self.scalar(x, !negate),
-            Node::Logic(op @ (BinaryOp::And | BinaryOp::Or), ..) => return self.logic(*op, s, negate),
+        let one = |x: &Scalar| self.scalar(x, false);
+        let finished = |plain: Scalar, negate: bool| if negate { not(plain) } else { plain };
+        match s.node() {
+            Node::Not(x) => self.scalar(x, !negate),
+            Node::Logic(op @ (BinaryOp::And | BinaryOp::Or), ..) => self.logic(*op, s, negate),
             Node::Compare(op, a, b) => {
-                let (a, b) = (self.scalar(a, false), self.scalar(b, false));
                 let (op, negate) = match opposite(*op) {
                     Some(other) if negate => (other, false),
                     _ => (*op, negate),
                 };
-                let (op, a, b) = ordered(op, a, b);
-                return finished(s, Node::Compare(op, a, b), negate);
+                let (op, a, b) = ordered(op, one(a), one(b));
+                finished(compared(op, a, b), negate)
             }
             Node::In(x, list, negated) => {
                 let x = one(x);
-                let mut list = sorted(all(list));
+                let mut list = sorted(list.iter().map(one).collect());
                 let negated = *negated != negate;
-                return match (list.pop(), list.is_empty()) {
+                match (list.pop(), list.is_empty()) {
                     (Some(only), true) => {
                         let op = if negated { BinaryOp::Ne } else { BinaryOp::Eq };
-                        let (op, a, b) = ordered(op, *x, only);
-                        finished(s, Node::Compare(op, a, b), false)
+                        let (op, a, b) = ordered(op, x, only);
+                        compared(op, a, b)
                     }
                     (last, _) => {
                         list.extend(last);
-                        finished(s, Node::In(x, list, negated), false)
+                        in_list(x, list, negated)
                     }
-                };
+                }
             }
-            Node::Is(x, what, negated) => {
-                return finished(s, Node::Is(one(x), *what, *negated != negate), false);
-            }
-            Node::Like { arg, pattern, escape, insensitive, negated } => {
-                let node = Node::Like {
-                    arg: one(arg),
-                    pattern: pattern.clone(),
-                    escape: escape.clone(),
-                    insensitive: *insensitive,
-                    negated: *negated != negate,
-                };
-                return finished(s, node, false);
-            }
+            Node::Is(x, what, negated) => is(one(x), *what, *negated != negate),
             Node::Exists(rows, negated) => {
-                let rows = Box::new(branch(rows, self.inner()));
-                return finished(s, Node::Exists(rows, *negated != negate), false);
+                Scalar::exists(branch(rows, self.inner()), *negated != negate)
             }
             Node::InRows(x, rows, negated) => {
-                let rows = Box::new(branch(rows, self.inner()));
-                return finished(s, Node::InRows(one(x), rows, *negated != negate), false);
+                Scalar::in_rows(one(x), branch(rows, self.inner()), *negated != negate)
             }
-            Node::Bool(b) => return finished(s, Node::Bool(*b != negate), false),
-            Node::Column { binding, name } => {
-                Node::Column { binding: self.name(*binding), name: name.clone() }
+            Node::Bool(b) => Scalar::constant_truth(*b != negate),
+            Node::Column { binding, .. } => finished(s.renamed(self.name(*binding)), negate),
+            Node::Apply(f, args, _) if f.commutes && args.len() == 2 => {
+                let mut args: Vec<Scalar> = args.iter().map(one).collect();
+                if let [a, b] = args.as_mut_slice()
+                    && let (true, true) = (is_small(a), is_small(b))
+                    && text(a) > text(b)
+                {
+                    std::mem::swap(a, b);
+                } else if let [a, b] = args.as_mut_slice()
+                    && is_small(a)
+                    && !is_small(b)
+                {
+                    std::mem::swap(a, b);
+                }
+                let mut args = args.into_iter();
+                finished(s.reworded(&mut |x| args.next().unwrap_or_else(|| x.clone())), negate)
             }
-            Node::Number(_) | Node::Text(_) | Node::Null => s.node.clone(),
-            Node::Clamp(x) => Node::Clamp(one(x)),
-            Node::Guard(x) => Node::Guard(one(x)),
-            Node::Arith(op, a, b) => {
-                let (op, a, b) = ordered(*op, self.scalar(a, false), self.scalar(b, false));
-                Node::Arith(op, a, b)
-            }
-            Node::Neg(x) => Node::Neg(one(x)),
-            Node::Logic(op, a, b) => Node::Logic(*op, one(a), one(b)),
-            Node::Choice(which, list) => Node::Choice(*which, all(list)),
-            Node::Case(branches, otherwise) => {
-                let branches =
-                    branches.iter().map(|(when, then)| (self.scalar(when, false), self.scalar(then, false)));
-                Node::Case(branches.collect(), otherwise.as_deref().map(one))
-            }
-            Node::Abs(x) => Node::Abs(one(x)),
-            Node::Round(how, x, digits) => Node::Round(*how, one(x), *digits),
-            Node::Extract(field, x) => Node::Extract(field, one(x)),
-            Node::DateTrunc(unit, x) => Node::DateTrunc(unit, one(x)),
-            Node::Cast(x) => Node::Cast(one(x)),
-        };
-        finished(s, node, negate)
+            _ => finished(s.reworded(&mut |x| one(x)), negate),
+        }
     }
 
     /// A chain of ANDs or of ORs; De Morgan turns one into the other.
@@ -430,7 +401,7 @@ impl Scope {
         let mut operands = Vec::new();
         let mut rest = vec![s];
         while let Some(x) = rest.pop() {
-            match &x.node {
+            match x.node() {
                 Node::Logic(of, left, right) if *of == op => rest.extend([&**left, &**right]),
                 _ => operands.push(self.scalar(x, negate)),
             }
@@ -446,15 +417,6 @@ impl Scope {
         }
         let mut flat = sorted(flat).into_iter();
         let Some(first) = flat.next() else { return s.clone() };
-        flat.fold(first, |a, b| finished(s, Node::Logic(op, Box::new(a), Box::new(b)), false))
-    }
-}
-
-/// The same scalar with another node, under NOT if that is still to come.
-fn finished(s: &Scalar, node: Node, negate: bool) -> Scalar {
-    let plain = Scalar { node, ..s.clone() };
-    match negate {
-        false => plain,
-        true => Scalar::boolean(Node::Not(Box::new(plain)), s.nullable),
+        flat.fold(first, |a, b| logic(op, a, b))
     }
 }

@@ -13,8 +13,8 @@ use backend::{Setting, Settings};
 use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec};
 use emit::{fetch, scalar};
 use num_traits::Zero;
-use plan::scalar::{Node, Scalar};
-use plan::{Part, PartKind, Sum};
+use plan::expr::{GridValue, Node, Scalar};
+use plan::{Part, PartKind};
 use policy::Policy;
 use sha2::{Digest, Sha256};
 
@@ -109,7 +109,7 @@ impl Keys {
         sorted.sort_unstable();
         let text = fetch::fetch(base, around.policy).sql;
         let mut statement = Canon::new("statement");
-        statement.text(&text).number(base.public_groups).number(base.bounding.l0).number(base.bounding.rows);
+        statement.text(&text).number(base.public_groups).number(base.bounding.l0()).number(base.bounding.rows());
         sorted.iter().for_each(|(key, _)| {
             statement.bytes(*key);
         });
@@ -119,8 +119,8 @@ impl Keys {
             read.text(part);
         });
         read.option(around.role).text(&text);
-        read.number(base.public_groups).number(base.bounding.l0).number(base.bounding.rows);
-        read.number(base.bounding.l0_stage).number(base.bounding.rows_stage);
+        read.number(base.public_groups).number(base.bounding.l0()).number(base.bounding.rows());
+        read.number(base.bounding.l0_stage()).number(base.bounding.rows_stage());
         for setting in mattering(canonical) {
             read.text(setting.name()).text(around.settings.get(setting));
         }
@@ -157,7 +157,7 @@ impl Keys {
 impl Wanted {
     fn of(part: &Part) -> Self {
         let plain = match &part.kind {
-            PartKind::Sum(s) if s.center != 0 => s.uncentred().map(|plain| sum(&plain)),
+            PartKind::Sum(s) if s.centre() != 0 => Some(sum(&s.uncentred())),
             _ => None,
         };
         Self { key: part_key(&part.kind), plain }
@@ -176,11 +176,11 @@ fn part_key(kind: &PartKind) -> Key {
     canon.key()
 }
 
-fn sum(s: &Sum) -> Key {
+fn sum(s: &GridValue) -> Key {
     let mut canon = Canon::new("part");
-    canon.text("sum").text(&scalar::text(&s.arg)).number(s.arg.nullable);
-    canon.show(&s.low.normalized()).show(&s.high.normalized()).show(&s.grid.normalized());
-    canon.show(&s.center).show(&s.bound);
+    canon.text("sum").text(&scalar::text(s.arg())).number(s.arg().nullable());
+    let (low, high) = s.ends();
+    canon.show(&s.grid().normalized()).show(&s.centre()).show(&low).show(&high);
     canon.key()
 }
 
@@ -203,10 +203,10 @@ fn price(spec: &Spec) -> BigRatio {
 fn mattering(canonical: &Canonical) -> Vec<Setting> {
     let (mut times, mut texts) = (false, false);
     let mut look = |s: &Scalar| {
-        times |= s.ty.is_datetime() || matches!(s.ty, schema::SqlType::Time | schema::SqlType::Interval);
-        texts |= match &s.node {
-            Node::Cast(x) => !s.ty.is_number() && x.ty != s.ty,
-            _ => matches!(s.ty, schema::SqlType::Other { .. }),
+        times |= s.ty().is_datetime() || matches!(s.ty(), schema::SqlType::Time | schema::SqlType::Interval);
+        texts |= match s.node() {
+            Node::Cast(x) => !s.ty().is_number() && x.ty() != s.ty(),
+            _ => matches!(s.ty(), schema::SqlType::Other { .. }),
         };
     };
     let base = &canonical.base;
@@ -216,7 +216,7 @@ fn mattering(canonical: &Canonical) -> Vec<Setting> {
     for part in &canonical.parts {
         match &part.kind {
             PartKind::Count(Some(x)) => each(x, &mut look),
-            PartKind::Sum(s) => each(&s.arg, &mut look),
+            PartKind::Sum(s) => each(s.arg(), &mut look),
             PartKind::Count(None) | PartKind::Units => {}
         }
     }

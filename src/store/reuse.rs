@@ -85,10 +85,8 @@ impl Served {
     pub fn become_of(&self, release: &mut Release) {
         for ((part, noise), plain) in release.parts.iter_mut().zip(&self.spec.aggregates).zip(&self.plain) {
             part.linf = noise.linf;
-            if let (true, PartKind::Sum(sum)) = (plain, &mut part.kind)
-                && let Some(uncentred) = sum.uncentred()
-            {
-                *sum = uncentred;
+            if let (true, PartKind::Sum(sum)) = (plain, &mut part.kind) {
+                *sum = sum.uncentred();
             }
         }
         release.spec = self.spec.clone();

@@ -1,44 +1,13 @@
 //! Walks over expressions and private relations.
 
-use plan::scalar::{Node, Scalar};
+use plan::expr::{Node, Scalar};
 use plan::source::{Branch, Leaf, Scan, SetTree, Tree};
-
-/// The parts of a scalar, those of subqueries aside.
-pub(super) fn parts(s: &Scalar) -> Vec<&Scalar> {
-    match &s.node {
-        Node::Column { .. }
-        | Node::Number(_)
-        | Node::Text(_)
-        | Node::Bool(_)
-        | Node::Null
-        | Node::Exists(..) => Vec::new(),
-        Node::Clamp(x)
-        | Node::Guard(x)
-        | Node::Neg(x)
-        | Node::Not(x)
-        | Node::Is(x, ..)
-        | Node::Abs(x)
-        | Node::Round(_, x, _)
-        | Node::Extract(_, x)
-        | Node::DateTrunc(_, x)
-        | Node::Cast(x)
-        | Node::InRows(x, ..)
-        | Node::Like { arg: x, .. } => vec![x],
-        Node::Arith(_, a, b) | Node::Compare(_, a, b) | Node::Logic(_, a, b) => vec![a, b],
-        Node::In(x, list, _) => std::iter::once(&**x).chain(list).collect(),
-        Node::Choice(_, list) => list.iter().collect(),
-        Node::Case(branches, otherwise) => {
-            let branches = branches.iter().flat_map(|(when, then)| [when, then]);
-            branches.chain(otherwise.as_deref()).collect()
-        }
-    }
-}
 
 /// Calls `f` for a scalar and everything in it.
 pub(super) fn each(s: &Scalar, f: &mut dyn FnMut(&Scalar)) {
     f(s);
-    parts(s).into_iter().for_each(|x| each(x, f));
-    if let Node::Exists(rows, _) | Node::InRows(_, rows, _) = &s.node {
+    s.children().into_iter().for_each(|x| each(x, f));
+    if let Node::Exists(rows, _) | Node::InRows(_, rows, _) = s.node() {
         each_of_branch(rows, f);
     }
 }
@@ -85,10 +54,10 @@ pub(super) fn is_small(s: &Scalar) -> bool {
     let mut seen = 0;
     while let Some(s) = rest.pop() {
         seen += 1;
-        if seen > FEW || matches!(s.node, Node::Exists(..) | Node::InRows(..)) {
+        if seen > FEW || matches!(s.node(), Node::Exists(..) | Node::InRows(..)) {
             return false;
         }
-        let parts = parts(s);
+        let parts = s.children();
         if parts.len() > FEW {
             return false;
         }

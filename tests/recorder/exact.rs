@@ -162,22 +162,26 @@ fn same(
         Output::Sum(part, _) => {
             let s = sum(*part);
             // Values on the grid add up exactly; others are rounded to it row by row.
-            let exact = s.arg.lattice.as_ref() == Some(&s.grid);
-            let tolerance = if exact { BigDecimal::zero() } else { &s.grid * BigDecimal::from(30_000) };
-            (Some(BigDecimal::from(parts[*part]) * &s.grid), tolerance)
+            let exact = s.arg().lattice() == Some(s.grid());
+            let tolerance = if exact { BigDecimal::zero() } else { s.grid() * BigDecimal::from(30_000) };
+            (Some(BigDecimal::from(parts[*part]) * s.grid()), tolerance)
         }
         Output::Avg { sum: part, count, .. } => {
             let (s, n) = (sum(*part), parts[*count]);
-            let centre = BigDecimal::from(s.center) * &s.grid;
+            let centre = BigDecimal::from(s.centre()) * s.grid();
             let mean =
-                (n != 0).then(|| centre + BigDecimal::from(parts[*part]) * &s.grid / BigDecimal::from(n));
-            (mean, s.grid.clone())
+                (n != 0).then(|| centre + BigDecimal::from(parts[*part]) * s.grid() / BigDecimal::from(n));
+            (mean, s.grid().clone())
+        }
+        Output::Zero(_) => (Some(BigDecimal::zero()), BigDecimal::zero()),
+        Output::Constant { count, value, .. } => {
+            ((parts[*count] != 0).then(|| value.clone()), BigDecimal::zero())
         }
     };
     match (got, expected) {
         (None, None) => Ok(()),
         // A sum of nothing is 0 here and NULL there: nullness never depends on rows.
-        (Some(x), None) if matches!(output, Output::Sum(..)) && x.is_zero() => Ok(()),
+        (Some(x), None) if matches!(output, Output::Sum(..) | Output::Zero(_)) && x.is_zero() => Ok(()),
         (Some(x), Some(y)) => {
             let size = y.abs().to_f64().unwrap_or(0.0);
             // sum(real) keeps seven digits, averages sixteen or so.

@@ -155,7 +155,7 @@ impl Lab {
             Some(c) => assert_eq!(*c, Charge::of(&c.epsilon, &specs).unwrap()),
         }
         for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
-            assert_eq!(r.spec.l0, r.bounding.l0);
+            assert_eq!(r.spec.l0, r.bounding.l0());
             assert_eq!(r.spec.selection.is_some(), !r.public_groups);
             let linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
             assert_eq!(linf, Claim::of(r).linf);

@@ -65,7 +65,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
     let keys: Vec<Value> = r
         .keys
         .iter()
-        .map(|k| json!({ "name": k.label, "type": short_type(&k.scalar.ty.sql_name()) }))
+        .map(|k| json!({ "name": k.label, "type": short_type(&k.scalar.ty().sql_name()) }))
         .collect();
     let groups = json!({ "public": r.public_groups, "why": r.groups_why, "keys": keys });
     if r.is_domain_only() {
@@ -90,6 +90,8 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
             let from = match output {
                 Output::Count(part) | Output::Sum(part, _) => vec![*part],
                 Output::Avg { sum, count, .. } => vec![*sum, *count],
+                Output::Zero(_) => Vec::new(),
+                Output::Constant { count, .. } => vec![*count],
             };
             json!({ "name": output_name(&e, &plan.statement.bindings), "aggregates": from })
         })
@@ -113,11 +115,11 @@ fn short_type(name: &str) -> &str {
 
 fn bounding(b: &Bounding) -> Value {
     json!({
-        "max_groups": b.l0,
-        "drops_groups": b.l0_stage,
-        "max_rows": b.rows,
-        "scales_rows": b.rows_stage,
-        "why": b.why,
+        "max_groups": b.l0(),
+        "drops_groups": b.l0_stage(),
+        "max_rows": b.rows(),
+        "scales_rows": b.rows_stage(),
+        "why": explain::bounds(b),
     })
 }
 
@@ -126,7 +128,7 @@ fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
     let (kind, grid) = match &part.kind {
         PartKind::Count(_) => ("count", &one),
         PartKind::Units => ("count_units", &one),
-        PartKind::Sum(s) => ("sum", &s.grid),
+        PartKind::Sum(s) => ("sum", s.grid()),
     };
     let (l0_big, linf) = (BigUint::from(l0), BigUint::from(noise.linf));
     let l1 = noise.linf.checked_mul(u128::from(l0));
@@ -142,7 +144,8 @@ fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
         "noise": self::noise(noise),
     });
     if let PartKind::Sum(s) = &part.kind {
-        let range = json!({ "clamped_to": [decimal(&s.low), decimal(&s.high)], "center": signed(s.center) });
+        let (low, high) = s.range();
+        let range = json!({ "clamped_to": [decimal(&low), decimal(&high)], "center": signed(s.centre()) });
         merge(&mut of, range);
     }
     of

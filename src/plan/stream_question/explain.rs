@@ -1,7 +1,7 @@
 //! EXPLAIN of a question: public data only (soundness rule 30).
 
 use super::Question;
-use crate::explain::{decimal, meaning_of_stream, relations, short};
+use crate::explain::{bounds, decimal, meaning_of_stream, relations, short};
 use crate::release::{PartKind, Release};
 use crate::{Plan, explain::units_of};
 use bigdecimal::ToPrimitive;
@@ -40,7 +40,7 @@ pub fn lines(plan: &Plan, question: &Question, standing: &str, policy: &Policy) 
     }
     let each = if release.keys.is_empty() { "" } else { "; each is one question, in the order of its keys" };
     out.push(format!("  Groups {}{each}", release.groups_why));
-    for why in &release.bounding.why {
+    for why in bounds(&release.bounding) {
         out.push(format!("  Bound: {why}"));
     }
     let unit = units_of(part);
@@ -83,7 +83,7 @@ impl Question {
     /// α in the unit of the tested value.
     fn alpha_in_values(&self, release: &Release) -> f64 {
         let grid = match release.parts.first().map(|p| &p.kind) {
-            Some(PartKind::Sum(s)) => s.grid.to_f64().unwrap_or(1.0),
+            Some(PartKind::Sum(s)) => s.grid().to_f64().unwrap_or(1.0),
             _ => 1.0,
         };
         self.stream.alpha(self.questions, self.beta) * self.comparison.sensitivity() as f64 * grid

@@ -1,0 +1,175 @@
+//! Casts, each made total: what the new type cannot hold is NULL.
+
+use super::facts::{Facts, Phys, Proven, Declared, int_limit, type_span};
+use super::numbers::{self, Rounding};
+use super::print::{Print, float};
+use super::scalar::{Node, Scalar};
+use super::table::Entry;
+use super::{Result, refuse, times};
+use crate::domain::Domain;
+use crate::interval::Interval;
+use bigdecimal::BigDecimal;
+use schema::SqlType;
+use schema::time::DAY;
+use sql::ast::{CastType, Pos};
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        form: "x::integer, ::bigint, ::smallint, ::numeric, ::numeric(p, s), ::double precision, ::real",
+        types: "number → that type",
+        total: "rounded in numeric, half away from zero (half to even for floats to integers); what the type cannot hold \
+                is NULL",
+        range: "the rounded ends within the type",
+        cost: "10, and the digits of x",
+        samples: &["{n}::int4", "{n}::int8", "{n}::int2", "{n}::numeric(6, 2)", "{n}::numeric(20, 4)", "{n}::float8",
+            "{f}::int4", "{n}::float8::int8", "{f}::int8"],
+    },
+    Entry {
+        form: "d::timestamp, d::timestamptz, ts::timestamptz, ts::date",
+        types: "date or timestamp → that type",
+        total: "a value with a declared range is moved into it; without one it is NULL outside the years 1 to 9999",
+        range: "that of the argument, within a day where the zone decides",
+        cost: "50",
+        samples: &["extract(epoch FROM {t}::timestamptz)", "extract(year FROM {t}::timestamp::date)"],
+    },
+    Entry {
+        form: "s::text, s::varchar, enum::text",
+        types: "text or enum → text",
+        total: "nothing is cut",
+        range: "the same values",
+        cost: "10",
+        samples: &["({s}::text = {e})"],
+    },
+];
+
+/// `x::to`
+pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
+    match (&x.facts.ty, &to.ty) {
+        (a, b) if a == b && to.modifier.is_empty() => Ok(x),
+        (SqlType::Numeric { .. }, SqlType::Numeric { .. }) if to.modifier.is_empty() => {
+            Ok(numbers::retyped(x, to.ty.clone()))
+        }
+        (a, b) if a.is_number() && b.is_number() => cast_number(x, to, at, pos),
+        (a, b) if a.is_text() && b.is_text() && to.modifier.is_empty() => {
+            let facts = Facts { ty: b.clone(), ..x.facts.clone() };
+            Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
+        }
+        (SqlType::Enum { .. }, b) if b.is_text() && to.modifier.is_empty() => {
+            let facts = Facts {
+                domain: x.facts.domain.clone(),
+                cost: x.facts.cost.saturating_add(10),
+                ..Facts::of_type(b.clone(), x.facts.nullable)
+            };
+            Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
+        }
+        (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz)
+        | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date) => cast_time(x, to, pos),
+        (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
+            .hint("Casts between numbers, from date to timestamp and from timestamp to date are.")),
+    }
+}
+
+fn short(ty: &SqlType) -> String {
+    ty.sql_name().replace("pg_catalog.", "")
+}
+
+fn cast_time(x: Scalar, to: &CastType, pos: Pos) -> Result<Scalar> {
+    if matches!(x.node, Node::Text(_)) && x.facts.span.finite().is_none() {
+        return Err(refuse("a cast of this constant time", pos).hint("Write it as '2024-01-31 08:30:00'."));
+    }
+    let x = times::guarded(x);
+    let to_day = |i: &Interval| match times::micros(i) {
+        Some((lo, hi)) => Interval::new(lo - lo.rem_euclid(DAY), hi - hi.rem_euclid(DAY)),
+        None => Interval::default(),
+    };
+    // Local time is within a day of UTC.
+    let either_side = |i: &Interval| match times::micros(i) {
+        Some((lo, hi)) => Interval::new(lo.saturating_sub(DAY), hi.saturating_add(DAY)),
+        None => Interval::default(),
+    };
+    let (span, bound) = match to.ty {
+        SqlType::Date => (x.facts.span.one(to_day), x.facts.bound.one(to_day)),
+        SqlType::Timestamptz => (x.facts.span.one(either_side), x.facts.bound.one(either_side)),
+        _ => (x.facts.span.clone(), x.facts.bound.clone()),
+    };
+    let domain = match to.ty {
+        SqlType::Date => times::micros(x.facts.bound.interval())
+            .map(|(lo, hi)| Domain::Days { lo: lo - lo.rem_euclid(DAY), hi }),
+        _ => None,
+    };
+    let facts = Facts {
+        span,
+        bound,
+        domain,
+        cost: x.facts.cost.saturating_add(50),
+        ..Facts::of_type(to.ty.clone(), x.facts.nullable)
+    };
+    Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
+}
+
+fn cast_number(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
+    let x = numbers::ready(x, at)?;
+    if to.ty.is_float() || (to.modifier.is_empty() && matches!(to.ty, SqlType::Numeric { .. })) {
+        // Computed as before; the type matters to the result's column alone. A node of its own, because a key that is
+        // a column's is printed in the column's type.
+        return Ok(as_computed(numbers::retyped(x, to.ty.clone())));
+    }
+    let (digits, limit) = match &to.ty {
+        SqlType::Numeric { scale } => {
+            let scale = i64::from(scale.unwrap_or(0));
+            let precision: i64 = to
+                .modifier
+                .trim_matches(['(', ')'])
+                .split(',')
+                .next()
+                .and_then(|p| p.trim().parse().ok())
+                // PostgreSQL's own limit; more would be that many digits here.
+                .filter(|p| (1..=1_000).contains(p))
+                .ok_or_else(|| refuse("this precision", pos))?;
+            let whole = BigDecimal::new(1.into(), scale - precision) - BigDecimal::new(1.into(), scale);
+            (scale, Interval::new(-&whole, whole))
+        }
+        ty => (0, type_span(ty)),
+    };
+    if !(-60..=60).contains(&digits) {
+        return Err(refuse("this scale", pos));
+    }
+    // Half away from zero, as PostgreSQL's casts from numeric do, or half to even, as its casts from floats to
+    // integers do; what the type cannot hold is NULL.
+    let even = x.facts.ty.is_float() && to.ty.is_integer();
+    let how = if even { Rounding::Even } else { Rounding::Round };
+    let rounded = numbers::retyped(numbers::rounding(how, x, digits, pos)?, to.ty.clone());
+    let safe = if rounded.facts.span.inside(&limit) { Some(rounded) } else { times::held(rounded, &limit) };
+    Ok(match safe {
+        Some(safe) => {
+            let small = to.ty.is_integer() && safe.facts.span.within(&int_limit());
+            let facts =
+                Facts { phys: if small { Phys::Int } else { Phys::Num }, cost: safe.facts.cost + 10, ..safe.facts.clone() };
+            Scalar { node: Node::Cast(Box::new(safe)), facts }
+        }
+        // Nothing that the type holds.
+        None => Scalar::null(to.ty.clone()),
+    })
+}
+
+/// A node of its own around a number, in the type that computes.
+pub(super) fn as_computed(x: Scalar) -> Scalar {
+    let facts = Facts { canonical: true, ..x.facts.clone() };
+    Scalar { node: Node::Cast(Box::new(x)), facts }
+}
+
+pub(super) fn text(s: &Scalar, x: &Scalar, print: Print) -> String {
+    match s.facts.phys {
+        Phys::Int => format!("({})::pg_catalog.int8", print(x)),
+        Phys::Num => format!("({})::pg_catalog.numeric", print(x)),
+        Phys::Float => float(&print(x), &s.facts.ty),
+        Phys::Other => format!("({})::{}", print(x), s.facts.ty.sql_name()),
+    }
+}
+
+/// Both facts of a column: what its type and the schema prove, and what the policy says.
+pub(super) fn of_column(ty: &SqlType) -> (Proven, Declared) {
+    let span = Proven::by_text(type_span(ty));
+    let bound = Declared::of(&span);
+    (span, bound)
+}

@@ -1,0 +1,207 @@
+//! CASE, COALESCE, NULLIF, LEAST and GREATEST: one of several values.
+
+use super::facts::{Declared, Facts, Phys, Proven};
+use super::numbers::gcd;
+use super::print::{Print, collated, is_varied, operand};
+use super::scalar::{Choice, Node, Scalar};
+use super::table::Entry;
+use super::{Refusal, casts, numbers};
+use crate::domain;
+use crate::interval::{self, Interval};
+use schema::SqlType;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        form: "CASE … WHEN … THEN … ELSE … END, NULLIF(a, b)",
+        types: "values of one type, or numbers, or texts → their common type",
+        total: "branches of one type of computation; none of them can fail, so which is evaluated does not matter",
+        range: "that of any branch; NULL without ELSE, or where a branch is",
+        cost: "10",
+        samples: &["CASE WHEN {b} THEN {n} ELSE {n} END", "CASE WHEN {b} THEN {c} WHEN {b} THEN {n} END", "NULLIF({n}, {n})",
+            "CASE WHEN {b} THEN {s} ELSE {e} END"],
+    },
+    Entry {
+        form: "COALESCE(a, …)",
+        types: "as CASE",
+        total: "as CASE",
+        range: "that of any argument; NULL where all are",
+        cost: "10",
+        samples: &["COALESCE({n}, {n})", "COALESCE({n}, {c})", "COALESCE({s}, {e})"],
+    },
+    Entry {
+        form: "LEAST(a, …), GREATEST(a, …)",
+        types: "numbers, dates or timestamps → as CASE",
+        total: "as CASE",
+        range: "an argument that is never NULL bounds the result; NULL where all are. LEAST(GREATEST(x, 0), 10) bounds a \
+                column without a range",
+        cost: "10",
+        samples: &["LEAST({n}, {n})", "GREATEST({n}, {c})", "LEAST(GREATEST({n}, {c}), {c})",
+            "extract(year FROM LEAST({t}, {t}))"],
+    },
+];
+
+fn hull<'a>(list: &[&'a Scalar], f: impl Fn(&'a Scalar) -> Interval) -> Interval {
+    let typed = list.iter().filter(|s| !matches!(s.node, Node::Null));
+    typed.map(|s| f(s)).reduce(|a, b| a.hull(&b)).unwrap_or_default()
+}
+
+/// Facts of one of several values.
+fn merged(list: &[&Scalar], nullable: bool) -> Facts {
+    let ty = list.first().map_or(SqlType::Text, |s| s.facts.ty.clone());
+    let phys = if !ty.is_number() {
+        Phys::Other
+    } else if list.iter().all(|s| s.facts.phys == Phys::Int) {
+        Phys::Int
+    } else {
+        Phys::Num
+    };
+    let typed = || list.iter().filter(|s| !matches!(s.node, Node::Null));
+    let lattice =
+        typed().map(|s| s.facts.lattice.clone()).reduce(|a, b| Some(gcd(&a?, &b?))).flatten();
+    Facts {
+        phys,
+        span: Proven::by_text(hull(list, |s| s.facts.span.interval().clone())),
+        bound: Declared::says(hull(list, |s| s.facts.bound.interval().clone())),
+        lattice,
+        binned: list.iter().all(|s| s.facts.binned || matches!(s.node, Node::Null)),
+        canonical: list.iter().all(|s| s.facts.canonical),
+        scale: list.iter().map(|s| s.facts.scale).max().unwrap_or(0),
+        cost: list.iter().fold(10, |sum: u64, s| sum.saturating_add(s.facts.cost)),
+        ..Facts::of_type(ty, nullable)
+    }
+}
+
+/// CASE over truth values and values of one type.
+pub(super) fn case(branches: Vec<(Scalar, Scalar)>, otherwise: Option<Scalar>) -> Scalar {
+    let results: Vec<&Scalar> = branches.iter().map(|(_, then)| then).chain(otherwise.as_ref()).collect();
+    let nullable = otherwise.is_none() || results.iter().any(|s| s.facts.nullable);
+    let mut facts = merged(&results, nullable);
+    facts.domain = domain::of_branches(results.iter().copied());
+    facts.cost = branches.iter().fold(facts.cost, |sum, (when, _)| sum.saturating_add(when.facts.cost));
+    Scalar { node: Node::Case(branches, otherwise.map(Box::new)), facts }
+}
+
+/// A value where a condition is true, else NULL: what FILTER makes of an argument.
+pub fn filtered(when: Scalar, value: Scalar) -> Scalar {
+    let facts = Facts {
+        nullable: true,
+        domain: None,
+        cost: value.facts.cost.saturating_add(when.facts.cost).saturating_add(10),
+        ..value.facts.clone()
+    };
+    Scalar { node: Node::Case(vec![(when, value)], None), facts }
+}
+
+/// COALESCE, LEAST or GREATEST of values of one type.
+pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Refusal> {
+    let all: Vec<&Scalar> = list.iter().collect();
+    // LEAST and GREATEST ignore NULL: an argument bounds the result only where it is proven to be there.
+    let of = |f: &dyn Fn(&Scalar) -> Interval| {
+        let pairs: Vec<(Interval, bool)> = list
+            .iter()
+            .filter(|s| !matches!(s.node, Node::Null))
+            .map(|s| (f(s), s.facts.nullable))
+            .collect();
+        match which {
+            Choice::Least => interval::least(&pairs),
+            Choice::Greatest => interval::greatest(&pairs),
+            Choice::Coalesce => hull(&all, f),
+        }
+    };
+    let span = Proven::by_text(of(&|s| s.facts.span.interval().clone()));
+    let bound = Declared::says(of(&|s| s.facts.bound.interval().clone()));
+    let mut facts = Facts { span, bound, ..merged(&all, list.iter().all(|s| s.facts.nullable)) };
+    if which == Choice::Coalesce {
+        facts.domain = domain::of_branches(list.iter());
+    } else if !(facts.ty.is_number() || facts.ty.is_datetime()) {
+        return Err(Refusal::new("LEAST and GREATEST of anything but numbers and dates"));
+    }
+    Ok(Scalar { node: Node::Choice(which, list), facts })
+}
+
+/// One column of all branches of a set operation, whose type is `ty`: named `name` under `binding`. None where floats
+/// meet other numbers, which PostgreSQL would cast.
+pub(crate) fn united(each: &[&Scalar], ty: SqlType, binding: usize, name: String) -> Option<Scalar> {
+    let typed = || each.iter().filter(|s| !matches!(s.node, Node::Null));
+    let phys = if !ty.is_number() {
+        Phys::Other
+    } else if typed().all(|s| s.facts.phys == Phys::Int) {
+        Phys::Int
+    } else if typed().all(|s| s.facts.phys == Phys::Float) {
+        Phys::Float
+    } else if typed().any(|s| s.facts.phys == Phys::Float) {
+        return None;
+    } else {
+        Phys::Num
+    };
+    let same_table = || {
+        let first = each.first()?.facts.domain.clone()?;
+        let table = matches!(first, domain::Domain::Table { .. });
+        (table && each.iter().all(|s| s.facts.domain.as_ref() == Some(&first))).then_some(first)
+    };
+    let facts = Facts {
+        phys,
+        binned: typed().all(|s| s.facts.binned),
+        domain: same_table().or_else(|| domain::of_branches(each.iter().copied())),
+        ty: ty.clone(),
+        cost: 1,
+        ..merged(each, each.iter().any(|s| s.facts.nullable))
+    };
+    let raw = each.iter().all(|x| matches!(x.node, Node::Column { .. }) && x.facts.ty == ty);
+    let column = Scalar { node: Node::Column { binding, name }, facts };
+    Some(match phys {
+        // Branches give the type that computes, which may be wider than the analyst's.
+        Phys::Int | Phys::Num if !raw => casts::as_computed(column),
+        _ => column,
+    })
+}
+
+/// A branch in the physical type of the whole. `several` branches are not constants.
+fn branch(x: &Scalar, whole: &Scalar, several: bool, print: Print) -> String {
+    match whole.facts.phys {
+        Phys::Int | Phys::Num => operand(x, whole.facts.phys, print),
+        _ if matches!(x.node, Node::Null) => format!("NULL::{}", whole.facts.ty.sql_name()),
+        _ if whole.facts.ty.is_text() && several && is_varied(x) => collated(x, print),
+        _ => print(x),
+    }
+}
+
+pub(super) fn text(s: &Scalar, print: Print) -> String {
+    match &s.node {
+        Node::Choice(which, list) => {
+            let name = match which {
+                Choice::Coalesce => "COALESCE",
+                Choice::Least => "LEAST",
+                Choice::Greatest => "GREATEST",
+            };
+            let several = list.iter().filter(|x| is_varied(x)).count() > 1;
+            let items: Vec<String> = list.iter().map(|x| branch(x, s, several, print)).collect();
+            format!("{name}({})", items.join(", "))
+        }
+        Node::Case(branches, otherwise) => {
+            let mut out = "CASE".to_owned();
+            let results = branches.iter().map(|(_, then)| then).chain(otherwise.as_deref());
+            let several = results.filter(|x| is_varied(x)).count() > 1;
+            for (when, then) in branches {
+                out.push_str(&format!(" WHEN {} THEN {}", print(when), branch(then, s, several, print)));
+            }
+            if let Some(e) = otherwise {
+                out.push_str(&format!(" ELSE {}", branch(e, s, several, print)));
+            }
+            format!("({out} END)")
+        }
+        _ => "NULL".into(),
+    }
+}
+
+/// A number for CASE, COALESCE, LEAST, GREATEST: these cannot fail, so a number without bounds may stay without.
+pub(super) fn number_or_raw(x: Scalar, at: sql::ast::Pos) -> super::Result<Scalar> {
+    if x.facts.phys == Phys::Float {
+        // Floats become numeric through their clamp only.
+        return numbers::ready(x, at);
+    }
+    if x.facts.bound.finite().is_some() && x.facts.span.interval() != x.facts.bound.interval() {
+        return Ok(super::times::clamp(x));
+    }
+    Ok(x)
+}

@@ -1,0 +1,189 @@
+//! What is known of an expression's values, and how surely.
+//!
+//! *Proven* facts follow from the text that PostgreSQL runs and from what the schema enforces, whatever the rows hold.
+//! *Declared* facts follow from the policy or from what the analyst wrote, and may be false for a row. They are different
+//! types: overflow, divisors, integer widths and nullness take proven facts only, and the one way from declared to proven
+//! is a clamp, which is printed (soundness rule 36).
+
+use crate::domain::Domain;
+use crate::interval::Interval;
+use bigdecimal::BigDecimal;
+use schema::SqlType;
+
+/// How the text of a scalar is typed in PostgreSQL, where that differs from what the analyst sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phys {
+    /// An integer that arithmetic may treat as int8: its proven span is within ±2^62.
+    Int,
+    /// numeric
+    Num,
+    /// A float column as it is stored; arithmetic reads it through a clamp, as numeric.
+    Float,
+    /// Everything that is not a number.
+    Other,
+}
+
+/// Where the value of the printed text lies, whatever the rows hold (or NULL, where that is possible).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Proven(Interval);
+
+/// Where the owner or the analyst says that the value lies.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Declared(Interval);
+
+impl Proven {
+    /// By the meaning of a text; for the rules of this folder.
+    pub(super) fn by_text(interval: Interval) -> Self {
+        Self(interval)
+    }
+
+    /// A unary rule.
+    pub(super) fn one(&self, f: impl Fn(&Interval) -> Interval) -> Self {
+        Self(f(&self.0))
+    }
+
+    /// A binary rule.
+    pub(super) fn two(&self, other: &Self, f: impl Fn(&Interval, &Interval) -> Interval) -> Self {
+        Self(f(&self.0, &other.0))
+    }
+
+    /// The interval.
+    pub fn interval(&self) -> &Interval {
+        &self.0
+    }
+
+    /// Both ends, if both are finite.
+    pub fn finite(&self) -> Option<(&BigDecimal, &BigDecimal)> {
+        self.0.finite()
+    }
+
+    /// Whether the whole of it lies in `limit`.
+    pub fn inside(&self, limit: &Interval) -> bool {
+        let (Some((lo, hi)), Some((least, most))) = (self.finite(), limit.finite()) else { return false };
+        least <= lo && hi <= most
+    }
+
+    /// Whether it lies within ±limit.
+    pub fn within(&self, limit: &BigDecimal) -> bool {
+        self.0.within(limit)
+    }
+}
+
+impl Declared {
+    /// What somebody says.
+    pub fn says(interval: Interval) -> Self {
+        Self(interval)
+    }
+
+    /// What is proven may be said.
+    pub(super) fn of(proven: &Proven) -> Self {
+        Self(proven.0.clone())
+    }
+
+    pub(super) fn one(&self, f: impl Fn(&Interval) -> Interval) -> Self {
+        Self(f(&self.0))
+    }
+
+    pub(super) fn two(&self, other: &Self, f: impl Fn(&Interval, &Interval) -> Interval) -> Self {
+        Self(f(&self.0, &other.0))
+    }
+
+    /// The interval.
+    pub fn interval(&self) -> &Interval {
+        &self.0
+    }
+
+    /// Both ends, if both are finite.
+    pub fn finite(&self) -> Option<(&BigDecimal, &BigDecimal)> {
+        self.0.finite()
+    }
+}
+
+/// What is known of a scalar. Made by the constructors of this folder alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The type that PostgreSQL gives the analyst's expression.
+    pub(super) ty: SqlType,
+    /// The type of its text.
+    pub(super) phys: Phys,
+    /// Proven: false only where no row can make it NULL.
+    pub(super) nullable: bool,
+    pub(super) span: Proven,
+    pub(super) bound: Declared,
+    /// The value should be a multiple of this.
+    pub(super) lattice: Option<BigDecimal>,
+    /// Binned by floor, extract and their like: multiples of the lattice within `bound` are a public domain.
+    pub(super) binned: bool,
+    /// Values that compare equal are the same bytes, or are made so before they are shown (soundness rule 4).
+    pub(super) canonical: bool,
+    /// A public domain of its values (without NULL, which `nullable` adds).
+    pub(super) domain: Option<Domain>,
+    /// Proven: no more digits than this stand after the point of a number.
+    pub(super) scale: u32,
+    /// Proven: evaluating the text for one row takes at most so many steps of about a nanosecond, subqueries aside.
+    pub(super) cost: u64,
+}
+
+/// Digits after the point that a numeric without a declared scale can have.
+pub(super) const LONGEST: u32 = 16_383;
+
+/// Digits after the point of a double precision number that was cast to numeric: 15 digits of 1e-308.
+pub(super) const OF_FLOAT: u32 = 323;
+
+impl Facts {
+    /// Of a type, without bounds.
+    pub(super) fn of_type(ty: SqlType, nullable: bool) -> Self {
+        Self {
+            ty,
+            phys: Phys::Other,
+            nullable,
+            span: Proven::default(),
+            bound: Declared::default(),
+            lattice: None,
+            binned: false,
+            canonical: true,
+            domain: None,
+            scale: 0,
+            cost: 1,
+        }
+    }
+
+    /// A truth value.
+    pub(super) fn truth(nullable: bool, cost: u64) -> Self {
+        Self { domain: Some(Domain::Bool), cost, ..Self::of_type(SqlType::Bool, nullable) }
+    }
+
+    /// Decimal digits of a number, at most.
+    pub(super) fn digits(&self) -> u64 {
+        let whole = match self.span.interval().magnitude() {
+            _ if self.phys == Phys::Int => return 19,
+            Some(m) => m.digits().saturating_sub(m.fractional_digit_count().max(0).unsigned_abs()),
+            None => 61,
+        };
+        whole.saturating_add(u64::from(self.scale)).max(1)
+    }
+}
+
+/// What a whole-number type can hold; no bounds for other types.
+pub fn type_span(ty: &SqlType) -> Interval {
+    match ty {
+        SqlType::Int2 => Interval::new(i64::from(i16::MIN), i64::from(i16::MAX)),
+        SqlType::Int4 => Interval::new(i64::from(i32::MIN), i64::from(i32::MAX)),
+        SqlType::Int8 => Interval::new(i64::MIN, i64::MAX),
+        _ => Interval::default(),
+    }
+}
+
+/// Integers up to this magnitude are computed as int8: sums of two, and products checked by span, cannot overflow.
+pub(super) fn int_limit() -> BigDecimal {
+    BigDecimal::from(1i64 << 62)
+}
+
+/// Spans beyond this are refused: numeric would hold them, but slowly.
+pub(super) fn num_limit() -> BigDecimal {
+    BigDecimal::new(1.into(), -60)
+}
+
+/// Lattices finer than this are forgotten, and numbers of private rows are rounded to so many digits after the point
+/// before anything is computed with them: a numeric may have 16,383 of them.
+pub(super) const FINEST: i64 = 60;

@@ -1,0 +1,206 @@
+//! A number on a grid: the one place where a value of private rows is rounded to the integers that are added up.
+//!
+//! The text does the rounding, and nothing else does: it ends in a clamp to integers after its last rounding, so that what
+//! a row can add follows from the outermost constants of the text (soundness rule 34). The ends of the range are rounded
+//! outwards here; a tie that PostgreSQL's arithmetic moves across stays inside.
+
+use super::facts::{FINEST, Phys};
+use super::print::{Print, number};
+use super::scalar::{Relation, Scalar};
+use super::{numbers, times};
+use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive};
+
+/// A value in whole steps of a grid, less a centre, within proven ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridValue {
+    /// A number of finite, proven span.
+    arg: Scalar,
+    grid: BigDecimal,
+    /// Subtracted from each value, in steps.
+    centre: i128,
+    /// Least and greatest value in steps, before the centre is taken off.
+    ends: (i128, i128),
+}
+
+/// The range is too wide for its grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooWide;
+
+/// Steps beyond ±2^62 do not fit the integers that PostgreSQL adds up.
+const MOST_STEPS: i128 = 1 << 62;
+
+impl GridValue {
+    /// A number within [low, high] on a grid; `centred` takes off the middle of the range, which halves its magnitude.
+    /// None where the number has no proven, finite span (it has none where it is not a number, or was not clamped).
+    ///
+    /// # Errors
+    /// [`TooWide`].
+    pub fn new(
+        x: Scalar,
+        low: &BigDecimal,
+        high: &BigDecimal,
+        grid: &BigDecimal,
+        centred: bool,
+    ) -> Result<Self, TooWide> {
+        // Floats enter through their clamp: NaN is NULL, and so does not enter. What is longer than any grid is cut.
+        let x = if x.phys() == Phys::Float { times::clamp(x) } else { x };
+        let proven = x.span().finite().is_some();
+        let arg = numbers::short(if proven { x } else { times::clamp(x) });
+        if !grid.is_positive() || arg.span().finite().is_none() {
+            return Err(TooWide);
+        }
+        let steps = |x: &BigDecimal, mode| {
+            // The quotient of two decimals may not end: it is cut towards zero, and one step further out holds it.
+            let q = x / grid;
+            let whole = q.with_scale_round(0, mode);
+            let exact = &whole * grid == *x;
+            let out = if exact || !q.is_integer() { whole } else { q + if mode == RoundingMode::Floor { -1 } else { 1 } };
+            out.to_i128().filter(|n| n.abs() <= MOST_STEPS).ok_or(TooWide)
+        };
+        let ends = (steps(low, RoundingMode::Floor)?, steps(high, RoundingMode::Ceiling)?);
+        let centre = if centred { (ends.0 + ends.1).div_euclid(2) } else { 0 };
+        Ok(Self { arg, grid: grid.clone(), centre, ends })
+    }
+
+    /// The value; NULLs do not enter.
+    pub fn arg(&self) -> &Scalar {
+        &self.arg
+    }
+
+    /// The size of a step.
+    pub fn grid(&self) -> &BigDecimal {
+        &self.grid
+    }
+
+    /// What is taken off each value, in steps.
+    pub fn centre(&self) -> i128 {
+        self.centre
+    }
+
+    /// Least and greatest value in its own unit.
+    pub fn range(&self) -> (BigDecimal, BigDecimal) {
+        (BigDecimal::from(self.ends.0) * &self.grid, BigDecimal::from(self.ends.1) * &self.grid)
+    }
+
+    /// Least and greatest of what is added up for a row, in steps.
+    pub fn ends(&self) -> (i128, i128) {
+        (self.ends.0 - self.centre, self.ends.1 - self.centre)
+    }
+
+    /// The largest magnitude of what is added up for a row, in steps.
+    pub fn bound(&self) -> u128 {
+        let (lo, hi) = self.ends();
+        lo.unsigned_abs().max(hi.unsigned_abs())
+    }
+
+    /// The same value without its centre: what is released where the sum itself is asked for.
+    pub fn uncentred(&self) -> Self {
+        Self { centre: 0, ..self.clone() }
+    }
+
+    /// The same value with its argument in other words, for a form that is hashed and not run.
+    pub fn reworded(&self, f: &mut dyn FnMut(&Scalar) -> Scalar) -> Self {
+        Self { arg: f(&self.arg), ..self.clone() }
+    }
+
+    /// Whether the text is of type int4, so that PostgreSQL adds it up as int8.
+    pub fn is_int4(&self) -> bool {
+        self.bound() < 1 << 31
+    }
+
+    /// One row's value in steps, less the centre; NULL where the argument is. Its outermost operation is a clamp to the
+    /// ends, but for a cast to an integer type that holds them.
+    pub fn text(&self, relation: Relation) -> String {
+        let print: Print = &|x: &Scalar| x.text(relation);
+        let (lo, hi) = self.ends();
+        let (lo, hi) = (integer(lo), integer(hi));
+        let less = |x: String| match self.centre {
+            0 => x,
+            c => format!("{x} - {}", integer(c)),
+        };
+        let whole = self.grid == BigDecimal::from(1) && self.arg.phys() == Phys::Int;
+        let clamped = if whole {
+            // Both within ±2^62: the difference fits.
+            let x = less(format!("({})::pg_catalog.int8", print(&self.arg)));
+            format!("pg_catalog.int8smaller(pg_catalog.int8larger({x}, {lo}), {hi})")
+        } else {
+            let x = less(self.steps(print));
+            format!("pg_catalog.numeric_smaller(pg_catalog.numeric_larger({x}, {lo}), {hi})")
+        };
+        match (self.is_int4(), whole) {
+            (true, _) => format!("{clamped}::pg_catalog.int4"),
+            (false, false) => format!("{clamped}::pg_catalog.int8"),
+            (false, true) => clamped,
+        }
+    }
+
+    /// The argument in whole steps: multiplied or divided exactly, and rounded once.
+    fn steps(&self, print: Print) -> String {
+        let x = super::print::operand(&self.arg, Phys::Num, print);
+        let one = BigDecimal::from(1);
+        let inverse = (&one / &self.grid).with_scale_round(FINEST, RoundingMode::Down).normalized();
+        if self.grid == one {
+            return format!("pg_catalog.round({x})");
+        }
+        if inverse.is_integer() && &inverse * &self.grid == one {
+            return format!("pg_catalog.round({x} * {})", number(&inverse));
+        }
+        let (digits, exponent) = self.grid.normalized().into_bigint_and_exponent();
+        if digits == 1.into() && exponent < 0 {
+            // A power of ten: what is rounded there divides without a rest.
+            return format!("pg_catalog.round({x}, {exponent}) / {}", number(&self.grid));
+        }
+        // Half a step is added away from zero, and the quotient is cut: numeric's own division would round before that.
+        let (half, double) = (&self.grid, &self.grid * BigDecimal::from(2));
+        format!(
+            "pg_catalog.div({x} * 2 + pg_catalog.sign({x}) * {}, {})",
+            number(half),
+            number(&double)
+        )
+    }
+}
+
+fn integer(n: i128) -> String {
+    if n < 0 { format!("({n})") } else { n.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::expr::literal_number;
+
+    fn value(low: &str, high: &str, grid: &str, centred: bool) -> Result<GridValue, TooWide> {
+        let x = literal_number("5").unwrap();
+        GridValue::new(x, &low.parse().unwrap(), &high.parse().unwrap(), &grid.parse().unwrap(), centred)
+    }
+
+    #[test]
+    fn rule_34_ends_are_rounded_outwards() {
+        let v = value("1234567889500", "1234567890499.9999999", "1000", true).unwrap();
+        assert_eq!(v.ends, (1_234_567_889, 1_234_567_891));
+        assert_eq!(v.bound(), 1);
+        let v = value("0", "2147483647499.9999999", "1000", false).unwrap();
+        assert_eq!((v.bound(), v.is_int4()), (1 << 31, false));
+        let v = value("0", "1", "0.3", false).unwrap();
+        assert_eq!(v.ends, (0, 4));
+        let v = value("-1", "1", "3", false).unwrap();
+        assert_eq!(v.ends, (-1, 1));
+        assert_eq!(value("0", "1e30", "1", false), Err(TooWide));
+    }
+
+    #[test]
+    fn texts_end_in_a_clamp() {
+        let text = |v: GridValue| v.text(&|_| String::new());
+        assert_eq!(
+            text(value("0", "10", "1", true).unwrap()),
+            "pg_catalog.int8smaller(pg_catalog.int8larger((5)::pg_catalog.int8 - 5, (-5)), 5)::pg_catalog.int4"
+        );
+        assert_eq!(
+            text(value("0", "60", "0.01", false).unwrap()),
+            "pg_catalog.numeric_smaller(pg_catalog.numeric_larger(pg_catalog.round((5)::pg_catalog.numeric * 100), 0), 6000)::pg_catalog.int4"
+        );
+        assert!(text(value("0", "6000", "1000", false).unwrap()).contains("round((5)::pg_catalog.numeric, -3) / 1000"));
+        assert!(text(value("0", "6000", "3", false).unwrap()).contains("pg_catalog.div("));
+    }
+}

@@ -1,0 +1,318 @@
+//! A typed row expression: a node, and the facts that its constructor computed.
+//!
+//! Fields are private to this folder. Whoever has a [`Scalar`] has one whose facts were computed from its arguments' by
+//! the rule that stands beside its text; there is no way to copy one with other facts.
+
+use super::facts::{Declared, Facts, Phys, Proven};
+use super::print::{self, Print, alias, ident, number, string};
+use super::table::Function;
+use super::{Refusal, casts, choice, comparison, times};
+use crate::domain::Domain;
+use crate::source::Branch;
+use bigdecimal::BigDecimal;
+use schema::SqlType;
+use sql::ast::{BinaryOp, Is};
+
+/// A typed row expression. Evaluating its text never fails, whatever the rows hold, and looks at nothing but its row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scalar {
+    pub(super) node: Node,
+    pub(super) facts: Facts,
+}
+
+/// Constants of a function's application.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Param {
+    /// None.
+    None,
+    /// Digits to round to.
+    Digits(i64),
+    /// A field of EXTRACT, or a unit of date_trunc, and the type of the result.
+    Field(&'static str, SqlType),
+    /// A pattern of LIKE, its escape character, and whether letters match whatever their case.
+    Pattern {
+        /// The pattern, which does not end in its escape character.
+        pattern: String,
+        /// ESCAPE.
+        escape: Option<String>,
+        /// ILIKE.
+        insensitive: bool,
+    },
+}
+
+/// What a scalar computes. Partial operations have a total meaning, which the table of the allow-list gives.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// A column of a scan.
+    Column {
+        /// Binding.
+        binding: usize,
+        /// Its name in the database.
+        name: String,
+    },
+    /// A number.
+    Number(BigDecimal),
+    /// A string constant of the scalar's type.
+    Text(String),
+    /// TRUE, FALSE.
+    Bool(bool),
+    /// NULL.
+    Null,
+    /// A number, date or timestamp moved into its bound; NaN is NULL for floats.
+    Clamp(Box<Scalar>),
+    /// A numeric of private rows, rounded to 60 digits after the point.
+    Short(Box<Scalar>),
+    /// A date or timestamp, or a number to be cast, outside its span becomes NULL.
+    Guard(Box<Scalar>),
+    /// A function or an operator of the table.
+    Apply(&'static Function, Vec<Scalar>, Param),
+    /// A comparison.
+    Compare(BinaryOp, Box<Scalar>, Box<Scalar>),
+    /// AND, OR.
+    Logic(BinaryOp, Box<Scalar>, Box<Scalar>),
+    /// NOT.
+    Not(Box<Scalar>),
+    /// IS \[NOT\] NULL and its like.
+    Is(Box<Scalar>, Is, bool),
+    /// \[NOT\] IN a list of constants.
+    In(Box<Scalar>, Vec<Scalar>, bool),
+    /// COALESCE, LEAST, GREATEST.
+    Choice(Choice, Vec<Scalar>),
+    /// CASE.
+    Case(Vec<(Scalar, Scalar)>, Option<Box<Scalar>>),
+    /// A cast whose argument was made safe.
+    Cast(Box<Scalar>),
+    /// \[NOT\] EXISTS.
+    Exists(Box<Branch>, bool),
+    /// The first is \[NOT\] among the values of the second, which stand in the branch's only column. Where the branch
+    /// is private, it holds rows of the row's own unit only.
+    InRows(Box<Scalar>, Box<Branch>, bool),
+}
+
+/// Which choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// COALESCE
+    Coalesce,
+    /// LEAST
+    Least,
+    /// GREATEST
+    Greatest,
+}
+
+/// How a relation inside an expression is printed.
+pub type Relation<'a> = &'a dyn Fn(&Branch) -> String;
+
+impl Scalar {
+    /// What it computes.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// The type that PostgreSQL gives the analyst's expression.
+    pub fn ty(&self) -> &SqlType {
+        &self.facts.ty
+    }
+
+    /// The type of its text.
+    pub fn phys(&self) -> Phys {
+        self.facts.phys
+    }
+
+    /// Whether a row can make it NULL (proven, where it is false).
+    pub fn nullable(&self) -> bool {
+        self.facts.nullable
+    }
+
+    /// Where its value lies whatever the rows hold.
+    pub fn span(&self) -> &Proven {
+        &self.facts.span
+    }
+
+    /// Where the owner or the analyst says that its value lies. Sensitivity rests on it only through a clamp.
+    pub fn bound(&self) -> &Declared {
+        &self.facts.bound
+    }
+
+    /// Its value should be a multiple of this.
+    pub fn lattice(&self) -> Option<&BigDecimal> {
+        self.facts.lattice.as_ref()
+    }
+
+    /// Multiples of its lattice are its values.
+    pub fn binned(&self) -> bool {
+        self.facts.binned
+    }
+
+    /// Values that compare equal are the same bytes, or are made so before they are shown.
+    pub fn canonical(&self) -> bool {
+        self.facts.canonical
+    }
+
+    /// A public domain of its values, NULL aside.
+    pub fn domain(&self) -> Option<&Domain> {
+        self.facts.domain.as_ref()
+    }
+
+    /// Steps of about a nanosecond that one evaluation takes at most.
+    pub fn cost(&self) -> u64 {
+        self.facts.cost
+    }
+
+    /// An application of a function of the table.
+    pub(super) fn apply(f: &'static Function, args: Vec<Scalar>, param: Param) -> Result<Self, Refusal> {
+        let mut facts = (f.rule)(&args, &param)?;
+        facts.cost = args.iter().fold(facts.cost, |sum, x| sum.saturating_add(x.facts.cost));
+        Ok(Self { facts, node: Node::Apply(f, args, param) })
+    }
+
+    /// A column that is shown to nobody and computed with by nothing: a unit's, or one of a path to it.
+    pub fn named((binding, name): &(usize, String), ty: SqlType, nullable: bool) -> Self {
+        let node = Node::Column { binding: *binding, name: name.clone() };
+        Self { node, facts: Facts::of_type(ty, nullable) }
+    }
+
+    /// NULL of a type.
+    pub fn null(ty: SqlType) -> Self {
+        let mut facts = Facts::of_type(ty, true);
+        if facts.ty.is_number() {
+            facts.phys = Phys::Int;
+            facts.span = Proven::by_text(crate::interval::Interval::point(0.into()));
+            facts.bound = Declared::of(&facts.span);
+            facts.lattice = Some(1.into());
+        }
+        Self { node: Node::Null, facts }
+    }
+
+    /// The first of several columns that is not NULL: the unit of a FULL JOIN.
+    pub(crate) fn first_of(list: Vec<Scalar>, ty: SqlType, nullable: bool) -> Self {
+        let cost = list.iter().fold(1, |sum: u64, x| sum.saturating_add(x.facts.cost));
+        Self { node: Node::Choice(Choice::Coalesce, list), facts: Facts { cost, ..Facts::of_type(ty, nullable) } }
+    }
+
+    /// TRUE or FALSE.
+    pub fn constant_truth(b: bool) -> Self {
+        Self { node: Node::Bool(b), facts: Facts::truth(false, 1) }
+    }
+
+    /// \[NOT\] EXISTS: never NULL.
+    pub fn exists(rows: Branch, negated: bool) -> Self {
+        let cost = rows.cost();
+        Self { node: Node::Exists(Box::new(rows), negated), facts: Facts::truth(false, cost) }
+    }
+
+    /// `x [NOT] IN (SELECT …)`: NULL where a member or x is.
+    pub fn in_rows(x: Scalar, rows: Branch, negated: bool) -> Self {
+        let cost = x.facts.cost.saturating_add(rows.cost());
+        Self { node: Node::InRows(Box::new(x), Box::new(rows), negated), facts: Facts::truth(true, cost) }
+    }
+
+    /// The same column, of a scan that an outer join may fill with NULL.
+    pub(crate) fn column_of(&self, binding: usize, name: String, padded: bool) -> Self {
+        let mut facts = self.facts.clone();
+        facts.nullable |= padded;
+        facts.cost = 1;
+        Self { node: Node::Column { binding, name }, facts }
+    }
+
+    /// The parts that stand in its text, those of subqueries aside.
+    pub fn children(&self) -> Vec<&Scalar> {
+        match &self.node {
+            Node::Column { .. }
+            | Node::Number(_)
+            | Node::Text(_)
+            | Node::Bool(_)
+            | Node::Null
+            | Node::Exists(..) => Vec::new(),
+            Node::Clamp(x)
+            | Node::Short(x)
+            | Node::Guard(x)
+            | Node::Not(x)
+            | Node::Is(x, ..)
+            | Node::Cast(x)
+            | Node::InRows(x, ..) => vec![x],
+            Node::Apply(_, list, _) | Node::Choice(_, list) => list.iter().collect(),
+            Node::Compare(_, a, b) | Node::Logic(_, a, b) => vec![a, b],
+            Node::In(x, list, _) => std::iter::once(&**x).chain(list).collect(),
+            Node::Case(branches, otherwise) => {
+                let branches = branches.iter().flat_map(|(when, then)| [when, then]);
+                branches.chain(otherwise.as_deref()).collect()
+            }
+        }
+    }
+
+    /// The same expression over other names and in another order, for a form that is hashed and not run
+    /// (`store::canonical`): `f` gives for each child one of the same facts. Facts stay.
+    pub fn reworded(&self, f: &mut dyn FnMut(&Scalar) -> Scalar) -> Self {
+        let mut one = |x: &Scalar| Box::new(f(x));
+        let node = match &self.node {
+            Node::Clamp(x) => Node::Clamp(one(x)),
+            Node::Short(x) => Node::Short(one(x)),
+            Node::Guard(x) => Node::Guard(one(x)),
+            Node::Not(x) => Node::Not(one(x)),
+            Node::Is(x, what, negated) => Node::Is(one(x), *what, *negated),
+            Node::Cast(x) => Node::Cast(one(x)),
+            Node::InRows(x, rows, negated) => Node::InRows(one(x), rows.clone(), *negated),
+            Node::Apply(g, list, param) => Node::Apply(g, list.iter().map(f).collect(), param.clone()),
+            Node::Choice(which, list) => Node::Choice(*which, list.iter().map(f).collect()),
+            Node::Compare(op, a, b) => Node::Compare(*op, one(a), one(b)),
+            Node::Logic(op, a, b) => Node::Logic(*op, one(a), one(b)),
+            Node::In(x, list, negated) => Node::In(one(x), list.iter().map(f).collect(), *negated),
+            Node::Case(branches, otherwise) => {
+                let branches = branches.iter().map(|(when, then)| (f(when), f(then))).collect();
+                Node::Case(branches, otherwise.as_deref().map(|x| Box::new(f(x))))
+            }
+            same => same.clone(),
+        };
+        Self { node, facts: self.facts.clone() }
+    }
+
+    /// The same column under another name, for a form that is hashed and not run.
+    pub fn renamed(&self, binding: usize) -> Self {
+        match &self.node {
+            Node::Column { name, .. } => {
+                Self { node: Node::Column { binding, name: name.clone() }, facts: self.facts.clone() }
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// Its text, in its physical type.
+    pub fn text(&self, relation: Relation) -> String {
+        let print: Print = &|x: &Scalar| x.text(relation);
+        match &self.node {
+            Node::Column { binding, name } => format!("{}.{}", alias(*binding), ident(name)),
+            Node::Number(n) => number(n),
+            Node::Text(t) => format!("{}::{}", string(t), self.facts.ty.sql_name()),
+            Node::Bool(b) => b.to_string(),
+            // In an IN list, a NULL of a float type would turn the whole list and its operand into floats.
+            Node::Null if self.facts.ty.is_number() => "NULL::pg_catalog.int4".into(),
+            Node::Null => format!("NULL::{}", self.facts.ty.sql_name()),
+            Node::Clamp(x) => times::clamp_text(self, x, print),
+            Node::Short(x) => format!("pg_catalog.round({}, {})", print(x), super::facts::FINEST),
+            Node::Guard(x) => times::guard_text(self, x, print),
+            Node::Apply(f, args, param) => (f.text)(self, args, param, print),
+            Node::Compare(..) | Node::Logic(..) | Node::Not(_) | Node::Is(..) | Node::In(..) => {
+                comparison::text(&self.node, print)
+            }
+            Node::Choice(..) | Node::Case(..) => choice::text(self, print),
+            Node::Exists(rows, negated) => {
+                format!("({}EXISTS ({}))", if *negated { "NOT " } else { "" }, relation(rows))
+            }
+            Node::InRows(x, rows, negated) => {
+                let not = if *negated { "NOT " } else { "" };
+                let x = match x.facts.ty.is_text() && print::is_varied(x) {
+                    true => print::collated(x, print),
+                    false => print(x),
+                };
+                format!("({x} {not}IN ({}))", relation(rows))
+            }
+            Node::Cast(x) => casts::text(self, x, print),
+        }
+    }
+
+    /// A number in the type that computes: int8 or numeric.
+    pub fn operand_text(&self, phys: Phys, relation: Relation) -> String {
+        print::operand(self, phys, &|x: &Scalar| x.text(relation))
+    }
+}

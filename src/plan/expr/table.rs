@@ -1,0 +1,89 @@
+//! The allow-list as a table: one entry for each function, operator, form and cast that may stand over private rows.
+//!
+//! An entry says what it is for people, and holds the two functions that must agree: the rule that computes the facts of a
+//! result from those of its arguments, and the text that PostgreSQL runs. Nothing else can make such a scalar. The
+//! reference of expressions in `docs/sql.md` is printed from here, and `tests/` draw their expressions from `samples`:
+//! each is evaluated by PostgreSQL over awkward values, and whatever leaves its proven facts fails.
+
+use super::facts::Facts;
+use super::print::Print;
+use super::{Param, Refusal, Scalar};
+use super::{casts, choice, comparison, numbers, text, times};
+
+/// Computes the facts of a result.
+pub(super) type Rule = fn(&[Scalar], &Param) -> Result<Facts, Refusal>;
+
+/// Prints a result from its arguments.
+pub(super) type Text = fn(&Scalar, &[Scalar], &Param, Print) -> String;
+
+/// A function or an operator of the allow-list.
+pub struct Function {
+    /// Its name, once.
+    pub name: &'static str,
+    pub(super) rule: Rule,
+    pub(super) text: Text,
+    /// `f(a, b)` is `f(b, a)`.
+    pub commutes: bool,
+    /// Where it is computed as int8, its text is of that very type.
+    pub(super) int8: bool,
+}
+
+impl Function {
+    pub(super) fn is_int8(&self) -> bool {
+        self.int8
+    }
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// What people read about a part of the allow-list, and what tests draw from it.
+pub struct Entry {
+    /// As it is written.
+    pub form: &'static str,
+    /// Types of arguments and result.
+    pub types: &'static str,
+    /// Why no row makes it fail.
+    pub total: &'static str,
+    /// Where its values lie, and when it is NULL.
+    pub range: &'static str,
+    /// What one evaluation costs, in steps.
+    pub cost: &'static str,
+    /// Expressions with holes: `{n}` a number, `{i}` an integer, `{f}` a float, `{t}` a date or timestamp, `{s}` a text,
+    /// `{b}` a truth value, `{c}` a constant number, `{d}` a number of digits, `{p}` a pattern, `{e}` a text constant,
+    /// `{m}` a constant moment.
+    pub samples: &'static [&'static str],
+}
+
+/// The whole allow-list, in the order of the reference.
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    let all: [&[Entry]; 6] =
+        [numbers::ENTRIES, comparison::ENTRIES, choice::ENTRIES, text::ENTRIES, times::ENTRIES, casts::ENTRIES];
+    all.into_iter().flatten()
+}
+
+/// The reference of expressions, as a table of Markdown.
+pub fn reference() -> String {
+    let mut out = String::from("| expression | types | where rows would make it fail | values | steps |\n|---|---|---|---|---|\n");
+    for e in entries() {
+        let cell = |s: &str| s.replace('|', "\\|");
+        out.push_str(&format!(
+            "| `{}` | {} | {} | {} | {} |\n",
+            cell(e.form),
+            cell(e.types),
+            cell(e.total),
+            cell(e.range),
+            cell(e.cost)
+        ));
+    }
+    out
+}

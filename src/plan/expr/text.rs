@@ -1,0 +1,95 @@
+//! Patterns over texts, within a bound on their cost.
+
+use super::facts::Facts;
+use super::print::{Print, string};
+use super::scalar::{Param, Scalar};
+use super::table::{Entry, Function};
+use super::{Refusal, Result, refuse};
+use answer::{ClientError, SqlState};
+use sql::ast::Pos;
+
+/// Patterns look at so many characters of a text, and at no more.
+pub const LONGEST_TEXT: u64 = 10_000;
+
+/// Each `%` may be a level of recursion in PostgreSQL.
+const MOST_WILDCARDS: usize = 100;
+
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    form: "x [NOT] LIKE | ILIKE 'pattern' [ESCAPE 'c']",
+    types: "text → boolean",
+    total: "the pattern is a constant that does not end in its escape character, with at most 100 %; the first 10,000 \
+            characters of x are looked at",
+    range: "NULL where x is",
+    cost: "10,000 × (2 + the longest run of characters between two %), four times as much for ILIKE",
+    samples: &["({s} LIKE {p})", "({s} ILIKE {p})", "({s} NOT LIKE {p})"],
+}];
+
+const LIKE: Function = Function { name: "like", rule, text: like_text, commutes: false, int8: false };
+
+/// LIKE or ILIKE with a constant pattern.
+pub(super) fn like(
+    x: Scalar,
+    pattern: &str,
+    escape: Option<&str>,
+    insensitive: bool,
+    pos: Pos,
+) -> Result<Scalar> {
+    if x.facts.ty.is_text() && !x.facts.canonical {
+        // Fails for each row, where there is one.
+        return Err(
+            refuse("LIKE over text with a nondeterministic collation", pos).hint("Compare with = or IN.")
+        );
+    }
+    if !x.facts.ty.is_text() {
+        return Err(
+            refuse("LIKE over anything but text", pos).hint("Compare numbers and dates with <, = and >.")
+        );
+    }
+    if ends_in_escape(pattern, escape) {
+        let m = "LIKE pattern must not end with escape character";
+        return Err(ClientError::new(SqlState(*b"22025"), m).at(pos));
+    }
+    let param =
+        Param::Pattern { pattern: pattern.to_owned(), escape: escape.map(str::to_owned), insensitive };
+    Scalar::apply(&LIKE, vec![x], param).map_err(|e| e.at(pos))
+}
+
+/// Such a pattern fails for the first row that gets so far.
+fn ends_in_escape(pattern: &str, escape: Option<&str>) -> bool {
+    let escape = match escape {
+        None => Some('\\'),
+        Some(e) => e.chars().next(),
+    };
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if Some(c) == escape && chars.next().is_none() {
+            return true;
+        }
+    }
+    false
+}
+
+fn rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+    let ([x], Param::Pattern { pattern, escape, insensitive }) = (args, param) else {
+        return Err(Refusal::new("LIKE of this"));
+    };
+    if !x.facts.ty.is_text() || !x.facts.canonical || ends_in_escape(pattern, escape.as_deref()) {
+        return Err(Refusal::new("LIKE of this"));
+    }
+    if pattern.matches('%').count() > MOST_WILDCARDS {
+        return Err(Refusal::new("LIKE with more than 100 wildcards")
+            .hint("Write several conditions, or a shorter pattern."));
+    }
+    let run = pattern.split('%').map(|s| s.chars().count()).max().unwrap_or(0);
+    let each = LONGEST_TEXT.saturating_mul(u64::try_from(run).unwrap_or(u64::MAX).saturating_add(2));
+    Ok(Facts::truth(x.facts.nullable, if *insensitive { each.saturating_mul(4) } else { each }))
+}
+
+fn like_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
+    let (Some(x), Param::Pattern { pattern, escape, insensitive }) = (args.first(), param) else {
+        return "NULL".into();
+    };
+    let like = if *insensitive { "ILIKE" } else { "LIKE" };
+    let escape = escape.as_ref().map_or_else(String::new, |e| format!(" ESCAPE {}", string(e)));
+    format!("(pg_catalog.\"left\"({}, {LONGEST_TEXT}) {like} {}{escape})", print(x), string(pattern))
+}

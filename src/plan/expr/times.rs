@@ -1,0 +1,374 @@
+//! Dates and timestamps, and the two ways to make a value of a column safe: a clamp, and a guard.
+//!
+//! PostgreSQL's functions take infinite times and the years 4713 BC to 294276, some of which they fail for. A value with
+//! a declared range is moved into it, as numbers are; one without becomes NULL outside the years 1 to 9999. Local time is
+//! within a day of UTC: zones are named ones, or offsets within ±15:59 (soundness rule 37).
+
+use super::facts::{Declared, Facts, OF_FLOAT, Phys, Proven, int_limit};
+use super::print::{Print, moment, number, string, within};
+use super::scalar::{Node, Param, Scalar};
+use super::table::{Entry, Function};
+use super::{Refusal, Result, mismatch, refuse};
+use crate::domain::{self, Domain};
+use crate::interval::Interval;
+use bigdecimal::{BigDecimal, ToPrimitive};
+use schema::SqlType;
+use schema::time::{self, DAY};
+use sql::ast::Pos;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        form: "extract(field FROM t), date_part('field', t)",
+        types: "date or timestamp → numeric (double precision before PostgreSQL 14, and for date_part)",
+        total: "a t with a declared range is moved into it; without one it is NULL outside the years 1 to 9999",
+        range: "the field's, years and epochs following t's; NULL where t is",
+        cost: "100",
+        samples: &["extract(year FROM {t})", "extract(isoyear FROM {t})", "extract(quarter FROM {t})",
+            "extract(month FROM {t})", "extract(week FROM {t})", "extract(day FROM {t})", "extract(doy FROM {t})",
+            "extract(dow FROM {t})", "extract(isodow FROM {t})", "extract(decade FROM {t})",
+            "extract(century FROM {t})", "extract(millennium FROM {t})", "extract(epoch FROM {t})",
+            "extract(hour FROM {t}::timestamp)", "extract(minute FROM {t}::timestamp)",
+            "extract(second FROM {t}::timestamp)", "date_part('year', {t})"],
+    },
+    Entry {
+        form: "date_trunc('unit', t)",
+        types: "date or timestamp → timestamp (with time zone for dates), as PostgreSQL",
+        total: "as for extract",
+        range: "the beginnings of units of t's declared range are public groups; NULL where t is",
+        cost: "200",
+        samples: &["extract(epoch FROM date_trunc('day', {t}))", "(date_trunc('month', {t}) < {m})",
+            "extract(year FROM date_trunc('week', {t}))", "extract(year FROM date_trunc('century', {t}))"],
+    },
+];
+
+const EXTRACT: Function = Function { name: "extract", rule: extract_rule, text: extract_text, commutes: false, int8: false };
+const TRUNC: Function = Function { name: "date_trunc", rule: trunc_rule, text: trunc_text, commutes: false, int8: false };
+
+/// The years 1 to 9999.
+fn years() -> Interval {
+    Interval::new(time::FIRST, time::LAST)
+}
+
+/// Moves a number, date or timestamp into its bound.
+pub fn clamp(x: Scalar) -> Scalar {
+    let bound = x.facts.bound.clone();
+    let span = Proven::by_text(bound.interval().clone());
+    let phys = match x.facts.phys {
+        Phys::Other => Phys::Other,
+        Phys::Int => Phys::Int,
+        Phys::Num if x.facts.ty.is_integer() && span.within(&int_limit()) => Phys::Int,
+        Phys::Num | Phys::Float => Phys::Num,
+    };
+    let float = x.facts.phys == Phys::Float;
+    let ends = span.finite().map_or(0, |(lo, hi)| {
+        lo.fractional_digit_count().max(hi.fractional_digit_count()).max(0).unsigned_abs()
+    });
+    let scale = if float { OF_FLOAT } else { x.facts.scale };
+    let facts = Facts {
+        phys,
+        span,
+        // NaN is NULL for floats.
+        nullable: x.facts.nullable || float,
+        scale: scale.max(u32::try_from(ends).unwrap_or(u32::MAX)),
+        cost: x.facts.cost.saturating_add(if float { 2_000 } else { 20 }),
+        ..x.facts.clone()
+    };
+    Scalar { node: Node::Clamp(Box::new(x)), facts }
+}
+
+/// A date or timestamp that functions can take.
+pub(super) fn guarded(x: Scalar) -> Scalar {
+    if matches!(x.node, Node::Null | Node::Text(_)) || x.facts.span.inside(&years()) {
+        return x;
+    }
+    let bound = x.facts.bound.finite().and_then(|_| x.facts.bound.interval().intersect(&years()));
+    match bound {
+        Some(bound) if *x.facts.bound.interval() == bound => clamp(x),
+        bound => {
+            let facts = Facts {
+                phys: Phys::Other,
+                nullable: true,
+                span: Proven::by_text(years()),
+                bound: bound.map(Declared::says).unwrap_or_default(),
+                lattice: None,
+                binned: false,
+                domain: None,
+                cost: x.facts.cost.saturating_add(20),
+                ..x.facts.clone()
+            };
+            Scalar { node: Node::Guard(Box::new(x)), facts }
+        }
+    }
+}
+
+/// A number that was rounded, and becomes NULL outside `limit`; None where all of it lies outside.
+pub(super) fn held(x: Scalar, limit: &Interval) -> Option<Scalar> {
+    let span = x.facts.span.interval().intersect(limit)?;
+    let bound = x.facts.bound.interval().intersect(limit).unwrap_or_else(|| span.clone());
+    let facts = Facts {
+        span: Proven::by_text(span),
+        bound: Declared::says(bound),
+        nullable: true,
+        domain: None,
+        cost: x.facts.cost.saturating_add(20),
+        ..x.facts.clone()
+    };
+    Some(Scalar { node: Node::Guard(Box::new(x)), facts })
+}
+
+/// A string constant of a date or timestamp type: where it lies is known if it is written as PostgreSQL prints it.
+pub(super) fn literal(text: &str, ty: &SqlType) -> Scalar {
+    let mut facts = Facts::of_type(ty.clone(), false);
+    let zoneless = matches!(ty, SqlType::Date | SqlType::Timestamp) || text.ends_with("+00");
+    if let Some(at) = policy::from_iso(text).filter(|_| zoneless) {
+        let at = if *ty == SqlType::Date { at - at.rem_euclid(DAY) } else { at };
+        facts.span = Proven::by_text(Interval::point(at.into()));
+        facts.bound = Declared::of(&facts.span);
+    }
+    Scalar { node: Node::Text(text.to_owned()), facts }
+}
+
+/// Microseconds of both ends.
+pub(super) fn micros(i: &Interval) -> Option<(i64, i64)> {
+    let (lo, hi) = i.finite()?;
+    Some((lo.to_i64()?, hi.to_i64()?))
+}
+
+/// A date or timestamp as a function takes it.
+fn argument(args: &[Scalar]) -> std::result::Result<&Scalar, Refusal> {
+    match args {
+        [x] if x.facts.ty.is_datetime() && (x.facts.span.inside(&years()) || matches!(x.node, Node::Null)) => {
+            Ok(x)
+        }
+        _ => Err(Refusal::new("a function of a time that may be infinite")),
+    }
+}
+
+/// Fields of EXTRACT: name, lowest and highest value where it does not follow the year, and whether it is whole.
+const FIELDS: &[(&str, i64, i64, bool)] = &[
+    ("year", 0, 0, true),
+    ("isoyear", 0, 0, true),
+    ("quarter", 1, 4, true),
+    ("month", 1, 12, true),
+    ("week", 1, 53, true),
+    ("day", 1, 31, true),
+    ("doy", 1, 366, true),
+    ("dow", 0, 6, true),
+    ("isodow", 1, 7, true),
+    ("hour", 0, 23, true),
+    ("minute", 0, 59, true),
+    ("second", 0, 60, false),
+    ("decade", 0, 0, true),
+    ("century", 0, 0, true),
+    ("millennium", 0, 0, true),
+    ("epoch", 0, 0, false),
+];
+
+/// EXTRACT of a constant field, giving a number of type `ty`.
+pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<Scalar> {
+    if !x.facts.ty.is_datetime() {
+        return Err(mismatch("EXTRACT needs a date or a timestamp", pos));
+    }
+    let Some((field, ..)) = FIELDS.iter().find(|(f, ..)| *f == field) else {
+        let names: Vec<&str> = FIELDS.iter().map(|f| f.0).collect();
+        return Err(
+            refuse(&format!("EXTRACT of {field}"), pos).hint(format!("Fields are {}.", names.join(", ")))
+        );
+    };
+    if x.facts.ty == SqlType::Date && matches!(*field, "hour" | "minute" | "second") {
+        return Err(mismatch("a date has no time of day", pos));
+    }
+    Scalar::apply(&EXTRACT, vec![bounded_constant(x, pos)?], Param::Field(field, ty)).map_err(|e| e.at(pos))
+}
+
+/// Functions of constants that are not surely within the years 1 to 9999 are left to PostgreSQL, above the release.
+fn bounded_constant(x: Scalar, pos: Pos) -> Result<Scalar> {
+    match x.node {
+        Node::Text(_) if !x.facts.span.inside(&years()) => {
+            Err(refuse("a function of this constant time", pos).hint("Write it as '2024-01-31 08:30:00'."))
+        }
+        _ => Ok(guarded(x)),
+    }
+}
+
+/// Where a field of the times of an interval lies, in local time.
+fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
+    let Some((lo, hi)) = micros(of) else { return Interval::default() };
+    let day = if *ty == SqlType::Timestamptz { DAY } else { 0 };
+    // There is no year 0: 1 BC comes before 1, and is -1.
+    let year = |t: i64| {
+        let y = time::civil(t.div_euclid(DAY)).0;
+        if y > 0 { y } else { y - 1 }
+    };
+    let (first, last) = (year(lo.saturating_sub(day)), year(hi.saturating_add(day)));
+    let units = |n: i64| {
+        // Years 1 to n are the first unit; before it, whole units downwards with room to spare.
+        let of = |y: i64| if y > 0 { (y + n - 1) / n } else { y / n - 2 };
+        Interval::new(of(first), of(last))
+    };
+    match field {
+        "year" => Interval::new(first, last),
+        "isoyear" => Interval::new(
+            year(lo.saturating_sub(day + 4 * DAY)).min(first),
+            year(hi.saturating_add(day + 4 * DAY)).max(last),
+        ),
+        "decade" => {
+            let of = |y: i64| if y > 0 { y / 10 } else { y / 10 - 2 };
+            Interval::new(of(first), of(last))
+        }
+        "century" => units(100),
+        "millennium" => units(1000),
+        "epoch" => {
+            let seconds = |t: i64| BigDecimal::new(t.into(), 6) + BigDecimal::from(946_684_800);
+            // Double precision before PostgreSQL 14: fifteen digits as numeric.
+            Interval::new(seconds(lo), seconds(hi)).widened(14)
+        }
+        _ => match FIELDS.iter().find(|(f, ..)| *f == field) {
+            Some((_, lo, hi, _)) => Interval::new(*lo, *hi),
+            None => Interval::default(),
+        },
+    }
+}
+
+fn extract_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+    let x = argument(args)?;
+    let Param::Field(field, ty) = param else { return Err(Refusal::new("EXTRACT without a field")) };
+    let Some((_, _, _, whole)) = FIELDS.iter().find(|(f, ..)| f == field) else {
+        return Err(Refusal::new("EXTRACT of this field"));
+    };
+    let (span, bound) = match x.node {
+        Node::Null => (Interval::point(0.into()), Interval::point(0.into())),
+        _ => {
+            let span = field_span(field, &x.facts.ty, x.facts.span.interval());
+            let declared = field_span(field, &x.facts.ty, x.facts.bound.interval());
+            let declared = if declared.finite().is_some() { declared } else { span.clone() };
+            (span, declared)
+        }
+    };
+    Ok(Facts {
+        phys: Phys::Num,
+        span: Proven::by_text(span),
+        bound: Declared::says(bound),
+        lattice: Some(if *whole { BigDecimal::from(1) } else { BigDecimal::new(1.into(), 6) }),
+        binned: *whole,
+        scale: if *whole { 0 } else { 20 },
+        cost: 100,
+        ..Facts::of_type(ty.clone(), x.facts.nullable)
+    })
+}
+
+fn extract_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
+    let (Some(x), Param::Field(field, _)) = (args.first(), param) else { return "NULL".into() };
+    format!("(EXTRACT({field} FROM {}))::pg_catalog.numeric", print(x))
+}
+
+/// date_trunc of a constant unit.
+pub(super) fn date_trunc(unit: &str, x: Scalar, pos: Pos) -> Result<Scalar> {
+    if !x.facts.ty.is_datetime() {
+        return Err(mismatch("date_trunc needs a date or a timestamp", pos));
+    }
+    let wanted = unit.to_lowercase();
+    let Some((unit, _)) = domain::TRUNC_UNITS.iter().find(|(u, _)| *u == wanted.trim_end_matches('s')) else {
+        let names: Vec<&str> = domain::TRUNC_UNITS.iter().map(|u| u.0).collect();
+        return Err(
+            refuse(&format!("date_trunc to {wanted}"), pos).hint(format!("Units are {}.", names.join(", ")))
+        );
+    };
+    // PostgreSQL reads a date as a timestamp with time zone here.
+    let ty = if x.facts.ty == SqlType::Timestamp { SqlType::Timestamp } else { SqlType::Timestamptz };
+    let param = Param::Field(unit, ty);
+    Scalar::apply(&TRUNC, vec![bounded_constant(x, pos)?], param).map_err(|e| e.at(pos))
+}
+
+fn trunc_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+    let x = argument(args)?;
+    let Param::Field(unit, ty) = param else { return Err(Refusal::new("date_trunc without a unit")) };
+    // A time that was cast is enumerated as it was before: which moment it is depends on the zone.
+    let source = match &x.node {
+        Node::Cast(inner) if inner.facts.ty.is_datetime() => inner,
+        _ => x,
+    };
+    let domain = micros(source.facts.bound.interval())
+        .map(|(lo, hi)| Domain::DateTrunc { unit, lo, hi, from: source.facts.ty.clone() });
+    // What is cast back from local time may lie on another side of a year's end: nothing is said of the result.
+    Ok(Facts { domain, cost: 200, ..Facts::of_type(ty.clone(), x.facts.nullable) })
+}
+
+fn trunc_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
+    let (Some(x), Param::Field(unit, _)) = (args.first(), param) else { return "NULL".into() };
+    let cast = if x.facts.ty == SqlType::Date { "::pg_catalog.timestamptz" } else { "" };
+    format!("pg_catalog.date_trunc({}, ({}){cast})", string(unit), print(x))
+}
+
+/// The name of a type of time in its functions `…_larger` and `…_smaller`.
+fn family(ty: &SqlType) -> &'static str {
+    match ty {
+        SqlType::Date => "date",
+        SqlType::Timestamptz => "timestamptz",
+        _ => "timestamp",
+    }
+}
+
+/// Both ends of a span as constants of the scalar's type.
+fn ends(s: &Scalar) -> Option<(String, String)> {
+    let (lo, hi) = s.facts.span.finite()?;
+    Some(match &s.facts.ty {
+        t if t.is_datetime() => (moment(t, lo.to_i64()?), moment(t, hi.to_i64()?)),
+        _ => (number(lo), number(hi)),
+    })
+}
+
+pub(super) fn clamp_text(s: &Scalar, x: &Scalar, print: Print) -> String {
+    let inner = print(x);
+    // A clamp has both ends; NULL is no value at all.
+    let Some((lo, hi)) = ends(s) else { return "NULL".into() };
+    match x.facts.phys {
+        // NaN sorts above every number: it must be gone before the bounds are applied. The cast to numeric keeps
+        // fifteen digits, which may lie outside again.
+        Phys::Float => {
+            let float = format!(
+                "pg_catalog.float8smaller(pg_catalog.float8larger(NULLIF(({inner})::pg_catalog.float8, 'NaN'), {lo}), {hi})"
+            );
+            within(&float, &lo, &hi)
+        }
+        Phys::Other => {
+            let name = family(&s.facts.ty);
+            format!("pg_catalog.{name}_smaller(pg_catalog.{name}_larger({inner}, {lo}), {hi})")
+        }
+        _ if matches!(x.node, Node::Column { .. }) && x.facts.nullable => {
+            format!("(CASE WHEN {inner} IS NOT NULL THEN LEAST(GREATEST({inner}, {lo}), {hi}) END)")
+        }
+        _ if x.facts.nullable => within(&inner, &lo, &hi),
+        _ => format!("LEAST(GREATEST({inner}, {lo}), {hi})"),
+    }
+}
+
+/// NULL outside the span.
+pub(super) fn guard_text(s: &Scalar, x: &Scalar, print: Print) -> String {
+    let inner = print(x);
+    if s.facts.ty.is_datetime() {
+        let name = family(&s.facts.ty);
+        // The last moment before the years 1 to 9999, and the first after them.
+        let (below, above) = match &s.facts.ty {
+            SqlType::Date => ("0001-12-31 BC", "10000-01-01"),
+            SqlType::Timestamptz => ("0001-12-31 23:59:59.999999+00 BC", "10000-01-01 00:00:00+00"),
+            _ => ("0001-12-31 23:59:59.999999 BC", "10000-01-01 00:00:00"),
+        };
+        let constant = |c: &str| format!("'{c}'::pg_catalog.{name}");
+        let (below, above) = (constant(below), constant(above));
+        return format!(
+            "NULLIF(NULLIF(pg_catalog.{name}_smaller(pg_catalog.{name}_larger({inner}, {below}), {above}), {below}), {above})"
+        );
+    }
+    // A number that was rounded: what is outside moves to the nearest value outside, and that becomes NULL. The argument
+    // is named once.
+    let digits = i64::from(x.facts.scale);
+    let step = BigDecimal::new(1.into(), digits);
+    match s.facts.span.finite() {
+        Some((low, high)) => {
+            let (below, above) = (number(&(low - &step)), number(&(high + &step)));
+            format!("NULLIF(NULLIF({}, {below}), {above})", within(&inner, &below, &above))
+        }
+        None => "NULL".into(),
+    }
+}
