@@ -14,6 +14,7 @@ pub mod journal;
 mod listener;
 mod message;
 mod peer;
+mod phase;
 mod portal;
 mod prepared;
 mod query;
