@@ -21,7 +21,7 @@ impl Session {
         plan: &Plan,
         order: Order<'_>,
         notices: &mut Vec<Notice>,
-    ) -> Result<Bought, ClientError> {
+    ) -> Result<Purchase, ClientError> {
         let releases: Vec<(usize, &Release)> =
             order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
         // Printed before it is paid for: what cannot be printed costs nothing.
@@ -44,8 +44,8 @@ impl Session {
         };
         let receipt = match gateway.ledger.pay(debit).await.map_err(|r| r.client())? {
             Payment::Paid(receipt) => receipt,
-            Payment::Kept(_) => return Ok(Bought::Kept),
-            Payment::Wait => return Ok(Bought::Wait),
+            Payment::Kept(_) => return Ok(Purchase::Kept),
+            Payment::Wait => return Ok(Purchase::Wait),
         };
         let entry = receipt.entry();
         // Until it is kept, others may wait for it.
@@ -69,7 +69,7 @@ impl Session {
         let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
         let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;
         let answers = releases.iter().map(|(i, _)| *i).zip(noisy).collect();
-        Ok(Bought::Paid(Paid { answers, entry, owed }))
+        Ok(Purchase::Paid(Paid { answers, entry, owed }))
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Order<'a> {
 }
 
 /// What came of it.
-pub(super) enum Bought {
+pub(super) enum Purchase {
     Paid(Paid),
     /// Somebody stored it meanwhile.
     Kept,

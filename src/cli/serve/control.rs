@@ -132,7 +132,7 @@ async fn attend(mut stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
             policy.display()
         ))
     } else if let Request::Refresh { author, reason, .. } = &request {
-        match reloader.live.current().refresh(author, reason).await {
+        match reloader.active.current().refresh(author, reason).await {
             Ok(()) => {
                 tracing::info!(%author, %reason, "the data is new: kept answers have ended");
                 Answer::Refreshed

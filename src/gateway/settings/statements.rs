@@ -1,8 +1,8 @@
 //! SET, SHOW, RESET: the session's settings, judged by PostgreSQL and kept here.
 
-use super::settings::custom::Own;
-use super::settings::known::{self, Rule};
-use super::{Gateway, Session};
+use super::custom::NoisegateSetting;
+use super::known::{self, Rule};
+use crate::gateway::{Gateway, Session};
 use answer::{ClientError, SqlState};
 use answer::{Field, Notice, Outcome, text_cells};
 use backend::{Param, RelayError};
@@ -38,7 +38,7 @@ impl Session {
         Ok(())
     }
 
-    pub(super) async fn session_statement(
+    pub(in crate::gateway) async fn session_statement(
         &mut self,
         statement: &SessionStatement,
         notices: &mut Vec<Notice>,
@@ -81,10 +81,10 @@ impl Session {
     /// The value to keep; None goes back to the default.
     async fn judge(&self, name: &str, value: Option<&str>) -> Result<Option<String>> {
         match (known::rule(name), value) {
-            (Rule::Own, value) => {
-                let own = Own::named(name)?;
+            (Rule::Noisegate, value) => {
+                let own = NoisegateSetting::named(name)?;
                 let value = value.map(|v| own.judge(v)).transpose()?;
-                if let (Own::Stream | Own::StreamReopen, Some(name)) =
+                if let (NoisegateSetting::Stream | NoisegateSetting::StreamReopen, Some(name)) =
                     (own, value.as_deref().filter(|v| !v.is_empty()))
                 {
                     self.stream_named(&self.gateway, name)?;
@@ -155,17 +155,17 @@ impl Session {
             return self.ask("SELECT pg_catalog.current_setting($1)", &[name]).await;
         }
         if name.starts_with("noisegate.") {
-            Own::named(name)?;
+            NoisegateSetting::named(name)?;
         }
         Err(known::unknown(name).hint("SHOW ALL lists what noisegate shows."))
     }
 
     /// The value of a setting that can be told without asking PostgreSQL.
-    pub(super) fn known_value(&self, gateway: &Gateway, name: &str) -> Option<String> {
+    pub(in crate::gateway) fn known_value(&self, gateway: &Gateway, name: &str) -> Option<String> {
         if let Some(value) = self.settings.get(name) {
             return Some(value.to_owned());
         }
-        if let Ok(own) = Own::named(name) {
+        if let Ok(own) = NoisegateSetting::named(name) {
             return Some(own.default(&gateway.settings));
         }
         match name {
@@ -179,7 +179,7 @@ impl Session {
     }
 
     fn show_all(&self) -> Vec<bytes::Bytes> {
-        let own = Own::ALL.into_iter().map(|o| (o.name(), o.description()));
+        let own = NoisegateSetting::ALL.into_iter().map(|o| (o.name(), o.description()));
         let others = known::REPORTED.iter().map(|n| (*n, ""));
         let more = ["extra_float_digits", "bytea_output", "statement_timeout", "transaction_isolation"];
         let all = own.chain(others).chain(more.into_iter().map(|n| (n, "")));
@@ -211,7 +211,7 @@ impl Session {
 }
 
 /// The columns of SHOW.
-pub(super) fn show_fields(statement: &SessionStatement) -> Vec<Field> {
+pub(in crate::gateway) fn show_fields(statement: &SessionStatement) -> Vec<Field> {
     let field = |name: &str| Field {
         name: name.to_owned(),
         type_oid: 25,

@@ -1,0 +1,106 @@
+//! One client's session, over whatever gateway is in force when its next statement comes.
+
+use super::settings::SessionSettings;
+use super::{ActiveGateway, Gateway, stream};
+use answer::{ClientError, Identity, SqlState};
+use emit::print::Constants;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One client's session.
+pub struct Session {
+    active: Arc<ActiveGateway>,
+    /// The gateway of the statement at hand.
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) identity: Identity,
+    pub(super) database: String,
+    pub(super) settings: SessionSettings,
+    /// ParameterStatus values that the client was told, where they differ from the backend's.
+    pub(super) reported: BTreeMap<String, String>,
+    /// `now()`, fixed while a transaction is open.
+    pub(super) transaction_start: Option<String>,
+    pub(super) reopening: stream::Reopening,
+}
+
+impl ActiveGateway {
+    /// Opens a session.
+    pub fn open_session(self: &Arc<Self>, mut identity: Identity, database: String) -> Session {
+        let gateway = self.current();
+        if let Some(user) = gateway.listed(&identity.user) {
+            identity.role.clone_from(&user.role);
+        }
+        Session {
+            active: self.clone(),
+            identity,
+            database,
+            settings: SessionSettings::default(),
+            reported: BTreeMap::new(),
+            gateway,
+            transaction_start: None,
+            reopening: stream::Reopening::default(),
+        }
+    }
+}
+
+impl Session {
+    /// Who asks.
+    pub fn user(&self) -> &str {
+        &self.identity.user
+    }
+
+    /// Takes the gateway in force, before a statement. From its names to its debit a statement sees one policy.
+    pub(super) fn follow(&mut self) -> Result<(), ClientError> {
+        let now = self.active.current();
+        if Arc::ptr_eq(&now, &self.gateway) {
+            return Ok(());
+        }
+        match now.listed(&self.identity.user) {
+            Some(user) => self.identity.role.clone_from(&user.role),
+            // Who was never listed is vouched for elsewhere.
+            None if self.gateway.listed(&self.identity.user).is_none() => {}
+            None => {
+                let message = format!("user \"{}\" may no longer connect", self.identity.user);
+                return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message)
+                    .detail("The user was removed from the policy.")
+                    .fatal());
+            }
+        }
+        self.gateway = now;
+        Ok(())
+    }
+
+    /// The virtual transaction took a step: `now()` is fixed within one, and settings follow it.
+    pub fn transaction(&mut self, step: &sql::Control) {
+        match step {
+            sql::Control::Begin | sql::Control::Start => {
+                self.transaction_start.get_or_insert_with(now);
+            }
+            sql::Control::Commit { chain } | sql::Control::Rollback { chain } => {
+                self.transaction_start = chain.then(now);
+            }
+            _ => {}
+        }
+        if matches!(step, sql::Control::Rollback { .. } | sql::Control::RollbackTo(_)) {
+            self.reopening.forget();
+        }
+        self.settings.transaction(step);
+    }
+
+    pub(super) fn constants(&self) -> Constants {
+        Constants {
+            now: self.transaction_start.clone().unwrap_or_else(now),
+            user: self.identity.user.clone(),
+            database: self.database.clone(),
+            schema: "public".into(),
+            own: Vec::new(),
+        }
+    }
+}
+
+/// The moment, as text that casts to timestamptz.
+fn now() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    // 2000-01-01 is 946,684,800 seconds after 1970-01-01.
+    let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX) - 946_684_800 * 1_000_000;
+    format!("{}+00", schema::time::timestamp(micros))
+}
