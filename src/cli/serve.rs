@@ -4,6 +4,7 @@ pub mod control;
 pub mod log;
 mod manager;
 mod reloading;
+mod request;
 
 use crate::adapter::Adapter;
 use crate::gateway::{ActiveGateway, Checked, Gateway};

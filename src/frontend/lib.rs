@@ -27,6 +27,7 @@ mod settings;
 mod slots;
 mod startup;
 mod state;
+mod stop;
 mod tls;
 mod transaction;
 pub mod unix;

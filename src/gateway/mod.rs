@@ -13,6 +13,7 @@ pub mod finish;
 mod parameters;
 mod pay;
 mod planning;
+mod price;
 mod session;
 pub mod settings;
 mod shared;

@@ -1,7 +1,8 @@
 //! One client's session, over whatever gateway is in force when its next statement comes.
 
 use super::settings::SessionSettings;
-use super::{ActiveGateway, Gateway, stream};
+use super::stream::Reopening;
+use super::{ActiveGateway, Gateway};
 use answer::{ClientError, Identity, SqlState};
 use emit::print::Constants;
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub struct Session {
     pub(super) reported: BTreeMap<String, String>,
     /// `now()`, fixed while a transaction is open.
     pub(super) transaction_start: Option<String>,
-    pub(super) reopening: stream::Reopening,
+    pub(super) reopening: Reopening,
 }
 
 impl ActiveGateway {
@@ -37,7 +38,7 @@ impl ActiveGateway {
             reported: BTreeMap::new(),
             gateway,
             transaction_start: None,
-            reopening: stream::Reopening::default(),
+            reopening: Reopening::default(),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
-use super::{stream, suspend, type_cache};
+use super::stream::Streams;
+use super::suspend::Suspensions;
+use super::type_cache;
 use crate::store::Store;
 use backend::Backend;
 use ledger::{Ledger, Refusal};
@@ -18,9 +20,9 @@ pub struct Gateway {
     pub(super) typed: type_cache::Cache,
     pub(super) settings: plan::Settings,
     pub(super) sizes: DomainSizes,
-    pub(super) suspended: suspend::Suspensions,
+    pub(super) suspended: Suspensions,
     pub(super) store: Store,
-    pub(super) streams: Arc<stream::Streams>,
+    pub(super) streams: Arc<Streams>,
     pub(super) trusted: Option<String>,
     /// Users who are in no list.
     pub(super) directory: Option<backend::Directory>,

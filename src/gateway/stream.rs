@@ -10,7 +10,8 @@ mod shown;
 
 pub(super) use instances::{Reopening, Streams};
 
-use super::pay::{fetches, statement_text};
+use super::pay::fetches;
+use super::price::statement_text;
 use super::settings::custom::NoisegateSetting;
 use super::{Gateway, Session};
 use answer::{ClientError, Field, Notice, Outcome, SqlState};

@@ -1,8 +1,8 @@
 //! Reading the policy again while the proxy serves: all of it takes effect, or none of it.
 
-use super::control::Answer;
 use super::log;
 use super::manager::Manager;
+use super::request::Answer;
 use crate::gateway::{ActiveGateway, Reopened};
 use frontend::{InForce, Settings};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Which instances are open, of which user and stream: their openings, and questions one after the other.
 
-use crate::gateway::pay::{log_price, no_entropy, price_notice};
+use crate::gateway::price::{log_price, no_entropy, price_notice};
 use answer::{ClientError, Identity, Notice, SqlState};
 use dp::SecureRng;
 use ledger::{self, Ledger, Refusal};

@@ -10,6 +10,7 @@ mod ledger;
 mod limits;
 mod log;
 mod server;
+mod stream;
 mod table;
 
 pub use access::*;
@@ -20,9 +21,9 @@ pub use ledger::*;
 pub use limits::*;
 pub use log::*;
 pub use server::*;
+pub use stream::*;
 pub use table::*;
 
-use super::stream::Stream;
 use bigdecimal::BigDecimal;
 
 /// A checked policy. Every name in it exists in the schema it was checked against.

@@ -4,8 +4,8 @@ use super::scope::{Merged, Scope};
 use super::{Resolver, Result, and};
 use crate::ast::*;
 use crate::functions::nearest_of;
+use crate::names::fold;
 use crate::names::truncate;
-use crate::statement::fold;
 use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
 

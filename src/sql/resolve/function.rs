@@ -3,7 +3,7 @@
 use super::{Resolver, Result};
 use crate::ast::*;
 use crate::functions::{self, Class};
-use crate::statement::fold;
+use crate::names::fold;
 use answer::{ClientError, SqlState};
 use sqlparser::ast::{self as sp, Spanned};
 

@@ -15,8 +15,9 @@ mod types;
 
 use super::ast::*;
 use super::catalog::Catalog;
+use super::names::fold;
 use super::parse::Lines;
-use super::statement::{fold, no_writes};
+use super::read_only::no_writes;
 use answer::{ClientError, SqlState};
 use policy::Limits;
 use scope::Scope;

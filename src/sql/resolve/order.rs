@@ -2,7 +2,7 @@
 
 use super::{Resolver, Result};
 use crate::ast::*;
-use crate::statement::fold;
+use crate::names::fold;
 use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
 

@@ -3,8 +3,8 @@
 use super::scope::Scope;
 use super::{Resolver, Result};
 use crate::ast::*;
+use crate::names::fold;
 use crate::names::output_name;
-use crate::statement::fold;
 use answer::{ClientError, SqlState};
 use sqlparser::ast::{self as sp, Spanned};
 
