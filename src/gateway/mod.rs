@@ -3,6 +3,10 @@
 //! [`Session::run`] is that way, and `answer` its second half; each step is a line of it, and the order is the
 //! guarantee: nothing is debited before the database has typed the statement, nothing private is read before the debit
 //! is on disk, and nothing leaves but what was perturbed against a receipt, now or when it was asked first.
+//!
+//! `planning` resolves and plans, `typing` has PostgreSQL type, `execution` looks for stored answers and has `pay` charge,
+//! fetch and release the others, `finish` finishes; `stream` is the way of a question to a stream. The extended protocol
+//! walks the same way in pieces: [`Session::describe`], [`Session::bind`], [`Session::execute`].
 
 mod active;
 mod constant_folding;

@@ -1,8 +1,8 @@
 //! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
 //!
-//! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader`, `server`, `listen`,
-//! `access`, `log`, `users`, `budget`, `stream`, `cache` are its sections), `check` holds it against the schema, `bounds` does so for one
-//! column; numbers stay exact decimals from the text to the model.
+//! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader` knows TOML; `server`, `listen`,
+//! `access`, `log`, `users`, `budget`, `stream`, `tables` and `cache` are its sections), `check` holds it against the schema,
+//! `bounds` does so for one column; what comes out is in `model`. Numbers stay exact decimals from the text to the model.
 
 mod access;
 mod bounds;
@@ -23,7 +23,6 @@ mod path;
 mod raw;
 mod raw_table;
 mod reader;
-pub use reader::decimal_text;
 mod reference;
 mod reload;
 mod server;
@@ -31,7 +30,6 @@ mod stream;
 mod suggest;
 mod tables;
 mod time;
-pub use time::from_iso;
 pub mod userlist;
 mod users;
 mod version;
@@ -42,8 +40,10 @@ pub use keys::{Key, Keys, is_value};
 pub use model::*;
 pub use passwords::with_password;
 pub use raw::RawPolicy;
+pub use reader::decimal_text;
 pub use reference::reference;
 pub use reload::Reloaded;
+pub use time::from_iso;
 pub use users::iterations;
 
 use error::Findings;
