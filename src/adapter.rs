@@ -1,6 +1,6 @@
 //! The gateway behind the wire: names of one side to names of the other, nothing else.
 
-use crate::gateway::{self, Gateway, Live};
+use crate::gateway::{self, ActiveGateway, Gateway};
 use answer::{ClientError, SqlState};
 use answer::{Description, Identity, Notice, Outcome, Values};
 use frontend::journal::{self, Record};
@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The gateway in force as a [`Service`].
-pub struct Adapter(Arc<Live>);
+pub struct Adapter(Arc<ActiveGateway>);
 
 impl Adapter {
     /// Over a gateway that nobody will replace.
     pub fn new(gateway: Arc<Gateway>) -> Self {
-        Self(Live::new(gateway))
+        Self(ActiveGateway::new(gateway))
     }
 
     /// Over whatever gateway is in force.
-    pub fn over(live: Arc<Live>) -> Self {
-        Self(live)
+    pub fn over(active: Arc<ActiveGateway>) -> Self {
+        Self(active)
     }
 }
 

@@ -91,8 +91,8 @@ fn an_owner_follows_the_books_from_their_first_day() {
     assert!(office.done(&["create"]).contains("noisegate.db with the budget(s) \"everyone\""));
     office.answer("ada", 3);
     let shown = office.done(&["show"]);
-    assert!(shown.starts_with("everyone (zcdp, for everybody together): epsilon = 8, delta = "), "{shown}");
-    assert!(shown.contains("  everybody: ρ = 0.0149876 of 1.0084"), "{shown}");
+    assert!(shown.starts_with("everyone (zcdp, for everybody together): epsilon = 10, delta = "), "{shown}");
+    assert!(shown.contains("  everybody: ρ = 0.0149876 of 1.4784"), "{shown}");
     let history = office.done(&["history"]);
     let lines: Vec<&str> = history.lines().collect();
     // Opening, policy, the policy as a server checked it, and three debits.
@@ -204,9 +204,9 @@ fn a_changed_policy_goes_on_or_is_accepted_in_writing() {
     let office = Office::new();
     office.done(&["create"]);
     office.answer("ada", 1);
-    office.edit("epsilon = 8.0", "epsilon = 9.0");
+    office.edit("epsilon = 10.0", "epsilon = 11.0");
     office.answer("ada", 1);
-    assert!(office.done(&["history"]).contains("epsilon was 8 and is 9"));
+    assert!(office.done(&["history"]).contains("epsilon was 10 and is 11"));
     office.edit("accounting = \"zcdp\"", "accounting = \"gdp\"");
     let refused = office.open().err().unwrap();
     assert!(refused.contains("accounting was zcdp and is gdp"), "{refused}");

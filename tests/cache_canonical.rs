@@ -21,7 +21,7 @@ use harness::{Claim, Lab, Rows, settings};
 use noisegate::backend::Settings;
 use noisegate::dp::Preference;
 use noisegate::emit::fetch;
-use noisegate::store::{Around, Key, Keys, canonical};
+use noisegate::store::{Key, KeyContext, Keys, canonical};
 use rng::Rng;
 use std::collections::HashMap;
 
@@ -71,7 +71,7 @@ async fn agree(v: Variant) {
             assert_eq!(fetched, read, "{}\nfetch: {sql}\ncanonical: {text}", q.sql);
             planned += 1;
             changed += usize::from(text != sql);
-            let around = Around {
+            let around = KeyContext {
                 policy: &lab.policy,
                 epoch: &noisegate::store::Epoch::at(0, None, 0),
                 role: None,

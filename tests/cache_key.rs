@@ -6,7 +6,7 @@ use noisegate::dp::{Preference, Ratio};
 use noisegate::plan::{self, Plan};
 use noisegate::policy::{self, Limits, Policy};
 use noisegate::sql::{self, Kind};
-use noisegate::store::{Around, Epoch, Keys, canonical};
+use noisegate::store::{Epoch, KeyContext, Keys, canonical};
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -70,7 +70,7 @@ fn keys_in(sql: &str, place: &Where) -> Vec<Keys> {
     let plan = planned(sql, &place.plan);
     let mut policy = policy().clone();
     policy.version = place.version;
-    let around = Around {
+    let around = KeyContext {
         policy: &policy,
         epoch: &place.epoch,
         role: place.role,

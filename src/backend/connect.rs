@@ -1,21 +1,11 @@
 //! Connecting at start-up: what every session is set to, and what a server must be to be served.
 
+use super::connection::{Fetching, Pooled};
+use super::error::cause;
 use super::login::Login;
-use super::pool::{Backend, Fetching, Pooled, cause, pool};
+use super::options::{common_options, fetch_options};
+use super::pool::{Backend, pool};
 use deadpool::managed::Object;
-use std::time::Duration;
-
-/// True where a session has the settings that were asked for at its start.
-pub(super) const OPTIONS_HOLD: &str = "\
-SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_catalog.=) 'repeatable read'
-   AND pg_catalog.current_setting('default_transaction_read_only') OPERATOR(pg_catalog.=) 'on'
-   AND pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog'
-   AND pg_catalog.current_setting('standard_conforming_strings') OPERATOR(pg_catalog.=) 'on'
-   AND pg_catalog.current_setting('transform_null_equals') OPERATOR(pg_catalog.=) 'off'";
-
-/// What is said where a connection pooler stands between.
-pub const OPTIONS_LOST: &str = "the session does not have the settings that were asked for at its start; \
-connect to PostgreSQL itself and not to a connection pooler";
 
 /// Oldest and newest major version that is served.
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
@@ -183,28 +173,6 @@ SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_sett
        r.rolsuper, r.rolbypassrls,
        EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relowner = r.oid AND c.relkind IN ('r', 'p'))
   FROM pg_catalog.pg_roles r WHERE r.rolname = SESSION_USER";
-
-fn common_options(statement_timeout: Duration) -> Vec<(&'static str, String)> {
-    vec![
-        ("default_transaction_isolation", "repeatable read".into()),
-        ("default_transaction_read_only", "on".into()),
-        ("search_path", "pg_catalog".into()),
-        ("statement_timeout", statement_timeout.as_millis().to_string()),
-        // Printed literals rely on the first, `x = NULL` on the second.
-        ("standard_conforming_strings", "on".into()),
-        ("transform_null_equals", "off".into()),
-        ("client_min_messages", "error".into()),
-    ]
-}
-
-fn fetch_options(statement_timeout: Duration, work_mem: Option<&str>) -> Vec<(&'static str, String)> {
-    let mut options = common_options(statement_timeout);
-    // Compiling costs tens to hundreds of milliseconds for each of the many expressions of a fetch text, and its
-    // use depends on row estimates: time would say more about the data than it has to.
-    options.push(("jit", "off".into()));
-    options.extend(work_mem.map(|w| ("work_mem", w.to_owned())));
-    options
-}
 
 #[cfg(test)]
 mod tests {

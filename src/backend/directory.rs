@@ -3,7 +3,7 @@
 //! It fails closed: whatever goes wrong, there is no such user, and the operator's log says what went wrong. A client
 //! cannot tell one from the other.
 
-use super::pool::cause;
+use super::error::cause;
 use policy::{AuthQuery, iterations, with_password};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -174,6 +174,14 @@ fn busy() -> ClientError {
         .hint("Try again later, or ask the operator to raise backend.pool.")
 }
 
+/// tokio-postgres shows the cause of an error only in its chain of sources.
+pub fn cause(error: &tokio_postgres::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,9 +24,10 @@ mod schema;
 pub use schema::Fingerprint;
 pub(super) use schema::Quick;
 
-use super::error::FetchError;
+use super::connection::{FetchClient, Fetching};
+use super::error::{FetchError, cause};
 use super::param::Param;
-use super::pool::{Backend, FetchClient, Fetching, cause};
+use super::pool::Backend;
 use super::settings::Settings;
 use deadpool::managed::Object;
 use futures::StreamExt;

@@ -4,7 +4,8 @@
 //! mistake there meets a second wall. The server itself is asked, as that login, and each problem comes with the
 //! statement that mends it.
 
-use super::pool::{Backend, cause};
+use super::error::cause;
+use super::pool::Backend;
 use super::settings::{Settings, literal};
 use std::collections::BTreeMap;
 

@@ -7,6 +7,8 @@
 //! Nothing here knows about privacy prices, and no error of a fetch holds a word that the database wrote.
 
 mod connect;
+mod connection;
+mod data_row;
 mod directory;
 mod error;
 mod fetch;
@@ -14,6 +16,7 @@ mod finish_login;
 pub mod introspect;
 mod listen;
 mod login;
+mod options;
 mod param;
 mod pool;
 mod relay;
@@ -22,14 +25,13 @@ mod settings;
 mod socket;
 
 pub use connect::ConnectError;
-pub use connect::OPTIONS_LOST;
 pub use directory::Directory;
-pub use error::{DbError, FetchError, RelayError};
+pub use error::{DbError, FetchError, RelayError, cause};
 pub use fetch::{FetchRequest, FetchText, Fingerprint, Opened};
 pub use listen::{Listening, row_triggers};
 pub use login::Login;
+pub use options::OPTIONS_LOST;
 pub use param::Param;
-pub use pool::cause;
 pub use pool::{Backend, Reader};
 pub use relay::Description;
 pub use rows::Rows;

@@ -1,6 +1,7 @@
 //! LISTEN: a connection of its own that hears one channel, by the login that reads public tables only.
 
-use super::pool::{Backend, cause};
+use super::error::cause;
+use super::pool::Backend;
 use policy::{Policy, Privacy};
 use std::time::Duration;
 use tokio::sync::mpsc;

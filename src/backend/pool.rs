@@ -4,23 +4,17 @@
 //! the first message, and replaced once before anybody hears of it. A server that is away is an error of the
 //! statement, never of the process: the next checkout tries again.
 
-use super::connect::OPTIONS_HOLD;
+use super::connection::{FetchClient, Fetching, Pooled};
 use super::error::{FetchError, RelayError};
-use super::login::Login;
 use super::param::Param;
-use super::relay::{Description, Relay, query_messages};
+use super::relay::{Description, query_messages};
 use super::rows::{self, Rows};
 use super::settings::Settings;
 use deadpool::Runtime;
-use deadpool::managed::{
-    Manager, Metrics, Object, Pool, PoolError, RecycleError, RecycleResult, TimeoutType, Timeouts,
-};
-use std::collections::{BTreeMap, HashMap};
+use deadpool::managed::{Manager, Object, Pool, PoolError, TimeoutType, Timeouts};
+use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tokio::task::JoinHandle;
-use tokio_postgres::{NoTls, Statement};
 
 /// How long making a connection may take, login included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -33,95 +27,6 @@ pub struct Backend {
     pub(super) finish: Pool<Pooled>,
     pub(super) server_version: u32,
     pub(super) parameters: BTreeMap<String, String>,
-}
-
-/// Makes and checks relay connections.
-pub(super) struct Pooled(pub(super) Login);
-
-impl Manager for Pooled {
-    type Type = Relay;
-    type Error = RelayError;
-
-    async fn create(&self) -> Result<Relay, RelayError> {
-        Relay::connect(&self.0).await
-    }
-
-    async fn recycle(&self, relay: &mut Relay, _: &Metrics) -> RecycleResult<RelayError> {
-        if relay.is_idle() { Ok(()) } else { Err(RecycleError::message("not idle")) }
-    }
-}
-
-/// Makes and checks fetch connections.
-pub(super) struct Fetching(pub(super) Login);
-
-/// A tokio-postgres client and the task that drives it.
-pub(super) struct FetchClient {
-    pub(super) client: tokio_postgres::Client,
-    task: JoinHandle<()>,
-    /// Checks of the schema, prepared: one runs twice in each fetch, and planning it costs more than running it.
-    checks: Mutex<HashMap<String, Statement>>,
-}
-
-/// Checks that a connection keeps prepared: one for each set of tables that statements read together.
-const CHECKS: usize = 64;
-
-impl FetchClient {
-    /// The query as a prepared statement of this connection.
-    pub(super) async fn prepared(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
-        let known = self.checks.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
-        if let Some(statement) = known {
-            return Ok(statement);
-        }
-        let statement = self.client.prepare(sql).await?;
-        let mut kept = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= CHECKS {
-            kept.clear();
-        }
-        kept.insert(sql.to_owned(), statement.clone());
-        Ok(statement)
-    }
-}
-
-impl Drop for FetchClient {
-    /// Closes the socket even where answers are outstanding.
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl Manager for Fetching {
-    type Type = FetchClient;
-    type Error = String;
-
-    async fn create(&self) -> Result<FetchClient, String> {
-        let (client, connection) = self.0.config.connect(NoTls).await.map_err(|e| cause(&e))?;
-        let task = tokio::spawn(async move {
-            if let Err(e) = connection.await {
-                tracing::warn!(cause = %cause(&e), "a fetch connection was lost");
-            }
-        });
-        let made = FetchClient { client, task, checks: Mutex::default() };
-        let row = made.client.query_one(OPTIONS_HOLD, &[]).await.map_err(|e| cause(&e))?;
-        match row.try_get(0) {
-            Ok(Some(true)) => Ok(made),
-            _ => Err(super::connect::OPTIONS_LOST.into()),
-        }
-    }
-
-    async fn recycle(&self, made: &mut FetchClient, _: &Metrics) -> RecycleResult<String> {
-        if made.client.is_closed() || made.task.is_finished() {
-            return Err(RecycleError::message("closed"));
-        }
-        Ok(())
-    }
-}
-
-/// tokio-postgres shows the cause of an error only in its chain of sources.
-pub fn cause(error: &tokio_postgres::Error) -> String {
-    match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
 }
 
 pub(super) fn pool<M: Manager>(manager: M, size: usize) -> Result<Pool<M>, String> {

@@ -4,8 +4,10 @@
 //! statement is one write: `BEGIN … READ ONLY; SET LOCAL …`, the statement in the extended protocol (where one
 //! message holds one statement only), `ROLLBACK`. Nothing it does outlives it.
 
+use super::data_row::texts;
 use super::error::{DbError, RelayError};
 use super::login::{Login, Session};
+use super::options::{OPTIONS_HOLD, OPTIONS_LOST};
 use super::param::Param;
 use super::settings::Settings;
 use super::socket::{self, Address, Frame};
@@ -49,10 +51,10 @@ impl Relay {
 
     /// A pooler between us and the server may have dropped what start-up asked for.
     async fn prove_options(&mut self) -> Result<(), RelayError> {
-        let rows = self.simple(super::connect::OPTIONS_HOLD).await?;
+        let rows = self.simple(OPTIONS_HOLD).await?;
         match rows.first().and_then(|r| r.first()) {
             Some(Some(held)) if held == "t" => Ok(()),
-            _ => Err(RelayError::Unreachable(super::connect::OPTIONS_LOST.into())),
+            _ => Err(RelayError::Unreachable(OPTIONS_LOST.into())),
         }
     }
 
@@ -171,7 +173,7 @@ impl Relay {
         let mut rows = Vec::new();
         while let Some(frame) = self.next(&mut exchange).await? {
             if let Frame::Row(row) = frame {
-                rows.push(super::rows::texts(&row)?);
+                rows.push(texts(&row)?);
             }
         }
         exchange.result().map(|()| rows)

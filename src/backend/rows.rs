@@ -1,11 +1,12 @@
 //! Rows of a running query: read ahead a little, wait for the reader, and stop the query when nobody reads.
 
+use super::connection::Pooled;
+use super::data_row::texts;
 use super::error::RelayError;
-use super::pool::Pooled;
 use super::relay::{self, Exchange, Step, fields, out_of_turn};
 use super::socket::Frame;
 use answer::{Field, RowStream};
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use deadpool::managed::Object;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use postgres_protocol::message::backend::Message;
@@ -197,40 +198,4 @@ async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange) {
         }
     }
     drop(Object::take(relay));
-}
-
-/// The cells of a row in text format.
-pub(super) fn texts(row: &Bytes) -> Result<Vec<Option<String>>, RelayError> {
-    let mut rest = row.clone();
-    let short = || out_of_turn("a row that is cut short");
-    let count = rest.try_get_u16().map_err(|_| short())?;
-    let mut cells = Vec::with_capacity(usize::from(count));
-    for _ in 0..count {
-        let length = rest.try_get_i32().map_err(|_| short())?;
-        let Ok(length) = usize::try_from(length) else {
-            cells.push(None);
-            continue;
-        };
-        if rest.len() < length {
-            return Err(short());
-        }
-        let cell = rest.split_to(length);
-        cells.push(Some(String::from_utf8_lossy(&cell).into_owned()));
-    }
-    Ok(cells)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn a_row_is_cut_into_cells_and_a_short_one_is_refused() {
-        let row = Bytes::from_static(b"\0\x03\0\0\0\x02hi\xff\xff\xff\xff\0\0\0\0");
-        assert_eq!(texts(&row).unwrap(), [Some("hi".into()), None, Some(String::new())]);
-        for end in 0..row.len() {
-            assert!(texts(&row.slice(..end)).is_err(), "{end}");
-        }
-    }
 }

@@ -3,6 +3,7 @@
 
 mod capacity;
 pub mod cases;
+mod computed;
 mod formulas;
 mod plot;
 mod quantities;

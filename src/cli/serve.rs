@@ -4,9 +4,10 @@ pub mod control;
 pub mod log;
 mod manager;
 mod reloading;
+mod request;
 
 use crate::adapter::Adapter;
-use crate::gateway::{Checked, Gateway, Live};
+use crate::gateway::{ActiveGateway, Checked, Gateway};
 use control::Control;
 use frontend::{Address, Listener, Server, Settings, Shutdown};
 use manager::Manager;
@@ -44,13 +45,13 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         LedgerLocation::Postgres(_) => args.policy.clone(),
     };
     let settings = Settings::of(&checked.policy)?;
-    let live = Live::new(Gateway::open(checked, None)?);
-    let server = Server::over(Listener::bind(&server)?, Arc::new(Adapter::over(live.clone())), settings)?;
+    let active = ActiveGateway::new(Gateway::open(checked, None)?);
+    let server = Server::over(Listener::bind(&server)?, Arc::new(Adapter::over(active.clone())), settings)?;
     let addresses = server.addresses()?;
     let listening: Vec<String> = addresses.iter().map(Address::to_string).collect();
     let reloader = Arc::new(Reloader {
         file: args.policy.canonicalize().unwrap_or_else(|_| args.policy.clone()),
-        live: live.clone(),
+        active: active.clone(),
         settings: server.settings(),
         log,
         manager: manager.clone(),
@@ -70,7 +71,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     };
     let shutdown = server.shutdown_handle();
     end_by_signal(shutdown, move || {
-        let limit = live.current().policy().server.shutdown_timeout;
+        let limit = active.current().policy().server.shutdown_timeout;
         reloader.manager.stopping(limit);
         limit
     })?;

@@ -1,17 +1,11 @@
-//! Finds PostgreSQL's server programs on this machine, or has a private copy made.
+//! Folders of PostgreSQL's server programs on this machine.
 
-use super::{Error, copy};
+use super::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The oldest major version that noisegate works with.
 pub const OLDEST: u32 = 13;
-
-/// Names the folder to take the server programs from, before any other place; or says [`PRIVATE`].
-pub const OVERRIDE: &str = "NOISEGATE_PG_BIN";
-
-/// The value of [`OVERRIDE`] with which installed programs are passed over: the private copy is used.
-pub const PRIVATE: &str = "private";
 
 /// A folder that holds `postgres` and `initdb` of one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,35 +15,6 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// The first usable folder of: `NOISEGATE_PG_BIN`, `PATH`, `pg_config --bindir`, the versioned folders of
-    /// Debian, Red Hat and Homebrew (newest version first); and else the private copy in this user's cache, which
-    /// is downloaded if it is not there yet. Blocks.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoBinaries`] when there is none, with the line that installs them; when `NOISEGATE_PG_BIN` is
-    /// set, what is wrong with that folder, or with the private copy.
-    pub fn find() -> Result<Self, Error> {
-        match std::env::var_os(OVERRIDE) {
-            None => {}
-            Some(word) if word == PRIVATE => return Self::private(),
-            Some(dir) => return Self::in_dir(Path::new(&dir)),
-        }
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let places = std::env::split_paths(&path).chain(pg_config_bindir()).chain(versioned(Path::new("/")));
-        Self::first_of(places, Self::private)
-    }
-
-    /// The private copy in this user's cache, which is downloaded if it is not there yet. Blocks.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoCopy`] with what each package client said.
-    pub fn private() -> Result<Self, Error> {
-        let [major, ..] = copy::MAJORS;
-        copy::bin_dir(major)
-    }
-
     /// The first of these folders that holds a usable version, else what `otherwise` gives.
     ///
     /// # Errors
@@ -115,13 +80,13 @@ fn major_version(text: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-fn pg_config_bindir() -> Option<PathBuf> {
+pub(super) fn pg_config_bindir() -> Option<PathBuf> {
     let dir = output(Path::new("pg_config"), "--bindir").ok()?;
     (!dir.trim().is_empty()).then(|| PathBuf::from(dir.trim()))
 }
 
 /// The folders in which distributions keep one version beside another, newest first. `root` is `/` but in tests.
-fn versioned(root: &Path) -> Vec<PathBuf> {
+pub(super) fn versioned(root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = [
         ("usr/lib/postgresql", ""),          // Debian, Ubuntu
         ("usr", "pgsql-"),                   // Red Hat (PGDG)

@@ -14,55 +14,14 @@ pub(super) const LEDGER: &str = "noisegate.db";
 /// What the finish login may read.
 pub(super) const PUBLIC_TABLES: &[&str] = &["stations"];
 
-/// Tables and budgets. Several dozen questions at the default price fit what one analyst has.
-const RULES: &str = r#"
-[privacy]
-unit = "riders.rider_id"
+/// The annotated policy, which is the demo's but for addresses and users. Several dozen questions at its price fit what one
+/// analyst has.
+const POLICY: &str = include_str!("../../config/bikes.toml");
 
-[statement]                      # what one statement costs and may touch
-epsilon = 0.5
-delta = 1e-8
-max_groups = 4
-max_rows = 8
-
-[[budget]]                       # the guarantee: all questions of everybody
-name = "everyone"
-accounting = "zcdp"
-epsilon = 10.0
-delta = 1e-6
-
-[[budget]]                       # a quota: what one user may spend of it
-name = "analyst"
-per = "user"
-accounting = "zcdp"
-epsilon = 8.0
-delta = 1e-6
-
-[table.riders]
-unit_column = "rider_id"
-columns.birth_year = { range = [1920, 2010] }
-columns.plan = { values = ["day", "month", "year"] }
-columns.city = {}                # its values are private: small groups are suppressed
-columns.email = { hidden = true }
-
-[table.trips]
-unit_column = "rider_id"
-max_rows = 12
-columns.started_at = { range = [2023-01-01, 2025-12-31] }
-columns.station = { references = "stations.station" }
-columns.minutes = { range = [0, 240] }
-columns.fare = { range = [0, 60] }
-
-[table.payments]
-unit_column = "rider_id"
-max_rows = 10
-columns.amount = { range = [0, 200] }
-columns.method = { values = ["card", "wallet", "cash"] }
-columns.paid_at = { range = [2023-01-01, 2026-01-31] }
-
-[table.stations]
-public = true
-"#;
+/// How the lines begin that say where things are. No other line of the policy begins like them.
+const LISTEN: &str = "listen = ";
+const URL: &str = "url = \"postgres:";
+const FINISH_URL: &str = "finish_url = ";
 
 /// Queries that show what a gateway does; the last costs nothing.
 pub const QUERIES: [&str; 5] = [
@@ -78,12 +37,14 @@ pub const QUERIES: [&str; 5] = [
 /// The user's verifier is that of a random password nobody keeps: it lets nobody in. Trust on loopback is the
 /// gateway's business in demo mode, not the policy's.
 pub(super) fn text(fetch_url: &str, finish_url: &str, listen: SocketAddr, verifier: &str) -> String {
-    format!(
-        "[server]\nlisten = [\"{listen}\"]\n\n\
-         [backend]\nurl = \"{fetch_url}\"\nfinish_url = \"{finish_url}\"\n\n\
-         [ledger]\nurl = \"sqlite:{LEDGER}\"\n\n\
-         [[user]]\nname = \"{DEMO_USER}\"\nscram = \"{verifier}\"\n{RULES}"
-    )
+    let filled_in = |line: &str| match line {
+        l if l.starts_with(LISTEN) => format!("{LISTEN}[\"{listen}\"]\n"),
+        l if l.starts_with(URL) => format!("url = \"{fetch_url}\"\n"),
+        l if l.starts_with(FINISH_URL) => format!("{FINISH_URL}\"{finish_url}\"\n"),
+        line => format!("{line}\n"),
+    };
+    let policy: String = POLICY.lines().map(filled_in).collect();
+    format!("{policy}\n[[user]]\nname = \"{DEMO_USER}\"\nscram = \"{verifier}\"\n")
 }
 
 /// What the demo prints when it serves. `budget` says what the budget is, in lines of the caller's.
@@ -96,4 +57,24 @@ pub fn banner(address: SocketAddr, budget: &str) -> String {
          and ask, for example:\n\n{queries}\n{}\n\nCtrl-C ends the demo and removes its data.\n",
         budget.trim_end()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_place_is_filled_in_once() {
+        for start in [LISTEN, URL, FINISH_URL] {
+            assert_eq!(POLICY.lines().filter(|l| l.starts_with(start)).count(), 1, "{start}");
+        }
+        assert!(POLICY.contains(&format!("url = \"sqlite:{LEDGER}\"")));
+        let text = text("postgres://a", "postgres://b", SocketAddr::from(([127, 0, 0, 1], 7)), "v");
+        for place in
+            ["listen = [\"127.0.0.1:7\"]", "\nurl = \"postgres://a\"", "finish_url = \"postgres://b\""]
+        {
+            assert!(text.contains(place), "{place}");
+        }
+        assert!(!text.contains("@127.0.0.1/bikes\"\n"), "a place of the file is left");
+    }
 }

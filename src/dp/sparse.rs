@@ -50,7 +50,7 @@ pub enum Outcome {
 /// direction. Thresholds are public.
 ///
 /// ```
-/// # use noisegate::dp::{Ratio, SecureRng, sparse::{Direction, Outcome, Plan, Stream}};
+/// # use noisegate_dp::{Ratio, SecureRng, sparse::{Direction, Outcome, Plan, Stream}};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut rng = SecureRng::new()?;
 /// let plan = Plan::improved(1, 3, &Ratio::from_integer(1), Direction::Monotone)?;
@@ -68,7 +68,7 @@ pub enum Outcome {
 /// A stream is used up by asking, so it cannot answer after its c-th positive:
 ///
 /// ```compile_fail,E0382
-/// # use noisegate::dp::{Ratio, SecureRng, sparse::{Outcome, Plan, Stream}};
+/// # use noisegate_dp::{Ratio, SecureRng, sparse::{Outcome, Plan, Stream}};
 /// let mut rng = SecureRng::new().unwrap();
 /// let plan = Plan::above_threshold(1, &Ratio::from_integer(1)).unwrap();
 /// let stream = Stream::open(plan, &mut rng).unwrap();
@@ -79,7 +79,7 @@ pub enum Outcome {
 /// It cannot be copied, which would be two answers under one threshold:
 ///
 /// ```compile_fail,E0599
-/// # use noisegate::dp::{Ratio, SecureRng, sparse::{Plan, Stream}};
+/// # use noisegate_dp::{Ratio, SecureRng, sparse::{Plan, Stream}};
 /// # let mut rng = SecureRng::new().unwrap();
 /// let plan = Plan::above_threshold(1, &Ratio::from_integer(1)).unwrap();
 /// let stream = Stream::open(plan, &mut rng).unwrap();
@@ -89,7 +89,7 @@ pub enum Outcome {
 /// And nothing is left of it after the last positive:
 ///
 /// ```compile_fail,E0023
-/// # use noisegate::dp::sparse::{Outcome, Stream};
+/// # use noisegate_dp::sparse::{Outcome, Stream};
 /// fn go_on(outcome: Outcome) -> Option<Stream> {
 ///     match outcome {
 ///         Outcome::Below(stream) | Outcome::Above(stream, _) | Outcome::Last(stream, _) => Some(stream),

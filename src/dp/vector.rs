@@ -132,7 +132,7 @@ impl VectorNoise {
 /// Noise for one release. It is added once: it can neither be copied nor read.
 ///
 /// ```compile_fail,E0382
-/// # use noisegate::dp::{Ratio, SecureRng, vector::Joint};
+/// # use noisegate_dp::{Ratio, SecureRng, vector::Joint};
 /// let joint = Joint::new(1, vec![1]).unwrap();
 /// let noise = joint.laplace(&Ratio::new(1, 10)).unwrap();
 /// let draws = noise.draw(1, &mut SecureRng::new().unwrap()).unwrap();

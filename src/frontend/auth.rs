@@ -6,8 +6,9 @@
 use super::message::Body;
 use super::peer::Peer;
 use super::service::{Account, Auth, Service};
+use super::stop::{Stop, violation};
 use super::tls::Tls;
-use super::wire::{Stop, Wire, violation};
+use super::wire::Wire;
 use answer::Identity;
 use answer::{ClientError, SqlState};
 use base64::Engine;

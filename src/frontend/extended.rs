@@ -8,7 +8,7 @@ use super::reply::{Bare, Writer};
 use super::rows::{Rows, tag};
 use super::service::{Control, Session};
 use super::state::State;
-use super::wire::{Stop, text};
+use super::stop::{Stop, text};
 use answer::{ClientError, SqlState};
 use answer::{Description, Field, Outcome, Values};
 use bytes::Bytes;

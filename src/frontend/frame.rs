@@ -1,6 +1,6 @@
 //! Cutting the byte stream into messages, with a limit on each length before anything is buffered for it.
 
-use super::wire::{Stop, violation};
+use super::stop::{Stop, violation};
 use answer::{ClientError, SqlState};
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};

@@ -4,7 +4,7 @@
 //! bytes of a client.
 
 use super::frame::Frame;
-use super::wire::violation;
+use super::stop::violation;
 use answer::{ClientError, Severity};
 use bytes::Bytes;
 

@@ -4,7 +4,7 @@ use super::reply::Writer;
 use super::rows::{Rows, tag};
 use super::service::Session;
 use super::state::State;
-use super::wire::{Stop, text};
+use super::stop::{Stop, text};
 use answer::Outcome;
 use tokio::io::AsyncWrite;
 

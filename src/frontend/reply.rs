@@ -1,8 +1,8 @@
 //! Messages to the client. Only whole messages enter the buffer, so that a cancelled write can be resumed and
 //! an error can follow whatever was sent before.
 
+use super::stop::Stop;
 use super::transaction::Step;
-use super::wire::Stop;
 use answer::{ClientError, Severity, SqlState};
 use answer::{Field, Notice};
 use bytes::{BufMut, BytesMut};

@@ -4,6 +4,7 @@ use super::auth::Mock;
 use super::cancel::Registry;
 use super::connection::{self, Shared};
 use super::listener::{Address, Listener, accept};
+use super::phase::Phase;
 use super::service::Service;
 use super::settings::{InForce, Settings};
 use super::slots::Slots;
@@ -23,17 +24,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 /// What clients get to read their last message.
 const FAREWELL: Duration = Duration::from_secs(3);
-
-/// How far the shutdown is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
-    /// Not begun.
-    Serving,
-    /// Idle sessions end, running statements finish.
-    Draining,
-    /// Running statements end, too.
-    Ending,
-}
 
 /// A bound server.
 pub struct Server<S> {

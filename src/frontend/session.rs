@@ -4,11 +4,12 @@ use super::cancel::Registered;
 use super::extended;
 use super::frame::Reader;
 use super::message::{Extended, Message, decode};
+use super::phase::{Phase, reached, shutdown};
 use super::query;
-use super::server::Phase;
 use super::service::Session;
 use super::state::State;
-use super::wire::{Stop, Wire, violation};
+use super::stop::{Stop, violation};
+use super::wire::Wire;
 use answer::{ClientError, Severity, SqlState};
 use std::future::Future;
 use tokio::io::AsyncRead;
@@ -145,19 +146,6 @@ async fn race<R: AsyncRead + Unpin>(
         () = reader.watch() => Err(Stop::Closed),
         done = work => done,
     }
-}
-
-/// Returns when the server is in `phase` or beyond.
-pub(super) async fn reached(phases: &mut watch::Receiver<Phase>, phase: Phase) {
-    if phases.wait_for(|now| *now >= phase).await.is_err() {
-        // The server went away without a word, which only a panic of it could do.
-        std::future::pending().await
-    }
-}
-
-/// FATAL 57P01.
-pub(super) fn shutdown() -> ClientError {
-    ClientError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
 }
 
 fn canceled() -> ClientError {

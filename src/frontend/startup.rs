@@ -1,8 +1,9 @@
 //! Before the login: encryption requests, cancel requests, and the startup packet.
 
 use super::message::Body;
+use super::stop::{Stop, violation};
 use super::tls::Tls;
-use super::wire::{Socket, Stop, Wire, violation};
+use super::wire::{Socket, Wire};
 use answer::{ClientError, SqlState};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::NegotiateProtocolVersion;

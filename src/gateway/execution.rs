@@ -1,54 +1,19 @@
-//! From a plan to its rows: stored answers first, and for what is not stored the way that costs: charge, fetch, release.
+//! The answers of a plan's releases: stored ones first, and for what is not stored the way that costs: charge, fetch,
+//! release.
 
-use super::pay::{Bought, Order, Paid, rest};
-use super::{Gateway, Planned, Session, finish};
-use crate::store::{self, Around, Epoch, Known, Question, Served};
+use super::pay::{Order, Paid, Purchase, rest};
+use super::{Gateway, Session};
+use crate::store::{self, Epoch, KeyContext, Known, Question, Served};
+use answer::Notice;
 use answer::{ClientError, SqlState};
-use answer::{Field, Notice, Outcome};
 use dp::{Charge, Ratio};
-use emit::print;
 use plan::{self, Plan};
 use release::Noisy;
 use std::time::Duration;
 
 impl Session {
-    /// The rows of a planned statement.
-    pub(super) async fn answer(
-        &self,
-        gateway: &Gateway,
-        planned: Planned,
-        fields: Vec<Field>,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Outcome, ClientError> {
-        let Planned { mut plan, mut constants, settings, snapped } = planned;
-        if let Some(snapped) = snapped.filter(|_| self.settings.notices() && plan.charge.is_some()) {
-            notices.push(snap_notice(&snapped, gateway));
-        }
-        if let Some(question) = plan.question.clone() {
-            return self.ask_stream(gateway, &plan, &question, constants, fields, notices).await;
-        }
-        let noisy = match plan.charge.clone() {
-            None => Vec::new(),
-            Some(charge) => {
-                gateway.suspended.check(&self.identity.user)?;
-                self.released(gateway, &mut plan, &charge, &settings, notices).await?
-            }
-        };
-        constants.own = self.own_rows(gateway, &plan.statement).await?;
-        let (text, arrays) = print::finish(&plan, &gateway.policy, &constants);
-        let params = finish::params(&plan, &noisy, &arrays)?;
-        let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
-        let rows = gateway
-            .backend
-            .query(&self.settings.backend(), &text.sql, &params, &formats)
-            .await
-            .map_err(backend::RelayError::into_finish_error)?;
-        finish::same_types(&fields, &rows.fields)?;
-        Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
-    }
-
     /// Every release's answer, in the plan's order: those that are kept, and the others for their price.
-    async fn released(
+    pub(super) async fn released(
         &self,
         gateway: &Gateway,
         plan: &mut Plan,
@@ -68,7 +33,7 @@ impl Session {
             true => gateway.store.epoch(ledger).await.map_err(|r| r.client())?,
             false => Epoch::default(),
         };
-        let around = Around {
+        let context = KeyContext {
             policy: &gateway.policy,
             epoch: &epoch,
             role: self.identity.role.as_deref(),
@@ -78,17 +43,17 @@ impl Session {
         };
         let questions: Vec<(usize, Question)> = paying
             .iter()
-            .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &around))))
+            .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &context))))
             .collect();
         if !cached {
             let statement = statement_of(questions.iter().map(|(_, q)| q));
             let order = Order { places: paying, charge, statement, release: None };
             return match self.pay(gateway, plan, order, notices).await? {
-                Bought::Paid(paid) => {
+                Purchase::Paid(paid) => {
                     place(&mut noisy, paid.answers);
                     Ok(noisy)
                 }
-                Bought::Kept | Bought::Wait => Err(ClientError::incident(
+                Purchase::Kept | Purchase::Wait => Err(ClientError::incident(
                     SqlState::INTERNAL,
                     "the statement could not be paid for",
                     &"the books keep a release that has no key",
@@ -97,24 +62,24 @@ impl Session {
         }
         let mut waited = Waiting::default();
         loop {
-            let looked = look(gateway, plan, &questions).await;
-            if looked.missing.is_empty() {
+            let lookup = look(gateway, plan, &questions).await;
+            if lookup.missing.is_empty() {
                 self.free(gateway, &questions, notices).await?;
-                serve(plan, &mut noisy, looked.found);
+                serve(plan, &mut noisy, lookup.found);
                 return Ok(noisy);
             }
-            let key = looked.key();
+            let key = lookup.key();
             let Some(_lead) = gateway.store.turn(key).await else {
                 // Somebody else paid for it, or failed to: look again.
                 continue;
             };
             // Between the look and the turn it may have been stored.
-            let missing = looked.missing.len();
-            let looked = look(gateway, plan, &questions).await;
-            if looked.missing.len() < missing {
+            let missing = lookup.missing.len();
+            let lookup = look(gateway, plan, &questions).await;
+            if lookup.missing.len() < missing {
                 continue;
             }
-            let places: Vec<usize> = looked.missing.iter().map(|m| m.place).collect();
+            let places: Vec<usize> = lookup.missing.iter().map(|m| m.place).collect();
             let charge = match places.len() == questions.len() {
                 true => charge.clone(),
                 false => rest(plan, &places, charge)?,
@@ -122,27 +87,27 @@ impl Session {
             let order = Order {
                 places,
                 charge: &charge,
-                statement: statement_of(looked.missing.iter().map(|m| m.question)),
-                release: (!waited.unreadable && looked.storable()).then_some(key),
+                statement: statement_of(lookup.missing.iter().map(|m| m.question)),
+                release: (!waited.unreadable && lookup.storable()).then_some(key),
             };
             let mut paid = match self.pay(gateway, plan, order, notices).await? {
-                Bought::Paid(paid) => paid,
+                Purchase::Paid(paid) => paid,
                 // Another proxy has it: look again, and where it cannot be read, pay without asking whether it is there.
-                Bought::Kept => {
+                Purchase::Kept => {
                     waited.unreadable = true;
                     continue;
                 }
-                Bought::Wait => {
+                Purchase::Wait => {
                     waited.a_while().await;
                     continue;
                 }
             };
             // Before anything can fail that comes later: what was paid for is kept.
-            keep(gateway, plan, &looked.missing, key, &paid).await;
+            keep(gateway, plan, &lookup.missing, key, &paid).await;
             paid.kept();
-            let repeated = repeats(plan, &looked, &paid)?;
+            let repeated = repeats(plan, &lookup, &paid)?;
             place(&mut noisy, paid.answers);
-            serve(plan, &mut noisy, looked.found);
+            serve(plan, &mut noisy, lookup.found);
             serve(plan, &mut noisy, repeated);
             return Ok(noisy);
         }
@@ -188,55 +153,57 @@ struct Missing<'q> {
     place: usize,
     question: &'q Question,
     /// Where its answer can be kept.
-    shelf: Option<store::Key>,
+    storage_key: Option<store::Key>,
 }
 
 /// Questions, with and without stored answers.
-struct Looked<'q> {
+struct Lookup<'q> {
     found: Vec<(usize, Served)>,
     missing: Vec<Missing<'q>>,
     /// Those that are asked before in the same statement: the place in the plan, and which of the missing it is.
     repeated: Vec<(usize, &'q Question, usize)>,
 }
 
-impl Looked<'_> {
+impl Lookup<'_> {
     /// What a payment for all that is missing goes by.
     fn key(&self) -> store::Key {
-        let key = |m: &Missing<'_>| m.shelf.unwrap_or(m.question.keys.exact);
+        let key = |m: &Missing<'_>| m.storage_key.unwrap_or(m.question.keys.exact);
         store::together(&self.missing.iter().map(key).collect::<Vec<_>>())
     }
 
     /// Whether all of it will be kept.
     fn storable(&self) -> bool {
-        self.missing.iter().all(|m| m.shelf.is_some())
+        self.missing.iter().all(|m| m.storage_key.is_some())
     }
 }
 
-async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Question)]) -> Looked<'q> {
-    let mut looked = Looked { found: Vec::new(), missing: Vec::new(), repeated: Vec::new() };
+async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Question)]) -> Lookup<'q> {
+    let mut lookup = Lookup { found: Vec::new(), missing: Vec::new(), repeated: Vec::new() };
     for (place, question) in questions {
         let Some(release) = plan.releases.get(*place) else { continue };
-        if let Some(first) = looked.missing.iter().position(|m| m.question.keys.exact == question.keys.exact)
+        if let Some(first) = lookup.missing.iter().position(|m| m.question.keys.exact == question.keys.exact)
         {
-            looked.repeated.push((*place, question, first));
+            lookup.repeated.push((*place, question, first));
             continue;
         }
         match gateway.store.find(&gateway.ledger, question, release).await {
-            Known::Answer(served) => looked.found.push((*place, *served)),
-            Known::Nothing(shelf) => looked.missing.push(Missing { place: *place, question, shelf }),
+            Known::Answer(served) => lookup.found.push((*place, *served)),
+            Known::Nothing(storage_key) => {
+                lookup.missing.push(Missing { place: *place, question, storage_key })
+            }
         }
     }
-    looked
+    lookup
 }
 
 /// The answers to questions that the statement asks more than once: those that were paid for.
-fn repeats(plan: &Plan, looked: &Looked<'_>, paid: &Paid) -> Result<Vec<(usize, Served)>, ClientError> {
+fn repeats(plan: &Plan, lookup: &Lookup<'_>, paid: &Paid) -> Result<Vec<(usize, Served)>, ClientError> {
     let each = |(place, question, first): &(usize, &Question, usize)| {
-        let (m, (i, noisy)) = (looked.missing.get(*first)?, paid.answers.get(*first)?);
+        let (m, (i, noisy)) = (lookup.missing.get(*first)?, paid.answers.get(*first)?);
         let (asked, release) = (plan.releases.get(*i)?, plan.releases.get(*place)?);
         Some((*place, question.again(release, m.question, asked, noisy)?))
     };
-    looked.repeated.iter().map(|r| each(r).ok_or_else(unlike)).collect()
+    lookup.repeated.iter().map(|r| each(r).ok_or_else(unlike)).collect()
 }
 
 fn unlike() -> ClientError {
@@ -248,8 +215,8 @@ fn unlike() -> ClientError {
 async fn keep(gateway: &Gateway, plan: &Plan, missing: &[Missing<'_>], key: store::Key, paid: &Paid) {
     let (store, ledger) = (&gateway.store, &gateway.ledger);
     for (m, (i, answer)) in missing.iter().zip(&paid.answers) {
-        if let (Some(release), Some(shelf)) = (plan.releases.get(*i), m.shelf) {
-            store.keep(ledger, paid.entry, shelf, m.question, release, answer).await;
+        if let (Some(release), Some(storage_key)) = (plan.releases.get(*i), m.storage_key) {
+            store.keep(ledger, paid.entry, storage_key, m.question, release, answer).await;
         }
     }
     if missing.len() > 1 {
@@ -279,15 +246,6 @@ fn serve(plan: &mut Plan, noisy: &mut [Noisy], found: Vec<(usize, Served)>) {
 /// A statement's identity in the books: a hash of what is fetched, in canonical form.
 fn statement_of<'q>(questions: impl Iterator<Item = &'q Question>) -> [u8; 32] {
     store::together(&questions.map(|q| q.keys.statement).collect::<Vec<_>>())
-}
-
-/// What the statement's moving bounds were computed from.
-fn snap_notice(snapped: &str, gateway: &Gateway) -> Notice {
-    let every = gateway.policy.cache.snap.unwrap_or_default();
-    let message = format!(
-        "noisegate: now() was rounded down to {snapped} where private rows are compared with it (to multiples of {every:?})"
-    );
-    Notice { message, code: "00000", hint: None }
 }
 
 fn free_notice() -> Notice {

@@ -1,16 +1,38 @@
-//! Released columns as parameters of the finish: arrays in PostgreSQL's binary form.
+//! Finish: PostgreSQL computes the rest of the statement over released columns, which are parameters: arrays in its
+//! binary form.
 //!
 //! Group keys are never decoded: an array is assembled around their raw bytes.
 
-use answer::Field;
-use answer::{ClientError, SqlState};
-use backend::Param;
+use super::{Gateway, Session};
+use answer::{ClientError, Field, Outcome, SqlState};
+use backend::{Param, RelayError};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use bytes::{BufMut, Bytes, BytesMut};
-use emit::print::ArrayParam;
+use emit::print::{self, ArrayParam, Constants};
 use plan::Plan;
 use release::{Noisy, numeric};
 use schema::SqlType;
+
+impl Session {
+    /// The rows of the analyst's statement over released relations.
+    pub(super) async fn finish(
+        &self,
+        gateway: &Gateway,
+        plan: &Plan,
+        mut constants: Constants,
+        noisy: &[Noisy],
+        fields: Vec<Field>,
+    ) -> Result<Outcome, ClientError> {
+        constants.own = self.own_rows(gateway, &plan.statement).await?;
+        let (text, arrays) = print::finish(plan, &gateway.policy, &constants);
+        let params = params(plan, noisy, &arrays)?;
+        let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
+        let rows = gateway.backend.query(&self.settings.backend(), &text.sql, &params, &formats).await;
+        let rows = rows.map_err(RelayError::into_finish_error)?;
+        same_types(&fields, &rows.fields)?;
+        Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
+    }
+}
 
 /// The parameters of the finish, in order.
 pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec<Param>, ClientError> {

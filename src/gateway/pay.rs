@@ -1,5 +1,6 @@
 //! What costs: charge, fetch, release.
 
+use super::price::{log_price, no_entropy, price_notice, statement_text};
 use super::{Gateway, Session};
 use crate::store;
 use answer::Notice;
@@ -7,7 +8,7 @@ use answer::{ClientError, SqlState};
 use backend::{self, FetchRequest, FetchText, Param};
 use dp::{BigRatio, Charge, Entropy, Ratio, SecureRng, Share, Spec};
 use emit::fetch;
-use ledger::{Ledger, Payment, Question as Debit, Receipt};
+use ledger::{Ledger, Payment, Question as Debit};
 use num_traits::{ToPrimitive, Zero};
 use plan::{self, Plan, Release};
 use policy::Policy;
@@ -21,7 +22,7 @@ impl Session {
         plan: &Plan,
         order: Order<'_>,
         notices: &mut Vec<Notice>,
-    ) -> Result<Bought, ClientError> {
+    ) -> Result<Purchase, ClientError> {
         let releases: Vec<(usize, &Release)> =
             order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
         // Printed before it is paid for: what cannot be printed costs nothing.
@@ -44,8 +45,8 @@ impl Session {
         };
         let receipt = match gateway.ledger.pay(debit).await.map_err(|r| r.client())? {
             Payment::Paid(receipt) => receipt,
-            Payment::Kept(_) => return Ok(Bought::Kept),
-            Payment::Wait => return Ok(Bought::Wait),
+            Payment::Kept(_) => return Ok(Purchase::Kept),
+            Payment::Wait => return Ok(Purchase::Wait),
         };
         let entry = receipt.entry();
         // Until it is kept, others may wait for it.
@@ -69,7 +70,7 @@ impl Session {
         let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
         let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;
         let answers = releases.iter().map(|(i, _)| *i).zip(noisy).collect();
-        Ok(Bought::Paid(Paid { answers, entry, owed }))
+        Ok(Purchase::Paid(Paid { answers, entry, owed }))
     }
 }
 
@@ -85,7 +86,7 @@ pub(super) struct Order<'a> {
 }
 
 /// What came of it.
-pub(super) enum Bought {
+pub(super) enum Purchase {
     Paid(Paid),
     /// Somebody stored it meanwhile.
     Kept,
@@ -179,37 +180,4 @@ pub(super) fn fetches(
             Ok(FetchText { sql: text.sql, params })
         })
         .collect()
-}
-
-pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
-    ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
-}
-
-/// What the books say of a statement where the policy wants its text.
-pub(super) fn statement_text(fetches: &[FetchText]) -> String {
-    fetches.iter().map(|f| f.sql.as_str()).collect::<Vec<_>>().join(";\n")
-}
-
-/// The price and the entry of the books, for the event that the frontend writes.
-pub(super) fn log_price(receipt: &Receipt) {
-    let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
-    tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
-}
-
-/// What the statement cost and what is left, in one line.
-pub(super) fn price_notice(receipt: &Receipt) -> Notice {
-    let charge = receipt.charge();
-    let left: Vec<String> = receipt
-        .budgets()
-        .iter()
-        .map(|b| {
-            let more = match b.fits(charge) {
-                Ok(n) => format!(", {n} more like this"),
-                Err(_) => String::new(),
-            };
-            format!("{} {:.1} % left{more}", b.budget.name, b.fraction_left() * 100.0)
-        })
-        .collect();
-    let epsilon = plan::explain::decimal(&charge.epsilon);
-    Notice { message: format!("charged epsilon {epsilon}; {}", left.join("; ")), code: "00000", hint: None }
 }

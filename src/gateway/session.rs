@@ -1,281 +1,107 @@
-//! SET, SHOW, RESET: the session's settings, judged by PostgreSQL and kept here.
+//! One client's session, over whatever gateway is in force when its next statement comes.
 
-use super::settings::custom::Own;
-use super::settings::known::{self, Rule};
-use super::{Gateway, Session};
-use answer::{ClientError, SqlState};
-use answer::{Field, Notice, Outcome, text_cells};
-use backend::{Param, RelayError};
-use futures::StreamExt;
-use sql::SessionStatement;
+use super::settings::SessionSettings;
+use super::stream::Reopening;
+use super::{ActiveGateway, Gateway};
+use answer::{ClientError, Identity, SqlState};
+use emit::print::Constants;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// 55P02: a setting that nobody can change.
-const CANT_CHANGE_RUNTIME_PARAM: SqlState = SqlState(*b"55P02");
-/// Parameters of the start-up packet that are no settings.
-const NO_SETTINGS: [&str; 4] = ["user", "database", "options", "replication"];
+/// One client's session.
+pub struct Session {
+    active: Arc<ActiveGateway>,
+    /// The gateway of the statement at hand.
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) identity: Identity,
+    pub(super) database: String,
+    pub(super) settings: SessionSettings,
+    /// ParameterStatus values that the client was told, where they differ from the backend's.
+    pub(super) reported: BTreeMap<String, String>,
+    /// `now()`, fixed while a transaction is open.
+    pub(super) transaction_start: Option<String>,
+    pub(super) reopening: Reopening,
+}
 
-type Result<T> = std::result::Result<T, ClientError>;
+impl ActiveGateway {
+    /// Opens a session.
+    pub fn open_session(self: &Arc<Self>, mut identity: Identity, database: String) -> Session {
+        let gateway = self.current();
+        if let Some(user) = gateway.listed(&identity.user) {
+            identity.role.clone_from(&user.role);
+        }
+        Session {
+            active: self.clone(),
+            identity,
+            database,
+            settings: SessionSettings::default(),
+            reported: BTreeMap::new(),
+            gateway,
+            transaction_start: None,
+            reopening: Reopening::default(),
+        }
+    }
+}
 
 impl Session {
-    /// Takes over what the start-up packet asked for. Names that nobody knows are ignored, as poolers and drivers
-    /// expect; wrong values are refused.
-    pub async fn start_with(&mut self, startup: &BTreeMap<String, String>) -> Result<()> {
-        let options = startup.get("options").map(|o| options(o)).unwrap_or_default();
-        let plain =
-            startup.iter().filter(|(n, _)| !NO_SETTINGS.contains(&n.as_str()) && !n.starts_with("_pq_."));
-        for (name, value) in plain.map(|(n, v)| (n.clone(), v.clone())).chain(options) {
-            let name = name.to_lowercase();
-            match self.judge(&name, Some(&value)).await {
-                Ok(Some(value)) => self.settings.start_with(&name, value),
-                Ok(None) => {}
-                Err(e) if known::default(&name).is_none() && !name.starts_with("noisegate.") => {
-                    tracing::debug!(code = e.code.as_str(), "a start-up parameter was ignored");
-                }
-                Err(e) => return Err(e),
+    /// Who asks.
+    pub fn user(&self) -> &str {
+        &self.identity.user
+    }
+
+    /// Takes the gateway in force, before a statement. From its names to its debit a statement sees one policy.
+    pub(super) fn follow(&mut self) -> Result<(), ClientError> {
+        let now = self.active.current();
+        if Arc::ptr_eq(&now, &self.gateway) {
+            return Ok(());
+        }
+        match now.listed(&self.identity.user) {
+            Some(user) => self.identity.role.clone_from(&user.role),
+            // Who was never listed is vouched for elsewhere.
+            None if self.gateway.listed(&self.identity.user).is_none() => {}
+            None => {
+                let message = format!("user \"{}\" may no longer connect", self.identity.user);
+                return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message)
+                    .detail("The user was removed from the policy.")
+                    .fatal());
             }
         }
+        self.gateway = now;
         Ok(())
     }
 
-    pub(super) async fn session_statement(
-        &mut self,
-        statement: &SessionStatement,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Outcome> {
-        let done = |tag: &str| Ok(Outcome::Complete(tag.to_owned()));
-        match statement {
-            SessionStatement::Nothing(tag) => done(tag),
-            SessionStatement::Set { name, value, local } => {
-                if *local && self.transaction_start.is_none() {
-                    let what = if name == "transaction_isolation" { "SET TRANSACTION" } else { "SET LOCAL" };
-                    notices.push(Notice {
-                        message: format!("{what} can only be used in transaction blocks"),
-                        code: "25P01",
-                        hint: None,
-                    });
-                    return done("SET");
-                }
-                let value = self.judge(name, value.as_deref()).await?;
-                self.settings.set(name, value, *local)?;
-                self.stream_was_set(name, notices).await?;
-                done("SET")
+    /// The virtual transaction took a step: `now()` is fixed within one, and settings follow it.
+    pub fn transaction(&mut self, step: &sql::Control) {
+        match step {
+            sql::Control::Begin | sql::Control::Start => {
+                self.transaction_start.get_or_insert_with(now);
             }
-            SessionStatement::Reset(name) => {
-                self.judge(name, None).await?;
-                self.settings.set(name, None, false)?;
-                done("RESET")
+            sql::Control::Commit { chain } | sql::Control::Rollback { chain } => {
+                self.transaction_start = chain.then(now);
             }
-            SessionStatement::ResetAll => {
-                self.settings.reset_all();
-                done("RESET")
-            }
-            SessionStatement::Show(name) => {
-                let value = self.show(name).await?;
-                Ok(rows(show_fields(statement), vec![text_cells(&[Some(&value)])]))
-            }
-            SessionStatement::ShowAll => Ok(rows(show_fields(statement), self.show_all())),
+            _ => {}
         }
+        if matches!(step, sql::Control::Rollback { .. } | sql::Control::RollbackTo(_)) {
+            self.reopening.forget();
+        }
+        self.settings.transaction(step);
     }
 
-    /// The value to keep; None goes back to the default.
-    async fn judge(&self, name: &str, value: Option<&str>) -> Result<Option<String>> {
-        match (known::rule(name), value) {
-            (Rule::Own, value) => {
-                let own = Own::named(name)?;
-                let value = value.map(|v| own.judge(v)).transpose()?;
-                if let (Own::Stream | Own::StreamReopen, Some(name)) =
-                    (own, value.as_deref().filter(|v| !v.is_empty()))
-                {
-                    self.stream_named(&self.gateway, name)?;
-                }
-                Ok(value)
-            }
-            (Rule::Fixed { values, why }, Some(value)) => {
-                Rule::fixed(values, why, name, value).map(|v| Some(v.to_owned()))
-            }
-            (Rule::Forbidden, _) => Err(ClientError::new(
-                SqlState::INSUFFICIENT_PRIVILEGE,
-                format!("permission denied to set parameter \"{name}\""),
-            )
-            .hint("Connect as that user: budgets and rights belong to the login.")),
-            (Rule::ReadOnly, _) => Err(ClientError::new(
-                CANT_CHANGE_RUNTIME_PARAM,
-                format!("parameter \"{}\" cannot be changed", known::canonical(name)),
-            )),
-            // Within a transaction that has begun PostgreSQL would refuse these.
-            (Rule::Kept, Some(value)) if name == "transaction_isolation" => {
-                let levels = ["serializable", "repeatable read", "read committed", "read uncommitted"];
-                match levels.iter().find(|l| l.eq_ignore_ascii_case(value.trim())) {
-                    Some(level) => Ok(Some((*level).to_owned())),
-                    None => Err(ClientError::new(
-                        SqlState::INVALID_PARAMETER_VALUE,
-                        format!("invalid value for parameter \"{name}\""),
-                    )
-                    .hint(format!("Available values: {}.", levels.join(", ")))),
-                }
-            }
-            (Rule::Kept, Some(value)) => {
-                let sql = "SELECT pg_catalog.set_config($1, $2, true)";
-                self.ask(sql, &[name, value]).await.map(Some)
-            }
-            (Rule::Kept, None) if known::default(name).is_none() && self.settings.get(name).is_none() => {
-                // PostgreSQL knows whether there is such a setting; its value is nobody's business.
-                self.ask("SELECT pg_catalog.current_setting($1)", &[name]).await.map(|_| None)
-            }
-            (_, None) => Ok(None),
+    pub(super) fn constants(&self) -> Constants {
+        Constants {
+            now: self.transaction_start.clone().unwrap_or_else(now),
+            user: self.identity.user.clone(),
+            database: self.database.clone(),
+            schema: "public".into(),
+            own: Vec::new(),
         }
-    }
-
-    /// One text from the finish login.
-    async fn ask(&self, sql: &str, arguments: &[&str]) -> Result<String> {
-        if arguments.iter().any(|a| a.contains('\0')) {
-            return Err(ClientError::new(SqlState::INVALID_PARAMETER_VALUE, "a setting cannot contain NUL"));
-        }
-        let params: Vec<Param> = arguments.iter().map(|a| Param::text(*a)).collect();
-        let settings = self.settings.backend();
-        let gateway = &self.gateway;
-        let rows = gateway
-            .backend
-            .query(&settings, sql, &params, &[0])
-            .await
-            .map_err(RelayError::into_finish_error)?;
-        let rows = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
-        Ok(rows.into_iter().flatten().flatten().next().unwrap_or_default())
-    }
-
-    async fn show(&self, name: &str) -> Result<String> {
-        if name == known::STREAM_ACCURACY {
-            return self.stream_accuracy();
-        }
-        if let Some(value) = self.known_value(&self.gateway, name) {
-            return Ok(value);
-        }
-        if known::READABLE.contains(&name) {
-            return self.ask("SELECT pg_catalog.current_setting($1)", &[name]).await;
-        }
-        if name.starts_with("noisegate.") {
-            Own::named(name)?;
-        }
-        Err(known::unknown(name).hint("SHOW ALL lists what noisegate shows."))
-    }
-
-    /// The value of a setting that can be told without asking PostgreSQL.
-    pub(super) fn known_value(&self, gateway: &Gateway, name: &str) -> Option<String> {
-        if let Some(value) = self.settings.get(name) {
-            return Some(value.to_owned());
-        }
-        if let Ok(own) = Own::named(name) {
-            return Some(own.default(&gateway.settings));
-        }
-        match name {
-            "session_authorization" => Some(self.identity.user.clone()),
-            "transaction_isolation" => self.known_value(gateway, "default_transaction_isolation"),
-            name => known::default(name).map(str::to_owned).or_else(|| {
-                let reported = gateway.backend.parameters();
-                reported.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.clone())
-            }),
-        }
-    }
-
-    fn show_all(&self) -> Vec<bytes::Bytes> {
-        let own = Own::ALL.into_iter().map(|o| (o.name(), o.description()));
-        let others = known::REPORTED.iter().map(|n| (*n, ""));
-        let more = ["extra_float_digits", "bytea_output", "statement_timeout", "transaction_isolation"];
-        let all = own.chain(others).chain(more.into_iter().map(|n| (n, "")));
-        all.filter_map(|(name, description)| {
-            let value = self.known_value(&self.gateway, &name.to_lowercase())?;
-            Some(text_cells(&[Some(name), Some(&value), Some(description)]))
-        })
-        .collect()
-    }
-
-    /// Reportable settings that changed since the last call.
-    pub fn changed_parameters(&mut self) -> Vec<(String, String)> {
-        let gateway = self.gateway.clone();
-        let mut changed = Vec::new();
-        for name in known::REPORTED {
-            // `search_path` is reported since PostgreSQL 18.
-            if *name == "search_path" && !gateway.backend.parameters().contains_key(*name) {
-                continue;
-            }
-            let Some(value) = self.known_value(&gateway, &name.to_lowercase()) else { continue };
-            let known = self.reported.get(*name).or_else(|| gateway.backend.parameters().get(*name));
-            if known != Some(&value) {
-                self.reported.insert((*name).to_owned(), value.clone());
-                changed.push(((*name).to_owned(), value));
-            }
-        }
-        changed
     }
 }
 
-/// The columns of SHOW.
-pub(super) fn show_fields(statement: &SessionStatement) -> Vec<Field> {
-    let field = |name: &str| Field {
-        name: name.to_owned(),
-        type_oid: 25,
-        type_size: -1,
-        type_modifier: -1,
-        format: 0,
-    };
-    match statement {
-        SessionStatement::Show(name) => vec![field(known::canonical(name))],
-        SessionStatement::ShowAll => ["name", "setting", "description"].map(field).to_vec(),
-        _ => Vec::new(),
-    }
-}
-
-fn rows(fields: Vec<Field>, rows: Vec<bytes::Bytes>) -> Outcome {
-    let rows = futures::stream::iter(rows.into_iter().map(Ok)).boxed();
-    Outcome::Rows { fields, rows, verb: "SHOW", count: false }
-}
-
-/// `-c name=value --name=value`, words parted by blanks, backslashes escaping.
-fn options(text: &str) -> Vec<(String, String)> {
-    let mut words: Vec<String> = Vec::new();
-    let (mut word, mut chars) = (None::<String>, text.chars());
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => word.get_or_insert_default().extend(chars.next()),
-            c if c.is_ascii_whitespace() => words.extend(word.take()),
-            c => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    let mut found = Vec::new();
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        let setting = match word.as_str() {
-            "-c" => words.next(),
-            w => w.strip_prefix("--").or_else(|| w.strip_prefix("-c")).map(str::to_owned),
-        };
-        if let Some((name, value)) = setting.as_deref().and_then(|s| s.split_once('=')) {
-            found.push((name.replace('-', "_"), value.to_owned()));
-        }
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_of_the_start_up_packet() {
-        let pair = |n: &str, v: &str| (n.to_owned(), v.to_owned());
-        assert_eq!(
-            options(
-                "-c timezone=UTC -cjit=off --extra-float-digits=2 -c noisegate.epsilon=0.5 -c a=b\\ c\\\\d"
-            ),
-            [
-                pair("timezone", "UTC"),
-                pair("jit", "off"),
-                pair("extra_float_digits", "2"),
-                pair("noisegate.epsilon", "0.5"),
-                pair("a", "b c\\d"),
-            ]
-        );
-        assert!(options("-c -x nonsense").is_empty());
-    }
+/// The moment, as text that casts to timestamptz.
+fn now() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    // 2000-01-01 is 946,684,800 seconds after 1970-01-01.
+    let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX) - 946_684_800 * 1_000_000;
+    format!("{}+00", schema::time::timestamp(micros))
 }

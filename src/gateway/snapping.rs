@@ -5,6 +5,7 @@
 //! that both ends of a range lie on the same grid. Soundness rule 33: nothing but `now()` and its kin is rounded, and
 //! nothing outside such comparisons.
 
+use answer::Notice;
 use policy::from_iso;
 use policy::{Policy, Privacy};
 use schema::SqlType;
@@ -80,4 +81,13 @@ fn round(e: &mut Expr, now: &str, found: &mut bool) {
     let literal = Expr::new(ExprKind::Literal(Literal::String(now.to_owned())), pos);
     let moment = cast(literal, SqlType::Timestamptz);
     *e = if ty == SqlType::Timestamptz { moment } else { cast(moment, ty) };
+}
+
+/// What the statement's moving bounds were computed from.
+pub(super) fn notice(snapped: &str, policy: &Policy) -> Notice {
+    let every = policy.cache.snap.unwrap_or_default();
+    let message = format!(
+        "noisegate: now() was rounded down to {snapped} where private rows are compared with it (to multiples of {every:?})"
+    );
+    Notice { message, code: "00000", hint: None }
 }

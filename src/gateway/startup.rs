@@ -1,14 +1,14 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
+use super::domain_sizes::DomainSizes;
+use super::fingerprints::Fingerprints;
 use super::{Gateway, stream, suspend};
 use crate::store::Store;
-use answer::{ClientError, SqlState};
-use backend::{Backend, ConnectError, Directory, FetchError, Fingerprint, Reader, introspect, row_triggers};
+use backend::{Backend, ConnectError, Directory, FetchError, introspect, row_triggers};
 use bigdecimal::BigDecimal;
 use ledger::{Ledger, LedgerError, Terms};
 use policy::{Policy, PolicyErrors, Privacy, RawPolicy};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What it takes beside the statement itself to read and store a release that others wait for.
@@ -133,7 +133,7 @@ impl Gateway {
         let reopened = Reopened {
             changed: reloaded.changed,
             restart: reloaded.restart,
-            schema_changed: checked.tables != self.fingerprints.tables,
+            schema_changed: !self.fingerprints.same(&checked.tables),
             warnings: std::mem::take(&mut checked.warnings),
         };
         let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
@@ -189,90 +189,15 @@ impl Gateway {
             policy,
             backend,
             ledger,
-            fingerprints: Fingerprints { tables, of: Mutex::default() },
+            fingerprints: Fingerprints::new(tables),
             typed: super::type_cache::Cache::default(),
             settings,
-            sizes: Mutex::new(HashMap::new()),
+            sizes: DomainSizes::default(),
             suspended,
             store,
             streams,
             trusted,
             directory,
         }))
-    }
-}
-
-/// Fingerprints of the tables that statements use (soundness rule 7), each proven to belong to the schema that the
-/// policy was checked against.
-pub(super) struct Fingerprints {
-    /// Of each table of the policy, when it was checked.
-    tables: Vec<String>,
-    of: Mutex<HashMap<Vec<usize>, Fingerprint>>,
-}
-
-impl Fingerprints {
-    /// The fingerprint of these tables together.
-    pub(super) async fn of(
-        &self,
-        backend: &Backend,
-        policy: &Policy,
-        tables: &[usize],
-    ) -> Result<Fingerprint, ClientError> {
-        let known = self.of.lock().unwrap_or_else(PoisonError::into_inner).get(tables).cloned();
-        if let Some(known) = known {
-            return Ok(known);
-        }
-        let reader = backend.reader().await.map_err(FetchError::into_client_error)?;
-        let failed = |e: &dyn std::fmt::Display| {
-            ClientError::incident(SqlState::INTERNAL, "the schema could not be checked", e)
-        };
-        // All in one snapshot: what is expected of them together is what it was when each was as planned on.
-        reader
-            .batch_execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            .await
-            .map_err(|e| failed(&e))?;
-        if self.changed(&reader, policy, tables).await.map_err(|e| failed(&e))? {
-            return Err(FetchError::SchemaChanged.into_client_error());
-        }
-        let oids: Vec<u32> = tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| t.oid).collect();
-        let part = introspect::watch(&reader, &oids).await.map_err(|e| failed(&e))?;
-        self.of.lock().unwrap_or_else(PoisonError::into_inner).insert(tables.to_vec(), part.clone());
-        Ok(part)
-    }
-
-    /// PostgreSQL's judgement of a statement over these tables, if they are still those that it was printed for.
-    pub(super) async fn judged(
-        &self,
-        backend: &Backend,
-        policy: &Policy,
-        tables: &[usize],
-        judgement: ClientError,
-    ) -> ClientError {
-        // Names, types and rights: classes 42 and 3F.
-        if !["42", "3F"].iter().any(|class| judgement.code.as_str().starts_with(class)) {
-            return judgement;
-        }
-        let Ok(reader) = backend.reader().await else { return judgement };
-        match self.changed(&reader, policy, tables).await {
-            Ok(true) => FetchError::SchemaChanged.into_client_error(),
-            Ok(false) | Err(_) => judgement,
-        }
-    }
-
-    /// Whether one of these tables is not as it was when the policy was checked.
-    async fn changed(
-        &self,
-        reader: &Reader,
-        policy: &Policy,
-        tables: &[usize],
-    ) -> Result<bool, introspect::IntrospectError> {
-        for t in tables {
-            if let (Some(table), Some(expected)) = (policy.tables.get(*t), self.tables.get(*t))
-                && introspect::fingerprint(reader, &[table.oid]).await? != *expected
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }

@@ -1,6 +1,6 @@
 //! The rows of `noisegate.*`: the books and the policy as one user may see them, and the session's settings.
 
-use super::settings::custom::Own as Setting;
+use super::settings::custom::NoisegateSetting;
 use super::{Gateway, Session};
 use answer::ClientError;
 use emit::print::OwnRow;
@@ -73,12 +73,12 @@ impl Session {
     }
 
     fn settings_rows(&self, gateway: &Gateway) -> Vec<OwnRow> {
-        let row = |own: Setting| {
+        let row = |own: NoisegateSetting| {
             let default = own.default(&gateway.settings);
             let value = self.settings.get(own.name()).map_or_else(|| default.clone(), str::to_owned);
             vec![Some(own.name().into()), Some(value), Some(default), Some(own.description().into())]
         };
-        Setting::ALL.into_iter().map(row).collect()
+        NoisegateSetting::ALL.into_iter().map(row).collect()
     }
 }
 

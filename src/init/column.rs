@@ -1,7 +1,7 @@
 //! The line of one column of a private table.
 
-use super::Scope;
 use super::identify::looks_like;
+use super::scope::Scope;
 use super::text::{comment, key, quote};
 use super::way::Placed;
 use bigdecimal::BigDecimal;

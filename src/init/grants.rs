@@ -1,6 +1,6 @@
 //! The statements that make the two logins, as comments at the end of the file.
 
-use super::Scope;
+use super::scope::Scope;
 use super::text::{comment, commented};
 use super::way::Placed;
 use demo::ROLES;

@@ -8,34 +8,18 @@ pub mod catalog;
 mod column;
 mod grants;
 mod identify;
+mod scope;
 mod table;
 mod text;
 mod way;
 
 pub use catalog::Catalog;
+pub use scope::{InitError, Options};
 
-use schema::{Relation, RelationKind};
+use scope::Scope;
+use text::comment;
 pub(crate) use text::quote;
-use text::{comment, key};
 use way::{Placed, Why};
-
-/// What the owner says.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// `table.column` of the unit, or `schema.table.column`.
-    pub unit: String,
-    /// Tables that anybody may read.
-    pub public: Vec<String>,
-    /// Schemas to look at; all where there are none.
-    pub schemas: Vec<String>,
-    /// Host and port of the database, as they stand in a URL.
-    pub address: String,
-}
-
-/// Why there is no starter.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InitError(pub String);
 
 /// A starter, and how much is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,16 +32,6 @@ pub struct Starter {
     pub public: usize,
     /// Tables that are commented out.
     pub left_out: usize,
-}
-
-/// The relations that are looked at, and which of them is the unit's.
-struct Scope<'a> {
-    catalog: &'a Catalog,
-    relations: Vec<&'a Relation>,
-    /// Index of the unit's table, and its column.
-    unit: (usize, String),
-    /// Indexes of tables that were named public.
-    public: Vec<usize>,
 }
 
 /// Writes a policy for a schema.
@@ -81,96 +55,6 @@ pub fn starter(catalog: &Catalog, options: &Options) -> Result<Starter, InitErro
     }
     out.push_str(&grants::comments(&scope, &placed));
     Ok(Starter { policy: out, private, public, left_out })
-}
-
-impl<'a> Scope<'a> {
-    fn new(catalog: &'a Catalog, options: &Options) -> Result<Self, InitError> {
-        let wanted = |r: &&Relation| options.schemas.is_empty() || options.schemas.contains(&r.schema);
-        let relations: Vec<&Relation> = catalog.schema.relations.iter().filter(wanted).collect();
-        for schema in &options.schemas {
-            if !relations.iter().any(|r| r.schema == *schema) {
-                return Err(InitError(format!("--schema {schema}: it has no table, or does not exist")));
-            }
-        }
-        let Some((table, column)) = options.unit.rsplit_once('.') else {
-            let example = "write TABLE.COLUMN, for example --unit riders.rider_id";
-            return Err(InitError(format!("--unit {}: {example}", options.unit)));
-        };
-        let unit = find(&relations, table, "--unit")?;
-        let mut public = Vec::new();
-        for name in &options.public {
-            let i = find(&relations, name, "--public")?;
-            if i == unit {
-                return Err(InitError(format!("--public {name}: it is the unit's table, and private")));
-            }
-            public.push(i);
-        }
-        let scope = Self { catalog, relations, unit: (unit, column.to_owned()), public };
-        scope.check_unit()?;
-        Ok(scope)
-    }
-
-    fn unit_table(&self) -> Option<&'a Relation> {
-        self.relations.get(self.unit.0).copied()
-    }
-
-    /// The unit is a key: of other columns, several rows could be one person or several persons one row.
-    fn check_unit(&self) -> Result<(), InitError> {
-        let Some(r) = self.unit_table() else { return Ok(()) };
-        let name = &self.unit.1;
-        let keys: Vec<String> = r.usable_keys().iter().filter(|k| k.len() == 1).flatten().cloned().collect();
-        let known = match keys.is_empty() {
-            true => format!("{} has no key of one column; see docs/policy.md for what a key is", r.name),
-            false => format!("keys of {} are: {}", r.name, keys.join(", ")),
-        };
-        let Some(column) = r.column(name) else {
-            return Err(InitError(format!("--unit: {} has no column {name:?}; {known}", r.name)));
-        };
-        if r.row_security {
-            return Err(InitError(format!("--unit: {} has row-level security; disable it there", r.name)));
-        }
-        if !column.deterministic_collation {
-            let why = "has a nondeterministic collation: two spellings could be one unit or two";
-            return Err(InitError(format!("--unit: {}.{name} {why}", r.name)));
-        }
-        if r.kind == RelationKind::InheritanceParent {
-            let why = "has inheritance children, whose rows its keys do not cover";
-            return Err(InitError(format!("--unit: {} {why}; name another table", r.name)));
-        }
-        if !keys.contains(name) {
-            return Err(InitError(format!(
-                "--unit: {}.{name} is not a key, so it names no unit; {known}",
-                r.name
-            )));
-        }
-        Ok(())
-    }
-
-    /// A table's name in messages and comments.
-    fn shown(&self, i: usize) -> String {
-        self.relations.get(i).map_or_else(String::new, |r| comment(&r.name))
-    }
-}
-
-/// A relation by `table` or `schema.table`.
-fn find(relations: &[&Relation], name: &str, option: &str) -> Result<usize, InitError> {
-    let found = |test: &dyn Fn(&Relation) -> bool| -> Vec<usize> {
-        relations.iter().enumerate().filter(|(_, r)| test(r)).map(|(i, _)| i).collect()
-    };
-    let mut matches = found(&|r| r.name == name);
-    if matches.is_empty()
-        && let Some((schema, table)) = name.split_once('.')
-    {
-        matches = found(&|r| r.schema == schema && r.name == table);
-    }
-    match matches.as_slice() {
-        [one] => Ok(*one),
-        [] => {
-            let names: Vec<&str> = relations.iter().map(|r| r.name.as_str()).collect();
-            Err(InitError(format!("{option}: there is no table {name:?}; there are: {}", names.join(", "))))
-        }
-        _ => Err(InitError(format!("{option}: there are several tables {name:?}; write schema.table"))),
-    }
 }
 
 /// The unit's table, then private ones by distance, public ones, and those that are left out.
@@ -265,13 +149,6 @@ delta = 1e-7
 fn url_part(name: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     name.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
-}
-
-/// `[table.name]` and, where it is not the default, its schema.
-fn header(r: &Relation) -> String {
-    let schema =
-        if r.schema == "public" { String::new() } else { format!("schema = {}\n", quote(&r.schema)) };
-    format!("[table.{}]\n{schema}", key(&r.name))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The section of one table.
 
 use super::column;
-use super::text::{comment, commented, list, paragraph, quote};
+use super::scope::Scope;
+use super::text::{comment, commented, header, list, paragraph, quote};
 use super::way::{Placed, Way, Why};
-use super::{Scope, header};
 use schema::{Relation, RelationKind};
 
 /// The section, or what stands in its place.

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 //! What needs no database: the schema that tests/policy reads, and shapes that one hardly meets.
+use super::text::key;
 use super::*;
 use schema::Schema;
 use std::path::Path;

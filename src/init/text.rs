@@ -1,5 +1,7 @@
 //! Names in TOML and in comments.
 
+use schema::Relation;
+
 /// A basic string.
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::from("\"");
@@ -54,4 +56,11 @@ pub(super) fn list(items: &[String]) -> String {
         [one] => one.clone(),
         [head @ .., last] => format!("{} and {last}", head.join(", ")),
     }
+}
+
+/// `[table.name]` and, where it is not the default, its schema.
+pub(super) fn header(r: &Relation) -> String {
+    let schema =
+        if r.schema == "public" { String::new() } else { format!("schema = {}\n", quote(&r.schema)) };
+    format!("[table.{}]\n{schema}", key(&r.name))
 }

@@ -1,6 +1,6 @@
 //! Which unit a row belongs to: foreign keys, followed to the unit's table.
 
-use super::Scope;
+use super::scope::Scope;
 use schema::{ForeignKey, Relation, RelationKind};
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
 //! A budget of the policy as an account: how it counts, and who shares it.
 
-use super::LedgerError;
+use super::error::{Lacking, LedgerError};
 use bigdecimal::{BigDecimal, ToPrimitive};
-use dp::{self, Charge, Cost, Envelope, Filter, Shortfall, Tokens, Unpriced};
+use dp::{self, Charge, Cost, Envelope, Filter, Tokens, Unpriced};
 use policy::{Budget, Scope};
 use std::sync::Arc;
 
@@ -68,22 +68,6 @@ pub enum Counter {
     Filter(Box<Filter>),
     /// Declared uses, counted down.
     Envelope(Arc<Envelope>),
-}
-
-/// What a budget lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lacking {
-    /// Room in a sum that is called by a letter.
-    Sum {
-        /// ε, ρ, δ, …
-        symbol: &'static str,
-        /// Needed and left.
-        shortfall: Shortfall,
-        /// The limit, in units.
-        limit: u128,
-    },
-    /// Uses of a declared mechanism.
-    Uses,
 }
 
 impl Counter {

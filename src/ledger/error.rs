@@ -1,8 +1,9 @@
 //! Why a ledger cannot be opened, and why a debit is refused.
 
-use super::account::Lacking;
 use super::books::{Change, Wrong};
+use super::time::time;
 use answer::{ClientError, SqlState};
+use dp::Shortfall;
 use dp::{UNITS_PER_ONE, Unpriced};
 use policy::Scope;
 use std::path::PathBuf;
@@ -143,7 +144,7 @@ impl Lack {
             Lacking::Uses => "of noise like this, fewer uses are left than it needs".into(),
         };
         if let Some(next) = self.next {
-            text.push_str(&format!("; it starts anew on {}", super::time(next)));
+            text.push_str(&format!("; it starts anew on {}", time(next)));
         }
         text
     }
@@ -308,4 +309,20 @@ pub fn decimal(units: u128, up: bool) -> String {
         return whole.to_string();
     }
     format!("{whole}.{fraction:024}").trim_end_matches('0').to_owned()
+}
+
+/// What a budget lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// Room in a sum that is called by a letter.
+    Sum {
+        /// ε, ρ, δ, …
+        symbol: &'static str,
+        /// Needed and left.
+        shortfall: Shortfall,
+        /// The limit, in units.
+        limit: u128,
+    },
+    /// Uses of a declared mechanism.
+    Uses,
 }

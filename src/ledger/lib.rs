@@ -13,15 +13,17 @@ mod error;
 pub mod log;
 mod owner;
 mod policy_view;
+mod time;
 mod writer;
 
-pub use account::{Account, Amount, BudgetState, Counter, Lacking};
+pub use account::{Account, Amount, BudgetState, Counter};
 pub use books::{BudgetSummary, Change, Head, Line, Share, Wrong};
 pub use capacity::{Worth, Year, usual, usual_of, worth, year};
 pub use error::decimal;
-pub use error::{Lack, LedgerError, Refusal};
+pub use error::{Lack, Lacking, LedgerError, Refusal};
 pub use owner::{Owner, Told, user, verify};
 pub use policy_view::Terms;
+pub use time::time;
 
 use answer::Identity;
 use books::{Ask, Body, Books, Entry, Opening};
@@ -390,13 +392,6 @@ fn random() -> Result<String, LedgerError> {
 
 fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
-}
-
-/// A moment as text, from microseconds since 1970.
-pub fn time(micros: i64) -> String {
-    // 2000-01-01 is 946,684,800 seconds after 1970-01-01.
-    let text = schema::time::timestamp(micros.saturating_sub(946_684_800 * 1_000_000));
-    format!("{text} UTC")
 }
 
 #[cfg(test)]

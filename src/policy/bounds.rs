@@ -2,7 +2,7 @@
 
 use super::error::{At, Findings, Span};
 use super::model::{Column, Domain, Range};
-use super::raw::{Bound, Literal, RawColumn};
+use super::raw_table::{Bound, Literal, RawColumn};
 use super::reader::{decimal_text, shorten};
 use super::suggest::suggest;
 use super::time;

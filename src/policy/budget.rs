@@ -1,11 +1,12 @@
 //! `[statement]` and `[[budget]]`: prices and limits, in exact decimals.
 
+use super::envelope;
 use super::error::{At, Findings};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Accounting, Budget, Scope, StatementDefaults, Window};
+use super::raw_table::RawTable;
 use super::reader::{Section, shorten, text};
 use super::suggest::suggest;
-use super::{envelope, raw::RawTable};
 use bigdecimal::BigDecimal;
 use num_traits::{One, Signed, Zero};
 

@@ -3,15 +3,13 @@
 use super::bounds::{self, type_name};
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::model::{Column, Domain, Policy, Privacy, Table};
-use super::path::{self, RawPath};
-use super::raw::{RawPolicy, RawTable};
+use super::path::{self, KEY_HINT};
+use super::raw::RawPolicy;
+use super::raw_table::{RawPath, RawTable};
 use super::reader::shorten;
 use super::suggest::suggest;
 use super::version;
 use schema::{Relation, RelationKind, Schema, SqlType};
-
-/// What proves uniqueness (soundness rule 7).
-pub(super) const KEY_HINT: &str = "make it the primary key: the key must be unique, valid, not deferrable, not partial, NOT NULL, on a table without inheritance children";
 
 impl RawPolicy {
     /// The policy, if it and the schema fit; otherwise all mistakes, those of the text included.

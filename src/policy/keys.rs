@@ -1,8 +1,6 @@
 //! What a section may hold: declared once, beside the code that reads it. Unknown keys are refused by these lists, and
 //! the tables of docs/policy.md are printed from them.
 
-use super::{access, budget, cache, envelope, listen, log, raw, server, stream, users};
-
 /// One key.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -59,28 +57,4 @@ impl Keys {
 /// Whether a default is a value, and not words.
 pub fn is_value(default: &str) -> bool {
     format!("x = {default}").parse::<toml::Table>().is_ok()
-}
-
-/// Every section, in the order of the document.
-pub fn reference() -> Vec<&'static Keys> {
-    vec![
-        &raw::ROOT,
-        &listen::SERVER,
-        &listen::TLS,
-        &users::AUTH_QUERY,
-        &access::ACCESS,
-        &log::LOG,
-        &server::BACKEND,
-        &server::LEDGER,
-        &raw::PRIVACY,
-        &budget::STATEMENT,
-        &budget::BUDGET,
-        &envelope::MECHANISM,
-        &stream::STREAM,
-        &users::USER,
-        &cache::CACHE,
-        &raw::TABLE,
-        &raw::COLUMN,
-        &server::LIMITS,
-    ]
 }

@@ -1,8 +1,8 @@
 //! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
 //!
-//! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader`, `server`, `listen`,
-//! `access`, `log`, `users`, `budget`, `stream`, `cache` are its sections), `check` holds it against the schema, `bounds` does so for one
-//! column; numbers stay exact decimals from the text to the model.
+//! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader` knows TOML; `server`, `listen`,
+//! `access`, `log`, `users`, `budget`, `stream`, `tables` and `cache` are its sections), `check` holds it against the schema,
+//! `bounds` does so for one column; what comes out is in `model`. Numbers stay exact decimals from the text to the model.
 
 mod access;
 mod bounds;
@@ -21,26 +21,29 @@ mod model;
 mod passwords;
 mod path;
 mod raw;
+mod raw_table;
 mod reader;
-pub use reader::decimal_text;
+mod reference;
 mod reload;
 mod server;
 mod stream;
 mod suggest;
+mod tables;
 mod time;
-pub use time::from_iso;
 pub mod userlist;
 mod users;
 mod version;
 mod window;
 
 pub use error::{PolicyError, PolicyErrors};
-pub use keys::{Key, Keys, is_value, reference};
+pub use keys::{Key, Keys, is_value};
 pub use model::*;
 pub use passwords::with_password;
 pub use raw::RawPolicy;
+pub use reader::decimal_text;
+pub use reference::reference;
 pub use reload::Reloaded;
-pub use stream::{Stream, Variant};
+pub use time::from_iso;
 pub use users::iterations;
 
 use error::Findings;

@@ -4,10 +4,9 @@
 //! one row, and belongs to at most one unit. Rows that refer to none belong to nobody.
 
 use super::bounds::type_name;
-use super::check::KEY_HINT;
 use super::error::{At, Findings};
 use super::model::{Policy, Privacy, Table, UnitPath};
-use super::raw::RawTable;
+use super::raw_table::{RawPath, RawTable};
 use super::reader::shorten;
 use super::suggest::suggest;
 use schema::{Column, Relation, SqlType};
@@ -15,13 +14,8 @@ use schema::{Column, Relation, SqlType};
 /// What to write.
 pub(super) const EXAMPLE: &str = "unit_path = \"trip_id -> trips.trip_id\"";
 
-/// One step, as it is written.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct RawPath {
-    pub columns: Vec<String>,
-    pub table: String,
-    pub key: Vec<String>,
-}
+/// What proves uniqueness (soundness rule 7).
+pub(super) const KEY_HINT: &str = "make it the primary key: the key must be unique, valid, not deferrable, not partial, NOT NULL, on a table without inheritance children";
 
 /// Reads `a -> t.x` and `(a, b) -> t.(x, y)`.
 pub(super) fn parse(text: &At<String>, f: &mut Findings) -> Option<At<RawPath>> {

@@ -3,22 +3,20 @@
 use super::access;
 use super::budget;
 use super::cache;
-use super::error::{At, Findings, PolicyError, PolicyErrors, Span};
+use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
-    AccessRule, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults, User,
+    AccessRule, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults, Stream, User,
 };
-use super::path::{self, RawPath};
-use super::reader::{Section, decimal, shorten, text};
+use super::raw_table::RawTable;
+use super::reader::Section;
 use super::server;
-use super::stream::{self, Stream};
+use super::stream;
+use super::tables::tables;
 use super::users;
 use super::{listen, log};
-use bigdecimal::BigDecimal;
 use std::path::Path;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
-use toml::value::Datetime;
+use toml::de::DeTable;
 
 /// A policy that is TOML. Its mistakes, if any, are reported by [`RawPolicy::check`] together with those that
 /// only the schema shows.
@@ -39,47 +37,6 @@ pub struct RawPolicy {
     pub(super) limits: Limits,
     pub(super) cache: Cache,
     pub(super) tables: Vec<RawTable>,
-}
-
-/// `[table.name]`
-#[derive(Clone, Debug)]
-pub(super) struct RawTable {
-    pub name: At<String>,
-    pub schema: At<String>,
-    /// `public = true`.
-    pub public: bool,
-    pub unit_column: Option<At<String>>,
-    pub unit_path: Option<At<RawPath>>,
-    /// A key says whose rows it holds, right or wrong: wrong ones were reported already.
-    pub says_whose: bool,
-    pub max_rows: Option<u32>,
-    pub columns: Vec<RawColumn>,
-}
-
-/// `columns.name = { … }`
-#[derive(Clone, Debug)]
-pub(super) struct RawColumn {
-    pub name: At<String>,
-    pub hidden: bool,
-    pub range: Option<At<(Bound, Bound)>>,
-    pub grid: Option<At<BigDecimal>>,
-    pub values: Option<At<Vec<At<Literal>>>>,
-    pub references: Option<At<String>>,
-}
-
-/// An end of a range.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Bound {
-    Number(BigDecimal),
-    Time(Datetime),
-}
-
-/// A listed value.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Literal {
-    Text(String),
-    Integer(BigDecimal),
-    Boolean(bool),
 }
 
 /// Sections of a policy.
@@ -191,99 +148,6 @@ pub(super) const PRIVACY: Keys = Keys {
     later: &[],
 };
 
-/// Keys of `[table.NAME]`.
-pub(super) const TABLE: Keys = Keys {
-    section: "[table.NAME]",
-    list: &[
-        Key {
-            name: "schema",
-            ty: "string",
-            default: "\"public\"",
-            example: "\"public\"",
-            purpose: "The table's schema.",
-        },
-        Key {
-            name: "public",
-            ty: "boolean",
-            default: "false",
-            example: "true",
-            purpose: "Anybody may read it: answers are exact and free, all columns are visible.",
-        },
-        Key {
-            name: "unit_column",
-            ty: "column",
-            default: "required for private tables",
-            example: "\"rider_id\"",
-            purpose: "The column that says whose each row is, of the unit's type.",
-        },
-        Key {
-            name: "unit_path",
-            ty: "`columns -> table.columns`",
-            default: "none",
-            example: "\"trip_id -> trips.trip_id\"",
-            purpose: "Instead of unit_column: the first step to the table that has it, by a key there; `(a, b) -> t.(x, y)` for a key of several columns.",
-        },
-        Key {
-            name: "max_rows",
-            ty: "whole number",
-            default: "`statement.max_rows`",
-            example: "20",
-            purpose: "As there, for this table.",
-        },
-        Key {
-            name: "columns",
-            ty: "table",
-            default: "none",
-            example: "{ fare = { range = [0, 60] } }",
-            purpose: "The columns that are visible, and what is known of them; mostly written `columns.NAME = { … }`.",
-        },
-    ],
-    later: &[],
-};
-
-/// Keys of `[table.NAME] columns.NAME`.
-pub(super) const COLUMN: Keys = Keys {
-    section: "[table.NAME] columns.NAME",
-    list: &[
-        Key {
-            name: "range",
-            ty: "two numbers or dates",
-            default: "what CHECK constraints prove",
-            example: "[0, 60]",
-            purpose: "Least and greatest value; what is outside counts as the nearest end. A date as the upper end of a timestamp is that whole day.",
-        },
-        Key {
-            name: "grid",
-            ty: "number",
-            default: "1 for integers, the scale of `numeric(p, s)`",
-            example: "0.01",
-            purpose: "The step in which sums are counted; both ends of the range lie on it. Required beside the range of a float or a plain numeric.",
-        },
-        Key {
-            name: "values",
-            ty: "list",
-            default: "labels of an enum, true and false, a CHECK's list",
-            example: "[\"day\", \"month\", \"year\"]",
-            purpose: "The public values, of text, varchar, integer, enum or boolean: groups over them all come back, and cost no δ.",
-        },
-        Key {
-            name: "references",
-            ty: "table.column",
-            default: "none",
-            example: "\"stations.station\"",
-            purpose: "The public values are those of a column of a public table, of the same type.",
-        },
-        Key {
-            name: "hidden",
-            ty: "boolean",
-            default: "false",
-            example: "true",
-            purpose: "The column does not exist for analysts.",
-        },
-    ],
-    later: &["range_for_min_max"],
-};
-
 impl RawPolicy {
     /// Reads a policy's text; only what is not TOML is an error at once.
     pub(super) fn parse(
@@ -384,154 +248,4 @@ fn privacy(root: &Section<'_, '_>, f: &mut Findings) -> (Option<At<String>>, boo
     section.keys(&PRIVACY, f);
     let unit = section.required_string("unit", "unit = \"riders.rider_id\"", f);
     (unit, section.boolean("allow_no_total", f).is_some_and(|b| b.value))
-}
-
-fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
-    let Some(all) = root.section("table", f) else {
-        if root.get("table").is_none() {
-            f.error_in_file("the policy names no table", "write for example: [table.riders]");
-        }
-        return Vec::new();
-    };
-    let mut tables = Vec::new();
-    for (name, value) in all.entries() {
-        let Some(section) = Section::of(format!("[table.{}]", shorten(&name.value)), value, f) else {
-            continue;
-        };
-        section.keys(&TABLE, f);
-        let schema = section
-            .string("schema", "schema = \"public\"", f)
-            .unwrap_or(At { value: "public".into(), span: name.span.clone() });
-        let public = section.boolean("public", f).is_some_and(|b| b.value);
-        let unit_column = section.string("unit_column", "unit_column = \"rider_id\"", f);
-        if let (true, Some(unit)) = (public, &unit_column) {
-            f.error(
-                &unit.span,
-                format!("{} is public and has a unit_column", section.name),
-                "remove one: a table is public, or each of its rows belongs to a unit",
-            );
-        }
-        let written = section.string("unit_path", path::EXAMPLE, f);
-        if let Some(path) = written.as_ref().filter(|_| public || unit_column.is_some()) {
-            let (what, hint) = if public {
-                (
-                    "is public and has a unit_path",
-                    "remove one: a table is public, or each of its rows belongs to a unit",
-                )
-            } else {
-                (
-                    "has both unit_column and unit_path",
-                    "remove one: each row belongs to one unit, found in one way",
-                )
-            };
-            f.error(&path.span, format!("{} {what}", section.name), hint);
-        }
-        let unit_path = written.and_then(|text| path::parse(&text, f)).filter(|_| !public);
-        let max_rows = budget::bound(&section, "max_rows", f);
-        let columns = match section.get("columns") {
-            Some(value) => columns(&section.name, value, f),
-            None => Vec::new(),
-        };
-        let says_whose = ["unit_path", "unit_column"].iter().any(|k| section.get(k).is_some())
-            || section.get("public").is_some_and(|p| !p.get_ref().is_bool());
-        tables.push(RawTable { name, schema, public, unit_column, unit_path, says_whose, max_rows, columns });
-    }
-    tables
-}
-
-fn columns(table: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings) -> Vec<RawColumn> {
-    let Some(all) = Section::of(format!("columns of {table}"), value, f) else { return Vec::new() };
-    let mut columns = Vec::new();
-    for (name, value) in all.entries() {
-        let shown = format!("column {:?} of {table}", shorten(&name.value));
-        let Some(section) = Section::of(shown, value, f) else { continue };
-        section.keys(&COLUMN, f);
-        let hidden = section.boolean("hidden", f).is_some_and(|b| b.value);
-        let grid = section.number("grid", f);
-        let example = "references = \"stations.station\"";
-        let references = section.string("references", example, f);
-        let (range, values) = (range(&section, f), values(&section, f));
-        if let (Some(v), Some(_)) = (&values, &references) {
-            let hint = "keep one: both say which public values the column has";
-            f.error(&v.span, format!("{} has both values and references", section.name), hint);
-        }
-        columns.push(RawColumn { name, hidden, range, grid, values, references });
-    }
-    columns
-}
-
-fn range(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<(Bound, Bound)>> {
-    let example = "range = [0, 60], or range = [2023-01-01, 2025-12-31]";
-    let list = section.list("range", example, f)?;
-    let [low, high] = list.value.as_slice() else {
-        let what = format!("range must have two ends, this has {}", list.value.len());
-        f.error(&list.span, what, format!("write for example: {example}"));
-        return None;
-    };
-    let mut end = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
-        DeValue::Datetime(t) => Some(Bound::Time(*t)),
-        DeValue::String(_) => {
-            f.error(
-                &value.span(),
-                "an end of a range is a number or a date, this is a string",
-                "leave out the quotes",
-            );
-            None
-        }
-        _ => decimal("an end of a range", value, f).map(Bound::Number),
-    };
-    let (low, high) = (end(low), end(high));
-    Some(At { value: (low?, high?), span: list.span })
-}
-
-fn values(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<Vec<At<Literal>>>> {
-    let example = "values = [\"day\", \"month\"]";
-    let list = section.list("values", example, f)?;
-    if list.value.is_empty() {
-        let hint = format!("write for example: {example}; without the key, the column's values are private");
-        f.error(&list.span, "values is empty", hint);
-        return None;
-    }
-    let (count, mut values) = (list.value.len(), Vec::new());
-    let mut seen = std::collections::HashSet::new();
-    for value in list.value {
-        let span: Span = value.span();
-        let literal = match value.get_ref() {
-            DeValue::Integer(_) => decimal("a value", value, f).map(Literal::Integer),
-            DeValue::Boolean(b) => Some(Literal::Boolean(*b)),
-            DeValue::String(_) => text("a value", value, example, f).map(|s| Literal::Text(s.value)),
-            other => {
-                let what =
-                    format!("a value must be a string or a whole number, this is a {}", other.type_str());
-                f.error(&span, what, format!("write for example: {example}"));
-                None
-            }
-        };
-        let Some(literal) = literal else { continue };
-        if !seen.insert(format!("{literal:?}")) {
-            f.error(&span, format!("{} stands twice in values", literal.shown()), "remove one");
-        }
-        values.push(At { value: literal, span });
-    }
-    // With one value unread, what is left is not the domain.
-    (values.len() == count).then_some(At { value: values, span: list.span })
-}
-
-impl Literal {
-    /// As text that casts to the column's type.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Text(s) => s.clone(),
-            Self::Integer(n) => n.to_plain_string(),
-            Self::Boolean(b) => b.to_string(),
-        }
-    }
-
-    /// For messages.
-    pub fn shown(&self) -> String {
-        match self {
-            Self::Text(s) => format!("{:?}", shorten(s)),
-            other => other.text(),
-        }
-    }
 }

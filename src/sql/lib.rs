@@ -9,6 +9,7 @@ pub mod constants;
 pub mod functions;
 pub mod names;
 pub mod parse;
+mod read_only;
 pub mod resolve;
 pub mod session;
 pub mod statement;

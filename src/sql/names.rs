@@ -1,4 +1,5 @@
-//! The output name that PostgreSQL derives for an unnamed select item (its `FigureColname`).
+//! Names: how identifiers fold, and the output name that PostgreSQL derives for an unnamed select item (its
+//! `FigureColname`).
 
 use super::ast::{ExprKind, SessionValue, Statement};
 use schema::SqlType;
@@ -69,4 +70,10 @@ impl Statement {
     pub fn output_names(&self) -> Vec<String> {
         self.query.body.names()
     }
+}
+
+/// An identifier as PostgreSQL folds it: unquoted ones to lower case.
+pub fn fold(ident: &sqlparser::ast::Ident) -> String {
+    let name = if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() };
+    truncate(name)
 }

@@ -1,6 +1,7 @@
 //! SET, SHOW, RESET and their kin: from the parser's many trees to one setting by its name.
 
-use super::statement::{fold, read_only};
+use super::names::fold;
+use super::read_only::read_only;
 use answer::ClientError;
 use sqlparser::ast::{self, Set};
 

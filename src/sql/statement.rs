@@ -1,8 +1,10 @@
 //! What kind of statement it is, before its names are resolved: everything that writes is refused here.
 
+use super::names::fold;
 use super::parse::{Lines, Parsed};
+use super::read_only::read_only;
 use super::session::{self, SessionStatement};
-use answer::{ClientError, SqlState};
+use answer::ClientError;
 use sqlparser::ast::{self, Statement as S};
 
 /// What a statement asks for.
@@ -104,21 +106,6 @@ pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
     })
 }
 
-/// An identifier as PostgreSQL folds it: unquoted ones to lower case.
-pub fn fold(ident: &ast::Ident) -> String {
-    let name = if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() };
-    super::names::truncate(name)
-}
-
-pub(super) fn read_only(what: &str, at: Option<usize>) -> ClientError {
-    ClientError::new(
-        SqlState::INSUFFICIENT_PRIVILEGE,
-        format!("cannot execute {what}: noisegate is read-only"),
-    )
-    .hint("Ask aggregate questions with SELECT; write to the database itself, not through noisegate.")
-    .at(at)
-}
-
 fn refusal(statement: &S, at: Option<usize>) -> ClientError {
     // The first words of its own rendering name a statement better than the tree's variant would.
     let text = statement.to_string();
@@ -136,16 +123,4 @@ fn refusal(statement: &S, at: Option<usize>) -> ClientError {
             .hint("noisegate answers SELECT, EXPLAIN SELECT, SET, SHOW and transaction control.")
             .at(at),
     }
-}
-
-/// Refuses parts of a query's syntax that select nothing or write.
-pub fn no_writes(body: &ast::SetExpr, lines: &Lines) -> Result<(), ClientError> {
-    let verb = match body {
-        ast::SetExpr::Insert(_) => "INSERT",
-        ast::SetExpr::Update(_) => "UPDATE",
-        ast::SetExpr::Delete(_) => "DELETE",
-        ast::SetExpr::Merge(_) => "MERGE",
-        _ => return Ok(()),
-    };
-    Err(read_only(verb, lines.start(body)))
 }

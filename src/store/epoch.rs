@@ -43,14 +43,14 @@ impl Epoch {
 
 /// What the ledger said last, and when.
 #[derive(Debug, Default)]
-pub(super) struct Told(Mutex<Option<(Instant, ledger::Epoch)>>);
+pub(super) struct EpochCache(Mutex<Option<(Instant, ledger::Epoch)>>);
 
-impl Told {
+impl EpochCache {
     /// The epoch at this moment.
     pub(super) async fn now(&self, ledger: &Ledger, refresh: Option<Duration>) -> Result<Epoch, Refusal> {
-        let told = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, epoch) = match told.filter(|(at, _)| at.elapsed() < BELIEVED) {
-            Some(told) => told,
+        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, epoch) = match known.filter(|(at, _)| at.elapsed() < BELIEVED) {
+            Some(known) => known,
             None => {
                 let at = Instant::now();
                 let epoch = ledger.epoch().await?;
@@ -63,10 +63,10 @@ impl Told {
     }
 
     fn learn(&self, at: Instant, epoch: ledger::Epoch) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Who was slower knows less.
-        if told.is_none_or(|(_, known)| known.number <= epoch.number) {
-            *told = Some((at, epoch));
+        if known.is_none_or(|(_, known)| known.number <= epoch.number) {
+            *known = Some((at, epoch));
         }
     }
 

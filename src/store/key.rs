@@ -23,7 +23,7 @@ pub type Key = [u8; 32];
 
 /// What an answer is kept for, beside its release.
 #[derive(Clone, Debug)]
-pub struct Around<'a> {
+pub struct KeyContext<'a> {
     /// The policy.
     pub policy: &'a Policy,
     /// When the data was read, as far as anybody distinguishes.
@@ -102,27 +102,27 @@ impl Canon {
 
 impl Keys {
     /// The keys of a release in canonical form. `spec` is its noise.
-    pub fn of(canonical: &Canonical, spec: &Spec, around: &Around<'_>) -> Self {
+    pub fn of(canonical: &Canonical, spec: &Spec, context: &KeyContext<'_>) -> Self {
         let base = &canonical.base;
         let parts: Vec<Wanted> = canonical.parts.iter().map(Wanted::of).collect();
         let mut sorted: Vec<(&Key, usize)> = parts.iter().enumerate().map(|(i, p)| (&p.key, i)).collect();
         sorted.sort_unstable();
-        let text = fetch::fetch(base, around.policy).sql;
+        let text = fetch::fetch(base, context.policy).sql;
         let mut statement = Canon::new("statement");
         statement.text(&text).number(base.public_groups).number(base.bounding.l0()).number(base.bounding.rows());
         sorted.iter().for_each(|(key, _)| {
             statement.bytes(*key);
         });
         let mut read = Canon::new("read");
-        read.bytes(&around.policy.version);
-        around.epoch.each(|part| {
+        read.bytes(&context.policy.version);
+        context.epoch.each(|part| {
             read.text(part);
         });
-        read.option(around.role).text(&text);
+        read.option(context.role).text(&text);
         read.number(base.public_groups).number(base.bounding.l0()).number(base.bounding.rows());
         read.number(base.bounding.l0_stage()).number(base.bounding.rows_stage());
         for setting in mattering(canonical) {
-            read.text(setting.name()).text(around.settings.get(setting));
+            read.text(setting.name()).text(context.settings.get(setting));
         }
         let read = read.key();
         let mut exact = Canon::new("release");
@@ -146,9 +146,9 @@ impl Keys {
             exact.show(scale).show(threshold).show(delta);
         }
         let mut like = Canon::new("like");
-        like.bytes(&read).show(&price(spec)).text(around.mechanism.word());
+        like.bytes(&read).show(&price(spec)).text(context.mechanism.word());
         if !base.public_groups {
-            like.show(around.delta);
+            like.show(context.delta);
         }
         Self { statement: statement.key(), exact: exact.key(), like: like.key(), parts }
     }

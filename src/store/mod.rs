@@ -1,7 +1,8 @@
 //! Stored answers: asking again costs nothing, and gives the same numbers.
 //!
-//! `canonical` says which releases mean the same, `key` what an answer depends on, `serve` which stored parts answer a
-//! question, `flight` who of many pays, `epoch` when an answer ends; `bytes`, `seal` and `shelf` are its form at rest.
+//! `canonical` says which releases mean the same, `key` what an answer depends on, `reuse` which stored parts answer a
+//! question, `single_flight` who of many pays, `epoch` when an answer ends; `encoding`, `seal` and `storage` are its form
+//! at rest.
 //! Only noisy values come here: this module can reach no exact one, and draws no noise. What a question costs, and
 //! whether it is paid, is the gateway's and the ledger's business.
 
@@ -20,7 +21,7 @@ mod walk;
 pub use canonical::{Canonical, canonical};
 pub use encoding::{Column, Record, Stored};
 pub use epoch::Epoch;
-pub use key::{Around, Key, Keys, Wanted, together};
+pub use key::{Key, KeyContext, Keys, Wanted, together};
 pub use reuse::Served;
 pub use seal::{Broken, Seal};
 pub use single_flight::Lead;
@@ -30,7 +31,7 @@ use ledger::{Ledger, Refusal};
 use plan::Release;
 use release::Noisy;
 use std::sync::Arc;
-use storage::{Found, Shelf};
+use storage::{Found, Records};
 
 /// Releases with the same groups and price that are looked through for parts; further ones are found by their own keys.
 const MAX_LIKE: u64 = 16;
@@ -45,9 +46,9 @@ pub struct Question {
 
 impl Question {
     /// What is asked by a release.
-    pub fn new(release: &Release, around: &Around<'_>) -> Self {
+    pub fn new(release: &Release, context: &KeyContext<'_>) -> Self {
         let canonical = canonical(release);
-        let keys = Keys::of(&canonical, &release.spec, around);
+        let keys = Keys::of(&canonical, &release.spec, context);
         Self { canonical, keys }
     }
 
@@ -79,8 +80,8 @@ pub struct Store {
 struct Shared {
     memory: memory::Memory,
     flights: Arc<single_flight::Flights>,
-    told: epoch::Told,
-    ear: notify::Ear,
+    epochs: epoch::EpochCache,
+    listener: notify::Listener,
 }
 
 impl Store {
@@ -115,7 +116,7 @@ impl Store {
     /// # Errors
     /// The ledger cannot be read.
     pub async fn epoch(&self, ledger: &Ledger) -> Result<Epoch, Refusal> {
-        self.shared.told.now(ledger, self.cache.refresh).await
+        self.shared.epochs.now(ledger, self.cache.refresh).await
     }
 
     /// Hears the policy's channel from now on.
@@ -130,18 +131,18 @@ impl Store {
     /// The ledger cannot be written.
     pub async fn refresh(&self, ledger: &Ledger, author: &str, reason: &str) -> Result<(), Refusal> {
         let now = ledger.epoch().await?;
-        self.shared.told.end(ledger, now.number, author, reason).await
+        self.shared.epochs.end(ledger, now.number, author, reason).await
     }
 
-    fn shelf<'a>(&'a self, ledger: &'a Ledger) -> Shelf<'a> {
-        Shelf { seal: &self.seal, memory: &self.shared.memory, ledger }
+    fn records<'a>(&'a self, ledger: &'a Ledger) -> Records<'a> {
+        Records { seal: &self.seal, memory: &self.shared.memory, ledger }
     }
 
     /// The answer to a question, if it is kept.
     pub async fn find(&self, ledger: &Ledger, question: &Question, release: &Release) -> Known {
-        let (shelf, keys) = (self.shelf(ledger), &question.keys);
+        let (records, keys) = (self.records(ledger), &question.keys);
         let serve = |stored: &[Stored]| reuse::serve(release, &question.canonical, keys, stored);
-        let place = match shelf.find(&keys.exact).await {
+        let place = match records.find(&keys.exact).await {
             Found::Record(Record::Release(stored)) => match serve(&[stored]) {
                 Some(served) => return Known::Answer(Box::new(served)),
                 None => None,
@@ -151,7 +152,7 @@ impl Store {
         };
         let mut list = Vec::new();
         for n in 0..MAX_LIKE {
-            match shelf.find(&key::member(&keys.like, n)).await {
+            match records.find(&key::member(&keys.like, n)).await {
                 Found::Record(Record::Member(key, parts)) => list.push((key, parts)),
                 _ => break,
             }
@@ -161,7 +162,7 @@ impl Store {
         };
         let mut stored = Vec::with_capacity(places.len());
         for (key, _) in places.into_iter().filter_map(|p| list.get(p)) {
-            match shelf.find(key).await {
+            match records.find(key).await {
                 Found::Record(Record::Release(one)) => stored.push(one),
                 _ => return Known::Nothing(place),
             }
@@ -182,28 +183,28 @@ impl Store {
         release: &Release,
         noisy: &Noisy,
     ) {
-        let (shelf, keys) = (self.shelf(ledger), &question.keys);
+        let (records, keys) = (self.records(ledger), &question.keys);
         let Some(stored) = reuse::stored(&question.canonical, keys, &release.spec, noisy) else { return };
         let stored = Record::Release(stored);
         let member = async {
             let parts: Vec<Key> = keys.parts.iter().map(|w| w.key).collect();
             for n in 0..MAX_LIKE {
-                match shelf.find(&key::member(&keys.like, n)).await {
+                match records.find(&key::member(&keys.like, n)).await {
                     Found::Record(Record::Member(key, _)) if key != keys.exact => {}
                     Found::Nothing(Some(place)) => {
-                        return shelf.put(entry, place, &Record::Member(keys.exact, parts)).await;
+                        return records.put(entry, place, &Record::Member(keys.exact, parts)).await;
                     }
                     _ => return,
                 }
             }
         };
         // Together, so that they share a commit.
-        tokio::join!(shelf.put(entry, place, &stored), member);
+        tokio::join!(records.put(entry, place, &stored), member);
     }
 
     /// Notes that what a payment for several questions is known by has been kept, each under its own key.
     pub async fn keep_several(&self, ledger: &Ledger, entry: i64, key: Key) {
-        self.shelf(ledger).put(entry, key, &Record::Several).await;
+        self.records(ledger).put(entry, key, &Record::Several).await;
     }
 
     /// The place of the one who may pay for this key, or None after somebody else was done with it.

@@ -12,9 +12,9 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// The channel that is heard, and the task that hears it.
 #[derive(Debug, Default)]
-pub(super) struct Ear(Mutex<Option<(String, AbortHandle)>>);
+pub(super) struct Listener(Mutex<Option<(String, AbortHandle)>>);
 
-impl Drop for Ear {
+impl Drop for Listener {
     fn drop(&mut self) {
         if let Some((_, task)) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
             task.abort();
@@ -24,16 +24,16 @@ impl Drop for Ear {
 
 /// Hears this channel from now on, and no other.
 pub(super) fn listen(shared: &Arc<Shared>, backend: &Arc<Backend>, ledger: &Ledger, channel: Option<&str>) {
-    let mut ear = shared.ear.0.lock().unwrap_or_else(PoisonError::into_inner);
-    if ear.as_ref().map(|(name, _)| name.as_str()) == channel {
+    let mut listener = shared.listener.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if listener.as_ref().map(|(name, _)| name.as_str()) == channel {
         return;
     }
-    if let Some((_, task)) = ear.take() {
+    if let Some((_, task)) = listener.take() {
         task.abort();
     }
     let (Some(channel), Ok(runtime)) = (channel, tokio::runtime::Handle::try_current()) else { return };
     let hearing = hear(Arc::downgrade(shared), backend.clone(), ledger.clone(), channel.to_owned());
-    *ear = Some((channel.to_owned(), runtime.spawn(hearing).abort_handle()));
+    *listener = Some((channel.to_owned(), runtime.spawn(hearing).abort_handle()));
 }
 
 async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, ledger: Ledger, channel: String) {
@@ -65,7 +65,7 @@ async fn end(shared: &Shared, ledger: &Ledger, channel: &str) {
         let mut byte = [0];
         let jitter = getrandom::fill(&mut byte).map_or(0, |()| u64::from(byte[0] % 100));
         tokio::time::sleep(Duration::from_millis(50 + jitter)).await;
-        shared.told.end(ledger, heard.number, "NOTIFY", &format!("channel {channel:?}")).await
+        shared.epochs.end(ledger, heard.number, "NOTIFY", &format!("channel {channel:?}")).await
     };
     match ended.await {
         Ok(()) => tracing::info!(%channel, "the data is new: kept answers have ended"),

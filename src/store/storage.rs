@@ -1,6 +1,6 @@
 //! Where records lie: in the ledger, and a copy of what was read in this process.
 //!
-//! What is on the ledger's shelf stays as it is. A record that cannot be read (another key, changed bytes) leaves its
+//! What lies in the ledger stays as it is. A record that cannot be read (another key, changed bytes) leaves its
 //! place to it, and the next place of the same key is used: it counts as not stored, and the operator hears of it.
 
 use super::encoding::Record;
@@ -22,13 +22,13 @@ pub enum Found {
 }
 
 /// Reads and writes records.
-pub(super) struct Shelf<'a> {
+pub(super) struct Records<'a> {
     pub(super) seal: &'a Seal,
     pub(super) memory: &'a Memory,
     pub(super) ledger: &'a Ledger,
 }
 
-impl Shelf<'_> {
+impl Records<'_> {
     /// The record under a key.
     pub(super) async fn find(&self, key: &Key) -> Found {
         for place in (0..PLACES).map(|n| nth(key, n)) {

@@ -4,7 +4,7 @@
 //! rests on are remembered from when it was last right: as long as these are the same, so is it. When they are not
 //! (a change that does not matter, a rewritten catalog), it is computed, and they are remembered anew.
 
-use super::super::pool::FetchClient;
+use crate::connection::FetchClient;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::{Client, Error, Statement};
 

@@ -4,28 +4,12 @@
 //! result of an upper bound is compared with these: not below the lower one (but for 10^-9), and not above the upper one by
 //! more than a thousandth.
 
+pub use super::computed::Computed;
+
+use super::computed::number;
 use super::quantities;
 use serde_json::Value;
 use std::fmt;
-
-/// What was computed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Computed {
-    /// A number.
-    Number(f64),
-    /// A yes or no.
-    Flag(bool),
-    /// Several, in order.
-    List(Vec<Computed>),
-    /// Several, by name.
-    Fields(Vec<(&'static str, Computed)>),
-}
-
-impl From<f64> for Computed {
-    fn from(x: f64) -> Self {
-        Self::Number(x)
-    }
-}
 
 /// How a case ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,14 +75,6 @@ fn line(case: &Value) -> Line {
     Line { id, quantity, computed, expected, verdict }
 }
 
-/// A number, written as one or as text.
-pub(super) fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::String(text) => text.trim().parse().ok(),
-        other => other.as_f64(),
-    }
-}
-
 fn agrees(computed: &Computed, case: &Value, expected: &Value) -> bool {
     let bound = |key: &str| case.get(key).and_then(number);
     if let (Computed::Number(x), Some(lower), Some(upper)) =
@@ -124,19 +100,6 @@ fn near(computed: &Computed, expected: &Value, rel: f64) -> bool {
             number(value).is_some_and(|b| (a - b).abs() <= rel * b.abs() || *a == b)
         }
         _ => false,
-    }
-}
-
-impl fmt::Display for Computed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |f: &mut fmt::Formatter<'_>, parts: Vec<String>| write!(f, "{}", parts.join(", "));
-        match self {
-            Self::Number(x) if *x != 0.0 && (x.abs() < 1e-4 || x.abs() >= 1e9) => write!(f, "{x:e}"),
-            Self::Number(x) => write!(f, "{x}"),
-            Self::Flag(x) => write!(f, "{x}"),
-            Self::List(all) => list(f, all.iter().map(ToString::to_string).collect()),
-            Self::Fields(all) => list(f, all.iter().map(|(n, x)| format!("{n} = {x}")).collect()),
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Textbook formulas that a file of cases may ask for, and that nothing else here uses: continuous counterparts of what is
 //! drawn and charged as discrete, and the auditor's bound.
 
-use super::cases::Computed;
+use super::computed::Computed;
 use statrs::distribution::{Beta, ContinuousCDF};
 
 /// Probabilities at 0 and 1 and the variance of discrete Gaussian noise of parameter σ² (Canonne, Kamath and Steinke 2020,

@@ -1,6 +1,6 @@
 //! Quantities by name: what a file of cases may ask for, and the function that computes it.
 
-use super::cases::{Computed, number};
+use super::computed::{Computed, number};
 use super::formulas;
 use dp::geometric_selection::GeometricSelection;
 use dp::interval::Interval;

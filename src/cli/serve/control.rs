@@ -1,7 +1,7 @@
 //! The socket beside the ledger by which `noisegate reload` and `noisegate refresh` speak to the process that holds it.
 
 use super::reloading::Reloader;
-use serde::{Deserialize, Serialize};
+pub use super::request::{Answer, Request};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -17,45 +17,6 @@ const LONGEST_REQUEST: u64 = 64 << 10;
 const LONGEST_ANSWER: u64 = 256 << 20;
 /// The time to say what one wants.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What is asked for.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Request {
-    /// To read the policy again.
-    Reload {
-        /// The policy that is meant: it must be the one that is served.
-        policy: PathBuf,
-    },
-    /// To end all kept answers.
-    Refresh {
-        /// The policy that is meant.
-        policy: PathBuf,
-        /// Who says so.
-        author: String,
-        /// Why.
-        reason: String,
-    },
-}
-
-/// What came of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// The new policy is in force.
-    Reloaded {
-        /// What changed with it.
-        changed: Vec<String>,
-        /// What changed and needs a restart.
-        restart: Vec<String>,
-        /// What is allowed but probably not meant.
-        warnings: Vec<String>,
-    },
-    /// Kept answers have ended.
-    Refreshed,
-    /// The old one stays in force, and why.
-    Refused(String),
-}
 
 /// Where the socket is.
 pub fn path(ledger: &Path) -> PathBuf {
@@ -132,7 +93,7 @@ async fn attend(mut stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
             policy.display()
         ))
     } else if let Request::Refresh { author, reason, .. } = &request {
-        match reloader.live.current().refresh(author, reason).await {
+        match reloader.active.current().refresh(author, reason).await {
             Ok(()) => {
                 tracing::info!(%author, %reason, "the data is new: kept answers have ended");
                 Answer::Refreshed

@@ -1,9 +1,9 @@
 //! Reading the policy again while the proxy serves: all of it takes effect, or none of it.
 
-use super::control::Answer;
 use super::log;
 use super::manager::Manager;
-use crate::gateway::{Live, Reopened};
+use super::request::Answer;
+use crate::gateway::{ActiveGateway, Reopened};
 use frontend::{InForce, Settings};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub struct Reloader {
     /// The policy's file, as it was when the proxy started.
     pub file: PathBuf,
     /// The gateway in force.
-    pub live: Arc<Live>,
+    pub active: Arc<ActiveGateway>,
     /// The frontend's part.
     pub settings: InForce,
     /// The log's level.
@@ -79,7 +79,7 @@ impl Reloader {
 
     async fn try_reload(&self) -> Result<Reopened, String> {
         let raw = policy::load(&self.file).map_err(|e| e.to_string())?;
-        let old = self.live.current();
+        let old = self.active.current();
         let reopened = old.reopen(&raw).await.map_err(|e| {
             let moved = raw.backend().is_some_and(|b| *b != old.policy().backend);
             let note = "(checked over the database that is served: a change of [backend] needs a restart)";
@@ -92,7 +92,7 @@ impl Reloader {
         if self.settings.replace(settings) {
             reopened.changed.push("the certificate");
         }
-        self.live.replace(gateway);
+        self.active.replace(gateway);
         Ok(reopened)
     }
 }

@@ -3,7 +3,7 @@
 use super::super::interval::Interval;
 use super::super::loss::PrivacyLoss;
 use super::super::tradeoff::TradeOff;
-use super::PldError;
+use super::error::PldError;
 
 /// How one use's loss is known.
 #[derive(Clone, Debug)]

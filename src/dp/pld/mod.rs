@@ -11,25 +11,16 @@
 //! budget whose uses are declared beforehand is an envelope.
 
 mod base;
+mod error;
 mod ntt;
 mod power;
 
 pub use base::Source;
+pub use error::PldError;
 
 use super::interval::Interval;
 use base::Base;
 use power::{Tilted, Windows};
-
-/// Why losses cannot be composed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PldError {
-    /// A loss that is not finite, or a curve without a known profile.
-    #[error("the privacy loss of a mechanism has no usable form")]
-    Unsuitable,
-    /// The losses differ so much in size that no grid fits all.
-    #[error("the privacy losses need a finer grid than fits")]
-    TooFine,
-}
 
 /// Mechanisms, each with its number of uses.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Many uses: powers by squaring, in integers.
 
 use super::super::interval::Interval;
-use super::PldError;
 use super::base::Base;
+use super::error::PldError;
 use super::ntt;
 
 /// Masses are counted in units of 2^-60.

@@ -13,7 +13,7 @@ const DEFAULT_BETA: f64 = 0.05;
 
 /// A setting of `noisegate.*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own {
+pub enum NoisegateSetting {
     /// ε of a statement.
     Epsilon,
     /// δ of a statement.
@@ -38,9 +38,9 @@ pub enum Own {
     StreamBeta,
 }
 
-impl Own {
+impl NoisegateSetting {
     /// All of them.
-    pub const ALL: [Own; 11] = [
+    pub const ALL: [NoisegateSetting; 11] = [
         Self::Epsilon,
         Self::Delta,
         Self::MaxGroups,
@@ -198,16 +198,16 @@ impl SessionSettings {
     /// What the planner works with: the policy's values, and over them the session's.
     pub fn plan(&self, policy: &plan::Settings) -> plan::Settings {
         let mut settings = policy.clone();
-        let ratio = |own: Own| {
+        let ratio = |own: NoisegateSetting| {
             let value = BigDecimal::from_str(self.get(own.name())?).ok()?;
             dp::ratio(&value)
         };
-        let count = |own: Own| self.get(own.name())?.parse::<u32>().ok();
-        settings.epsilon = ratio(Own::Epsilon).unwrap_or(settings.epsilon);
-        settings.delta = ratio(Own::Delta).unwrap_or(settings.delta);
-        settings.max_groups = count(Own::MaxGroups).unwrap_or(settings.max_groups);
-        settings.chosen_rows = count(Own::MaxRows);
-        settings.mechanism = match self.get(Own::Mechanism.name()) {
+        let count = |own: NoisegateSetting| self.get(own.name())?.parse::<u32>().ok();
+        settings.epsilon = ratio(NoisegateSetting::Epsilon).unwrap_or(settings.epsilon);
+        settings.delta = ratio(NoisegateSetting::Delta).unwrap_or(settings.delta);
+        settings.max_groups = count(NoisegateSetting::MaxGroups).unwrap_or(settings.max_groups);
+        settings.chosen_rows = count(NoisegateSetting::MaxRows);
+        settings.mechanism = match self.get(NoisegateSetting::Mechanism.name()) {
             Some("laplace") => dp::Preference::Laplace,
             Some("gaussian") => dp::Preference::Gaussian,
             _ => dp::Preference::Auto,
@@ -217,19 +217,19 @@ impl SessionSettings {
 
     /// k and β that accuracy of streams is told for.
     pub fn stream_accuracy(&self) -> (u64, f64) {
-        let questions = self.get(Own::StreamQuestions.name()).and_then(|n| n.parse().ok());
-        let beta = self.get(Own::StreamBeta.name()).and_then(|b| b.parse().ok());
+        let questions = self.get(NoisegateSetting::StreamQuestions.name()).and_then(|n| n.parse().ok());
+        let beta = self.get(NoisegateSetting::StreamBeta.name()).and_then(|b| b.parse().ok());
         (questions.unwrap_or(DEFAULT_QUESTIONS), beta.unwrap_or(DEFAULT_BETA))
     }
 
     /// Whether charges are told.
     pub fn notices(&self) -> bool {
-        self.get(Own::Notices.name()) != Some("off")
+        self.get(NoisegateSetting::Notices.name()) != Some("off")
     }
 
     /// Whether stored answers are given, and new ones stored.
     pub fn cached(&self) -> bool {
-        self.get(Own::Cache.name()) != Some("off")
+        self.get(NoisegateSetting::Cache.name()) != Some("off")
     }
 }
 
@@ -241,26 +241,26 @@ mod tests {
     #[test]
     fn values_are_judged() {
         for (own, good, kept) in [
-            (Own::Epsilon, " 0.50 ", "0.5"),
-            (Own::Epsilon, "1e-3", "0.001"),
-            (Own::Delta, "1e-9", "0.000000001"),
-            (Own::MaxGroups, "7", "7"),
-            (Own::Notices, "FALSE", "off"),
-            (Own::Mechanism, "Gaussian", "gaussian"),
+            (NoisegateSetting::Epsilon, " 0.50 ", "0.5"),
+            (NoisegateSetting::Epsilon, "1e-3", "0.001"),
+            (NoisegateSetting::Delta, "1e-9", "0.000000001"),
+            (NoisegateSetting::MaxGroups, "7", "7"),
+            (NoisegateSetting::Notices, "FALSE", "off"),
+            (NoisegateSetting::Mechanism, "Gaussian", "gaussian"),
         ] {
             assert_eq!(own.judge(good).unwrap(), kept);
         }
         for (own, bad) in [
-            (Own::Epsilon, "0"),
-            (Own::Epsilon, "-1"),
-            (Own::Epsilon, "1e9"),
-            (Own::Epsilon, "1e-999999999"),
-            (Own::Epsilon, "NaN"),
-            (Own::Delta, "0.5"),
-            (Own::MaxGroups, "0"),
-            (Own::MaxRows, "1.5"),
-            (Own::Mechanism, "none"),
-            (Own::Notices, "maybe"),
+            (NoisegateSetting::Epsilon, "0"),
+            (NoisegateSetting::Epsilon, "-1"),
+            (NoisegateSetting::Epsilon, "1e9"),
+            (NoisegateSetting::Epsilon, "1e-999999999"),
+            (NoisegateSetting::Epsilon, "NaN"),
+            (NoisegateSetting::Delta, "0.5"),
+            (NoisegateSetting::MaxGroups, "0"),
+            (NoisegateSetting::MaxRows, "1.5"),
+            (NoisegateSetting::Mechanism, "none"),
+            (NoisegateSetting::Notices, "maybe"),
         ] {
             let refused = own.judge(bad).unwrap_err();
             assert_eq!(refused.code, SqlState::INVALID_PARAMETER_VALUE, "{bad}");
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn unknown_names_are_helped() {
-        let e = Own::named("noisegate.epsilonn").unwrap_err();
+        let e = NoisegateSetting::named("noisegate.epsilonn").unwrap_err();
         assert_eq!(
             (e.code.as_str(), e.hint.as_deref()),
             ("42704", Some("Perhaps you meant noisegate.epsilon."))

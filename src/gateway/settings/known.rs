@@ -8,7 +8,7 @@ pub enum Rule {
     /// PostgreSQL judges the value, the proxy keeps it.
     Kept,
     /// A setting of `noisegate.*`: the proxy judges it.
-    Own,
+    Noisegate,
     /// Only one value is possible here.
     Fixed {
         /// Its spellings, in lower case; the first is what SHOW says.
@@ -43,7 +43,7 @@ pub fn rule(name: &str) -> Rule {
         "role" | "session_authorization" => Rule::Forbidden,
         "is_superuser" | "in_hot_standby" | "server_version" | "server_version_num" | "server_encoding"
         | "integer_datetimes" | STREAM_ACCURACY => Rule::ReadOnly,
-        n if n.starts_with("noisegate.") => Rule::Own,
+        n if n.starts_with("noisegate.") => Rule::Noisegate,
         _ => Rule::Kept,
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! PostgreSQL judges a value; here it is remembered, follows the virtual transaction (SET inside one is undone by
 //! ROLLBACK, SET LOCAL by its end), and is applied to every backend transaction where it matters. `known` says what
-//! each name means here, `own` has the values of `noisegate.*`.
+//! each name means here, `custom` has the values of `noisegate.*`, `statements` what SET, SHOW and RESET do.
 
 pub mod custom;
 pub mod known;
+pub(super) mod statements;
+
 use answer::{ClientError, SqlState};
 use sql::Control;
 use std::collections::BTreeMap;

@@ -1,34 +1,18 @@
 //! Opening a stream again is a statement of its own: what repeats a session's usual SETs must not pay again.
 
-use super::{State, ended};
+use super::instances::{State, ended};
 use crate::gateway::Session;
-use crate::gateway::settings::custom::Own;
+use crate::gateway::settings::custom::NoisegateSetting;
 use answer::ClientError;
 use answer::Notice;
 use policy::Stream;
-use std::sync::atomic::{AtomicI64, Ordering};
-
-/// The ended instance that the session's next question may replace, by the ledger's entry of its opening; 0 is none.
-#[derive(Default)]
-pub(in crate::gateway) struct Reopening(AtomicI64);
-
-impl Reopening {
-    /// Whether the instance that this entry paid for may be replaced.
-    fn covers(&self, entry: i64) -> bool {
-        entry != 0 && self.0.load(Ordering::Relaxed) == entry
-    }
-
-    /// ROLLBACK: what SET has said in the transaction is unsaid.
-    pub(in crate::gateway) fn forget(&self) {
-        self.0.store(0, Ordering::Relaxed);
-    }
-}
 
 impl Session {
     /// Whether this session's next question may replace an instance that has ended: it was said of this instance, and
     /// stands (it may have been SET LOCAL, or reset since).
     pub(super) fn may_reopen(&self, stream: &Stream, entry: i64) -> bool {
-        self.reopening.covers(entry) && self.settings.get(Own::StreamReopen.name()) == Some(&stream.name)
+        self.reopening.covers(entry)
+            && self.settings.get(NoisegateSetting::StreamReopen.name()) == Some(&stream.name)
     }
 
     /// After a SET: what it means for streams, and what the user should know before the next question.
@@ -37,17 +21,20 @@ impl Session {
         name: &str,
         notices: &mut Vec<Notice>,
     ) -> Result<(), ClientError> {
-        let again = name == Own::StreamReopen.name();
+        let again = name == NoisegateSetting::StreamReopen.name();
         if again {
             self.reopening.forget();
         }
         let chosen = self.settings.get(name).filter(|v| !v.is_empty());
-        let Some(chosen) = chosen.filter(|_| again || name == Own::Stream.name()) else { return Ok(()) };
+        let Some(chosen) = chosen.filter(|_| again || name == NoisegateSetting::Stream.name()) else {
+            return Ok(());
+        };
         let stream = self.stream_named(&self.gateway, chosen)?;
-        let seat = self.gateway.streams.seat(&self.identity.user, stream, &self.gateway.ledger).await?;
-        let (message, hint) = match (&seat.standing().state, again) {
+        let user_stream =
+            self.gateway.streams.user_stream(&self.identity.user, stream, &self.gateway.ledger).await?;
+        let (message, hint) = match (&user_stream.status().state, again) {
             (State::Ended { entry, .. }, true) => {
-                self.reopening.0.store(*entry, Ordering::Relaxed);
+                self.reopening.cover(*entry);
                 let price = super::shown::price(stream);
                 (format!("the next question to stream \"{chosen}\" opens it anew, for {price}"), None)
             }

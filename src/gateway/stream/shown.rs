@@ -1,6 +1,7 @@
 //! What is told of streams for nothing: accuracy and price before they are opened, and how they stand.
 
-use super::{Result, Standing, State};
+use super::Result;
+use super::instances::{End, State, Status};
 use crate::gateway::{Gateway, Session};
 use answer::{ClientError, SqlState};
 use answer::{Field, Outcome};
@@ -46,8 +47,8 @@ impl Session {
         let policy: &Policy = &gateway.policy;
         let Some(question) = &plan.question else { return Ok(plan::explain::outcome(plan, policy, fields)) };
         let stream = &question.stream;
-        let seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
-        let standing = match &seat.standing().state {
+        let user_stream = gateway.streams.user_stream(&self.identity.user, stream, &gateway.ledger).await?;
+        let status = match &user_stream.status().state {
             State::Open { instance, .. } => format!(
                 "nothing: the stream is open, {} of {} positives left",
                 instance.left(),
@@ -59,7 +60,7 @@ impl Session {
             }
             State::Ended { why, .. } => format!("it would be refused: {}", why.because()),
         };
-        Ok(plan::explain::told(&plan::stream_question::lines(plan, question, &standing, policy), fields))
+        Ok(plan::explain::told(&plan::stream_question::lines(plan, question, &status, policy), fields))
     }
 
     /// The rows of `noisegate.streams`.
@@ -68,23 +69,24 @@ impl Session {
         let mut rows = Vec::new();
         let budgets = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
         for stream in mine {
-            let seat = gateway.streams.seat(&self.identity.user, stream, &gateway.ledger).await?;
-            rows.push(self.stream_row(stream, &seat.standing(), &budgets));
+            let user_stream =
+                gateway.streams.user_stream(&self.identity.user, stream, &gateway.ledger).await?;
+            rows.push(self.stream_row(stream, &user_stream.status(), &budgets));
         }
         Ok(rows)
     }
 
-    fn stream_row(&self, stream: &Stream, seat: &Standing, budgets: &[BudgetState]) -> OwnRow {
+    fn stream_row(&self, stream: &Stream, user_stream: &Status, budgets: &[BudgetState]) -> OwnRow {
         let (questions, beta) = self.settings.stream_accuracy();
         let alpha = |k: u64| Some(format!("{:.3}", stream.alpha(k, beta)));
         let charge = stream.charge().ok();
         let fits = |c: &dp::Charge| budgets.iter().map(|b| b.fits(c).unwrap_or(0)).min().unwrap_or(0);
-        let (state, left, asked) = match &seat.state {
+        let (state, left, asked) = match &user_stream.state {
             State::Closed => ("closed", stream.positives, Some(0)),
-            State::Open { instance, .. } => ("open", instance.left(), Some(seat.asked)),
+            State::Open { instance, .. } => ("open", instance.left(), Some(user_stream.asked)),
             // What an earlier process was asked is not known here.
-            State::Ended { why: why @ super::End::Restart, .. } => (why.word(), 0, None),
-            State::Ended { why, .. } => (why.word(), 0, Some(seat.asked)),
+            State::Ended { why: why @ End::Restart, .. } => (why.word(), 0, None),
+            State::Ended { why, .. } => (why.word(), 0, Some(user_stream.asked)),
         };
         let text = |s: &str| Some(s.to_owned());
         vec![

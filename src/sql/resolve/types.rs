@@ -48,7 +48,7 @@ pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
                 .0
                 .iter()
                 .filter_map(|p| match p {
-                    ObjectNamePart::Identifier(i) => Some(crate::statement::fold(i)),
+                    ObjectNamePart::Identifier(i) => Some(crate::names::fold(i)),
                     ObjectNamePart::Function(_) => None,
                 })
                 .collect();

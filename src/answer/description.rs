@@ -1,0 +1,38 @@
+//! Parse and Bind: what preparing a statement tells, and what its parameters are given.
+
+use bytes::Bytes;
+
+/// One column of a row description. Table OID and attribute number are always 0: every column is computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Name, as PostgreSQL derived it.
+    pub name: String,
+    /// `pg_type.oid`.
+    pub type_oid: u32,
+    /// `pg_type.typlen`.
+    pub type_size: i16,
+    /// Type modifier, -1 if none.
+    pub type_modifier: i32,
+    /// 0 text, 1 binary.
+    pub format: i16,
+}
+
+/// What preparing a statement froze.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Type OIDs of `$1`, `$2`, …
+    pub parameters: Vec<u32>,
+    /// The columns, in text format; None where the statement gives no rows.
+    pub fields: Option<Vec<Field>>,
+}
+
+/// What Bind gave: values for a prepared statement's parameters, and the wanted format of each column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Values {
+    /// One for each parameter: its bytes as they came, None for NULL.
+    pub parameters: Vec<Option<Bytes>>,
+    /// One for each parameter: 0 text, 1 binary.
+    pub formats: Vec<i16>,
+    /// One for each column: 0 text, 1 binary.
+    pub results: Vec<i16>,
+}

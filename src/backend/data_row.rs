@@ -1,0 +1,40 @@
+//! Bodies of DataRow messages.
+
+use super::error::RelayError;
+use bytes::{Buf, Bytes};
+
+/// The cells of a row in text format.
+pub(super) fn texts(row: &Bytes) -> Result<Vec<Option<String>>, RelayError> {
+    let mut rest = row.clone();
+    let short = || RelayError::Protocol("the server sent a row that is cut short".into());
+    let count = rest.try_get_u16().map_err(|_| short())?;
+    let mut cells = Vec::with_capacity(usize::from(count));
+    for _ in 0..count {
+        let length = rest.try_get_i32().map_err(|_| short())?;
+        let Ok(length) = usize::try_from(length) else {
+            cells.push(None);
+            continue;
+        };
+        if rest.len() < length {
+            return Err(short());
+        }
+        let cell = rest.split_to(length);
+        cells.push(Some(String::from_utf8_lossy(&cell).into_owned()));
+    }
+    Ok(cells)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_row_is_cut_into_cells_and_a_short_one_is_refused() {
+        let row = Bytes::from_static(b"\0\x03\0\0\0\x02hi\xff\xff\xff\xff\0\0\0\0");
+        assert_eq!(texts(&row).unwrap(), [Some("hi".into()), None, Some(String::new())]);
+        for end in 0..row.len() {
+            assert!(texts(&row.slice(..end)).is_err(), "{end}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What is said over the control socket.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What is asked for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// To read the policy again.
+    Reload {
+        /// The policy that is meant: it must be the one that is served.
+        policy: PathBuf,
+    },
+    /// To end all kept answers.
+    Refresh {
+        /// The policy that is meant.
+        policy: PathBuf,
+        /// Who says so.
+        author: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The new policy is in force.
+    Reloaded {
+        /// What changed with it.
+        changed: Vec<String>,
+        /// What changed and needs a restart.
+        restart: Vec<String>,
+        /// What is allowed but probably not meant.
+        warnings: Vec<String>,
+    },
+    /// Kept answers have ended.
+    Refreshed,
+    /// The old one stays in force, and why.
+    Refused(String),
+}

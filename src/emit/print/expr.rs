@@ -1,0 +1,200 @@
+//! Expressions.
+
+use super::Printer;
+use super::released::output_text;
+use crate::{alias, ident, string};
+use sql::ast::*;
+
+impl Printer<'_> {
+    pub(super) fn expr(&mut self, e: &Expr) {
+        if let Some(pos) = e.pos {
+            self.marks.push((self.out.len(), pos));
+        }
+        if let Some(index) = self.release
+            && let Some(r) = self.plan.and_then(|p| p.releases.get(index))
+        {
+            if let Some(k) = r.keys.iter().position(|k| k.expr == *e) {
+                self.put(&format!("r{index}.k{k}"));
+                return;
+            }
+            if let ExprKind::Aggregate(a) = &e.kind
+                && let Some((_, output)) = r.outputs.iter().find(|(have, _)| *have == **a)
+            {
+                let text = output_text(index, r, output);
+                self.put(&text);
+                return;
+            }
+        }
+        self.kind(&e.kind);
+    }
+
+    fn kind(&mut self, kind: &ExprKind) {
+        match kind {
+            ExprKind::Column { binding, column } => self.column(*binding, *column),
+            ExprKind::Output(i) => self.put(&(i + 1).to_string()),
+            ExprKind::Literal(l) => self.put(&match l {
+                Literal::Number(n) if n.starts_with('-') => format!("({n})"),
+                Literal::Number(n) => n.clone(),
+                Literal::String(s) => string(s),
+                Literal::Bool(b) => b.to_string(),
+                Literal::Null => "NULL".into(),
+            }),
+            ExprKind::Param(n) => self.put(&format!("${n}")),
+            ExprKind::Any { op, expr, array, all } => {
+                self.wrapped("(", expr, " ");
+                self.put(plan::expr::operator(*op));
+                self.wrapped(if *all { " ALL (" } else { " ANY (" }, array, "))");
+            }
+            ExprKind::Negate(x) => self.wrapped("(- ", x, ")"),
+            ExprKind::Not(x) => self.wrapped("(NOT ", x, ")"),
+            ExprKind::Binary { op, left, right } => {
+                self.put("(");
+                self.expr(left);
+                self.put(&format!(" {} ", plan::expr::operator(*op)));
+                self.expr(right);
+                self.put(")");
+            }
+            ExprKind::Is { expr, what, negated } => {
+                self.wrapped("(", expr, if *negated { " IS NOT " } else { " IS " });
+                self.put(match what {
+                    Is::Null => "NULL)",
+                    Is::True => "TRUE)",
+                    Is::False => "FALSE)",
+                    Is::Unknown => "UNKNOWN)",
+                });
+            }
+            ExprKind::Like { expr, pattern, escape, insensitive, negated } => {
+                self.wrapped("(", expr, if *negated { " NOT" } else { "" });
+                self.wrapped(if *insensitive { " ILIKE " } else { " LIKE " }, pattern, "");
+                if let Some(e) = escape {
+                    self.put(&format!(" ESCAPE {}", string(e)));
+                }
+                self.put(")");
+            }
+            ExprKind::In { expr, list, negated } => {
+                self.wrapped("(", expr, if *negated { " NOT IN (" } else { " IN (" });
+                self.list(list, Self::expr);
+                self.put("))");
+            }
+            ExprKind::Between { expr, low, high, negated } => {
+                self.wrapped("(", expr, if *negated { " NOT BETWEEN " } else { " BETWEEN " });
+                self.expr(low);
+                self.wrapped(" AND ", high, ")");
+            }
+            ExprKind::Case { branches, otherwise } => {
+                self.put("(CASE");
+                for (when, then) in branches {
+                    self.wrapped(" WHEN ", when, " THEN ");
+                    self.expr(then);
+                }
+                if let Some(e) = otherwise {
+                    self.wrapped(" ELSE ", e, "");
+                }
+                self.put(" END)");
+            }
+            ExprKind::Cast { expr, ty } => {
+                self.wrapped("(", expr, ")::");
+                self.put(&format!("{}{}", ty.ty.sql_name(), ty.modifier));
+            }
+            ExprKind::Extract { field, expr } => {
+                // The field came from a parsed name; only letters and underscores are printed.
+                let field: String = field.chars().filter(|c| c.is_ascii_alphabetic() || *c == '_').collect();
+                self.wrapped(&format!("EXTRACT({} FROM ", ident(&field)), expr, ")");
+            }
+            ExprKind::AtTimeZone { expr, zone } => {
+                self.wrapped("(", expr, " AT TIME ZONE ");
+                self.wrapped("", zone, ")");
+            }
+            ExprKind::Interval(text) => self.put(&format!("{}::pg_catalog.interval", string(text))),
+            ExprKind::Call { name, args } => {
+                let name = match *name {
+                    // Syntax, not functions of pg_catalog.
+                    n @ ("coalesce" | "nullif" | "greatest" | "least") => n.to_uppercase(),
+                    n => format!("pg_catalog.{}", ident(n)),
+                };
+                self.put(&format!("{name}("));
+                self.list(args, Self::expr);
+                self.put(")");
+            }
+            ExprKind::Session(v) => {
+                let text = self.session(*v);
+                self.put(&text);
+            }
+            ExprKind::Aggregate(a) => self.aggregate(a),
+            ExprKind::Window { function, partition_by, order_by, frame } => {
+                // The function itself is printed, even where an equal aggregate was released.
+                match &function.kind {
+                    ExprKind::Aggregate(a) => self.aggregate(a),
+                    other => self.kind(other),
+                }
+                self.put(" OVER (");
+                if !partition_by.is_empty() {
+                    self.put("PARTITION BY ");
+                    self.list(partition_by, Self::expr);
+                }
+                if !order_by.is_empty() {
+                    self.put(" ORDER BY ");
+                    self.list(order_by, Self::order_item);
+                }
+                if let Some(f) = frame {
+                    self.put(&format!(" {f}"));
+                }
+                self.put(")");
+            }
+            ExprKind::Subquery(q) => self.nested("(", q),
+            ExprKind::Exists { query, negated } => {
+                self.nested(if *negated { "(NOT EXISTS (" } else { "(EXISTS (" }, query);
+                self.put(")");
+            }
+            ExprKind::InQuery { expr, query, negated } => {
+                self.wrapped("(", expr, if *negated { " NOT IN " } else { " IN " });
+                self.nested("(", query);
+                self.put(")");
+            }
+            ExprKind::Array(list) => {
+                self.put("ARRAY[");
+                self.list(list, Self::expr);
+                self.put("]");
+            }
+        }
+    }
+
+    fn aggregate(&mut self, a: &Aggregate) {
+        self.put(&format!("pg_catalog.{}(", ident(a.name)));
+        if a.distinct {
+            self.put("DISTINCT ");
+        }
+        if a.args.is_empty() && a.within_group.is_empty() {
+            self.put("*");
+        }
+        self.list(&a.args, Self::expr);
+        if !a.order_by.is_empty() {
+            self.put(" ORDER BY ");
+            self.list(&a.order_by, Self::order_item);
+        }
+        self.put(")");
+        if !a.within_group.is_empty() {
+            self.put(" WITHIN GROUP (ORDER BY ");
+            self.list(&a.within_group, Self::order_item);
+            self.put(")");
+        }
+        if let Some(f) = &a.filter {
+            self.wrapped(" FILTER (WHERE ", f, ")");
+        }
+    }
+
+    fn column(&mut self, binding: usize, column: usize) {
+        let name = match self.statement.bindings.get(binding) {
+            // A table's columns keep their names, whatever the alias calls them.
+            Some(Binding { source: Source::Table(t), .. }) => self
+                .policy
+                .tables
+                .get(*t)
+                .and_then(|t| t.columns.get(column))
+                .map(|c| ident(&c.name))
+                .unwrap_or_default(),
+            _ => format!("c{column}"),
+        };
+        self.put(&format!("{}.{name}", alias(binding)));
+    }
+}

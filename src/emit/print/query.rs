@@ -1,0 +1,224 @@
+//! Clauses: WITH, SELECT, FROM, ORDER BY.
+
+use super::Printer;
+use crate::{alias, ident, table};
+use sql::ast::*;
+
+impl Printer<'_> {
+    pub(super) fn query(&mut self, q: &Query) {
+        let ctes: Vec<&Cte> =
+            q.with.iter().filter(|c| !self.plan.is_some_and(|p| p.private_ctes.contains(&c.id))).collect();
+        if !ctes.is_empty() {
+            self.put("WITH ");
+            self.list(&ctes, |p, c| {
+                p.put(&format!("q{}", c.id));
+                p.columns(c.query.body.names().len());
+                p.put(" AS (");
+                p.query(&c.query);
+                p.put(")");
+            });
+            self.put(" ");
+        }
+        let outer = self.release;
+        match &q.body {
+            Body::Select(s) => {
+                self.release = self.release_of(s);
+                self.select(s);
+            }
+            body => self.body(body),
+        }
+        if !q.order_by.is_empty() {
+            self.put(" ORDER BY ");
+            self.list(&q.order_by, Self::order_item);
+        }
+        self.release = outer;
+        for (word, e) in [(" LIMIT ", &q.limit), (" OFFSET ", &q.offset)] {
+            if let Some(e) = e {
+                self.put(word);
+                self.expr(e);
+            }
+        }
+    }
+
+    /// `(c0, c1, …)`
+    pub(super) fn columns(&mut self, n: usize) {
+        let names: Vec<String> = (0..n).map(|i| format!("c{i}")).collect();
+        self.put(&format!("({})", names.join(", ")));
+    }
+
+    fn release_of(&self, s: &Select) -> Option<usize> {
+        self.plan?.releases.iter().position(|r| r.select == s.id)
+    }
+
+    fn body(&mut self, body: &Body) {
+        match body {
+            Body::Select(s) => {
+                let outer = self.release;
+                self.release = self.release_of(s);
+                self.select(s);
+                self.release = outer;
+            }
+            Body::Query(q) => {
+                self.put("(");
+                self.query(q);
+                self.put(")");
+            }
+            Body::SetOp { op, all, left, right } => {
+                self.operand(left);
+                self.put(match op {
+                    SetOp::Union => " UNION ",
+                    SetOp::Intersect => " INTERSECT ",
+                    SetOp::Except => " EXCEPT ",
+                });
+                if *all {
+                    self.put("ALL ");
+                }
+                self.operand(right);
+            }
+            Body::Values(rows) => {
+                self.put("VALUES ");
+                self.list(rows, |p, row| {
+                    p.put("(");
+                    p.list(row, Self::expr);
+                    p.put(")");
+                });
+            }
+        }
+    }
+
+    fn operand(&mut self, body: &Body) {
+        let wrap = matches!(body, Body::SetOp { .. });
+        if wrap {
+            self.put("(");
+        }
+        self.body(body);
+        if wrap {
+            self.put(")");
+        }
+    }
+
+    fn select(&mut self, s: &Select) {
+        self.put("SELECT ");
+        match &s.distinct {
+            Distinct::No => {}
+            Distinct::All => self.put("DISTINCT "),
+            Distinct::On(list) => {
+                self.put("DISTINCT ON (");
+                self.list(list, Self::expr);
+                self.put(") ");
+            }
+        }
+        self.list(&s.items, |p, item| {
+            p.expr(&item.expr);
+            p.put(" AS ");
+            p.put(&ident(&item.name));
+        });
+        if let Some(r) = self.release {
+            self.released(r);
+            // Aggregates are columns now: HAVING is a filter over rows.
+            self.clause(" WHERE ", s.having.as_ref());
+            return;
+        }
+        if !s.from.is_empty() {
+            self.put(" FROM ");
+            self.list(&s.from, Self::from);
+        }
+        self.clause(" WHERE ", s.filter.as_ref());
+        if !s.group_by.is_empty() {
+            self.put(" GROUP BY ");
+            self.list(&s.group_by, |p, e| {
+                // PostgreSQL takes a constant for a column's number, parentheses or not: give it the number.
+                let item = matches!(e.kind, ExprKind::Literal(_))
+                    .then(|| s.items.iter().position(|i| i.expr == *e))
+                    .flatten();
+                match item {
+                    Some(i) => p.put(&(i + 1).to_string()),
+                    None => p.expr(e),
+                }
+            });
+        }
+        self.clause(" HAVING ", s.having.as_ref());
+    }
+
+    fn clause(&mut self, word: &str, e: Option<&Expr>) {
+        if let Some(e) = e {
+            self.put(word);
+            self.expr(e);
+        }
+    }
+
+    fn from(&mut self, f: &From) {
+        match f {
+            From::Relation { binding, query, .. } => {
+                let Some(b) = self.statement.bindings.get(*binding) else { return };
+                match (&b.source, query) {
+                    (Source::Table(t), _) => {
+                        let name = self.policy.tables.get(*t).map(table).unwrap_or_default();
+                        self.put(&format!("{name} AS {}", alias(*binding)));
+                    }
+                    (Source::Cte(id), _) => {
+                        self.put(&format!("q{id} AS {}", alias(*binding)));
+                    }
+                    (Source::Own(own), _) => {
+                        let rows = self.own_rows(*own);
+                        self.put(&format!("({rows}) AS {}", alias(*binding)));
+                        self.columns(own.columns().len());
+                    }
+                    (Source::Derived, Some(q)) => {
+                        self.put("(");
+                        // A derived table is printed on its own terms.
+                        let outer = self.release.take();
+                        self.query(q);
+                        self.release = outer;
+                        self.put(&format!(") AS {}", alias(*binding)));
+                        self.columns(q.body.names().len());
+                    }
+                    (Source::Derived, None) => {}
+                }
+            }
+            From::Join { left, right, kind, on, .. } => {
+                self.from(left);
+                self.put(match (kind, on) {
+                    (JoinKind::Inner, None) => " CROSS JOIN ",
+                    (JoinKind::Inner, _) => " JOIN ",
+                    (JoinKind::Left, _) => " LEFT JOIN ",
+                    (JoinKind::Right, _) => " RIGHT JOIN ",
+                    (JoinKind::Full, _) => " FULL JOIN ",
+                });
+                let nested = matches!(**right, From::Join { .. });
+                if nested {
+                    self.put("(");
+                }
+                self.from(right);
+                if nested {
+                    self.put(")");
+                }
+                match on {
+                    Some(on) => self.clause(" ON ", Some(on)),
+                    None if *kind != JoinKind::Inner => self.put(" ON true"),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    pub(super) fn nested(&mut self, open: &str, q: &Query) {
+        self.put(open);
+        let outer = self.release.take();
+        self.query(q);
+        self.release = outer;
+        self.put(")");
+    }
+
+    pub(super) fn order_item(&mut self, o: &OrderItem) {
+        self.expr(&o.expr);
+        if o.desc {
+            self.put(" DESC");
+        }
+        match o.nulls_first {
+            Some(true) => self.put(" NULLS FIRST"),
+            Some(false) => self.put(" NULLS LAST"),
+            None => {}
+        }
+    }
+}

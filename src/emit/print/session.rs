@@ -1,0 +1,56 @@
+//! What the proxy itself puts into a text: values of the session, and the rows of `noisegate.*`.
+
+use super::Printer;
+use crate::string;
+use sql::ast::{Own, SessionValue};
+
+/// Values of the session that a statement may name, fixed before it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constants {
+    /// `now()`, as text that casts to timestamptz.
+    pub now: String,
+    /// The analyst's login name.
+    pub user: String,
+    /// The database that the client asked for.
+    pub database: String,
+    /// `current_schema()`.
+    pub schema: String,
+    /// Rows of the relations of `noisegate.*` that the statement names; not needed to type it.
+    pub own: Vec<(Own, Vec<OwnRow>)>,
+}
+
+/// A row of a relation of `noisegate.*`: text that casts to each column's type.
+pub type OwnRow = Vec<Option<String>>;
+
+impl Printer<'_> {
+    /// The rows of a relation of ours; none while the statement is typed.
+    pub(super) fn own_rows(&self, own: Own) -> String {
+        let cast = |value: &str, ty: &str| format!("{value}::pg_catalog.{ty}");
+        let rows = self.constants.own.iter().find(|(o, _)| *o == own).map(|(_, rows)| rows.as_slice());
+        let rows = rows.filter(|r| self.plan.is_some() && !r.is_empty()).unwrap_or_default();
+        if rows.is_empty() {
+            let nulls: Vec<String> = own.columns().iter().map(|(_, ty)| cast("NULL", ty)).collect();
+            return format!("SELECT {} WHERE false", nulls.join(", "));
+        }
+        let row = |cells: &OwnRow| {
+            let cells = cells.iter().zip(own.columns()).map(|(cell, (_, ty))| match cell {
+                Some(text) => cast(&string(text), ty),
+                None => cast("NULL", ty),
+            });
+            format!("({})", cells.collect::<Vec<_>>().join(", "))
+        };
+        format!("VALUES {}", rows.iter().map(row).collect::<Vec<_>>().join(", "))
+    }
+
+    pub(super) fn session(&self, v: SessionValue) -> String {
+        let now = format!("{}::pg_catalog.timestamptz", string(&self.constants.now));
+        match v {
+            SessionValue::Now => now,
+            SessionValue::Date => format!("({now})::pg_catalog.date"),
+            SessionValue::LocalTimestamp => format!("({now})::pg_catalog.timestamp"),
+            SessionValue::User => format!("{}::pg_catalog.name", string(&self.constants.user)),
+            SessionValue::Database => format!("{}::pg_catalog.name", string(&self.constants.database)),
+            SessionValue::Schema => format!("{}::pg_catalog.name", string(&self.constants.schema)),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The gateway in force, which a reload replaces under open sessions.
+
+use super::Gateway;
+use arc_swap::ArcSwap;
+use std::sync::Arc;
+
+/// The gateway in force. Sessions take it anew before each statement.
+pub struct ActiveGateway(ArcSwap<Gateway>);
+
+impl ActiveGateway {
+    /// Begins with this one.
+    pub fn new(gateway: Arc<Gateway>) -> Arc<Self> {
+        Arc::new(Self(ArcSwap::new(gateway)))
+    }
+
+    /// The one in force now. Who asks twice may get two: a statement asks once.
+    pub fn current(&self) -> Arc<Gateway> {
+        self.0.load_full()
+    }
+
+    /// Puts another one in force, from each session's next statement on.
+    pub fn replace(&self, gateway: Arc<Gateway>) {
+        self.0.store(gateway);
+    }
+}

@@ -1,0 +1,93 @@
+//! Whether tables are still defined as they were when the policy was checked against them.
+
+use answer::{ClientError, SqlState};
+use backend::{Backend, FetchError, Fingerprint, Reader, introspect};
+use policy::Policy;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Fingerprints of the tables that statements use (soundness rule 7), each proven to belong to the schema that the
+/// policy was checked against.
+pub(super) struct Fingerprints {
+    /// Of each table of the policy, when it was checked.
+    tables: Vec<String>,
+    /// Of tables together, as statements asked for them.
+    of: Mutex<HashMap<Vec<usize>, Fingerprint>>,
+}
+
+impl Fingerprints {
+    /// With those that the tables had when the policy was checked.
+    pub(super) fn new(tables: Vec<String>) -> Self {
+        Self { tables, of: Mutex::default() }
+    }
+
+    /// Whether the tables are defined as they were when these were taken.
+    pub(super) fn same(&self, tables: &[String]) -> bool {
+        self.tables == tables
+    }
+
+    /// The fingerprint of these tables together.
+    pub(super) async fn of(
+        &self,
+        backend: &Backend,
+        policy: &Policy,
+        tables: &[usize],
+    ) -> Result<Fingerprint, ClientError> {
+        let known = self.of.lock().unwrap_or_else(PoisonError::into_inner).get(tables).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let reader = backend.reader().await.map_err(FetchError::into_client_error)?;
+        let failed = |e: &dyn std::fmt::Display| {
+            ClientError::incident(SqlState::INTERNAL, "the schema could not be checked", e)
+        };
+        // All in one snapshot: what is expected of them together is what it was when each was as planned on.
+        reader
+            .batch_execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            .await
+            .map_err(|e| failed(&e))?;
+        if self.changed(&reader, policy, tables).await.map_err(|e| failed(&e))? {
+            return Err(FetchError::SchemaChanged.into_client_error());
+        }
+        let oids: Vec<u32> = tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| t.oid).collect();
+        let part = introspect::watch(&reader, &oids).await.map_err(|e| failed(&e))?;
+        self.of.lock().unwrap_or_else(PoisonError::into_inner).insert(tables.to_vec(), part.clone());
+        Ok(part)
+    }
+
+    /// PostgreSQL's judgement of a statement over these tables, if they are still those that it was printed for.
+    pub(super) async fn judged(
+        &self,
+        backend: &Backend,
+        policy: &Policy,
+        tables: &[usize],
+        judgement: ClientError,
+    ) -> ClientError {
+        // Names, types and rights: classes 42 and 3F.
+        if !["42", "3F"].iter().any(|class| judgement.code.as_str().starts_with(class)) {
+            return judgement;
+        }
+        let Ok(reader) = backend.reader().await else { return judgement };
+        match self.changed(&reader, policy, tables).await {
+            Ok(true) => FetchError::SchemaChanged.into_client_error(),
+            Ok(false) | Err(_) => judgement,
+        }
+    }
+
+    /// Whether one of these tables is not as it was when the policy was checked.
+    async fn changed(
+        &self,
+        reader: &Reader,
+        policy: &Policy,
+        tables: &[usize],
+    ) -> Result<bool, introspect::IntrospectError> {
+        for t in tables {
+            if let (Some(table), Some(expected)) = (policy.tables.get(*t), self.tables.get(*t))
+                && introspect::fingerprint(reader, &[table.oid]).await? != *expected
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,44 @@
+//! Resolve and plan: names by the policy, constants by PostgreSQL, sizes of public domains as they are needed.
+
+use super::statement::Planned;
+use super::{Gateway, Session, snapping};
+use answer::{ClientError, Values};
+use emit::print::Constants;
+use plan::PlanError;
+
+impl Session {
+    pub(super) fn resolve(
+        &self,
+        gateway: &Gateway,
+        query: &sqlparser::ast::Query,
+        lines: &sql::parse::Lines,
+    ) -> Result<sql::ast::Statement, ClientError> {
+        sql::resolve::resolve(query, lines, &gateway.policy, &gateway.policy.limits)
+    }
+
+    pub(super) async fn plan(
+        &self,
+        gateway: &Gateway,
+        mut statement: sql::ast::Statement,
+        constants: Constants,
+        types: &[u32],
+        values: &Values,
+    ) -> Result<Planned, ClientError> {
+        let every = gateway.policy.cache.snap;
+        let snapped =
+            every.and_then(|every| snapping::snap(&mut statement, &gateway.policy, &constants.now, every));
+        self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
+        let mut settings = self.settings.plan(&gateway.settings);
+        settings.budgets = gateway.ledger.notions(&self.identity);
+        loop {
+            let sizes = gateway.sizes.known();
+            match self.planned(gateway, statement.clone(), &settings, &sizes) {
+                Ok(plan) => return Ok(Planned { plan, constants, settings, snapped }),
+                Err(PlanError::Refused(e)) => return Err(*e),
+                Err(PlanError::NeedSize { table, column }) => {
+                    gateway.sizes.measure(&gateway.backend, &gateway.policy, table, column).await?;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What is said of a payment: to the client, in the log, and in the books.
+
+use answer::{ClientError, Notice, SqlState};
+use backend::FetchText;
+use ledger::Receipt;
+
+pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
+    ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
+}
+
+/// What the books say of a statement where the policy wants its text.
+pub(super) fn statement_text(fetches: &[FetchText]) -> String {
+    fetches.iter().map(|f| f.sql.as_str()).collect::<Vec<_>>().join(";\n")
+}
+
+/// The price and the entry of the books, for the event that the frontend writes.
+pub(super) fn log_price(receipt: &Receipt) {
+    let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
+    tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
+}
+
+/// What the statement cost and what is left, in one line.
+pub(super) fn price_notice(receipt: &Receipt) -> Notice {
+    let charge = receipt.charge();
+    let left: Vec<String> = receipt
+        .budgets()
+        .iter()
+        .map(|b| {
+            let more = match b.fits(charge) {
+                Ok(n) => format!(", {n} more like this"),
+                Err(_) => String::new(),
+            };
+            format!("{} {:.1} % left{more}", b.budget.name, b.fraction_left() * 100.0)
+        })
+        .collect();
+    let epsilon = plan::explain::decimal(&charge.epsilon);
+    Notice { message: format!("charged epsilon {epsilon}; {}", left.join("; ")), code: "00000", hint: None }
+}

@@ -1,0 +1,66 @@
+//! Policy, database and books: what every session shares.
+
+use super::domain_sizes::DomainSizes;
+use super::fingerprints::Fingerprints;
+use super::stream::Streams;
+use super::suspend::Suspensions;
+use super::type_cache;
+use crate::store::Store;
+use backend::Backend;
+use ledger::{Ledger, Refusal};
+use policy::Policy;
+use std::sync::Arc;
+
+/// Policy, database and books: what every session shares.
+pub struct Gateway {
+    pub(super) policy: Policy,
+    pub(super) backend: Arc<Backend>,
+    pub(super) ledger: Ledger,
+    pub(super) fingerprints: Fingerprints,
+    pub(super) typed: type_cache::Cache,
+    pub(super) settings: plan::Settings,
+    pub(super) sizes: DomainSizes,
+    pub(super) suspended: Suspensions,
+    pub(super) store: Store,
+    pub(super) streams: Arc<Streams>,
+    pub(super) trusted: Option<String>,
+    /// Users who are in no list.
+    pub(super) directory: Option<backend::Directory>,
+}
+
+impl Gateway {
+    /// The policy in force.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The backend's ParameterStatus values.
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        self.backend.parameters().iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
+
+    /// Where users are looked up who are in no list.
+    pub fn directory(&self) -> Option<&backend::Directory> {
+        self.directory.as_ref()
+    }
+
+    /// The user who may connect without a password from this machine: the demo's.
+    pub fn trusted(&self) -> Option<&str> {
+        self.trusted.as_deref()
+    }
+
+    /// Ends all kept answers: the data is new.
+    pub async fn refresh(&self, author: &str, reason: &str) -> Result<(), Refusal> {
+        self.store.refresh(&self.ledger, author, reason).await
+    }
+
+    /// The books.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The user of this name in the policy's list.
+    pub(super) fn listed(&self, user: &str) -> Option<&policy::User> {
+        self.policy.users.iter().find(|u| u.name == user)
+    }
+}

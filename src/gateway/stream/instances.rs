@@ -1,0 +1,271 @@
+//! Which instances are open, of which user and stream: their openings, and questions one after the other.
+
+use crate::gateway::price::{log_price, no_entropy, price_notice};
+use answer::{ClientError, Identity, Notice, SqlState};
+use dp::SecureRng;
+use ledger::{self, Ledger, Refusal};
+use plan::stream_question::Question;
+use policy::Stream;
+use release::stream::{Instance, Told};
+use release::{Exact, Noisy};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::OwnedMutexGuard;
+
+type Result<T> = std::result::Result<T, ClientError>;
+
+/// Where one user stands with one stream.
+#[derive(Default)]
+pub(in crate::gateway) struct UserStream {
+    /// Whoever holds it asks; others wait for their turn (soundness rule 28).
+    pub(super) turn: Arc<tokio::sync::Mutex<()>>,
+    status: Mutex<Status>,
+}
+
+/// What can be looked at while somebody asks.
+#[derive(Default)]
+pub(super) struct Status {
+    pub(super) state: State,
+    /// The ledger was asked for openings elsewhere.
+    looked: bool,
+    /// Groups that were asked of the present instance.
+    pub(super) asked: u64,
+}
+
+#[derive(Default)]
+pub(super) enum State {
+    /// Never opened.
+    #[default]
+    Closed,
+    /// Paid for by this entry of the ledger.
+    Open { instance: Box<Instance>, paid: Box<Stream>, entry: i64 },
+    /// Nothing can be asked any more of what this entry paid for.
+    Ended { why: End, entry: i64 },
+}
+
+/// Why an instance has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    UsedUp,
+    Restart,
+    Changed,
+    Lost,
+}
+
+impl End {
+    /// The word of `noisegate.streams`.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::UsedUp => "used up",
+            Self::Restart => "closed by a restart",
+            Self::Changed => "closed by a change of the policy",
+            Self::Lost => "lost",
+        }
+    }
+
+    pub(super) fn because(self) -> &'static str {
+        match self {
+            Self::UsedUp => "all its positives are used up",
+            Self::Restart => {
+                "it was opened before the proxy was restarted, or at another proxy, and its threshold is not here"
+            }
+            Self::Changed => "the owner has changed it since it was opened",
+            Self::Lost => "its noise could not be drawn",
+        }
+    }
+}
+
+type Key = (String, String);
+
+/// The user_streams of all users.
+#[derive(Default)]
+pub(in crate::gateway) struct Streams(Mutex<HashMap<Key, Arc<UserStream>>>);
+
+impl Streams {
+    /// The user's user_stream at this stream, as the policy has it now and the ledger has known it before.
+    pub(super) async fn user_stream(
+        &self,
+        user: &str,
+        stream: &Stream,
+        ledger: &Ledger,
+    ) -> Result<Arc<UserStream>> {
+        let user_stream = {
+            let mut user_streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            user_streams.entry((user.to_owned(), stream.name.clone())).or_default().clone()
+        };
+        if !user_stream.status().looked {
+            user_stream.look(user, stream, ledger).await?;
+        }
+        let mut status = user_stream.status();
+        if let State::Open { paid, entry, .. } = &status.state
+            && !same_terms(paid, stream)
+        {
+            status.state = State::Ended { why: End::Changed, entry: *entry };
+        }
+        drop(status);
+        Ok(user_stream)
+    }
+}
+
+/// Whether two streams draw and cost the same.
+fn same_terms(a: &Stream, b: &Stream) -> bool {
+    (a.variant, &a.epsilon, &a.delta, a.positives) == (b.variant, &b.epsilon, &b.delta, b.positives)
+}
+
+/// An opening's identity in the books.
+fn opening_hash(stream: &Stream) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"noisegate stream\0");
+    hash.update(stream.name.as_bytes());
+    hash.finalize().into()
+}
+
+impl UserStream {
+    pub(super) fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the ledger whether an earlier process, or another one, has opened what is closed here.
+    pub(super) async fn look(&self, user: &str, stream: &Stream, ledger: &Ledger) -> Result<()> {
+        let last = ledger.opened(user, &stream.name).await.map_err(|r| r.client())?;
+        let mut status = self.status();
+        status.looked = true;
+        if let (State::Closed, Some(entry)) = (&status.state, last) {
+            status.state = State::Ended { why: End::Restart, entry };
+        }
+        Ok(())
+    }
+
+    /// Pays for an instance and opens it, whether or not somebody still waits for it: what is paid for must not be
+    /// forgotten, or the next question would pay again. The turn comes back.
+    pub(super) async fn open(
+        self: Arc<Self>,
+        turn: OwnedMutexGuard<()>,
+        ledger: Ledger,
+        who: Identity,
+        stream: Stream,
+        text: Option<String>,
+    ) -> Result<(OwnedMutexGuard<()>, Notice)> {
+        let span = tracing::Span::current();
+        let opening = async move {
+            let defect = |e: &dyn std::fmt::Display| {
+                ClientError::incident(SqlState::INTERNAL, "the stream could not be opened", e)
+            };
+            let plan = stream.plan().map_err(|e| defect(&e))?;
+            let charge = stream.charge().map_err(|e| defect(&e))?;
+            // Its questions may read any table: every budget of the user pays.
+            let question = ledger::Question {
+                stream: Some(&stream.name),
+                text: text.as_deref(),
+                ..ledger::Question::new(&who, opening_hash(&stream), &charge)
+            };
+            let receipt = ledger.receipt(question).await.map_err(|r| refused(&r, &stream))?;
+            span.in_scope(|| log_price(&receipt));
+            let mut notice = price_notice(&receipt);
+            notice.message = format!(
+                "opened stream \"{}\": {}; {} more question(s) will be answered with yes",
+                stream.name, notice.message, stream.positives
+            );
+            let entry = receipt.entry();
+            let opened = SecureRng::new()
+                .map_err(|e| no_entropy(&e))
+                .and_then(|mut rng| Instance::open(plan, receipt, &mut rng).map_err(|e| e.client()));
+            let mut status = self.status();
+            status.asked = 0;
+            status.state = match opened {
+                Ok(instance) => State::Open { instance: Box::new(instance), paid: Box::new(stream), entry },
+                Err(e) => {
+                    status.state = State::Ended { why: End::Lost, entry };
+                    return Err(e);
+                }
+            };
+            drop(status);
+            Ok((turn, notice))
+        };
+        tokio::spawn(opening)
+            .await
+            .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the stream could not be opened", &e))?
+    }
+
+    /// Decides a question on the rows of its fetch, and tells how many groups may still pass. An instance that is used up
+    /// by it has ended.
+    pub(super) fn ask(
+        &self,
+        exact: Exact,
+        question: &Question,
+        stream: &Stream,
+    ) -> Result<(Noisy, Told, u32)> {
+        let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
+        let mut status = self.status();
+        let (told, left, entry) = match &mut status.state {
+            State::Open { instance, entry, .. } => {
+                let told = instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client());
+                (told, instance.left(), *entry)
+            }
+            // The policy was changed while the rows were read.
+            State::Ended { why, .. } => return Err(ended(stream, *why)),
+            State::Closed => {
+                let cause = &"a question without an instance";
+                return Err(ClientError::incident(SqlState::INTERNAL, "the stream is not open", cause));
+            }
+        };
+        if left == 0 {
+            let why = if told.is_ok() { End::UsedUp } else { End::Lost };
+            status.state = State::Ended { why, entry };
+        }
+        let (noisy, told) = told?;
+        let asked = u64::try_from(told.above + told.below).unwrap_or(u64::MAX);
+        status.asked = status.asked.saturating_add(asked);
+        Ok((noisy, told, left))
+    }
+}
+
+/// The books' refusal, said of an opening.
+fn refused(refusal: &Refusal, stream: &Stream) -> ClientError {
+    let mut error = refusal.client();
+    if matches!(refusal, Refusal::Exhausted(_) | Refusal::Unpriced { .. }) {
+        error.hint = Some(format!(
+            "Opening stream \"{}\" costs the epsilon and delta of all its questions at once; the owner of the data can \
+             raise the budget or declare a smaller stream. Nothing was charged, and the stream was not opened.",
+            stream.name
+        ));
+    }
+    error
+}
+
+/// Refuses a question to what has ended.
+pub(super) fn ended(stream: &Stream, why: End) -> ClientError {
+    let code = match why {
+        End::UsedUp => SqlState::BUDGET_EXCEEDED,
+        _ => SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+    };
+    ClientError::new(code, format!("stream \"{}\" answers no more questions: {}", stream.name, why.because()))
+        .detail("Nothing was charged.")
+        .hint(format!(
+            "SET noisegate.stream_reopen = '{}' lets your next question open it anew, at its whole price.",
+            stream.name.replace('\'', "''")
+        ))
+}
+
+/// The ended instance that the session's next question may replace, by the ledger's entry of its opening; 0 is none.
+#[derive(Default)]
+pub(in crate::gateway) struct Reopening(AtomicI64);
+
+impl Reopening {
+    /// The instance that this entry paid for may be replaced.
+    pub(super) fn cover(&self, entry: i64) {
+        self.0.store(entry, Ordering::Relaxed);
+    }
+
+    /// Whether the instance that this entry paid for may be replaced.
+    pub(super) fn covers(&self, entry: i64) -> bool {
+        entry != 0 && self.0.load(Ordering::Relaxed) == entry
+    }
+
+    /// ROLLBACK: what SET has said in the transaction is unsaid.
+    pub(in crate::gateway) fn forget(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,40 @@
+//! How answers are kept: `[cache]`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `[cache]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// Answers are kept.
+    pub enabled: bool,
+    /// How long an answer is given again; None is until something else ends it.
+    pub refresh: Option<Duration>,
+    /// The channel whose NOTIFY ends the answers kept so far.
+    pub notify: Option<String>,
+    /// What `now()` is rounded down to a multiple of, where private rows are compared with it.
+    pub snap: Option<Duration>,
+    /// What kept answers are encrypted with.
+    pub key: Option<CacheKey>,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            refresh: Some(Duration::from_secs(86_400)),
+            notify: None,
+            snap: None,
+            key: None,
+        }
+    }
+}
+
+/// `cache.key_file`, `cache.key`
+#[derive(Clone, PartialEq, Eq)]
+pub enum CacheKey {
+    /// Where it is.
+    File(PathBuf),
+    /// The key itself.
+    Bytes([u8; 32]),
+}

@@ -1,0 +1,42 @@
+//! Where the books are: `[ledger]`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `ledger.url`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LedgerLocation {
+    /// A SQLite file; relative paths are relative to the policy.
+    Sqlite(PathBuf),
+    /// A schema of a PostgreSQL database.
+    Postgres(LedgerDatabase),
+}
+
+/// Where a shared ledger is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LedgerDatabase {
+    /// The connection; it may hold a password.
+    pub url: String,
+    /// The password, where the URL has none.
+    pub password_file: Option<PathBuf>,
+    /// The schema that is all the ledger's.
+    pub schema: String,
+    /// What the database gets to answer. Then statements are refused.
+    pub timeout: Duration,
+}
+
+impl std::fmt::Debug for LedgerDatabase {
+    /// Without the URL.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LedgerDatabase").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Display for LedgerLocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sqlite(path) => path.display().fmt(f),
+            Self::Postgres(database) => database.fmt(f),
+        }
+    }
+}

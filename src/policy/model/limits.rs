@@ -1,0 +1,57 @@
+//! What clients may grow: `[limits]`.
+
+use std::time::Duration;
+
+/// `[limits]`: everything that a client can grow has one.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of one wire message, and so of one statement.
+    pub max_statement_bytes: usize,
+    /// Items in one IN list.
+    pub max_in_list: usize,
+    /// Nesting of expressions and queries.
+    pub max_depth: usize,
+    /// Expressions in one statement, after names are resolved.
+    pub max_expressions: usize,
+    /// Statements in one message.
+    pub max_statements: usize,
+    /// Groups of a public domain that are all returned; larger products count as private.
+    pub max_public_groups: usize,
+    /// Groups that a fetch may return.
+    pub max_result_groups: usize,
+    /// Client connections, all together.
+    pub max_connections: usize,
+    /// Client connections of one user.
+    pub max_connections_per_user: usize,
+    /// Prepared statements of one session.
+    pub max_prepared: usize,
+    /// Portals of one session.
+    pub max_portals: usize,
+    /// Bytes of rows that one session's suspended portals keep.
+    pub max_portal_bytes: usize,
+    /// Time a client has to log in.
+    pub login_timeout: Duration,
+    /// Failed fetches of one user in a day before the user is suspended.
+    pub max_backend_errors: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_statement_bytes: 1 << 20,
+            max_in_list: 10_000,
+            max_depth: 100,
+            max_expressions: 50_000,
+            max_statements: 100,
+            max_public_groups: 10_000,
+            max_result_groups: 1_000_000,
+            max_connections: 200,
+            max_connections_per_user: 50,
+            max_prepared: 1_000,
+            max_portals: 1_000,
+            max_portal_bytes: 64 << 20,
+            login_timeout: Duration::from_secs(30),
+            max_backend_errors: 5,
+        }
+    }
+}

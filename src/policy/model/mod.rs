@@ -1,0 +1,86 @@
+//! The policy after it was parsed, and checked against a schema: what the rest of the program may rely on.
+//!
+//! One file for each section of the text, and one for the tables; data and their words only, nothing that reads text.
+
+mod access;
+mod backend;
+mod budget;
+mod cache;
+mod ledger;
+mod limits;
+mod log;
+mod server;
+mod stream;
+mod table;
+
+pub use access::*;
+pub use backend::*;
+pub use budget::*;
+pub use cache::*;
+pub use ledger::*;
+pub use limits::*;
+pub use log::*;
+pub use server::*;
+pub use stream::*;
+pub use table::*;
+
+use bigdecimal::BigDecimal;
+
+/// A checked policy. Every name in it exists in the schema it was checked against.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// SHA-256 over everything that changes an answer's meaning (unit, tables, bounds, budgets).
+    pub version: [u8; 32],
+    /// Where to listen.
+    pub server: Server,
+    /// Who may connect from where; empty lets in everybody who can log in.
+    pub access: Vec<AccessRule>,
+    /// What the operator hears.
+    pub log: Log,
+    /// The database.
+    pub backend: Backend,
+    /// The books.
+    pub ledger: LedgerLocation,
+    /// Entries of the books hold the text that the database was sent, too.
+    pub ledger_text: bool,
+    /// Table (index into `tables`) whose rows stand for units, and its unit column.
+    pub unit: (usize, String),
+    /// What one statement costs and may touch.
+    pub statement: StatementDefaults,
+    /// Every budget; all that match a user are debited.
+    pub budgets: Vec<Budget>,
+    /// Sparse vector streams.
+    pub streams: Vec<Stream>,
+    /// Who may log in.
+    pub users: Vec<User>,
+    /// The tables that exist for analysts.
+    pub tables: Vec<Table>,
+    /// Every limit.
+    pub limits: Limits,
+    /// How answers are kept.
+    pub cache: Cache,
+}
+
+/// `[statement]`
+#[derive(Clone, Debug)]
+pub struct StatementDefaults {
+    /// The ε that names the price of a statement.
+    pub epsilon: BigDecimal,
+    /// Spent when any group key is private.
+    pub delta: BigDecimal,
+    /// Groups one unit may touch (l0).
+    pub max_groups: u32,
+    /// Rows one unit may bring to one group (l∞).
+    pub max_rows: u32,
+}
+
+/// `[[user]]`
+#[derive(Clone, Debug)]
+pub struct User {
+    /// Login name.
+    pub name: String,
+    /// Role, for budgets per role.
+    pub role: Option<String>,
+    /// A PostgreSQL SCRAM-SHA-256 verifier.
+    pub scram: String,
+}

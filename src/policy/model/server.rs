@@ -1,0 +1,58 @@
+//! Where clients arrive: `[server]`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `[server]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Where clients arrive.
+    pub listen: Vec<Listen>,
+    /// Permissions of Unix sockets, as in `chmod`.
+    pub unix_socket_permissions: u32,
+    /// Certificate and key, if TLS is offered.
+    pub tls: Option<Tls>,
+    /// What running statements get to finish at a shutdown.
+    pub shutdown_timeout: Duration,
+    /// Where users are looked up who are in no list.
+    pub auth_query: Option<AuthQuery>,
+}
+
+/// `server.auth_query`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthQuery {
+    /// The database that has the verifiers.
+    pub url: String,
+    /// Gives the verifier of the user `$1`, as one text.
+    pub query: String,
+    /// The role of everybody who is found.
+    pub role: Option<String>,
+    /// Iterations of the verifiers there, for the exchange with users who do not exist.
+    pub iterations: u32,
+}
+
+/// One address of `server.listen`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// An IP address and port.
+    Tcp(SocketAddr),
+    /// A Unix socket `.s.PGSQL.<port>`, as clients of PostgreSQL look for it.
+    Unix {
+        /// The folder that it is in.
+        folder: PathBuf,
+        /// The port; None takes that of the first TCP address.
+        port: Option<u16>,
+    },
+}
+
+/// `server.tls`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// PEM file of the certificate chain.
+    pub cert: PathBuf,
+    /// PEM file of the key.
+    pub key: PathBuf,
+    /// Refuse connections without TLS.
+    pub required: bool,
+}

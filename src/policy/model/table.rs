@@ -1,0 +1,128 @@
+//! The tables that exist for analysts: whose rows they hold, and what bounds their columns.
+
+use bigdecimal::BigDecimal;
+use schema::SqlType;
+
+/// A table that exists for analysts.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// OID in the database.
+    pub oid: u32,
+    /// Schema in the database.
+    pub schema: String,
+    /// Name in the database, and the analyst's name for it.
+    pub name: String,
+    /// Public or private.
+    pub privacy: Privacy,
+    /// `max_rows` of this table, if the policy sets one.
+    pub max_rows: Option<u32>,
+    /// Visible columns. Hidden ones and those the policy does not name (for private tables) do not exist.
+    pub columns: Vec<Column>,
+    /// Keys that prove uniqueness, as column names; they may name hidden columns.
+    pub keys: Vec<Vec<String>>,
+    /// Rows of one unit are at most this many, proven by a key `(unit, n)` and a CHECK that bounds n.
+    pub proven_rows: Option<u32>,
+    /// Read with `ONLY` (the table has inheritance children, which the policy does not name).
+    pub only: bool,
+}
+
+impl Table {
+    /// The column that names the unit, if it is one of this table's own.
+    pub fn unit_column(&self) -> Option<&str> {
+        match &self.privacy {
+            Privacy::Private { unit, .. } => Some(unit),
+            Privacy::Public | Privacy::Path(_) => None,
+        }
+    }
+
+    /// The visible column with this name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+}
+
+/// Whose rows a table holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    /// Anybody may read it.
+    Public,
+    /// Each row belongs to the unit in this column of the table.
+    Private {
+        /// The column, and whether it can be NULL.
+        unit: String,
+        /// Rows with a NULL unit exist and are dropped.
+        nullable: bool,
+        /// The unit column's type.
+        ty: SqlType,
+    },
+    /// Each row belongs to the unit of the row that it refers to, in another private table.
+    Path(UnitPath),
+}
+
+/// One step of a `unit_path`. It equates columns of this table with a key of another, which may have a path of its
+/// own; the last table has the unit column. Rows that lead nowhere belong to nobody and are dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitPath {
+    /// Columns of this table.
+    pub columns: Vec<String>,
+    /// Their types, which are those of the key's columns.
+    pub types: Vec<SqlType>,
+    /// One of them can be NULL.
+    pub nullable: bool,
+    /// The other table, by its index in `Policy::tables`.
+    pub table: usize,
+    /// Its columns, in the same order; they hold a usable key (soundness rule 7).
+    pub key: Vec<String>,
+}
+
+/// A visible column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// NOT NULL.
+    pub not_null: bool,
+    /// Its collation (if any) is deterministic.
+    pub deterministic: bool,
+    /// Declared or proven bounds, inclusive, with low <= high.
+    pub range: Option<Range>,
+    /// A public domain of values.
+    pub domain: Option<Domain>,
+    /// Grid for sums: declared, or the numeric's scale, or 1 for integers. None for floats without one.
+    pub grid: Option<BigDecimal>,
+}
+
+/// Bounds of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Range {
+    /// For numbers.
+    Number {
+        /// Inclusive.
+        low: BigDecimal,
+        /// Inclusive.
+        high: BigDecimal,
+    },
+    /// For dates and timestamps: microseconds since 2000-01-01 00:00:00 (UTC for timestamptz).
+    Time {
+        /// Inclusive.
+        low: i64,
+        /// Inclusive.
+        high: i64,
+    },
+}
+
+/// Public values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// Listed in the policy, or an enum's labels, or a CHECK's list; as text that casts to the column's type.
+    Values(Vec<String>),
+    /// The values of a column of a public table.
+    References {
+        /// Index into `Policy::tables`.
+        table: usize,
+        /// Column there.
+        column: String,
+    },
+}

@@ -1,0 +1,54 @@
+//! A table of the policy as its text alone says it.
+
+use super::error::At;
+use bigdecimal::BigDecimal;
+use toml::value::Datetime;
+
+/// `[table.name]`
+#[derive(Clone, Debug)]
+pub(super) struct RawTable {
+    pub name: At<String>,
+    pub schema: At<String>,
+    /// `public = true`.
+    pub public: bool,
+    pub unit_column: Option<At<String>>,
+    pub unit_path: Option<At<RawPath>>,
+    /// A key says whose rows it holds, right or wrong: wrong ones were reported already.
+    pub says_whose: bool,
+    pub max_rows: Option<u32>,
+    pub columns: Vec<RawColumn>,
+}
+
+/// `columns.name = { … }`
+#[derive(Clone, Debug)]
+pub(super) struct RawColumn {
+    pub name: At<String>,
+    pub hidden: bool,
+    pub range: Option<At<(Bound, Bound)>>,
+    pub grid: Option<At<BigDecimal>>,
+    pub values: Option<At<Vec<At<Literal>>>>,
+    pub references: Option<At<String>>,
+}
+
+/// An end of a range.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Bound {
+    Number(BigDecimal),
+    Time(Datetime),
+}
+
+/// A listed value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Literal {
+    Text(String),
+    Integer(BigDecimal),
+    Boolean(bool),
+}
+
+/// One step, as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RawPath {
+    pub columns: Vec<String>,
+    pub table: String,
+    pub key: Vec<String>,
+}

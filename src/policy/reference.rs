@@ -1,0 +1,28 @@
+//! Every section of a policy, for the document.
+
+use super::keys::Keys;
+use super::{access, budget, cache, envelope, listen, log, raw, server, stream, tables, users};
+
+/// Every section, in the order of the document.
+pub fn reference() -> Vec<&'static Keys> {
+    vec![
+        &raw::ROOT,
+        &listen::SERVER,
+        &listen::TLS,
+        &users::AUTH_QUERY,
+        &access::ACCESS,
+        &log::LOG,
+        &server::BACKEND,
+        &server::LEDGER,
+        &raw::PRIVACY,
+        &budget::STATEMENT,
+        &budget::BUDGET,
+        &envelope::MECHANISM,
+        &stream::STREAM,
+        &users::USER,
+        &cache::CACHE,
+        &tables::TABLE,
+        &tables::COLUMN,
+        &server::LIMITS,
+    ]
+}

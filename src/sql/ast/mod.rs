@@ -1,0 +1,24 @@
+//! Our own tree of a statement: names resolved, wildcards expanded, parentheses gone.
+//!
+//! What PostgreSQL runs is printed from this tree and never from the analyst's text. A name is a pair of numbers
+//! here, (binding, column), so no alias can capture another. `query` has the clauses, `expr` what stands in them, and
+//! `walk` the ways through both.
+
+mod expr;
+mod query;
+mod walk;
+
+pub use expr::*;
+pub use query::*;
+
+/// Character position in the analyst's text, from 1.
+pub type Pos = Option<usize>;
+
+/// A resolved query with all that its numbers point to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// The tree.
+    pub query: Query,
+    /// Bindings by number.
+    pub bindings: Vec<Binding>,
+}

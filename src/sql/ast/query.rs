@@ -1,0 +1,215 @@
+//! Queries: WITH, SELECT, set operations, FROM, and what the names in FROM stand for.
+
+use super::{Expr, Pos};
+
+/// A query with its WITH, ORDER BY and LIMIT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    /// CTEs that this query defines, in order.
+    pub with: Vec<Cte>,
+    /// The body.
+    pub body: Body,
+    /// ORDER BY.
+    pub order_by: Vec<OrderItem>,
+    /// LIMIT.
+    pub limit: Option<Expr>,
+    /// OFFSET.
+    pub offset: Option<Expr>,
+}
+
+/// A common table expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cte {
+    /// Number, unique in the statement.
+    pub id: usize,
+    /// Its query.
+    pub query: Query,
+}
+
+/// What a query computes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// SELECT.
+    Select(Box<Select>),
+    /// UNION, INTERSECT, EXCEPT.
+    SetOp {
+        /// Which.
+        op: SetOp,
+        /// ALL.
+        all: bool,
+        /// Left branch.
+        left: Box<Body>,
+        /// Right branch.
+        right: Box<Body>,
+    },
+    /// VALUES.
+    Values(Vec<Vec<Expr>>),
+    /// A query in parentheses.
+    Query(Box<Query>),
+}
+
+/// A set operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetOp {
+    /// UNION
+    Union,
+    /// INTERSECT
+    Intersect,
+    /// EXCEPT
+    Except,
+}
+
+/// One SELECT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Select {
+    /// Number, unique in the statement.
+    pub id: usize,
+    /// DISTINCT.
+    pub distinct: Distinct,
+    /// The select list.
+    pub items: Vec<Item>,
+    /// FROM; several entries are a cross join.
+    pub from: Vec<From>,
+    /// WHERE.
+    pub filter: Option<Expr>,
+    /// GROUP BY, ordinals and aliases replaced by the expressions they stand for.
+    pub group_by: Vec<Expr>,
+    /// HAVING.
+    pub having: Option<Expr>,
+    /// Where the SELECT stands.
+    pub pos: Pos,
+}
+
+/// DISTINCT, and on what.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distinct {
+    /// No DISTINCT.
+    No,
+    /// DISTINCT
+    All,
+    /// DISTINCT ON (…)
+    On(Vec<Expr>),
+}
+
+/// One item of a select list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The expression.
+    pub expr: Expr,
+    /// The output name: the alias, or what PostgreSQL derives.
+    pub name: String,
+}
+
+/// An entry of FROM.
+#[derive(Clone, Debug, PartialEq)]
+pub enum From {
+    /// A relation: table, derived table or CTE; see [`Binding`].
+    Relation {
+        /// Index into [`Statement::bindings`].
+        binding: usize,
+        /// The query of a derived table.
+        query: Option<Box<Query>>,
+        /// Where it stands.
+        pos: Pos,
+    },
+    /// A join.
+    Join {
+        /// Left side.
+        left: Box<From>,
+        /// Right side.
+        right: Box<From>,
+        /// Kind.
+        kind: JoinKind,
+        /// ON (USING and NATURAL are turned into it); None for CROSS JOIN.
+        on: Option<Expr>,
+        /// Where it stands.
+        pos: Pos,
+    },
+}
+
+/// The kind of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    /// INNER and CROSS.
+    Inner,
+    /// LEFT
+    Left,
+    /// RIGHT
+    Right,
+    /// FULL
+    Full,
+}
+
+/// What a name in FROM stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binding {
+    /// The name that columns may be qualified with.
+    pub name: String,
+    /// Where the rows come from.
+    pub source: Source,
+    /// Its columns' names.
+    pub columns: Vec<String>,
+}
+
+impl Binding {
+    /// The table it reads itself, by its index in the catalog.
+    pub fn table(&self) -> Option<usize> {
+        match self.source {
+            Source::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+}
+
+/// Where a binding's rows come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A table, by its index in the catalog.
+    Table(usize),
+    /// A relation of `noisegate.*`, whose rows the proxy itself knows.
+    Own(Own),
+    /// A derived table.
+    Derived,
+    /// A CTE, by its id.
+    Cte(usize),
+}
+
+/// The relations of the schema `noisegate`: the same for every row of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Own {
+    /// What is spent and left of the budgets that this user's statements debit.
+    Budget,
+    /// The columns that the policy shows, with their bounds and domains.
+    Columns,
+    /// The session's `noisegate.*` settings.
+    Settings,
+    /// This user's own statements, as the books have them.
+    History,
+    /// The streams that this user may open, and how they stand.
+    Streams,
+}
+
+/// ORDER BY item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OrderItem {
+    /// What to sort by.
+    pub expr: Expr,
+    /// DESC.
+    pub desc: bool,
+    /// NULLS FIRST (true), NULLS LAST (false).
+    pub nulls_first: Option<bool>,
+}
+
+impl Body {
+    /// Output names: those of the leftmost SELECT.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Body::Select(s) => s.items.iter().map(|i| i.name.clone()).collect(),
+            Body::SetOp { left, .. } => left.names(),
+            Body::Values(rows) => {
+                (1..=rows.first().map_or(0, Vec::len)).map(|i| format!("column{i}")).collect()
+            }
+            Body::Query(q) => q.body.names(),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! FROM: tables, derived tables and joins, and the names that they bring into scope.
+
+use super::scope::{Merged, Scope};
+use super::{Resolver, Result, and};
+use crate::ast::*;
+use crate::functions::nearest_of;
+use crate::names::fold;
+use crate::names::truncate;
+use answer::{ClientError, SqlState};
+use sqlparser::ast as sp;
+
+impl Resolver<'_> {
+    pub(super) fn table_with_joins(&mut self, t: &sp::TableWithJoins) -> Result<(From, Scope)> {
+        let (mut from, mut scope) = self.factor(&t.relation)?;
+        for join in &t.joins {
+            self.count_node()?;
+            let pos = self.lines.start(join);
+            let (right, right_scope) = self.factor(&join.relation)?;
+            let (kind, constraint) = self.join_kind(&join.join_operator, pos)?;
+            let on = self.constraint(kind, constraint, &mut scope, right_scope, pos)?;
+            from = From::Join { left: Box::new(from), right: Box::new(right), kind, on, pos };
+        }
+        Ok((from, scope))
+    }
+
+    fn join_kind<'j>(
+        &self,
+        op: &'j sp::JoinOperator,
+        pos: Pos,
+    ) -> Result<(JoinKind, &'j sp::JoinConstraint)> {
+        use sp::JoinOperator as J;
+        match op {
+            J::Join(c) | J::Inner(c) | J::CrossJoin(c) => Ok((JoinKind::Inner, c)),
+            J::Left(c) | J::LeftOuter(c) => Ok((JoinKind::Left, c)),
+            J::Right(c) | J::RightOuter(c) => Ok((JoinKind::Right, c)),
+            J::FullOuter(c) => Ok((JoinKind::Full, c)),
+            _ => Err(self.unsupported("this kind of join", pos)),
+        }
+    }
+
+    /// The ON of a join; `left` becomes the scope of the whole join.
+    fn constraint(
+        &mut self,
+        kind: JoinKind,
+        c: &sp::JoinConstraint,
+        left: &mut Scope,
+        right: Scope,
+        pos: Pos,
+    ) -> Result<Option<Expr>> {
+        let shared: Vec<String> = match c {
+            sp::JoinConstraint::On(_) | sp::JoinConstraint::None => Vec::new(),
+            sp::JoinConstraint::Using(names) => names
+                .iter()
+                .map(|n| match n.0.as_slice() {
+                    [sp::ObjectNamePart::Identifier(i)] => Ok(fold(i)),
+                    _ => Err(self.unsupported("a qualified name in USING", pos)),
+                })
+                .collect::<Result<_>>()?,
+            sp::JoinConstraint::Natural => {
+                let names = |s: &Scope| -> Vec<String> {
+                    s.star(&self.bindings)
+                        .iter()
+                        .filter_map(|(b, c)| self.bindings.get(*b)?.columns.get(*c).cloned())
+                        .collect()
+                };
+                let theirs = names(&right);
+                names(left).into_iter().filter(|n| theirs.contains(n)).collect()
+            }
+        };
+        let mut equal = Vec::new();
+        for name in shared {
+            let (Some(l), Some(r)) =
+                (left.column(&self.bindings, &name, pos)?, right.column(&self.bindings, &name, pos)?)
+            else {
+                let m = format!("column \"{name}\" specified in USING clause does not exist on both sides");
+                return Err(ClientError::new(SqlState::UNDEFINED_COLUMN, m).at(pos));
+            };
+            if kind == JoinKind::Full {
+                return Err(self
+                    .unsupported("USING and NATURAL in a FULL JOIN", pos)
+                    .hint("Write ON a.x = b.x."));
+            }
+            equal.push((name, l, r));
+        }
+        left.join(right, &self.bindings, pos)?;
+        let mut on: Option<Expr> = None;
+        for (name, l, r) in equal {
+            if let (
+                ExprKind::Column { binding: lb, column: lc },
+                ExprKind::Column { binding: rb, column: rc },
+            ) = (&l, &r)
+            {
+                let (l, r) = ((*lb, *lc), (*rb, *rc));
+                let (shown, hidden) = if kind == JoinKind::Right { (r, l) } else { (l, r) };
+                let mut all_hidden = vec![hidden];
+                left.merged.retain(|m| {
+                    if m.name == name {
+                        all_hidden.extend(m.hidden.iter().copied());
+                    }
+                    m.name != name
+                });
+                left.merged.push(Merged { name, shown, hidden: all_hidden });
+            }
+            let (left, right) = (Box::new(Expr::new(l, pos)), Box::new(Expr::new(r, pos)));
+            let equal = Expr::new(ExprKind::Binary { op: BinaryOp::Eq, left, right }, pos);
+            on = Some(match on {
+                None => equal,
+                Some(on) => and(on, equal),
+            });
+        }
+        if let sp::JoinConstraint::On(e) = c {
+            self.scopes.push(left.clone());
+            let on = self.expr(e);
+            self.scopes.pop();
+            return Ok(Some(on?));
+        }
+        Ok(on)
+    }
+
+    fn factor(&mut self, t: &sp::TableFactor) -> Result<(From, Scope)> {
+        self.count_node()?;
+        let pos = self.lines.start(t);
+        match t {
+            sp::TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                with_hints,
+                version: None,
+                with_ordinality: false,
+                partitions,
+                json_path: None,
+                sample,
+                index_hints,
+            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
+                if sample.is_some() {
+                    return Err(self.unsupported("TABLESAMPLE", pos));
+                }
+                self.relation(name, alias.as_ref(), pos)
+            }
+            sp::TableFactor::Table { args: Some(_), .. } | sp::TableFactor::Function { .. } => {
+                Err(self.unsupported("a function in FROM", pos))
+            }
+            sp::TableFactor::Derived { lateral, subquery, alias, sample: None } => {
+                if *lateral {
+                    return Err(self.unsupported("LATERAL", pos));
+                }
+                let query = self.isolated(|r| r.query(subquery))?;
+                let Some(alias) = alias else {
+                    let m = "subquery in FROM must have an alias";
+                    return Err(ClientError::new(SqlState::SYNTAX_ERROR, m)
+                        .hint("Write (SELECT …) AS q.")
+                        .at(pos));
+                };
+                let columns = self.alias_columns(alias, query.body.names(), pos)?;
+                Ok(self.bind(fold(&alias.name), Source::Derived, columns, Some(query), pos))
+            }
+            sp::TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                self.table_with_joins(table_with_joins)
+            }
+            _ => Err(self.unsupported("this form of FROM", pos)),
+        }
+    }
+
+    fn relation(
+        &mut self,
+        name: &sp::ObjectName,
+        alias: Option<&sp::TableAlias>,
+        pos: Pos,
+    ) -> Result<(From, Scope)> {
+        let parts: Vec<String> = name
+            .0
+            .iter()
+            .filter_map(|p| match p {
+                sp::ObjectNamePart::Identifier(i) => Some(fold(i)),
+                sp::ObjectNamePart::Function(_) => None,
+            })
+            .collect();
+        let (schema, table) = match parts.as_slice() {
+            [table] => (None, table.clone()),
+            [schema, table] => (Some(schema.as_str()), table.clone()),
+            _ => return Err(self.unsupported("a name of more than two parts", pos)),
+        };
+        let cte =
+            schema.is_none().then(|| self.ctes.iter().rev().find(|(n, ..)| *n == table).cloned()).flatten();
+        let (source, columns) = match cte {
+            Some((_, id, columns)) => (Source::Cte(id), columns),
+            None => match self.catalog.relation(schema, &table) {
+                Some(r) => (r.source, r.columns),
+                None => return Err(self.no_relation(schema, &table, pos)),
+            },
+        };
+        let (bound, columns) = match alias {
+            None => (table, columns),
+            Some(a) => (fold(&a.name), self.alias_columns(a, columns, pos)?),
+        };
+        Ok(self.bind(bound, source, columns, None, pos))
+    }
+
+    fn no_relation(&self, schema: Option<&str>, table: &str, pos: Pos) -> ClientError {
+        let full = schema.map_or_else(|| table.to_owned(), |s| format!("{s}.{table}"));
+        if matches!(schema, Some("pg_catalog" | "information_schema")) || table.starts_with("pg_") {
+            return ClientError::unsupported(format!("the system catalog {full} is not available"))
+                .hint("noisegate shows the tables of its policy only; its answers to catalog queries are not built yet.")
+                .at(pos);
+        }
+        let names = self.catalog.names();
+        if schema == Some(Own::SCHEMA) {
+            let own = Own::ALL.map(|o| format!("noisegate.{}", o.name())).join(", ");
+            return ClientError::new(
+                SqlState::UNDEFINED_TABLE,
+                format!("relation \"{full}\" does not exist"),
+            )
+            .hint(format!("The relations of noisegate are {own}."))
+            .at(pos);
+        }
+        let near = functions_near(table, &names);
+        let e = ClientError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"))
+            .at(pos);
+        match near {
+            Some(n) => e.hint(format!("Perhaps you meant \"{n}\".")),
+            None => e.hint(format!("The policy names these tables: {}.", names.join(", "))),
+        }
+    }
+
+    fn bind(
+        &mut self,
+        name: String,
+        source: Source,
+        columns: Vec<String>,
+        query: Option<Query>,
+        pos: Pos,
+    ) -> (From, Scope) {
+        let binding = self.bindings.len();
+        self.bindings.push(Binding { name, source, columns });
+        let scope = Scope { bindings: vec![binding], merged: Vec::new() };
+        (From::Relation { binding, query: query.map(Box::new), pos }, scope)
+    }
+
+    /// Column names after an alias with a column list, which may be shorter than the columns.
+    pub(super) fn alias_columns(
+        &self,
+        alias: &sp::TableAlias,
+        mut columns: Vec<String>,
+        pos: Pos,
+    ) -> Result<Vec<String>> {
+        if alias.columns.len() > columns.len() {
+            let m = format!(
+                "table \"{}\" has {} columns available but {} columns specified",
+                fold(&alias.name),
+                columns.len(),
+                alias.columns.len()
+            );
+            return Err(ClientError::new(SqlState::INVALID_COLUMN_REFERENCE, m).at(pos));
+        }
+        for (have, want) in columns.iter_mut().zip(&alias.columns) {
+            *have = truncate(fold(&want.name));
+        }
+        Ok(columns)
+    }
+}
+
+fn functions_near(name: &str, names: &[String]) -> Option<String> {
+    nearest_of(name, names.iter().map(String::as_str)).map(str::to_owned)
+}

@@ -1,0 +1,187 @@
+//! Calls: functions through the allow-list, aggregates, and windows.
+
+use super::{Resolver, Result};
+use crate::ast::*;
+use crate::functions::{self, Class};
+use crate::names::fold;
+use answer::{ClientError, SqlState};
+use sqlparser::ast::{self as sp, Spanned};
+
+impl Resolver<'_> {
+    pub(super) fn function(&mut self, f: &sp::Function) -> Result<Expr> {
+        let pos = self.lines.position(f.name.span().start);
+        let name = self.function_name(&f.name, pos)?;
+        if let Some(v) = session_value(&name, &f.args) {
+            return Ok(Expr::new(ExprKind::Session(v), pos));
+        }
+        let Some((class, name)) = functions::lookup(&name) else {
+            let hint = match functions::nearest(&name) {
+                Some(n) => format!("The nearest allowed function is {n}. Functions are allowed by list, because others could read what they should not."),
+                None => "Functions are allowed by list, because others could read what they should not; docs/sql.md has the list.".into(),
+            };
+            return Err(ClientError::unsupported(format!("function {name} is not allowed"))
+                .hint(hint)
+                .at(pos));
+        };
+        if !matches!(f.parameters, sp::FunctionArguments::None) || f.null_treatment.is_some() {
+            return Err(self.unsupported("this form of a function call", pos));
+        }
+        let (args, distinct, order_by) =
+            self.arguments(&f.args, class == Class::Aggregate && name == "count", pos)?;
+        let filter = f.filter.as_ref().map(|e| self.expr(e)).transpose()?;
+        let within_group = self.order_items(&f.within_group)?;
+        let kind = if class == Class::Aggregate {
+            ExprKind::Aggregate(Box::new(Aggregate { name, args, distinct, order_by, filter, within_group }))
+        } else {
+            if distinct || filter.is_some() || !order_by.is_empty() || !within_group.is_empty() {
+                let m = format!(
+                    "DISTINCT, FILTER or ORDER BY specified, but {name} is not an aggregate function"
+                );
+                return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos));
+            }
+            ExprKind::Call { name, args }
+        };
+        let call = Expr::new(kind, pos);
+        match &f.over {
+            None if class == Class::Window => {
+                let m = format!("window function {name} requires an OVER clause");
+                Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos))
+            }
+            None => Ok(call),
+            Some(_) if class == Class::Plain => {
+                let m =
+                    format!("OVER specified, but {name} is not a window function nor an aggregate function");
+                Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos))
+            }
+            Some(over) => self.window(call, over, pos),
+        }
+    }
+
+    fn function_name(&self, name: &sp::ObjectName, pos: Pos) -> Result<String> {
+        let parts: Vec<String> = name
+            .0
+            .iter()
+            .map(|p| match p {
+                sp::ObjectNamePart::Identifier(i) => fold(i),
+                sp::ObjectNamePart::Function(_) => String::new(),
+            })
+            .collect();
+        match parts.as_slice() {
+            [name] => Ok(name.clone()),
+            [schema, name] if schema == "pg_catalog" => Ok(name.clone()),
+            _ => Err(ClientError::unsupported(format!("function {name} is not allowed"))
+                .hint("Only functions of pg_catalog are, by list.")
+                .at(pos)),
+        }
+    }
+
+    fn arguments(
+        &mut self,
+        args: &sp::FunctionArguments,
+        star_allowed: bool,
+        pos: Pos,
+    ) -> Result<(Vec<Expr>, bool, Vec<OrderItem>)> {
+        let list = match args {
+            sp::FunctionArguments::None => return Ok((Vec::new(), false, Vec::new())),
+            sp::FunctionArguments::Subquery(_) => {
+                return Err(self.unsupported("a subquery as a function's argument list", pos));
+            }
+            sp::FunctionArguments::List(list) => list,
+        };
+        let mut out = Vec::with_capacity(list.args.len());
+        for a in &list.args {
+            match a {
+                sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e)) => out.push(self.expr(e)?),
+                sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Wildcard)
+                    if star_allowed && list.args.len() == 1 => {}
+                _ => return Err(self.unsupported("this form of an argument", pos)),
+            }
+        }
+        if out.is_empty() && list.args.is_empty() && star_allowed {
+            let m = "count(*) must be used to call a parameterless aggregate function";
+            return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos));
+        }
+        let mut order_by = Vec::new();
+        for clause in &list.clauses {
+            match clause {
+                sp::FunctionArgumentClause::OrderBy(items) => order_by = self.order_items(items)?,
+                _ => return Err(self.unsupported("this clause in a function call", pos)),
+            }
+        }
+        let distinct = matches!(list.duplicate_treatment, Some(sp::DuplicateTreatment::Distinct));
+        Ok((out, distinct, order_by))
+    }
+
+    fn window(&mut self, call: Expr, over: &sp::WindowType, pos: Pos) -> Result<Expr> {
+        let spec = match over {
+            sp::WindowType::WindowSpec(spec) => spec.clone(),
+            sp::WindowType::NamedWindow(name) => self.named_window(name)?,
+        };
+        let base = spec.window_name.as_ref().map(|n| self.named_window(n)).transpose()?;
+        let mut partition_by = self.exprs(&spec.partition_by)?;
+        let mut order_by = self.order_items(&spec.order_by)?;
+        if let Some(base) = base {
+            partition_by = self.exprs(&base.partition_by)?;
+            if order_by.is_empty() {
+                order_by = self.order_items(&base.order_by)?;
+            }
+        }
+        let frame = spec.window_frame.as_ref().map(|f| self.frame(f, pos)).transpose()?;
+        let function = Box::new(call);
+        Ok(Expr::new(ExprKind::Window { function, partition_by, order_by, frame }, pos))
+    }
+
+    fn named_window(&self, name: &sp::Ident) -> Result<sp::WindowSpec> {
+        let wanted = fold(name);
+        self.windows.iter().rev().find(|(n, _)| *n == wanted).map(|(_, s)| s.clone()).ok_or_else(|| {
+            ClientError::new(SqlState::UNDEFINED_OBJECT, format!("window \"{wanted}\" does not exist"))
+                .at(self.lines.position(name.span.start))
+        })
+    }
+
+    /// The frame clause, from constants only.
+    fn frame(&self, f: &sp::WindowFrame, pos: Pos) -> Result<String> {
+        let bound = |b: &sp::WindowFrameBound| -> Result<String> {
+            let offset = |e: &Option<Box<sp::Expr>>| match e.as_deref() {
+                None => Ok("UNBOUNDED".to_owned()),
+                Some(sp::Expr::Value(v)) => match &v.value {
+                    sp::Value::Number(n, _) if n.chars().all(|c| c.is_ascii_digit()) && n.len() < 10 => {
+                        Ok(n.clone())
+                    }
+                    _ => Err(self.unsupported("a frame offset that is not a small whole number", pos)),
+                },
+                Some(_) => Err(self.unsupported("a frame offset that is not a constant", pos)),
+            };
+            Ok(match b {
+                sp::WindowFrameBound::CurrentRow => "CURRENT ROW".into(),
+                sp::WindowFrameBound::Preceding(e) => format!("{} PRECEDING", offset(e)?),
+                sp::WindowFrameBound::Following(e) => format!("{} FOLLOWING", offset(e)?),
+            })
+        };
+        let units = match f.units {
+            sp::WindowFrameUnits::Rows => "ROWS",
+            sp::WindowFrameUnits::Range => "RANGE",
+            sp::WindowFrameUnits::Groups => "GROUPS",
+        };
+        Ok(match &f.end_bound {
+            Some(end) => format!("{units} BETWEEN {} AND {}", bound(&f.start_bound)?, bound(end)?),
+            None => format!("{units} {}", bound(&f.start_bound)?),
+        })
+    }
+}
+
+fn session_value(name: &str, args: &sp::FunctionArguments) -> Option<SessionValue> {
+    let none = matches!(args, sp::FunctionArguments::None);
+    let empty = matches!(args, sp::FunctionArguments::List(l) if l.args.is_empty() && l.clauses.is_empty());
+    match name {
+        "now" | "transaction_timestamp" | "statement_timestamp" if empty => Some(SessionValue::Now),
+        "current_timestamp" if none => Some(SessionValue::Now),
+        "current_date" if none => Some(SessionValue::Date),
+        "localtimestamp" if none => Some(SessionValue::LocalTimestamp),
+        "current_user" | "session_user" | "user" if none => Some(SessionValue::User),
+        "current_database" if empty => Some(SessionValue::Database),
+        "current_catalog" if none => Some(SessionValue::Database),
+        "current_schema" if none || empty => Some(SessionValue::Schema),
+        _ => None,
+    }
+}

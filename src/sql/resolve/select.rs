@@ -1,0 +1,198 @@
+//! One SELECT: its list, GROUP BY, and the clauses around them.
+
+use super::scope::Scope;
+use super::{Resolver, Result};
+use crate::ast::*;
+use crate::names::fold;
+use crate::names::output_name;
+use answer::{ClientError, SqlState};
+use sqlparser::ast::{self as sp, Spanned};
+
+impl Resolver<'_> {
+    pub(super) fn select(
+        &mut self,
+        s: &sp::Select,
+        order_by: &[sp::OrderByExpr],
+    ) -> Result<(Select, Vec<OrderItem>)> {
+        let pos = self.lines.start(s);
+        self.plain_select(s, pos)?;
+        let mut from = Vec::with_capacity(s.from.len());
+        let mut scope = Scope::default();
+        for table in &s.from {
+            let (item, names) = self.table_with_joins(table)?;
+            scope.join(names, &self.bindings, pos)?;
+            from.push(item);
+        }
+        let windows = self.windows.len();
+        for sp::NamedWindowDefinition(name, spec) in &s.named_window {
+            match spec {
+                sp::NamedWindowExpr::WindowSpec(spec) => self.windows.push((fold(name), spec.clone())),
+                sp::NamedWindowExpr::NamedWindow(_) => {
+                    return Err(self.unsupported("this form of WINDOW", pos));
+                }
+            }
+        }
+        self.scopes.push(scope);
+        let out = self.select_in_scope(s, order_by, from, pos);
+        self.scopes.pop();
+        self.windows.truncate(windows);
+        out
+    }
+
+    fn select_in_scope(
+        &mut self,
+        s: &sp::Select,
+        order_by: &[sp::OrderByExpr],
+        from: Vec<From>,
+        pos: Pos,
+    ) -> Result<(Select, Vec<OrderItem>)> {
+        let filter = s.selection.as_ref().map(|e| self.expr(e)).transpose()?;
+        let mut items = Vec::new();
+        for item in &s.projection {
+            self.item(item, &mut items)?;
+        }
+        let names: Vec<String> = items.iter().map(|i| i.name.clone()).collect();
+        let group_by = match &s.group_by {
+            sp::GroupByExpr::Expressions(list, modifiers) if modifiers.is_empty() => {
+                let mut keys: Vec<Expr> = Vec::with_capacity(list.len());
+                for e in list {
+                    let key = self.group_key(e, &items, &names)?;
+                    if !keys.contains(&key) {
+                        keys.push(key);
+                    }
+                }
+                keys
+            }
+            sp::GroupByExpr::Expressions(..) => {
+                return Err(self.unsupported("ROLLUP, CUBE and TOTALS", pos));
+            }
+            sp::GroupByExpr::All(_) => return Err(self.unsupported("GROUP BY ALL", pos)),
+        };
+        let having = s.having.as_ref().map(|e| self.expr(e)).transpose()?;
+        let distinct = match &s.distinct {
+            None | Some(sp::Distinct::All) => Distinct::No,
+            Some(sp::Distinct::Distinct) => Distinct::All,
+            Some(sp::Distinct::On(on)) => Distinct::On(self.exprs(on)?),
+        };
+        let mut order = Vec::with_capacity(order_by.len());
+        for o in order_by {
+            let at = self.lines.start(&o.expr);
+            // An output name wins over a column here; a name inside an expression is always a column.
+            let expr = match self.output(&o.expr, &names, at)? {
+                Some(i) => Expr::new(ExprKind::Output(i), at),
+                None => self.expr(&o.expr)?,
+            };
+            order.push(self.order_item(o, expr)?);
+        }
+        let id = self.next_select;
+        self.next_select += 1;
+        let select = Select { id, distinct, items, from, filter, group_by, having, pos };
+        Ok((select, order))
+    }
+
+    /// GROUP BY: an ordinal, else a column, else an output name.
+    fn group_key(&mut self, e: &sp::Expr, items: &[Item], names: &[String]) -> Result<Expr> {
+        let pos = self.lines.start(e);
+        let inner = unnest(e);
+        let output = match inner {
+            sp::Expr::Value(_) => self.output(inner, names, pos)?,
+            sp::Expr::Identifier(ident) => {
+                let column = match self.scopes.last() {
+                    Some(scope) => scope.column(&self.bindings, &fold(ident), pos)?,
+                    None => None,
+                };
+                if column.is_some() { None } else { self.output(inner, names, pos)? }
+            }
+            _ => None,
+        };
+        match output.and_then(|i| items.get(i)) {
+            Some(item) if item.expr.any(&mut |e| matches!(e.kind, ExprKind::Aggregate(_))) => {
+                let m = "aggregate functions are not allowed in GROUP BY";
+                Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(pos))
+            }
+            Some(item) => Ok(item.expr.clone()),
+            None => self.expr(inner),
+        }
+    }
+
+    fn plain_select(&self, s: &sp::Select, pos: Pos) -> Result<()> {
+        if s.into.is_some() {
+            return Err(ClientError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                "cannot execute SELECT INTO: noisegate is read-only",
+            )
+            .hint("Leave out INTO.")
+            .at(pos));
+        }
+        let odd = s.top.is_some()
+            || s.exclude.is_some()
+            || s.select_modifiers.is_some()
+            || !s.lateral_views.is_empty()
+            || s.prewhere.is_some()
+            || !s.connect_by.is_empty()
+            || !s.cluster_by.is_empty()
+            || !s.distribute_by.is_empty()
+            || !s.sort_by.is_empty()
+            || s.qualify.is_some()
+            || s.value_table_mode.is_some()
+            || !matches!(s.flavor, sp::SelectFlavor::Standard);
+        if odd {
+            return Err(self.unsupported("a clause that PostgreSQL does not have", pos));
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, item: &sp::SelectItem, out: &mut Vec<Item>) -> Result<()> {
+        match item {
+            sp::SelectItem::UnnamedExpr(e) => {
+                let expr = self.expr(e)?;
+                let name = output_name(&expr, &self.bindings);
+                out.push(Item { expr, name });
+            }
+            sp::SelectItem::ExprWithAlias { expr, alias } => {
+                out.push(Item { expr: self.expr(expr)?, name: fold(alias) });
+            }
+            sp::SelectItem::Wildcard(options) => {
+                let pos = self.lines.position(options.wildcard_token.0.span.start);
+                let columns = self.scopes.last().map(|s| s.star(&self.bindings)).unwrap_or_default();
+                if self.scopes.last().is_none_or(|s| s.bindings.is_empty()) {
+                    let m = "SELECT * with no tables specified is not valid";
+                    return Err(ClientError::new(SqlState::SYNTAX_ERROR, m).at(pos));
+                }
+                self.star(columns, pos, out)?;
+            }
+            sp::SelectItem::QualifiedWildcard(sp::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                let pos = self.lines.position(name.span().start);
+                let wanted = match name.0.last() {
+                    Some(sp::ObjectNamePart::Identifier(i)) => fold(i),
+                    _ => return Err(self.unsupported("this form of *", pos)),
+                };
+                let Some(b) = self.scopes.last().and_then(|s| s.binding(&self.bindings, &wanted)) else {
+                    let m = format!("missing FROM-clause entry for table \"{wanted}\"");
+                    return Err(ClientError::new(SqlState::UNDEFINED_TABLE, m).at(pos));
+                };
+                let n = self.bindings.get(b).map_or(0, |b| b.columns.len());
+                self.star((0..n).map(|i| (b, i)).collect(), pos, out)?;
+            }
+            _ => return Err(self.unsupported("this form of a select item", None)),
+        }
+        Ok(())
+    }
+
+    fn star(&mut self, columns: Vec<(usize, usize)>, pos: Pos, out: &mut Vec<Item>) -> Result<()> {
+        for (binding, column) in columns {
+            self.count_node()?;
+            let expr = Expr::new(ExprKind::Column { binding, column }, pos);
+            let name = output_name(&expr, &self.bindings);
+            out.push(Item { expr, name });
+        }
+        Ok(())
+    }
+}
+
+fn unnest(e: &sp::Expr) -> &sp::Expr {
+    match e {
+        sp::Expr::Nested(inner) => unnest(inner),
+        e => e,
+    }
+}
