@@ -1,4 +1,4 @@
--- What tests/introspect.rs reads into schema.json, and tests/policy.rs checks policies against.
+-- What tests/wire/introspect.rs reads into schema.json, and tests/golden/policy.rs checks policies against.
 -- The demo's tables.
 CREATE TABLE stations (station text PRIMARY KEY, city text, capacity int);
 CREATE TABLE riders (rider_id int PRIMARY KEY, birth_year int, plan text, city text, email text);

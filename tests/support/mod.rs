@@ -7,11 +7,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use noisegate::demo::{Binaries, Cluster, Options};
+use std::net::TcpStream;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio_postgres::{Client, NoTls};
@@ -19,16 +22,69 @@ use tokio_postgres::{Client, NoTls};
 /// The program under test.
 pub const NOISEGATE: &str = env!("CARGO_BIN_EXE_noisegate");
 
+/// The password of both logins of a [`TestDb`]: on loopback, for the time of one test, in a server whose superuser's
+/// password is random.
+pub const LOGIN_PASSWORD: &str = "only-for-this-test";
+
 /// How long a child may take for anything before a test fails. Generous: machines that test are busy.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The server of this test process.
 pub fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-    CLUSTER.get_or_init(|| {
-        let binaries = Binaries::find().unwrap_or_else(|e| panic!("{e}"));
-        Cluster::start(&binaries, &Options::new(NOISEGATE)).unwrap_or_else(|e| panic!("{e}"))
-    })
+    // As many tests run at once as there are processors, each with a few pools.
+    CLUSTER.get_or_init(|| own_cluster(&[("max_connections", "1000")]))
+}
+
+/// A server of its own, with these settings, for a test that stops it, starts it another way, or counts all that is in it.
+/// Blocks for a second.
+pub fn own_cluster(settings: &[(&str, &str)]) -> Cluster {
+    let binaries = Binaries::find().unwrap_or_else(|e| panic!("{e}"));
+    let mut options = Options::new(NOISEGATE);
+    options.settings.extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    Cluster::start(&binaries, &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Ends a server as an administrator in a hurry does.
+pub async fn stop_server(cluster: &Cluster) {
+    let pid = cluster.server_pid().unwrap().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let pid_file = cluster.dir().join("data/postmaster.pid");
+    soon("the end of the server", async || !pid_file.exists()).await;
+    assert!(TcpStream::connect(("127.0.0.1", cluster.port())).is_err());
+}
+
+/// Starts a server that was stopped as it was started before, by its own record of that.
+pub async fn start_server(cluster: &Cluster) -> std::process::Child {
+    let data = cluster.dir().join("data");
+    let options = std::fs::read_to_string(data.join("postmaster.opts")).unwrap();
+    // `/path/postgres "-D" "/folder" …`
+    let (program, arguments) = options.trim().split_once(" \"").unwrap();
+    let arguments = arguments.trim_end_matches('"').split("\" \"");
+    let owner = std::fs::metadata(&data).unwrap();
+    let child = std::process::Command::new(program)
+        .args(arguments)
+        .uid(owner.uid())
+        .gid(owner.gid())
+        .process_group(0)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let url = cluster.superuser_url("postgres");
+    soon("the start of the server", async || tokio_postgres::connect(&url, NoTls).await.is_ok()).await;
+    child
+}
+
+/// Waits for something that happens soon.
+async fn soon(what: &str, happened: impl AsyncFn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !happened().await {
+        assert!(Instant::now() < deadline, "{what} did not happen");
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
 }
 
 /// A database of its own for one test, with the two logins that a gateway needs.
@@ -55,8 +111,7 @@ pub async fn database_in(cluster: &Cluster, setup_sql: &str) -> TestDb {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let (fetch, finish) = (format!("{name}_fetch"), format!("{name}_finish"));
-    // Loopback, for the time of one test, in a server whose superuser's password is random.
-    let password = "only-for-this-test";
+    let password = LOGIN_PASSWORD;
     let admin = connect(&cluster.superuser_url("postgres")).await;
     for sql in [
         format!("CREATE DATABASE {name}"),

@@ -3,9 +3,10 @@
 
 use crate::batch::{bind_all, close, columns, describe, execute, flush, parse, sync};
 use crate::fake::Harness;
-use crate::pg;
-use crate::raw::{Client, Message, query, startup};
+use crate::raw::{Client, Message, query};
+use crate::scram;
 use crate::session::{INT4, TEXT};
+use crate::support::{LOGIN_PASSWORD, cluster, database};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -128,10 +129,7 @@ fn essence(message: &Message) -> String {
     format!("{} {detail}", message.tag)
 }
 
-fn transcript(address: SocketAddr, user: &str, ops: &[Op]) -> Vec<String> {
-    let mut client = Client::connect(address);
-    client.send(&startup(&[("user", user), ("database", "postgres")]));
-    client.reply();
+fn transcript(mut client: Client, ops: &[Op]) -> Vec<String> {
     client.send(&ops.iter().flat_map(Op::bytes).collect::<Vec<_>>());
     // Whatever state that left, this leads out of it.
     client.send(&[sync(), query("rollback"), query("select 'end'")].concat());
@@ -151,16 +149,16 @@ fn transcript(address: SocketAddr, user: &str, ops: &[Op]) -> Vec<String> {
 #[test]
 fn random_messages_are_answered_as_postgresql_answers_them() {
     let server = Harness::new();
-    let postgres = pg::Server::start();
-    server.runtime.block_on(postgres.connect("postgres"));
-    let original = SocketAddr::from(([127, 0, 0, 1], postgres.port));
+    let db = server.runtime.block_on(database(""));
+    let original = SocketAddr::from(([127, 0, 0, 1], cluster().port()));
+    let login = format!("{}_finish", db.name);
     // PROPTEST_CASES=15000 takes two minutes.
     let config = Config { failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     TestRunner::new_with_rng(config, rng)
         .run(&ops(), |ops| {
-            let expected = transcript(original, "owner", &ops);
-            let found = transcript(server.address, "ana", &ops);
+            let expected = transcript(scram::login(original, &login, LOGIN_PASSWORD, &db.name), &ops);
+            let found = transcript(Client::login(server.address, "ana"), &ops);
             prop_assert_eq!(found, expected);
             Ok(())
         })

@@ -1,0 +1,9 @@
+//! Asking again is free: the same numbers, and no debit.
+
+mod epochs;
+mod payers;
+mod questions;
+mod rest;
+mod shared;
+mod tiles;
+mod world;

@@ -1,0 +1,103 @@
+//! Who pays when several ask at once, and when something fails.
+
+use super::world::{World, all, one};
+use crate::city::{PASSWORD, eventually, fetch_waits, hold_trips};
+use crate::support::connect;
+use tokio_postgres::NoTls;
+
+const ASK: &str = "SELECT station, sum(minutes) FROM trips GROUP BY station ORDER BY 1";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_26_of_many_who_ask_at_once_one_pays() {
+    let world = World::new("").await;
+    let holder = hold_trips(&world.db).await;
+    let url = world.gate.url("ada", PASSWORD, "bikes");
+    let mut tasks = Vec::new();
+    for _ in 0..12 {
+        let client = connect(&url).await;
+        tasks.push(tokio::spawn(async move { all(&client, ASK).await }));
+    }
+    eventually("a fetch waits", async || fetch_waits(&world.db).await).await;
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(task.await.unwrap());
+    }
+    assert!(answers.iter().all(|a| *a == answers[0]), "{answers:?}");
+    assert_eq!(world.paid().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_26_who_waited_for_a_payer_that_was_cancelled_pays_for_itself() {
+    let world = World::new("").await;
+    let holder = hold_trips(&world.db).await;
+    let (payer, waiter) = (world.ada().await, world.ada().await);
+    let cancel = payer.cancel_token();
+    let paying = tokio::spawn(async move { payer.simple_query(ASK).await.map(|_| ()) });
+    eventually("the payer's fetch waits", async || fetch_waits(&world.db).await).await;
+    let waiting = tokio::spawn(async move { all(&waiter, ASK).await });
+    // A paid statement and one that waits for it.
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    assert_eq!(world.paid().await, 1);
+    cancel.cancel_query(NoTls).await.unwrap();
+    let failed = paying.await.unwrap().unwrap_err();
+    assert_eq!(failed.code().unwrap().code(), "57014");
+    eventually("the waiter's own fetch waits", async || fetch_waits(&world.db).await).await;
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    let answer = waiting.await.unwrap();
+    assert_eq!(world.paid().await, 2, "the cancelled debit bought nothing for anybody");
+    assert_eq!(all(&world.ada().await, ASK).await, answer);
+    assert_eq!(world.paid().await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_payer_that_is_refused_is_refused() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    // What is left pays for no more than what is stored.
+    c.simple_query("SET noisegate.epsilon = 8.95").await.unwrap();
+    one(&c, "SELECT count(*) FROM riders").await;
+    let url = world.gate.url("ada", PASSWORD, "bikes");
+    let mut tasks = Vec::new();
+    for _ in 0..6 {
+        let client = connect(&url).await;
+        tasks.push(tokio::spawn(async move { client.simple_query(ASK).await.map(|_| ()) }));
+    }
+    for task in tasks {
+        let refused = task.await.unwrap().unwrap_err();
+        assert_eq!(refused.code().unwrap().code(), "53400", "{refused:?}");
+    }
+    assert_eq!(one(&c, "SELECT count(*) - count(*) FROM riders").await, "0", "the stored answer stays");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_paid_for_is_stored_before_the_finish() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    // The release is paid for; the finish divides by zero.
+    let failed = c.simple_query("SELECT 1 / (sum(minutes) - sum(minutes)) FROM trips").await.unwrap_err();
+    assert_eq!(failed.code().unwrap().code(), "22012");
+    assert_eq!(world.paid().await, 1);
+    one(&c, "SELECT sum(minutes) FROM trips").await;
+    assert_eq!(world.paid().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn preparing_describing_and_retrying_pay_once() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let sql = "SELECT plan, avg(birth_year) FROM riders GROUP BY plan ORDER BY 1";
+    let statement = c.prepare(sql).await.unwrap();
+    assert_eq!((statement.columns().len(), world.paid().await), (2, 0));
+    let first = format!(
+        "{:?}",
+        c.query(&statement, &[]).await.unwrap().iter().map(|r| r.get::<_, String>(0)).collect::<Vec<_>>()
+    );
+    // The same portal's statement again, another connection, the count that tools ask for first, and COPY.
+    for client in [&c, &world.ada().await] {
+        let again = client.query(sql, &[]).await.unwrap();
+        assert_eq!(format!("{:?}", again.iter().map(|r| r.get::<_, String>(0)).collect::<Vec<_>>()), first);
+        assert_eq!(one(client, &format!("SELECT count(*) FROM ({sql}) t")).await, "3");
+    }
+    assert_eq!(world.paid().await, 1);
+}

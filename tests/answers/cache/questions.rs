@@ -1,0 +1,230 @@
+//! Which statements ask the same.
+
+use super::world::{World, all, one, rules, user};
+use crate::city::{PASSWORD, rows};
+use crate::support::psql;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_question_in_other_words_is_free() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let first = all(&c, "SELECT plan, count(*) FROM riders WHERE birth_year >= 1950 AND birth_year <= 1980 AND city = 'City 1' GROUP BY plan ORDER BY 1").await;
+    assert_eq!((first.len(), world.paid().await), (3, 1));
+    let other = world.ada().await;
+    for sql in [
+        "select  r.plan AS p, count(*) as n from riders r -- again\n where r.city = 'City 1' and r.birth_year between 1950 and 1980 group by 1 order by p",
+        "SELECT plan, count(*) FROM riders AS x WHERE 'City 1' = city AND 1980 >= birth_year AND NOT birth_year < 1950 GROUP BY plan ORDER BY plan",
+        "SELECT plan, count(*) FROM (SELECT * FROM riders WHERE city = 'City 1') t WHERE birth_year BETWEEN 1950 AND 1980 GROUP BY 1 ORDER BY 1",
+        "WITH t AS (SELECT plan AS a, birth_year AS b FROM riders WHERE city IN ('City 1')) SELECT a, count(*) FROM t WHERE b >= 1950 AND b <= 1980 GROUP BY a ORDER BY a",
+    ] {
+        assert_eq!(all(&other, sql).await, first, "{sql}");
+    }
+    let sum: i64 = first.iter().map(|r| r[1].as_deref().unwrap().parse::<i64>().unwrap()).sum();
+    let base = "FROM riders WHERE birth_year BETWEEN 1950 AND 1980 AND city = 'City 1' GROUP BY plan";
+    assert_eq!(
+        one(&c, &format!("SELECT sum(n) FROM (SELECT count(*) AS n {base}) t")).await,
+        sum.to_string()
+    );
+    assert_eq!(all(&c, &format!("SELECT plan {base} HAVING count(*) > 100000")).await.len(), 0);
+    let top = format!("SELECT plan, 2 * count(*) AS n {base} ORDER BY n DESC LIMIT 1");
+    assert_eq!(all(&c, &top).await.len(), 1);
+    assert_eq!(one(&c, &format!("SELECT count(*) FROM (SELECT plan, count(*) {base}) t")).await, "3");
+    assert_eq!(world.paid().await, 1, "all of it asks one question");
+    // Parameters of the extended protocol, in text and binary.
+    let sql = "SELECT plan, count(*) FROM riders WHERE birth_year BETWEEN $1 AND $2 AND city = $3 GROUP BY 1 ORDER BY 1";
+    let bound = c.query(sql, &[&1950i32, &1980i32, &"City 1"]).await.unwrap();
+    let bound: Vec<String> = bound.iter().map(|r| r.get::<_, i64>(1).to_string()).collect();
+    assert_eq!(bound, first.iter().map(|r| r[1].clone().unwrap()).collect::<Vec<_>>());
+    assert_eq!(world.paid().await, 1);
+    c.query(sql, &[&1951i32, &1980i32, &"City 1"]).await.unwrap();
+    assert_eq!(world.paid().await, 2, "another value is another question");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_questions_and_other_settings_are_paid_for() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let statements = [
+        "SELECT count(*) FROM riders",
+        "SELECT count(*) FROM riders WHERE plan = 'day'",
+        "SELECT count(*) FROM riders WHERE plan <> 'day'",
+        "SELECT count(*) FROM riders WHERE plan = 'day' OR birth_year > 1960",
+        "SELECT count(*) FROM riders WHERE plan = 'day' AND birth_year > 1960",
+        "SELECT count(*) FROM riders WHERE plan = 'day' AND birth_year >= 1960",
+        "SELECT count(city) FROM riders",
+        "SELECT count(*) FROM trips",
+        "SELECT sum(minutes) FROM trips",
+        "SELECT sum(fare) FROM trips",
+        "SELECT sum(fare) FROM trips GROUP BY station",
+        "SET noisegate.max_rows = 3; SELECT count(*) FROM trips",
+        "SET noisegate.max_rows = 8; SET noisegate.mechanism = laplace; SELECT sum(minutes) FROM trips WHERE fare > 3",
+        "SET timezone = 'Europe/Berlin'; SELECT count(*) FROM trips WHERE started_at > '2024-02-01'",
+        "SET timezone = 'UTC'; SELECT count(*) FROM trips WHERE started_at > '2024-02-01'",
+    ];
+    for (n, sql) in statements.iter().enumerate() {
+        c.simple_query(sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+        assert_eq!(world.paid().await, n + 1, "{sql}");
+    }
+    // What none of these depends on.
+    for sql in [
+        "SET timezone = 'Asia/Tokyo'; SET extra_float_digits = 3; SET datestyle = 'SQL, DMY'; SELECT count(*) FROM riders",
+        "SET noisegate.max_groups = 7; SET noisegate.delta = 1e-8; SELECT count(*) FROM riders",
+        "SET search_path = public; SET application_name = 'x'; SELECT count(*) FROM riders WHERE plan = 'day'",
+    ] {
+        c.simple_query(sql).await.unwrap();
+        assert_eq!(world.paid().await, statements.len(), "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_average_is_free_where_its_sum_and_count_are_stored() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let both = all(&c, "SELECT station, count(fare), sum(fare) FROM trips GROUP BY station ORDER BY 1").await;
+    let avg = all(&c, "SELECT station, avg(fare) FROM trips GROUP BY station ORDER BY 1").await;
+    assert_eq!(world.paid().await, 1);
+    let number = |s: &Option<String>| s.as_deref().unwrap().parse::<f64>().unwrap();
+    for (b, a) in both.iter().zip(&avg) {
+        if number(&b[1]) >= 1.0 {
+            let ratio = (number(&b[2]) / number(&b[1])).clamp(0.0, 60.0);
+            assert!((ratio - number(&a[1])).abs() < 1e-6, "{b:?} {a:?}");
+        }
+    }
+    // One part of a stored release, and parts of two of them over the same public groups.
+    let count = all(&c, "SELECT station, count(*) FROM trips GROUP BY 1 ORDER BY 1").await;
+    assert_eq!(count, both.iter().map(|r| vec![r[0].clone(), r[1].clone()]).collect::<Vec<_>>());
+    assert_eq!(world.paid().await, 1);
+    let minutes = all(&c, "SELECT station, sum(minutes) FROM trips GROUP BY 1 ORDER BY 1").await;
+    assert_eq!(world.paid().await, 2);
+    let three = all(&c, "SELECT station, sum(minutes), sum(fare) FROM trips GROUP BY 1 ORDER BY 1").await;
+    assert_eq!(world.paid().await, 2);
+    for ((t, m), b) in three.iter().zip(&minutes).zip(&both) {
+        assert_eq!((&t[1], &t[2]), (&m[1], &b[2]));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_06_parts_of_two_selections_never_mix() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let by_city = |what: &str| format!("SELECT city, {what} FROM riders GROUP BY city ORDER BY 1");
+    all(&c, &by_city("count(*)")).await;
+    all(&c, &by_city("sum(birth_year)")).await;
+    assert_eq!(world.paid().await, 2);
+    let both = all(&c, &by_city("count(*), sum(birth_year)")).await;
+    assert_eq!(world.paid().await, 3, "each stored release has groups of its own");
+    let again = all(&c, &by_city("sum(birth_year), count(*)")).await;
+    let swapped: Vec<_> = both.iter().map(|r| vec![r[0].clone(), r[2].clone(), r[1].clone()]).collect();
+    assert_eq!((again, world.paid().await), (swapped, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_releases_only_what_is_missing_is_paid_for() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let two = |a: &str, b: &str| {
+        format!(
+            "SELECT (SELECT count(*) FROM riders WHERE plan = '{a}'), (SELECT count(*) FROM riders WHERE plan = '{b}')"
+        )
+    };
+    let first = all(&c, &two("day", "month")).await;
+    assert_eq!(world.paid().await, 1);
+    assert_eq!(all(&c, &two("month", "day")).await[0], first[0].iter().rev().cloned().collect::<Vec<_>>());
+    assert_eq!(world.paid().await, 1);
+    let told = psql(&world.gate.url("ada", PASSWORD, "bikes"), &format!("{};", two("day", "year"))).await;
+    assert!(told.stderr.contains("charged epsilon 0.05;"), "{}", told.stderr);
+    assert!(told.stdout.contains(first[0][0].as_deref().unwrap()), "{}", told.stdout);
+    // A half of the price, that of the one that was missing; by itself, at the same half, it is free.
+    c.simple_query("SET noisegate.epsilon = 0.05").await.unwrap();
+    assert_eq!(
+        one(&c, "SELECT count(*) FROM riders WHERE plan = 'month'").await,
+        first[0][1].clone().unwrap()
+    );
+    let left = one(&c, "SELECT fraction_left FROM noisegate.budget").await.parse::<f64>().unwrap();
+    assert!((left - (9.0 - 0.15) / 9.0).abs() < 1e-6, "{left}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn roles_share_their_answers_and_no_others() {
+    let more = format!("{}{}{}", user("carl", "research"), user("dora", "research"), user("emil", "press"));
+    let db = crate::city::bikes().await;
+    let policy = crate::city::policy(&db.backend_toml(), &["ada", "bob"], &rules(&more));
+    let dir = crate::support::Workdir::new(&policy);
+    let gate = dir.serve().await;
+    let world = World { db, dir, gate };
+    let ask = |name: &'static str| {
+        let world = &world;
+        async move { one(&world.user(name).await, "SELECT sum(minutes) FROM trips").await }
+    };
+    let (ada, bob) = (ask("ada").await, ask("bob").await);
+    assert_eq!((ada == bob, world.paid().await), (true, 1), "users without a role share theirs");
+    let (carl, dora) = (ask("carl").await, ask("dora").await);
+    assert_eq!((carl == dora, world.paid().await), (true, 2));
+    let emil = ask("emil").await;
+    assert_eq!(world.paid().await, 3);
+    assert!(ada != carl && carl != emil && ada != emil, "{ada} {carl} {emil}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_free_says_so_and_who_wants_new_noise_pays() {
+    let world = World::new("").await;
+    let ask = "SELECT sum(minutes) FROM trips;";
+    let script = format!(
+        "\\pset tuples_only on\n{ask}\n{ask}\nSET noisegate.cache = off;\n{ask}\n{ask}\nRESET ALL;\n{ask}"
+    );
+    let told = psql(&world.gate.url("ada", PASSWORD, "bikes"), &script).await;
+    let notices: Vec<&str> =
+        told.stderr.lines().filter_map(|l| l.split_once("NOTICE:  ").map(|x| x.1)).collect();
+    let free = "noisegate: answered from an earlier release, nothing was spent";
+    let kinds: Vec<bool> = notices.iter().map(|n| n.starts_with(free)).collect();
+    assert_eq!(kinds, [false, true, false, false, true], "{notices:?}");
+    let numbers: Vec<i64> = told.stdout.lines().filter_map(|l| l.trim().parse().ok()).collect();
+    assert_eq!(numbers.len(), 5, "{}", told.stdout);
+    assert!(numbers[0] == numbers[1] && numbers[0] == numbers[4], "{numbers:?}");
+    assert!(numbers[2] != numbers[0] && numbers[3] != numbers[2], "{numbers:?}");
+    assert_eq!(world.paid().await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_cache_every_answer_is_paid_for() {
+    let world = World::new("[cache]\nenabled = false").await;
+    let c = world.ada().await;
+    let answers = [(); 3].map(|()| "SELECT sum(minutes) FROM trips");
+    let mut seen = std::collections::HashSet::new();
+    for sql in answers {
+        seen.insert(one(&c, sql).await);
+    }
+    assert_eq!((seen.len(), world.paid().await), (3, 3));
+    assert!(rows(&c, "SET noisegate.cache = on").await.is_ok());
+    one(&c, answers[0]).await;
+    assert_eq!(world.paid().await, 4, "a session cannot turn it on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_statement_asks_twice_is_paid_for_once_and_has_one_answer() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let twice = "SELECT a.n, b.n FROM (SELECT plan, birth_year > 1970 AS young, count(*) AS n FROM riders GROUP BY 1, 2) a
+        JOIN (SELECT birth_year > 1970 AS young, plan, count(*) AS n FROM riders GROUP BY 1, 2) b ON a.plan = b.plan AND a.young = b.young";
+    let told = psql(&world.gate.url("ada", PASSWORD, "bikes"), &format!("{twice};")).await;
+    assert!(told.stderr.contains("charged epsilon 0.05;"), "{}", told.stderr);
+    let pairs = all(&c, twice).await;
+    assert!(pairs.len() == 6 && pairs.iter().all(|p| p[0] == p[1]), "{pairs:?}");
+    assert!(told.stdout.contains(pairs[0][0].as_deref().unwrap()), "{}", told.stdout);
+    let left = one(&c, "SELECT fraction_left FROM noisegate.budget").await.parse::<f64>().unwrap();
+    assert!((left - (9.0 - 0.05) / 9.0).abs() < 1e-6, "{left}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_books_tell_what_was_given_again() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    for _ in 0..3 {
+        one(&c, "SELECT count(*) FROM riders").await;
+    }
+    let entries =
+        all(&c, "SELECT cached, count(*) FROM noisegate.history GROUP BY cached ORDER BY cached").await;
+    // Once a day for each user and answer, so that a dashboard does not fill the ledger.
+    let text = |s: &str| Some(s.to_owned());
+    assert_eq!(entries, [vec![text("f"), text("1")], vec![text("t"), text("1")]]);
+}

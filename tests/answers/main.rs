@@ -1,0 +1,19 @@
+//! Right answers, and the rules that keep them private, through planning, database and release, and most of it through
+//! a proxy that listens.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod agreement;
+#[path = "../bikes/mod.rs"]
+mod bikes;
+mod cache;
+#[path = "../city/mod.rs"]
+mod city;
+mod extended;
+mod joins;
+mod rules;
+mod sessions;
+mod stream_neighbours;
+mod streams;
+#[path = "../support/mod.rs"]
+mod support;
+mod tpch;

@@ -1,0 +1,210 @@
+//! A session: SET, SHOW and RESET, `noisegate.*`, and constants that PostgreSQL evaluates before the plan.
+
+use crate::city::{self, PASSWORD, policy, rows, sqlstate};
+use crate::support::{Gate, Workdir, connect, psql};
+use tokio_postgres::Client;
+
+const RULES: &str = "[statement]\nepsilon = 0.1\nmax_groups = 3\nmax_rows = 5\n
+[[budget]]\nname = \"everyone\"\naccounting = \"zcdp\"\nepsilon = 8\ndelta = 1e-6
+[[budget]]\nname = \"quota\"\nper = \"user\"\naccounting = \"pure\"\nepsilon = 3\n";
+
+struct World {
+    _dir: Workdir,
+    gate: Gate,
+}
+
+impl World {
+    async fn new() -> Self {
+        let db = city::bikes().await;
+        let dir = Workdir::new(&policy(&db.backend_toml(), &["ada", "bob"], RULES));
+        let gate = dir.serve().await;
+        Self { _dir: dir, gate }
+    }
+
+    async fn ada(&self) -> Client {
+        connect(&self.gate.url("ada", PASSWORD, "bikes")).await
+    }
+}
+
+async fn one(client: &Client, sql: &str) -> String {
+    let all = rows(client, sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    all.first().and_then(|r| r.first().cloned().flatten()).unwrap_or_else(|| panic!("{sql}: {all:?}"))
+}
+
+async fn run(client: &Client, sql: &str) {
+    client.simple_query(sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+}
+
+/// What psql writes on standard error: notices.
+async fn notices(world: &World, script: &str) -> String {
+    psql(&world.gate.url("ada", PASSWORD, "bikes"), script).await.stderr
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn formats_follow_the_session_everywhere() {
+    let world = World::new().await;
+    let c = world.ada().await;
+    // Over public rows and constants, released values and group keys: the same session settings.
+    let moment = "SELECT timestamptz '2024-07-01 12:00:00+00'";
+    assert_eq!(one(&c, moment).await, "2024-07-01 12:00:00+00");
+    run(&c, "SET TIME ZONE 'Europe/Berlin'; SET datestyle = 'German, DMY'; SET intervalstyle = iso_8601")
+        .await;
+    assert_eq!(one(&c, moment).await, "01.07.2024 14:00:00 CEST");
+    assert_eq!(one(&c, "SELECT interval '1 day 2 hours'").await, "P1DT2H");
+    let keys = "SELECT date_trunc('year', started_at) FROM trips WHERE started_at < '2024-01-01' GROUP BY 1 ORDER BY 1 LIMIT 1";
+    assert_eq!(one(&c, keys).await, "01.01.2023 00:00:00");
+    assert_eq!(one(&c, "SHOW timezone").await, "Europe/Berlin");
+    assert_eq!(one(&c, "SHOW DateStyle").await, "German, DMY");
+    run(&c, "RESET ALL").await;
+    assert_eq!(one(&c, moment).await, "2024-07-01 12:00:00+00");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn set_follows_transactions_and_is_judged_by_postgresql() {
+    let world = World::new().await;
+    let c = world.ada().await;
+    run(&c, "BEGIN; SET timezone = 'Asia/Tokyo'; SET LOCAL noisegate.epsilon = 0.5").await;
+    assert_eq!(one(&c, "SHOW timezone").await, "Asia/Tokyo");
+    assert_eq!(one(&c, "SHOW noisegate.epsilon").await, "0.5");
+    run(&c, "ROLLBACK").await;
+    assert_eq!(one(&c, "SHOW timezone").await, "UTC");
+    assert_eq!(one(&c, "SHOW noisegate.epsilon").await, "0.1");
+    run(&c, "SET timezone = 'europe/paris'").await;
+    assert_eq!(one(&c, "SHOW TIME ZONE").await, "Europe/Paris", "PostgreSQL's own spelling");
+    for (sql, code) in [
+        ("SET timezone = 'Nowhere/Land'", "22023"),
+        ("SET datestyle = 'upside down'", "22023"),
+        ("SET client_encoding = 'LATIN1'", "22023"),
+        ("SET standard_conforming_strings = off", "22023"),
+        ("SET no_such_setting = 1", "42704"),
+        ("SET noisegate.noise = off", "42704"),
+        ("SET noisegate.epsilon = -1", "22023"),
+        ("SET server_version = '9'", "55P02"),
+        ("SET ROLE postgres", "42501"),
+        ("SHOW config_file", "42704"),
+        ("RESET no_such_setting", "42704"),
+    ] {
+        assert_eq!(sqlstate(&c, sql).await, code, "{sql}");
+    }
+    // What drivers and poolers send is taken.
+    run(
+        &c,
+        "SET extra_float_digits = 3; SET client_encoding TO 'UTF8'; SET search_path TO \"$user\", public",
+    )
+    .await;
+    run(&c, "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ UNCOMMITTED").await;
+    assert_eq!(one(&c, "SHOW TRANSACTION ISOLATION LEVEL").await, "read uncommitted");
+    run(&c, "SELECT pg_advisory_unlock_all(); UNLISTEN *; RESET ALL").await;
+    assert_eq!(one(&c, "SHOW transaction_isolation").await, "read committed");
+    assert_eq!(one(&c, "SHOW search_path").await, "\"$user\", public");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_session_chooses_its_price_and_bounds() {
+    let world = World::new().await;
+    let c = world.ada().await;
+    let explain = |c: Client| async move {
+        let plan = rows(&c, "EXPLAIN SELECT count(*) FROM trips GROUP BY station").await.unwrap();
+        let text: Vec<String> = plan.into_iter().filter_map(|r| r[0].clone()).collect();
+        (c, text.join("\n"))
+    };
+    let (c, plan) = explain(c).await;
+    assert!(plan.contains("epsilon 0.1") && plan.contains("at most 5 rows"), "{plan}");
+    run(&c, "SET noisegate.epsilon = 0.25; SET noisegate.max_rows = 2; SET noisegate.max_groups = 1").await;
+    let (_c, plan) = explain(c).await;
+    assert!(plan.contains("epsilon 0.25") && plan.contains("at most 2 rows"), "{plan}");
+    assert!(plan.contains("at most 1 groups"), "{plan}");
+    // The quota is pure: it has no price for Gaussian noise, and says so before anything is charged.
+    let c = world.ada().await;
+    run(&c, "SET noisegate.mechanism = gaussian").await;
+    assert_eq!(sqlstate(&c, "SELECT count(*) FROM trips").await, "22023");
+    run(&c, "SET noisegate.mechanism = laplace").await;
+    assert_eq!(rows(&c, "SELECT count(*) FROM trips").await.unwrap().len(), 1);
+    let told = notices(&world, "SET noisegate.epsilon = 0.25; SELECT count(*) FROM trips;").await;
+    assert!(told.contains("charged epsilon 0.25"), "{told}");
+    let told = notices(&world, "SET noisegate.notices = off; SELECT count(*) FROM trips;").await;
+    assert!(!told.contains("charged"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn now_is_fixed_within_a_transaction_and_bounds_private_rows() {
+    let world = World::new().await;
+    let c = world.ada().await;
+    run(&c, "BEGIN").await;
+    let first = one(&c, "SELECT now()").await;
+    assert_eq!(one(&c, "SELECT now()").await, first);
+    run(&c, "COMMIT").await;
+    assert_ne!(one(&c, "SELECT now()").await, first);
+    // Every trip but one lies before now, and all lie after the day of a hundred years ago.
+    run(&c, "SET noisegate.epsilon = 1").await;
+    let near = |text: String, n: i64| (text.parse::<i64>().unwrap() - n).abs() < 400;
+    let recent = one(&c, "SELECT count(*) FROM trips WHERE started_at > now() - interval '100 years'").await;
+    assert!(near(recent.clone(), 1998), "{recent}");
+    let none =
+        one(&c, "SELECT count(*) FROM trips WHERE started_at < date '2023-12-31' - interval '2 months'")
+            .await;
+    assert!(near(none.clone(), 1), "{none}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_proxy_s_own_relations_work_in_any_sql() {
+    let world = World::new().await;
+    let c = world.ada().await;
+    let budgets = rows(&c, "SELECT name, scope, accounting, epsilon, fraction_left, answers_left FROM noisegate.budget ORDER BY name").await.unwrap();
+    let text = |r: usize, c: usize| budgets[r][c].clone().unwrap();
+    assert_eq!((text(0, 0), text(0, 1), text(0, 2)), ("everyone".into(), "dataset".into(), "zcdp".into()));
+    assert_eq!((text(1, 0), text(1, 3), text(1, 5)), ("quota".into(), "3".into(), "30".into()));
+    run(&c, "SELECT count(*) FROM trips").await;
+    let after = "SELECT answers_left FROM noisegate.budget WHERE name = 'quota'";
+    assert_eq!(one(&c, after).await, "29");
+    let forever = "SELECT lifetime, window IS NULL, next_window IS NULL, closed FROM noisegate.budget WHERE name = 'quota'";
+    let forever = rows(&c, forever).await.unwrap();
+    let text: Vec<&str> = forever[0].iter().map(|t| t.as_deref().unwrap()).collect();
+    assert!(text[0].starts_with("for all time: epsilon 3"), "{text:?}");
+    assert_eq!(text[1..], ["t", "t", "f"]);
+    // The user's own statements, with their prices.
+    let history = "SELECT statement, epsilon, price, cached, at <= now() FROM noisegate.history";
+    let history = rows(&c, history).await.unwrap();
+    let text: Vec<&str> = history[0].iter().map(|t| t.as_deref().unwrap()).collect();
+    assert_eq!((history.len(), text[0].len(), text[1], &text[3..]), (1, 64, "0.1", ["f", "t"].as_slice()));
+    assert!(text[2].contains("everyone: ρ = ") && text[2].contains("; quota: "), "{text:?}");
+    // In joins, subqueries, CTEs, beside a release, and aggregated: exactly, because nothing in them is private.
+    let joined = "WITH p AS (SELECT table_name, count(*) AS n FROM noisegate.columns WHERE privacy = 'private' GROUP BY 1)
+        SELECT p.n FROM p JOIN (VALUES ('trips')) AS v(t) ON v.t = p.table_name";
+    assert_eq!(one(&c, joined).await, "7");
+    assert_eq!(
+        one(&c, "SELECT low || ' to ' || high FROM noisegate.columns WHERE column_name = 'fare'").await,
+        "0 to 60"
+    );
+    assert_eq!(
+        one(&c, "SELECT count(*) FROM noisegate.columns WHERE column_name = 'email'").await,
+        "0",
+        "hidden"
+    );
+    let beside = rows(&c, "SELECT count(*), (SELECT min(answers_left) FROM noisegate.budget) FROM trips")
+        .await
+        .unwrap();
+    assert_eq!(beside[0][1].as_deref(), Some("28"));
+    assert_eq!(
+        one(&c, "SELECT setting FROM noisegate.settings WHERE name = 'noisegate.max_rows'").await,
+        "5"
+    );
+    assert_eq!(sqlstate(&c, "SELECT * FROM noisegate.nothing").await, "42P01");
+    assert_eq!(sqlstate(&c, "SELECT count(*) FROM trips, noisegate.budget").await, "0A000");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn start_up_options_take_effect() {
+    let world = World::new().await;
+    let base = world.gate.url("ada", PASSWORD, "bikes");
+    let c = connect(&format!(
+        "{base}?options=-c%20timezone=Asia/Tokyo%20-c%20noisegate.epsilon=0.3%20-c%20unheard.of=1"
+    ))
+    .await;
+    assert_eq!(one(&c, "SHOW timezone").await, "Asia/Tokyo");
+    assert_eq!(one(&c, "SHOW noisegate.epsilon").await, "0.3");
+    run(&c, "SET timezone = 'UTC'; RESET timezone").await;
+    assert_eq!(one(&c, "SHOW timezone").await, "Asia/Tokyo");
+    let refused = psql(&format!("{base}?options=-c%20timezone%3DNowhere"), "SELECT 1").await;
+    assert!(refused.stderr.contains("invalid value for parameter \"TimeZone\""), "{}", refused.stderr);
+}

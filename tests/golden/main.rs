@@ -1,0 +1,15 @@
+//! What the program prints and decides, against texts that somebody has read: golden scripts, prices, plans,
+//! policies and the tables of docs/. Most of it plans only; scripts ask one small database.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod accounting;
+#[path = "../bikes/mod.rs"]
+mod bikes;
+mod cache_key;
+mod errors_document;
+mod explain;
+mod policy;
+mod policy_reference;
+mod scripts;
+#[path = "../support/mod.rs"]
+mod support;

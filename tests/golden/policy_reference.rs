@@ -1,0 +1,179 @@
+//! docs/policy.md has every key of a policy, as the program declares it; and the program accepts what the document says.
+//!
+//! `UPDATE=1 cargo test --test golden policy_reference` writes the tables anew; the prose around them stays.
+
+use noisegate::policy::{self, Key, Keys, Policy, is_value, reference};
+use noisegate::schema::Schema;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+#[test]
+fn the_document_is_printed_from_the_declarations() {
+    let file = path("docs/policy.md");
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    for keys in reference() {
+        let (start, end) = (format!("<!-- keys of {} -->\n", keys.section), "<!-- end of keys -->\n");
+        assert_eq!(text.matches(&start).count(), 1, "{start} in docs/policy.md");
+        let from = text.find(&start).unwrap() + start.len();
+        let to = from + text[from..].find(end).unwrap();
+        let table = format!("\n{}\n", keys.table());
+        if std::env::var_os("UPDATE").is_some() {
+            text.replace_range(from..to, &table);
+        }
+        let to = from + text[from..].find(end).unwrap();
+        assert_eq!(&text[from..to], table, "run with UPDATE=1");
+    }
+    assert_eq!(text.matches("<!-- keys of ").count(), reference().len(), "a table of no section");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&file, &text).unwrap();
+    }
+}
+
+/// A section that refuses unknown keys by a declaration that the document does not have would pass unseen.
+#[test]
+fn every_declaration_is_in_the_document() {
+    let mut declared = 0;
+    for entry in std::fs::read_dir(path("src/policy")).unwrap() {
+        let file = entry.unwrap().path();
+        if file.is_dir() {
+            continue;
+        }
+        let text = std::fs::read_to_string(file).unwrap();
+        declared += text.matches(": Keys = Keys {").count();
+    }
+    assert_eq!(declared, reference().len());
+}
+
+/// Keys that are planned and refused: the document names each.
+#[test]
+fn what_is_not_built_yet_is_said() {
+    let text = std::fs::read_to_string(path("docs/policy.md")).unwrap();
+    let (_, later) = text.split_once("## Not yet").unwrap();
+    for key in reference().iter().flat_map(|k| k.later) {
+        assert!(later.contains(key), "{key} in \"Not yet\" of docs/policy.md");
+    }
+}
+
+fn schema() -> Schema {
+    serde_json::from_str(&std::fs::read_to_string(path("tests/policy/schema.json")).unwrap()).unwrap()
+}
+
+/// The table of a section in a policy, made where it is not there.
+fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
+    let inner = |policy: &'a mut Table, name: &str| -> &'a mut Table {
+        policy.entry(name).or_insert(Value::Table(Table::new())).as_table_mut().unwrap()
+    };
+    // The last: a quota may be per user, the total may not.
+    let last = |policy: &'a mut Table, name: &str| -> &'a mut Table {
+        let list = policy.entry(name).or_insert(Value::Array(vec![Value::Table(Table::new())]));
+        list.as_array_mut().unwrap().last_mut().unwrap().as_table_mut().unwrap()
+    };
+    match keys.section {
+        "policy" => policy,
+        "[[budget]]" if key == "mechanisms" => {
+            let budget = last(policy, "budget");
+            budget.insert("accounting".into(), "envelope".into());
+            budget
+        }
+        "[[budget]] mechanisms" => {
+            let budget = last(policy, "budget");
+            budget.insert("accounting".into(), "envelope".into());
+            let one = if key == "variance" { "noise = \"gaussian\"" } else { "scale = 40" };
+            budget.insert("mechanisms".into(), Value::Array(vec![Value::Table(one.parse().unwrap())]));
+            budget["mechanisms"].as_array_mut().unwrap()[0].as_table_mut().unwrap()
+        }
+        "[table.NAME]" => {
+            let name = match key {
+                "public" => "stations",
+                "unit_path" => "payments",
+                _ => "trips",
+            };
+            let table = inner(inner(policy, "table"), name);
+            if key == "unit_path" {
+                table.remove("unit_column");
+            }
+            table
+        }
+        "[table.NAME] columns.NAME" => {
+            let (table, column) = match key {
+                "values" => ("riders", "plan"),
+                "references" => ("trips", "station"),
+                _ => ("trips", "fare"),
+            };
+            let all = inner(inner(inner(policy, "table"), table), "columns");
+            all.insert(column.into(), Value::Table(Table::new()));
+            inner(all, column)
+        }
+        section => match (section.strip_prefix("[["), section.split_once("] ")) {
+            (Some(name), _) => last(policy, name.trim_end_matches("]]")),
+            (None, Some((outer, name))) => inner(inner(policy, outer.trim_start_matches('[')), name),
+            (None, None) => inner(policy, section.trim_matches(['[', ']'])),
+        },
+    }
+}
+
+fn value(key: &Key, text: &str) -> Value {
+    let table: Table = format!("x = {text}").parse().unwrap_or_else(|e| panic!("{}: {text}: {e}", key.name));
+    table["x"].clone()
+}
+
+fn check(policy: &Table, base: &Path) -> Policy {
+    let text = policy.to_string();
+    let raw = policy::parse(&text, "p", base).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    raw.check(&schema()).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// Each key alone, with the value that the document shows, beside those that its section needs.
+#[test]
+fn every_documented_key_is_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("users.txt"), "").unwrap();
+    let base: Table = std::fs::read_to_string(path("config/bikes.toml")).unwrap().parse().unwrap();
+    let mut tried = 0;
+    for keys in reference().into_iter().filter(|k| k.section != "policy") {
+        for key in keys.list {
+            let mut policy = base.clone();
+            let section = table(&mut policy, keys, key.name);
+            for other in keys.list.iter().filter(|k| k.default == "required") {
+                section.entry(other.name).or_insert(value(other, other.example));
+            }
+            section.insert(key.name.into(), value(key, key.example));
+            check(&policy, folder.path());
+            tried += 1;
+        }
+    }
+    assert!(tried > 60, "{tried}");
+}
+
+/// A default that is a value means what leaving the key out means.
+#[test]
+fn every_documented_default_is_the_default() {
+    let base: Table = std::fs::read_to_string(path("config/bikes.toml")).unwrap().parse().unwrap();
+    let mut tried = 0;
+    for keys in reference().into_iter().filter(|k| k.section != "policy") {
+        for key in keys.list.iter().filter(|k| is_value(k.default)) {
+            // A table that is not public needs what says whose its rows are.
+            let place = if key.name == "public" { "unit_column" } else { key.name };
+            let mut policy = base.clone();
+            let section = table(&mut policy, keys, place);
+            for other in keys.list.iter().filter(|k| k.default == "required") {
+                section.entry(other.name).or_insert(value(other, other.example));
+            }
+            let mut shown = [None, Some(key.default)].into_iter().map(|text| {
+                let section = table(&mut policy, keys, place);
+                section.remove(key.name);
+                if let Some(text) = text {
+                    section.insert(key.name.into(), value(key, text));
+                }
+                format!("{:?}", check(&policy, Path::new("")))
+            });
+            assert_eq!(shown.next(), shown.next(), "{} {} = {}", keys.section, key.name, key.default);
+            tried += 1;
+        }
+    }
+    assert!(tried > 25, "{tried}");
+}

@@ -1,0 +1,183 @@
+//! Golden scripts: SQL in; plan, price, rewritten SQL and answer out, with the noise pinned.
+//!
+//! `UPDATE_GOLDENFILES=1 cargo test --test golden scripts` writes the outputs anew; read the difference before it is
+//! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
+//! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
+//! by, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …` and `SET noisegate.stream = …` hold for
+//! what follows them.
+
+use crate::bikes::{Asked, Bikes};
+use goldenscript::{Command, Context};
+use noisegate::dp::Preference;
+use noisegate::emit::fetch;
+use noisegate::error::ClientError;
+use noisegate::plan::Plan;
+use noisegate::policy::Policy;
+use noisegate::release::stream::Told;
+use noisegate::schema::SqlType;
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+
+struct Runner {
+    runtime: tokio::runtime::Runtime,
+    bikes: Bikes,
+}
+
+impl goldenscript::Runner for Runner {
+    type Command = Command;
+
+    fn run(&mut self, command: &Command, context: &Context) -> Result<String, Box<dyn Error>> {
+        let sql = command.name.as_str();
+        if let Some(word) = sql.strip_prefix("SET noisegate.mechanism = ") {
+            self.bikes.plan.mechanism = Preference::parse(word).ok_or("auto, laplace or gaussian")?;
+            return Ok(String::new());
+        }
+        if let Some(name) = sql.strip_prefix("SET noisegate.stream = ") {
+            self.bikes.stream = Some(name.to_owned()).filter(|n| n != "DEFAULT");
+            return Ok(String::new());
+        }
+        let tags: Vec<&str> = context.tags.iter().map(String::as_str).collect();
+        if tags == ["same"] {
+            let plan = self.runtime.block_on(self.bikes.plan(sql)).map_err(|e| told(sql, &e))?;
+            return Ok(forms(&plan, &self.bikes.policy));
+        }
+        let asked = self.runtime.block_on(self.bikes.ask(sql)).map_err(|e| told(sql, &e))?;
+        Ok(match tags.as_slice() {
+            [] => whole(&asked),
+            ["plan"] => lines(&asked.lines),
+            ["sql"] => texts(&asked),
+            ["answer"] => answer(&asked),
+            other => return Err(format!("unknown tags {other:?}").into()),
+        })
+    }
+}
+
+/// Each release in canonical form: what is hashed, beside its noise, its policy and the like.
+fn forms(plan: &Plan, policy: &Policy) -> String {
+    let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
+    let form = |r: &noisegate::plan::Release| {
+        let whole = noisegate::store::canonical(r).whole(&r.spec);
+        let sql = fetch::fetch(&whole, policy).sql;
+        sql.replace("), g AS (", "),\n  g AS (").replace(") SELECT ", ")\n  SELECT ") + "\n"
+    };
+    paying.map(form).collect()
+}
+
+/// The whole way of a statement.
+fn whole(asked: &Asked) -> String {
+    format!("{}{}{}", lines(&asked.lines), texts(asked), answer(asked))
+}
+
+fn lines(lines: &[String]) -> String {
+    lines.iter().map(|l| format!("{l}\n")).collect()
+}
+
+/// What PostgreSQL runs. Line breaks before each CTE are the only thing that is added.
+fn texts(asked: &Asked) -> String {
+    let mut out = String::new();
+    for f in &asked.fetches {
+        let mut sql = f.sql.clone();
+        for name in ["c", "e", "g"] {
+            sql = sql.replace(&format!("), {name} AS ("), &format!("),\n    {name} AS ("));
+        }
+        if let Some(i) = sql.rfind(") SELECT ") {
+            sql.replace_range(i..=i + 1, ")\n  ");
+        }
+        let seeded = if f.seeded { " (with a secret seed)" } else { "" };
+        writeln!(out, "fetch{seeded}:\n  {sql}").unwrap();
+    }
+    writeln!(out, "finish:\n  {}", asked.finish).unwrap();
+    out
+}
+
+fn answer(asked: &Asked) -> String {
+    let header = asked.fields.iter().map(|f| format!("{} {}", f.name, type_name(f.type_oid)));
+    let mut out = String::new();
+    if let Some((told, left)) = asked.told {
+        let Told { above, below, unasked } = told;
+        writeln!(out, "stream: {above} above, {below} below, {unasked} not asked; {left} left").unwrap();
+    }
+    writeln!(out, "answer: {}", header.collect::<Vec<_>>().join(" | ")).unwrap();
+    for row in &asked.rows {
+        let cells = row.iter().map(|c| c.as_deref().unwrap_or("NULL"));
+        writeln!(out, "  {}", cells.collect::<Vec<_>>().join(" | ")).unwrap();
+    }
+    if asked.rows.is_empty() {
+        out.push_str("  (no rows)\n");
+    }
+    out
+}
+
+fn type_name(oid: u32) -> String {
+    SqlType::from_oid(oid, -1, "another type").sql_name().replace("pg_catalog.", "")
+}
+
+/// An error as a terminal shows it: SQLSTATE, message, a caret under the position, detail and hint.
+fn told(sql: &str, e: &ClientError) -> String {
+    let mut out = format!("{} {}", e.code.as_str(), e.message);
+    if let Some(position) = e.position {
+        let caret = " ".repeat(position.saturating_sub(1));
+        write!(out, "\n  {sql}\n  {caret}^").unwrap();
+    }
+    for (name, text) in [("DETAIL", &e.detail), ("HINT", &e.hint)] {
+        if let Some(text) = text {
+            assert!(!text.starts_with("Incident"), "a defect: {e:?}");
+            write!(out, "\n{name}: {text}").unwrap();
+        }
+    }
+    out
+}
+
+fn run(name: &str) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let bikes = runtime.block_on(async {
+        match name {
+            // Gaussian noise needs a budget that has a price for it.
+            "gaussian" => Bikes::paying_by("zcdp").await,
+            _ => Bikes::new().await,
+        }
+    });
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(name);
+    goldenscript::run(&mut Runner { runtime, bikes }, path).unwrap();
+}
+
+macro_rules! scripts {
+    ($($name:ident),* $(,)?) => {
+        $(#[test] fn $name() { run(stringify!($name)) })*
+        const SCRIPTS: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+scripts!(
+    bounding,
+    bounds,
+    expressions,
+    finish,
+    gaussian,
+    group_by,
+    groups_private,
+    groups_public,
+    in_exists,
+    joins,
+    one_table,
+    price,
+    private_joins,
+    public,
+    refused_rows,
+    refused_statements,
+    same_question,
+    set_operations,
+    streams,
+    unit_path,
+    where_clause,
+);
+
+#[test]
+fn every_script_is_run() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(SCRIPTS.contains(&name.as_str()), "tests/scripts/{name} is not in the list");
+    }
+}

@@ -1,0 +1,13 @@
+//! Budgets: the ledger's log, crashes, ledgers that proxies share, what an owner types, and what fails around it all.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod budget;
+#[path = "../city/mod.rs"]
+mod city;
+mod crash;
+mod faults;
+mod log;
+mod relay;
+mod shared;
+#[path = "../support/mod.rs"]
+mod support;

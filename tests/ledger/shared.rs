@@ -1,0 +1,127 @@
+//! Proxies that share a ledger in PostgreSQL, from the outside: no answer too many, and none without the ledger.
+
+use crate::city::{self, PASSWORD, policy, room_for, rows, sqlstate};
+use crate::relay::{Mode, Relay, Trap};
+use crate::support::{Gate, TestDb, Workdir, connect, database};
+use std::time::{Duration, Instant};
+use tokio_postgres::Client;
+
+/// A policy whose ledger is in that database.
+fn shared(data: &TestDb, ledger: &str, room: u32) -> Workdir {
+    let text = policy(&data.backend_toml(), &["ada", "bob"], &room_for(room));
+    let url = "url = \"sqlite:noisegate.db\"";
+    assert!(text.contains(url));
+    Workdir::new(&text.replace(url, &format!("url = \"{ledger}\"\ntimeout = \"2s\"")))
+}
+
+async fn client(gate: &Gate, user: &str) -> Client {
+    connect(&gate.url(user, PASSWORD, "bikes")).await
+}
+
+/// Each is another statement: asking one again might be free.
+fn question(n: usize) -> String {
+    format!("SELECT count(*) FROM trips WHERE minutes < {n}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_proxies_never_give_one_answer_too_many() {
+    const ROOM: usize = 45;
+    let (data, books) = (city::bikes().await, database("").await);
+    let dirs = [0, 1].map(|_| shared(&data, &books.superuser_url, ROOM as u32));
+    // Each looks for a ledger before there is one.
+    let none = dirs[0].noisegate(&["serve"]).await;
+    assert_eq!(none.status.code(), Some(1));
+    assert!(none.stderr.contains("noisegate budget create"), "{}", none.stderr);
+    let gates = [dirs[0].serve().await, dirs[1].serve_again().await];
+    let again = dirs[1].noisegate(&["budget", "create"]).await;
+    assert!(!again.status.success() && again.stderr.contains("has a ledger already"), "{}", again.stderr);
+    assert!(!again.stderr.contains("postgres://"), "{}", again.stderr);
+    let mut sessions = Vec::new();
+    for n in 0..16 {
+        let client = client(&gates[n % 2], ["ada", "bob"][n / 8]).await;
+        sessions.push(tokio::spawn(async move {
+            let mut answers = 0;
+            loop {
+                match rows(&client, &question(1 + n * ROOM + answers)).await {
+                    Ok(answer) => assert_eq!(answer.len(), 1),
+                    Err(e) => {
+                        let code = e.code().unwrap_or_else(|| panic!("{e:?}")).code();
+                        assert_eq!(code, "53400", "{e:?}");
+                        return answers;
+                    }
+                }
+                answers += 1;
+            }
+        }));
+    }
+    let mut answers = 0;
+    for session in sessions {
+        answers += session.await.unwrap();
+    }
+    assert_eq!(answers, ROOM, "answers were given");
+    // Each sees what both have spent, and so does the owner, beside them.
+    for (dir, gate) in dirs.iter().zip(&gates) {
+        assert_eq!(sqlstate(&client(gate, "ada").await, &question(9_999)).await, "53400");
+        let shown = dir.noisegate(&["budget", "show"]).await;
+        assert!(shown.stdout.contains("ε = 4.5 of 4.5"), "{}{}", shown.stdout, shown.stderr);
+        let verified = dir.noisegate(&["budget", "verify"]).await;
+        assert!(verified.status.success(), "{}{}", verified.stdout, verified.stderr);
+    }
+    // Who asks for a reload finds the proxy of this policy.
+    let reloaded = dirs[1].noisegate(&["reload"]).await;
+    assert!(reloaded.status.success(), "{}{}", reloaded.stdout, reloaded.stderr);
+    // A start on it is one on what was spent.
+    let [one, _other] = gates;
+    one.kill().await;
+    let gate = dirs[0].serve_again().await;
+    assert_eq!(sqlstate(&client(&gate, "bob").await, &question(9_998)).await, "53400");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_that_loses_the_ledger_refuses_until_it_is_back() {
+    let (data, books) = (city::bikes().await, database("").await);
+    let (relay, through) = Relay::before(&books.superuser_url);
+    let dir = shared(&data, &through, 100);
+    let gate = dir.serve().await;
+    let ada = client(&gate, "ada").await;
+    let mut asked = 0;
+    let mut ask = || {
+        asked += 1;
+        question(asked)
+    };
+    assert_eq!(rows(&ada, &ask()).await.unwrap().len(), 1);
+    let mut unknown = 0;
+    for trap in [
+        None,
+        Some(Trap::FreezeBefore(b"BEGIN ISOLATION")),
+        Some(Trap::FreezeBefore(b"COMMIT\0")),
+        Some(Trap::FreezeAnswer(b"COMMIT\0")),
+        Some(Trap::CutAnswer(b"COMMIT\0")),
+    ] {
+        match trap {
+            Some(trap) => relay.trap(trap),
+            None => {
+                relay.set(Mode::Refuse);
+                relay.cut();
+            }
+        }
+        unknown += u32::from(matches!(trap, Some(Trap::FreezeAnswer(_) | Trap::CutAnswer(_))));
+        let start = Instant::now();
+        assert_eq!(sqlstate(&ada, &ask()).await, "57P03", "{trap:?}");
+        assert!(start.elapsed() < Duration::from_secs(8), "{trap:?}: {:?}", start.elapsed());
+        assert!(trap.is_none() || relay.sprung(), "{trap:?}");
+        // What costs nothing goes on.
+        assert_eq!(rows(&ada, "SELECT count(*) FROM stations").await.unwrap().len(), 1, "{trap:?}");
+        relay.set(Mode::Pass);
+        let start = Instant::now();
+        // The session that hung may have the lock for a while.
+        while let Err(e) = rows(&ada, &ask()).await {
+            assert_eq!(e.code().unwrap().code(), "57P03", "{trap:?}: {e:?}");
+            assert!(start.elapsed() < Duration::from_secs(20), "{trap:?}");
+        }
+    }
+    // Six answers; and what was committed without anybody knowing is spent, too, but was not answered.
+    let spent = f64::from(6 + unknown) / 10.0;
+    let shown = dir.noisegate(&["budget", "show"]).await.stdout;
+    assert!(shown.contains(&format!("ε = {spent} of 10")), "{spent}: {shown}");
+}

@@ -1,0 +1,16 @@
+//! The program from the outside, as its owner and its operator use it: each command, the demo, the private server, and
+//! what systemd and a shell see.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod check;
+#[path = "../city/mod.rs"]
+mod city;
+mod demo;
+mod init;
+mod launcher;
+mod ops;
+mod passwd;
+mod serve;
+#[path = "../support/mod.rs"]
+mod support;
+mod ten_minutes;

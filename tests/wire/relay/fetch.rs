@@ -1,0 +1,240 @@
+//! Reading private rows.
+
+use super::recovery::request;
+use super::until_none;
+use super::world::Database;
+use noisegate::backend::introspect::watch;
+use noisegate::backend::{Backend, FetchError, FetchRequest, FetchText, Fingerprint, Param, Setting};
+use noisegate::error::SqlState;
+use std::time::{Duration, Instant};
+
+fn many(texts: &[&str]) -> FetchRequest {
+    let mut request = request("");
+    request.statements = texts.iter().map(|t| FetchText { sql: (*t).into(), params: Vec::new() }).collect();
+    request
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_statements_see_one_snapshot() {
+    let db = Database::new().await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let count = "SELECT count(*) FROM public.riders";
+    let fetch = backend.fetch(many(&[count, "SELECT pg_sleep(1)::text", count]));
+    let update = async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        db.admin.batch_execute("INSERT INTO riders VALUES (1000, 'late')").await.unwrap();
+        Instant::now()
+    };
+    let (rows, updated) = tokio::join!(async { (fetch.await.unwrap(), Instant::now()) }, update);
+    let (rows, done) = rows;
+    assert!(updated < done, "the update came between the two counts");
+    assert_eq!((rows[0][0].get::<_, i64>(0), rows[2][0].get::<_, i64>(0)), (100, 100));
+    assert_eq!(backend.fetch(many(&[count])).await.unwrap()[0][0].get::<_, i64>(0), 101);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_statements_with_parameters_settings_and_unknown_types() {
+    let db = Database::new().await;
+    let sql = "CREATE TYPE mood AS ENUM ('sad', 'glad'); ALTER TABLE riders ADD mood mood DEFAULT 'glad';
+               INSERT INTO riders SELECT g, repeat('n', 200) FROM generate_series(1001, 20000) g";
+    db.admin.batch_execute(sql).await.unwrap();
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    // Types that tokio-postgres must look up, while many rows are on their way.
+    let rows = backend.fetch(many(&["SELECT rider_id, mood, name FROM public.riders"; 40])).await.unwrap();
+    assert_eq!(rows.len(), 40);
+    assert!(rows.iter().all(|r| r.len() == 19_100));
+
+    let mut request = request("SELECT $1 + 1, $2, $3, current_setting('TimeZone'), current_setting('jit')");
+    request.settings.set(Setting::TimeZone, "Asia/Tokyo");
+    request.statements[0].params = vec![Param::int8(i64::MIN), Param::text("it's"), Param::new(1082, None)];
+    let rows = backend.fetch(request).await.unwrap();
+    let row = &rows[0][0];
+    assert_eq!(row.get::<_, i64>(0), i64::MIN + 1);
+    assert_eq!(row.get::<_, &str>(1), "it's");
+    assert_eq!((row.get::<_, &str>(3), row.get::<_, &str>(4)), ("Asia/Tokyo", "off"));
+    let rows = backend
+        .fetch(many(&["SELECT current_setting('TimeZone'), current_setting('work_mem')"]))
+        .await
+        .unwrap();
+    assert_eq!((rows[0][0].get::<_, &str>(0), rows[0][0].get::<_, &str>(1)), ("UTC", "16MB"));
+    assert_eq!(backend.fetch(many(&[])).await.unwrap().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_07_a_changed_schema_refuses_before_any_row_is_read() {
+    let db = Database::new().await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let sql = "SELECT string_agg(attname || ' ' || atttypid, ',' ORDER BY attnum) FROM pg_attribute \
+               WHERE attrelid = 'public.riders'::regclass AND attnum > 0 AND NOT attisdropped";
+    let fingerprint = Fingerprint::new(sql, "rider_id 23,name 25");
+    let mut request = many(&["SELECT name FROM public.riders"]);
+    request.fingerprint = Some(fingerprint);
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    db.admin.batch_execute("ALTER TABLE riders RENAME name TO nom").await.unwrap();
+    for _ in 0..2 {
+        let error = backend.fetch(request.clone()).await.unwrap_err();
+        assert!(matches!(error, FetchError::SchemaChanged), "{error:?}");
+        let error = error.into_client_error();
+        assert_eq!(error.code, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+        assert_eq!(error.message, "the schema changed; the operator must reload the policy");
+    }
+    db.admin.batch_execute("ALTER TABLE riders RENAME nom TO name").await.unwrap();
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    // A fingerprint of nothing is not a match.
+    request.fingerprint = Some(Fingerprint::new("SELECT 'x' WHERE false", "x"));
+    assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_07_a_change_that_the_fetch_waited_for_is_noticed() {
+    let db = Database::new().await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let sql = "SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute \
+               WHERE attrelid = 'public.riders'::regclass AND attnum > 0 AND NOT attisdropped";
+    let mut request = many(&["SELECT name FROM public.riders"]);
+    request.fingerprint = Some(Fingerprint::new(sql, "rider_id,name"));
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    let change = async |alter: &str| {
+        db.admin.batch_execute(alter).await.unwrap();
+        let commit = async {
+            // Inside a transaction the view repeats what it has shown first.
+            let waits =
+                "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND wait_event_type = 'Lock'";
+            while db.admin.query_one(waits, &[&db.fetch]).await.unwrap().get::<_, i64>(0) == 0 {
+                db.admin.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            db.admin.batch_execute("COMMIT").await.unwrap();
+        };
+        let (rows, ()) = tokio::join!(backend.fetch(request.clone()), commit);
+        assert!(matches!(rows, Err(FetchError::SchemaChanged)), "{alter}: {rows:?}");
+    };
+    // The columns change places while the fetch waits for the lock: its snapshot is older than that.
+    change(
+        "BEGIN; ALTER TABLE riders RENAME name TO x; ALTER TABLE riders RENAME rider_id TO name;
+         ALTER TABLE riders RENAME x TO rider_id",
+    )
+    .await;
+    let back = "ALTER TABLE riders RENAME rider_id TO x; ALTER TABLE riders RENAME name TO rider_id;
+                ALTER TABLE riders RENAME x TO name";
+    db.admin.batch_execute(back).await.unwrap();
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    // A column that the text names is gone when it is prepared.
+    change("BEGIN; ALTER TABLE riders DROP name").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_18_whatever_fails_the_client_reads_the_same() {
+    let db = Database::new().await;
+    let mut policy = db.policy();
+    policy.statement_timeout = Duration::from_millis(500);
+    let backend = Backend::connect(&policy).await.unwrap();
+    let mut seen = Vec::new();
+    for sql in [
+        "SELECT 1/(rider_id - 50) FROM public.riders",
+        "SELECT name::int FROM public.riders",
+        "SELECT pg_sleep(0.1) FROM public.riders",
+        "SELECT * FROM public.riders, public.riders r2",
+        "SELECT nothing FROM public.riders",
+        "UPDATE public.riders SET name = ''",
+    ] {
+        let mut request = many(&["SELECT 1 FROM public.riders", sql, "SELECT 2"]);
+        request.max_rows = 1_000;
+        let error = backend.fetch(request).await.unwrap_err();
+        let FetchError::Failed(cause) = &error else { panic!("{sql}: {error:?}") };
+        // The log has the cause: `invalid input syntax for type integer: "r1"` would be a value of a row.
+        assert!(!cause.contains('"') && !cause.contains("nothing"), "{sql}: {cause}");
+        if sql.contains("name::int") {
+            assert!(cause.starts_with("SQLSTATE 22P02 from pg_strtoint"), "{cause}");
+        }
+        let error = error.into_client_error();
+        assert!(error.detail.as_ref().is_some_and(|d| d.starts_with("Incident ")), "{error:?}");
+        seen.push((error.code, error.message, error.hint, error.position));
+        // The pool has one place, and it is good again.
+        assert_eq!(backend.fetch(many(&["SELECT 1 FROM public.riders"])).await.unwrap()[0].len(), 100);
+    }
+    assert!(seen.windows(2).all(|w| w[0] == w[1]), "{seen:?}");
+    assert_eq!(seen[0].0, SqlState::INTERNAL);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_fetch_stops_on_the_server() {
+    let db = Database::new().await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    for sql in
+        ["SELECT pg_sleep(25)", "SELECT count(*) FROM generate_series(1, 1000000000) g WHERE g % 7 = 1"]
+    {
+        for wait in [0, 1, 5, 20, 300] {
+            let fetch = backend.fetch(many(&[sql, sql]));
+            assert!(tokio::time::timeout(Duration::from_millis(wait), fetch).await.is_err());
+        }
+        until_none(&db, &db.fetch, "state <> 'idle'").await;
+        let rows = backend.fetch(many(&["SELECT count(*) FROM public.riders"])).await.unwrap();
+        assert_eq!(rows[0][0].get::<_, i64>(0), 100);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fetch_writes_nothing_and_leaves_nothing() {
+    let db = Database::new().await;
+    db.admin.batch_execute(&format!("GRANT ALL ON riders TO {}", db.fetch)).await.unwrap();
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let delete = backend.fetch(many(&["DELETE FROM public.riders"])).await.unwrap_err();
+    assert!(matches!(&delete, FetchError::Failed(cause) if cause.contains("SQLSTATE 25006")), "{delete:?}");
+    backend.fetch(many(&["SELECT set_config('search_path', 'public', false)"])).await.unwrap();
+    let rows = backend.fetch(many(&["SELECT current_setting('search_path')"])).await.unwrap();
+    assert_eq!(rows[0][0].get::<_, &str>(0), "pg_catalog");
+    let reader = backend.reader().await.unwrap();
+    reader.batch_execute("BEGIN; SET search_path = public").await.unwrap();
+    drop(reader);
+    let rows = backend.fetch(many(&["SELECT current_setting('search_path')"])).await.unwrap();
+    assert_eq!(rows[0][0].get::<_, &str>(0), "pg_catalog");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fetch_that_is_opened_and_not_wanted_reads_nothing_and_gives_its_connection_back() {
+    let db = Database::new().await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let pid =
+        async || backend.fetch(many(&["SELECT pg_backend_pid()"])).await.unwrap()[0][0].get::<_, i32>(0);
+    let before = pid().await;
+    for _ in 0..3 {
+        // A statement that would fail as soon as it ran.
+        drop(backend.open(many(&["SELECT 1/0"])).await.unwrap());
+    }
+    assert_eq!(pid().await, before);
+    // Whoever gives up while a fetch is opened loses nothing, either.
+    for wait in [0, 1, 2, 5] {
+        let open = backend.open(many(&["SELECT 1 FROM public.riders"]));
+        let _ = tokio::time::timeout(Duration::from_millis(wait), open).await;
+    }
+    assert_eq!(backend.fetch(many(&["SELECT 1 FROM public.riders"])).await.unwrap()[0].len(), 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_07_a_table_that_cannot_be_locked_is_watched_all_the_same() {
+    let db = Database::new().await;
+    // LOCK needs the right on the whole table.
+    let sql = format!("REVOKE ALL ON riders FROM {0}; GRANT SELECT (rider_id) ON riders TO {0}", db.fetch);
+    db.admin.batch_execute(&sql).await.unwrap();
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let reader = backend.reader().await.unwrap();
+    let oid: u32 = reader.query_one("SELECT 'public.riders'::regclass::oid", &[]).await.unwrap().get(0);
+    let mut request = many(&["SELECT rider_id FROM public.riders"]);
+    request.fingerprint = Some(watch(&reader, &[oid]).await.unwrap());
+    drop(reader);
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
+    // The change is made while the fetch waits where its text is prepared, after its snapshot.
+    db.admin.batch_execute("BEGIN; ALTER TABLE riders DROP CONSTRAINT riders_pkey").await.unwrap();
+    let commit = async {
+        let waits = "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND wait_event_type = 'Lock'";
+        while db.admin.query_one(waits, &[&db.fetch]).await.unwrap().get::<_, i64>(0) == 0 {
+            db.admin.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        db.admin.batch_execute("COMMIT").await.unwrap();
+    };
+    let (rows, ()) = tokio::join!(backend.fetch(request.clone()), commit);
+    assert!(matches!(rows, Err(FetchError::SchemaChanged)), "{rows:?}");
+    assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
+}
