@@ -104,7 +104,7 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         mechanism: dp::Preference::Auto,
         budgets: vec![("bench".into(), dp::Notion::Approx)],
     };
-    let sizes: HashMap<(usize, String), usize> = policy
+    let sizes: plan::Sizes = policy
         .tables
         .iter()
         .enumerate()

@@ -46,7 +46,7 @@ fn way(
     sql: &str,
     policy: &Policy,
     settings: &Settings,
-    sizes: &HashMap<(usize, String), usize>,
+    sizes: &plan::Sizes,
     c: &Constants,
 ) -> usize {
     let mut length = 0;
@@ -77,7 +77,7 @@ fn plan_and_emit(c: &mut Criterion) {
         mechanism: noisegate::dp::Preference::Auto,
         budgets: vec![("bench".into(), noisegate::dp::Notion::Approx)],
     };
-    let sizes: HashMap<(usize, String), usize> = policy
+    let sizes: plan::Sizes = policy
         .tables
         .iter()
         .enumerate()

@@ -1,37 +1,37 @@
-//! How many values public columns have, believed for a minute.
+//! How large public tables are, in the ways that plans rest on, believed for a minute.
 
 use answer::{ClientError, SqlState};
 use backend::{Backend, RelayError};
 use emit::print;
+use plan::{Size, Sizes};
 use policy::Policy;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the number of values of a public column is believed.
+/// How long a size is believed.
 const LIFETIME: Duration = Duration::from_secs(60);
 
-/// Sizes by table (its index in the policy) and column, and when they were counted.
+/// Sizes, and when they were counted.
 #[derive(Default)]
-pub(super) struct DomainSizes(Mutex<HashMap<(usize, String), (usize, Instant)>>);
+pub(super) struct DomainSizes(Mutex<HashMap<Size, (usize, Instant)>>);
 
 impl DomainSizes {
     /// Those that are still believed.
-    pub(super) fn known(&self) -> HashMap<(usize, String), usize> {
+    pub(super) fn known(&self) -> Sizes {
         let mut sizes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sizes.retain(|_, (_, at)| at.elapsed() < LIFETIME);
         sizes.iter().map(|(k, (n, _))| (k.clone(), *n)).collect()
     }
 
-    /// Counts the values of a public column, by the login that reads public tables only.
+    /// Measures a public table, by the login that reads public tables only.
     pub(super) async fn measure(
         &self,
         backend: &Backend,
         policy: &Policy,
-        table: usize,
-        column: String,
+        size: Size,
     ) -> Result<(), ClientError> {
-        let sql = print::domain_size(policy, table, &column);
+        let sql = print::size(policy, &size);
         let settings = backend::Settings::default();
         let rows = backend.query(&settings, &sql, &[], &[0]).await.map_err(RelayError::into_finish_error)?;
         let rows = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
@@ -44,7 +44,7 @@ impl DomainSizes {
             )
         })?;
         let mut sizes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sizes.insert((table, column), (n, Instant::now()));
+        sizes.insert(size, (n, Instant::now()));
         Ok(())
     }
 }

@@ -35,8 +35,8 @@ impl Session {
             match self.planned(gateway, statement.clone(), &settings, &sizes) {
                 Ok(plan) => return Ok(Planned { plan, constants, settings, snapped }),
                 Err(PlanError::Refused(e)) => return Err(*e),
-                Err(PlanError::NeedSize { table, column }) => {
-                    gateway.sizes.measure(&gateway.backend, &gateway.policy, table, column).await?;
+                Err(PlanError::NeedSize(size)) => {
+                    gateway.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
                 }
             }
         }

@@ -24,7 +24,6 @@ use release::Exact;
 use release::stream::Told;
 use sql::ast::Statement;
 use sql::functions::nearest_of;
-use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -69,7 +68,7 @@ impl Session {
         gateway: &Gateway,
         statement: Statement,
         settings: &plan::Settings,
-        sizes: &HashMap<(usize, String), usize>,
+        sizes: &plan::Sizes,
     ) -> std::result::Result<Plan, PlanError> {
         match self.selected(gateway) {
             None => plan::plan(statement, &gateway.policy, settings, sizes),

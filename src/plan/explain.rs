@@ -3,6 +3,7 @@
 use super::bounding::{Bounding, Groups, ProvenBy, Rows, Whose};
 use super::release::{Output, Part, PartKind, Release};
 use super::source::{Leaf, PrivateSource, Scan};
+use super::work::Work;
 use super::{Plan, Settings};
 use answer::{Field, Outcome, text_cells};
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
@@ -83,6 +84,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     for why in bounds(&r.bounding) {
         out.push(format!("  Bound: {why}"));
     }
+    out.push(work(&r.work));
     for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
         let unit = units_of(part);
         out.push(format!(
@@ -101,6 +103,15 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             error95(r, output)
         ));
     }
+}
+
+/// What one row can make the database do, in words.
+pub(super) fn work(w: &Work) -> String {
+    let met = match w.fan_out {
+        1 => String::new(),
+        n => format!(", which meets up to {n} public rows"),
+    };
+    format!("  Work: at most {} steps for one row{met}", w.steps)
 }
 
 /// How a unit's contribution is bounded, in words.

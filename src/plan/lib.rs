@@ -25,6 +25,7 @@ pub mod source;
 pub mod stream_question;
 mod unit_paths;
 mod units;
+pub mod work;
 
 use answer::{ClientError, SqlState};
 pub use bounding::Bounding;
@@ -41,14 +42,24 @@ use std::collections::{HashMap, HashSet};
 pub enum PlanError {
     /// The statement is refused.
     Refused(Box<ClientError>),
-    /// The number of distinct values of this column of a public table is needed first.
-    NeedSize {
-        /// Index of the table in the policy.
-        table: usize,
-        /// Its column.
-        column: String,
-    },
+    /// This number is needed first.
+    NeedSize(Size),
 }
+
+/// A number that public tables tell, and plans rest on: how many groups there are, how much work a row makes. Tables are
+/// named by their index in the policy.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// Distinct values of a column.
+    Distinct(usize, String),
+    /// Rows of a table.
+    Rows(usize),
+    /// Rows that share a value of a column, at most.
+    PerValue(usize, String),
+}
+
+/// The numbers that are known.
+pub type Sizes = HashMap<Size, usize>;
 
 impl std::convert::From<ClientError> for PlanError {
     fn from(e: ClientError) -> Self {
@@ -116,7 +127,7 @@ impl Rel {
 struct Planner<'a> {
     policy: &'a Policy,
     settings: &'a Settings,
-    sizes: &'a HashMap<(usize, String), usize>,
+    sizes: &'a Sizes,
     bindings: &'a [Binding],
     ctes: HashMap<usize, &'a Query>,
     kinds: HashMap<usize, Rel>,
@@ -130,7 +141,7 @@ pub fn plan(
     statement: Statement,
     policy: &Policy,
     settings: &Settings,
-    sizes: &HashMap<(usize, String), usize>,
+    sizes: &Sizes,
 ) -> Result<Plan, PlanError> {
     let mut planner = Planner {
         policy,

@@ -4,14 +4,14 @@ use super::domain::{self, Domain};
 use super::equivalence_classes::Col;
 use super::flatten::{Flattener, unsupported};
 use super::source::PrivateSource;
-use super::{Bounding, PlanError, Settings, bounding};
+use super::work::{self, Work};
+use super::{Bounding, PlanError, Settings, Size, Sizes, bounding};
 use crate::expr::{Choice, GridValue, Node, Scalar, filtered, lower, type_span, unbounded};
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Signed, Zero};
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
-use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, PlanError>;
 
@@ -105,6 +105,8 @@ pub struct Release {
     pub outputs: Vec<(Aggregate, Output)>,
     /// Contribution bounding.
     pub bounding: Bounding,
+    /// What one row can make PostgreSQL do.
+    pub work: Work,
     /// The noise; set once the statement's price is split.
     pub spec: dp::Spec,
 }
@@ -114,7 +116,7 @@ pub struct Builder<'a, 'b> {
     flattener: &'b mut Flattener<'a>,
     policy: &'a Policy,
     settings: &'b Settings,
-    sizes: &'b HashMap<(usize, String), usize>,
+    sizes: &'b Sizes,
     source: PrivateSource,
     parts: Vec<Part>,
     outputs: Vec<(Aggregate, Output)>,
@@ -126,7 +128,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         flattener: &'b mut Flattener<'a>,
         policy: &'a Policy,
         settings: &'b Settings,
-        sizes: &'b HashMap<(usize, String), usize>,
+        sizes: &'b Sizes,
         select: &Select,
     ) -> Result<Self> {
         let source = flattener.flatten(select)?;
@@ -164,6 +166,13 @@ impl<'a, 'b> Builder<'a, 'b> {
         if self.parts.is_empty() && built.is_empty() {
             return Err(nothing_depends(select.pos).into());
         }
+        let mut expressions: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
+        expressions.extend(self.parts.iter().filter_map(|p| match &p.kind {
+            PartKind::Count(arg) => arg.as_ref(),
+            PartKind::Units => None,
+            PartKind::Sum(s) => Some(s.arg()),
+        }));
+        let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;
         Ok(Release {
             select: select.id,
             source: self.source,
@@ -173,6 +182,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             parts: self.parts,
             outputs: self.outputs,
             bounding,
+            work,
             spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None },
         })
     }
@@ -423,8 +433,8 @@ impl<'a, 'b> Builder<'a, 'b> {
             let size = match (&domain, domain.size()) {
                 (_, Some(n)) => n,
                 (Domain::Table { table, column }, None) => {
-                    let at = (*table, column.clone());
-                    *self.sizes.get(&at).ok_or(PlanError::NeedSize { table: at.0, column: at.1 })?
+                    let size = Size::Distinct(*table, column.clone());
+                    *self.sizes.get(&size).ok_or(PlanError::NeedSize(size))?
                 }
                 (_, None) => usize::MAX,
             };

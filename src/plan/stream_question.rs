@@ -17,7 +17,6 @@ use dp::{Distribution, Noise, Spec};
 use num_bigint::BigInt;
 use policy::{Policy, Stream};
 use sql::ast::*;
-use std::collections::HashMap;
 
 /// Digits of a threshold, before or after the point.
 const DIGITS: i64 = 60;
@@ -58,7 +57,7 @@ pub fn plan(
     statement: Statement,
     policy: &Policy,
     settings: &Settings,
-    sizes: &HashMap<(usize, String), usize>,
+    sizes: &crate::Sizes,
     terms: Terms<'_>,
 ) -> Result<Plan> {
     let mut settings = settings.clone();

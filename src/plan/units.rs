@@ -371,7 +371,7 @@ pub(super) fn stands_in(condition: &Scalar, wanted: &Scalar) -> bool {
 
 /// Whether `=` between these types compares a key's own values. Where the key is converted first, two keys may become
 /// one: bigints beyond 2^53 as floats, timestamps in the hour that daylight saving skips.
-pub(super) fn compared_exactly(key: &SqlType, other: &SqlType) -> bool {
+pub(crate) fn compared_exactly(key: &SqlType, other: &SqlType) -> bool {
     let exact_number = |t: &SqlType| t.is_integer() || matches!(t, SqlType::Numeric { .. });
     key == other || (exact_number(key) && exact_number(other)) || (key.is_text() && other.is_text())
 }

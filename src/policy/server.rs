@@ -261,6 +261,20 @@ pub(super) const LIMITS: Keys = Keys {
             purpose: "Expressions of a statement, once names are resolved and subqueries read as part of the query.",
         },
         Key {
+            name: "max_fan_out",
+            ty: "whole number",
+            default: "1000",
+            example: "5000",
+            purpose: "Rows of public tables that one private row may meet in joins that no key narrows; how long a statement takes would tell of chosen rows.",
+        },
+        Key {
+            name: "max_row_cost",
+            ty: "whole number",
+            default: "10000000",
+            example: "50000000",
+            purpose: "Steps, of about a nanosecond, that the expressions of a statement may take for one private row and all that it meets.",
+        },
+        Key {
             name: "max_statements",
             ty: "whole number",
             default: "100",
@@ -356,6 +370,13 @@ pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
     set("max_prepared", 1_000_000, &mut limits.max_prepared);
     set("max_portals", 1_000_000, &mut limits.max_portals);
     set("max_portal_bytes", 1 << 40, &mut limits.max_portal_bytes);
+    let mut long = |key: &str, max: u64, to: &mut u64| {
+        if let Some(n) = section.count(key, max, f) {
+            *to = n;
+        }
+    };
+    long("max_fan_out", 1_000_000_000, &mut limits.max_fan_out);
+    long("max_row_cost", 1_000_000_000_000, &mut limits.max_row_cost);
     if let Some(t) = section.duration("login_timeout", f) {
         limits.login_timeout = t;
     }

@@ -10,6 +10,7 @@ mod cache;
 mod city;
 mod extended;
 mod joins;
+mod leaks;
 mod rules;
 mod sessions;
 mod stream_neighbours;

@@ -53,7 +53,7 @@ pub struct Bikes {
     backend: Backend,
     ledger: Ledger,
     fingerprint: Fingerprint,
-    sizes: Mutex<HashMap<(usize, String), usize>>,
+    sizes: Mutex<plan::Sizes>,
     _dir: tempfile::TempDir,
 }
 
@@ -177,21 +177,17 @@ impl Bikes {
             match self.plan_one(statement.clone(), &sizes) {
                 Ok(plan) => return Ok(plan),
                 Err(PlanError::Refused(e)) => return Err(*e),
-                Err(PlanError::NeedSize { table, column }) => {
-                    let sql = print::domain_size(&self.policy, table, &column);
+                Err(PlanError::NeedSize(size)) => {
+                    let sql = print::size(&self.policy, &size);
                     let rows = self.backend.query(&self.settings, &sql, &[], &[0]).await.unwrap();
                     let n = rows.into_texts().await.unwrap()[0][0].as_deref().unwrap().parse().unwrap();
-                    self.sizes.lock().unwrap().insert((table, column), n);
+                    self.sizes.lock().unwrap().insert(size, n);
                 }
             }
         }
     }
 
-    fn plan_one(
-        &self,
-        statement: sql::ast::Statement,
-        sizes: &HashMap<(usize, String), usize>,
-    ) -> Result<Plan, PlanError> {
+    fn plan_one(&self, statement: sql::ast::Statement, sizes: &plan::Sizes) -> Result<Plan, PlanError> {
         let Some(name) = &self.stream else { return plan::plan(statement, &self.policy, &self.plan, sizes) };
         let stream = self.policy.streams.iter().find(|s| s.name == *name).unwrap();
         let terms = plan::stream_question::Terms { stream, questions: 1000, beta: 0.05 };

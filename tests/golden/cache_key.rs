@@ -42,7 +42,7 @@ fn planned(sql: &str, settings: &plan::Settings) -> Plan {
     let statement =
         sql::resolve::resolve(&query, &lines, policy(), &limits).unwrap_or_else(|e| panic!("{sql}: {e}"));
     let stations = policy().tables.iter().position(|t| t.name == "stations").unwrap();
-    let sizes = [((stations, "station".to_owned()), 10)].into();
+    let sizes = [(plan::Size::Distinct(stations, "station".to_owned()), 10)].into();
     plan::plan(statement, policy(), settings, &sizes).unwrap_or_else(|e| panic!("{sql}: {e:?}"))
 }
 

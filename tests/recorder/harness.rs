@@ -19,7 +19,7 @@ pub struct Lab {
     pub client: Client,
     /// The policy.
     pub policy: Policy,
-    sizes: HashMap<(usize, String), usize>,
+    sizes: plan::Sizes,
     _db: TestDb,
 }
 
@@ -101,7 +101,7 @@ impl Lab {
             )
             .await
             .unwrap();
-        Self { client, policy, sizes: HashMap::new(), _db: db }
+        Self { client, policy, sizes: plan::Sizes::new(), _db: db }
     }
 
     /// Plans a statement as the gateway does, has it typed, and prints its fetches.
@@ -110,10 +110,10 @@ impl Lab {
             match plan_with(text, &self.policy, settings, &self.sizes) {
                 Ok(p) => break p,
                 Err(PlanError::Refused(e)) => return Err(Refusal::Plan(e.to_string())),
-                Err(PlanError::NeedSize { table, column }) => {
-                    let sql = print::domain_size(&self.policy, table, &column);
+                Err(PlanError::NeedSize(size)) => {
+                    let sql = print::size(&self.policy, &size);
                     let n: i64 = self.client.query_one(&sql, &[]).await.unwrap().get(0);
-                    self.sizes.insert((table, column), n as usize);
+                    self.sizes.insert(size, n as usize);
                 }
             }
         };
@@ -242,7 +242,7 @@ fn plan_with(
     text: &str,
     policy: &Policy,
     settings: &Settings,
-    sizes: &HashMap<(usize, String), usize>,
+    sizes: &plan::Sizes,
 ) -> Result<Planned, PlanError> {
     let limits = Limits::default();
     let parsed = sql::parse::parse(text, &limits)?.pop().unwrap();

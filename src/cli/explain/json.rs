@@ -101,6 +101,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         "tables": tables,
         "groups": groups,
         "bounding": bounding(&r.bounding),
+        "work": { "fan_out": r.work.fan_out, "steps": r.work.steps },
         "aggregates": aggregates,
         "outputs": outputs,
         "selection": r.spec.selection.as_ref().map(selection),

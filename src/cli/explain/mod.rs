@@ -194,16 +194,15 @@ fn constants() -> Constants {
 }
 
 /// The numbers of values of public columns: those that were given win over those of the snapshot.
-fn sizes(
-    policy: &Policy,
-    snapshot: &[Size],
-    given: &[(String, String, u64)],
-) -> Result<HashMap<(usize, String), usize>, String> {
+fn sizes(policy: &Policy, snapshot: &[Size], given: &[(String, String, u64)]) -> Result<plan::Sizes, String> {
     let mut sizes = HashMap::new();
     for s in snapshot {
         let table = policy.tables.iter().position(|t| t.schema == s.schema && t.name == s.table);
         if let Some(table) = table {
-            sizes.insert((table, s.column.clone()), usize::try_from(s.values).unwrap_or(usize::MAX));
+            sizes.insert(
+                plan::Size::Distinct(table, s.column.clone()),
+                usize::try_from(s.values).unwrap_or(usize::MAX),
+            );
         }
     }
     for (name, column, n) in given {
@@ -211,17 +210,12 @@ fn sizes(
         let Some(table) = table else {
             return Err(format!("--domain-size {name}.{column}: the policy has no such column"));
         };
-        sizes.insert((table, column.clone()), usize::try_from(*n).unwrap_or(usize::MAX));
+        sizes.insert(plan::Size::Distinct(table, column.clone()), usize::try_from(*n).unwrap_or(usize::MAX));
     }
     Ok(sizes)
 }
 
-fn plan(
-    sql: &str,
-    policy: &Policy,
-    settings: &plan::Settings,
-    sizes: &HashMap<(usize, String), usize>,
-) -> Result<Plan, Failed> {
+fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Sizes) -> Result<Plan, Failed> {
     let mut parsed = sql::parse::parse(sql, &policy.limits)?;
     let statements = parsed.len();
     let (Some(only), 1) = (parsed.pop(), statements) else {
@@ -242,10 +236,23 @@ fn plan(
             *e = value;
         }
     });
-    match plan::plan(statement, policy, settings, sizes) {
+    let mut sizes = sizes.clone();
+    // How many rows public tables have is not in a snapshot: the work of a row is bounded where there is a database.
+    let planned = loop {
+        match plan::plan(statement.clone(), policy, settings, &sizes) {
+            Err(PlanError::NeedSize(size @ (plan::Size::Rows(_) | plan::Size::PerValue(..)))) => {
+                sizes.insert(size, 1)
+            }
+            other => break other,
+        };
+    };
+    match planned {
         Ok(plan) => Ok(plan),
         Err(PlanError::Refused(e)) => Err(Failed::Statement(e)),
-        Err(PlanError::NeedSize { table, column }) => {
+        Err(PlanError::NeedSize(plan::Size::Rows(_) | plan::Size::PerValue(..))) => {
+            Err(Failed::Other("the rows of a public table are not known".into()))
+        }
+        Err(PlanError::NeedSize(plan::Size::Distinct(table, column))) => {
             let name = policy.tables.get(table).map_or("", |t| t.name.as_str());
             Err(Failed::Other(format!(
                 "the snapshot does not say how many values {name}.{column} has, and whether groups are public depends \

@@ -15,7 +15,7 @@ pub use released::ArrayParam;
 pub use session::{Constants, OwnRow};
 
 use super::{ident, table};
-use plan::Plan;
+use plan::{Plan, Size};
 use policy::Policy;
 use sql::ast::{Expr, Statement};
 
@@ -79,9 +79,19 @@ pub fn finish(plan: &Plan, policy: &Policy, constants: &Constants) -> (Printed, 
 }
 
 /// The query that counts the distinct values of a public column.
-pub fn domain_size(policy: &Policy, t: usize, column: &str) -> String {
-    let from = policy.tables.get(t).map(table).unwrap_or_default();
-    format!("SELECT pg_catalog.count(DISTINCT t.{}) FROM {from} AS t", ident(column))
+pub fn size(policy: &Policy, size: &Size) -> String {
+    let from = |t: &usize| policy.tables.get(*t).map(table).unwrap_or_default();
+    match size {
+        Size::Distinct(t, column) => {
+            format!("SELECT pg_catalog.count(DISTINCT t.{}) FROM {} AS t", ident(column), from(t))
+        }
+        Size::Rows(t) => format!("SELECT pg_catalog.count(*) FROM {} AS t", from(t)),
+        Size::PerValue(t, column) => format!(
+            "SELECT COALESCE(pg_catalog.max(x.n), 0) FROM (SELECT pg_catalog.count(*) AS n FROM {} AS t GROUP BY t.{}) AS x",
+            from(t),
+            ident(column)
+        ),
+    }
 }
 
 struct Printer<'a> {

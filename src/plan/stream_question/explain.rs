@@ -1,7 +1,7 @@
 //! EXPLAIN of a question: public data only (soundness rule 30).
 
 use super::Question;
-use crate::explain::{bounds, decimal, meaning_of_stream, relations, short};
+use crate::explain::{bounds, decimal, meaning_of_stream, relations, short, work};
 use crate::release::{PartKind, Release};
 use crate::{Plan, explain::units_of};
 use bigdecimal::ToPrimitive;
@@ -43,6 +43,7 @@ pub fn lines(plan: &Plan, question: &Question, standing: &str, policy: &Policy) 
     for why in bounds(&release.bounding) {
         out.push(format!("  Bound: {why}"));
     }
+    out.push(work(&release.work));
     let unit = units_of(part);
     let delta = question.comparison.sensitivity();
     out.push(format!("  One unit changes {} by at most {delta}{unit}", part.label));

@@ -13,6 +13,10 @@ pub struct Limits {
     pub max_depth: usize,
     /// Expressions in one statement, after names are resolved.
     pub max_expressions: usize,
+    /// Rows of public tables that one private row may meet.
+    pub max_fan_out: u64,
+    /// Steps, of about a nanosecond, that the expressions of a statement may take for one private row.
+    pub max_row_cost: u64,
     /// Statements in one message.
     pub max_statements: usize,
     /// Groups of a public domain that are all returned; larger products count as private.
@@ -42,6 +46,8 @@ impl Default for Limits {
             max_in_list: 10_000,
             max_depth: 100,
             max_expressions: 50_000,
+            max_fan_out: 1_000,
+            max_row_cost: 10_000_000,
             max_statements: 100,
             max_public_groups: 10_000,
             max_result_groups: 1_000_000,
