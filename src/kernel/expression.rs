@@ -227,14 +227,6 @@ impl Walk<'_, '_> {
         if (star || distinct) && !aggregate {
             return refuse("* or DISTINCT in a call", e);
         }
-        if let Callee::Aggregate(name) = &called {
-            let counts = name == "count" && (star || args.len() == 1);
-            // Floats add up differently in another order, which the rows of others could bring about.
-            let exact = |x: &&Expr| type_of(x, self.frame, self.frame.context.policy).is_exact();
-            if !self.allowed.aggregates || !(counts || (args.len() == 1 && args.iter().all(exact))) {
-                return refuse("an aggregate that has no place here", e);
-            }
-        }
         if let Callee::Pure(name) = &called
             && name == "age"
             && args.len() != 2
@@ -244,8 +236,16 @@ impl Walk<'_, '_> {
         // Aggregates of aggregates there are none.
         let outside = self.allowed.aggregates;
         self.allowed.aggregates &= !aggregate;
-        self.each(args, 6)?;
+        self.each(args.iter().copied(), 6)?;
         self.allowed.aggregates = outside;
+        if let Callee::Aggregate(name) = &called {
+            let counts = name == "count" && (star || args.len() == 1);
+            // Floats add up differently in another order, which the rows of others could bring about.
+            let exact = |x: &&Expr| type_of(x, self.frame, self.frame.context.policy).is_exact();
+            if !self.allowed.aggregates || !(counts || (args.len() == 1 && args.iter().all(exact))) {
+                return refuse("an aggregate that has no place here", e);
+            }
+        }
         Ok(())
     }
 

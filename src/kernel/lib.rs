@@ -110,5 +110,5 @@ fn refuse<T>(reason: &'static str, at: impl Display) -> Result<T> {
 /// Proves what one unit can change in the answer of this text, or refuses it.
 pub fn certify(sql: &str, policy: &Policy) -> std::result::Result<Certified, Uncertified> {
     let text = text::read(sql)?;
-    stages::certify(sql, &text.query, Context { policy, only: &text.only })
+    stages::certify(sql, &text, Context { policy, only: &text.only })
 }

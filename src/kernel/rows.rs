@@ -318,6 +318,11 @@ impl<'f> Frame<'f> {
         for e in conditions {
             let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = strip(e) else { continue };
             let ((l, left_plain), (r, right_plain)) = (uncollated(left), uncollated(right));
+            // Walked first: so they are not too deep, and hold no subquery.
+            let plain = |e: &Expr| walk(e, self, Allowed::default(), &mut Vec::new()).is_ok();
+            if !(plain(l) && plain(r)) {
+                continue;
+            }
             let ty = |e: &Expr| type_of(e, self, self.context.policy);
             if !ty(l).compares_exactly(&ty(r)) {
                 continue;

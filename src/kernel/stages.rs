@@ -9,6 +9,7 @@ use super::names::{Callee, arguments, callee, ident};
 use super::range;
 use super::rows::{Context, Found, Frame, Rows, Source, strip, uncollated};
 use super::shape::{grouped, items, ordered_query, plain_query, plain_select, select_of};
+use super::text::Text;
 use super::types::{Ty, of as type_of};
 use super::{Certified, Part, Result, refuse};
 use policy::Privacy;
@@ -23,7 +24,7 @@ enum Stage {
     /// A row per unit and group.
     Units(Units),
     /// The same, with a number for each of a unit's rows.
-    Ranked { units: Units, rank: String, seeded: bool },
+    Ranked { units: Units, rank: String },
     /// A row per group.
     Groups(Groups),
 }
@@ -49,7 +50,6 @@ struct Groups {
     keys: Vec<Key>,
     sums: Vec<Sum>,
     groups: Option<u64>,
-    seeded: bool,
 }
 
 struct Sum {
@@ -66,7 +66,8 @@ struct Stages<'p> {
 }
 
 /// Certifies a whole query.
-pub(crate) fn certify(sql: &str, query: &Query, context: Context<'_>) -> Result<Certified> {
+pub(crate) fn certify(sql: &str, text: &Text, context: Context<'_>) -> Result<Certified> {
+    let query = &text.query;
     let (body, order) = ordered_query(query)?;
     let mut stages = Stages { known: HashMap::new(), context };
     let Some(With { with_token: _, recursive: false, cte_tables }) = &query.with else {
@@ -97,7 +98,7 @@ pub(crate) fn certify(sql: &str, query: &Query, context: Context<'_>) -> Result<
         [join] => stages.public_groups(from, join, select, order)?,
         _ => return refuse("a last SELECT of an unknown kind", from),
     };
-    Ok(Certified { text: sql.to_owned(), ..done })
+    Ok(Certified { text: sql.to_owned(), seeded: text.seeded, ..done })
 }
 
 impl<'p> Stages<'p> {
@@ -108,9 +109,7 @@ impl<'p> Stages<'p> {
                 Some(SelectItem::QualifiedWildcard(..)) => self.ranked(select, &name, units),
                 _ => self.groups(select, &name, units, None),
             },
-            Some((name, Stage::Ranked { units, rank, seeded })) => {
-                self.groups(select, &name, units, Some((rank, *seeded)))
-            }
+            Some((name, Stage::Ranked { units, rank })) => self.groups(select, &name, units, Some(rank)),
             Some((name, _)) => refuse("a stage over a stage of the wrong kind", name),
             None if select.from.iter().any(|f| self.reads_private(f)) => self.rows(select),
             None => Ok(Stage::Domain(domain(select, self.context)?)),
@@ -179,7 +178,7 @@ impl<'p> Stages<'p> {
                     return refuse("rows are added up that no key shows to be few for each unit", select);
                 };
                 let groups = if keys.is_empty() { Some(1) } else { Some(n) };
-                self.sums(rest, &frame, keys, n, groups, false)
+                self.sums(rest, &frame, keys, n, groups)
             }
         }
     }
@@ -225,11 +224,8 @@ impl<'p> Stages<'p> {
             [one] => one.as_ident().map(ident).transpose()?,
             _ => None,
         };
-        if all.as_deref() != Some(name) || *options != WildcardAdditionalOptions::default() {
-            let bare = options.to_string().is_empty();
-            if all.as_deref() != Some(name) || !bare {
-                return refuse("a rank of an unknown kind", select);
-            }
+        if all.as_deref() != Some(name) || !options.to_string().is_empty() {
+            return refuse("a rank of an unknown kind", select);
         }
         let (args, star, distinct) = arguments(f)?;
         let Some(WindowType::WindowSpec(WindowSpec {
@@ -271,29 +267,24 @@ impl<'p> Stages<'p> {
         if units.rows.columns.iter().any(|(n, _)| *n == rank) {
             return refuse("two columns of one name", alias);
         }
-        let seeded = order_by.iter().any(|o| o.expr.to_string().contains("$1"));
-        Ok(Stage::Ranked { units, rank, seeded })
+        Ok(Stage::Ranked { units, rank })
     }
 
     /// Sums over units.
-    fn groups(
-        &self,
-        select: &Select,
-        name: &str,
-        units: &Units,
-        rank: Option<(&String, bool)>,
-    ) -> Result<Stage> {
+    fn groups(&self, select: &Select, name: &str, units: &Units, rank: Option<&String>) -> Result<Stage> {
         plain_select(select)?;
         if !matches!(select.from.as_slice(), [TableWithJoins { relation: _, joins }] if joins.is_empty()) {
             return refuse("sums over more than one stage", select);
         }
         let kept = match (&select.selection, rank) {
             (None, _) => None,
-            (Some(e), Some((rank, _))) => match strip(e) {
+            (Some(e), Some(rank)) => match strip(e) {
                 Expr::BinaryOp { left, op: BinaryOperator::LtEq, right }
                     if column_of(left) == Some((name.to_owned(), rank.clone())) =>
                 {
-                    let k = range::of(right, &Frame::stage(Vec::new(), self.context));
+                    let nothing = Frame::stage(Vec::new(), self.context);
+                    walk(right, &nothing, Allowed::default(), &mut Vec::new())?;
+                    let k = range::of(right, &nothing);
                     match (k.lo, k.lo == k.hi) {
                         (Some(k), true) => Some(u64::try_from(k.max(0)).unwrap_or(u64::MAX)),
                         _ => return refuse("a rank that is compared with no constant", e),
@@ -319,7 +310,7 @@ impl<'p> Stages<'p> {
         let scan = Scan { alias: name.to_owned(), source: Source::Rows(Rc::clone(&units.rows)) };
         let frame = Frame::stage(vec![scan], self.context);
         let groups = [units.groups, kept].into_iter().flatten().min();
-        self.sums(rest, &frame, renamed.collect(), 1, groups, rank.is_some_and(|(_, seeded)| seeded))
+        self.sums(rest, &frame, renamed.collect(), 1, groups)
     }
 
     /// What is added up over at most `n` rows for each unit and group.
@@ -330,7 +321,6 @@ impl<'p> Stages<'p> {
         keys: Vec<Key>,
         n: u64,
         groups: Option<u64>,
-        seeded: bool,
     ) -> Result<Stage> {
         let n = n.max(1);
         let mut sums = Vec::new();
@@ -359,7 +349,7 @@ impl<'p> Stages<'p> {
             sums.push(Sum { name: name.clone(), linf, units: star && n == 1 });
         }
         names_differ(keys.iter().map(|k| &k.column.0).chain(sums.iter().map(|s| &s.name)))?;
-        Ok(Stage::Groups(Groups { keys, sums, groups, seeded }))
+        Ok(Stage::Groups(Groups { keys, sums, groups }))
     }
 
     fn domain(&self, factor: &TableFactor) -> Result<(String, &Domain)> {
@@ -459,7 +449,7 @@ impl<'p> Stages<'p> {
         };
         Ok(Certified {
             text: String::new(),
-            seeded: g.seeded,
+            seeded: false,
             keys: g.keys.len(),
             selects,
             parts: parts.iter().map(|s| Part { linf: s.linf }).collect(),

@@ -13,7 +13,10 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace
 /// Brackets within brackets.
 const NESTING: usize = 400;
 /// Words and operators that may stand above one another in a tree; chains of them are trees as deep as they are long.
-const DEPTH: usize = 3_000;
+const DEPTH: usize = 2_500;
+/// What a query, and a set operation, count as: more is kept while those inside of them are read.
+const QUERY: usize = 50;
+const SET_OPERATION: usize = 20;
 
 /// A text that was read.
 pub(crate) struct Text {
@@ -21,6 +24,8 @@ pub(crate) struct Text {
     pub query: Box<Query>,
     /// Where names of tables start that stand behind ONLY, which the parser does not know.
     pub only: Vec<Location>,
+    /// It takes a parameter.
+    pub seeded: bool,
 }
 
 /// Reads one query.
@@ -33,10 +38,11 @@ pub(crate) fn read(sql: &str) -> Result<Text> {
     };
     depth(&tokens)?;
     let (tokens, only) = without_only(tokens)?;
+    let seeded = tokens.iter().any(|t| matches!(t.token, Token::Placeholder(_)));
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(4 * NESTING).with_tokens_with_locations(tokens);
     match parser.parse_query() {
-        Ok(query) if parser.peek_token_ref().token == Token::EOF => Ok(Text { query, only }),
+        Ok(query) if parser.peek_token_ref().token == Token::EOF => Ok(Text { query, only, seeded }),
         Ok(_) => refuse("there is more than one query", &parser.peek_token_ref().token),
         Err(e) => refuse("this is no query", e),
     }
@@ -109,10 +115,19 @@ fn depth(tokens: &[TokenWithSpan]) -> Result<()> {
             }
             Token::Period | Token::Number(..) => {}
             Token::Word(w) if w.keyword == Keyword::NoKeyword => {}
-            _ => {
-                total += 1;
+            token => {
+                let weight = match token {
+                    Token::Word(w) if w.keyword == Keyword::SELECT => QUERY,
+                    Token::Word(w)
+                        if matches!(w.keyword, Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT) =>
+                    {
+                        SET_OPERATION
+                    }
+                    _ => 1,
+                };
+                total += weight;
                 if let Some(n) = open.last_mut() {
-                    *n += 1;
+                    *n += weight;
                 }
             }
         }
