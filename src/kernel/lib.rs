@@ -77,7 +77,7 @@ impl Certified {
         &self.parts
     }
 
-    /// How many groups one unit can touch.
+    /// How many groups one unit can touch; [`u64::MAX`] where nothing bounds them, which public groups alone may be.
     pub fn l0(&self) -> u64 {
         self.l0
     }

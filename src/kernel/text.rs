@@ -144,6 +144,13 @@ fn without_only(tokens: Vec<TokenWithSpan>) -> Result<(Vec<TokenWithSpan>, Vec<L
     let mut tokens: Vec<TokenWithSpan> =
         tokens.into_iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).collect();
     let is = |t: &TokenWithSpan, k: Keyword| matches!(&t.token, Token::Word(w) if w.keyword == k && w.quote_style.is_none());
+    // Behind a point a keyword is a name like others; the parser has forms of its own for some.
+    for i in 1..tokens.len() {
+        let point = tokens.get(i - 1).is_some_and(|t| t.token == Token::Period);
+        if let (true, Some(Token::Word(w))) = (point, tokens.get_mut(i).map(|t| &mut t.token)) {
+            w.keyword = Keyword::NoKeyword;
+        }
+    }
     let mut only = Vec::new();
     let mut at = 0;
     while let Some(t) = tokens.get(at) {

@@ -202,19 +202,13 @@ fn domains_that_the_text_lists_bound_groups() {
         let c = accept(&grouped(domain, key, "g.k0 = d.k0"));
         assert_eq!((c.l0(), c.public(), c.keys()), (l0, true, 1), "{domain}");
     }
+    // The table may grow; how many moments there are hangs on the time zone.
+    let moments = "SELECT DISTINCT P.date_trunc('day', g.g) FROM P.generate_series('2024-01-01'::P.timestamp, '2024-02-01'::P.timestamp, '1 day'::P.interval) AS g(g)";
+    let table = r#"SELECT DISTINCT t."area" FROM "public"."zones" AS t WHERE t."area" IS NOT NULL"#;
+    for (domain, key) in [(table, number), (moments, r#"P.date_trunc('day', b0."started_at")"#)] {
+        assert_eq!(accept(&grouped(domain, key, "g.k0 = d.k0")).l0(), u64::MAX, "{domain}");
+    }
     for (name, domain, key, words) in [
-        (
-            "a table",
-            r#"SELECT DISTINCT t."area" FROM "public"."zones" AS t WHERE t."area" IS NOT NULL"#,
-            number,
-            "nothing bounds",
-        ),
-        (
-            "moments",
-            "SELECT DISTINCT P.date_trunc('day', g.g) FROM P.generate_series('2024-01-01'::P.timestamp, '2024-02-01'::P.timestamp, '1 day'::P.interval) AS g(g)",
-            r#"P.date_trunc('day', b0."started_at")"#,
-            "nothing bounds",
-        ),
         (
             "rounded steps",
             "SELECT g.g::P.int4 FROM P.generate_series(1::P.numeric, 3::P.numeric, 0.5::P.numeric) AS g(g)",
