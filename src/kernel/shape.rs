@@ -101,18 +101,20 @@ pub(crate) fn select_of(body: &SetExpr) -> Result<&Select> {
 
 /// The items, with the names they come out under.
 pub(crate) fn items(select: &Select) -> Result<Vec<(&Expr, String)>> {
-    let one = |item| match item {
-        &SelectItem::ExprWithAlias { ref expr, ref alias } => Ok((expr, ident(alias)?)),
-        SelectItem::UnnamedExpr(expr) => match expr {
-            Expr::CompoundIdentifier(names) => match names.last() {
-                Some(last) => Ok((expr, ident(last)?)),
-                None => refuse("an item without a name", expr),
+    fn named(item: &SelectItem) -> Result<(&Expr, String)> {
+        match item {
+            SelectItem::ExprWithAlias { expr, alias } => Ok((expr, ident(alias)?)),
+            SelectItem::UnnamedExpr(expr) => match expr {
+                Expr::CompoundIdentifier(names) => match names.last() {
+                    Some(last) => Ok((expr, ident(last)?)),
+                    None => refuse("an item without a name", expr),
+                },
+                _ => Ok((expr, String::new())),
             },
-            _ => Ok((expr, String::new())),
-        },
-        item => refuse("an item of an unknown kind", item),
-    };
-    select.projection.iter().map(one).collect()
+            item => refuse("an item of an unknown kind", item),
+        }
+    }
+    select.projection.iter().map(named).collect()
 }
 
 /// How many items GROUP BY names, when those are the first, each once: by their places, or as they are written.
