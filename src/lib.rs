@@ -14,4 +14,4 @@ pub mod init;
 pub mod store;
 
 pub use answer::error;
-pub use {answer, backend, demo, dp, emit, frontend, ledger, plan, policy, release, schema, sql};
+pub use {answer, backend, demo, dp, emit, frontend, kernel, ledger, plan, policy, release, schema, sql};

@@ -1,0 +1,114 @@
+//! Translation validation, as certifying compilers do it: what one unit can change in the answer of a fetch, proven from
+//! the very text that is sent, under the facts of the policy and the schema.
+//!
+//! `plan` decides, `emit` prints, and noise is calibrated to what they say; neither is believed here, nor imported. The
+//! text is parsed anew. Rows of private tables must be of one unit each (`rows`, `classes`), groups and what a unit adds
+//! to each of them must be bounded (`stages`, `range`, `multiplicity`), domains must be public (`domain`), and nothing but
+//! listed functions, operators and types may occur (`expression`, `names`, `types`). What is not understood is refused.
+//!
+//! Neighbouring databases differ by all rows of one unit in all private tables; public tables are the same, and so are
+//! rows of nobody, whose unit is NULL or whose path leads nowhere. That a text fails on chosen rows, or takes long, is not
+//! looked at.
+
+mod classes;
+mod domain;
+mod expression;
+mod multiplicity;
+mod names;
+mod range;
+mod rows;
+mod shape;
+mod stages;
+#[cfg(test)]
+mod tests;
+mod text;
+mod types;
+
+use policy::Policy;
+use rows::{Context, Source};
+use std::fmt::Display;
+
+/// A text, and what one unit can change in its answer. [`certify`] alone makes it.
+///
+/// A row of the answer holds the keys of a group, the number of its units where [`Self::selects`], and an integer for each
+/// part. Between neighbours at most [`Self::l0`] rows differ, come or go, and in each of them the number of units by at
+/// most 1, and each part by at most its `linf`. A row that comes or goes counts as one whose integers were 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certified {
+    text: String,
+    seeded: bool,
+    keys: usize,
+    selects: bool,
+    parts: Vec<Part>,
+    l0: u64,
+    public: bool,
+}
+
+/// A column of integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// How much one unit can change it in one group.
+    pub linf: u128,
+}
+
+impl Certified {
+    /// What was certified, to the letter.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// It takes a seed as `$1`, and nothing else.
+    pub fn seeded(&self) -> bool {
+        self.seeded
+    }
+
+    /// How many columns are group keys. They come first.
+    pub fn keys(&self) -> usize {
+        self.keys
+    }
+
+    /// The column behind the keys counts the units of the group.
+    pub fn selects(&self) -> bool {
+        self.selects
+    }
+
+    /// The columns behind.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// How many groups one unit can touch; [`u64::MAX`] where nothing bounds them, which public groups alone may be.
+    pub fn l0(&self) -> u64 {
+        self.l0
+    }
+
+    /// Which groups come back, and in which order, has nothing to do with private rows.
+    pub fn public(&self) -> bool {
+        self.public
+    }
+}
+
+/// Why a text is not certified. For the operator: it may hold constants of the statement, and no rows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not certified: {reason}: {fragment}")]
+pub struct Uncertified {
+    /// What was found, in constant words.
+    pub reason: &'static str,
+    /// The piece of the text where it was found, shortened.
+    pub fragment: String,
+}
+
+type Result<T> = std::result::Result<T, Uncertified>;
+
+/// What of a text is shown.
+const FRAGMENT: usize = 200;
+
+fn refuse<T>(reason: &'static str, at: impl Display) -> Result<T> {
+    Err(Uncertified { reason, fragment: at.to_string().chars().take(FRAGMENT).collect() })
+}
+
+/// Proves what one unit can change in the answer of this text, or refuses it.
+pub fn certify(sql: &str, policy: &Policy) -> std::result::Result<Certified, Uncertified> {
+    let text = text::read(sql)?;
+    stages::certify(sql, &text, Context { policy, only: &text.only })
+}

@@ -1,0 +1,245 @@
+//! What is certified, rule by rule.
+
+use super::{accept, linf, refused};
+
+/// Counts rows per unit and adds them up.
+fn counted(from: &str, unit: &str) -> String {
+    format!(
+        "WITH c AS (SELECT {unit} AS u, P.count(*) AS n0 FROM {from} GROUP BY 1), g AS (SELECT COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c) SELECT g.a0 FROM g"
+    )
+}
+
+/// Counts rows.
+fn direct(from: &str) -> String {
+    format!("WITH g AS (SELECT P.count(*) AS a0 FROM {from}) SELECT g.a0 FROM g")
+}
+
+/// Adds up a value of riders.
+fn summed(value: &str) -> String {
+    format!(
+        "WITH g AS (SELECT COALESCE(P.sum({value}), 0) AS a0 FROM \"public\".\"riders\" AS b0) SELECT g.a0 FROM g"
+    )
+}
+
+/// Groups riders' trips by a key with this domain.
+fn grouped(domain: &str, key: &str, equal: &str) -> String {
+    format!(
+        "WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM ({domain}) AS x0(k)), c AS (SELECT b0.\"rider_id\" AS u, {key} AS k0, P.count(*) AS n0 FROM \"public\".\"trips\" AS b0 GROUP BY 1, 2), g AS (SELECT c.k0, COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON {equal} ORDER BY 1"
+    )
+}
+
+#[test]
+fn rows_of_one_unit_meet() {
+    let trips = r#""public"."trips" AS b0"#;
+    for (from, unit) in [
+        (format!(r#"{trips} JOIN "public"."riders" AS b1 ON (b0."rider_id" = b1."rider_id")"#), r#"b1."rider_id""#),
+        (format!(r#"{trips} CROSS JOIN "public"."riders" AS b1 WHERE (b0."rider_id" = b1."rider_id")"#), r#"b0."rider_id""#),
+        (format!(r#"{trips} JOIN "public"."stations" AS b1 ON (b0."station" = b1."station")"#), r#"b0."rider_id""#),
+        (format!(r#""public"."stations" AS b1 JOIN {trips} ON (b0."station" = b1."station")"#), r#"b0."rider_id""#),
+        (format!(r#"{trips} LEFT JOIN "public"."stations" AS b1 ON true"#), r#"b0."rider_id""#),
+        (format!(r#"{trips} LEFT JOIN ("public"."legs" AS b1 JOIN "public"."fixes" AS b2 ON (b2."leg_id" = b1."leg_id")) ON (b1."trip_id" = b0."trip_id")"#), r#"b0."rider_id""#),
+        // By a key, two scans are at one row.
+        (format!(r#"{trips} JOIN "public"."trips" AS b1 ON (b0."trip_id" = b1."trip_id")"#), r#"b1."rider_id""#),
+        // What is left out is there where an equality says so.
+        (format!(r#"{trips} LEFT JOIN "public"."riders" AS b1 ON (b0."rider_id" = b1."rider_id") JOIN "public"."devices" AS b2 ON (b2."rider_id" = b1."rider_id")"#), r#"b2."rider_id""#),
+        (r#""public"."visits" AS b0 JOIN "public"."riders" AS b1 ON (b1."rider_id" = b0."rider_id")"#.to_owned(), r#"b0."rider_id""#),
+        (r#"((SELECT b1."rider_id" FROM "public"."trips" AS b1) UNION ALL (SELECT b2."rider_id" FROM "public"."riders" AS b2)) AS b0(c0)"#.to_owned(), r#"b0."c0""#),
+    ] {
+        assert_eq!(linf(&accept(&counted(&from, unit))), [20], "{from}");
+    }
+    for (name, from) in [
+        ("two units", format!(r#"{trips} JOIN "public"."trips" AS b1 ON (b0."station" = b1."station")"#)),
+        (
+            "by a public column between",
+            format!(
+                r#"{trips} JOIN "public"."zones" AS b1 ON (b0."rider_id" = b1."area") JOIN "public"."payments" AS b2 ON (b2."trip_id" = b1."area")"#
+            ),
+        ),
+        ("no path", format!(r#"{trips} CROSS JOIN "public"."legs" AS b1"#)),
+    ] {
+        refused(name, &counted(&from, r#"b0."rider_id""#), "different units");
+    }
+    // Units that are equal to one public column are equal.
+    accept(&counted(
+        &format!(
+            r#"{trips} JOIN "public"."zones" AS b1 ON (b0."rider_id" = b1."area") JOIN "public"."payments" AS b2 ON (b2."rider_id" = b1."area")"#
+        ),
+        r#"b0."rider_id""#,
+    ));
+}
+
+#[test]
+fn equal_keys_look_the_same() {
+    let of = |key: &str, from: &str| {
+        format!(
+            "WITH c AS (SELECT b0.\"rider_id\" AS u, {key} AS k0 FROM {from} WHERE b0.\"rider_id\" IS NOT NULL GROUP BY 1, 2), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY c.k0) AS r FROM c), g AS (SELECT e.k0, P.count(*) AS units FROM e WHERE e.r <= 2 GROUP BY 1) SELECT g.k0, g.units FROM g"
+        )
+    };
+    let (visits, devices) = (r#""public"."visits" AS b0"#, r#""public"."devices" AS b0"#);
+    let c = accept(&of(r#"b0."minutes""#, visits));
+    assert_eq!((c.l0(), c.selects(), c.parts().len(), c.seeded()), (2, true, 0, false));
+    accept(&of(r#"P.trim_scale(b0."version")"#, devices));
+    accept(&of(
+        r#"(EXISTS (SELECT 1 FROM "public"."trips" AS b1 WHERE (b1."rider_id" = b0."rider_id")))"#,
+        devices,
+    ));
+    refused("spellings", &of(r#"b0."place""#, visits), "nondeterministic");
+    refused("digits", &of(r#"b0."version""#, devices), "look different");
+    refused("-0", &of(r#"b0."battery""#, devices), "look different");
+    refused("blanks", &of(r#"b0."code""#, devices), "look different");
+}
+
+#[test]
+fn keys_bound_rows() {
+    for (rows, from) in [
+        (1, r#""public"."riders" AS b0"#),
+        (3, r#""public"."devices" AS b0"#),
+        (
+            1,
+            r#""public"."devices" AS b0 JOIN "public"."riders" AS b1 ON (b0."rider_id" = b1."rider_id") WHERE (b0."slot" = 1)"#,
+        ),
+        (3, r#""public"."devices" AS b0 JOIN "public"."riders" AS b1 ON (b0."rider_id" = b1."rider_id")"#),
+        (9, r#""public"."devices" AS b0 JOIN "public"."devices" AS b1 ON (b0."rider_id" = b1."rider_id")"#),
+        (
+            3,
+            r#""public"."devices" AS b0 JOIN "public"."devices" AS b1 ON (b0."rider_id" = b1."rider_id") AND (b0."slot" = b1."slot")"#,
+        ),
+        (
+            3,
+            r#""public"."riders" AS b0 LEFT JOIN "public"."devices" AS b1 ON (b0."rider_id" = b1."rider_id")"#,
+        ),
+        (1, r#""public"."riders" AS b0 LEFT JOIN "public"."stations" AS b1 ON (b0."city" = b1."station")"#),
+        (
+            4,
+            r#""public"."riders" AS b0 FULL JOIN "public"."devices" AS b1 ON (b0."rider_id" = b1."rider_id")"#,
+        ),
+    ] {
+        assert_eq!(linf(&accept(&direct(from))), [rows], "{from}");
+    }
+    for from in [
+        r#""public"."trips" AS b0"#,
+        r#""public"."riders" AS b0 CROSS JOIN "public"."stations" AS b1"#,
+        r#""public"."riders" AS b0 JOIN "public"."stations" AS b1 ON (b0."city" = b1."city")"#,
+        r#""public"."riders" AS b0 JOIN "public"."stations" AS b1 ON (b1."station" >= b0."city")"#,
+        r#""public"."riders" AS b0 JOIN "public"."trips" AS b1 ON (b0."rider_id" = b1."rider_id")"#,
+    ] {
+        refused(from, &direct(from), "no key");
+    }
+}
+
+#[test]
+fn clamps_bound_values() {
+    let x = r#"b0."birth_year""#;
+    for (most, value) in [
+        (2010, format!("LEAST(GREATEST({x}, 1920), 2010)")),
+        (2010, format!("GREATEST(LEAST({x}, 2010), 1920)")),
+        (2010, format!("LEAST(2010, GREATEST(1920, {x}))::P.int4")),
+        (45, format!("(LEAST(GREATEST({x}, 1920), 2010) - 1965)")),
+        (45, format!("(LEAST(GREATEST({x}, 1920), 2010) - (1965)::P.int4)")),
+        (3000, format!("P.int8smaller(P.int8larger(({x})::P.int8 - 3000, (-3000)), 3000)::P.int4")),
+        (
+            5000,
+            format!(
+                "P.numeric_smaller(P.numeric_larger(P.round(({x})::P.numeric * 100) - 5000, (-5000)), 5000)::P.int4"
+            ),
+        ),
+        (
+            5000,
+            format!(
+                "P.numeric_smaller(P.numeric_larger((({x})::P.numeric / 7) - 5000, (-5000)), 5000)::P.int4"
+            ),
+        ),
+        (9, format!("CASE WHEN ({x} > 3) THEN LEAST(GREATEST({x}, (-9)), 5) END")),
+        (7, "7".to_owned()),
+    ] {
+        assert_eq!(linf(&accept(&summed(&value))), [most], "{value}");
+    }
+    for value in [
+        x.to_owned(),
+        format!("LEAST({x}, 5)"),
+        format!("GREATEST({x}, 5)"),
+        format!("(LEAST(GREATEST({x}, 0), 5) * 2)"),
+        format!("(LEAST(GREATEST({x}, 0), 5) + {x})"),
+        format!("({x} - LEAST(GREATEST({x}, 0), 5))"),
+        format!("LEAST(GREATEST({x}, NULL), 5)"),
+        format!("LEAST(GREATEST({x}, 0), NULL)"),
+        format!("LEAST(GREATEST({x}, 0), CASE WHEN ({x} > 3) THEN 5 END)"),
+        format!("LEAST(GREATEST({x}, 0), {x})"),
+        format!("LEAST(GREATEST({x}, 0.5), 5)"),
+        format!("LEAST(GREATEST(({x})::P.float8, 0), 5)"),
+        format!("P.numeric_smaller(P.numeric_larger((({x})::P.numeric / 7), 0), 5)"),
+        format!("P.int4smaller(P.int4larger({x}, 0), 5)::P.float8::P.text"),
+        format!("LEAST(GREATEST({x}, 0), 3000000000)::P.int4"),
+        "NULL".to_owned(),
+    ] {
+        assert!(super::check(&summed(&value)).is_err(), "{value}");
+    }
+}
+
+#[test]
+fn domains_that_the_text_lists_bound_groups() {
+    let number = r#"(b0."minutes")::P.int4"#;
+    for (l0, domain, key) in [
+        (
+            3,
+            "SELECT g.g::P.numeric FROM P.generate_series(2023::P.numeric, 2025::P.numeric, 1::P.numeric) AS g(g)",
+            number,
+        ),
+        (
+            7,
+            "SELECT g.g::P.numeric FROM P.generate_series((-1)::P.numeric, 0.5::P.numeric, 0.25::P.numeric) AS g(g)",
+            number,
+        ),
+        (
+            4,
+            "SELECT g.g::P.int4 FROM P.generate_series(1::P.numeric, 3::P.numeric, 1::P.numeric) AS g(g) UNION ALL SELECT NULL::P.int4",
+            number,
+        ),
+        (2, "SELECT DISTINCT v.v FROM (VALUES ('1'::P.int4), ('2'::P.int4), ('1'::P.int4)) AS v(v)", number),
+        (1, "SELECT NULL::P.int4 WHERE false", number),
+        (2, "SELECT true UNION ALL SELECT false", r#"(b0."minutes" > 3)"#),
+    ] {
+        let c = accept(&grouped(domain, key, "g.k0 = d.k0"));
+        assert_eq!((c.l0(), c.public(), c.keys()), (l0, true, 1), "{domain}");
+    }
+    // The table may grow; how many moments there are hangs on the time zone.
+    let moments = "SELECT DISTINCT P.date_trunc('day', g.g) FROM P.generate_series('2024-01-01'::P.timestamp, '2024-02-01'::P.timestamp, '1 day'::P.interval) AS g(g)";
+    let table = r#"SELECT DISTINCT t."area" FROM "public"."zones" AS t WHERE t."area" IS NOT NULL"#;
+    for (domain, key) in [(table, number), (moments, r#"P.date_trunc('day', b0."started_at")"#)] {
+        assert_eq!(accept(&grouped(domain, key, "g.k0 = d.k0")).l0(), u64::MAX, "{domain}");
+    }
+    for (name, domain, key, words) in [
+        (
+            "rounded steps",
+            "SELECT g.g::P.int4 FROM P.generate_series(1::P.numeric, 3::P.numeric, 0.5::P.numeric) AS g(g)",
+            number,
+            "twice",
+        ),
+        (
+            "another type",
+            "SELECT DISTINCT v.v FROM (VALUES ('1'::P.float8), ('2'::P.float8)) AS v(v)",
+            number,
+            "another type",
+        ),
+        (
+            "falling",
+            "SELECT g.g::P.numeric FROM P.generate_series(3::P.numeric, 1::P.numeric, (-1)::P.numeric) AS g(g)",
+            number,
+            "does not rise",
+        ),
+        (
+            "standing",
+            "SELECT g.g::P.numeric FROM P.generate_series(3::P.numeric, 4::P.numeric, 0::P.numeric) AS g(g)",
+            number,
+            "does not rise",
+        ),
+        (
+            "no constants",
+            r#"SELECT g.g::P.numeric FROM P.generate_series(1::P.numeric, b0."minutes"::P.numeric, 1::P.numeric) AS g(g)"#,
+            number,
+            "column",
+        ),
+    ] {
+        refused(name, &grouped(domain, key, "g.k0 = d.k0"), words);
+    }
+}
