@@ -13,7 +13,6 @@ use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Settings};
 use noisegate::policy::{self, Policy};
 use noisegate::sql::{Kind, classify, parse, resolve};
-use std::collections::HashMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -108,7 +107,7 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         .tables
         .iter()
         .enumerate()
-        .flat_map(|(i, t)| t.columns.iter().map(move |c| ((i, c.name.clone()), 60)))
+        .flat_map(|(i, t)| t.columns.iter().map(move |c| (plan::Size::Distinct(i, c.name.clone()), 60)))
         .collect();
     let plan = plan::plan(statement, policy, &settings, &sizes).map_err(|e| format!("{e:?}"))?;
     let release = plan.releases.first().ok_or("no release")?;

@@ -10,7 +10,6 @@ use noisegate::plan::{self, Settings};
 use noisegate::policy::{self, Policy};
 use noisegate::schema::Schema;
 use noisegate::sql::{Kind, classify, parse, resolve};
-use std::collections::HashMap;
 use std::hint::black_box;
 use std::path::Path;
 
@@ -42,13 +41,7 @@ const STATEMENTS: [(&str, &str); 10] = [
     ),
 ];
 
-fn way(
-    sql: &str,
-    policy: &Policy,
-    settings: &Settings,
-    sizes: &plan::Sizes,
-    c: &Constants,
-) -> usize {
+fn way(sql: &str, policy: &Policy, settings: &Settings, sizes: &plan::Sizes, c: &Constants) -> usize {
     let mut length = 0;
     for parsed in parse::parse(sql, &policy.limits).expect("parses") {
         let Kind::Query(query, lines) = classify(parsed).expect("is a query") else { panic!("is a query") };
@@ -81,7 +74,7 @@ fn plan_and_emit(c: &mut Criterion) {
         .tables
         .iter()
         .enumerate()
-        .flat_map(|(i, t)| t.columns.iter().map(move |c| ((i, c.name.clone()), 60)))
+        .flat_map(|(i, t)| t.columns.iter().map(move |c| (plan::Size::Distinct(i, c.name.clone()), 60)))
         .collect();
     let constants = Constants {
         now: "2026-01-01 00:00:00+00".into(),

@@ -32,9 +32,11 @@ use super::settings::Settings;
 use deadpool::managed::Object;
 use futures::StreamExt;
 use futures::future::{join, join_all, join3, maybe_done, poll_fn};
+use kernel::Certified;
 use schema::Checks;
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -58,8 +60,8 @@ pub struct FetchRequest {
 /// One statement over private rows, printed by us.
 #[derive(Clone, Debug)]
 pub struct FetchText {
-    /// One SELECT.
-    pub sql: String,
+    /// One SELECT, of which the kernel has proven what one unit can change in its answer (soundness rule 46).
+    pub certified: Arc<Certified>,
     /// `$1`, `$2`, …
     pub params: Vec<Param>,
 }
@@ -250,7 +252,7 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
     begin.push_str(request.fingerprint.as_ref().map_or("", Fingerprint::lock));
     let prepares = request.statements.iter().map(|text| {
         let types: Vec<_> = text.params.iter().map(Param::ty).collect();
-        async move { client.prepare_typed(&text.sql, &types).await }
+        async move { client.prepare_typed(text.certified.text(), &types).await }
     });
     let quick = async {
         match &checks {

@@ -9,6 +9,7 @@
 //! walks the same way in pieces: [`Session::describe`], [`Session::bind`], [`Session::execute`].
 
 mod active;
+mod certificates;
 mod constant_folding;
 mod domain_sizes;
 mod execution;

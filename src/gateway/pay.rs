@@ -11,7 +11,6 @@ use emit::fetch;
 use ledger::{Ledger, Payment, Question as Debit};
 use num_traits::{ToPrimitive, Zero};
 use plan::{self, Plan, Release};
-use policy::Policy;
 use release::{Exact, Noisy, perturb};
 
 impl Session {
@@ -25,8 +24,9 @@ impl Session {
     ) -> Result<Purchase, ClientError> {
         let releases: Vec<(usize, &Release)> =
             order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
-        // Printed before it is paid for: what cannot be printed costs nothing.
-        let fetches = fetches(&releases, &gateway.policy)?;
+        // Printed and certified before it is paid for: what cannot be costs nothing.
+        let fetches = fetches(gateway, &releases, true)?;
+        let certified: Vec<_> = fetches.iter().map(|f| f.certified.clone()).collect();
         let text = gateway.policy.ledger_text.then(|| statement_text(&fetches));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
         // Up to the first private row: a database that is away, or was altered, must not cost anything.
@@ -62,8 +62,8 @@ impl Session {
             e.into_client_error()
         })?;
         let mut parts = Vec::with_capacity(answers.len());
-        for ((_, release), rows) in releases.iter().zip(&answers) {
-            let exact = Exact::decode(rows, release.keys.len(), &release.spec).map_err(|e| e.client())?;
+        for (((_, release), rows), certified) in releases.iter().zip(&answers).zip(&certified) {
+            let exact = Exact::decode(rows, certified, &release.spec).map_err(|e| e.client())?;
             parts.push((exact, &release.spec));
         }
         drop(answers);
@@ -165,19 +165,23 @@ fn name(specs: &[Spec]) -> Option<Ratio> {
     (millionths < 1e15).then(|| Ratio::new(millionths as u128, 1_000_000))
 }
 
-/// The fetch of each release, with a secret seed where one is needed.
+/// The fetch of each release, certified, with a secret seed where one is needed. `groups`: how many groups a unit touches
+/// matters.
 pub(super) fn fetches(
+    gateway: &Gateway,
     releases: &[(usize, &Release)],
-    policy: &Policy,
+    groups: bool,
 ) -> Result<Vec<FetchText>, ClientError> {
+    let policy = &gateway.policy;
     let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
     let mut seed = || rng.next_u64().map(u64::cast_signed).map_err(|e| no_entropy(&e));
     releases
         .iter()
         .map(|(_, r)| {
             let text = fetch::fetch(r, policy);
-            let params = if text.seeded { vec![Param::int8(seed()?)] } else { Vec::new() };
-            Ok(FetchText { sql: text.sql, params })
+            let certified = gateway.certificates.of(r, text.sql, policy, groups)?;
+            let params = if certified.seeded() { vec![Param::int8(seed()?)] } else { Vec::new() };
+            Ok(FetchText { certified, params })
         })
         .collect()
 }

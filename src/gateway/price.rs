@@ -10,7 +10,7 @@ pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
 
 /// What the books say of a statement where the policy wants its text.
 pub(super) fn statement_text(fetches: &[FetchText]) -> String {
-    fetches.iter().map(|f| f.sql.as_str()).collect::<Vec<_>>().join(";\n")
+    fetches.iter().map(|f| f.certified.text()).collect::<Vec<_>>().join(";\n")
 }
 
 /// The price and the entry of the books, for the event that the frontend writes.

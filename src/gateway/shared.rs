@@ -1,5 +1,6 @@
 //! Policy, database and books: what every session shares.
 
+use super::certificates::Certificates;
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
 use super::stream::Streams;
@@ -20,6 +21,7 @@ pub struct Gateway {
     pub(super) typed: type_cache::Cache,
     pub(super) settings: plan::Settings,
     pub(super) sizes: DomainSizes,
+    pub(super) certificates: Certificates,
     pub(super) suspended: Suspensions,
     pub(super) store: Store,
     pub(super) streams: Arc<Streams>,

@@ -193,6 +193,7 @@ impl Gateway {
             typed: super::type_cache::Cache::default(),
             settings,
             sizes: DomainSizes::default(),
+            certificates: Default::default(),
             suspended,
             store,
             streams,

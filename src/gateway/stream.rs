@@ -98,7 +98,8 @@ impl Session {
         gateway.suspended.check(&self.identity.user)?;
         let stream = self.stream_named(gateway, &question.stream.name)?;
         let releases: Vec<_> = plan.releases.iter().enumerate().collect();
-        let statements = fetches(&releases, &gateway.policy)?;
+        let statements = fetches(gateway, &releases, false)?;
+        let certified = statements.first().map(|f| f.certified.clone());
         let text = gateway.policy.ledger_text.then(|| statement_text(&statements));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
         let user_stream = gateway.streams.user_stream(&self.identity.user, stream, &gateway.ledger).await?;
@@ -142,7 +143,8 @@ impl Session {
             )
         };
         let (release, rows) = plan.releases.first().zip(answers.first()).ok_or_else(defect)?;
-        let exact = Exact::decode(rows, release.keys.len(), &release.spec).map_err(|e| e.client())?;
+        let certified = certified.ok_or_else(defect)?;
+        let exact = Exact::decode(rows, &certified, &release.spec).map_err(|e| e.client())?;
         drop(answers);
         let (noisy, told, left) = user_stream.ask(exact, question, stream)?;
         if self.settings.notices() {

@@ -9,7 +9,8 @@ pub mod stream;
 
 use answer::{ClientError, SqlState};
 use bytes::Bytes;
-use dp::{Charge, DpError, Entropy, EntropyError, Spec};
+use dp::{Charge, Distribution, DpError, Entropy, EntropyError, Spec};
+use kernel::Certified;
 use ledger::Receipt;
 use postgres_types::{FromSql, Type};
 use tokio_postgres::Row;
@@ -23,6 +24,8 @@ pub struct Exact {
     units: Option<Vec<i128>>,
     values: Vec<Vec<i128>>,
     rows: usize,
+    /// Groups that one unit can touch, as the kernel proved.
+    l0: u64,
 }
 
 /// What may leave: every number has its noise, every group was public or selected.
@@ -50,6 +53,12 @@ pub enum ReleaseError {
     /// Rows and specification differ in shape.
     #[error("a fetch has another number of columns than its release")]
     Shape,
+    /// The kernel proved less than the release has noise for.
+    #[error("the fetch may change by more than its release has noise for")]
+    Uncertified,
+    /// An integer that no number of units can bring about.
+    #[error("a fetch gave more than its units can add up to")]
+    Impossible,
     /// The receipt is for other releases than these.
     #[error("the receipt was paid for another charge")]
     Receipt,
@@ -82,10 +91,17 @@ impl<'a> FromSql<'a> for Raw<'a> {
 }
 
 impl Exact {
-    /// Decodes the rows of one fetch: `keys` group keys, then (where groups are selected) the number of distinct units,
-    /// then one integer per aggregate of `spec`. Keys stay raw. Integers are int4, int8 or numeric without a fraction,
-    /// never NULL, and saturate at the edges of i128.
-    pub fn decode(rows: &[Row], keys: usize, spec: &Spec) -> Result<Self, ReleaseError> {
+    /// Decodes the rows of one fetch: group keys, then (where groups are selected) the number of distinct units, then one
+    /// integer per aggregate of `spec`. Keys stay raw. Integers are int4, int8 or numeric without a fraction, never NULL,
+    /// and saturate at the edges of i128.
+    ///
+    /// What was proven of the text must be covered by `spec`, and where units are counted no integer may exceed what so
+    /// many units can add up to.
+    pub fn decode(rows: &[Row], certified: &Certified, spec: &Spec) -> Result<Self, ReleaseError> {
+        if !covers(certified, spec, false) {
+            return Err(ReleaseError::Uncertified);
+        }
+        let keys = certified.keys();
         let width = keys + usize::from(spec.selection.is_some()) + spec.aggregates.len();
         if rows.iter().any(|row| row.len() != width) {
             return Err(ReleaseError::Shape);
@@ -103,13 +119,31 @@ impl Exact {
             rows.iter().map(|row| decode_integer(row, column)).collect::<Result<Vec<_>, ReleaseError>>()
         };
         let units = spec.selection.as_ref().map(|_| integer(keys)).transpose()?;
-        Ok(Self {
-            keys: (0..keys).map(key).collect::<Result<_, _>>()?,
-            values: (width - spec.aggregates.len()..width).map(integer).collect::<Result<_, _>>()?,
-            units,
-            rows: rows.len(),
-        })
+        let values: Vec<Vec<i128>> =
+            (width - spec.aggregates.len()..width).map(integer).collect::<Result<_, _>>()?;
+        if let Some(units) = &units {
+            for (column, part) in values.iter().zip(certified.parts()) {
+                let most = |units: &i128| units.unsigned_abs().saturating_mul(part.linf);
+                if column.iter().zip(units).any(|(value, units)| value.unsigned_abs() > most(units)) {
+                    return Err(ReleaseError::Impossible);
+                }
+            }
+        }
+        let keys = (0..keys).map(key).collect::<Result<_, _>>()?;
+        Ok(Self { keys, values, units, rows: rows.len(), l0: certified.l0() })
     }
+}
+
+/// Whether a release's noise covers what was proven of its fetch: each part changes by no more than its sensitivity, units
+/// are counted where groups are selected and nowhere else, groups that are not selected are public, and, for `groups`, a
+/// unit touches no more of them.
+pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
+    let parts = certified.parts();
+    parts.len() == spec.aggregates.len()
+        && parts.iter().zip(&spec.aggregates).all(|(part, noise)| part.linf <= noise.linf)
+        && certified.selects() == spec.selection.is_some()
+        && (certified.selects() || certified.public())
+        && (!groups || certified.l0() <= u64::from(spec.l0))
 }
 
 fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
@@ -153,6 +187,13 @@ pub fn perturb(
     for (exact, spec) in &parts {
         let held = spec.selection.as_ref().is_none_or(|s| s.holds(spec.l0));
         if !held || exact.units.is_some() != spec.selection.is_some() {
+            return Err(ReleaseError::Receipt);
+        }
+        if exact.l0 > u64::from(spec.l0) {
+            return Err(ReleaseError::Uncertified);
+        }
+        // Nothing private leaves without noise (soundness rule 35).
+        if spec.aggregates.iter().any(|a| a.linf == 0 || a.distribution == Distribution::None) {
             return Err(ReleaseError::Receipt);
         }
         if exact.values.len() != spec.aggregates.len() {

@@ -68,7 +68,7 @@ impl Instance {
         question: &Question,
         rng: &mut impl Entropy,
     ) -> Result<(Noisy, Told), ReleaseError> {
-        let Exact { keys, units, values, rows } = exact;
+        let Exact { keys, units, values, rows, .. } = exact;
         let [values] = values.as_slice() else { return Err(ReleaseError::Shape) };
         if units.is_some() || values.len() != rows || keys.iter().any(|column| column.len() != rows) {
             return Err(ReleaseError::Shape);
@@ -139,7 +139,7 @@ mod tests {
 
     fn groups(values: &[i128]) -> Exact {
         let keys = (0..values.len()).map(|i| Some(Bytes::from(format!("k{i}")))).collect();
-        Exact { keys: vec![keys], units: None, values: vec![values.to_vec()], rows: values.len() }
+        Exact { keys: vec![keys], units: None, values: vec![values.to_vec()], rows: values.len(), l0: 1 }
     }
 
     fn question(sensitivity: u128, threshold: i64) -> Question {

@@ -4,6 +4,7 @@ use crate::testing::SeededRng;
 use answer::Identity;
 use bytes::{Buf, BufMut, BytesMut};
 use dp::{DiscreteLaplace, Distribution, Noise, Notion, Outline, Preference, Ratio, Selection, choose};
+use kernel::Part;
 use ledger::{Ledger, Terms};
 use policy::{Accounting, Budget, LedgerLocation, Scope};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -41,7 +42,13 @@ fn one() -> Ratio {
 }
 
 fn public(keys: &[&str], values: Vec<Vec<i128>>) -> Exact {
-    Exact { keys: vec![keys.iter().map(|k| bytes(k)).collect()], units: None, rows: keys.len(), values }
+    Exact {
+        keys: vec![keys.iter().map(|k| bytes(k)).collect()],
+        units: None,
+        rows: keys.len(),
+        values,
+        l0: 1,
+    }
 }
 
 // Whether a type has a trait, decided while compiling: the inherent constant wins where its bound holds.
@@ -94,8 +101,13 @@ async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
     assert_eq!(variance, Ratio::from_integer(2 * 30 * 30) / Ratio::new(3, 4));
     let groups = 4096;
     let keys = (0..groups).map(|n: i32| bytes(&format!("{n:05}"))).collect();
-    let exact =
-        Exact { keys: vec![keys], units: Some(vec![9999; 4096]), values: vec![vec![500; 4096]], rows: 4096 };
+    let exact = Exact {
+        keys: vec![keys],
+        units: Some(vec![9999; 4096]),
+        values: vec![vec![500; 4096]],
+        rows: 4096,
+        l0: 1,
+    };
     let paid = receipt_in(Accounting::Zcdp, &choice.specs, one()).await;
     let noisy = perturb(vec![(exact, spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
     assert_eq!(noisy.rows, 4096);
@@ -119,6 +131,7 @@ async fn private_groups_pass_a_threshold_and_are_sorted() {
         units: Some(vec![900, 1, 5000, 700, 800]),
         values: vec![vec![9000, 1, 50_000, 7000, 8000]],
         rows: 5,
+        l0: 1,
     };
     for seed in 0..20 {
         let paid = receipt(std::slice::from_ref(&spec), one()).await;
@@ -154,6 +167,7 @@ async fn rule_29_draws_are_padded() {
             units: Some(vec![units; groups]),
             values: vec![vec![5; groups]],
             rows: groups,
+            l0: 1,
         };
         let paid = receipt(std::slice::from_ref(&spec), one()).await;
         let mut rng = Counting(SeededRng::new(9), 0);
@@ -201,7 +215,7 @@ async fn inconsistent_parts_are_refused() {
         selection: Some(Selection { threshold: selection.threshold - 1, ..selection }),
         ..honest.clone()
     };
-    let exact = || Exact { keys: vec![], units: Some(vec![]), values: vec![vec![]], rows: 0 };
+    let exact = || Exact { keys: vec![], units: Some(vec![]), values: vec![vec![]], rows: 0, l0: 1 };
     let paid = receipt(std::slice::from_ref(&lying), one()).await;
     let result = perturb(vec![(exact(), &lying)], paid, &mut SeededRng::new(1));
     assert_eq!(result.unwrap_err(), ReleaseError::Receipt);
@@ -298,9 +312,16 @@ fn spec(aggregates: usize, private: bool) -> Spec {
     let selection = Selection::new(1, &one(), &Ratio::new(1, 1000)).unwrap();
     Spec {
         l0: 1,
-        aggregates: vec![Noise { linf: 1, distribution: Distribution::Laplace { scale: one() } }; aggregates],
+        aggregates: vec![
+            Noise { linf: 1 << 100, distribution: Distribution::Laplace { scale: one() } };
+            aggregates
+        ],
         selection: private.then_some(selection),
     }
+}
+
+fn proven(keys: usize, selects: bool, parts: usize) -> Certified {
+    Certified::unproven("", keys, selects, vec![Part { linf: 1 << 100 }; parts])
 }
 
 #[tokio::test]
@@ -320,18 +341,18 @@ async fn rows_are_decoded_as_raw_keys_and_integers() {
         ],
     )
     .await;
-    let exact = Exact::decode(&fetched, 2, &spec(2, true)).ok().unwrap();
+    let exact = Exact::decode(&fetched, &proven(2, true, 2), &spec(2, true)).ok().unwrap();
     assert_eq!(exact.keys[0], [bytes("café"), None]);
     assert_eq!(exact.keys[1], [Some(Bytes::from(vec![1; 8])), Some(Bytes::new())]);
     assert_eq!(exact.units, Some(vec![5, 0]));
     assert_eq!(exact.values, [[-3, 0], [1 << 100, 0]]);
     // Public groups have no column of units.
-    let exact = Exact::decode(&fetched, 2, &spec(3, false)).ok().unwrap();
+    let exact = Exact::decode(&fetched, &proven(2, false, 3), &spec(3, false)).ok().unwrap();
     assert_eq!((exact.units, exact.values[0].clone()), (None, vec![5, 0]));
-    let Err(error) = Exact::decode(&fetched, 2, &spec(2, false)) else { panic!() };
+    let Err(error) = Exact::decode(&fetched, &proven(2, false, 2), &spec(2, false)) else { panic!() };
     assert_eq!(error, ReleaseError::Shape);
     // No rows, no columns to look at.
-    let exact = Exact::decode(&[], 2, &spec(2, true)).ok().unwrap();
+    let exact = Exact::decode(&[], &proven(2, true, 2), &spec(2, true)).ok().unwrap();
     assert_eq!((exact.keys.len(), exact.values.len(), exact.rows), (2, 2, 0));
 }
 
@@ -347,7 +368,7 @@ async fn what_is_no_integer_is_an_error_without_a_value() {
         (Type::INT4, Some(vec![0; 8]), "a malformed integer"),
     ] {
         let fetched = rows(std::slice::from_ref(&ty), &[vec![cell]]).await;
-        let Err(error) = Exact::decode(&fetched, 0, &spec(1, false)) else { panic!() };
+        let Err(error) = Exact::decode(&fetched, &proven(0, false, 1), &spec(1, false)) else { panic!() };
         assert_eq!(error, ReleaseError::Column { column: 0, problem });
         let client = error.client();
         assert_eq!(client.code, SqlState::INTERNAL);

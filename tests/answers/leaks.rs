@@ -38,7 +38,7 @@ const RULES: &str = "
     columns.valid_until = {}
     columns.seen = { range = [2024-01-01, 2024-12-31] }
     columns.born = {}
-    columns.weight = { range = [0, 300] }
+    columns.weight = { range = [0, 300], grid = 0.1 }
     columns.name = {}
     [table.visits]
     unit_column = \"id\"

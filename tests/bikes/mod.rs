@@ -13,6 +13,7 @@ use noisegate::dp::{Entropy, EntropyError};
 use noisegate::emit::{fetch, print};
 use noisegate::error::ClientError;
 use noisegate::gateway;
+use noisegate::kernel;
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Plan, PlanError};
 use noisegate::policy::{self, Policy};
@@ -20,7 +21,7 @@ use noisegate::release::stream::{Instance, Told};
 use noisegate::release::{Exact, Noisy, perturb};
 use noisegate::sql::{self, Kind, parse::Lines};
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use testing::SeededRng;
 
 /// The library's own seeded generator, which is compiled for tests alone and so is not in the library that they link.
@@ -256,17 +257,24 @@ impl Bikes {
     }
 
     async fn exact_parts(&self, plan: &Plan, fetches: &[fetch::FetchText]) -> Vec<Exact> {
-        let seed = |f: &fetch::FetchText| if f.seeded { vec![Param::int8(GROUP_SEED)] } else { Vec::new() };
+        let text = |f: &fetch::FetchText| {
+            let certified =
+                kernel::certify(&f.sql, &self.policy).unwrap_or_else(|e| panic!("{e}\n{}", f.sql));
+            assert_eq!(certified.seeded(), f.seeded);
+            let params = if f.seeded { vec![Param::int8(GROUP_SEED)] } else { Vec::new() };
+            FetchText { certified: Arc::new(certified), params }
+        };
+        let statements: Vec<FetchText> = fetches.iter().map(text).collect();
         let request = FetchRequest {
             settings: self.settings.clone(),
-            statements: fetches.iter().map(|f| FetchText { sql: f.sql.clone(), params: seed(f) }).collect(),
+            statements: statements.clone(),
             fingerprint: Some(self.fingerprint.clone()),
             max_rows: self.policy.limits.max_result_groups,
         };
         let answers = self.backend.fetch(request).await.unwrap_or_else(|e| panic!("{e:?}: {fetches:#?}"));
         let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
-        let answers = paying.zip(&answers);
-        answers.map(|(r, rows)| Exact::decode(rows, r.keys.len(), &r.spec).unwrap()).collect()
+        let answers = paying.zip(&answers).zip(&statements);
+        answers.map(|((r, rows), text)| Exact::decode(rows, &text.certified, &r.spec).unwrap()).collect()
     }
 
     /// What PostgreSQL answers to the analyst's own text: columns and rows.

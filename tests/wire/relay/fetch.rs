@@ -1,16 +1,16 @@
 //! Reading private rows.
 
-use super::recovery::request;
+use super::recovery::{request, unproven};
 use super::until_none;
 use super::world::Database;
 use noisegate::backend::introspect::watch;
-use noisegate::backend::{Backend, FetchError, FetchRequest, FetchText, Fingerprint, Param, Setting};
+use noisegate::backend::{Backend, FetchError, FetchRequest, Fingerprint, Param, Setting};
 use noisegate::error::SqlState;
 use std::time::{Duration, Instant};
 
 fn many(texts: &[&str]) -> FetchRequest {
     let mut request = request("");
-    request.statements = texts.iter().map(|t| FetchText { sql: (*t).into(), params: Vec::new() }).collect();
+    request.statements = texts.iter().map(|t| unproven(t)).collect();
     request
 }
 

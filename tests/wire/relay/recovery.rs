@@ -6,10 +6,17 @@ use crate::support::{own_cluster, start_server, stop_server};
 use futures::StreamExt;
 use noisegate::backend::{Backend, FetchError, FetchRequest, FetchText, RelayError, Settings};
 use noisegate::error::SqlState;
+use noisegate::kernel::Certified;
 use std::time::Duration;
 
+/// Any text: what is tested here is how texts are run.
+pub fn unproven(sql: &str) -> FetchText {
+    let certified = std::sync::Arc::new(Certified::unproven(sql, 0, false, Vec::new()));
+    FetchText { certified, params: Vec::new() }
+}
+
 pub fn request(sql: &str) -> FetchRequest {
-    let statements = vec![FetchText { sql: sql.into(), params: Vec::new() }];
+    let statements = vec![unproven(sql)];
     FetchRequest { settings: Settings::default(), statements, fingerprint: None, max_rows: 1_000_000 }
 }
 
