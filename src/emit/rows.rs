@@ -1,7 +1,7 @@
 //! Private relations as text: scans, joins, set operations, subqueries of WHERE.
 
 use super::{alias, scalar, table_name};
-use plan::expr::print::COLLATE;
+use plan::expr::print::in_collation;
 use plan::expr::{Node, Phys, Scalar};
 use plan::source::{Branch, Kind, Leaf, Scan, SetRows, SetTree, Tree};
 use sql::ast::SetOp;
@@ -67,7 +67,7 @@ fn typed(item: &Scalar, column: &Scalar) -> String {
     match (column.node(), column.phys()) {
         (Node::Cast(_), Phys::Int | Phys::Num) => scalar::operand(item, column.phys()),
         _ if matches!(item.node(), Node::Null) => format!("NULL::{}", column.ty().sql_name()),
-        _ if column.ty().is_text() => format!("{}{}", scalar::text(item), COLLATE),
+        _ if column.ty().is_text() => in_collation(item, &scalar::text(item)),
         _ => scalar::text(item),
     }
 }

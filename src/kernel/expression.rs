@@ -40,7 +40,12 @@ pub(crate) fn term_of(e: &Expr) -> Option<Term> {
     if let Expr::Function(f) = strip(e) {
         return match (callee(f), arguments(f)) {
             (Ok(Callee::Keyword(name)), Ok((args, false, false))) if name == "coalesce" => {
-                args.into_iter().map(column_of).collect()
+                // Which of them is there does not depend on the collation that they are shown under.
+                let bare = |e| match strip(e) {
+                    Expr::Collate { expr, .. } => column_of(expr),
+                    e => column_of(e),
+                };
+                args.into_iter().map(bare).collect()
             }
             _ => None,
         };

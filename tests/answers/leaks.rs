@@ -206,7 +206,7 @@ async fn rule_36_fields_of_local_time_leave_the_years_of_utc() {
             ("millennium", "-1"),
         ] {
             w.holds(&format!(
-                "SELECT sum(LEAST(GREATEST(1 / (extract({field} FROM valid_until) - ({edge})), 0), 1)) FROM people"
+                "SELECT sum(LEAST(GREATEST(1 / (extract({field} FROM valid_until) - ({edge})), -1), 1)) FROM people"
             ))
             .await;
         }
@@ -253,7 +253,7 @@ async fn rule_38_joins_that_no_key_narrows_are_bounded() {
         "SELECT count(*) FROM people p, codes a, codes b WHERE p.age = 99",
         "SELECT count(*) FROM people p LEFT JOIN codes a ON a.code > p.age",
         "SELECT count(*) FROM people p WHERE EXISTS (SELECT 1 FROM codes a WHERE a.code > p.age)",
-        "SELECT count(*) FROM people p WHERE p.age NOT IN (SELECT a.code FROM codes a WHERE a.code <> p.age)",
+        "SELECT count(*) FROM people p WHERE p.age NOT IN (SELECT NULLIF(a.code, 5) FROM codes a)",
     ] {
         let e = w.refusal(sql).await;
         assert!(e.message.contains("limits.max_fan_out"), "{sql}: {e}");

@@ -151,7 +151,10 @@ pub(crate) fn united(each: &[&Scalar], ty: SqlType, binding: usize, name: String
         cost: 1,
         ..merged(each, each.iter().any(|s| s.facts.nullable))
     };
-    let raw = each.iter().all(|x| matches!(x.node, Node::Column { .. }) && x.facts.ty == ty);
+    // A numeric's scale is no other type.
+    let numeric = |t: &SqlType| matches!(t, SqlType::Numeric { .. });
+    let same = |t: &SqlType| *t == ty || numeric(t) && numeric(&ty);
+    let raw = each.iter().all(|x| matches!(x.node, Node::Column { .. }) && same(&x.facts.ty));
     let column = Scalar { node: Node::Column { binding, name }, facts };
     Some(match phys {
         // Branches give the type that computes, which may be wider than the analyst's.

@@ -344,9 +344,21 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
     use BinaryOp as B;
     match op {
         B::And | B::Or => {
-            let l = comparison::truth(lower(left, env)?, left.pos)?;
-            let r = comparison::truth(lower(right, env)?, right.pos)?;
-            Ok(logic(op, l, r))
+            // Chains are as long as a message allows: their left spine is walked, not recursed into.
+            let mut rights = vec![right];
+            let mut first = left;
+            while let ExprKind::Binary { op: next, left, right } = &first.kind
+                && *next == op
+            {
+                env.spend()?;
+                rights.push(right);
+                first = left;
+            }
+            let mut out = comparison::truth(lower(first, env)?, first.pos)?;
+            for e in rights.into_iter().rev() {
+                out = logic(op, out, comparison::truth(lower(e, env)?, e.pos)?);
+            }
+            Ok(out)
         }
         B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge | B::Distinct | B::NotDistinct => {
             compare(op, left, right, env, pos)

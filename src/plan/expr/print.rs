@@ -77,7 +77,15 @@ pub(super) fn is_varied(s: &Scalar) -> bool {
 
 /// A text under the collation that all are compared in.
 pub(super) fn collated(s: &Scalar, print: Print) -> String {
-    format!("{}{COLLATE}", print(s))
+    in_collation(s, &print(s))
+}
+
+/// The text of `s` under that collation; in brackets where it is more than a name.
+pub fn in_collation(s: &Scalar, text: &str) -> String {
+    match s.node() {
+        Node::Column { .. } => format!("{text}{COLLATE}"),
+        _ => format!("({text}){COLLATE}"),
+    }
 }
 
 #[cfg(test)]
