@@ -75,20 +75,45 @@ fn exact_values_cannot_leave_by_a_trait() {
 
 #[tokio::test]
 async fn public_groups_all_come_back_in_order_with_noise() {
-    let spec = Spec::laplace(&one(), 2, &[3, 0], None).unwrap();
+    let spec = Spec::laplace(&one(), 2, &[3], None).unwrap();
     let keys = ["b", "a", "c"];
-    let exact = public(&keys, vec![vec![1000, 0, -5], vec![7, 7, 7]]);
+    let exact = public(&keys, vec![vec![1000, 0, -5]]);
     let paid = receipt(std::slice::from_ref(&spec), one()).await;
     let noisy = perturb(vec![(exact, &spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
     assert_eq!(noisy.keys, [keys.map(bytes)]);
     assert_eq!(noisy.rows, 3);
-    assert_eq!(noisy.values[1], [7, 7, 7], "a constant has no noise");
     // The noise is that of the specification's scale, drawn in the order of the rows.
     let laplace = DiscreteLaplace::new(&Ratio::from_integer(6)).unwrap();
     let mut rng = SeededRng::new(1);
     let expected = [1000, 0, -5].map(|v| v + laplace.sample(&mut rng).unwrap());
     assert_eq!(noisy.values[0], expected);
     assert_ne!(noisy.values[0], [1000, 0, -5]);
+}
+
+/// A part that has no noise is a constant, and is not fetched: one that comes back all the same is not released.
+#[tokio::test]
+async fn rule_35_nothing_leaves_without_noise() {
+    let spec = Spec::laplace(&one(), 2, &[3, 0], None).unwrap();
+    let exact = public(&["a"], vec![vec![1000], vec![7]]);
+    let paid = receipt(std::slice::from_ref(&spec), one()).await;
+    let refused = perturb(vec![(exact, &spec)], paid, &mut SeededRng::new(1));
+    assert_eq!(refused.err(), Some(ReleaseError::Receipt));
+}
+
+/// More than the kernel proved is not released: more groups, or parts that change by more.
+#[tokio::test]
+async fn rule_46_what_was_not_proven_is_not_released() {
+    let spec = Spec::laplace(&one(), 2, &[3], None).unwrap();
+    let exact = |l0| Exact { l0, ..public(&["a"], vec![vec![1000]]) };
+    for (l0, released) in [(1, true), (2, true), (3, false), (u64::MAX, false)] {
+        let paid = receipt(std::slice::from_ref(&spec), one()).await;
+        let out = perturb(vec![(exact(l0), &spec)], paid, &mut SeededRng::new(1));
+        assert_eq!(out.is_ok(), released, "{l0}");
+    }
+    let part = |linf| Certified::unproven("", 1, false, vec![Part { linf }]);
+    assert!(covers(&part(3), &spec, true) && !covers(&part(4), &spec, true));
+    assert!(!covers(&Certified::unproven("", 1, true, vec![Part { linf: 3 }]), &spec, true));
+    assert!(!covers(&Certified::unproven("", 1, false, Vec::new()), &spec, true));
 }
 
 /// Gaussian noise has the variance of the specification, beside a selection by Laplace noise.
