@@ -2,8 +2,8 @@
 
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
+use super::reads::Queues;
 use super::stream::Streams;
-use super::suspend::Suspensions;
 use super::type_cache;
 use crate::store::Store;
 use backend::Backend;
@@ -20,7 +20,7 @@ pub struct Gateway {
     pub(super) typed: type_cache::Cache,
     pub(super) settings: plan::Settings,
     pub(super) sizes: DomainSizes,
-    pub(super) suspended: Suspensions,
+    pub(super) queues: Queues,
     pub(super) store: Store,
     pub(super) streams: Arc<Streams>,
     pub(super) trusted: Option<String>,

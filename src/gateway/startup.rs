@@ -2,7 +2,8 @@
 
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
-use super::{Gateway, stream, suspend};
+use super::reads::Queues;
+use super::{Gateway, stream};
 use crate::store::Store;
 use backend::{Backend, ConnectError, Directory, FetchError, introspect, row_triggers};
 use bigdecimal::BigDecimal;
@@ -115,12 +116,11 @@ impl Gateway {
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
         let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?
             .with_lease(checked.policy.backend.statement_timeout.saturating_add(LEASE_MARGIN));
-        let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        Self::assemble(checked, ledger, suspended, store, Arc::default(), trusted)
+        Self::assemble(checked, ledger, store, Arc::default(), trusted)
     }
 
-    /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
+    /// A gateway over another policy, with the books and the connections of this one. This one goes
     /// on: nothing is in force until somebody puts it there.
     pub async fn reopen(&self, raw: &RawPolicy) -> Result<(Arc<Self>, Reopened), OpenError> {
         if raw.backend().is_none() {
@@ -137,10 +137,9 @@ impl Gateway {
             warnings: std::mem::take(&mut checked.warnings),
         };
         let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
-        let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
         let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         let streams = self.streams.clone();
-        let gateway = Self::assemble(checked, ledger, suspended, store, streams, self.trusted.clone())?;
+        let gateway = Self::assemble(checked, ledger, store, streams, self.trusted.clone())?;
         Ok((gateway, reopened))
     }
 
@@ -162,7 +161,6 @@ impl Gateway {
     fn assemble(
         checked: Checked,
         ledger: Ledger,
-        suspended: suspend::Suspensions,
         store: Store,
         streams: Arc<stream::Streams>,
         trusted: Option<String>,
@@ -193,7 +191,7 @@ impl Gateway {
             typed: super::type_cache::Cache::default(),
             settings,
             sizes: DomainSizes::default(),
-            suspended,
+            queues: Queues::default(),
             store,
             streams,
             trusted,

@@ -1,8 +1,8 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
+use super::bounding::{Bounding, Groups, ProvenBy, Rows, Whose};
 use super::release::{Output, Part, PartKind, Release};
 use super::source::{Leaf, PrivateSource, Scan};
-use super::bounding::{Bounding, Groups, ProvenBy, Rows, Whose};
 use super::{Plan, Settings};
 use answer::{Field, Outcome, text_cells};
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
@@ -121,7 +121,9 @@ pub fn bounds(b: &Bounding) -> Vec<String> {
                 Whose::Kept(table) => format!(" (the bound of {table}, whose rows the joins keep)"),
             };
             let group = if b.has_keys() { " and group" } else { "" };
-            format!("at most {n} rows per unit{group}{whose}: the sums and counts of a unit with more are scaled down")
+            format!(
+                "at most {n} rows per unit{group}{whose}: the sums and counts of a unit with more are scaled down"
+            )
         }
     };
     let groups = match b.of_groups() {

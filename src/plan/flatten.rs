@@ -3,12 +3,12 @@
 
 use super::conditions::{count, plain, split, truth};
 use super::equivalence_classes::Col;
-use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
 use super::units::{Block, Outside};
+use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use answer::{ClientError, SqlState};
 use policy::{Policy, Privacy, Table};
 use schema::SqlType;

@@ -3,9 +3,9 @@
 use super::domain::{self, Domain};
 use super::equivalence_classes::Col;
 use super::flatten::{Flattener, unsupported};
-use crate::expr::{Choice, GridValue, Node, Scalar, filtered, lower, type_span, unbounded};
 use super::source::PrivateSource;
 use super::{Bounding, PlanError, Settings, bounding};
+use crate::expr::{Choice, GridValue, Node, Scalar, filtered, lower, type_span, unbounded};
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Signed, Zero};
 use policy::Policy;
@@ -377,9 +377,8 @@ impl<'a, 'b> Builder<'a, 'b> {
         let (low, high) = (low.clone(), high.clone());
         let ty = result_type(average, value.ty());
         let grid = grid(value, &low, &high);
-        let on_grid = |centred| {
-            GridValue::new(value.clone(), &low, &high, &grid, centred).map_err(|_| too_wide())
-        };
+        let on_grid =
+            |centred| GridValue::new(value.clone(), &low, &high, &grid, centred).map_err(|_| too_wide());
         let label = if average { "sum for avg" } else { "sum" };
         let plain = on_grid(false)?;
         if !average {
@@ -492,10 +491,12 @@ fn too_wide() -> PlanError {
 
 /// A statement whose aggregates no row can change.
 fn nothing_depends(pos: Pos) -> ClientError {
-    ClientError::unsupported("a statement whose aggregates are the same whatever the rows hold is not supported")
-        .detail("It would read private rows for nothing: a sum of zeros is 0, and no noise would be drawn.")
-        .hint("Sum a value that rows can change, or write the number.")
-        .at(pos)
+    ClientError::unsupported(
+        "a statement whose aggregates are the same whatever the rows hold is not supported",
+    )
+    .detail("It would read private rows for nothing: a sum of zeros is 0, and no noise would be drawn.")
+    .hint("Sum a value that rows can change, or write the number.")
+    .at(pos)
 }
 
 /// Whether equal values of this key always print the same, or are made to (soundness rule 4).

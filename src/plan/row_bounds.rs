@@ -7,9 +7,9 @@
 use super::conditions::conjuncts;
 use super::equivalence_classes::Col;
 use super::flatten::Flattener;
-use crate::expr::lower;
 use super::source::{SetRows, SetTree};
 use super::units::compared_exactly;
+use crate::expr::lower;
 use sql::ast::*;
 use std::collections::HashSet;
 

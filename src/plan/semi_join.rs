@@ -7,9 +7,9 @@
 use super::conditions::{plain, truth};
 use super::equivalence_classes::Col;
 use super::flatten::{Flattener, Result, unsupported};
-use crate::expr::{Node, Scalar, comparison, lower};
 use super::source::{Branch, equal};
 use super::units::{Block, Outside, stands_in};
+use crate::expr::{Node, Scalar, comparison, lower};
 use answer::ClientError;
 use sql::ast::*;
 

@@ -6,9 +6,9 @@
 use super::conditions::plain;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, Result, unsupported};
-use crate::expr::{Node, Scalar, lower, united};
 use super::source::{Leaf, SetRows, SetTree};
 use super::units::Outside;
+use crate::expr::{Node, Scalar, lower, united};
 use answer::ClientError;
 use schema::SqlType;
 use sql::ast::*;

@@ -2,9 +2,9 @@
 
 use super::equivalence_classes::{Classes, Col};
 use super::flatten::{Flattener, Result, unsupported};
-use crate::expr::{Node, Scalar};
 use super::source::{Added, Kind, Leaf, Scan, TableName, Tree, column, equal};
 use super::units::{Block, stands_in};
+use crate::expr::{Node, Scalar};
 use policy::{Privacy, UnitPath};
 
 /// Rows of a scan with a path whose unit is that of another scan of the statement.

@@ -368,9 +368,7 @@ impl Scope {
                 }
             }
             Node::Is(x, what, negated) => is(one(x), *what, *negated != negate),
-            Node::Exists(rows, negated) => {
-                Scalar::exists(branch(rows, self.inner()), *negated != negate)
-            }
+            Node::Exists(rows, negated) => Scalar::exists(branch(rows, self.inner()), *negated != negate),
             Node::InRows(x, rows, negated) => {
                 Scalar::in_rows(one(x), branch(rows, self.inner()), *negated != negate)
             }

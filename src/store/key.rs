@@ -109,7 +109,11 @@ impl Keys {
         sorted.sort_unstable();
         let text = fetch::fetch(base, context.policy).sql;
         let mut statement = Canon::new("statement");
-        statement.text(&text).number(base.public_groups).number(base.bounding.l0()).number(base.bounding.rows());
+        statement
+            .text(&text)
+            .number(base.public_groups)
+            .number(base.bounding.l0())
+            .number(base.bounding.rows());
         sorted.iter().for_each(|(key, _)| {
             statement.bytes(*key);
         });

@@ -1,6 +1,6 @@
 //! Casts, each made total: what the new type cannot hold is NULL.
 
-use super::facts::{Facts, Phys, Proven, Declared, int_limit, type_span};
+use super::facts::{Declared, Facts, Phys, Proven, int_limit, type_span};
 use super::numbers::{self, Rounding};
 use super::print::{Print, float};
 use super::scalar::{Node, Scalar};
@@ -21,8 +21,17 @@ pub(super) const ENTRIES: &[Entry] = &[
                 is NULL",
         range: "the rounded ends within the type",
         cost: "10, and the digits of x",
-        samples: &["{n}::int4", "{n}::int8", "{n}::int2", "{n}::numeric(6, 2)", "{n}::numeric(20, 4)", "{n}::float8",
-            "{f}::int4", "{n}::float8::int8", "{f}::int8"],
+        samples: &[
+            "{n}::int4",
+            "{n}::int8",
+            "{n}::int2",
+            "{n}::numeric(6, 2)",
+            "{n}::numeric(20, 4)",
+            "{n}::float8",
+            "{f}::int4",
+            "{n}::float8::int8",
+            "{f}::int8",
+        ],
     },
     Entry {
         form: "d::timestamp, d::timestamptz, ts::timestamptz, ts::date",
@@ -143,8 +152,11 @@ fn cast_number(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
     Ok(match safe {
         Some(safe) => {
             let small = to.ty.is_integer() && safe.facts.span.within(&int_limit());
-            let facts =
-                Facts { phys: if small { Phys::Int } else { Phys::Num }, cost: safe.facts.cost + 10, ..safe.facts.clone() };
+            let facts = Facts {
+                phys: if small { Phys::Int } else { Phys::Num },
+                cost: safe.facts.cost + 10,
+                ..safe.facts.clone()
+            };
             Scalar { node: Node::Cast(Box::new(safe)), facts }
         }
         // Nothing that the type holds.

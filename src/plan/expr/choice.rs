@@ -17,8 +17,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         total: "branches of one type of computation; none of them can fail, so which is evaluated does not matter",
         range: "that of any branch; NULL without ELSE, or where a branch is",
         cost: "10",
-        samples: &["CASE WHEN {b} THEN {n} ELSE {n} END", "CASE WHEN {b} THEN {c} WHEN {b} THEN {n} END", "NULLIF({n}, {n})",
-            "CASE WHEN {b} THEN {s} ELSE {e} END"],
+        samples: &[
+            "CASE WHEN {b} THEN {n} ELSE {n} END",
+            "CASE WHEN {b} THEN {c} WHEN {b} THEN {n} END",
+            "NULLIF({n}, {n})",
+            "CASE WHEN {b} THEN {s} ELSE {e} END",
+        ],
     },
     Entry {
         form: "COALESCE(a, …)",
@@ -35,8 +39,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         range: "an argument that is never NULL bounds the result; NULL where all are. LEAST(GREATEST(x, 0), 10) bounds a \
                 column without a range",
         cost: "10",
-        samples: &["LEAST({n}, {n})", "GREATEST({n}, {c})", "LEAST(GREATEST({n}, {c}), {c})",
-            "extract(year FROM LEAST({t}, {t}))"],
+        samples: &[
+            "LEAST({n}, {n})",
+            "GREATEST({n}, {c})",
+            "LEAST(GREATEST({n}, {c}), {c})",
+            "extract(year FROM LEAST({t}, {t}))",
+        ],
     },
 ];
 
@@ -56,8 +64,7 @@ fn merged(list: &[&Scalar], nullable: bool) -> Facts {
         Phys::Num
     };
     let typed = || list.iter().filter(|s| !matches!(s.node, Node::Null));
-    let lattice =
-        typed().map(|s| s.facts.lattice.clone()).reduce(|a, b| Some(gcd(&a?, &b?))).flatten();
+    let lattice = typed().map(|s| s.facts.lattice.clone()).reduce(|a, b| Some(gcd(&a?, &b?))).flatten();
     Facts {
         phys,
         span: Proven::by_text(hull(list, |s| s.facts.span.interval().clone())),
@@ -97,11 +104,8 @@ pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Refusal
     let all: Vec<&Scalar> = list.iter().collect();
     // LEAST and GREATEST ignore NULL: an argument bounds the result only where it is proven to be there.
     let of = |f: &dyn Fn(&Scalar) -> Interval| {
-        let pairs: Vec<(Interval, bool)> = list
-            .iter()
-            .filter(|s| !matches!(s.node, Node::Null))
-            .map(|s| (f(s), s.facts.nullable))
-            .collect();
+        let pairs: Vec<(Interval, bool)> =
+            list.iter().filter(|s| !matches!(s.node, Node::Null)).map(|s| (f(s), s.facts.nullable)).collect();
         match which {
             Choice::Least => interval::least(&pairs),
             Choice::Greatest => interval::greatest(&pairs),

@@ -15,8 +15,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         total: "both sides are of types that PostgreSQL compares without a cast that could fail; texts under one collation",
         range: "NULL where a side is, but for IS DISTINCT FROM",
         cost: "10",
-        samples: &["({n} < {n})", "({n} = {c})", "({s} = {e})", "({t} >= {m})", "({n} BETWEEN {c} AND {n})",
-            "({n} IS DISTINCT FROM {n})", "({f} > {n})"],
+        samples: &[
+            "({n} < {n})",
+            "({n} = {c})",
+            "({s} = {e})",
+            "({t} >= {m})",
+            "({n} BETWEEN {c} AND {n})",
+            "({n} IS DISTINCT FROM {n})",
+            "({f} > {n})",
+        ],
     },
     Entry {
         form: "x [NOT] IN (constants)",
@@ -32,7 +39,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         total: "nothing can fail",
         range: "three-valued logic; IS is never NULL",
         cost: "1",
-        samples: &["({b} AND {b})", "({b} OR {b})", "(NOT {b})", "({n} IS NULL)", "({s} IS NOT NULL)", "({b} IS NOT TRUE)"],
+        samples: &[
+            "({b} AND {b})",
+            "({b} OR {b})",
+            "(NOT {b})",
+            "({n} IS NULL)",
+            "({s} IS NOT NULL)",
+            "({b} IS NOT TRUE)",
+        ],
     },
 ];
 
@@ -77,8 +91,8 @@ pub fn in_list(x: Scalar, items: Vec<Scalar>, negated: bool) -> Scalar {
 
 /// A comparison of values that [`comparison`] let meet, with its sides exchanged or its operator turned round.
 pub fn compared(op: BinaryOp, l: Scalar, r: Scalar) -> Scalar {
-    let nullable = !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct)
-        && (l.facts.nullable || r.facts.nullable);
+    let nullable =
+        !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) && (l.facts.nullable || r.facts.nullable);
     let facts = Facts::truth(nullable, cost(&[&l, &r]));
     Scalar { node: Node::Compare(op, Box::new(l), Box::new(r)), facts }
 }

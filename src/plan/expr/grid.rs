@@ -54,7 +54,11 @@ impl GridValue {
             let q = x / grid;
             let whole = q.with_scale_round(0, mode);
             let exact = &whole * grid == *x;
-            let out = if exact || !q.is_integer() { whole } else { q + if mode == RoundingMode::Floor { -1 } else { 1 } };
+            let out = if exact || !q.is_integer() {
+                whole
+            } else {
+                q + if mode == RoundingMode::Floor { -1 } else { 1 }
+            };
             out.to_i128().filter(|n| n.abs() <= MOST_STEPS).ok_or(TooWide)
         };
         let ends = (steps(low, RoundingMode::Floor)?, steps(high, RoundingMode::Ceiling)?);
@@ -152,11 +156,7 @@ impl GridValue {
         }
         // Half a step is added away from zero, and the quotient is cut: numeric's own division would round before that.
         let (half, double) = (&self.grid, &self.grid * BigDecimal::from(2));
-        format!(
-            "pg_catalog.div({x} * 2 + pg_catalog.sign({x}) * {}, {})",
-            number(half),
-            number(&double)
-        )
+        format!("pg_catalog.div({x} * 2 + pg_catalog.sign({x}) * {}, {})", number(half), number(&double))
     }
 }
 
@@ -200,7 +200,10 @@ mod tests {
             text(value("0", "60", "0.01", false).unwrap()),
             "pg_catalog.numeric_smaller(pg_catalog.numeric_larger(pg_catalog.round((5)::pg_catalog.numeric * 100), 0), 6000)::pg_catalog.int4"
         );
-        assert!(text(value("0", "6000", "1000", false).unwrap()).contains("round((5)::pg_catalog.numeric, -3) / 1000"));
+        assert!(
+            text(value("0", "6000", "1000", false).unwrap())
+                .contains("round((5)::pg_catalog.numeric, -3) / 1000")
+        );
         assert!(text(value("0", "6000", "3", false).unwrap()).contains("pg_catalog.div("));
     }
 }

@@ -17,8 +17,8 @@ mod table;
 mod text;
 mod times;
 
-pub(crate) use choice::united;
 pub use choice::filtered;
+pub(crate) use choice::united;
 pub(crate) use comparison::comparison;
 pub use comparison::{compared, in_list, is, logic, not, operator};
 pub use facts::{Declared, Phys, Proven, type_span};
@@ -365,12 +365,7 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
     }
 }
 
-fn case(
-    branches: &[(Expr, Expr)],
-    otherwise: Option<&Expr>,
-    env: &dyn Columns,
-    pos: Pos,
-) -> Result<Scalar> {
+fn case(branches: &[(Expr, Expr)], otherwise: Option<&Expr>, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     let mut conditions = Vec::with_capacity(branches.len());
     for (when, _) in branches {
         conditions.push(comparison::truth(lower(when, env)?, when.pos)?);

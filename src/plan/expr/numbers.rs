@@ -52,7 +52,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         range: "the rounded ends; NULL where x is",
         cost: "10, and the digits of x",
         samples: &[
-            "floor({n})", "ceil({n})", "trunc({n})", "round({n})", "round({n}::numeric, {d})", "trunc({n}::numeric, {d})",
+            "floor({n})",
+            "ceil({n})",
+            "trunc({n})",
+            "round({n})",
+            "round({n}::numeric, {d})",
+            "trunc({n}::numeric, {d})",
             "round({f})",
         ],
     },
@@ -160,10 +165,12 @@ const MOD: Function = Function { name: "%", rule: modulo, text: divided, commute
 const NEG: Function = Function { name: "neg", rule: neg, text: negated, commutes: false, int8: false };
 const ABS: Function = Function { name: "abs", rule: abs, text: absolute, commutes: false, int8: false };
 const ROUND: Function = Function { name: "round", rule: round, text: rounded, commutes: false, int8: false };
-const EVEN: Function = Function { name: "even", rule: even, text: rounded_to_even, commutes: false, int8: false };
+const EVEN: Function =
+    Function { name: "even", rule: even, text: rounded_to_even, commutes: false, int8: false };
 const FLOOR: Function = Function { name: "floor", rule: floor, text: floored, commutes: false, int8: false };
 const CEIL: Function = Function { name: "ceil", rule: ceil, text: ceiled, commutes: false, int8: false };
-const TRUNC: Function = Function { name: "trunc", rule: trunc, text: truncated, commutes: false, int8: false };
+const TRUNC: Function =
+    Function { name: "trunc", rule: trunc, text: truncated, commutes: false, int8: false };
 
 /// `l op r`.
 pub(super) fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {
@@ -268,11 +275,7 @@ fn of_two(
     })
 }
 
-fn lattices(
-    l: &Facts,
-    r: &Facts,
-    f: impl Fn(&BigDecimal, &BigDecimal) -> BigDecimal,
-) -> Option<BigDecimal> {
+fn lattices(l: &Facts, r: &Facts, f: impl Fn(&BigDecimal, &BigDecimal) -> BigDecimal) -> Option<BigDecimal> {
     Some(f(l.lattice.as_ref()?, r.lattice.as_ref()?))
 }
 
@@ -332,14 +335,12 @@ fn away(i: &Interval) -> Option<BigDecimal> {
 fn div(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
     let (l, r) = two(args)?;
     let whole = common_type(&l.ty, &r.ty).is_integer();
-    let quotient = |a: &Interval, b: &Interval, least: Option<BigDecimal>| {
-        match away(b).or(least) {
-            Some(least) => {
-                let q = a.div(b, &least);
-                if whole { q.round(0, RoundingMode::Down) } else { q }
-            }
-            None => Interval::default(),
+    let quotient = |a: &Interval, b: &Interval, least: Option<BigDecimal>| match away(b).or(least) {
+        Some(least) => {
+            let q = a.div(b, &least);
+            if whole { q.round(0, RoundingMode::Down) } else { q }
         }
+        None => Interval::default(),
     };
     // Integers are at least 1 apart. What else is declared of a divisor's grid may be false for a row.
     let one_apart = whole.then(|| BigDecimal::from(1));
@@ -444,10 +445,7 @@ fn round(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> 
 fn even(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
     let f = |i: &Interval, d: i64| {
         let wide = i.widened(14);
-        Interval {
-            lo: wide.round(d, RoundingMode::Floor).lo,
-            hi: wide.round(d, RoundingMode::Ceiling).hi,
-        }
+        Interval { lo: wide.round(d, RoundingMode::Floor).lo, hi: wide.round(d, RoundingMode::Ceiling).hi }
     };
     match param {
         Param::Digits(0) => rounding_facts(args, param, f, f),

@@ -187,7 +187,10 @@ impl Scalar {
     /// The first of several columns that is not NULL: the unit of a FULL JOIN.
     pub(crate) fn first_of(list: Vec<Scalar>, ty: SqlType, nullable: bool) -> Self {
         let cost = list.iter().fold(1, |sum: u64, x| sum.saturating_add(x.facts.cost));
-        Self { node: Node::Choice(Choice::Coalesce, list), facts: Facts { cost, ..Facts::of_type(ty, nullable) } }
+        Self {
+            node: Node::Choice(Choice::Coalesce, list),
+            facts: Facts { cost, ..Facts::of_type(ty, nullable) },
+        }
     }
 
     /// TRUE or FALSE.

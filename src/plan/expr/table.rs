@@ -66,14 +66,22 @@ pub struct Entry {
 
 /// The whole allow-list, in the order of the reference.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    let all: [&[Entry]; 6] =
-        [numbers::ENTRIES, comparison::ENTRIES, choice::ENTRIES, text::ENTRIES, times::ENTRIES, casts::ENTRIES];
+    let all: [&[Entry]; 6] = [
+        numbers::ENTRIES,
+        comparison::ENTRIES,
+        choice::ENTRIES,
+        text::ENTRIES,
+        times::ENTRIES,
+        casts::ENTRIES,
+    ];
     all.into_iter().flatten()
 }
 
 /// The reference of expressions, as a table of Markdown.
 pub fn reference() -> String {
-    let mut out = String::from("| expression | types | where rows would make it fail | values | steps |\n|---|---|---|---|---|\n");
+    let mut out = String::from(
+        "| expression | types | where rows would make it fail | values | steps |\n|---|---|---|---|---|\n",
+    );
     for e in entries() {
         let cell = |s: &str| s.replace('|', "\\|");
         out.push_str(&format!(

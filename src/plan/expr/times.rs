@@ -23,12 +23,25 @@ pub(super) const ENTRIES: &[Entry] = &[
         total: "a t with a declared range is moved into it; without one it is NULL outside the years 1 to 9999",
         range: "the field's, years and epochs following t's; NULL where t is",
         cost: "100",
-        samples: &["extract(year FROM {t})", "extract(isoyear FROM {t})", "extract(quarter FROM {t})",
-            "extract(month FROM {t})", "extract(week FROM {t})", "extract(day FROM {t})", "extract(doy FROM {t})",
-            "extract(dow FROM {t})", "extract(isodow FROM {t})", "extract(decade FROM {t})",
-            "extract(century FROM {t})", "extract(millennium FROM {t})", "extract(epoch FROM {t})",
-            "extract(hour FROM {t}::timestamp)", "extract(minute FROM {t}::timestamp)",
-            "extract(second FROM {t}::timestamp)", "date_part('year', {t})"],
+        samples: &[
+            "extract(year FROM {t})",
+            "extract(isoyear FROM {t})",
+            "extract(quarter FROM {t})",
+            "extract(month FROM {t})",
+            "extract(week FROM {t})",
+            "extract(day FROM {t})",
+            "extract(doy FROM {t})",
+            "extract(dow FROM {t})",
+            "extract(isodow FROM {t})",
+            "extract(decade FROM {t})",
+            "extract(century FROM {t})",
+            "extract(millennium FROM {t})",
+            "extract(epoch FROM {t})",
+            "extract(hour FROM {t}::timestamp)",
+            "extract(minute FROM {t}::timestamp)",
+            "extract(second FROM {t}::timestamp)",
+            "date_part('year', {t})",
+        ],
     },
     Entry {
         form: "date_trunc('unit', t)",
@@ -36,13 +49,19 @@ pub(super) const ENTRIES: &[Entry] = &[
         total: "as for extract",
         range: "the beginnings of units of t's declared range are public groups; NULL where t is",
         cost: "200",
-        samples: &["extract(epoch FROM date_trunc('day', {t}))", "(date_trunc('month', {t}) < {m})",
-            "extract(year FROM date_trunc('week', {t}))", "extract(year FROM date_trunc('century', {t}))"],
+        samples: &[
+            "extract(epoch FROM date_trunc('day', {t}))",
+            "(date_trunc('month', {t}) < {m})",
+            "extract(year FROM date_trunc('week', {t}))",
+            "extract(year FROM date_trunc('century', {t}))",
+        ],
     },
 ];
 
-const EXTRACT: Function = Function { name: "extract", rule: extract_rule, text: extract_text, commutes: false, int8: false };
-const TRUNC: Function = Function { name: "date_trunc", rule: trunc_rule, text: trunc_text, commutes: false, int8: false };
+const EXTRACT: Function =
+    Function { name: "extract", rule: extract_rule, text: extract_text, commutes: false, int8: false };
+const TRUNC: Function =
+    Function { name: "date_trunc", rule: trunc_rule, text: trunc_text, commutes: false, int8: false };
 
 /// The years 1 to 9999.
 fn years() -> Interval {
@@ -137,7 +156,9 @@ pub(super) fn micros(i: &Interval) -> Option<(i64, i64)> {
 /// A date or timestamp as a function takes it.
 fn argument(args: &[Scalar]) -> std::result::Result<&Scalar, Refusal> {
     match args {
-        [x] if x.facts.ty.is_datetime() && (x.facts.span.inside(&years()) || matches!(x.node, Node::Null)) => {
+        [x] if x.facts.ty.is_datetime()
+            && (x.facts.span.inside(&years()) || matches!(x.node, Node::Null)) =>
+        {
             Ok(x)
         }
         _ => Err(Refusal::new("a function of a time that may be infinite")),
@@ -288,8 +309,12 @@ fn trunc_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refu
         Node::Cast(inner) if inner.facts.ty.is_datetime() => inner,
         _ => x,
     };
-    let domain = micros(source.facts.bound.interval())
-        .map(|(lo, hi)| Domain::DateTrunc { unit, lo, hi, from: source.facts.ty.clone() });
+    let domain = micros(source.facts.bound.interval()).map(|(lo, hi)| Domain::DateTrunc {
+        unit,
+        lo,
+        hi,
+        from: source.facts.ty.clone(),
+    });
     // What is cast back from local time may lie on another side of a year's end: nothing is said of the result.
     Ok(Facts { domain, cost: 200, ..Facts::of_type(ty.clone(), x.facts.nullable) })
 }
