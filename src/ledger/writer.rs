@@ -129,6 +129,14 @@ impl Request {
         }
     }
 
+    /// The same once more, where nobody waits to ask again: a note on a read.
+    fn again(&self) -> Option<Self> {
+        match self {
+            Self::Note { change, limit } => Some(Self::Note { change: change.clone(), limit: *limit }),
+            _ => None,
+        }
+    }
+
     /// Whether it may be lost with the power: then a place for a failure is less or more, for one user.
     fn is_relaxed(&self) -> bool {
         matches!(self, Self::Reserve { .. } | Self::Note { .. })
@@ -143,13 +151,16 @@ pub(super) fn run(
     seen: &SharedSeen,
 ) {
     let log = log.as_mut();
+    // What came of reads while the books were away: told again with the next batch, or their places would be lost.
+    let mut untold = Vec::new();
     while let Some(first) = queue.blocking_recv() {
-        let mut batch = vec![first];
+        let mut batch = std::mem::take(&mut untold);
+        batch.push(first);
         gather(&mut batch, &mut queue);
         if batch.iter().all(|r| matches!(r, Request::Kept { .. })) {
             look(log, batch);
         } else {
-            serve(log, &mut books, batch, &mut queue, seen);
+            untold = serve(log, &mut books, batch, &mut queue, seen);
         }
     }
 }
@@ -193,14 +204,14 @@ struct Batch<'a> {
 }
 
 /// One transaction. No answer, not even a refusal, goes out before the commit: a refusal may rest on a debit of the
-/// same batch.
+/// same batch. Gives notes on reads that did not come into the books.
 fn serve(
     log: &mut dyn Store,
     books: &mut Books,
     mut requests: Vec<Request>,
     queue: &mut mpsc::Receiver<Request>,
     seen: &SharedSeen,
-) {
+) -> Vec<Request> {
     let mut failure = None;
     let (mut now, mut reads) = (0, Vec::new());
     let relaxed = requests.iter().all(Request::is_relaxed);
@@ -217,6 +228,7 @@ fn serve(
         Ok(begun) => (now, reads) = begun,
         Err(error) => failure = Some(error),
     }
+    let notes: Vec<Request> = requests.iter().filter_map(Request::again).collect();
     books.begin();
     let mut batch = Batch { log, books, now, reads, wrote: false };
     let mut answers: Vec<Answer> = Vec::with_capacity(requests.len());
@@ -255,6 +267,7 @@ fn serve(
     for answer in answers {
         answer(outcome.clone());
     }
+    if outcome.is_ok() { Vec::new() } else { notes }
 }
 
 /// Starts a batch, and takes what others wrote.
