@@ -23,6 +23,8 @@ pub struct Gateway {
     pub(super) queues: Queues,
     pub(super) store: Store,
     pub(super) streams: Arc<Streams>,
+    /// Names of time zones, once somebody has asked.
+    pub(super) time_zones: tokio::sync::OnceCell<String>,
     pub(super) trusted: Option<String>,
     /// Users who are in no list.
     pub(super) directory: Option<backend::Directory>,
