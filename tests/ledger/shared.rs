@@ -125,6 +125,11 @@ async fn a_proxy_that_loses_the_ledger_refuses_until_it_is_back() {
             assert!(start.elapsed() < Duration::from_secs(20), "{trap:?}");
         }
     }
+    // No read began of what was refused: none of them counts as a failure.
+    eventually("the end of the reads", async || {
+        rows(&owner, "SELECT FROM noisegate_ledger.reads").await.is_ok_and(|r| r.is_empty())
+    })
+    .await;
     // Six answers; and what was committed without anybody knowing is spent, too, but was not answered.
     let spent = f64::from(6 + unknown) / 10.0;
     let shown = dir.noisegate(&["budget", "show"]).await.stdout;
