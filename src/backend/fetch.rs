@@ -74,7 +74,7 @@ pub struct Opened {
 }
 
 /// The rows of each statement.
-type Answers = Vec<Vec<Row>>;
+pub type Answers = Vec<Vec<Row>>;
 
 impl Backend {
     /// Makes a fetch ready, on a connection that it has to itself. What is refused here need not be paid for.

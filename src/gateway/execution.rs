@@ -46,21 +46,27 @@ impl Session {
             .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &context))))
             .collect();
         if !cached {
+            let turn = gateway.turn_to_read(&self.identity.user).await?;
             let statement = statement_of(questions.iter().map(|(_, q)| q));
-            let order = Order { places: paying, charge, statement, release: None };
-            return match self.pay(gateway, plan, order, notices).await? {
-                Purchase::Paid(paid) => {
-                    place(&mut noisy, paid.answers);
-                    Ok(noisy)
+            loop {
+                let order = Order { places: paying.clone(), charge, statement, release: None };
+                match self.pay(gateway, plan, order, notices).await? {
+                    Purchase::Paid(paid) => {
+                        place(&mut noisy, paid.answers);
+                        return Ok(noisy);
+                    }
+                    Purchase::Full => turn.wait().await?,
+                    Purchase::Kept | Purchase::Wait => {
+                        return Err(ClientError::incident(
+                            SqlState::INTERNAL,
+                            "the statement could not be paid for",
+                            &"the books keep a release that has no key",
+                        ));
+                    }
                 }
-                Purchase::Kept | Purchase::Wait => Err(ClientError::incident(
-                    SqlState::INTERNAL,
-                    "the statement could not be paid for",
-                    &"the books keep a release that has no key",
-                )),
-            };
+            }
         }
-        let mut waited = Waiting::default();
+        let (mut waited, mut turn) = (Waiting::default(), None);
         loop {
             let lookup = look(gateway, plan, &questions).await;
             if lookup.missing.is_empty() {
@@ -69,7 +75,11 @@ impl Session {
                 return Ok(noisy);
             }
             let key = lookup.key();
-            let Some(_lead) = gateway.store.turn(key).await else {
+            // Before the lead, so that who leads does not wait for reads of its own user.
+            if turn.is_none() {
+                turn = Some(gateway.turn_to_read(&self.identity.user).await?);
+            }
+            let Some(lead) = gateway.store.turn(key).await else {
                 // Somebody else paid for it, or failed to: look again.
                 continue;
             };
@@ -99,6 +109,14 @@ impl Session {
                 }
                 Purchase::Wait => {
                     waited.a_while().await;
+                    continue;
+                }
+                Purchase::Full => {
+                    // Others need not wait with this user.
+                    drop(lead);
+                    if let Some(turn) = &turn {
+                        turn.wait().await?;
+                    }
                     continue;
                 }
             };

@@ -19,6 +19,7 @@ mod parameters;
 mod pay;
 mod planning;
 mod price;
+mod reads;
 mod session;
 pub mod settings;
 mod shared;
@@ -26,7 +27,6 @@ mod snapping;
 mod startup;
 mod statement;
 mod stream;
-mod suspend;
 mod type_cache;
 mod typing;
 mod virtual_relations;
@@ -195,7 +195,7 @@ impl Session {
         let noisy = match plan.charge.clone() {
             None => Vec::new(),
             Some(charge) => {
-                gateway.suspended.check(&self.identity.user)?;
+                gateway.check_failures(&self.identity.user)?;
                 // Charge, fetch, release; nothing of it where the answers are kept.
                 self.released(gateway, &mut plan, &charge, &settings, notices).await?
             }

@@ -1,6 +1,7 @@
 //! What costs: charge, fetch, release.
 
 use super::price::{log_price, no_entropy, price_notice, statement_text};
+use super::reads;
 use super::{Gateway, Session};
 use crate::store;
 use answer::Notice;
@@ -40,13 +41,15 @@ impl Session {
         let debit = Debit {
             tables: Some(&plan.tables),
             release: order.release,
+            read: Some(gateway.read_terms(releases.len())),
             text: text.as_deref(),
             ..Debit::new(&self.identity, order.statement, order.charge)
         };
-        let receipt = match gateway.ledger.pay(debit).await.map_err(|r| r.client())? {
+        let mut receipt = match gateway.ledger.pay(debit).await.map_err(|r| r.client())? {
             Payment::Paid(receipt) => receipt,
             Payment::Kept(_) => return Ok(Purchase::Kept),
             Payment::Wait => return Ok(Purchase::Wait),
+            Payment::Full => return Ok(Purchase::Full),
         };
         let entry = receipt.entry();
         // Until it is kept, others may wait for it.
@@ -55,23 +58,26 @@ impl Session {
             notices.push(price_notice(&receipt));
         }
         log_price(&receipt);
-        let answers = opened.read().await.map_err(|e| {
-            if matches!(e, backend::FetchError::Failed(_)) {
-                gateway.suspended.failed(&self.identity.user);
-            }
-            e.into_client_error()
-        })?;
+        let mut place = receipt.take_read().ok_or_else(uncounted)?;
+        let answers = reads::counted(opened, &mut place).await?;
         let mut parts = Vec::with_capacity(answers.len());
         for (((_, release), rows), certified) in releases.iter().zip(&answers).zip(&certified) {
             let exact = Exact::decode(rows, certified, &release.spec).map_err(|e| e.client())?;
             parts.push((exact, &release.spec));
         }
         drop(answers);
+        place.ended_well();
         let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
         let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;
         let answers = releases.iter().map(|(i, _)| *i).zip(noisy).collect();
         Ok(Purchase::Paid(Paid { answers, entry, owed }))
     }
+}
+
+/// A read without a place among its user's reads.
+fn uncounted() -> ClientError {
+    let cause = "the books reserved no place for the read";
+    ClientError::incident(SqlState::INTERNAL, "the statement could not be read", &cause)
 }
 
 /// What is to be paid for.
@@ -92,6 +98,8 @@ pub(super) enum Purchase {
     Kept,
     /// Somebody else has paid for it.
     Wait,
+    /// As many reads of the user are under way as may still fail.
+    Full,
 }
 
 /// Answers that were paid for, by their places in the plan.

@@ -1,5 +1,6 @@
 //! Resolve and plan: names by the policy, constants by PostgreSQL, sizes of public domains as they are needed.
 
+use super::settings::custom::NoisegateSetting;
 use super::statement::Planned;
 use super::{Gateway, Session, snapping};
 use answer::{ClientError, Values};
@@ -33,7 +34,14 @@ impl Session {
         loop {
             let sizes = gateway.sizes.known();
             match self.planned(gateway, statement.clone(), &settings, &sizes) {
-                Ok(plan) => return Ok(Planned { plan, constants, settings, snapped }),
+                Ok(plan) => {
+                    // SET was judged by the policy that was in force then.
+                    let chosen = self.settings.get(NoisegateSetting::Epsilon.name());
+                    if let Some(epsilon) = chosen.filter(|_| plan.charge.is_some()) {
+                        NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
+                    }
+                    return Ok(Planned { plan, constants, settings, snapped });
+                }
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedSize(size)) => {
                     gateway.sizes.measure(&gateway.backend, &gateway.policy, size).await?;

@@ -3,8 +3,8 @@
 use super::certificates::Certificates;
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
+use super::reads::Queues;
 use super::stream::Streams;
-use super::suspend::Suspensions;
 use super::type_cache;
 use crate::store::Store;
 use backend::Backend;
@@ -22,9 +22,11 @@ pub struct Gateway {
     pub(super) settings: plan::Settings,
     pub(super) sizes: DomainSizes,
     pub(super) certificates: Certificates,
-    pub(super) suspended: Suspensions,
+    pub(super) queues: Queues,
     pub(super) store: Store,
     pub(super) streams: Arc<Streams>,
+    /// Names of time zones, once somebody has asked.
+    pub(super) time_zones: tokio::sync::OnceCell<String>,
     pub(super) trusted: Option<String>,
     /// Users who are in no list.
     pub(super) directory: Option<backend::Directory>,

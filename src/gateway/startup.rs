@@ -2,7 +2,9 @@
 
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
-use super::{Gateway, stream, suspend};
+use super::reads::Queues;
+use super::settings::time_zone::{NAMES, is_among, is_plain_offset};
+use super::{Gateway, stream};
 use crate::store::Store;
 use backend::{Backend, ConnectError, Directory, FetchError, introspect, row_triggers};
 use bigdecimal::BigDecimal;
@@ -30,6 +32,17 @@ pub enum OpenError {
     /// The finish login could reach private rows.
     #[error("the finish login is not safe (soundness needs it to reach public tables only):\n{0}")]
     FinishLogin(String),
+    /// A login's sessions begin in a time zone that analysts may not have either.
+    #[error(
+        "the default time zone of the {login} login, \"{zone}\", is neither a name in pg_timezone_names nor a plain offset; \
+         set another one in postgresql.conf, or with ALTER ROLE … SET timezone = 'UTC'"
+    )]
+    TimeZone {
+        /// "fetch" or "finish".
+        login: &'static str,
+        /// What it is.
+        zone: String,
+    },
     /// The books.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -90,11 +103,35 @@ impl Checked {
             .prove_finish_login(&named(false), &named(true))
             .await
             .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
+        default_zones(&backend).await?;
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let reader = backend.reader().await.map_err(|e| schema(&e))?;
         warnings.extend(row_triggers(&reader, &policy).await.map_err(OpenError::Schema)?);
         Ok(Self { policy, warnings, backend, tables })
     }
+}
+
+/// Refuses a server whose sessions begin in a time zone of its own making (soundness rule 37). Every transaction of ours
+/// sets the session's zone; this is for what might ever be read before that.
+async fn default_zones(backend: &Backend) -> Result<(), OpenError> {
+    const DEFAULT: &str = "SELECT reset_val FROM pg_catalog.pg_settings WHERE name = 'TimeZone'";
+    let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
+    let reader = backend.reader().await.map_err(|e| schema(&e))?;
+    let fetch: String =
+        reader.query_one(DEFAULT, &[]).await.and_then(|r| r.try_get(0)).map_err(|e| schema(&e))?;
+    let answer = backend.query(&backend::Settings::default(), DEFAULT, &[], &[0]).await;
+    let rows = answer.map_err(|e| schema(&e))?.into_texts().await.map_err(|e| schema(&e))?;
+    let finish = rows.into_iter().flatten().flatten().next().unwrap_or_default();
+    for (login, zone) in [("fetch", fetch), ("finish", finish)] {
+        if is_plain_offset(&zone) {
+            continue;
+        }
+        let names = reader.query_one(NAMES, &[]).await.and_then(|r| r.try_get::<_, String>(0));
+        if !is_among(&zone, &names.map_err(|e| schema(&e))?) {
+            return Err(OpenError::TimeZone { login, zone });
+        }
+    }
+    Ok(())
 }
 
 /// What a gateway has in another way than the one that it was reopened from.
@@ -115,12 +152,11 @@ impl Gateway {
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
         let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?
             .with_lease(checked.policy.backend.statement_timeout.saturating_add(LEASE_MARGIN));
-        let suspended = suspend::Suspensions::new(checked.policy.limits.max_backend_errors);
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        Self::assemble(checked, ledger, suspended, store, Arc::default(), trusted)
+        Self::assemble(checked, ledger, store, Arc::default(), trusted)
     }
 
-    /// A gateway over another policy, with the books, the suspensions and the connections of this one. This one goes
+    /// A gateway over another policy, with the books and the connections of this one. This one goes
     /// on: nothing is in force until somebody puts it there.
     pub async fn reopen(&self, raw: &RawPolicy) -> Result<(Arc<Self>, Reopened), OpenError> {
         if raw.backend().is_none() {
@@ -137,10 +173,9 @@ impl Gateway {
             warnings: std::mem::take(&mut checked.warnings),
         };
         let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
-        let suspended = self.suspended.with_limit(checked.policy.limits.max_backend_errors);
         let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         let streams = self.streams.clone();
-        let gateway = Self::assemble(checked, ledger, suspended, store, streams, self.trusted.clone())?;
+        let gateway = Self::assemble(checked, ledger, store, streams, self.trusted.clone())?;
         Ok((gateway, reopened))
     }
 
@@ -162,7 +197,6 @@ impl Gateway {
     fn assemble(
         checked: Checked,
         ledger: Ledger,
-        suspended: suspend::Suspensions,
         store: Store,
         streams: Arc<stream::Streams>,
         trusted: Option<String>,
@@ -194,7 +228,8 @@ impl Gateway {
             settings,
             sizes: DomainSizes::default(),
             certificates: Default::default(),
-            suspended,
+            queues: Queues::default(),
+            time_zones: tokio::sync::OnceCell::new(),
             store,
             streams,
             trusted,

@@ -12,6 +12,7 @@ pub(super) use instances::{Reopening, Streams};
 
 use super::pay::fetches;
 use super::price::statement_text;
+use super::reads;
 use super::settings::custom::NoisegateSetting;
 use super::{Gateway, Session};
 use answer::{ClientError, Field, Notice, Outcome, SqlState};
@@ -95,7 +96,7 @@ impl Session {
         fields: Vec<Field>,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome> {
-        gateway.suspended.check(&self.identity.user)?;
+        gateway.check_failures(&self.identity.user)?;
         let stream = self.stream_named(gateway, &question.stream.name)?;
         let releases: Vec<_> = plan.releases.iter().enumerate().collect();
         let statements = fetches(gateway, &releases, false)?;
@@ -103,6 +104,7 @@ impl Session {
         let text = gateway.policy.ledger_text.then(|| statement_text(&statements));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
         let user_stream = gateway.streams.user_stream(&self.identity.user, stream, &gateway.ledger).await?;
+        let reading = gateway.turn_to_read(&self.identity.user).await?;
         let mut turn = user_stream.turn.clone().lock_owned().await;
         if matches!(user_stream.status().state, State::Closed) {
             // About to pay: had anybody else done so meanwhile, it would be a second time.
@@ -113,6 +115,8 @@ impl Session {
             State::Open { .. } => true,
             _ => false,
         };
+        // Its questions are read without a debit each: the place comes first, and what opens it is refused for nothing.
+        let mut place = reading.reserve(statements.len()).await?;
         // Up to the first private row: a database that is away, or was altered, must not cost anything.
         let request = FetchRequest {
             settings: self.settings.backend(),
@@ -129,12 +133,7 @@ impl Session {
                 notices.push(notice);
             }
         }
-        let answers = opened.read().await.map_err(|e| {
-            if matches!(e, backend::FetchError::Failed(_)) {
-                gateway.suspended.failed(&self.identity.user);
-            }
-            e.into_client_error()
-        })?;
+        let answers = reads::counted(opened, &mut place).await?;
         let defect = || {
             ClientError::incident(
                 SqlState::INTERNAL,
@@ -146,6 +145,7 @@ impl Session {
         let certified = certified.ok_or_else(defect)?;
         let exact = Exact::decode(rows, &certified, &release.spec).map_err(|e| e.client())?;
         drop(answers);
+        place.ended_well();
         let (noisy, told, left) = user_stream.ask(exact, question, stream)?;
         if self.settings.notices() {
             notices.push(outcome_notice(stream, told, left));

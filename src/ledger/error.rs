@@ -187,6 +187,9 @@ pub enum Refusal {
         /// The user.
         user: String,
     },
+    /// As many of the user's reads failed in a day as may.
+    #[error("the user is suspended")]
+    Suspended,
     /// The owner ended it for good.
     #[error("the {what} \"{name}\" is closed")]
     Closed {
@@ -224,6 +227,11 @@ impl From<&LedgerError> for Refusal {
 }
 
 impl Refusal {
+    /// Whether the ledger failed, so that nothing was decided.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self, Self::Away(_) | Self::Lost | Self::Unavailable(_))
+    }
+
     /// What the client reads.
     pub fn client(&self) -> ClientError {
         match self {
@@ -274,6 +282,11 @@ impl Refusal {
                 format!("the privacy {what} \"{name}\" was closed by the owner of the data"),
             )
             .hint("It pays for nothing any more; the owner of the data can say what takes its place. Nothing was charged."),
+            Self::Suspended => ClientError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                "this user is suspended: too many statements failed while private rows were read",
+            )
+            .hint("Ask the operator: the log has the causes, and limits.max_backend_errors the limit. Nothing was charged."),
             Self::Superseded => ClientError::incident(
                 SqlState::CANNOT_CONNECT_NOW,
                 "another policy has come into force, so the statement was not answered",

@@ -13,6 +13,7 @@ mod error;
 pub mod log;
 mod owner;
 mod policy_view;
+mod reads;
 mod time;
 mod writer;
 
@@ -23,6 +24,7 @@ pub use error::decimal;
 pub use error::{Lack, Lacking, LedgerError, Refusal};
 pub use owner::{Owner, Told, user, verify};
 pub use policy_view::Terms;
+pub use reads::{ReadPlace, ReadTerms, Standing};
 pub use time::time;
 
 use answer::Identity;
@@ -52,6 +54,7 @@ pub struct Ledger {
     budgets: Arc<[Budget]>,
     lease: Duration,
     shelf: u64,
+    seen: reads::SharedSeen,
     writer: Arc<Writer>,
 }
 
@@ -74,6 +77,8 @@ pub struct Question<'a> {
     pub tables: Option<&'a [usize]>,
     /// Key under which its release will be kept, if it will be.
     pub release: Option<[u8; 32]>,
+    /// On what terms the private rows are read that it pays for; None where nothing is read.
+    pub read: Option<ReadTerms>,
     /// The stream that it opens.
     pub stream: Option<&'a str>,
     /// What the entry says of it, where the policy wants the text.
@@ -83,7 +88,7 @@ pub struct Question<'a> {
 impl<'a> Question<'a> {
     /// One that is kept nowhere, and may read any table.
     pub fn new(who: &'a Identity, statement: [u8; 32], charge: &'a Charge) -> Self {
-        Self { who, statement, charge, tables: None, release: None, stream: None, text: None }
+        Self { who, statement, charge, tables: None, release: None, read: None, stream: None, text: None }
     }
 }
 
@@ -95,6 +100,9 @@ pub enum Payment {
     Kept(Vec<u8>),
     /// Somebody else has paid for its release and not stored it yet: nothing was charged. Ask again in a while.
     Wait,
+    /// As many reads of this user are under way as may still fail: nothing was charged. [`Ledger::place_or_change`] says
+    /// when to ask again.
+    Full,
 }
 
 /// Proof that a charge was paid, and to be spent on the one release it was paid for.
@@ -104,6 +112,7 @@ pub struct Receipt {
     charge: Charge,
     entry: i64,
     budgets: Vec<BudgetState>,
+    read: Option<ReadPlace>,
 }
 
 impl Receipt {
@@ -115,6 +124,11 @@ impl Receipt {
     /// The number of the ledger's entry.
     pub fn entry(&self) -> i64 {
         self.entry
+    }
+
+    /// The place of the read that it pays for, where there is one; once.
+    pub fn take_read(&mut self) -> Option<ReadPlace> {
+        self.read.take()
     }
 
     /// Every budget that was debited, after the debit.
@@ -176,13 +190,15 @@ impl Ledger {
         budgets: &[Budget],
     ) -> Result<Self, LedgerError> {
         let (requests, queue) = mpsc::channel(QUEUE);
+        let seen = reads::SharedSeen::default();
+        let shown = seen.clone();
         let thread = std::thread::Builder::new()
             .name("ledger".into())
-            .spawn(move || writer::run(log, books, queue))
+            .spawn(move || writer::run(log, books, queue, &shown))
             .map_err(|e| LedgerError::Thread(e.to_string()))?;
         let writer = Arc::new(Writer { requests: Some(requests), thread: Some(thread) });
         let (terms, budgets) = (Arc::new(terms), budgets.into());
-        Ok(Self { terms, budgets, lease: LEASE, shelf: SHELF, writer })
+        Ok(Self { terms, budgets, lease: LEASE, shelf: SHELF, seen, writer })
     }
 
     /// The same ledger for a policy that was read again. It is taken over as [`Self::open`] does.
@@ -222,11 +238,13 @@ impl Ledger {
         self.receipt(Question::new(who, statement, charge)).await
     }
 
-    /// As [`Self::pay`], for a release that nobody keeps.
+    /// As [`Self::pay`], for a release that nobody keeps and a read that nobody counts.
     pub async fn receipt(&self, q: Question<'_>) -> Result<Receipt, Refusal> {
-        match self.pay(Question { release: None, ..q }).await? {
+        match self.pay(Question { release: None, read: None, ..q }).await? {
             Payment::Paid(receipt) => Ok(receipt),
-            Payment::Kept(_) | Payment::Wait => Err(Refusal::Unavailable("nobody keeps this release".into())),
+            Payment::Kept(_) | Payment::Wait | Payment::Full => {
+                Err(Refusal::Unavailable("nobody keeps this release".into()))
+            }
         }
     }
 
@@ -250,15 +268,66 @@ impl Ledger {
             stream: q.stream.map(Into::into),
             text: q.text.map(Into::into),
         };
-        let lease = micros(self.lease);
-        let paid = self.ask(|reply| Request::Pay { ask: Box::new(ask), lease, reply }).await?;
-        Ok(match paid {
+        let (lease, read) = (micros(self.lease), q.read);
+        // If nobody waits for the answer any more, its place is given back: nothing was read.
+        let place = read.map(|terms| self.place(ask.id.clone(), terms)).transpose()?;
+        let paid = self.ask(|reply| Request::Pay { ask: Box::new(ask), lease, read, reply }).await;
+        let fresh = match &paid {
+            Ok(paid) => matches!(paid, Paid::Fresh(..)),
+            // After a failure it may be in the books all the same.
+            Err(refusal) => refusal.is_failure(),
+        };
+        let place = match place {
+            Some(place) if !fresh => {
+                place.never_was();
+                None
+            }
+            place => place,
+        };
+        Ok(match paid? {
             Paid::Fresh(entry, budgets) => {
-                Payment::Paid(Receipt { charge: q.charge.clone(), entry, budgets })
+                Payment::Paid(Receipt { charge: q.charge.clone(), entry, budgets, read: place })
             }
             Paid::Kept(bytes) => Payment::Kept(bytes),
             Paid::Wait => Payment::Wait,
+            Paid::Full => Payment::Full,
         })
+    }
+
+    /// A place for a read that was paid for before, such as a question to a stream; None where all places that are left
+    /// are those of reads under way. It is in the books when this returns, but perhaps not on disk yet.
+    pub async fn reserve(&self, user: &str, terms: ReadTerms) -> Result<Option<ReadPlace>, Refusal> {
+        let id = random().map_err(|e| Refusal::Unavailable(e.to_string()))?;
+        let place = self.place(id.clone(), terms)?;
+        let user = user.to_owned();
+        match self.ask(|reply| Request::Reserve { id, user, terms, reply }).await {
+            Ok(Standing::Free) => Ok(Some(place)),
+            Ok(Standing::Full | Standing::Suspended) => {
+                place.never_was();
+                Ok(None)
+            }
+            Err(refusal) => {
+                if !refusal.is_failure() {
+                    place.never_was();
+                }
+                Err(refusal)
+            }
+        }
+    }
+
+    fn place(&self, id: String, terms: ReadTerms) -> Result<ReadPlace, Refusal> {
+        let writer = self.writer.requests.as_ref().ok_or_else(stopped)?.downgrade();
+        Ok(ReadPlace::new(id, terms.limit, writer))
+    }
+
+    /// Refuses a user of whom as many reads have failed as may, as far as is known here without asking the books.
+    pub fn check_failures(&self, user: &str, limit: u32) -> Result<(), Refusal> {
+        reads::refuse_suspended(self.seen.standing(user, owner::clock(), limit))
+    }
+
+    /// Waits for a place, no longer than `patience`: until the list of reads has changed. Others may take the place.
+    pub async fn place_or_change(&self, patience: Duration) {
+        self.seen.change(patience).await;
     }
 
     /// Stores the release that an entry paid for. What is stored already stays.

@@ -8,7 +8,7 @@
 //! It runs for 20 seconds, with `NIGHTLY=1` for ten minutes, with `LEDGER_MODEL_SECONDS=n` for n seconds.
 //! `LEDGER_MODEL_SEED` runs one world again.
 
-use super::log::{Begun, Forget, Kept, Row};
+use super::log::{Begun, Forget, Kept, ReadChange, Row};
 use super::writer::Store;
 use super::*;
 use dp::{Ratio, Spec, UNITS_PER_ONE};
@@ -149,6 +149,14 @@ impl Store for Faulty {
         self.step(false, |log| log.append(body))
     }
 
+    fn note(&mut self, change: ReadChange) -> Result<(), LedgerError> {
+        self.step(false, |log| log.note(change))
+    }
+
+    fn relax(&mut self, relaxed: bool) {
+        self.log.relax(relaxed);
+    }
+
     fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError> {
         self.step(false, |log| log.put(key, entry, epoch, bytes).map(drop))
     }
@@ -246,7 +254,7 @@ async fn client(ledger: Ledger, user: String, mut dice: Dice) -> Known {
             Ok(Payment::Kept(_)) => {
                 let _ = ledger.reuse(&who, [7; 32], key).await;
             }
-            Ok(Payment::Wait) => {}
+            Ok(Payment::Wait | Payment::Full) => {}
             Err(Refusal::Exhausted(_)) => known.refused += 1,
             Err(Refusal::Unavailable(_) | Refusal::Away(_)) => known.unsure += 1,
             Err(e) => panic!("{e}"),

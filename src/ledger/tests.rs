@@ -510,7 +510,7 @@ async fn rule_26_who_waits_in_vain_pays_anew() {
     let paid = async |ledger: &Ledger, n| match ledger.pay(of(n)).await.unwrap() {
         Payment::Paid(receipt) => Some(receipt.entry()),
         Payment::Kept(_) => panic!("nothing was kept"),
-        Payment::Wait => None,
+        Payment::Wait | Payment::Full => None,
     };
     // The payer gives up.
     let entry = paid(&ledger, 1).await.unwrap();

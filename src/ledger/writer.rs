@@ -7,13 +7,17 @@ use super::account::BudgetState;
 use super::books::{Ask, Body, Books, Cached, Entry};
 use super::entry::hex;
 use super::error::{LedgerError, Refusal};
-use super::log::{Begun, Forget, Kept, Log, Row};
+use super::log::{Begun, Forget, Kept, Log, PrivateRead, ReadChange, Row};
+use super::reads::{self, ReadTerms, SharedSeen, Standing};
 use tokio::sync::{mpsc, oneshot};
 
 /// What the writer needs of a log. Tests put faults between its steps.
 pub(super) trait Store: Send {
     fn begin(&mut self, after: i64) -> Result<Begun, LedgerError>;
     fn append(&mut self, body: String) -> Result<Row, LedgerError>;
+    fn note(&mut self, change: ReadChange) -> Result<(), LedgerError>;
+    /// Whether the next batches may end before they are on disk.
+    fn relax(&mut self, relaxed: bool);
     fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError>;
     /// Says which releases the batch will get.
     fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError>;
@@ -32,6 +36,14 @@ impl Store for Log {
 
     fn append(&mut self, body: String) -> Result<Row, LedgerError> {
         Log::append(self, body)
+    }
+
+    fn note(&mut self, change: ReadChange) -> Result<(), LedgerError> {
+        Log::note(self, change)
+    }
+
+    fn relax(&mut self, relaxed: bool) {
+        Log::relax(self, relaxed);
     }
 
     fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError> {
@@ -78,6 +90,8 @@ pub(super) enum Paid {
     Kept(Vec<u8>),
     /// Somebody else has paid.
     Wait,
+    /// The user has no place for another read.
+    Full,
 }
 
 /// Reads the books, and may give an entry to write.
@@ -87,7 +101,12 @@ type Reply<T> = oneshot::Sender<Result<T, Refusal>>;
 
 pub(super) enum Request {
     /// `lease`: for how long, in microseconds, a release that was paid for is waited for.
-    Pay { ask: Box<Ask>, lease: i64, reply: Reply<Paid> },
+    /// `read`: on what terms the private rows are read that it is for.
+    Pay { ask: Box<Ask>, lease: i64, read: Option<ReadTerms>, reply: Reply<Paid> },
+    /// A read that was paid for before. What comes of it is not waited for on disk.
+    Reserve { id: String, user: String, terms: ReadTerms, reply: Reply<Standing> },
+    /// What came of a read. Nobody waits for it.
+    Note { change: ReadChange, limit: u32 },
     /// Stores a release; `room` is for all of them, in bytes.
     Keep { entry: i64, key: [u8; 32], bytes: Vec<u8>, room: u64, reply: Reply<()> },
     /// Reads a stored release.
@@ -109,18 +128,39 @@ impl Request {
             _ => None,
         }
     }
+
+    /// The same once more, where nobody waits to ask again: a note on a read.
+    fn again(&self) -> Option<Self> {
+        match self {
+            Self::Note { change, limit } => Some(Self::Note { change: change.clone(), limit: *limit }),
+            _ => None,
+        }
+    }
+
+    /// Whether it may be lost with the power: then a place for a failure is less or more, for one user.
+    fn is_relaxed(&self) -> bool {
+        matches!(self, Self::Reserve { .. } | Self::Note { .. })
+    }
 }
 
 /// Serves until every sender is gone.
-pub(super) fn run(mut log: Box<dyn Store>, mut books: Books, mut queue: mpsc::Receiver<Request>) {
+pub(super) fn run(
+    mut log: Box<dyn Store>,
+    mut books: Books,
+    mut queue: mpsc::Receiver<Request>,
+    seen: &SharedSeen,
+) {
     let log = log.as_mut();
+    // What came of reads while the books were away: told again with the next batch, or their places would be lost.
+    let mut untold = Vec::new();
     while let Some(first) = queue.blocking_recv() {
-        let mut batch = vec![first];
+        let mut batch = std::mem::take(&mut untold);
+        batch.push(first);
         gather(&mut batch, &mut queue);
         if batch.iter().all(|r| matches!(r, Request::Kept { .. })) {
             look(log, batch);
         } else {
-            serve(log, &mut books, batch, &mut queue);
+            untold = serve(log, &mut books, batch, &mut queue, seen);
         }
     }
 }
@@ -159,36 +199,43 @@ struct Batch<'a> {
     log: &'a mut dyn Store,
     books: &'a mut Books,
     now: i64,
+    reads: Vec<PrivateRead>,
     wrote: bool,
 }
 
 /// One transaction. No answer, not even a refusal, goes out before the commit: a refusal may rest on a debit of the
-/// same batch.
+/// same batch. Gives notes on reads that did not come into the books.
 fn serve(
     log: &mut dyn Store,
     books: &mut Books,
     mut requests: Vec<Request>,
     queue: &mut mpsc::Receiver<Request>,
-) {
+    seen: &SharedSeen,
+) -> Vec<Request> {
     let mut failure = None;
-    let mut now = 0;
-    let begun = catch_up(log, books).and_then(|clock| {
+    let (mut now, mut reads) = (0, Vec::new());
+    let relaxed = requests.iter().all(Request::is_relaxed);
+    log.relax(relaxed);
+    let begun = catch_up(log, books).and_then(|begun| {
         // And those who came while another proxy had the lock.
-        gather(&mut requests, queue);
+        if !relaxed {
+            gather(&mut requests, queue);
+        }
         let keys: Vec<[u8; 32]> = requests.iter().filter_map(Request::reads).collect();
-        log.look(&keys).map(|()| clock)
+        log.look(&keys).map(|()| begun)
     });
     match begun {
-        Ok(clock) => now = clock,
+        Ok(begun) => (now, reads) = begun,
         Err(error) => failure = Some(error),
     }
+    let notes: Vec<Request> = requests.iter().filter_map(Request::again).collect();
     books.begin();
-    let mut batch = Batch { log, books, now, wrote: false };
+    let mut batch = Batch { log, books, now, reads, wrote: false };
     let mut answers: Vec<Answer> = Vec::with_capacity(requests.len());
     for request in requests {
         answers.push(batch.take(request, &mut failure));
     }
-    let Batch { log, books, wrote, .. } = batch;
+    let Batch { log, books, wrote, reads, .. } = batch;
     let outcome = match failure {
         None if wrote => log.commit(),
         None => {
@@ -200,6 +247,7 @@ fn serve(
     let outcome = match outcome {
         Ok(()) => {
             books.settle();
+            seen.publish(reads);
             // After the commit: a file that is taken away from now on takes what it holds with it, to be put back.
             if log.in_place() {
                 Ok(())
@@ -219,10 +267,11 @@ fn serve(
     for answer in answers {
         answer(outcome.clone());
     }
+    if outcome.is_ok() { Vec::new() } else { notes }
 }
 
 /// Starts a batch, and takes what others wrote.
-fn catch_up(log: &mut dyn Store, books: &mut Books) -> Result<i64, LedgerError> {
+fn catch_up(log: &mut dyn Store, books: &mut Books) -> Result<(i64, Vec<PrivateRead>), LedgerError> {
     let begun = log.begin(books.head().id)?;
     for row in &begun.rows {
         if let Err(wrong) = books.apply(row) {
@@ -230,7 +279,7 @@ fn catch_up(log: &mut dyn Store, books: &mut Books) -> Result<i64, LedgerError> 
             return Err(wrong.into());
         }
     }
-    Ok(begun.now)
+    Ok((begun.now, begun.reads))
 }
 
 impl Batch<'_> {
@@ -244,13 +293,25 @@ impl Batch<'_> {
         };
         let undecided = || Refusal::Unavailable(String::new());
         match request {
-            Request::Pay { ask, lease, reply } => {
+            Request::Pay { ask, lease, read, reply } => {
                 let mut decision = Err(undecided());
                 run(&mut |batch| {
-                    decision = batch.pay(&ask, lease)?;
+                    decision = batch.pay(&ask, lease, read)?;
                     Ok(())
                 });
                 answer(reply, decision)
+            }
+            Request::Reserve { id, user, terms, reply } => {
+                let mut standing = Err(undecided());
+                run(&mut |batch| {
+                    standing = batch.reserve(&id, &user, terms)?;
+                    Ok(())
+                });
+                answer(reply, standing)
+            }
+            Request::Note { change, limit } => {
+                run(&mut |batch| batch.ended(&change, limit));
+                Box::new(drop)
             }
             Request::Keep { entry, key, bytes, room, reply } => {
                 let mut bytes = Some(bytes);
@@ -317,7 +378,73 @@ impl Batch<'_> {
         Ok(row.id)
     }
 
-    fn pay(&mut self, ask: &Ask, lease: i64) -> Result<Result<Paid, Refusal>, LedgerError> {
+    /// Notes what happens to a read.
+    fn note(&mut self, change: ReadChange) -> Result<(), LedgerError> {
+        reads::apply(&mut self.reads, &change);
+        self.log.note(change)?;
+        self.wrote = true;
+        Ok(())
+    }
+
+    /// Whether a user's read may begin now.
+    fn standing(&self, user: &str, terms: ReadTerms) -> Standing {
+        reads::standing(&self.reads, user, self.books.now(self.now), terms.limit)
+    }
+
+    /// Takes a place that is free, and forgets what counts no more.
+    fn take_place(&mut self, id: &str, user: &str, terms: ReadTerms) -> Result<(), LedgerError> {
+        let now = self.books.now(self.now);
+        let past: Vec<String> =
+            self.reads.iter().filter(|r| reads::is_past(r, now)).map(|r| r.id.clone()).collect();
+        for id in past {
+            self.note(ReadChange::Remove(id))?;
+        }
+        self.note(ReadChange::Reserve(reads::reserved(id, user, now, terms)))
+    }
+
+    fn reserve(
+        &mut self,
+        id: &str,
+        user: &str,
+        terms: ReadTerms,
+    ) -> Result<Result<Standing, Refusal>, LedgerError> {
+        let standing = self.standing(user, terms);
+        if let Err(refusal) = reads::refuse_suspended(standing) {
+            return Ok(Err(refusal));
+        }
+        if standing == Standing::Free {
+            self.take_place(id, user, terms)?;
+        }
+        Ok(Ok(standing))
+    }
+
+    /// A read has ended.
+    fn ended(&mut self, change: &ReadChange, limit: u32) -> Result<(), LedgerError> {
+        let known = |id: &str| self.reads.iter().find(|r| r.id == id);
+        let failed = match change {
+            ReadChange::Fail(id) => known(id).filter(|r| !r.failed).map(|r| r.user.clone()),
+            ReadChange::Remove(id) if known(id).is_none() => return Ok(()),
+            _ => None,
+        };
+        self.note(change.clone())?;
+        if let Some(user) = failed {
+            let failures = reads::failures(&self.reads, &user, self.books.now(self.now));
+            if u32::try_from(failures).is_ok_and(|n| n == limit) {
+                tracing::error!(
+                    %user, failures,
+                    "a user's statements keep failing over private rows: suspended for a day"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn pay(
+        &mut self,
+        ask: &Ask,
+        lease: i64,
+        read: Option<ReadTerms>,
+    ) -> Result<Result<Paid, Refusal>, LedgerError> {
         if let Some(key) = &ask.release {
             if let Some(kept) = self.log.get(key)? {
                 self.books.arrived(key, None);
@@ -327,11 +454,19 @@ impl Batch<'_> {
                 return Ok(Ok(Paid::Wait));
             }
         }
+        match read.map(|terms| self.standing(&ask.who.user, terms)) {
+            Some(Standing::Suspended) => return Ok(Err(Refusal::Suspended)),
+            Some(Standing::Full) => return Ok(Ok(Paid::Full)),
+            Some(Standing::Free) | None => {}
+        }
         let entry = match self.books.decide(ask, self.now) {
             Ok(entry) => entry,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let id = self.append(&entry)?;
+        if let Some(terms) = read {
+            self.take_place(&ask.id, &ask.who.user, terms)?;
+        }
         let states = match &entry.what {
             Body::Debit(debit) => self.books.states_of(debit, entry.at),
             _ => Vec::new(),

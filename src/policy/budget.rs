@@ -17,17 +17,21 @@ fn dec(digits: i64, scale: i64) -> BigDecimal {
 
 /// ε from 10⁻⁹ to 1000: beyond either end it is a slip of the pen, not a price.
 pub(super) fn epsilon(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<BigDecimal>> {
-    let e = section.number("epsilon", f)?;
+    price(section, "epsilon", f)
+}
+
+fn price(section: &Section<'_, '_>, key: &str, f: &mut Findings) -> Option<At<BigDecimal>> {
+    let e = section.number(key, f)?;
     let (what, hint) = if !e.value.is_positive() {
-        ("epsilon must be greater than 0", "write for example: epsilon = 1.0")
+        ("must be greater than 0", "write for example: epsilon = 1.0")
     } else if e.value > dec(1000, 0) {
-        ("epsilon is over 1000", "an answer at this price is the exact one; usual totals are from 0.1 to 20")
+        ("is over 1000", "an answer at this price is the exact one; usual totals are from 0.1 to 20")
     } else if e.value < dec(1, 9) {
-        ("epsilon is under 1e-9", "the noise would hide every answer; usual prices are from 0.001 to 1")
+        ("is under 1e-9", "the noise would hide every answer; usual prices are from 0.001 to 1")
     } else {
         return Some(e);
     };
-    f.error(&e.span, what, hint);
+    f.error(&e.span, format!("{key} {what}"), hint);
     None
 }
 
@@ -73,6 +77,13 @@ pub(super) const STATEMENT: Keys = Keys {
             purpose: "Price of a statement that reads private rows: noise has the scale (what one unit can change) / ε.",
         },
         Key {
+            name: "min_epsilon",
+            ty: "number, 1e-9 to 1000",
+            default: "1e-4",
+            example: "0.001",
+            purpose: "The least ε of a statement, and of a stream: what takes time and may fail is no answer for next to nothing.",
+        },
+        Key {
             name: "delta",
             ty: "number, 0 to 1",
             default: "1e-9",
@@ -91,19 +102,32 @@ pub(super) const STATEMENT: Keys = Keys {
             ty: "whole number",
             default: "8",
             example: "20",
-            purpose: "Rows that a unit may bring to a group (l∞); a unit with more is scaled down.",
+            purpose: "Rows that a unit may bring to a group (l∞), at most 1,000,000; a unit with more is scaled down.",
         },
     ],
     later: &["mechanism", "intervals", "accuracy"],
 };
 
 pub(super) fn statement(root: &Section<'_, '_>, f: &mut Findings) -> StatementDefaults {
-    let mut statement =
-        StatementDefaults { epsilon: dec(1, 1), delta: dec(1, 9), max_groups: 4, max_rows: 8 };
+    let mut statement = StatementDefaults {
+        epsilon: dec(1, 1),
+        min_epsilon: dec(1, 4),
+        delta: dec(1, 9),
+        max_groups: 4,
+        max_rows: 8,
+    };
     let Some(section) = root.section("statement", f) else { return statement };
     section.keys(&STATEMENT, f);
-    if let Some(e) = epsilon(&section, f) {
+    let (asked, least) = (epsilon(&section, f), price(&section, "min_epsilon", f));
+    let span = asked.as_ref().or(least.as_ref()).map(|e| e.span.clone());
+    if let Some(e) = least {
+        statement.min_epsilon = e.value;
+    }
+    if let Some(e) = asked {
         statement.epsilon = e.value;
+    }
+    if let Some(span) = span.filter(|_| statement.epsilon < statement.min_epsilon) {
+        under_the_least(&span, &statement.epsilon, &statement.min_epsilon, f);
     }
     if let Some(d) = delta(&section, "delta", true, f) {
         statement.delta = d.value;
@@ -115,6 +139,21 @@ pub(super) fn statement(root: &Section<'_, '_>, f: &mut Findings) -> StatementDe
         statement.max_rows = n;
     }
     statement
+}
+
+/// An ε that no statement could be asked at (soundness rule 35: prices have a floor).
+pub(super) fn under_the_least(
+    span: &std::ops::Range<usize>,
+    epsilon: &BigDecimal,
+    least: &BigDecimal,
+    f: &mut Findings,
+) {
+    let plain = |e: &BigDecimal| e.normalized().to_plain_string();
+    f.error(
+        span,
+        format!("epsilon = {} is below statement.min_epsilon, {}", plain(epsilon), plain(least)),
+        "raise it, or lower min_epsilon: at prices near nothing, how long statements take and which fail tells more than answers",
+    );
 }
 
 /// A contribution bound.

@@ -289,6 +289,15 @@ fn table(
             "its rows may depend on many units, and its expressions may fail on chosen rows: name the tables below",
         );
     }
+    if r.kind == RelationKind::Foreign && t.public {
+        f.warn(
+            &t.name.span,
+            format!("{name:?} is a foreign table"),
+            "its rows live elsewhere: they can change while a statement runs, and who keeps them sees when they are read; \
+             its answers and its pace must not depend on private rows. A copy in a table or a materialised view has \
+             neither",
+        );
+    }
     if r.row_security {
         f.error(
             &t.name.span,

@@ -175,7 +175,7 @@ impl RawPolicy {
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
-        let streams = stream::streams(&root, &budgets, f);
+        let streams = stream::streams(&root, &budgets, &statement.min_epsilon, f);
         let users = users::users(&root, base, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);

@@ -74,17 +74,28 @@ pub(super) const STREAM: Keys = Keys {
     later: &[],
 };
 
-pub(super) fn streams(root: &Section<'_, '_>, budgets: &[Budget], f: &mut Findings) -> Vec<Stream> {
+/// `least` is the least ε that a stream may have.
+pub(super) fn streams(
+    root: &Section<'_, '_>,
+    budgets: &[Budget],
+    least: &BigDecimal,
+    f: &mut Findings,
+) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
     for section in root.sections("stream", f) {
-        let Some(stream) = stream(&section, &streams, f) else { continue };
+        let Some(stream) = stream(&section, &streams, least, f) else { continue };
         affordable(&section, &stream, budgets, f);
         streams.push(stream);
     }
     streams
 }
 
-fn stream(section: &Section<'_, '_>, before: &[Stream], f: &mut Findings) -> Option<Stream> {
+fn stream(
+    section: &Section<'_, '_>,
+    before: &[Stream],
+    least: &BigDecimal,
+    f: &mut Findings,
+) -> Option<Stream> {
     section.keys(&STREAM, f);
     let name = section.required_string("name", "name = \"alerts\"", f);
     if let Some(n) = &name {
@@ -102,6 +113,9 @@ fn stream(section: &Section<'_, '_>, before: &[Stream], f: &mut Findings) -> Opt
         section.missing("epsilon", "epsilon = 0.5", f);
     }
     let epsilon = budget::epsilon(section, f);
+    if let Some(e) = epsilon.as_ref().filter(|e| e.value < *least) {
+        budget::under_the_least(&e.span, &e.value, least, f);
+    }
     let delta = budget::delta(section, "delta", true, f);
     let positives = section.count("positives", 10_000, f).and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
     let max_rows = budget::bound(section, "max_rows", f);

@@ -52,6 +52,7 @@ pub fn set(set: Set, at: Option<usize>) -> Result<SessionStatement> {
                 {
                     None
                 }
+                ast::Expr::Interval(interval) => Some(offset(interval, at)?),
                 value => list(std::slice::from_ref(value), at)?,
             };
             Ok(S::Set { name: "timezone".into(), value, local })
@@ -145,6 +146,39 @@ fn list(values: &[ast::Expr], at: Option<usize>) -> Result<Option<String>> {
     Ok(Some(texts.join(", ")))
 }
 
+/// `INTERVAL '-08:00' HOUR TO MINUTE`, as PostgreSQL shows such an offset from then on: `<-08>+08`.
+fn offset(interval: &ast::Interval, at: Option<usize>) -> Result<String> {
+    use ast::{DateTimeField as Field, Expr, Value};
+    let text = match &*interval.value {
+        Expr::Value(v) => match &v.value {
+            Value::SingleQuotedString(s) => Some(s.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let fields = (&interval.leading_field, &interval.last_field);
+    let unsupported = || {
+        Err(ClientError::unsupported("this value in SET TIME ZONE is not supported")
+            .hint("Write a name, a number of hours, or INTERVAL '-08:00' HOUR TO MINUTE.")
+            .at(at))
+    };
+    let (Some(text), (Some(Field::Hour), Some(Field::Minute))) = (text, fields) else { return unsupported() };
+    let (sign, other, digits) = match text.as_bytes().first() {
+        Some(b'-') => ('-', '+', text.get(1..)),
+        Some(b'+') => ('+', '-', text.get(1..)),
+        _ => ('+', '-', Some(text)),
+    };
+    let two = |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    match digits.and_then(|d| d.split_once(':')) {
+        Some((hours, minutes)) if two(hours) && two(minutes) => {
+            let past =
+                if minutes.bytes().all(|b| b == b'0') { String::new() } else { format!(":{minutes:0>2}") };
+            Ok(format!("<{sign}{hours:0>2}{past}>{other}{hours:0>2}{past}"))
+        }
+        _ => unsupported(),
+    }
+}
+
 fn value(e: &ast::Expr, single: bool, at: Option<usize>) -> Result<String> {
     use ast::{Expr, UnaryOperator, Value};
     // Several values become one text again: each must stay one.
@@ -204,6 +238,7 @@ mod tests {
             ("SET TIME ZONE 'UTC'", set("timezone", Some("UTC"), false)),
             ("SET TIME ZONE LOCAL", set("timezone", None, false)),
             ("SET TIME ZONE -5", set("timezone", Some("-5"), false)),
+            ("SET TIME ZONE INTERVAL '-8:30' HOUR TO MINUTE", set("timezone", Some("<-08:30>+08:30"), false)),
             ("SET LOCAL DateStyle = ISO, DMY", set("datestyle", Some("iso, dmy"), true)),
             ("SET datestyle = 'ISO, MDY'", set("datestyle", Some("ISO, MDY"), false)),
             ("SET search_path TO \"$user\", public", set("search_path", Some("$user, public"), false)),

@@ -208,3 +208,83 @@ async fn start_up_options_take_effect() {
     let refused = psql(&format!("{base}?options=-c%20timezone%3DNowhere"), "SELECT 1").await;
     assert!(refused.stderr.contains("invalid value for parameter \"TimeZone\""), "{}", refused.stderr);
 }
+
+/// Names of PostgreSQL's and plain offsets; a rule in POSIX notation could leave days out.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_37_time_zones_are_those_that_have_a_name() {
+    let world = World::new().await;
+    let c = world.ada().await;
+    for (zone, shown) in [
+        ("'UTC'", "UTC"),
+        ("'Europe/Berlin'", "Europe/Berlin"),
+        ("'america/new_york'", "America/New_York"),
+        ("'GMT'", "GMT"),
+        ("'EST5EDT'", "EST5EDT"),
+        ("'+05:30'", "+05:30"),
+        ("-7", "<-07>+07"),
+        ("5.5", "<+05:30>-05:30"),
+        ("INTERVAL '-08:00' HOUR TO MINUTE", "<-08>+08"),
+    ] {
+        run(&c, &format!("SET TIME ZONE {zone}")).await;
+        assert_eq!(one(&c, "SHOW timezone").await, shown, "{zone}");
+        // Drivers set again what they were told.
+        run(&c, &format!("SET timezone = '{shown}'")).await;
+        assert_eq!(one(&c, "SHOW timezone").await, shown);
+    }
+    run(&c, "SET TIME ZONE -7").await;
+    assert_eq!(one(&c, "SELECT timestamptz '2024-07-01 12:00:00+00'").await, "2024-07-01 05:00:00-07");
+    run(&c, "RESET timezone").await;
+    let made =
+        ["AAA97BBB-47,J57/2,J300/0", "X-30Y-100,J62/3,J280/0", "A-48", "UTC+3", "<X>-3", "100", "16", "-16"];
+    for zone in made {
+        for sql in [format!("SET timezone = '{zone}'"), format!("SET LOCAL TIME ZONE '{zone}'")] {
+            let mut error = c.simple_query(&format!("BEGIN; {sql}")).await.unwrap_err();
+            run(&c, "ROLLBACK").await;
+            let told = error.as_db_error().unwrap();
+            assert_eq!(told.code().code(), "22023", "{sql}");
+            assert!(told.hint().unwrap().contains("pg_timezone_names"), "{told:?}");
+            error = c.simple_query(&sql.replace("LOCAL ", "")).await.unwrap_err();
+            assert_eq!(error.code().unwrap().code(), "22023", "{sql}");
+        }
+        assert_eq!(one(&c, "SHOW timezone").await, "UTC", "{zone}");
+    }
+    let base = world.gate.url("ada", PASSWORD, "bikes");
+    let refused = psql(&format!("{base}?options=-c%20timezone%3DA-48"), "SELECT 1").await;
+    assert!(refused.stderr.contains("time zone \"A-48\" is neither a name"), "{}", refused.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_37_a_server_that_begins_in_a_zone_of_its_own_making_is_refused() {
+    for login in ["fetch", "finish"] {
+        let db = city::bikes().await;
+        db.execute(&format!("ALTER ROLE {}_{login} SET timezone = 'A-48'", db.name)).await;
+        let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], RULES));
+        let out = dir.noisegate(&["serve"]).await;
+        assert!(!out.status.success());
+        let told = format!("the default time zone of the {login} login, \"A-48\",");
+        assert!(out.stderr.contains(&told) && out.stderr.contains("ALTER ROLE"), "{}", out.stderr);
+    }
+}
+
+/// Below the least, time and errors would be worth more than answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_35_prices_have_a_floor() {
+    let world = World::new().await;
+    let c = world.ada().await;
+    assert_eq!(one(&c, "SHOW noisegate.min_epsilon").await, "0.0001");
+    let refused = c.simple_query("SET noisegate.epsilon = 0.00009").await.unwrap_err();
+    let told = refused.as_db_error().unwrap();
+    assert_eq!(told.code().code(), "22023");
+    assert!(told.hint().unwrap().contains("from 0.0001, the policy's statement.min_epsilon"), "{told:?}");
+    run(&c, "SET noisegate.epsilon = 0.0001").await;
+    one(&c, "SELECT count(*) FROM trips").await;
+    assert_eq!(sqlstate(&c, "SET noisegate.min_epsilon = 0.00001").await, "55P02");
+    assert_eq!(sqlstate(&c, "SET noisegate.max_rows = 1000001").await, "22023");
+    let base = world.gate.url("ada", PASSWORD, "bikes");
+    let refused = psql(&format!("{base}?options=-c%20noisegate.epsilon%3D1e-5"), "SELECT 1").await;
+    assert!(
+        refused.stderr.contains("invalid value for parameter \"noisegate.epsilon\""),
+        "{}",
+        refused.stderr
+    );
+}

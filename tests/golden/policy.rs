@@ -234,6 +234,10 @@ fn what_is_probably_not_meant_is_a_warning() {
     let (_, warnings) =
         with_tables("riders.rider_id", &format!("{riders}[table.trips]\npublic = true\n")).unwrap();
     assert!(warnings[0].contains("public and refers to units by rider_id"), "{warnings:?}");
+    let far = "[table.far]\nschema = \"odd\"\npublic = true\n";
+    let (_, warnings) = with_tables("riders.rider_id", &format!("{riders}{far}")).unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("\"far\" is a foreign table"), "{warnings:?}");
     let (_, warnings) =
         with_tables("riders.rider_id", &format!("{riders}[server]\nlisten = [\"0.0.0.0:1\"]")).unwrap();
     assert!(warnings[0].contains("without TLS"), "{warnings:?}");

@@ -178,6 +178,15 @@ impl NoisegateSetting {
         .hint(format!("It takes {wanted}."))
     }
 
+    /// Refuses an ε below the policy's least (soundness rule 35: prices have a floor).
+    pub fn at_least(self, kept: &str, least: &BigDecimal) -> Result<(), ClientError> {
+        if self != Self::Epsilon || BigDecimal::from_str(kept).is_ok_and(|e| e >= *least) {
+            return Ok(());
+        }
+        let least = least.normalized().to_plain_string();
+        Err(self.wrong(kept, &format!("a number from {least}, the policy's statement.min_epsilon, to 1000")))
+    }
+
     /// What it is where nobody has set it.
     pub fn default(self, policy: &plan::Settings) -> String {
         match self {
@@ -259,6 +268,7 @@ mod tests {
             (NoisegateSetting::Delta, "0.5"),
             (NoisegateSetting::MaxGroups, "0"),
             (NoisegateSetting::MaxRows, "1.5"),
+            (NoisegateSetting::MaxRows, "1000001"),
             (NoisegateSetting::Mechanism, "none"),
             (NoisegateSetting::Notices, "maybe"),
         ] {

@@ -22,6 +22,9 @@ pub enum Rule {
     ReadOnly,
 }
 
+/// The least price of a statement: the policy's.
+pub const MIN_EPSILON: &str = "noisegate.min_epsilon";
+
 /// What the selected stream's answers will be worth: told, never set.
 pub const STREAM_ACCURACY: &str = "noisegate.stream_accuracy";
 
@@ -42,7 +45,7 @@ pub fn rule(name: &str) -> Rule {
         }
         "role" | "session_authorization" => Rule::Forbidden,
         "is_superuser" | "in_hot_standby" | "server_version" | "server_version_num" | "server_encoding"
-        | "integer_datetimes" | STREAM_ACCURACY => Rule::ReadOnly,
+        | "integer_datetimes" | STREAM_ACCURACY | MIN_EPSILON => Rule::ReadOnly,
         n if n.starts_with("noisegate.") => Rule::Noisegate,
         _ => Rule::Kept,
     }

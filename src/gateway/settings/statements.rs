@@ -2,6 +2,7 @@
 
 use super::custom::NoisegateSetting;
 use super::known::{self, Rule};
+use super::time_zone;
 use crate::gateway::{Gateway, Session};
 use answer::{ClientError, SqlState};
 use answer::{Field, Notice, Outcome, text_cells};
@@ -84,6 +85,9 @@ impl Session {
             (Rule::Noisegate, value) => {
                 let own = NoisegateSetting::named(name)?;
                 let value = value.map(|v| own.judge(v)).transpose()?;
+                if let Some(value) = &value {
+                    own.at_least(value, &self.gateway.policy.statement.min_epsilon)?;
+                }
                 if let (NoisegateSetting::Stream | NoisegateSetting::StreamReopen, Some(name)) =
                     (own, value.as_deref().filter(|v| !v.is_empty()))
                 {
@@ -117,13 +121,26 @@ impl Session {
             }
             (Rule::Kept, Some(value)) => {
                 let sql = "SELECT pg_catalog.set_config($1, $2, true)";
-                self.ask(sql, &[name, value]).await.map(Some)
+                let kept = self.ask(sql, &[name, value]).await?;
+                if name == "timezone" && !time_zone::is_plain_offset(&kept) {
+                    self.named_zone(&kept).await?;
+                }
+                Ok(Some(kept))
             }
             (Rule::Kept, None) if known::default(name).is_none() && self.settings.get(name).is_none() => {
                 // PostgreSQL knows whether there is such a setting; its value is nobody's business.
                 self.ask("SELECT pg_catalog.current_setting($1)", &[name]).await.map(|_| None)
             }
             (_, None) => Ok(None),
+        }
+    }
+
+    /// Refuses a time zone that PostgreSQL knows by no name (soundness rule 37).
+    async fn named_zone(&self, zone: &str) -> Result<()> {
+        let names = self.gateway.time_zones.get_or_try_init(|| self.ask(time_zone::NAMES, &[])).await?;
+        match time_zone::is_among(zone, names) {
+            true => Ok(()),
+            false => Err(time_zone::refused(zone)),
         }
     }
 
@@ -169,6 +186,7 @@ impl Session {
             return Some(own.default(&gateway.settings));
         }
         match name {
+            known::MIN_EPSILON => Some(gateway.policy.statement.min_epsilon.normalized().to_plain_string()),
             "session_authorization" => Some(self.identity.user.clone()),
             "transaction_isolation" => self.known_value(gateway, "default_transaction_isolation"),
             name => known::default(name).map(str::to_owned).or_else(|| {

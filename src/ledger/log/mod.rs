@@ -1,4 +1,5 @@
-//! Where the ledger's rows live: an append-only list in a hash chain, and beside it the shelf of stored releases.
+//! Where the ledger's rows live: an append-only list in a hash chain, and beside it the shelf of stored releases and the
+//! list of reads that have not ended well.
 //!
 //! [`Log`] is one of two stores with the same contract: a SQLite file for one proxy, a PostgreSQL schema that any
 //! number of proxies share. All calls block: the ledger's writer thread makes them, and the owner's tools. What a row
@@ -27,6 +28,34 @@ pub struct Begun {
     pub rows: Vec<Row>,
     /// The log's clock: microseconds since 1970.
     pub now: i64,
+    /// Reads of private rows that are under way or have failed.
+    pub reads: Vec<PrivateRead>,
+}
+
+/// A read of private rows, from its debit on and until it has ended well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateRead {
+    /// Its own name.
+    pub id: String,
+    /// Who reads.
+    pub user: String,
+    /// When it was reserved, in microseconds since 1970.
+    pub began: i64,
+    /// When it counts as failed, if nothing is heard of it until then.
+    pub until: i64,
+    /// It did not end well.
+    pub failed: bool,
+}
+
+/// What happens to a read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadChange {
+    /// It may begin.
+    Reserve(PrivateRead),
+    /// It failed, or nobody waited for its end.
+    Fail(String),
+    /// It ended well, never began, or was long ago.
+    Remove(String),
 }
 
 /// A stored release.
@@ -53,7 +82,7 @@ pub enum Forget {
 
 /// An open log.
 ///
-/// A batch is `begin`, any number of `append`, `put`, `forget` and `make_room`, then `commit` or `abandon`. A call out
+/// A batch is `begin`, any number of `append`, `put`, `note`, `forget` and `make_room`, then `commit` or `abandon`. A call out
 /// of turn is an error.
 pub enum Log {
     /// One file, one process.
@@ -121,6 +150,23 @@ impl Log {
         match self {
             Self::Sqlite(log) => log.append(body),
             Self::Postgres(log) => log.append(body),
+        }
+    }
+
+    /// Notes what happens to a read.
+    pub fn note(&mut self, change: ReadChange) -> Result<(), LedgerError> {
+        match self {
+            Self::Sqlite(log) => log.note(&change),
+            Self::Postgres(log) => log.note(change),
+        }
+    }
+
+    /// Whether batches that begin from now on may end before they are on disk: a power failure may undo them then. No
+    /// batch with an entry may be such a one.
+    pub fn relax(&mut self, relaxed: bool) {
+        match self {
+            Self::Sqlite(log) => log.relax(relaxed),
+            Self::Postgres(log) => log.relax(relaxed),
         }
     }
 

@@ -5,6 +5,7 @@
 //! batch proves that what this process has seen is there still.
 
 mod create;
+mod reads;
 mod schema;
 mod server;
 mod storage;
@@ -12,7 +13,7 @@ mod storage;
 pub use schema::grants;
 
 use super::chain::{Gap, Read, Row, Tip};
-use super::{Begun, Kept, Visit};
+use super::{Begun, Kept, PrivateRead, ReadChange, Visit};
 use crate::error::LedgerError;
 use create::{check, create};
 use policy::LedgerDatabase;
@@ -31,6 +32,8 @@ pub struct Postgres {
     tip: Tip,
     /// The batch that is open.
     batch: Option<Batch>,
+    /// Batches need not be on disk when they end.
+    relaxed: bool,
 }
 
 /// What is not sent yet.
@@ -41,6 +44,7 @@ struct Batch {
     tip: Tip,
     rows: Vec<Row>,
     puts: Vec<Put>,
+    notes: Vec<ReadChange>,
     /// What was looked for, and what was there.
     looked: HashMap<[u8; 32], Option<Kept>>,
     /// Bytes of stored releases, or more.
@@ -72,7 +76,7 @@ impl Postgres {
         server.end(client, task);
         checked?;
         let connection = Some(server.prepared()?);
-        Ok(Self { server, connection, tip: Tip::START, batch: None })
+        Ok(Self { server, connection, tip: Tip::START, batch: None, relaxed: false })
     }
 
     pub(super) fn open_read_only(ledger: &LedgerDatabase) -> Result<Self, LedgerError> {
@@ -161,11 +165,12 @@ impl Postgres {
                     tip: head.tip,
                     rows: Vec::new(),
                     puts: Vec::new(),
+                    notes: Vec::new(),
                     looked: HashMap::new(),
                     stored: head.stored,
                     dirty: false,
                 });
-                Ok(Begun { rows, now: head.now })
+                Ok(Begun { rows, now: head.now, reads: head.reads })
             }
             Err(error) => {
                 self.give_up();
@@ -179,20 +184,21 @@ impl Postgres {
         self.connection()?;
         let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
         let (server, client) = (&self.server, &connection.client);
-        let begin = server.names.begin();
+        let begin = server.names.begin(self.relaxed);
         let mut found: Vec<Row> = Vec::new();
         let mut hash = None;
         loop {
             let last = found.last().map_or(from, |row| row.id);
             // Sent together, answered in this order.
             let (head, page) = server.wait(async {
-                let (begun, head, page) = futures::join!(
+                let (begun, head, page, reads) = futures::join!(
                     client.batch_execute(&begin),
                     head(client, &connection.head, last),
-                    rows(client, &connection.rows, last)
+                    rows(client, &connection.rows, last),
+                    reads::all(client, &connection.reads)
                 );
                 begun?;
-                Ok((head?, page?))
+                Ok((Head { reads: reads?, ..head? }, page?))
             })?;
             if last == from {
                 hash = head.hash;
@@ -227,7 +233,7 @@ impl Postgres {
     pub(super) fn commit(&mut self) -> Result<(), LedgerError> {
         let mut batch = self.batch.take().ok_or(LedgerError::NoBatch)?;
         let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
-        let idle = batch.rows.is_empty() && batch.puts.is_empty() && !batch.dirty;
+        let idle = batch.rows.is_empty() && batch.puts.is_empty() && batch.notes.is_empty() && !batch.dirty;
         // A commit would sync the lock.
         let end = if idle { "ROLLBACK" } else { "COMMIT" };
         let done = self.server.wait(async {
@@ -270,7 +276,7 @@ impl Drop for Postgres {
     }
 }
 
-/// Sends rows and releases that wait, in one round trip.
+/// Sends rows, releases and notes that wait, in one round trip.
 async fn send(connection: &Connection, batch: &mut Batch) -> Result<(), tokio_postgres::Error> {
     let client = &connection.client;
     let rows = std::mem::take(&mut batch.rows);
@@ -296,11 +302,14 @@ async fn send(connection: &Connection, batch: &mut Batch) -> Result<(), tokio_po
         let put: [&(dyn ToSql + Sync); 4] = [&key, &put.entry, &put.epoch, &put.bytes];
         client.execute(&connection.put, &put).await
     }));
-    let (entries, stored) = futures::join!(entries, stored);
+    let notes = std::mem::take(&mut batch.notes);
+    let noted = reads::send(connection, &notes);
+    let (entries, stored, noted) = futures::join!(entries, stored, noted);
     stored?;
     entries?;
+    noted?;
     batch.sent = batch.tip;
-    batch.dirty |= !rows.is_empty() || !puts.is_empty();
+    batch.dirty |= !rows.is_empty() || !puts.is_empty() || !notes.is_empty();
     Ok(())
 }
 
@@ -310,6 +319,7 @@ struct Head {
     now: i64,
     /// That of the row that was asked for.
     hash: Option<[u8; 32]>,
+    reads: Vec<PrivateRead>,
 }
 
 async fn head(client: &Client, statement: &Statement, known: i64) -> Result<Head, tokio_postgres::Error> {
@@ -320,6 +330,7 @@ async fn head(client: &Client, statement: &Statement, known: i64) -> Result<Head
         stored: u64::try_from(row.try_get::<_, i64>(2)?).unwrap_or(0),
         now: row.try_get(3)?,
         hash: hash.map(array),
+        reads: Vec::new(),
     })
 }
 

@@ -4,6 +4,7 @@
 //! off by SQLite when the file is next opened (frames have checksums), which leaves the rows of whole commits only.
 
 mod file;
+mod reads;
 mod schema;
 
 use super::chain::{Gap, Read, Row, Tip};
@@ -21,6 +22,9 @@ pub struct Sqlite {
     tip: Tip,
     /// The batch that is open.
     batch: Option<Batch>,
+    /// What batches are to be, and what the connection makes them.
+    relaxed: bool,
+    relaxed_now: bool,
 }
 
 /// What the head will say.
@@ -44,7 +48,8 @@ impl Sqlite {
         if connection.is_readonly("main").map_err(|e| place.io(e))? {
             return Err(place.io("the file is read-only"));
         }
-        let mut log = Self { connection, place, tip: Tip::START, batch: None };
+        reads::table(&connection).map_err(|e| place.io(e))?;
+        let mut log = Self::over(connection, place);
         // The WAL is made by the first transaction; a disk without room is better noticed now.
         log.connection.execute_batch("BEGIN IMMEDIATE; COMMIT").map_err(|e| log.place.io(e))?;
         log.place.remember();
@@ -56,7 +61,11 @@ impl Sqlite {
         let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_ONLY)
             .map_err(|e| schema::explain(&place.path, &e))?;
         schema::check(&place.path, &connection)?;
-        Ok(Self { connection, place, tip: Tip::START, batch: None })
+        Ok(Self::over(connection, place))
+    }
+
+    fn over(connection: Connection, place: Place) -> Self {
+        Self { connection, place, tip: Tip::START, batch: None, relaxed: false, relaxed_now: false }
     }
 
     pub(super) fn replay(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
@@ -76,6 +85,8 @@ impl Sqlite {
 
     pub(super) fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
         self.abandon();
+        // Before it begins: within a transaction it cannot be changed.
+        self.synchronous()?;
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(|e| self.place.io(e))?;
         match self.catch_up(after) {
             Ok((begun, batch)) => {
@@ -105,7 +116,8 @@ impl Sqlite {
             Gap::Behind => LedgerError::Behind { place: place.shown(), seen: self.tip.id, found: head.id },
             Gap::Broken(broken) => place.broken(broken),
         })?;
-        Ok((Begun { rows, now: now() }, Batch { tip: head, stored }))
+        let reads = reads::all(&self.connection).map_err(|e| place.io(e))?;
+        Ok((Begun { rows, now: now(), reads }, Batch { tip: head, stored }))
     }
 
     fn hash_of(&self, id: i64) -> Result<Option<[u8; 32]>, LedgerError> {
@@ -231,6 +243,7 @@ impl Sqlite {
             // comes here again.
             if let Ok(connection) = schema::connect(&self.place.path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
                 self.connection = connection;
+                self.relaxed_now = false;
                 self.place.remember();
             }
         }

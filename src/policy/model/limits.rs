@@ -35,7 +35,7 @@ pub struct Limits {
     pub max_portal_bytes: usize,
     /// Time a client has to log in.
     pub login_timeout: Duration,
-    /// Failed fetches of one user in a day before the user is suspended.
+    /// Reads of one user that may fail in a day, before the user is suspended; as many may run at once.
     pub max_backend_errors: u32,
 }
 

@@ -66,6 +66,8 @@ pub struct Policy {
 pub struct StatementDefaults {
     /// The ε that names the price of a statement.
     pub epsilon: BigDecimal,
+    /// The least ε that a statement or a stream may be asked at.
+    pub min_epsilon: BigDecimal,
     /// Spent when any group key is private.
     pub delta: BigDecimal,
     /// Groups one unit may touch (l0).

@@ -15,7 +15,22 @@ pub(super) fn check(server: &Server, client: &Client, schema: &str) -> Result<()
     if version != VERSION {
         return Err(server.unusable(format!("its format is {version}, not {VERSION}")));
     }
-    Ok(())
+    let has_reads =
+        || server.wait(async { client.query_one(Names::has_reads(), &[&schema]).await?.try_get(0) });
+    if has_reads()? {
+        return Ok(());
+    }
+    // Another proxy may make it at the same moment: what counts is whether it is there.
+    let table = server.names.reads_table();
+    let made = server.wait(client.batch_execute(&table));
+    if has_reads()? {
+        return Ok(());
+    }
+    let why = made.err().map_or_else(String::new, |e| format!(" ({e})"));
+    Err(server.unusable(format!(
+        "it was made by an earlier version, which had no table of reads, and this login cannot make it{why}; its owner \
+         can, by running\n{table}\nand granting the proxies' login SELECT, INSERT, UPDATE and DELETE on it"
+    )))
 }
 
 /// Whether there is such a schema, and a ledger in it.

@@ -33,7 +33,7 @@ impl Names {
 
     /// The triggers stop accidents, and stop everybody but the owner. The chain shows what an owner did.
     pub(super) fn tables(&self) -> String {
-        let s = &self.schema;
+        let (s, reads) = (&self.schema, self.reads_table());
         format!(
             "
 REVOKE ALL ON SCHEMA {s} FROM PUBLIC;
@@ -61,6 +61,7 @@ CREATE TABLE {s}.shelf (
 ALTER TABLE {s}.shelf ALTER bytes SET STORAGE EXTERNAL;
 CREATE INDEX shelf_by_entry ON {s}.shelf (entry, key);
 REVOKE ALL ON {s}.entries, {s}.head, {s}.shelf FROM PUBLIC;
+{reads}
 
 CREATE FUNCTION {s}.stays() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN RAISE EXCEPTION 'the ledger is append-only' USING ERRCODE = 'insufficient_privilege'; END $$;
@@ -74,6 +75,48 @@ CREATE TRIGGER head_moves_on BEFORE UPDATE ON {s}.head
         )
     }
 
+    /// Ledgers of this format were made before this table was.
+    pub(super) fn reads_table(&self) -> String {
+        let s = &self.schema;
+        format!(
+            "-- Reads of private rows that are under way or have failed.
+CREATE TABLE IF NOT EXISTS {s}.reads (
+    id        text PRIMARY KEY,
+    user_name text NOT NULL,
+    began     bigint NOT NULL,
+    until     bigint NOT NULL,
+    failed    boolean NOT NULL
+);
+REVOKE ALL ON {s}.reads FROM PUBLIC;"
+        )
+    }
+
+    /// Whether it is there. `$1` is the schema's name.
+    pub(super) fn has_reads() -> &'static str {
+        "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                         WHERE n.nspname = $1 AND c.relname = 'reads')"
+    }
+
+    pub(super) fn reads(&self) -> String {
+        format!("SELECT id, user_name, began, until, failed FROM {}.reads", self.schema)
+    }
+
+    pub(super) fn reserve(&self) -> String {
+        format!(
+            "INSERT INTO {}.reads (id, user_name, began, until, failed) VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (id) DO NOTHING",
+            self.schema
+        )
+    }
+
+    pub(super) fn fail(&self) -> String {
+        format!("UPDATE {}.reads SET failed = true WHERE id = $1", self.schema)
+    }
+
+    pub(super) fn remove(&self) -> String {
+        format!("DELETE FROM {}.reads WHERE id = $1", self.schema)
+    }
+
     /// The first row of the head, by `$1` … `$3`.
     pub(super) fn first_head(&self) -> String {
         format!("INSERT INTO {}.head (one, version, id, hash, stored) VALUES (1, $1, $2, $3, 0)", self.schema)
@@ -83,10 +126,11 @@ CREATE TRIGGER head_moves_on BEFORE UPDATE ON {s}.head
         format!("SELECT version FROM {}.head", self.schema)
     }
 
-    /// From here to the end of the transaction nobody else appends.
-    pub(super) fn begin(&self) -> String {
+    /// From here to the end of the transaction nobody else appends. If it is relaxed, a commit does not wait for the disk.
+    pub(super) fn begin(&self, relaxed: bool) -> String {
+        let relax = if relaxed { "SET LOCAL synchronous_commit = off; " } else { "" };
         format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT FROM {}.head FOR UPDATE",
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {relax}SELECT FROM {}.head FOR UPDATE",
             self.schema
         )
     }
@@ -168,6 +212,7 @@ pub fn grants(schema: &str, role: &str) -> String {
         "GRANT USAGE ON SCHEMA {s} TO {role};\n\
          GRANT SELECT, INSERT ON {s}.entries TO {role};\n\
          GRANT SELECT, UPDATE ON {s}.head TO {role};\n\
-         GRANT SELECT, INSERT, DELETE ON {s}.shelf TO {role};\n"
+         GRANT SELECT, INSERT, DELETE ON {s}.shelf TO {role};\n\
+         GRANT SELECT, INSERT, UPDATE, DELETE ON {s}.reads TO {role};\n"
     )
 }

@@ -37,6 +37,10 @@ pub(super) struct Connection {
     pub(super) put: Statement,
     pub(super) get: Statement,
     pub(super) look: Statement,
+    pub(super) reads: Statement,
+    pub(super) reserve: Statement,
+    pub(super) fail: Statement,
+    pub(super) remove: Statement,
 }
 
 impl Server {
@@ -147,13 +151,31 @@ impl Server {
             names.put(),
             names.get(),
             names.look(),
+            names.reads(),
+            names.reserve(),
+            names.fail(),
+            names.remove(),
         ];
         let statements =
             self.wait(futures::future::try_join_all(texts.iter().map(|sql| client.prepare(sql))));
-        let statements = statements.map(<[Statement; 7]>::try_from);
+        let statements = statements.map(<[Statement; 11]>::try_from);
         match statements {
-            Ok(Ok([head, rows, append, move_head, put, get, look])) => {
-                Ok(Connection { client, task, head, rows, append, move_head, put, get, look })
+            Ok(Ok([head, rows, append, move_head, put, get, look, reads, reserve, fail, remove])) => {
+                Ok(Connection {
+                    client,
+                    task,
+                    head,
+                    rows,
+                    append,
+                    move_head,
+                    put,
+                    get,
+                    look,
+                    reads,
+                    reserve,
+                    fail,
+                    remove,
+                })
             }
             Ok(Err(_)) => Err(self.unavailable("not all statements were prepared")),
             Err(error) => {

@@ -1,0 +1,167 @@
+//! Reads that fail are counted before they can (soundness rule 39): at once, cancelled, across restarts and proxies.
+
+use crate::city::{self, PASSWORD, eventually, fetch_waits, hold_trips, policy, rows, sqlstate};
+use crate::support::{Gate, TestDb, Workdir, connect, database};
+use tokio_postgres::{Client, NoTls};
+
+/// More notes than groups may come back: such a read fails.
+const FAILS: &str = "SELECT note, count(*) FROM trips GROUP BY note";
+const GOOD: &str = "SELECT count(*) FROM trips";
+
+fn rules(limit: u32) -> String {
+    format!(
+        "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\nepsilon = 100\n\
+         delta = 1e-3\n[limits]\nmax_backend_errors = {limit}\nmax_result_groups = 20\n[[stream]]\nname = \"alerts\"\n\
+         variant = \"numeric_sparse\"\nepsilon = 0.5\npositives = 5\n"
+    )
+}
+
+fn dir(db: &TestDb, limit: u32) -> Workdir {
+    let backend = format!("{}statement_timeout = \"5s\"\n", db.backend_toml());
+    Workdir::new(&policy(&backend, &["ada", "bob"], &rules(limit)))
+}
+
+async fn client(gate: &Gate, user: &str) -> Client {
+    connect(&gate.url(user, PASSWORD, "bikes")).await
+}
+
+/// Asks on so many connections at once, and gives the SQLSTATEs, sorted; "" for an answer.
+async fn at_once(gates: &[&Gate], user: &str, sql: &'static str, connections: usize) -> Vec<String> {
+    let mut asked = Vec::new();
+    for n in 0..connections {
+        let client = client(gates[n % gates.len()], user).await;
+        asked.push(tokio::spawn(async move {
+            match rows(&client, sql).await {
+                Ok(_) => String::new(),
+                Err(e) => e.code().unwrap_or_else(|| panic!("{e:?}")).code().to_owned(),
+            }
+        }));
+    }
+    let mut codes = Vec::new();
+    for asked in asked {
+        codes.push(asked.await.unwrap());
+    }
+    codes.sort();
+    codes
+}
+
+/// Cancels a statement whose read has begun.
+async fn cancel(db: &TestDb, client: Client, sql: &'static str) -> Client {
+    let holder = hold_trips(db).await;
+    let token = client.cancel_token();
+    let asked = tokio::spawn(async move { (sqlstate(&client, sql).await, client) });
+    eventually("the read", async || fetch_waits(db).await).await;
+    token.cancel_query(NoTls).await.unwrap();
+    let (code, client) = asked.await.unwrap();
+    assert_eq!(code, "57014");
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    client
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_39_many_at_once_fail_no_more_often_than_may_fail() {
+    let db = city::bikes().await;
+    let dir = dir(&db, 5);
+    let gate = dir.serve().await;
+    let codes = at_once(&[&gate], "ada", FAILS, 45).await;
+    let failed = codes.iter().filter(|c| *c == "XX000").count();
+    let refused = codes.iter().filter(|c| *c == "42501").count();
+    assert_eq!((failed, refused), (5, 40), "{codes:?}");
+    // What was refused cost nothing.
+    let shown = dir.noisegate(&["budget", "show"]).await.stdout;
+    assert!(shown.contains("everybody: ε = 0.5"), "{shown}");
+    assert_eq!(sqlstate(&client(&gate, "ada").await, GOOD).await, "42501");
+    assert_eq!(rows(&client(&gate, "bob").await, GOOD).await.unwrap().len(), 1, "others go on");
+    // And after a restart.
+    gate.kill().await;
+    let gate = dir.serve_again().await;
+    assert_eq!(sqlstate(&client(&gate, "ada").await, GOOD).await, "42501");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_39_good_statements_wait_for_each_other_and_leave_no_count() {
+    let db = city::bikes().await;
+    let dir = dir(&db, 1);
+    let gate = dir.serve().await;
+    assert_eq!(at_once(&[&gate], "ada", GOOD, 12).await, [""; 12]);
+    let ada = client(&gate, "ada").await;
+    for _ in 0..10 {
+        assert_eq!(rows(&ada, GOOD).await.unwrap().len(), 1);
+    }
+    assert_eq!(sqlstate(&ada, FAILS).await, "XX000");
+    assert_eq!(sqlstate(&ada, GOOD).await, "42501");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_39_a_read_that_was_cancelled_has_failed() {
+    let db = city::bikes().await;
+    let dir = dir(&db, 3);
+    let gate = dir.serve().await;
+    let ada = cancel(&db, client(&gate, "ada").await, GOOD).await;
+    // A question to a stream is read without a debit.
+    ada.simple_query("SET noisegate.stream = 'alerts'").await.unwrap();
+    let ada = cancel(&db, ada, "SELECT 1 FROM trips HAVING count(*) > 1000000000").await;
+    ada.simple_query("RESET noisegate.stream").await.unwrap();
+    assert_eq!(rows(&ada, GOOD).await.unwrap().len(), 1);
+    // Its client goes away.
+    let (holder, gone) = (hold_trips(&db).await, client(&gate, "ada").await);
+    let asked = tokio::spawn(async move { rows(&gone, GOOD).await.map(drop) });
+    eventually("the read", async || fetch_waits(&db).await).await;
+    asked.abort();
+    eventually("the suspension", async || {
+        rows(&ada, GOOD).await.is_err_and(|e| e.code().is_some_and(|c| c.code() == "42501"))
+    })
+    .await;
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    ada.simple_query("SET noisegate.stream = 'alerts'").await.unwrap();
+    assert_eq!(sqlstate(&ada, "SELECT 1 FROM trips HAVING count(*) > 1000000000").await, "42501");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_39_a_killed_proxy_leaves_its_reads_as_failures() {
+    let db = city::bikes().await;
+    let dir = dir(&db, 2);
+    let gate = dir.serve().await;
+    assert_eq!(rows(&client(&gate, "ada").await, GOOD).await.unwrap().len(), 1);
+    let holder = hold_trips(&db).await;
+    let mut asked = Vec::new();
+    for _ in 0..2 {
+        let ada = client(&gate, "ada").await;
+        asked.push(tokio::spawn(async move { rows(&ada, GOOD).await.map(drop) }));
+    }
+    // The second waits for the lock, too, or is about to.
+    eventually("the reads", async || fetch_waits(&db).await).await;
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    gate.kill().await;
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    let gate = dir.serve_again().await;
+    // They may still be under way, as far as the books know: so it waits, and then is refused, for nothing.
+    let code = sqlstate(&client(&gate, "ada").await, GOOD).await;
+    assert!(["53300", "42501"].contains(&code.as_str()), "{code}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_39_proxies_that_share_books_share_the_count() {
+    let (db, books) = (city::bikes().await, database("").await);
+    let text = policy(&db.backend_toml(), &["ada", "bob"], &rules(4));
+    let url = "url = \"sqlite:noisegate.db\"";
+    assert!(text.contains(url));
+    let text = text.replace(url, &format!("url = \"{}\"\ntimeout = \"5s\"", books.superuser_url));
+    let dirs = [Workdir::new(&text), Workdir::new(&text)];
+    let gates = [dirs[0].serve().await, dirs[1].serve_again().await];
+    assert_eq!(at_once(&[&gates[0], &gates[1]], "bob", GOOD, 12).await, [""; 12]);
+    let codes = at_once(&[&gates[0], &gates[1]], "ada", FAILS, 30).await;
+    assert_eq!(codes.iter().filter(|c| *c == "XX000").count(), 4, "{codes:?}");
+    assert_eq!(codes.iter().filter(|c| *c == "42501").count(), 26, "{codes:?}");
+    for gate in &gates {
+        assert_eq!(sqlstate(&client(gate, "ada").await, GOOD).await, "42501");
+        assert_eq!(rows(&client(gate, "bob").await, GOOD).await.unwrap().len(), 1);
+    }
+    let owner = books.superuser().await;
+    // What ended well may be written a moment later.
+    eventually("the end of bob's reads", async || {
+        let left = rows(&owner, "SELECT count(*) FROM noisegate_ledger.reads WHERE user_name = 'bob'").await;
+        left.unwrap() == [[Some("0".to_owned())]]
+    })
+    .await;
+}
