@@ -291,6 +291,11 @@ fn constants() -> Constants {
     }
 }
 
+/// The plan alone; None where it is refused, or needs to know more.
+pub fn plan_only(text: &str, policy: &Policy) -> Option<Plan> {
+    plan_with(text, policy, &settings(1, 1), &HashMap::new()).ok().map(|p| p.plan)
+}
+
 /// Text, policy, settings and the sizes of public columns: nothing else reaches a plan.
 fn plan_with(
     text: &str,

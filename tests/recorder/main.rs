@@ -15,6 +15,7 @@
 
 mod canonical;
 mod data;
+mod entries;
 mod exact;
 mod found;
 mod harness;

@@ -74,7 +74,8 @@ async fn wrong_claims_and_broken_fetches_are_caught() {
 async fn other_broken_fetches_are_caught() {
     // One row per unit: the clamp of the value is all there is.
     let b = Bench::of("SELECT sum(birth_year) FROM riders", true).await;
-    let clamp = "pg_catalog.int8smaller(pg_catalog.int8larger((b0.\"birth_year\")::pg_catalog.int8, 1920), 2010)";
+    let clamp =
+        "pg_catalog.int8smaller(pg_catalog.int8larger((b0.\"birth_year\")::pg_catalog.int8, 1920), 2010)";
     b.texts(clamp, "b0.\"birth_year\"", "").await;
 
     // Division by what may be zero.

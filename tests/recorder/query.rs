@@ -5,7 +5,7 @@ use crate::samples::{Kind, Samples};
 
 /// What a column, or an expression, is good for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Ty {
+pub enum Ty {
     /// A number with a range.
     Number,
     /// A float with a range.
@@ -14,10 +14,15 @@ enum Ty {
     Unbounded,
     /// A float without a range.
     RawFloat,
+    /// Text.
     Text,
+    /// An enum.
     Enum,
+    /// A truth value.
     Bool,
+    /// A timestamp.
     Time,
+    /// A date.
     Date,
 }
 
@@ -113,6 +118,22 @@ impl Query {
         }
         all
     }
+}
+
+/// A sample of the allow-list with its holes filled by columns, constants, and at some depth by other samples.
+pub fn filled(
+    rng: &mut Rng,
+    samples: &Samples,
+    columns: &[(String, Ty)],
+    sample: &str,
+    depth: usize,
+) -> String {
+    Generator { rng, samples, columns: columns.to_vec(), exact: false }.fill(sample, depth)
+}
+
+/// An expression that is aimed at the ends of spans.
+pub fn aimed(rng: &mut Rng, samples: &Samples, columns: &[(String, Ty)]) -> String {
+    Generator { rng, samples, columns: columns.to_vec(), exact: false }.aimed()
 }
 
 /// A zone that jumps by six days, which no named one does: a week of it can be a day long.
@@ -491,6 +512,10 @@ impl Generator<'_> {
 
     fn aggregate(&mut self, unit: Option<&str>) -> String {
         let depth = self.rng.below(3);
+        if !self.exact && self.rng.chance(25) {
+            let (word, x) = (self.one(&["sum", "sum", "avg"]), self.bounded());
+            return format!("{word}({x})");
+        }
         let plain = match self.rng.below(12) {
             0..=2 => "count(*)".into(),
             3 => match unit {
@@ -687,6 +712,10 @@ impl Generator<'_> {
     /// A sample of the allow-list, its holes filled.
     fn sample(&mut self, kind: Kind, depth: usize) -> String {
         let sample = *self.rng.pick(self.samples.of(kind));
+        self.fill(sample, depth)
+    }
+
+    fn fill(&mut self, sample: &str, depth: usize) -> String {
         let mut out = String::new();
         let mut rest = sample;
         while let Some((before, hole)) = rest.split_once('{') {
@@ -704,6 +733,8 @@ impl Generator<'_> {
             "n" => self.number(depth),
             "i" => {
                 let whole = ["birth_year", "level", "minutes", "big", "zero", "n", "v", "cost", "z", "k"];
+                let whole = whole.iter().chain(&["i2", "i4", "i8", "ri2", "ri4", "ri8", "ni4", "pi4"]);
+                let whole: Vec<&str> = whole.copied().collect();
                 let columns = self.columns.iter().map(|(c, _)| c);
                 let fit: Vec<&String> =
                     columns.filter(|c| c.split_once('.').is_some_and(|(_, c)| whole.contains(&c))).collect();
@@ -720,7 +751,7 @@ impl Generator<'_> {
                 },
                 _ => self.column(&[Ty::Float]).unwrap_or_else(|| "CAST(1.5 AS real)".into()),
             },
-            "t" => self.moment(),
+            "t" => self.column(&[Ty::Time, Ty::Time, Ty::Date]).unwrap_or_else(|| self.moment()),
             "s" => self.text(depth.min(1)),
             "b" => self.truth(depth),
             "c" => self.constant(),

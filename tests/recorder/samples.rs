@@ -70,6 +70,14 @@ impl Samples {
     }
 }
 
+impl Samples {
+    /// All, with what each gives.
+    pub fn all(&self) -> Vec<(&'static str, Kind)> {
+        let of = |kind: Kind| self.of(kind).iter().map(move |s| (*s, kind));
+        of(Kind::Number).chain(of(Kind::Truth)).chain(of(Kind::Text)).collect()
+    }
+}
+
 async fn kind(lab: &mut Lab, text: &str) -> Kind {
     let sql = format!("SELECT count(*) FILTER (WHERE ({text}) IS NULL) FROM trips");
     let planned = match lab.plan(&sql, &settings(1, 1)).await {
