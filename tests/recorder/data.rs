@@ -73,6 +73,8 @@ CREATE TABLE slots (
 -- Reached by paths: legs by one step, parts by two, marks by two columns, which with a third are a key.
 CREATE TABLE legs (leg_id bigint PRIMARY KEY, trip_id bigint, km numeric(6,1), surface text);
 CREATE TABLE parts (part_id int PRIMARY KEY, leg_id bigint, cost int, kind text);
+CREATE INDEX ON legs (trip_id);
+CREATE INDEX ON parts (leg_id);
 CREATE TABLE marks (
   rider int NOT NULL, slot int NOT NULL, k int NOT NULL CHECK (k BETWEEN 1 AND 2), z int, UNIQUE (rider, slot, k));
 "#;
@@ -406,11 +408,13 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
 
 /// Deletes all rows of a unit.
 pub fn forget(unit: i64) -> String {
-    // trips and slots follow by their foreign keys.
+    // Foreign keys are not looked after: all rows of the unit are named here.
     format!(
         "DELETE FROM public.parts WHERE leg_id IN (SELECT l.leg_id FROM public.legs l JOIN public.trips t USING (trip_id) WHERE t.rider_id = {unit});
          DELETE FROM public.legs WHERE trip_id IN (SELECT t.trip_id FROM public.trips t WHERE t.rider_id = {unit});
          DELETE FROM public.marks WHERE rider = {unit};
+         DELETE FROM public.slots WHERE rider_id = {unit};
+         DELETE FROM public.trips WHERE rider_id = {unit};
          DELETE FROM public.riders WHERE rider_id = {unit}"
     )
 }

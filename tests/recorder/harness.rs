@@ -98,7 +98,7 @@ impl Lab {
         client
             .batch_execute(
                 "SET search_path = pg_catalog; SET jit = off; SET statement_timeout = '60s';
-                 SET plan_cache_mode = force_generic_plan;
+                 SET plan_cache_mode = force_generic_plan; SET session_replication_role = replica;
                  BEGIN ISOLATION LEVEL REPEATABLE READ",
             )
             .await

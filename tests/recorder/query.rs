@@ -491,6 +491,9 @@ impl Generator<'_> {
         }
         let mut out =
             Statement { with: source.with, from: source.from, keys, conditions, ..Statement::default() };
+        if !self.exact && self.rng.chance(6) {
+            self.twice(&mut out);
+        }
         if !self.exact && !out.keys.is_empty() && self.rng.chance(6) {
             return Statement { distinct: true, ..out };
         }
@@ -508,6 +511,23 @@ impl Generator<'_> {
             out.tail = " ORDER BY 1 DESC LIMIT 5";
         }
         out
+    }
+
+    /// Groups of a column that the statement says is one of some values, of which two are the same in other words.
+    fn twice(&mut self, out: &mut Statement) {
+        let lists: &[(Ty, &str)] = &[
+            (Ty::Time, "'2024-12-31 23:59:59.999999', '2024-12-31 23:59:59.9999990', '2024-01-01'"),
+            (Ty::Time, "'2024-01-01 00:00', '2024-01-01 00:00:00'"),
+            (Ty::Date, "'2024-12-31', '2024-12-31 00:00', '2021-02-03', '2021-2-3'"),
+            (Ty::Float, "1, 1.00000000000000000001, 0.25"),
+            (Ty::RawFloat, "0.5, 0.50000000000000000001, 20.5"),
+            (Ty::Unbounded, "7, 7.0, 2.5"),
+        ];
+        let (ty, list) = *self.rng.pick(lists);
+        if let Some(column) = self.column(&[ty]) {
+            out.conditions.push(format!("{column} IN ({list})"));
+            out.keys.insert(0, column);
+        }
     }
 
     fn aggregate(&mut self, unit: Option<&str>) -> String {
