@@ -168,6 +168,7 @@ const TRIPS: &[(&str, Ty)] = &[
     ("started_at", Ty::Time),
     ("raw_at", Ty::Time),
     ("zoned", Ty::Time),
+    ("zoned", Ty::Time),
     ("station", Ty::Text),
     ("note", Ty::Text),
     ("minutes", Ty::Number),
@@ -222,7 +223,7 @@ pub fn query(rng: &mut Rng, samples: &Samples, exact: bool) -> Query {
 /// Groups of times around the days in which a zone jumps ([`JUMPS`]), and nothing else: its offsets are larger than a
 /// gateway lets sessions have, so that fields of its times lie where no span says.
 pub fn jumping(rng: &mut Rng, samples: &Samples) -> Query {
-    let mut g = Generator { rng, samples, columns: of("t", &TRIPS[5..]), exact: false };
+    let mut g = Generator { rng, samples, columns: of("t", &TRIPS[6..]), exact: false };
     let unit = g.one(&["week", "week", "month", "day", "quarter"]);
     let (low, high) = *g.rng.pick(&[
         ("2024-02-25", "2024-02-27"),
@@ -536,6 +537,9 @@ impl Generator<'_> {
             let (word, x) = (self.one(&["sum", "sum", "avg"]), self.bounded());
             return format!("{word}({x})");
         }
+        if !self.exact && self.rng.chance(25) {
+            return format!("sum({})", self.aimed());
+        }
         let plain = match self.rng.below(12) {
             0..=2 => "count(*)".into(),
             3 => match unit {
@@ -673,7 +677,7 @@ impl Generator<'_> {
         if !self.exact {
             match self.rng.below(10) {
                 0..=2 => return self.sample(Kind::Number, d),
-                3 => return self.aimed(),
+                3 | 4 => return self.aimed(),
                 _ => {}
             }
         }
@@ -882,6 +886,7 @@ impl Generator<'_> {
             0 | 1 => {
                 let (field, edges): (&str, &[&str]) = *self.rng.pick(&[
                     ("year", &["2023", "2025"][..]),
+                    ("year", &["2023", "2025"]),
                     ("isoyear", &["2023", "2025"]),
                     ("decade", &["201", "203"]),
                     ("month", &["0", "13"]),
