@@ -8,6 +8,7 @@ use crate::data::Variant;
 use crate::harness::{Claim, Lab, Rows, settings};
 use crate::query;
 use crate::rng::Rng;
+use crate::samples::Samples;
 use noisegate::backend::Settings;
 use noisegate::dp::Preference;
 use noisegate::emit::fetch;
@@ -39,13 +40,14 @@ async fn agree(v: Variant) {
     let wanted = number("NOISEGATE_CANONICAL_STATEMENTS", 400).div_ceil(2);
     let seed = number("NOISEGATE_RECORDER_SEED", 20_260_401);
     let mut lab = Lab::new(v).await;
+    let samples = Samples::of_lab(&mut lab).await;
     lab.client.batch_execute("SET timezone = 'Europe/Berlin'").await.unwrap();
     let mut seen: HashMap<Key, (String, Vec<i128>)> = HashMap::new();
     let (mut planned, mut changed, mut met) = (0, 0, 0);
     for case in 0..wanted {
         let mut rng = Rng::of_case(seed ^ v.seed, case);
         let rows = rng.between(1, 6) as u32;
-        let q = query::query(&mut rng, false);
+        let q = query::query(&mut rng, &samples, false);
         // So many groups that none is dropped at random.
         let Ok(plan) = lab.plan(&q.sql, &settings(100_000, rows)).await else { continue };
         for (release, sql) in lab.paying(&plan) {

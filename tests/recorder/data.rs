@@ -59,7 +59,8 @@ CREATE TABLE codes (id bigint PRIMARY KEY, label text NOT NULL);
 CREATE TABLE moments (at timestamp PRIMARY KEY, label text NOT NULL);
 CREATE TABLE riders (
   rider_id int PRIMARY KEY, birth_year int, plan text, city text, score float8, ref float8, active bool,
-  tier tier, level smallint NOT NULL, joined date, born timestamp NOT NULL, loose text COLLATE loose);
+  tier tier, level smallint NOT NULL, joined date, born timestamp NOT NULL, loose text COLLATE loose,
+  worth numeric, mass float8, weight float8 NOT NULL);
 CREATE TABLE trips (
   trip_id bigint PRIMARY KEY, rider_id int UNIT REFERENCES riders ON DELETE CASCADE,
   started_at timestamp NOT NULL, raw_at timestamp, zoned timestamptz,
@@ -72,6 +73,8 @@ CREATE TABLE slots (
 -- Reached by paths: legs by one step, parts by two, marks by two columns, which with a third are a key.
 CREATE TABLE legs (leg_id bigint PRIMARY KEY, trip_id bigint, km numeric(6,1), surface text);
 CREATE TABLE parts (part_id int PRIMARY KEY, leg_id bigint, cost int, kind text);
+CREATE INDEX ON legs (trip_id);
+CREATE INDEX ON parts (leg_id);
 CREATE TABLE marks (
   rider int NOT NULL, slot int NOT NULL, k int NOT NULL CHECK (k BETWEEN 1 AND 2), z int, UNIQUE (rider, slot, k));
 "#;
@@ -127,6 +130,9 @@ columns.level = { values = [1, 2, 3] }
 columns.joined = { range = [2020-01-01, 2024-12-31] }
 columns.born = {}
 columns.loose = {}
+columns.worth = {}
+columns.mass = {}
+columns.weight = { range = [1, 9], grid = 0.5 }
 
 [table.trips]
 unit_column = "rider_id"
@@ -286,16 +292,45 @@ fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
         Kind::High => "'2024-03-31 02:30'",
         _ => *rng.pick(&["'1980-02-29 12:30'", "'1999-12-31 23:59:59.999999'", "'2001-05-05'"]),
     };
+    // Without a declared range they may be anything, in clean rows, too.
+    let (worth, mass) = match kind(unit) {
+        Kind::High => ("1e400", "1e308"),
+        Kind::Low => ("-1e400", "-1e308"),
+        Kind::Nulls => ("NULL", "NULL"),
+        Kind::Extreme => {
+            (*rng.pick(&HARD), *rng.pick(&["'NaN'", "'Infinity'", "'-Infinity'", "4.9e-324", "1e-30"]))
+        }
+        _ => (
+            *rng.pick(&[
+                "2.5",
+                "0.005",
+                "-3.5",
+                "1.4999999999999999999",
+                "1234567890499.9999999",
+                "0",
+                "NULL",
+            ]),
+            *rng.pick(&["0.5", "1.5", "2.5", "-2.5", "9007199254740993", "0", "NULL"]),
+        ),
+    };
+    let weight = match kind(unit) {
+        Kind::High => "9",
+        Kind::Low => "1",
+        Kind::Extreme if v.dirty => *rng.pick(&["'NaN'", "'NaN'", "'-Infinity'", "1e-30", "0"]),
+        _ => *rng.pick(&["1", "2.5", "7"]),
+    };
     let level = rng.between(1, if v.dirty { 4 } else { 3 });
     let city = if unit == 7 { "NULL".into() } else { quoted(CITIES[rng.below(CITIES.len())]) };
     let _ = writeln!(
         sql,
-        "INSERT INTO riders VALUES ({unit}, {year}, {plan}, {city}, {score}, {reference}, {active}, {tier}, {level}, {joined}, {born}, {city});"
+        "INSERT INTO riders VALUES ({unit}, {year}, {plan}, {city}, {score}, {reference}, {active}, {tier}, {level}, {joined}, {born}, {city}, {worth}, {mass}, {weight});"
     );
 }
 
 /// Numbers that are hard on every type.
-const HARD: [&str; 10] = [
+const HARD: [&str; 12] = [
+    "1e-30",
+    "2147483647.5",
     "'NaN'",
     "1e400",
     "-1e400",
@@ -320,6 +355,8 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
     let month = if many { row % 12 + 1 } else { rng.between(1, 12) };
     let ordinary_time = format!("'2024-{month:02}-{:02} {:02}:30'", rng.between(1, 28), rng.between(0, 23));
     let time = |rng: &mut Rng| match kind {
+        // Through the week in which the zone of the tests jumps.
+        Kind::Many if row % 3 == 0 => format!("(timestamp '2024-02-24' + interval '{} hours')", row / 3 * 8),
         Kind::High => "'2024-12-31 23:59:59.999999'".to_owned(),
         Kind::Low => "'2024-01-01 00:00'".to_owned(),
         _ if dirty => {
@@ -341,18 +378,23 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
     let ints = ["2147483647", "-2147483648", "0", "-1", "241"];
     let minutes = pick(rng, "0", "240", &ints, &["3", "7", "30", "61", "0", "NULL"]);
     let fare = pick(rng, "0", "60", &["-9999.99", "9999.99", "0.01"], &["1.25", "9.99", "30", "NULL", "0"]);
-    let floats = ["'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "1e308", "4.9e-324"];
+    let floats = ["'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "1e308", "4.9e-324", "1e-30"];
     let dist = pick(rng, "0", "50", &floats, &["1.5", "12.3", "'-0'", "NULL", "49.9"]);
-    let temp = pick(rng, "-1e9", "1e9", &floats, &["20.5", "-3", "0", "'-0'", "NULL"]);
+    let temp = pick(rng, "-1e300", "1e300", &floats, &["20.5", "-3", "0", "'-0'", "NULL"]);
     let short =
         pick(rng, "-5", "5", &["'NaN'", "'Infinity'", "1e38", "1e-45"], &["0.5", "-0.25", "0", "NULL"]);
-    let note = if kind == Kind::Nulls { "NULL".into() } else { quoted(NOTES[rng.below(NOTES.len())]) };
+    let note = match kind {
+        Kind::Nulls => "NULL".into(),
+        // So long that a pattern may recurse too deep.
+        Kind::Extreme if v.dirty && unit == "8" && row == 0 => "repeat('a', 60000)".into(),
+        _ => quoted(NOTES[rng.below(NOTES.len())]),
+    };
     let (low, high) = ("1000000000000000000", "1000000000000000040");
     let longs = ["9223372036854775807", "-9223372036854775808", "0"];
     let big = pick(rng, low, high, &longs, &["1000000000000000001", "1000000000000000020", "NULL"]);
     let wide = pick(rng, "-9223372036854775808", "9223372036854775807", &longs, &["5", "-17", "NULL"]);
     let amount = pick(rng, "-1000", "1000", &HARD, &["10.10", "10.1", "-3.33", "0", "NULL"]);
-    let huge = pick(rng, "-1", "1", &HARD, &["7", "7.0", "-2.50", "NULL"]);
+    let huge = pick(rng, "-1e400", "1e400", &HARD, &["7", "7.0", "-2.50", "NULL"]);
     let zero = match kind {
         Kind::High => 2,
         Kind::Low => -2,
@@ -366,11 +408,13 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
 
 /// Deletes all rows of a unit.
 pub fn forget(unit: i64) -> String {
-    // trips and slots follow by their foreign keys.
+    // Foreign keys are not looked after: all rows of the unit are named here.
     format!(
         "DELETE FROM public.parts WHERE leg_id IN (SELECT l.leg_id FROM public.legs l JOIN public.trips t USING (trip_id) WHERE t.rider_id = {unit});
          DELETE FROM public.legs WHERE trip_id IN (SELECT t.trip_id FROM public.trips t WHERE t.rider_id = {unit});
          DELETE FROM public.marks WHERE rider = {unit};
+         DELETE FROM public.slots WHERE rider_id = {unit};
+         DELETE FROM public.trips WHERE rider_id = {unit};
          DELETE FROM public.riders WHERE rider_id = {unit}"
     )
 }

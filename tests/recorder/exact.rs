@@ -5,6 +5,7 @@ use crate::data::Variant;
 use crate::harness::{Claim, Lab, Planned, Rows, numeric, settings};
 use crate::query;
 use crate::rng::Rng;
+use crate::samples::Samples;
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
 use noisegate::plan::{Output, PartKind, Release, Settings};
 use noisegate::sql::ast::{Body, ExprKind};
@@ -25,13 +26,14 @@ async fn exact_values_are_those_of_postgresql() {
     let variant = Variant { dirty: false, nullable_unit: true, seed: 4 };
     let (seed, only) = (crate::seed(), crate::number("NOISEGATE_RECORDER_CASE"));
     let mut lab = Lab::new(variant).await;
+    let samples = Samples::of_lab(&mut lab).await;
     let (mut compared, mut cells, mut case) = (0, 0, 0);
     let mut failures = Vec::new();
     while compared < WANTED && failures.len() < 8 {
         case = only.unwrap_or(case + 1);
         assert!(case < 2_000, "only {compared} statements could be compared");
         let mut rng = Rng::of_case(seed ^ variant.seed, case);
-        let q = query::query(&mut rng, true);
+        let q = query::query(&mut rng, &samples, true);
         let Ok(planned) = lab.plan(&q.sql, &unbound()).await else { continue };
         if let Some((release, fetch)) = lab.paying(&planned).first() {
             let rows = lab

@@ -3,6 +3,7 @@
 use crate::data::{self, Variant};
 use crate::support::{self, TestDb};
 use bigdecimal::BigDecimal;
+use futures::future::join_all;
 use noisegate::dp::{self, Charge, Ratio};
 use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
@@ -97,6 +98,7 @@ impl Lab {
         client
             .batch_execute(
                 "SET search_path = pg_catalog; SET jit = off; SET statement_timeout = '60s';
+                 SET plan_cache_mode = force_generic_plan; SET session_replication_role = replica;
                  BEGIN ISOLATION LEVEL REPEATABLE READ",
             )
             .await
@@ -158,6 +160,10 @@ impl Lab {
             assert_eq!(r.spec.l0, r.bounding.l0());
             assert_eq!(r.spec.selection.is_some(), !r.public_groups);
             let linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
+            assert!(
+                linf.iter().all(|n| *n > 0),
+                "a part that nobody can change is read, and nothing is paid: {r:?}"
+            );
             assert_eq!(linf, Claim::of(r).linf);
         }
     }
@@ -165,12 +171,7 @@ impl Lab {
     /// Runs a fetch. An error is the server's message.
     pub async fn fetch(&self, sql: &str, claim: &Claim) -> Result<Rows, String> {
         let statement = self.client.prepare(sql).await.map_err(|e| message(&e))?;
-        let rows = if statement.params().is_empty() {
-            self.client.query(&statement, &[]).await
-        } else {
-            self.client.query(&statement, &[&0x5eed_i64]).await
-        };
-        decode(&rows.map_err(|e| message(&e))?, claim)
+        self.run(&statement, claim).await
     }
 
     /// Runs a fetch on this database and on those without one of `units`, and judges each difference.
@@ -199,6 +200,59 @@ impl Lab {
             most = Use { linf: most.linf.max(used.linf), l0: most.l0.max(used.l0) };
         }
         Ok(most)
+    }
+
+    /// Records several fetches at once, in the zone that is set: for each unit the rows are deleted once, and all fetches
+    /// go to the server without waiting for each other. The result has one entry for each of them.
+    pub async fn record_all(&self, jobs: &[(String, Claim)], units: &[i64]) -> Vec<Result<Use, String>> {
+        self.client.batch_execute("SAVEPOINT whole").await.unwrap();
+        let fast = self.together(jobs, units).await;
+        self.client.batch_execute("ROLLBACK TO whole").await.unwrap();
+        match fast {
+            Some(each) => each,
+            // One failed, and with it those behind it: which, is seen one by one.
+            None => {
+                let mut each = Vec::with_capacity(jobs.len());
+                for (sql, claim) in jobs {
+                    each.push(self.record(sql, claim, units).await);
+                }
+                each
+            }
+        }
+    }
+
+    async fn together(&self, jobs: &[(String, Claim)], units: &[i64]) -> Option<Vec<Result<Use, String>>> {
+        let prepared = join_all(jobs.iter().map(|(sql, _)| self.client.prepare(sql))).await;
+        let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
+        let each = || join_all(prepared.iter().zip(jobs).map(|(s, (_, claim))| self.run(s, claim)));
+        let whole = each().await.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
+        let mut out = vec![Ok(Use::default()); jobs.len()];
+        for unit in units {
+            let without = format!("SAVEPOINT unit; {}", data::forget(*unit));
+            let (gone, rows, back) = futures::join!(
+                self.client.batch_execute(&without),
+                each(),
+                self.client.batch_execute("ROLLBACK TO unit")
+            );
+            (gone.unwrap(), back.unwrap());
+            let rows = rows.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
+            for (((used, a), b), (_, claim)) in out.iter_mut().zip(&whole).zip(&rows).zip(jobs) {
+                let Ok(most) = used else { continue };
+                *used = judge(claim, a, b)
+                    .map_err(|e| format!("unit {unit}: {e}"))
+                    .map(|now| Use { linf: most.linf.max(now.linf), l0: most.l0.max(now.l0) });
+            }
+        }
+        Some(out)
+    }
+
+    async fn run(&self, statement: &Statement, claim: &Claim) -> Result<Rows, String> {
+        let rows = if statement.params().is_empty() {
+            self.client.query(statement, &[]).await
+        } else {
+            self.client.query(statement, &[&0x5eed_i64]).await
+        };
+        decode(&rows.map_err(|e| message(&e))?, claim)
     }
 
     /// Which releases read private rows, with their fetches.
@@ -235,6 +289,11 @@ fn constants() -> Constants {
         schema: text("public"),
         own: Vec::new(),
     }
+}
+
+/// The plan alone; None where it is refused, or needs to know more.
+pub fn plan_only(text: &str, policy: &Policy) -> Option<Plan> {
+    plan_with(text, policy, &settings(1, 1), &HashMap::new()).ok().map(|p| p.plan)
 }
 
 /// Text, policy, settings and the sizes of public columns: nothing else reaches a plan.

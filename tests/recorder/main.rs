@@ -5,24 +5,31 @@
 //! deletion is undone. A unit may change each released integer by its declared l∞ in at most l0 groups, and no fetch
 //! may fail on any of these databases.
 //!
+//! Expressions of statements are drawn from the samples of the allow-list (`samples`), their constants from ties of grids,
+//! ends of types and of ranges, and days on which zones jump.
+//!
 //! `NOISEGATE_RECORDER_PAIRS` sets how many query–neighbour pairs are tried, `NOISEGATE_RECORDER_SEED` what they are
-//! drawn from, and `NOISEGATE_RECORDER_CASE` runs one case of a failure again.
+//! drawn from, and `NOISEGATE_RECORDER_CASE` runs one case of a failure again. `NOISEGATE_RECORDER_FAILURES` is after how
+//! many failures the search ends.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod canonical;
 mod data;
+mod entries;
 mod exact;
 mod found;
 mod harness;
 mod mutants;
 mod query;
 mod rng;
+mod samples;
 #[path = "../support/mod.rs"]
 mod support;
 
 use data::Variant;
 use harness::{Claim, Lab, Refusal, Use, settings};
 use rng::Rng;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|v| v.parse().unwrap_or_else(|e| panic!("{name}={v}: {e}")))
@@ -30,77 +37,182 @@ fn number(name: &str) -> Option<u64> {
 
 /// Pairs in all, of which each of the three variants takes a third.
 fn pairs() -> u64 {
-    number("NOISEGATE_RECORDER_PAIRS").unwrap_or(1_500).div_ceil(3)
+    number("NOISEGATE_RECORDER_PAIRS").unwrap_or(20_000).div_ceil(3)
 }
 
 fn seed() -> u64 {
     number("NOISEGATE_RECORDER_SEED").unwrap_or(20_260_401)
 }
 
-const ZONES: [&str; 5] = ["UTC", "UTC", "America/Sao_Paulo", "Pacific/Apia", "Europe/Berlin"];
+/// Of the last, see [`query::jumping`].
+const ZONES: [&str; 12] = [
+    "UTC",
+    "UTC",
+    "America/Sao_Paulo",
+    "Pacific/Apia",
+    "Europe/Berlin",
+    "Pacific/Kiritimati",
+    "America/New_York",
+    "Asia/Kathmandu",
+    "Antarctica/Troll",
+    "+15:59",
+    "-15:59",
+    query::JUMPS,
+];
+
+/// One of the variants has found as many failures as were asked for: the others need not go on.
+static ENOUGH: AtomicBool = AtomicBool::new(false);
+
+/// Statements that are recorded together: in one zone, over the same neighbours.
+const BATCH: u64 = 20;
+/// Fetches that are sent at once.
+const AT_ONCE: usize = 24;
+
+/// A statement and how it is run.
+struct Case {
+    number: u64,
+    query: query::Query,
+    groups: u32,
+    rows: u32,
+}
+
+/// What a batch of cases has in common.
+fn around(seed: u64, batch: u64) -> (&'static str, Vec<i64>) {
+    let mut rng = Rng::of_case(seed, batch ^ 0xba7c_0000);
+    let zone = *rng.pick(&ZONES);
+    // One of each kind that is made to hurt, and one of the others.
+    let extreme = rng.between(8, 10);
+    let units = vec![
+        rng.between(2, 3),
+        rng.between(4, 5),
+        rng.between(6, 7),
+        extreme,
+        if extreme == 10 { 8 } else { extreme + 1 },
+        *rng.pick(&[1, 11, 12]),
+        rng.between(data::HOSTILE + 1, data::UNITS),
+    ];
+    (zone, units)
+}
+
+/// The smallest statement that is found to fail as well, with its failure.
+async fn shrunk(lab: &mut Lab, case: &Case, units: &[i64]) -> Option<(query::Query, String)> {
+    let mut best: Option<(query::Query, String)> = None;
+    let mut tries = 0;
+    loop {
+        let now = best.as_ref().map_or(&case.query, |(q, _)| q).clone();
+        let mut found = None;
+        for q in now.smaller() {
+            tries += 1;
+            if tries > 80 {
+                return best;
+            }
+            let Ok(plan) = lab.plan(&q.sql, &settings(case.groups, case.rows)).await else { continue };
+            for (release, sql) in lab.paying(&plan) {
+                if let Err(e) = lab.record(sql, &Claim::of(release), units).await {
+                    found = Some((q.clone(), format!("{e}\n  fetch: {sql}")));
+                }
+            }
+            if found.is_some() {
+                break;
+            }
+        }
+        match found {
+            Some(smaller) => best = Some(smaller),
+            None => return best,
+        }
+    }
+}
 
 /// Records one member of the family.
 async fn record(v: Variant) {
     let (seed, wanted, only) = (seed(), pairs(), number("NOISEGATE_RECORDER_CASE"));
+    let most = number("NOISEGATE_RECORDER_FAILURES").unwrap_or(8) as usize;
     let mut lab = Lab::new(v).await;
-    let (mut done, mut statements, mut planned, mut case) = (0u64, 0u32, 0u32, 0u64);
+    let samples = samples::Samples::of_lab(&mut lab).await;
+    let (mut done, mut statements, mut planned) = (0u64, 0u32, 0u32);
+    let mut batch = only.map_or(0, |n| n / BATCH);
     let (mut full, mut half, mut all_groups, mut recorded) = (0u32, 0u32, 0u32, 0u32);
     let mut failures: Vec<String> = Vec::new();
     let mut refusals: std::collections::BTreeMap<String, u32> = std::collections::BTreeMap::new();
-    while done < wanted && failures.len() < 12 {
-        case = only.unwrap_or(case + 1);
-        let mut rng = Rng::of_case(seed ^ v.seed, case);
-        let (groups, rows) = (rng.between(1, 5) as u32, rng.between(1, 6) as u32);
-        let zone = *rng.pick(&ZONES);
+    while done < wanted && failures.len() < most && !ENOUGH.load(Ordering::Relaxed) {
+        let (zone, units) = around(seed ^ v.seed, batch);
         lab.client.batch_execute(&format!("SET timezone = '{zone}'")).await.unwrap();
-        let q = query::query(&mut rng, false);
-        statements += 1;
-        let about = |what: &str, fetch: &str| {
-            format!(
-                "{what}\n  case: NOISEGATE_RECORDER_SEED={seed} NOISEGATE_RECORDER_CASE={case} ({v:?}, max_groups {groups}, \
-                 max_rows {rows}, {zone})\n  statement: {}\n  fetch: {fetch}\n",
-                q.sql
-            )
-        };
-        let plan = match lab.plan(&q.sql, &settings(groups, rows)).await {
-            Ok(p) => p,
-            Err(Refusal::Plan(why) | Refusal::Type(why)) => {
-                *refusals.entry(why.chars().take(60).collect()).or_default() += 1;
-                if only.is_some() {
-                    panic!("refused: {why}\n{}", q.sql);
+        let mut cases = Vec::new();
+        let (mut jobs, mut owners) = (Vec::new(), Vec::new());
+        for number in only.map_or(batch * BATCH..(batch + 1) * BATCH, |n| n..n + 1) {
+            let mut rng = Rng::of_case(seed ^ v.seed, number);
+            let (groups, rows) = (rng.between(1, 5) as u32, rng.between(1, 6) as u32);
+            let query = match zone {
+                query::JUMPS => query::jumping(&mut rng, &samples),
+                _ => query::query(&mut rng, &samples, false),
+            };
+            statements += 1;
+            match lab.plan(&query.sql, &settings(groups, rows)).await {
+                Ok(plan) => {
+                    planned += 1;
+                    for (release, sql) in lab.paying(&plan) {
+                        jobs.push((sql.to_owned(), Claim::of(release)));
+                        owners.push(cases.len());
+                    }
                 }
-                continue;
-            }
-            Err(Refusal::Defect(what)) => {
-                failures.push(about(&what, ""));
-                continue;
-            }
-        };
-        planned += 1;
-        for (release, sql) in lab.paying(&plan) {
-            // Two of those that are made to hurt, and one of the others.
-            let hostile = rng.between(1, data::HOSTILE);
-            let units = [hostile, hostile % data::HOSTILE + 1, rng.between(data::HOSTILE + 1, data::UNITS)];
-            match lab.record(sql, &Claim::of(release), &units).await {
-                Ok(Use { linf, l0 }) => {
-                    recorded += 1;
-                    full += u32::from(linf > 0.999);
-                    half += u32::from(linf > 0.499);
-                    all_groups += u32::from(l0 > 0.999);
+                Err(Refusal::Plan(why) | Refusal::Type(why)) => {
+                    *refusals.entry(why.chars().take(60).collect()).or_default() += 1;
+                    if only.is_some() {
+                        panic!("refused: {why}\n{}", query.sql);
+                    }
                 }
-                Err(e) => failures.push(about(&e, sql)),
+                Err(Refusal::Defect(what)) => {
+                    failures.push(format!(
+                        "{what}\n  case: {number} of seed {seed}\n  statement: {}\n",
+                        query.sql
+                    ));
+                }
             }
-            done += units.len() as u64;
+            cases.push(Case { number, query, groups, rows });
         }
+        for (jobs, owners) in jobs.chunks(AT_ONCE).zip(owners.chunks(AT_ONCE)) {
+            let results = lab.record_all(jobs, &units).await;
+            for ((outcome, (sql, _)), owner) in results.into_iter().zip(jobs).zip(owners) {
+                done += units.len() as u64;
+                match outcome {
+                    Ok(Use { linf, l0 }) => {
+                        recorded += 1;
+                        full += u32::from(linf > 0.999);
+                        half += u32::from(linf > 0.499);
+                        all_groups += u32::from(l0 > 0.999);
+                    }
+                    Err(e) if failures.len() < most => {
+                        let case = &cases[*owner];
+                        // The first few; looking for a small one takes as long as many pairs.
+                        let small = match failures.len() < 2 {
+                            true => shrunk(&mut lab, case, &units).await,
+                            false => None,
+                        };
+                        let small =
+                            small.map_or_else(String::new, |(q, e)| format!("\n  smaller: {}\n  {e}", q.sql));
+                        failures.push(format!(
+                            "{e}\n  after {done} pairs of {v:?}\n  case: NOISEGATE_RECORDER_SEED={seed} \
+                             NOISEGATE_RECORDER_CASE={} (max_groups {}, max_rows {}, {zone}, units {units:?})\n  \
+                             statement: {}\n  fetch: {sql}{small}\n",
+                            case.number, case.groups, case.rows, case.query.sql
+                        ));
+                    }
+                    Err(_) => {}
+                }
+            }
+        }
+        batch += 1;
         if only.is_some() {
             break;
         }
     }
     println!(
-        "{v:?}: {done} pairs; {planned} of {statements} statements planned; {recorded} releases, of which a unit used all of \
-         l0 in {all_groups}, all of a part's linf in {full}, half in {half}"
+        "{v:?}, seed {seed}: {done} pairs; {planned} of {statements} statements planned; {recorded} releases, of which a unit \
+         used all of l0 in {all_groups}, all of a part's linf in {full}, half in {half}"
     );
-    if failures.len() < 12 {
+    let stopped = ENOUGH.load(Ordering::Relaxed);
+    ENOUGH.fetch_or(failures.len() >= most, Ordering::Relaxed);
+    if failures.is_empty() {
         let mut list: Vec<_> = refusals.iter().collect();
         list.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
         for (why, n) in list.iter().take(12) {
@@ -108,7 +220,7 @@ async fn record(v: Variant) {
         }
     }
     assert!(failures.is_empty(), "{} failures, of which:\n{}", failures.len(), failures.join("\n"));
-    if only.is_none() {
+    if only.is_none() && !stopped {
         assert!(planned * 100 >= statements * 60, "only {planned} of {statements} statements planned");
         // A recorder whose units never come near the limits would not see them broken.
         assert!(full * 5 >= recorded, "a unit uses all of a limit in only {full} of {recorded} releases");

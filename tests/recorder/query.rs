@@ -1,10 +1,11 @@
 //! Statements drawn from everything that may stand over private rows.
 
 use crate::rng::Rng;
+use crate::samples::{Kind, Samples};
 
 /// What a column, or an expression, is good for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Ty {
+pub enum Ty {
     /// A number with a range.
     Number,
     /// A float with a range.
@@ -13,10 +14,15 @@ enum Ty {
     Unbounded,
     /// A float without a range.
     RawFloat,
+    /// Text.
     Text,
+    /// An enum.
     Enum,
+    /// A truth value.
     Bool,
+    /// A timestamp.
     Time,
+    /// A date.
     Date,
 }
 
@@ -29,16 +35,114 @@ struct Source {
     unit: Option<String>,
 }
 
+/// A SELECT in parts, so that what fails can be made smaller.
+#[derive(Clone, Debug, Default)]
+struct Statement {
+    with: String,
+    distinct: bool,
+    keys: Vec<String>,
+    aggregates: Vec<String>,
+    from: String,
+    conditions: Vec<String>,
+    ordinals: bool,
+    tail: &'static str,
+}
+
+impl Statement {
+    fn sql(&self) -> String {
+        let items: Vec<&str> = self.keys.iter().chain(&self.aggregates).map(String::as_str).collect();
+        let distinct = if self.distinct { "DISTINCT " } else { "" };
+        let mut sql = format!("{}SELECT {distinct}{} FROM {}", self.with, items.join(", "), self.from);
+        if !self.conditions.is_empty() {
+            sql += &format!(" WHERE {}", self.conditions.join(" AND "));
+        }
+        if !self.keys.is_empty() && !self.distinct {
+            let ordinals = (1..=self.keys.len()).map(|i| i.to_string()).collect();
+            sql +=
+                &format!(" GROUP BY {}", if self.ordinals { ordinals } else { self.keys.clone() }.join(", "));
+        }
+        sql + self.tail
+    }
+
+    /// Each without one of its parts.
+    fn smaller(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        for i in 0..self.keys.len() {
+            let mut s = self.clone();
+            s.keys.remove(i);
+            all.push(s);
+        }
+        for i in 0..self.aggregates.len() {
+            let mut s = self.clone();
+            s.aggregates.remove(i);
+            all.push(s);
+        }
+        for i in 0..self.conditions.len() {
+            let mut s = self.clone();
+            s.conditions.remove(i);
+            all.push(s);
+        }
+        if !self.tail.is_empty() {
+            all.push(Self { tail: "", ..self.clone() });
+        }
+        all.retain(|s| !s.keys.is_empty() || !s.aggregates.is_empty());
+        all
+    }
+}
+
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The text.
     pub sql: String,
+    /// Its parts, and what stands around them.
+    parts: Option<(Statement, &'static str, &'static str)>,
 }
+
+impl Query {
+    fn of(statement: Statement, before: &'static str, after: &'static str) -> Self {
+        Self { sql: format!("{before}{}{after}", statement.sql()), parts: Some((statement, before, after)) }
+    }
+
+    fn fixed(sql: String) -> Self {
+        Self { sql, parts: None }
+    }
+
+    /// Statements that are this one without a part of it.
+    pub fn smaller(&self) -> Vec<Self> {
+        let Some((statement, before, after)) = &self.parts else { return Vec::new() };
+        let mut all: Vec<Self> =
+            statement.smaller().into_iter().map(|s| Self::of(s, before, after)).collect();
+        if !before.is_empty() {
+            all.push(Self::of(statement.clone(), "", ""));
+        }
+        all
+    }
+}
+
+/// A sample of the allow-list with its holes filled by columns, constants, and at some depth by other samples.
+pub fn filled(
+    rng: &mut Rng,
+    samples: &Samples,
+    columns: &[(String, Ty)],
+    sample: &str,
+    depth: usize,
+) -> String {
+    Generator { rng, samples, columns: columns.to_vec(), exact: false }.fill(sample, depth)
+}
+
+/// An expression that is aimed at the ends of spans.
+pub fn aimed(rng: &mut Rng, samples: &Samples, columns: &[(String, Ty)]) -> String {
+    Generator { rng, samples, columns: columns.to_vec(), exact: false }.aimed()
+}
+
+/// A zone that jumps by six days, which no named one does: a week of it can be a day long.
+pub const JUMPS: &str = "AAA97BBB-47,J57/2,J300/0";
 
 /// Draws statements. `exact`: only such whose answer PostgreSQL computes as noisegate does, to the grid.
 pub struct Generator<'a> {
     rng: &'a mut Rng,
+    samples: &'a Samples,
     columns: Vec<(String, Ty)>,
     exact: bool,
 }
@@ -55,11 +159,15 @@ const RIDERS: &[(&str, Ty)] = &[
     ("tier", Ty::Enum),
     ("joined", Ty::Date),
     ("born", Ty::Time),
+    ("worth", Ty::Unbounded),
+    ("mass", Ty::RawFloat),
+    ("weight", Ty::Float),
 ];
 
 const TRIPS: &[(&str, Ty)] = &[
     ("started_at", Ty::Time),
     ("raw_at", Ty::Time),
+    ("zoned", Ty::Time),
     ("zoned", Ty::Time),
     ("station", Ty::Text),
     ("note", Ty::Text),
@@ -91,26 +199,60 @@ fn of(alias: &str, columns: &[(&str, Ty)]) -> Vec<(String, Ty)> {
 }
 
 /// Draws one statement.
-pub fn query(rng: &mut Rng, exact: bool) -> Query {
+pub fn query(rng: &mut Rng, samples: &Samples, exact: bool) -> Query {
     let shape = if exact { 0 } else { rng.below(40) };
-    let mut one = || Generator { rng, columns: Vec::new(), exact }.statement().sql;
+    let mut one = || Generator { rng, samples, columns: Vec::new(), exact }.statement();
     // Some hold a release in a larger statement, or several.
-    let sql = match shape {
-        1 => format!("WITH z AS ({}) SELECT count(*) FROM z", one()),
-        2 => format!("SELECT * FROM ({}) AS z ORDER BY 1", one()),
-        3 => format!("SELECT (SELECT count(*) FROM trips WHERE note <> 'late'), q.n FROM (SELECT count(*) AS n FROM ({}) y) AS q", one()),
+    match shape {
+        1 => Query::of(one(), "WITH z AS (", ") SELECT count(*) FROM z"),
+        2 => Query::of(one(), "SELECT * FROM (", ") AS z ORDER BY 1"),
+        3 => Query::of(one(), "SELECT (SELECT count(*) FROM trips WHERE note <> 'late'), q.n FROM (SELECT count(*) AS n FROM (", ") y) AS q"),
         // Rows without partners add nothing, and all groups come back.
         5 => {
             let keys = ["s.station", "s.city", "s.capacity", "s.station, s.city"];
             let aggregates = ["count(t.trip_id), sum(t.minutes)", "count(DISTINCT t.rider_id), avg(t.fare)", "count(*) FILTER (WHERE t.zero > 0), sum(t.minutes * s.capacity)"];
             let side = ["trips t", "(SELECT * FROM trips WHERE zero < 2) t", "(trips t JOIN riders r USING (rider_id))"];
             let key = *rng.pick(&keys);
-            format!("SELECT {key}, {} FROM stations s LEFT JOIN {} ON t.station = s.station GROUP BY {key}", rng.pick(&aggregates).replace("s.capacity", "least(greatest(s.capacity, 0), 50)"), rng.pick(&side))
+            Query::fixed(format!("SELECT {key}, {} FROM stations s LEFT JOIN {} ON t.station = s.station GROUP BY {key}", rng.pick(&aggregates).replace("s.capacity", "least(greatest(s.capacity, 0), 50)"), rng.pick(&side)))
         }
-        4 => "SELECT plan, count(*) FROM riders GROUP BY plan UNION ALL SELECT station, sum(minutes) FROM trips GROUP BY 1".into(),
-        _ => one(),
+        4 => Query::fixed("SELECT plan, count(*) FROM riders GROUP BY plan UNION ALL SELECT station, sum(minutes) FROM trips GROUP BY 1".into()),
+        _ => Query::of(one(), "", ""),
+    }
+}
+
+/// Groups of times around the days in which a zone jumps ([`JUMPS`]), and nothing else: its offsets are larger than a
+/// gateway lets sessions have, so that fields of its times lie where no span says.
+pub fn jumping(rng: &mut Rng, samples: &Samples) -> Query {
+    let mut g = Generator { rng, samples, columns: of("t", &TRIPS[6..]), exact: false };
+    let unit = g.one(&["week", "week", "month", "day", "quarter"]);
+    let (low, high) = *g.rng.pick(&[
+        ("2024-02-25", "2024-02-27"),
+        ("2024-02-28", "2024-03-02 12:00"),
+        ("2024-02-28", "2024-03-03"),
+        ("2024-02-29", "2024-03-03"),
+        ("2024-03-01", "2024-03-03"),
+        ("2024-02-24", "2024-02-28"),
+        ("2024-02-01", "2024-02-26"),
+        ("2024-10-26", "2024-10-30"),
+    ]);
+    let column = g.one(&["t.zoned", "t.zoned", "CAST(t.started_at AS timestamptz)"]);
+    let zone = if column == "t.zoned" { "+00" } else { "" };
+    let at = |x: &str| if x.len() > 10 { format!("{x}{zone}") } else { format!("{x} 00:00{zone}") };
+    let time = match zone {
+        "" => format!("CAST(LEAST(GREATEST(t.started_at, '{}'), '{}') AS timestamptz)", at(low), at(high)),
+        _ => format!("LEAST(GREATEST(t.zoned, '{}'), '{}')", at(low), at(high)),
     };
-    Query { sql }
+    let aggregate = g.one(&["count(*)", "sum(t.minutes)", "count(t.fare)", "sum(t.zero)"]);
+    Query::of(
+        Statement {
+            keys: vec![format!("date_trunc('{unit}', {time})")],
+            aggregates: vec![aggregate],
+            from: "trips t".into(),
+            ..Statement::default()
+        },
+        "",
+        "",
+    )
 }
 
 impl Generator<'_> {
@@ -203,7 +345,7 @@ impl Generator<'_> {
             _ => format!("{left}.rider_id"),
         };
         let side = if outer == "RIGHT" || full { String::new() } else { extra.clone() };
-        match self.rng.below(31) {
+        match self.rng.below(if self.exact { 31 } else { 37 }) {
             0 => plain(format!("riders r JOIN trips t ON t.rider_id = r.rider_id{extra}"), "", vec![r(), t()], "t.rider_id"),
             1 => plain("riders r, trips t".into(), &format!("r.rider_id = t.rider_id{extra}"), vec![r(), t()], "r.rider_id"),
             2 => plain(format!("riders r {outer} JOIN trips t ON t.rider_id = r.rider_id{side}"), "", vec![r(), t()], &kept("r", "t")),
@@ -279,6 +421,23 @@ impl Generator<'_> {
                 with: "WITH q AS (SELECT rider_id, n FROM slots UNION SELECT rider_id, zero FROM trips) ".into(),
                 ..plain("q JOIN q z ON z.rider_id = q.rider_id".into(), "q.n < z.n", vec![vec![("q.n".into(), Ty::Number), ("z.n".into(), Ty::Number)]], "z.rider_id")
             },
+            // A unit may have one row more than either side.
+            31 => plain("riders r FULL JOIN riders y ON r.rider_id = y.rider_id AND r.level = y.level + 1".into(), "", vec![r(), of("y", &RIDERS[..8])], "coalesce(r.rider_id, y.rider_id)"),
+            32 => plain("(SELECT rider_id AS u, level AS n FROM riders UNION ALL SELECT rider_id, n FROM slots) q".into(), "", vec![vec![("q.n".into(), Ty::Number)]], "q.u"),
+            // Refused, while units must be known to be equal.
+            33 => {
+                let from = self.one(&[
+                    "riders r JOIN trips t ON t.zero = r.level", "riders r, trips t", "riders r LEFT JOIN trips t ON t.trip_id = 1",
+                ]);
+                plain(from, "t.trip_id = 1", vec![r(), t()], "r.rider_id")
+            }
+            34 => self.under("riders r", RIDERS, "r", &[
+                "EXISTS (SELECT 1 FROM trips u WHERE u.trip_id = 1)",
+                "NOT EXISTS (SELECT 1 FROM trips u WHERE u.trip_id = 1)",
+                "r.level NOT IN (SELECT u.zero FROM trips u WHERE u.trip_id = 1)",
+            ]),
+            35 => plain("riders r LEFT JOIN codes c ON c.id = r.ref".into(), "", vec![r(), of("c", CODES)], "r.rider_id"),
+            36 => plain("marks m JOIN slots x ON m.slot = x.n AND m.rider = x.rider_id".into(), "", vec![m(), x()], "x.rider_id"),
             _ => plain("codes c JOIN (riders r LEFT JOIN trips t ON r.rider_id = t.rider_id LEFT JOIN stations s USING (station)) ON c.id = r.level, slots x".into(), "x.rider_id = r.rider_id AND x.n = c.id", vec![of("c", CODES), r(), t(), s(), x()], "x.rider_id"),
         }
     }
@@ -318,51 +477,69 @@ impl Generator<'_> {
         Source { with, from, filter: None, columns, unit: Some("q.rider_id".into()) }
     }
 
-    fn statement(&mut self) -> Query {
+    fn statement(&mut self) -> Statement {
         let source = self.source();
         self.columns = source.columns.clone();
         if self.exact {
             // Sums of floats are compared apart; elsewhere PostgreSQL rounds them to even.
             self.columns.retain(|(_, t)| !matches!(t, Ty::Float | Ty::RawFloat));
         }
-        let keys: Vec<String> = (0..*self.rng.pick(&[0, 1, 1, 1, 1, 2, 2, 3])).map(|_| self.key()).collect();
+        let keys: Vec<String> =
+            (0..*self.rng.pick(&[0, 0, 1, 1, 1, 1, 2, 2, 3])).map(|_| self.key()).collect();
         let mut conditions: Vec<String> = source.filter.iter().cloned().collect();
         for _ in 0..*self.rng.pick(&[0, 0, 1, 1, 2]) {
             conditions.push(self.truth(2));
         }
-        let filter = if conditions.is_empty() {
-            String::new()
-        } else {
-            format!(" WHERE {}", conditions.join(" AND "))
-        };
-        let tail = format!(" FROM {}{filter}", source.from);
-        if !self.exact && !keys.is_empty() && self.rng.chance(6) {
-            return Query { sql: format!("{}SELECT DISTINCT {}{tail}", source.with, keys.join(", ")) };
+        let mut out =
+            Statement { with: source.with, from: source.from, keys, conditions, ..Statement::default() };
+        if !self.exact && self.rng.chance(6) {
+            self.twice(&mut out);
         }
-        let mut items = keys.clone();
+        if !self.exact && !out.keys.is_empty() && self.rng.chance(6) {
+            return Statement { distinct: true, ..out };
+        }
         for _ in 0..self.rng.between(1, 4) {
             let a = self.aggregate(source.unit.as_deref());
-            if !items.contains(&a) {
-                items.push(a);
+            if !out.keys.contains(&a) && !out.aggregates.contains(&a) {
+                out.aggregates.push(a);
             }
         }
-        let mut sql = format!("{}SELECT {}{tail}", source.with, items.join(", "));
-        if !keys.is_empty() {
-            let ordinals: Vec<String> = (1..=keys.len()).map(|i| i.to_string()).collect();
-            let by = if self.rng.chance(50) { ordinals } else { keys.clone() };
-            sql.push_str(&format!(" GROUP BY {}", by.join(", ")));
+        out.ordinals = self.rng.chance(50);
+        if !self.exact && self.rng.chance(10) {
+            out.tail = " HAVING count(*) > 3";
         }
         if !self.exact && self.rng.chance(10) {
-            sql.push_str(" HAVING count(*) > 3");
+            out.tail = " ORDER BY 1 DESC LIMIT 5";
         }
-        if !self.exact && self.rng.chance(15) {
-            sql.push_str(" ORDER BY 1 DESC LIMIT 5");
+        out
+    }
+
+    /// Groups of a column that the statement says is one of some values, of which two are the same in other words.
+    fn twice(&mut self, out: &mut Statement) {
+        let lists: &[(Ty, &str)] = &[
+            (Ty::Time, "'2024-12-31 23:59:59.999999', '2024-12-31 23:59:59.9999990', '2024-01-01'"),
+            (Ty::Time, "'2024-01-01 00:00', '2024-01-01 00:00:00'"),
+            (Ty::Date, "'2024-12-31', '2024-12-31 00:00', '2021-02-03', '2021-2-3'"),
+            (Ty::Float, "1, 1.00000000000000000001, 0.25"),
+            (Ty::RawFloat, "0.5, 0.50000000000000000001, 20.5"),
+            (Ty::Unbounded, "7, 7.0, 2.5"),
+        ];
+        let (ty, list) = *self.rng.pick(lists);
+        if let Some(column) = self.column(&[ty]) {
+            out.conditions.push(format!("{column} IN ({list})"));
+            out.keys.insert(0, column);
         }
-        Query { sql }
     }
 
     fn aggregate(&mut self, unit: Option<&str>) -> String {
         let depth = self.rng.below(3);
+        if !self.exact && self.rng.chance(25) {
+            let (word, x) = (self.one(&["sum", "sum", "avg"]), self.bounded());
+            return format!("{word}({x})");
+        }
+        if !self.exact && self.rng.chance(25) {
+            return format!("sum({})", self.aimed());
+        }
         let plain = match self.rng.below(12) {
             0..=2 => "count(*)".into(),
             3 => match unit {
@@ -388,6 +565,14 @@ impl Generator<'_> {
 
     fn key(&mut self) -> String {
         let depth = self.rng.below(3);
+        if !self.exact && self.rng.chance(12) {
+            return match self.rng.below(4) {
+                0 => self.sample(Kind::Text, 0),
+                1 => self.sample(Kind::Truth, 0),
+                2 => format!("floor({})", self.sample(Kind::Number, 0)),
+                _ => self.sample(Kind::Number, 0),
+            };
+        }
         match self.rng.below(24) {
             0..=3 => self.text(0),
             4 => self.column(&[Ty::Enum]).unwrap_or_else(|| self.text(1)),
@@ -395,7 +580,7 @@ impl Generator<'_> {
             6 | 7 => self.column(&[Ty::Bool]).unwrap_or_else(|| "true".into()),
             8 => self.truth(1),
             9 => format!("CASE WHEN {} THEN 'a' WHEN {} THEN 'b' END", self.truth(1), self.truth(1)),
-            10 => format!("CASE WHEN {} THEN 1 WHEN {} THEN 2.5 ELSE 1 END", self.truth(1), self.truth(0)),
+            10 => format!("CASE WHEN {} THEN 1 WHEN {} THEN 2.5 ELSE 1.0 END", self.truth(1), self.truth(0)),
             11 => format!("CASE WHEN {} THEN NULL END", self.truth(0)),
             12 => {
                 let step = self.one(&["1", "7", "10", "100"]);
@@ -467,6 +652,9 @@ impl Generator<'_> {
         if depth == 0 {
             return column;
         }
+        if !self.exact && self.rng.chance(20) {
+            return self.sample(Kind::Text, depth - 1);
+        }
         match self.rng.below(5) {
             4 => format!("COALESCE({column}, {})", self.text(0)),
             0 => format!("COALESCE({column}, 'none')"),
@@ -479,11 +667,20 @@ impl Generator<'_> {
     fn number(&mut self, depth: usize) -> String {
         if depth == 0 || self.rng.chance(15) {
             return match self.rng.below(10) {
-                0 => self.one(&["1", "0", "-1", "2.5", "1000000", "0.001", "-7"]),
+                0 if self.exact => self.one(&["1", "0", "-1", "2.5", "1000000", "0.001", "-7"]),
+                0 => self.constant(),
+                1 if !self.exact => self.bounded(),
                 _ => self.column(&[Ty::Number, Ty::Float]).unwrap_or_else(|| "3".into()),
             };
         }
         let d = depth - 1;
+        if !self.exact {
+            match self.rng.below(10) {
+                0..=2 => return self.sample(Kind::Number, d),
+                3 | 4 => return self.aimed(),
+                _ => {}
+            }
+        }
         match self.rng.below(18) {
             0 | 1 => format!("({} + {})", self.number(d), self.number(d)),
             2 => format!("({} - {})", self.number(d), self.number(d)),
@@ -536,6 +733,213 @@ impl Generator<'_> {
         }
     }
 
+    /// A sample of the allow-list, its holes filled.
+    fn sample(&mut self, kind: Kind, depth: usize) -> String {
+        let sample = *self.rng.pick(self.samples.of(kind));
+        self.fill(sample, depth)
+    }
+
+    fn fill(&mut self, sample: &str, depth: usize) -> String {
+        let mut out = String::new();
+        let mut rest = sample;
+        while let Some((before, hole)) = rest.split_once('{') {
+            let (hole, after) = hole.split_once('}').unwrap();
+            out.push_str(before);
+            out.push_str(&self.hole(hole, depth));
+            rest = after;
+        }
+        out + rest
+    }
+
+    fn hole(&mut self, hole: &str, depth: usize) -> String {
+        match hole {
+            "n" if self.rng.chance(8) => self.column(&[Ty::Unbounded]).unwrap_or_else(|| self.number(depth)),
+            "n" => self.number(depth),
+            "i" => {
+                let whole = ["birth_year", "level", "minutes", "big", "zero", "n", "v", "cost", "z", "k"];
+                let whole = whole.iter().chain(&["i2", "i4", "i8", "ri2", "ri4", "ri8", "ni4", "pi4"]);
+                let whole: Vec<&str> = whole.copied().collect();
+                let columns = self.columns.iter().map(|(c, _)| c);
+                let fit: Vec<&String> =
+                    columns.filter(|c| c.split_once('.').is_some_and(|(_, c)| whole.contains(&c))).collect();
+                match fit.is_empty() || self.rng.chance(15) {
+                    true => self.one(&["1", "0", "-1", "7", "2147483647", "-2147483648", "2"]),
+                    false => (*self.rng.pick(&fit)).clone(),
+                }
+            }
+            "f" => match self.rng.below(4) {
+                0 => format!("CAST({} AS double precision)", self.number(depth)),
+                1 => match self.column(&[Ty::RawFloat]) {
+                    Some(c) => self.within(&c),
+                    None => "CAST(2.5 AS double precision)".into(),
+                },
+                _ => self.column(&[Ty::Float]).unwrap_or_else(|| "CAST(1.5 AS real)".into()),
+            },
+            "t" => self.column(&[Ty::Time, Ty::Time, Ty::Date]).unwrap_or_else(|| self.moment()),
+            "s" => self.text(depth.min(1)),
+            "b" => self.truth(depth),
+            "c" => self.constant(),
+            "d" => self.rng.between(-4, 8).to_string(),
+            "p" => {
+                if self.rng.chance(6) {
+                    return format!("'{}'", "%a".repeat(30_000));
+                }
+                self.one(&["'%a%'", "'L_te%'", "'a\\_b'", "''", "'\\\\%'", "'%'", "'_%_'"])
+            }
+            "e" => self.one(&["'Oslo'", "'late'", "'it''s'", "''", "'Alpha'", "'day'"]),
+            "m" => self.one(&[
+                "TIMESTAMP '2024-03-31 02:30'",
+                "DATE '2024-02-29'",
+                "'2024-12-31 23:59:59.999999'",
+                "'infinity'",
+                "TIMESTAMP '2023-12-31 23:59:59.999999'",
+            ]),
+            other => panic!("a hole that nobody fills: {other}"),
+        }
+    }
+
+    /// A constant at a tie of some grid, at the end of a type, or next to one.
+    fn constant(&mut self) -> String {
+        match self.rng.below(8) {
+            0..=2 => self.one(&["1", "0", "-1", "2.5", "100", "0.001", "-7"]),
+            3 => self.one(&[
+                "0.5",
+                "-0.5",
+                "1.5",
+                "-2.5",
+                "0.005",
+                "-0.015",
+                "499.9999999",
+                "1e-30",
+                "0.0049999",
+            ]),
+            4 => self.one(&[
+                "2147483647",
+                "2147483648",
+                "-2147483649",
+                "2147483647.5",
+                "-2147483648.5",
+                "32767.5",
+                "4294967296",
+            ]),
+            5 => self.one(&[
+                "9007199254740993",
+                "4611686018427387904",
+                "4611686018427387903",
+                "9223372036854775807",
+                "999999999999999999.0",
+                "1234567890499.9999999",
+                "1e15",
+                "999999999999999.5",
+            ]),
+            6 => self.one(&[
+                "1.4999999999999999999",
+                "2.4999999999999999999",
+                "0.4999999999999999999",
+                "-1.4999999999999999999",
+            ]),
+            _ => self.tie(),
+        }
+    }
+
+    /// Half a step beyond nine digits after the first, which is the grid of sums without a lattice.
+    fn tie(&mut self) -> String {
+        let digits = self.rng.between(1_000_000_000, 9_999_999_999);
+        let text = match self.rng.below(6) {
+            0 => format!("{digits}.5"),
+            1 => format!("{}.{:02}5", digits / 100, digits % 100),
+            2 => format!("{}.{:09}5", digits / 1_000_000_000, digits % 1_000_000_000),
+            3 => format!("{digits}500"),
+            4 => format!("{digits}499.9999999"),
+            _ => format!("{digits}5"),
+        };
+        if self.rng.chance(25) { format!("-{text}") } else { text }
+    }
+
+    /// A column without a range, moved into one that may end at a tie.
+    fn bounded(&mut self) -> String {
+        match self.column(&[Ty::Unbounded, Ty::RawFloat]) {
+            Some(c) => self.within(&c),
+            None => self.constant(),
+        }
+    }
+
+    fn within(&mut self, x: &str) -> String {
+        let (low, high) = match self.rng.below(4) {
+            0 => (self.one(&["0", "-5", "1"]), self.constant()),
+            1 => {
+                // A range that is a step wide.
+                let n = self.rng.between(100_000_000, 999_999_999) * 2;
+                (format!("{n}499.5"), format!("{n}500.5"))
+            }
+            2 => (self.constant(), self.constant()),
+            _ => (self.one(&["0", "-1000", "1.5"]), self.tie()),
+        };
+        format!("LEAST(GREATEST({x}, {low}), {high})")
+    }
+
+    /// A divisor that is just beside 0 where the spans are right, and is 0 where one is too narrow; a cast that fits
+    /// just so; and their like.
+    fn aimed(&mut self) -> String {
+        let over = self.one(&["1", "7", "100"]);
+        match self.rng.below(9) {
+            0 | 1 => {
+                let (field, edges): (&str, &[&str]) = *self.rng.pick(&[
+                    ("year", &["2023", "2025"][..]),
+                    ("year", &["2023", "2025"]),
+                    ("isoyear", &["2023", "2025"]),
+                    ("decade", &["201", "203"]),
+                    ("month", &["0", "13"]),
+                    ("doy", &["0", "367"]),
+                    ("isodow", &["0", "8"]),
+                    ("hour", &["-1", "24"]),
+                ]);
+                let time = self.column(&[Ty::Time]).unwrap_or_else(|| "TIMESTAMP '2024-05-05'".into());
+                format!("({over} / (extract({field} FROM {time}) - {}))", self.rng.pick(edges))
+            }
+            2 => {
+                let x =
+                    self.column(&[Ty::RawFloat, Ty::Unbounded, Ty::Float]).unwrap_or_else(|| "1.5".into());
+                let n = self.rng.between(0, 3);
+                let half = self.one(&["5", "4999999999999999999", "5000000000000000001"]);
+                let how = self.one(&[
+                    "round(#)",
+                    "CAST(# AS int)",
+                    "CAST(CAST(# AS double precision) AS int)",
+                    "CAST(CAST(# AS double precision) AS bigint)",
+                    "round(CAST(# AS numeric), 0)",
+                    "ceil(#)",
+                ]);
+                let rounded = how.replace('#', &format!("LEAST(GREATEST({x}, 0), {n}.{half})"));
+                format!("({over} / ({rounded} - {}))", n + self.rng.between(1, 2))
+            }
+            3 | 4 => {
+                // What a NULL leaves of GREATEST and LEAST.
+                let a = self.column(&[Ty::Number, Ty::Float]).unwrap_or_else(|| "1".into());
+                let (b, shift) = (self.number(0), self.one(&["+ 1", "+ 11", "", "+ 1001"]));
+                let a =
+                    if self.rng.chance(30) { format!("extract(month FROM {})", self.moment()) } else { a };
+                let word = self.one(&["GREATEST", "GREATEST", "LEAST"]);
+                format!("({over} / {word}(({a} {shift}), {b}))")
+            }
+            5 => format!(
+                "({over} / (({} % {}) + {}))",
+                self.hole("i", 0),
+                self.one(&["2", "3", "7"]),
+                self.one(&["1", "2", "6"])
+            ),
+            6 | 7 => {
+                let to = self.one(&["int", "bigint", "smallint", "numeric(6,2)"]);
+                let below = match self.rng.below(3) {
+                    0 => self.column(&[Ty::Number]).unwrap_or_else(|| "7".into()),
+                    _ => self.hole("f", 0),
+                };
+                format!("CAST(({over} / {below}) AS {to})")
+            }
+            _ => self.bounded(),
+        }
+    }
+
     fn comparable(&mut self, depth: usize) -> String {
         if self.rng.chance(40)
             && let Some(c) = self.column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float])
@@ -547,6 +951,9 @@ impl Generator<'_> {
 
     fn truth(&mut self, depth: usize) -> String {
         let d = depth.saturating_sub(1);
+        if !self.exact && self.rng.chance(20) {
+            return self.sample(Kind::Truth, d);
+        }
         let op = self.one(&["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]);
         match self.rng.below(if depth == 0 { 9 } else { 14 }) {
             0 | 1 => format!("({} {op} {})", self.comparable(d), self.comparable(d)),
