@@ -33,6 +33,48 @@ fn the_document_is_printed_from_the_declarations() {
     }
 }
 
+/// docs/sql.md has every entry of the allow-list of expressions, as the planner has it.
+#[test]
+fn the_reference_of_expressions_is_printed_from_the_table() {
+    let file = path("docs/sql.md");
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    let (start, end) = ("<!-- expressions -->\n", "<!-- end of expressions -->\n");
+    assert_eq!((text.matches(start).count(), text.matches(end).count()), (1, 1));
+    let from = text.find(start).unwrap() + start.len();
+    let table = format!("\n{}\n", noisegate::plan::expr::reference());
+    if std::env::var_os("UPDATE").is_some() {
+        let to = from + text[from..].find(end).unwrap();
+        text.replace_range(from..to, &table);
+        std::fs::write(&file, &text).unwrap();
+    }
+    let to = from + text[from..].find(end).unwrap();
+    assert_eq!(text[from..to], table, "run with UPDATE=1");
+}
+
+/// Texts that nothing was proven of are for tests: no package but as a dev-dependency takes the feature that makes them
+/// (soundness rule 46).
+#[test]
+fn rule_46_the_program_runs_certified_texts_only() {
+    let mut manifests = vec![path("Cargo.toml")];
+    for entry in std::fs::read_dir(path("src")).unwrap() {
+        let file = entry.unwrap().path().join("Cargo.toml");
+        manifests.extend(file.exists().then_some(file));
+    }
+    assert!(manifests.len() > 10);
+    for file in manifests {
+        let manifest: Table = std::fs::read_to_string(&file).unwrap().parse().unwrap();
+        for section in ["dependencies", "build-dependencies"] {
+            let kernel = manifest.get(section).and_then(|d| d.get("kernel"));
+            let featured = kernel.is_some_and(|k| k.get("features").is_some());
+            assert!(!featured, "{}", file.display());
+        }
+        let of_workspace = manifest.get("workspace").and_then(|w| w.get("dependencies")?.get("kernel"));
+        assert!(of_workspace.is_none_or(|k| k.get("features").is_none()), "{}", file.display());
+        let default = manifest.get("features").and_then(|f| f.get("default"));
+        assert!(default.is_none(), "{}", file.display());
+    }
+}
+
 /// A section that refuses unknown keys by a declaration that the document does not have would pass unseen.
 #[test]
 fn every_declaration_is_in_the_document() {

@@ -234,7 +234,8 @@ impl Lab {
                 each(),
                 self.client.batch_execute("ROLLBACK TO unit")
             );
-            (gone.unwrap(), back.unwrap());
+            gone.unwrap();
+            back.unwrap();
             let rows = rows.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
             for (((used, a), b), (_, claim)) in out.iter_mut().zip(&whole).zip(&rows).zip(jobs) {
                 let Ok(most) = used else { continue };

@@ -72,7 +72,7 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
         }
         (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz)
-        | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date) => cast_time(x, to, pos),
+        | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date) => cast_time(x, &to.ty, pos),
         (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
             .hint("Casts between numbers, from date to timestamp and from timestamp to date are.")),
     }
@@ -82,7 +82,15 @@ fn short(ty: &SqlType) -> String {
     ty.sql_name().replace("pg_catalog.", "")
 }
 
-fn cast_time(x: Scalar, to: &CastType, pos: Pos) -> Result<Scalar> {
+/// A date or timestamp in another type of time; one that has it stays.
+pub(super) fn to_time(x: Scalar, to: SqlType, pos: Pos) -> Result<Scalar> {
+    match (&x.node, x.facts.ty == to) {
+        (_, true) | (Node::Null, _) => Ok(x),
+        _ => cast_time(x, &to, pos),
+    }
+}
+
+fn cast_time(x: Scalar, to: &SqlType, pos: Pos) -> Result<Scalar> {
     if matches!(x.node, Node::Text(_)) && x.facts.span.finite().is_none() {
         return Err(refuse("a cast of this constant time", pos).hint("Write it as '2024-01-31 08:30:00'."));
     }
@@ -96,12 +104,12 @@ fn cast_time(x: Scalar, to: &CastType, pos: Pos) -> Result<Scalar> {
         Some((lo, hi)) => Interval::new(lo.saturating_sub(DAY), hi.saturating_add(DAY)),
         None => Interval::default(),
     };
-    let (span, bound) = match to.ty {
+    let (span, bound) = match to {
         SqlType::Date => (x.facts.span.one(to_day), x.facts.bound.one(to_day)),
         SqlType::Timestamptz => (x.facts.span.one(either_side), x.facts.bound.one(either_side)),
         _ => (x.facts.span.clone(), x.facts.bound.clone()),
     };
-    let domain = match to.ty {
+    let domain = match to {
         SqlType::Date => times::micros(x.facts.bound.interval())
             .map(|(lo, hi)| Domain::Days { lo: lo - lo.rem_euclid(DAY), hi }),
         _ => None,
@@ -111,7 +119,7 @@ fn cast_time(x: Scalar, to: &CastType, pos: Pos) -> Result<Scalar> {
         bound,
         domain,
         cost: x.facts.cost.saturating_add(50),
-        ..Facts::of_type(to.ty.clone(), x.facts.nullable)
+        ..Facts::of_type(to.clone(), x.facts.nullable)
     };
     Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
 }

@@ -4,7 +4,7 @@ use super::facts::{Facts, OF_FLOAT, Phys};
 use super::print::{Print, collated, is_varied};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, mismatch, refuse, times};
+use super::{Result, casts, mismatch, refuse};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Is, Pos};
 
@@ -135,9 +135,16 @@ pub(super) fn coerce(x: Scalar, to: &Scalar, pos: Pos) -> Result<Scalar> {
 pub(crate) fn comparison(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {
     let l = coerce(l, &r, pos)?;
     let r = coerce(r, &l, pos)?;
-    // A date compared with a timestamp is cast by PostgreSQL, which fails for far dates: guard it.
+    // Two types of time are compared in the wider one, by a cast that is printed: PostgreSQL's own comparison of the two
+    // fails for far dates, and a merge join by it fails where a zone's clock goes back.
     let mixed = l.facts.ty != r.facts.ty && l.facts.ty.is_datetime() && r.facts.ty.is_datetime();
-    let (l, r) = if mixed { (times::guarded(l), times::guarded(r)) } else { (l, r) };
+    let (l, r) = match mixed {
+        true if [&l, &r].iter().any(|x| x.facts.ty == SqlType::Timestamptz) => {
+            (casts::to_time(l, SqlType::Timestamptz, pos)?, casts::to_time(r, SqlType::Timestamptz, pos)?)
+        }
+        true => (casts::to_time(l, SqlType::Timestamp, pos)?, casts::to_time(r, SqlType::Timestamp, pos)?),
+        false => (l, r),
+    };
     let (l, r) = match (l.facts.phys, r.facts.phys) {
         (Phys::Float, Phys::Num) => (l, as_float(r)),
         (Phys::Num, Phys::Float) => (as_float(l), r),

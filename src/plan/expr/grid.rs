@@ -8,7 +8,7 @@ use super::facts::{FINEST, Phys};
 use super::print::{Print, number};
 use super::scalar::{Relation, Scalar};
 use super::{numbers, times};
-use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive};
+use bigdecimal::{BigDecimal, One, RoundingMode, Signed, ToPrimitive};
 
 /// A value in whole steps of a grid, less a centre, within proven ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +122,7 @@ impl GridValue {
             0 => x,
             c => format!("{x} - {}", integer(c)),
         };
-        let whole = self.grid == BigDecimal::from(1) && self.arg.phys() == Phys::Int;
+        let whole = self.grid.is_one() && self.arg.phys() == Phys::Int;
         let clamped = if whole {
             // Both within ±2^62: the difference fits.
             let x = less(format!("({})::pg_catalog.int8", print(&self.arg)));
@@ -143,7 +143,7 @@ impl GridValue {
         let x = super::print::operand(&self.arg, Phys::Num, print);
         let one = BigDecimal::from(1);
         let inverse = (&one / &self.grid).with_scale_round(FINEST, RoundingMode::Down).normalized();
-        if self.grid == one {
+        if self.grid.is_one() {
             return format!("pg_catalog.round({x})");
         }
         if inverse.is_integer() && &inverse * &self.grid == one {

@@ -228,7 +228,7 @@ fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> 
         _ => Phys::Other,
     };
     let scale = match &c.ty {
-        SqlType::Numeric { scale: Some(s) } => u32::try_from(*s).unwrap_or(0),
+        SqlType::Numeric { scale: Some(s) } => u32::from(*s),
         SqlType::Numeric { scale: None } => facts::LONGEST,
         t if t.is_float() => facts::OF_FLOAT,
         _ => 0,
