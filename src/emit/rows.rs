@@ -1,14 +1,19 @@
 //! Private relations as text: scans, joins, set operations, subqueries of WHERE.
 
-use super::{alias, scalar, table_name};
+use super::{alias, table_name};
 use plan::expr::print::in_collation;
 use plan::expr::{Node, Phys, Scalar};
 use plan::source::{Branch, Kind, Leaf, Scan, SetRows, SetTree, Tree};
 use sql::ast::SetOp;
 
+/// The text of a scalar, in its physical type, with the relations of its subqueries.
+pub(super) fn text(s: &Scalar) -> String {
+    s.text(&subquery)
+}
+
 /// ` FROM … WHERE …`
 pub(super) fn from_where(tree: &Tree, scans: &[Scan], first: Option<String>, filter: &[Scalar]) -> String {
-    let conditions: Vec<String> = first.into_iter().chain(filter.iter().map(scalar::text)).collect();
+    let conditions: Vec<String> = first.into_iter().chain(filter.iter().map(text)).collect();
     let filter =
         if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
     format!(" FROM {}{filter}", joins(tree, scans))
@@ -26,7 +31,7 @@ fn joins(tree: &Tree, scans: &[Scan]) -> String {
                 Kind::Left => "LEFT JOIN",
                 Kind::Full => "FULL JOIN",
             };
-            let on: Vec<String> = on.iter().map(scalar::text).collect();
+            let on: Vec<String> = on.iter().map(text).collect();
             let on = if on.is_empty() { "true".to_owned() } else { on.join(" AND ") };
             format!("{l} {word} {r} ON {on}")
         }
@@ -65,16 +70,16 @@ fn set(tree: &SetTree, rows: &SetRows) -> String {
 /// An item of a branch in the type that all branches give.
 fn typed(item: &Scalar, column: &Scalar) -> String {
     match (column.node(), column.phys()) {
-        (Node::Cast(_), Phys::Int | Phys::Num) => scalar::operand(item, column.phys()),
+        (Node::Cast(_), Phys::Int | Phys::Num) => item.operand_text(column.phys(), &subquery),
         _ if matches!(item.node(), Node::Null) => format!("NULL::{}", column.ty().sql_name()),
-        _ if column.ty().is_text() => in_collation(item, &scalar::text(item)),
-        _ => scalar::text(item),
+        _ if column.ty().is_text() => in_collation(item, &text(item)),
+        _ => text(item),
     }
 }
 
 /// A subquery's text, of the branch's items or, without any, of a constant.
 pub(super) fn subquery(b: &Branch) -> String {
-    let items: Vec<String> = b.items.iter().map(scalar::text).collect();
+    let items: Vec<String> = b.items.iter().map(text).collect();
     let items = if items.is_empty() { "1".to_owned() } else { items.join(", ") };
     format!("SELECT {items}{}", from_where(&b.tree, &b.scans, None, &b.filter))
 }

@@ -2,17 +2,12 @@
 
 use super::rows;
 use plan::expr::print::{float, number};
-use plan::expr::{Node, Phys, Scalar, type_span};
+use plan::expr::{Node, Scalar, type_span};
 use schema::SqlType;
 
 /// The text of a scalar, in its physical type.
 pub fn text(s: &Scalar) -> String {
-    s.text(&rows::subquery)
-}
-
-/// A number as an operand of int8 or numeric arithmetic.
-pub(super) fn operand(x: &Scalar, phys: Phys) -> String {
-    x.operand_text(phys, &rows::subquery)
+    rows::text(s)
 }
 
 /// A group key in the analyst's type and, for `canonical`, in the one form that is shown (soundness rule 4).

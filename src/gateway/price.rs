@@ -27,8 +27,9 @@ pub(super) fn price_notice(receipt: &Receipt) -> Notice {
         .iter()
         .map(|b| {
             let more = match b.fits(charge) {
-                Ok(n) => format!(", {n} more like this"),
-                Err(_) => String::new(),
+                // A price that a budget hardly notices: how often it fits tells nobody anything.
+                Ok(n) if n < 1_000_000_000 => format!(", {n} more like this"),
+                _ => String::new(),
             };
             format!("{} {:.1} % left{more}", b.budget.name, b.fraction_left() * 100.0)
         })
