@@ -385,8 +385,8 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
         pick(rng, "-5", "5", &["'NaN'", "'Infinity'", "1e38", "1e-45"], &["0.5", "-0.25", "0", "NULL"]);
     let note = match kind {
         Kind::Nulls => "NULL".into(),
-        // So long that a pattern may recurse too deep.
-        Kind::Extreme if v.dirty && unit == "8" && row == 0 => "repeat('a', 60000)".into(),
+        // So long that a pattern may take minutes.
+        Kind::Extreme if v.dirty && unit == "8" && row == 0 => "repeat('a', 1000000)".into(),
         _ => quoted(NOTES[rng.below(NOTES.len())]),
     };
     let (low, high) = ("1000000000000000000", "1000000000000000040");

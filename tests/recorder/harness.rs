@@ -97,7 +97,7 @@ impl Lab {
         // As fetch connections are set up.
         client
             .batch_execute(
-                "SET search_path = pg_catalog; SET jit = off; SET statement_timeout = '60s';
+                "SET search_path = pg_catalog; SET jit = off; SET statement_timeout = '20s';
                  SET plan_cache_mode = force_generic_plan; SET session_replication_role = replica;
                  BEGIN ISOLATION LEVEL REPEATABLE READ",
             )

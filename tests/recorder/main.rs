@@ -30,6 +30,7 @@ use data::Variant;
 use harness::{Claim, Lab, Refusal, Use, settings};
 use rng::Rng;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|v| v.parse().unwrap_or_else(|e| panic!("{name}={v}: {e}")))
@@ -132,6 +133,7 @@ async fn record(v: Variant) {
     let (mut done, mut statements, mut planned) = (0u64, 0u32, 0u32);
     let mut batch = only.map_or(0, |n| n / BATCH);
     let (mut full, mut half, mut all_groups, mut recorded) = (0u32, 0u32, 0u32, 0u32);
+    let mut slowest = (Duration::ZERO, 0);
     let mut failures: Vec<String> = Vec::new();
     let mut refusals: std::collections::BTreeMap<String, u32> = std::collections::BTreeMap::new();
     while done < wanted && failures.len() < most && !ENOUGH.load(Ordering::Relaxed) {
@@ -171,7 +173,9 @@ async fn record(v: Variant) {
             cases.push(Case { number, query, groups, rows });
         }
         for (jobs, owners) in jobs.chunks(AT_ONCE).zip(owners.chunks(AT_ONCE)) {
+            let started = Instant::now();
             let results = lab.record_all(jobs, &units).await;
+            slowest = slowest.max((started.elapsed(), batch));
             for ((outcome, (sql, _)), owner) in results.into_iter().zip(jobs).zip(owners) {
                 done += units.len() as u64;
                 match outcome {
@@ -208,7 +212,8 @@ async fn record(v: Variant) {
     }
     println!(
         "{v:?}, seed {seed}: {done} pairs; {planned} of {statements} statements planned; {recorded} releases, of which a unit \
-         used all of l0 in {all_groups}, all of a part's linf in {full}, half in {half}"
+         used all of l0 in {all_groups}, all of a part's linf in {full}, half in {half}; the slowest batch, {}, took {:?}",
+        slowest.1, slowest.0
     );
     let stopped = ENOUGH.load(Ordering::Relaxed);
     ENOUGH.fetch_or(failures.len() >= most, Ordering::Relaxed);

@@ -781,8 +781,12 @@ impl Generator<'_> {
             "c" => self.constant(),
             "d" => self.rng.between(-4, 8).to_string(),
             "p" => {
-                if self.rng.chance(6) {
-                    return format!("'{}'", "%a".repeat(30_000));
+                if self.rng.chance(20) {
+                    // As many levels as a text has characters, or as many looks at each of them.
+                    return match self.rng.chance(30) {
+                        true => format!("'{}'", "%a".repeat(20_000)),
+                        false => format!("'%{}b%'", "a".repeat(40_000)),
+                    };
                 }
                 self.one(&["'%a%'", "'L_te%'", "'a\\_b'", "''", "'\\\\%'", "'%'", "'_%_'"])
             }
