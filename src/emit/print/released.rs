@@ -11,7 +11,7 @@ use schema::SqlType;
 pub enum ArrayParam {
     /// Group key number `key` of release number `release`.
     Key {
-        /// Index in [`Plan::releases`].
+        /// Index in [`plan::Plan::releases`].
         release: usize,
         /// Index of the key.
         key: usize,
@@ -20,14 +20,14 @@ pub enum ArrayParam {
     },
     /// A count, as int8.
     Count {
-        /// Index in [`Plan::releases`].
+        /// Index in [`plan::Plan::releases`].
         release: usize,
         /// Index of the part.
         part: usize,
     },
     /// A sum times its grid, as numeric.
     Sum {
-        /// Index in [`Plan::releases`].
+        /// Index in [`plan::Plan::releases`].
         release: usize,
         /// Index of the part.
         part: usize,
