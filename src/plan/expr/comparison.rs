@@ -89,7 +89,7 @@ pub fn in_list(x: Scalar, items: Vec<Scalar>, negated: bool) -> Scalar {
     Scalar { node: Node::In(Box::new(x), items, negated), facts }
 }
 
-/// A comparison of values that [`comparison`] let meet, with its sides exchanged or its operator turned round.
+/// A comparison of values that `comparison` let meet, with its sides exchanged or its operator turned round.
 pub fn compared(op: BinaryOp, l: Scalar, r: Scalar) -> Scalar {
     let nullable =
         !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) && (l.facts.nullable || r.facts.nullable);

@@ -105,7 +105,7 @@ pub struct Item {
 pub enum From {
     /// A relation: table, derived table or CTE; see [`Binding`].
     Relation {
-        /// Index into [`Statement::bindings`].
+        /// Index into [`super::Statement::bindings`].
         binding: usize,
         /// The query of a derived table.
         query: Option<Box<Query>>,
