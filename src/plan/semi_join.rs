@@ -8,7 +8,7 @@ use super::conditions::{plain, truth};
 use super::equivalence_classes::Col;
 use super::flatten::{Flattener, Result, unsupported};
 use super::source::{Branch, equal};
-use super::units::{Block, Outside, stands_in};
+use super::units::{Block, Outside, Owner, stands_in};
 use crate::expr::{Node, Scalar, comparison, lower};
 use answer::ClientError;
 use sql::ast::*;
@@ -88,12 +88,19 @@ impl Flattener<'_> {
         if private {
             let mut all = block.bindings.clone();
             all.extend(&around.bindings);
-            if let (Some(a), Some(b)) = (&block.unit, &around.unit) {
-                inner.tie(&mut filter, a, b);
-            }
-            let rest = inner.settle(&mut filter, &mut met, block.pending.clone(), &all);
+            let rest = match (&block.owner, around.owner.unit()) {
+                (Owner::Unit(_) | Owner::Outside { .. }, Some(b)) => {
+                    if let Some(a) = block.owner.unit() {
+                        inner.tie(&mut filter, a, b);
+                    }
+                    inner.settle(&mut filter, &mut met, block.owner.borrows(), &all)
+                }
+                (Owner::Public | Owner::Unfound, _) | (_, None) => {
+                    return Err(unsupported("this subquery", e.pos));
+                }
+            };
             // Rows that lead outside for their unit lead to rows that are there; nothing else may be untied.
-            if !rest.is_empty() || around.unit.is_none() {
+            if !rest.is_empty() {
                 return Err(unsupported("this subquery", e.pos));
             }
         }

@@ -11,7 +11,7 @@ use super::equivalence_classes::{Classes, Col, Groups};
 use super::flatten::{Draft, Flattener, Result, unsupported};
 use super::row_bounds::{Equation, Part, Rows};
 use super::source::{Added, Kind, Leaf, Tree, Unit, equal};
-use super::unit_paths::Borrow;
+use super::unit_paths::{Borrow, Borrows};
 use crate::expr::{Node, Scalar, lower};
 use policy::Privacy;
 use schema::SqlType;
@@ -23,14 +23,92 @@ pub(super) struct Block {
     pub tree: Tree,
     /// All scans in it, by their bindings.
     pub bindings: Vec<usize>,
-    /// The unit of its rows; None where it is public, or where the unit is found outside.
-    pub unit: Option<Unit>,
-    /// Scans with a path whose partner stands outside.
-    pub pending: Vec<Borrow>,
+    /// Whose its rows are.
+    pub owner: Owner,
     /// Columns that are equal in each of its rows.
     pub equal: Vec<(Col, Col)>,
     /// How many rows a unit has.
     pub rows: Rows,
+}
+
+/// Whose the rows of a block are.
+#[derive(Clone)]
+pub(super) enum Owner {
+    /// Nobody's: every scan is public.
+    Public,
+    /// This unit's.
+    Unit(Unit),
+    /// Those of rows outside, to which paths lead from here. `unit`: what scans here have, which is the same, once the
+    /// paths are met.
+    Outside { unit: Option<Unit>, borrows: Borrows },
+    /// Somebody's, and nothing says whose: a scan with a path that was not followed yet. Where it stays so, the
+    /// statement is refused.
+    Unfound,
+}
+
+impl Owner {
+    /// The unit that scans of the block itself have.
+    pub(super) fn unit(&self) -> Option<&Unit> {
+        match self {
+            Self::Unit(unit) => Some(unit),
+            Self::Outside { unit, .. } => unit.as_ref(),
+            Self::Public | Self::Unfound => None,
+        }
+    }
+
+    /// The paths that lead outside.
+    pub(super) fn borrows(&self) -> Vec<Borrow> {
+        match self {
+            Self::Outside { borrows, .. } => borrows.all(),
+            Self::Public | Self::Unit(_) | Self::Unfound => Vec::new(),
+        }
+    }
+
+    /// Of pairs of rows whose units are equal.
+    fn met(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unfound, _) | (_, Self::Unfound) => Self::Unfound,
+            (Self::Public, owner) | (owner, Self::Public) => owner,
+            (Self::Unit(a), Self::Unit(b)) => Self::Unit(surer(a, b)),
+            (Self::Unit(a), Self::Outside { unit, borrows }) => {
+                let unit = Some(match unit {
+                    Some(b) => surer(a, b),
+                    None => a,
+                });
+                Self::Outside { unit, borrows }
+            }
+            (Self::Outside { unit, borrows }, Self::Unit(b)) => {
+                let unit = Some(match unit {
+                    Some(a) => surer(a, b),
+                    None => b,
+                });
+                Self::Outside { unit, borrows }
+            }
+            (Self::Outside { unit: a, borrows: x }, Self::Outside { unit: b, borrows: y }) => {
+                let unit = match (a, b) {
+                    (Some(a), Some(b)) => Some(surer(a, b)),
+                    (a, b) => a.or(b),
+                };
+                Self::Outside { unit, borrows: x.and(y) }
+            }
+        }
+    }
+
+    /// After some of its paths were met: `left` are the others.
+    fn after(self, left: Vec<Borrow>) -> Self {
+        match (self, Borrows::of(left)) {
+            (Self::Outside { unit, .. }, Some(borrows)) => Self::Outside { unit, borrows },
+            (Self::Outside { unit: Some(unit), .. }, None) => Self::Unit(unit),
+            // All paths ended here, where no scan has a unit.
+            (Self::Outside { unit: None, .. }, None) => Self::Unfound,
+            (owner @ (Self::Public | Self::Unit(_) | Self::Unfound), _) => owner,
+        }
+    }
+}
+
+/// Of two equal units the one that is never NULL, else the first.
+fn surer(a: Unit, b: Unit) -> Unit {
+    if a.nullable && !b.nullable { b } else { a }
 }
 
 /// What the rows of a block will meet.
@@ -82,7 +160,10 @@ impl Flattener<'_> {
         };
         self.same_rows(&mut classes, &all(&blocks));
         self.paths(&mut blocks, &mut classes, &outside.bindings)?;
-        self.united(&blocks, &classes, &outside.bindings, None)?;
+        let borrows: Vec<Borrow> = blocks.iter().flat_map(|b| b.owner.borrows()).collect();
+        let mut parts: Vec<&[usize]> = blocks.iter().map(|b| b.bindings.as_slice()).collect();
+        parts.push(&outside.bindings);
+        self.united(&parts, &borrows, &classes, None)?;
         // What holds here for every row, whatever stands around it.
         let inside = if outside.bindings.is_empty() { known } else { &[] };
         let mut holds: Vec<(Col, Col)> = own.iter().chain(inside).filter_map(|c| self.equality(c)).collect();
@@ -106,11 +187,15 @@ impl Flattener<'_> {
             Leaf::Table(t, _) => self.table(*t).and_then(|t| t.proven_rows).map(u64::from),
             Leaf::Set(rows) => rows.tree.bound(),
         };
+        let owner = match self.own_unit(binding) {
+            Some(unit) => Owner::Unit(unit),
+            None if self.private_scan(binding) => Owner::Unfound,
+            None => Owner::Public,
+        };
         Ok(Block {
             tree: Tree::Scan(place),
             bindings: vec![binding],
-            unit: self.own_unit(binding),
-            pending: Vec::new(),
+            owner,
             equal: Vec::new(),
             rows: Rows { anchors: vec![binding], follows: vec![binding], bound },
         })
@@ -159,12 +244,10 @@ impl Flattener<'_> {
         (l.canonical() && r.canonical() && compared_exactly(l.ty(), r.ty())).then_some(pair)
     }
 
-    /// Refuses private parts whose units are not known to be equal. `outside` is one more part, if it has units.
-    fn united(&self, blocks: &[Block], classes: &Classes, outside: &[usize], pos: Pos) -> Result<()> {
-        let last = blocks.len();
-        let mut groups = Groups::new(last + 1);
-        let mut parts: Vec<&[usize]> = blocks.iter().map(|b| b.bindings.as_slice()).collect();
-        parts.push(outside);
+    /// Refuses private parts whose units are not known to be equal. `parts`: the scans of each; `borrows`: the paths
+    /// that lead from one to another.
+    fn united(&self, parts: &[&[usize]], borrows: &[Borrow], classes: &Classes, pos: Pos) -> Result<()> {
+        let mut groups = Groups::new(parts.len());
         let mut seen: std::collections::HashMap<usize, usize> = std::collections::HashMap::new();
         for (i, bindings) in parts.iter().enumerate() {
             for col in self.unit_columns(bindings) {
@@ -173,11 +256,10 @@ impl Flattener<'_> {
                 }
             }
         }
-        for (i, block) in blocks.iter().enumerate() {
-            for borrow in &block.pending {
-                if let Some(to) = parts.iter().position(|p| p.contains(&borrow.parent)) {
-                    groups.join(i, to);
-                }
+        let part_of = |binding: usize| parts.iter().position(|p| p.contains(&binding));
+        for borrow in borrows {
+            if let (Some(from), Some(to)) = (part_of(borrow.child), part_of(borrow.parent)) {
+                groups.join(from, to);
             }
         }
         let private: Vec<usize> = parts
@@ -221,7 +303,7 @@ impl Flattener<'_> {
         let mut on = self.on(&on, pos)?;
         let mut equal = l.equal;
         equal.extend(r.equal);
-        if let (Some(a), Some(b)) = (&l.unit, &r.unit) {
+        if let (Some(a), Some(b)) = (l.owner.unit(), r.owner.unit()) {
             self.tie(&mut on, a, b);
             if let ([x], [y]) = (a.columns.as_slice(), b.columns.as_slice()) {
                 equal.push((x.clone(), y.clone()));
@@ -229,15 +311,10 @@ impl Flattener<'_> {
         }
         let mut bindings = l.bindings;
         bindings.extend(r.bindings);
-        let mut pending = l.pending;
-        pending.extend(r.pending);
-        let pending = self.settle(&mut on, &mut equal, pending, &bindings);
-        let unit = match (l.unit, r.unit) {
-            (Some(a), Some(b)) => Some(if a.nullable && !b.nullable { b } else { a }),
-            (a, b) => a.or(b),
-        };
+        let owner = l.owner.met(r.owner);
+        let left = self.settle(&mut on, &mut equal, owner.borrows(), &bindings);
         let tree = Tree::Join { left: Box::new(l.tree), right: Box::new(r.tree), kind: Kind::Inner, on };
-        Ok(Block { tree, bindings, unit, pending, equal, rows: Rows::default() })
+        Ok(Block { tree, bindings, owner: owner.after(left), equal, rows: Rows::default() })
     }
 
     fn on(&self, on: &[Expr], pos: Pos) -> Result<Vec<Scalar>> {
@@ -261,21 +338,25 @@ impl Flattener<'_> {
         let mut on = self.on(&on, pos)?;
         let mut equations = self.equations(&conditions);
         let mut met = Vec::new();
-        match (&l.unit, &r.unit) {
-            (Some(a), Some(b)) => {
-                self.tie(&mut on, a, b);
-                if let ([x], [y]) = (a.columns.as_slice(), b.columns.as_slice()) {
-                    met.push((x.clone(), y.clone()));
-                }
-            }
-            (None, _) if private => return Err(unsupported("this outer join", pos)),
-            _ => {}
-        }
         let mut bindings = l.bindings.clone();
         bindings.extend(&r.bindings);
-        let rest = self.settle(&mut on, &mut met, r.pending, &bindings);
-        if !rest.is_empty() || !l.pending.is_empty() {
-            return Err(unsupported("this outer join", pos));
+        match (&l.owner, &r.owner) {
+            (Owner::Public | Owner::Unit(_), Owner::Public) => {}
+            (Owner::Unit(a), Owner::Unit(_) | Owner::Outside { .. }) => {
+                if let Some(b) = r.owner.unit() {
+                    self.tie(&mut on, a, b);
+                    if let ([x], [y]) = (a.columns.as_slice(), b.columns.as_slice()) {
+                        met.push((x.clone(), y.clone()));
+                    }
+                }
+                if !self.settle(&mut on, &mut met, r.owner.borrows(), &bindings).is_empty() {
+                    return Err(unsupported("this outer join", pos));
+                }
+            }
+            // The rows kept have no unit that all partners could be tied to.
+            (Owner::Public, Owner::Unit(_) | Owner::Outside { .. })
+            | (Owner::Outside { .. } | Owner::Unfound, _)
+            | (_, Owner::Unfound) => return Err(unsupported("this outer join", pos)),
         }
         equations.extend(met.iter().flat_map(|(a, b)| Equation::of_columns(a, b)));
         let rows = self.left_rows(
@@ -285,7 +366,7 @@ impl Flattener<'_> {
             &equations,
         );
         let tree = Tree::Join { left: Box::new(l.tree), right: Box::new(r.tree), kind: Kind::Left, on };
-        Ok(Block { tree, bindings, unit: l.unit, pending: Vec::new(), equal: l.equal, rows })
+        Ok(Block { tree, bindings, owner: l.owner, equal: l.equal, rows })
     }
 
     /// FULL JOIN of private rows: the unit of the side that is there.
@@ -301,30 +382,17 @@ impl Flattener<'_> {
         bindings.extend(&r.bindings);
         self.same_rows(&mut classes, &bindings);
         let mut on = self.on(&on, pos)?;
-        let (a, b) = match (&l.unit, &r.unit) {
-            (Some(a), Some(b)) if l.pending.is_empty() && r.pending.is_empty() => (a.clone(), b.clone()),
-            _ => return Err(unsupported("this FULL JOIN", pos)),
+        let (Owner::Unit(a), Owner::Unit(b)) = (l.owner, r.owner) else {
+            return Err(unsupported("this FULL JOIN", pos));
         };
         self.tie(&mut on, &a, &b);
         let rows = super::row_bounds::full_rows(&l.rows, &r.rows);
-        let (trees, sides) =
-            ((l.tree, r.tree), [(l.bindings, l.unit, l.pending), (r.bindings, r.unit, r.pending)]);
-        let sides = sides.map(|(bindings, unit, pending)| Block {
-            tree: Tree::Scan(0),
-            bindings,
-            unit,
-            pending,
-            equal: Vec::new(),
-            rows: Rows::default(),
-        });
-        self.united(&sides, &classes, &[], pos)?;
-        let tree = Tree::Join { left: Box::new(trees.0), right: Box::new(trees.1), kind: Kind::Full, on };
-        let unit = Unit {
-            columns: a.columns.iter().chain(&b.columns).cloned().collect(),
-            ty: a.ty.clone(),
-            nullable: a.nullable || b.nullable,
-        };
-        Ok(Block { tree, bindings, unit: Some(unit), pending: Vec::new(), equal: Vec::new(), rows })
+        self.united(&[&l.bindings, &r.bindings], &[], &classes, pos)?;
+        let tree = Tree::Join { left: Box::new(l.tree), right: Box::new(r.tree), kind: Kind::Full, on };
+        let nullable = a.nullable || b.nullable;
+        let columns = a.columns.into_iter().chain(b.columns).collect();
+        let owner = Owner::Unit(Unit { columns, ty: a.ty, nullable });
+        Ok(Block { tree, bindings, owner, equal: Vec::new(), rows })
     }
 
     fn draft_bindings(&self, draft: &Draft) -> Vec<usize> {
