@@ -120,6 +120,30 @@ pub(super) struct Outside {
     pub equal: Vec<(Col, Col)>,
 }
 
+/// Conditions that hold for every row of an island, whatever stands around it. Only what follows from these may be
+/// relied on outside ([`Block::equal`], [`Block::rows`]).
+struct Here(Vec<Expr>);
+
+impl Here {
+    /// Where nothing stands outside, the conditions known are about the island's rows alone: rows for which they do
+    /// not hold are dropped before anybody reads them.
+    fn of(own: &[Expr], known: &[Expr], outside: &Outside) -> Self {
+        let inside = if outside.bindings.is_empty() { known } else { &[] };
+        Self(own.iter().chain(inside).cloned().collect())
+    }
+}
+
+/// Conditions that hold for every row that counts: those that hold here, and those that look outside. What follows from
+/// these may be added as a condition without changing what the statement means. It may not be relied on outside by
+/// itself: rows that do not count are still there.
+struct Finally(Vec<Expr>);
+
+impl Finally {
+    fn of(own: &[Expr], known: &[Expr]) -> Self {
+        Self(known.iter().chain(own).cloned().collect())
+    }
+}
+
 /// Inner joins as they were written.
 enum Shape {
     Member(usize),
@@ -133,49 +157,55 @@ impl Flattener<'_> {
         let (mut members, mut own) = (Vec::new(), Vec::new());
         let shape = gather(draft, &mut members, &mut own);
         let own = conjuncts(&own);
+        let (here, finally) = (Here::of(&own, known, outside), Finally::of(&own, known));
         let mut blocks = Vec::with_capacity(members.len());
         for member in members {
-            blocks.push(match member {
-                Draft::Scan(place) => self.leaf(place)?,
-                Draft::Join { kind: JoinKind::Full, left, right, on, pos } => {
-                    self.full(*left, *right, on, pos)?
-                }
-                Draft::Join { left, right, on, pos, .. } => {
-                    let conditions: Vec<Expr> = known.iter().chain(&own).cloned().collect();
-                    self.left(*left, *right, on, pos, &conditions)?
-                }
-            });
+            blocks.push(self.member(member, &finally)?);
         }
+        self.unite(&mut blocks, &finally, outside)?;
+        self.island(shape, blocks, &here)
+    }
+
+    fn member(&mut self, member: Draft, finally: &Finally) -> Result<Block> {
+        match member {
+            Draft::Scan(place) => self.leaf(place),
+            Draft::Join { kind: JoinKind::Full, left, right, on, pos } => self.full(*left, *right, on, pos),
+            Draft::Join { left, right, on, pos, .. } => self.left(*left, *right, on, pos, finally),
+        }
+    }
+
+    /// Finds the units of an island's parts by what holds for rows that count, and refuses parts that it does not
+    /// unite. Whatever equalities the island's joins then add ([`Self::rebuild`]) drop only rows that do not count.
+    fn unite(&mut self, blocks: &mut [Block], finally: &Finally, outside: &Outside) -> Result<()> {
         let mut classes = Classes::default();
-        for c in known.iter().chain(&own) {
-            if let Some((a, b)) = self.equality(c) {
-                classes.equate(&a, &b);
-            }
+        for (a, b) in finally.0.iter().filter_map(|c| self.equality(c)) {
+            classes.equate(&a, &b);
         }
         for (a, b) in blocks.iter().flat_map(|b| &b.equal).chain(&outside.equal) {
             classes.equate(a, b);
         }
-        let all = |blocks: &[Block]| -> Vec<usize> {
-            blocks.iter().flat_map(|b| &b.bindings).chain(&outside.bindings).copied().collect()
-        };
-        self.same_rows(&mut classes, &all(&blocks));
-        self.paths(&mut blocks, &mut classes, &outside.bindings)?;
+        let all: Vec<usize> =
+            blocks.iter().flat_map(|b| &b.bindings).chain(&outside.bindings).copied().collect();
+        self.same_rows(&mut classes, &all);
+        self.paths(blocks, &mut classes, &outside.bindings)?;
         let borrows: Vec<Borrow> = blocks.iter().flat_map(|b| b.owner.borrows()).collect();
         let mut parts: Vec<&[usize]> = blocks.iter().map(|b| b.bindings.as_slice()).collect();
         parts.push(&outside.bindings);
-        self.united(&parts, &borrows, &classes, None)?;
-        // What holds here for every row, whatever stands around it.
-        let inside = if outside.bindings.is_empty() { known } else { &[] };
-        let mut holds: Vec<(Col, Col)> = own.iter().chain(inside).filter_map(|c| self.equality(c)).collect();
-        let conditions: Vec<Expr> = own.iter().chain(inside).cloned().collect();
-        let mut equations = self.equations(&conditions);
+        self.united(&parts, &borrows, &classes, None)
+    }
+
+    /// Joins the parts as they were written. What is said of the island's rows to those who read it follows from what
+    /// holds here, and from the equalities that its joins are printed with.
+    fn island(&mut self, shape: Shape, blocks: Vec<Block>, here: &Here) -> Result<Block> {
+        let mut equal: Vec<(Col, Col)> = here.0.iter().filter_map(|c| self.equality(c)).collect();
+        let mut equations = self.equations(&here.0);
         let parts: Vec<Part> =
             blocks.iter().map(|b| Part { bindings: b.bindings.clone(), rows: b.rows.clone() }).collect();
         let mut blocks: Vec<Option<Block>> = blocks.into_iter().map(Some).collect();
         let mut block = self.rebuild(shape, &mut blocks)?;
         equations.extend(block.equal.iter().flat_map(|(a, b)| Equation::of_columns(a, b)));
-        holds.append(&mut block.equal);
-        block.equal = holds;
+        equal.append(&mut block.equal);
+        block.equal = equal;
         block.rows = self.island_rows(&parts, &equations);
         Ok(block)
     }
@@ -322,10 +352,17 @@ impl Flattener<'_> {
     }
 
     /// LEFT JOIN: the left side's unit. The right side may be public.
-    fn left(&mut self, left: Draft, right: Draft, on: Vec<Expr>, pos: Pos, known: &[Expr]) -> Result<Block> {
-        let here = self.draft_bindings(&left);
+    fn left(
+        &mut self,
+        left: Draft,
+        right: Draft,
+        on: Vec<Expr>,
+        pos: Pos,
+        finally: &Finally,
+    ) -> Result<Block> {
+        let kept = self.draft_bindings(&left);
         // A condition on the kept side alone may be applied before the join.
-        let before: Vec<Expr> = known.iter().filter(|c| only_of(c, &here)).cloned().collect();
+        let before: Vec<Expr> = finally.0.iter().filter(|c| only_of(c, &kept)).cloned().collect();
         let l = self.block(left, &before, &Outside::default())?;
         let conditions = conjuncts(&on);
         let private = self.draft_bindings(&right).iter().any(|b| self.private_scan(*b));
