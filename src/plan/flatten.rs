@@ -7,7 +7,7 @@ use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
-use super::units::{Block, Outside};
+use super::units::{Block, Outside, Owner};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use answer::{ClientError, SqlState};
 use policy::{Policy, Privacy, Table};
@@ -136,7 +136,7 @@ impl<'a> Flattener<'a> {
         let (draft, conditions) = self.draft(select)?;
         let block = self.block(draft, &conditions, &Outside::default())?;
         let filter = self.conditions(&conditions, &block)?;
-        let Some(unit) = block.unit.clone().filter(|_| block.pending.is_empty()) else {
+        let Owner::Unit(unit) = block.owner.clone() else {
             return Err(unsupported("this FROM", select.pos));
         };
         let (exact, aliases) = (self.exact(&block), self.unit_columns(&block.bindings));

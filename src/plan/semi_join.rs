@@ -6,21 +6,53 @@
 
 use super::conditions::{plain, truth};
 use super::equivalence_classes::Col;
-use super::flatten::{Flattener, Result, unsupported};
+use super::flatten::{Draft, Flattener, Result, unsupported};
 use super::source::{Branch, equal};
-use super::units::{Block, Outside, stands_in};
+use super::units::{Block, Outside, Owner, stands_in};
 use crate::expr::{Node, Scalar, comparison, lower};
 use answer::ClientError;
 use sql::ast::*;
 
-impl Flattener<'_> {
+/// The subquery of a condition, before its units are found.
+struct Inside<'a> {
+    inner: Flattener<'a>,
+    draft: Draft,
+    /// Its WHERE.
+    conditions: Vec<Expr>,
+    private: bool,
+}
+
+/// What IN says of the rows of its subquery: `item = operand`.
+struct Membership {
+    /// The subquery's column.
+    item: Expr,
+    operand: Scalar,
+    /// Whether the operand is never NULL in rows around that have a unit.
+    operand_solid: bool,
+    /// The equality, where it may be taken for one of the subquery's conditions.
+    condition: Option<Expr>,
+}
+
+impl<'a> Flattener<'a> {
     /// Makes the subqueries of a condition ready to be lowered.
     pub(super) fn prepare(&mut self, e: &Expr, block: &Block) -> Result<()> {
         let made = match &e.kind {
-            ExprKind::Exists { query, negated } => self.semi(e, None, query, *negated, block)?,
+            ExprKind::Exists { query, negated } => {
+                let inside = self.inside(projection(query, e.pos)?, e.pos)?;
+                self.semi(inside, None, *negated, block, e.pos)?
+            }
             ExprKind::InQuery { expr, query, negated } => {
                 self.prepare(expr, block)?;
-                self.semi(e, Some(expr), query, *negated, block)?
+                let select = projection(query, e.pos)?;
+                // Before the subquery, which goes on counting from here.
+                let operand = lower(expr, self)?;
+                let mut inside = self.inside(select, e.pos)?;
+                let item = match select.items.as_slice() {
+                    [item] => inside.inner.expand(&item.expr)?,
+                    _ => return Err(unsupported("IN over a subquery of several columns", e.pos)),
+                };
+                let membership = self.membership(&inside.inner, item, (expr, operand), block, e.pos);
+                self.semi(inside, Some(membership), *negated, block, e.pos)?
             }
             _ => return e.children().into_iter().try_for_each(|c| self.prepare(c, block)),
         };
@@ -28,88 +60,71 @@ impl Flattener<'_> {
         Ok(())
     }
 
+    fn inside(&self, select: &Select, pos: Pos) -> Result<Inside<'a>> {
+        let private = select.from.iter().any(|f| self.is_private(f));
+        let mut inner = self.nested(true);
+        let (draft, conditions) = inner.draft(select)?;
+        inner.no_optional(pos)?;
+        Ok(Inside { inner, draft, conditions, private })
+    }
+
+    fn membership(
+        &self,
+        inner: &Self,
+        item: Expr,
+        (written, operand): (&Expr, Scalar),
+        around: &Block,
+        pos: Pos,
+    ) -> Membership {
+        let padded = inner.col(&item).and_then(|c| inner.scan_of(c.0)).is_none_or(|s| s.nullable);
+        let operand_solid = !operand.nullable() || self.col(written).is_some_and(|c| self.solid(&c, around));
+        // Members that differ do not matter, unless NULL is one of the two: then IN asks whether there is any member,
+        // and NOT IN whether one is NULL.
+        let condition = (operand_solid && !padded).then(|| {
+            let (left, right) = (Box::new(item.clone()), Box::new(written.clone()));
+            Expr::new(ExprKind::Binary { op: BinaryOp::Eq, left, right }, pos)
+        });
+        Membership { item, operand, operand_solid, condition }
+    }
+
     fn semi(
         &mut self,
-        e: &Expr,
-        operand: Option<&Expr>,
-        query: &Query,
+        inside: Inside<'a>,
+        membership: Option<Membership>,
         negated: bool,
         around: &Block,
+        pos: Pos,
     ) -> Result<Scalar> {
-        let Some(select) = plain(query, e.pos)? else {
-            return Err(unsupported("IN or EXISTS over a set operation", e.pos)
-                .hint("Write one condition for each branch, joined by OR."));
-        };
-        let private = select.from.iter().any(|f| self.is_private(f));
-        let value = operand.map(|x| lower(x, self)).transpose()?;
-        let mut inner = self.nested(true);
-        let (draft, mut conditions) = inner.draft(select)?;
-        inner.no_optional(e.pos)?;
-        let item = match (operand, select.items.as_slice()) {
-            (Some(_), [item]) => Some(inner.expand(&item.expr)?),
-            (Some(_), _) => return Err(unsupported("IN over a subquery of several columns", e.pos)),
-            (None, _) => None,
-        };
-        let written = conditions.len();
-        let mut operand_solid = false;
-        let membership = match (operand, &item, &value) {
-            (Some(x), Some(item), Some(value)) => {
-                let same = Expr::new(
-                    ExprKind::Binary {
-                        op: BinaryOp::Eq,
-                        left: Box::new(item.clone()),
-                        right: Box::new(x.clone()),
-                    },
-                    e.pos,
-                );
-                // Members that differ do not matter, unless NULL is one of the two: then IN asks whether there is any
-                // member, and NOT IN whether one is NULL.
-                let padded =
-                    |e: &Expr| inner.col(e).and_then(|c| inner.scan_of(c.0)).is_none_or(|s| s.nullable);
-                operand_solid = !value.nullable() || self.col(x).is_some_and(|c| self.solid(&c, around));
-                if operand_solid && !padded(item) {
-                    conditions.push(same.clone());
-                }
-                Some(same)
-            }
-            _ => None,
-        };
-        let outside = if private {
-            Outside { bindings: around.bindings.clone(), equal: around.equal.clone() }
+        let Inside { mut inner, draft, conditions, private } = inside;
+        let (known, outside) = if private {
+            let same = membership.iter().flat_map(|m| &m.condition);
+            (
+                conditions.iter().chain(same).cloned().collect(),
+                Outside { bindings: around.bindings.clone(), equal: around.equal.clone() },
+            )
         } else {
-            Outside::default()
+            (Vec::new(), Outside::default())
         };
-        let known: &[Expr] = if private { &conditions } else { &[] };
         let block =
-            inner.block(draft, known, &outside).map_err(|err| untied(err, membership.is_some(), e.pos))?;
-        conditions.truncate(written);
+            inner.block(draft, &known, &outside).map_err(|err| untied(err, membership.is_some(), pos))?;
         let mut filter = inner.conditions(&conditions, &block)?;
         let mut met = Vec::new();
         if private {
-            let mut all = block.bindings.clone();
-            all.extend(&around.bindings);
-            if let (Some(a), Some(b)) = (&block.unit, &around.unit) {
-                inner.tie(&mut filter, a, b);
-            }
-            let rest = inner.settle(&mut filter, &mut met, block.pending.clone(), &all);
-            // Rows that lead outside for their unit lead to rows that are there; nothing else may be untied.
-            if !rest.is_empty() || around.unit.is_none() {
-                return Err(unsupported("this subquery", e.pos));
-            }
+            inner.tie_around(&mut filter, &mut met, &block, around, pos)?;
         }
-        let made = match (item, value) {
-            (Some(item), Some(value)) => {
-                let column = inner.col(&item);
-                let item = lower(&item, &inner)?;
+        let made = match membership {
+            Some(m) => {
+                let column = inner.col(&m.item);
+                let item = lower(&m.item, &inner)?;
                 // The unit's own column, and those of its path, are equated inside.
                 let item_solid = !item.nullable()
                     || column.is_some_and(|c| {
                         inner.solid(&c, &block) || met.iter().any(|(a, b)| *a == c || *b == c)
                     });
-                let nullable = !(operand_solid && item_solid);
-                let compared = comparison(BinaryOp::Eq, item, value, e.pos)?;
+                let nullable = !(m.operand_solid && item_solid);
+                let compared = comparison(BinaryOp::Eq, item, m.operand, pos)?;
                 let Node::Compare(_, item, value) = compared.node() else {
-                    return Err(unsupported("this subquery", e.pos));
+                    return Err(unsupported("this subquery", pos));
                 };
                 let (item, value) = ((**item).clone(), (**value).clone());
                 if nullable {
@@ -125,13 +140,37 @@ impl Flattener<'_> {
                     Scalar::exists(branch, negated)
                 }
             }
-            _ => {
+            None => {
                 let branch = inner.branch(block.tree, filter, Vec::new());
                 Scalar::exists(branch, negated)
             }
         };
         self.absorb(&inner);
-        truth(made, "WHERE", e.pos)
+        truth(made, "WHERE", pos)
+    }
+
+    /// Ties a private subquery to the unit around it. `met`: the columns that paths out of it equate.
+    fn tie_around(
+        &mut self,
+        filter: &mut Vec<Scalar>,
+        met: &mut Vec<(Col, Col)>,
+        block: &Block,
+        around: &Block,
+        pos: Pos,
+    ) -> Result<()> {
+        let unit = match (&block.owner, around.owner.unit()) {
+            (Owner::Unit(_) | Owner::Outside { .. }, Some(unit)) => unit,
+            (Owner::Public | Owner::Unfound, _) | (_, None) => return Err(unsupported("this subquery", pos)),
+        };
+        if let Some(own) = block.owner.unit() {
+            self.tie(filter, own, unit);
+        }
+        let all: Vec<usize> = block.bindings.iter().chain(&around.bindings).copied().collect();
+        // Rows that lead outside for their unit lead to rows that are there; nothing else may be untied.
+        match self.settle(filter, met, block.owner.borrows(), &all).as_slice() {
+            [] => Ok(()),
+            _ => Err(unsupported("this subquery", pos)),
+        }
     }
 
     /// Whether a column is never NULL in the rows of a block that have a unit.
@@ -147,6 +186,14 @@ impl Flattener<'_> {
     ) -> Branch {
         Branch { scans: self.scans.clone(), tree, filter, items, bound: None }
     }
+}
+
+/// The SELECT of a subquery that only projects and filters.
+fn projection(query: &Query, pos: Pos) -> Result<&Select> {
+    plain(query, pos)?.ok_or_else(|| {
+        unsupported("IN or EXISTS over a set operation", pos)
+            .hint("Write one condition for each branch, joined by OR.")
+    })
 }
 
 /// The refusal of a join, in the words of a subquery.

@@ -7,7 +7,7 @@ use super::conditions::plain;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, Result, unsupported};
 use super::source::{Leaf, SetRows, SetTree};
-use super::units::Outside;
+use super::units::{Outside, Owner};
 use crate::expr::{Node, Scalar, lower, united};
 use answer::ClientError;
 use schema::SqlType;
@@ -88,9 +88,9 @@ impl Flattener<'_> {
         let (draft, conditions) = inner.draft(select)?;
         inner.no_optional(select.pos)?;
         let block = inner.block(draft, &conditions, &Outside::default())?;
-        if !block.pending.is_empty() || block.unit.is_none() {
+        let Owner::Unit(unit) = &block.owner else {
             return Err(unsupported("this FROM", select.pos));
-        }
+        };
         let filter = inner.conditions(&conditions, &block)?;
         let exact = inner.exact(&block);
         let mut items = Vec::with_capacity(select.items.len());
@@ -99,7 +99,7 @@ impl Flattener<'_> {
             let e = inner.expand(&item.expr)?;
             let col: Option<Col> = inner.col(&e);
             let s = lower(&e, &inner)?;
-            let own = block.unit.as_ref().is_some_and(|u| u.ty.oid() == s.ty().oid());
+            let own = unit.ty.oid() == s.ty().oid();
             if own && s.canonical() && col.is_some_and(|c| exact.contains(&c)) {
                 units.push(i);
             }

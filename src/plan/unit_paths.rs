@@ -3,7 +3,7 @@
 use super::equivalence_classes::{Classes, Col};
 use super::flatten::{Flattener, Result, unsupported};
 use super::source::{Added, Kind, Leaf, Scan, TableName, Tree, column, equal};
-use super::units::{Block, stands_in};
+use super::units::{Block, Owner, stands_in};
 use crate::expr::{Node, Scalar};
 use policy::{Privacy, UnitPath};
 
@@ -12,6 +12,38 @@ use policy::{Privacy, UnitPath};
 pub(super) struct Borrow {
     pub child: usize,
     pub parent: usize,
+}
+
+/// One at least.
+#[derive(Clone)]
+pub(super) struct Borrows {
+    first: Borrow,
+    more: Vec<Borrow>,
+}
+
+impl Borrows {
+    /// None where there is none.
+    pub(super) fn of(list: Vec<Borrow>) -> Option<Self> {
+        let mut list = list.into_iter();
+        Some(Self { first: list.next()?, more: list.collect() })
+    }
+
+    pub(super) fn all(&self) -> Vec<Borrow> {
+        std::iter::once(&self.first).chain(&self.more).copied().collect()
+    }
+
+    /// These, then the others.
+    pub(super) fn and(mut self, others: Self) -> Self {
+        self.more.push(others.first);
+        self.more.extend(others.more);
+        self
+    }
+}
+
+impl From<Borrow> for Borrows {
+    fn from(first: Borrow) -> Self {
+        Self { first, more: Vec::new() }
+    }
 }
 
 impl Flattener<'_> {
@@ -61,9 +93,7 @@ impl Flattener<'_> {
     ) -> Result<()> {
         let mut open: Vec<(usize, usize)> = Vec::new();
         for (i, block) in blocks.iter().enumerate() {
-            if let ([binding], Tree::Scan(_)) = (block.bindings.as_slice(), &block.tree)
-                && self.path_of(*binding).is_some()
-            {
+            if let ([binding], Owner::Unfound) = (block.bindings.as_slice(), &block.owner) {
                 open.push((i, *binding));
             }
         }
@@ -73,7 +103,7 @@ impl Flattener<'_> {
             match self.partner(child, blocks, classes, outside) {
                 Some(parent) => {
                     if let Some(block) = blocks.get_mut(i) {
-                        block.pending.push(Borrow { child, parent });
+                        block.owner = Owner::Outside { unit: None, borrows: Borrow { child, parent }.into() };
                     }
                 }
                 None => hidden.push((i, child)),
@@ -83,7 +113,7 @@ impl Flattener<'_> {
             while let Some(path) = self.path_of(child) {
                 if let Some(parent) = self.partner(child, blocks, classes, outside) {
                     if let Some(block) = blocks.get_mut(i) {
-                        block.pending.push(Borrow { child, parent });
+                        block.owner = Owner::Outside { unit: None, borrows: Borrow { child, parent }.into() };
                     }
                     break;
                 }
@@ -103,7 +133,7 @@ impl Flattener<'_> {
                     };
                     block.bindings.push(parent);
                     block.equal.extend(pairs);
-                    block.unit = self.own_unit(parent);
+                    block.owner = self.own_unit(parent).map_or(Owner::Unfound, Owner::Unit);
                 }
                 let all: Vec<usize> =
                     blocks.iter().flat_map(|b| &b.bindings).chain(outside).copied().collect();
@@ -165,11 +195,11 @@ impl Flattener<'_> {
         &mut self,
         on: &mut Vec<Scalar>,
         equal_columns: &mut Vec<(Col, Col)>,
-        pending: Vec<Borrow>,
+        borrows: Vec<Borrow>,
         here: &[usize],
     ) -> Vec<Borrow> {
         let mut left = Vec::new();
-        for borrow in pending {
+        for borrow in borrows {
             if !(here.contains(&borrow.child) && here.contains(&borrow.parent)) {
                 left.push(borrow);
                 continue;

@@ -11,7 +11,7 @@ use super::equivalence_classes::{Classes, Col, Groups};
 use super::flatten::{Draft, Flattener, Result, unsupported};
 use super::row_bounds::{Equation, Part, Rows};
 use super::source::{Added, Kind, Leaf, Tree, Unit, equal};
-use super::unit_paths::Borrow;
+use super::unit_paths::{Borrow, Borrows};
 use crate::expr::{Node, Scalar, lower};
 use policy::Privacy;
 use schema::SqlType;
@@ -23,14 +23,92 @@ pub(super) struct Block {
     pub tree: Tree,
     /// All scans in it, by their bindings.
     pub bindings: Vec<usize>,
-    /// The unit of its rows; None where it is public, or where the unit is found outside.
-    pub unit: Option<Unit>,
-    /// Scans with a path whose partner stands outside.
-    pub pending: Vec<Borrow>,
+    /// Whose its rows are.
+    pub owner: Owner,
     /// Columns that are equal in each of its rows.
     pub equal: Vec<(Col, Col)>,
     /// How many rows a unit has.
     pub rows: Rows,
+}
+
+/// Whose the rows of a block are.
+#[derive(Clone)]
+pub(super) enum Owner {
+    /// Nobody's: every scan is public.
+    Public,
+    /// This unit's.
+    Unit(Unit),
+    /// Those of rows outside, to which paths lead from here. `unit`: what scans here have, which is the same, once the
+    /// paths are met.
+    Outside { unit: Option<Unit>, borrows: Borrows },
+    /// Somebody's, and nothing says whose: a scan with a path that was not followed yet. Where it stays so, the
+    /// statement is refused.
+    Unfound,
+}
+
+impl Owner {
+    /// The unit that scans of the block itself have.
+    pub(super) fn unit(&self) -> Option<&Unit> {
+        match self {
+            Self::Unit(unit) => Some(unit),
+            Self::Outside { unit, .. } => unit.as_ref(),
+            Self::Public | Self::Unfound => None,
+        }
+    }
+
+    /// The paths that lead outside.
+    pub(super) fn borrows(&self) -> Vec<Borrow> {
+        match self {
+            Self::Outside { borrows, .. } => borrows.all(),
+            Self::Public | Self::Unit(_) | Self::Unfound => Vec::new(),
+        }
+    }
+
+    /// Of pairs of rows whose units are equal.
+    fn met(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unfound, _) | (_, Self::Unfound) => Self::Unfound,
+            (Self::Public, owner) | (owner, Self::Public) => owner,
+            (Self::Unit(a), Self::Unit(b)) => Self::Unit(surer(a, b)),
+            (Self::Unit(a), Self::Outside { unit, borrows }) => {
+                let unit = Some(match unit {
+                    Some(b) => surer(a, b),
+                    None => a,
+                });
+                Self::Outside { unit, borrows }
+            }
+            (Self::Outside { unit, borrows }, Self::Unit(b)) => {
+                let unit = Some(match unit {
+                    Some(a) => surer(a, b),
+                    None => b,
+                });
+                Self::Outside { unit, borrows }
+            }
+            (Self::Outside { unit: a, borrows: x }, Self::Outside { unit: b, borrows: y }) => {
+                let unit = match (a, b) {
+                    (Some(a), Some(b)) => Some(surer(a, b)),
+                    (a, b) => a.or(b),
+                };
+                Self::Outside { unit, borrows: x.and(y) }
+            }
+        }
+    }
+
+    /// After some of its paths were met: `left` are the others.
+    fn after(self, left: Vec<Borrow>) -> Self {
+        match (self, Borrows::of(left)) {
+            (Self::Outside { unit, .. }, Some(borrows)) => Self::Outside { unit, borrows },
+            (Self::Outside { unit: Some(unit), .. }, None) => Self::Unit(unit),
+            // All paths ended here, where no scan has a unit.
+            (Self::Outside { unit: None, .. }, None) => Self::Unfound,
+            (owner @ (Self::Public | Self::Unit(_) | Self::Unfound), _) => owner,
+        }
+    }
+}
+
+/// Of two equal units the one that is never NULL, else the first.
+fn surer(a: Unit, b: Unit) -> Unit {
+    if a.nullable && !b.nullable { b } else { a }
 }
 
 /// What the rows of a block will meet.
@@ -40,6 +118,30 @@ pub(super) struct Outside {
     pub bindings: Vec<usize>,
     /// Columns equal there.
     pub equal: Vec<(Col, Col)>,
+}
+
+/// Conditions that hold for every row of an island, whatever stands around it. Only what follows from these may be
+/// relied on outside ([`Block::equal`], [`Block::rows`]).
+struct Here(Vec<Expr>);
+
+impl Here {
+    /// Where nothing stands outside, the conditions known are about the island's rows alone: rows for which they do
+    /// not hold are dropped before anybody reads them.
+    fn of(own: &[Expr], known: &[Expr], outside: &Outside) -> Self {
+        let inside = if outside.bindings.is_empty() { known } else { &[] };
+        Self(own.iter().chain(inside).cloned().collect())
+    }
+}
+
+/// Conditions that hold for every row that counts: those that hold here, and those that look outside. What follows from
+/// these may be added as a condition without changing what the statement means. It may not be relied on outside by
+/// itself: rows that do not count are still there.
+struct Finally(Vec<Expr>);
+
+impl Finally {
+    fn of(own: &[Expr], known: &[Expr]) -> Self {
+        Self(known.iter().chain(own).cloned().collect())
+    }
 }
 
 /// Inner joins as they were written.
@@ -55,46 +157,55 @@ impl Flattener<'_> {
         let (mut members, mut own) = (Vec::new(), Vec::new());
         let shape = gather(draft, &mut members, &mut own);
         let own = conjuncts(&own);
+        let (here, finally) = (Here::of(&own, known, outside), Finally::of(&own, known));
         let mut blocks = Vec::with_capacity(members.len());
         for member in members {
-            blocks.push(match member {
-                Draft::Scan(place) => self.leaf(place)?,
-                Draft::Join { kind: JoinKind::Full, left, right, on, pos } => {
-                    self.full(*left, *right, on, pos)?
-                }
-                Draft::Join { left, right, on, pos, .. } => {
-                    let conditions: Vec<Expr> = known.iter().chain(&own).cloned().collect();
-                    self.left(*left, *right, on, pos, &conditions)?
-                }
-            });
+            blocks.push(self.member(member, &finally)?);
         }
+        self.unite(&mut blocks, &finally, outside)?;
+        self.island(shape, blocks, &here)
+    }
+
+    fn member(&mut self, member: Draft, finally: &Finally) -> Result<Block> {
+        match member {
+            Draft::Scan(place) => self.leaf(place),
+            Draft::Join { kind: JoinKind::Full, left, right, on, pos } => self.full(*left, *right, on, pos),
+            Draft::Join { left, right, on, pos, .. } => self.left(*left, *right, on, pos, finally),
+        }
+    }
+
+    /// Finds the units of an island's parts by what holds for rows that count, and refuses parts that it does not
+    /// unite. Whatever equalities the island's joins then add ([`Self::rebuild`]) drop only rows that do not count.
+    fn unite(&mut self, blocks: &mut [Block], finally: &Finally, outside: &Outside) -> Result<()> {
         let mut classes = Classes::default();
-        for c in known.iter().chain(&own) {
-            if let Some((a, b)) = self.equality(c) {
-                classes.equate(&a, &b);
-            }
+        for (a, b) in finally.0.iter().filter_map(|c| self.equality(c)) {
+            classes.equate(&a, &b);
         }
         for (a, b) in blocks.iter().flat_map(|b| &b.equal).chain(&outside.equal) {
             classes.equate(a, b);
         }
-        let all = |blocks: &[Block]| -> Vec<usize> {
-            blocks.iter().flat_map(|b| &b.bindings).chain(&outside.bindings).copied().collect()
-        };
-        self.same_rows(&mut classes, &all(&blocks));
-        self.paths(&mut blocks, &mut classes, &outside.bindings)?;
-        self.united(&blocks, &classes, &outside.bindings, None)?;
-        // What holds here for every row, whatever stands around it.
-        let inside = if outside.bindings.is_empty() { known } else { &[] };
-        let mut holds: Vec<(Col, Col)> = own.iter().chain(inside).filter_map(|c| self.equality(c)).collect();
-        let conditions: Vec<Expr> = own.iter().chain(inside).cloned().collect();
-        let mut equations = self.equations(&conditions);
+        let all: Vec<usize> =
+            blocks.iter().flat_map(|b| &b.bindings).chain(&outside.bindings).copied().collect();
+        self.same_rows(&mut classes, &all);
+        self.paths(blocks, &mut classes, &outside.bindings)?;
+        let borrows: Vec<Borrow> = blocks.iter().flat_map(|b| b.owner.borrows()).collect();
+        let mut parts: Vec<&[usize]> = blocks.iter().map(|b| b.bindings.as_slice()).collect();
+        parts.push(&outside.bindings);
+        self.united(&parts, &borrows, &classes, None)
+    }
+
+    /// Joins the parts as they were written. What is said of the island's rows to those who read it follows from what
+    /// holds here, and from the equalities that its joins are printed with.
+    fn island(&mut self, shape: Shape, blocks: Vec<Block>, here: &Here) -> Result<Block> {
+        let mut equal: Vec<(Col, Col)> = here.0.iter().filter_map(|c| self.equality(c)).collect();
+        let mut equations = self.equations(&here.0);
         let parts: Vec<Part> =
             blocks.iter().map(|b| Part { bindings: b.bindings.clone(), rows: b.rows.clone() }).collect();
         let mut blocks: Vec<Option<Block>> = blocks.into_iter().map(Some).collect();
         let mut block = self.rebuild(shape, &mut blocks)?;
         equations.extend(block.equal.iter().flat_map(|(a, b)| Equation::of_columns(a, b)));
-        holds.append(&mut block.equal);
-        block.equal = holds;
+        equal.append(&mut block.equal);
+        block.equal = equal;
         block.rows = self.island_rows(&parts, &equations);
         Ok(block)
     }
@@ -106,11 +217,15 @@ impl Flattener<'_> {
             Leaf::Table(t, _) => self.table(*t).and_then(|t| t.proven_rows).map(u64::from),
             Leaf::Set(rows) => rows.tree.bound(),
         };
+        let owner = match self.own_unit(binding) {
+            Some(unit) => Owner::Unit(unit),
+            None if self.private_scan(binding) => Owner::Unfound,
+            None => Owner::Public,
+        };
         Ok(Block {
             tree: Tree::Scan(place),
             bindings: vec![binding],
-            unit: self.own_unit(binding),
-            pending: Vec::new(),
+            owner,
             equal: Vec::new(),
             rows: Rows { anchors: vec![binding], follows: vec![binding], bound },
         })
@@ -159,12 +274,10 @@ impl Flattener<'_> {
         (l.canonical() && r.canonical() && compared_exactly(l.ty(), r.ty())).then_some(pair)
     }
 
-    /// Refuses private parts whose units are not known to be equal. `outside` is one more part, if it has units.
-    fn united(&self, blocks: &[Block], classes: &Classes, outside: &[usize], pos: Pos) -> Result<()> {
-        let last = blocks.len();
-        let mut groups = Groups::new(last + 1);
-        let mut parts: Vec<&[usize]> = blocks.iter().map(|b| b.bindings.as_slice()).collect();
-        parts.push(outside);
+    /// Refuses private parts whose units are not known to be equal. `parts`: the scans of each; `borrows`: the paths
+    /// that lead from one to another.
+    fn united(&self, parts: &[&[usize]], borrows: &[Borrow], classes: &Classes, pos: Pos) -> Result<()> {
+        let mut groups = Groups::new(parts.len());
         let mut seen: std::collections::HashMap<usize, usize> = std::collections::HashMap::new();
         for (i, bindings) in parts.iter().enumerate() {
             for col in self.unit_columns(bindings) {
@@ -173,11 +286,10 @@ impl Flattener<'_> {
                 }
             }
         }
-        for (i, block) in blocks.iter().enumerate() {
-            for borrow in &block.pending {
-                if let Some(to) = parts.iter().position(|p| p.contains(&borrow.parent)) {
-                    groups.join(i, to);
-                }
+        let part_of = |binding: usize| parts.iter().position(|p| p.contains(&binding));
+        for borrow in borrows {
+            if let (Some(from), Some(to)) = (part_of(borrow.child), part_of(borrow.parent)) {
+                groups.join(from, to);
             }
         }
         let private: Vec<usize> = parts
@@ -221,7 +333,7 @@ impl Flattener<'_> {
         let mut on = self.on(&on, pos)?;
         let mut equal = l.equal;
         equal.extend(r.equal);
-        if let (Some(a), Some(b)) = (&l.unit, &r.unit) {
+        if let (Some(a), Some(b)) = (l.owner.unit(), r.owner.unit()) {
             self.tie(&mut on, a, b);
             if let ([x], [y]) = (a.columns.as_slice(), b.columns.as_slice()) {
                 equal.push((x.clone(), y.clone()));
@@ -229,15 +341,10 @@ impl Flattener<'_> {
         }
         let mut bindings = l.bindings;
         bindings.extend(r.bindings);
-        let mut pending = l.pending;
-        pending.extend(r.pending);
-        let pending = self.settle(&mut on, &mut equal, pending, &bindings);
-        let unit = match (l.unit, r.unit) {
-            (Some(a), Some(b)) => Some(if a.nullable && !b.nullable { b } else { a }),
-            (a, b) => a.or(b),
-        };
+        let owner = l.owner.met(r.owner);
+        let left = self.settle(&mut on, &mut equal, owner.borrows(), &bindings);
         let tree = Tree::Join { left: Box::new(l.tree), right: Box::new(r.tree), kind: Kind::Inner, on };
-        Ok(Block { tree, bindings, unit, pending, equal, rows: Rows::default() })
+        Ok(Block { tree, bindings, owner: owner.after(left), equal, rows: Rows::default() })
     }
 
     fn on(&self, on: &[Expr], pos: Pos) -> Result<Vec<Scalar>> {
@@ -245,10 +352,17 @@ impl Flattener<'_> {
     }
 
     /// LEFT JOIN: the left side's unit. The right side may be public.
-    fn left(&mut self, left: Draft, right: Draft, on: Vec<Expr>, pos: Pos, known: &[Expr]) -> Result<Block> {
-        let here = self.draft_bindings(&left);
+    fn left(
+        &mut self,
+        left: Draft,
+        right: Draft,
+        on: Vec<Expr>,
+        pos: Pos,
+        finally: &Finally,
+    ) -> Result<Block> {
+        let kept = self.draft_bindings(&left);
         // A condition on the kept side alone may be applied before the join.
-        let before: Vec<Expr> = known.iter().filter(|c| only_of(c, &here)).cloned().collect();
+        let before: Vec<Expr> = finally.0.iter().filter(|c| only_of(c, &kept)).cloned().collect();
         let l = self.block(left, &before, &Outside::default())?;
         let conditions = conjuncts(&on);
         let private = self.draft_bindings(&right).iter().any(|b| self.private_scan(*b));
@@ -261,21 +375,25 @@ impl Flattener<'_> {
         let mut on = self.on(&on, pos)?;
         let mut equations = self.equations(&conditions);
         let mut met = Vec::new();
-        match (&l.unit, &r.unit) {
-            (Some(a), Some(b)) => {
-                self.tie(&mut on, a, b);
-                if let ([x], [y]) = (a.columns.as_slice(), b.columns.as_slice()) {
-                    met.push((x.clone(), y.clone()));
-                }
-            }
-            (None, _) if private => return Err(unsupported("this outer join", pos)),
-            _ => {}
-        }
         let mut bindings = l.bindings.clone();
         bindings.extend(&r.bindings);
-        let rest = self.settle(&mut on, &mut met, r.pending, &bindings);
-        if !rest.is_empty() || !l.pending.is_empty() {
-            return Err(unsupported("this outer join", pos));
+        match (&l.owner, &r.owner) {
+            (Owner::Public | Owner::Unit(_), Owner::Public) => {}
+            (Owner::Unit(a), Owner::Unit(_) | Owner::Outside { .. }) => {
+                if let Some(b) = r.owner.unit() {
+                    self.tie(&mut on, a, b);
+                    if let ([x], [y]) = (a.columns.as_slice(), b.columns.as_slice()) {
+                        met.push((x.clone(), y.clone()));
+                    }
+                }
+                if !self.settle(&mut on, &mut met, r.owner.borrows(), &bindings).is_empty() {
+                    return Err(unsupported("this outer join", pos));
+                }
+            }
+            // The rows kept have no unit that all partners could be tied to.
+            (Owner::Public, Owner::Unit(_) | Owner::Outside { .. })
+            | (Owner::Outside { .. } | Owner::Unfound, _)
+            | (_, Owner::Unfound) => return Err(unsupported("this outer join", pos)),
         }
         equations.extend(met.iter().flat_map(|(a, b)| Equation::of_columns(a, b)));
         let rows = self.left_rows(
@@ -285,7 +403,7 @@ impl Flattener<'_> {
             &equations,
         );
         let tree = Tree::Join { left: Box::new(l.tree), right: Box::new(r.tree), kind: Kind::Left, on };
-        Ok(Block { tree, bindings, unit: l.unit, pending: Vec::new(), equal: l.equal, rows })
+        Ok(Block { tree, bindings, owner: l.owner, equal: l.equal, rows })
     }
 
     /// FULL JOIN of private rows: the unit of the side that is there.
@@ -301,30 +419,17 @@ impl Flattener<'_> {
         bindings.extend(&r.bindings);
         self.same_rows(&mut classes, &bindings);
         let mut on = self.on(&on, pos)?;
-        let (a, b) = match (&l.unit, &r.unit) {
-            (Some(a), Some(b)) if l.pending.is_empty() && r.pending.is_empty() => (a.clone(), b.clone()),
-            _ => return Err(unsupported("this FULL JOIN", pos)),
+        let (Owner::Unit(a), Owner::Unit(b)) = (l.owner, r.owner) else {
+            return Err(unsupported("this FULL JOIN", pos));
         };
         self.tie(&mut on, &a, &b);
         let rows = super::row_bounds::full_rows(&l.rows, &r.rows);
-        let (trees, sides) =
-            ((l.tree, r.tree), [(l.bindings, l.unit, l.pending), (r.bindings, r.unit, r.pending)]);
-        let sides = sides.map(|(bindings, unit, pending)| Block {
-            tree: Tree::Scan(0),
-            bindings,
-            unit,
-            pending,
-            equal: Vec::new(),
-            rows: Rows::default(),
-        });
-        self.united(&sides, &classes, &[], pos)?;
-        let tree = Tree::Join { left: Box::new(trees.0), right: Box::new(trees.1), kind: Kind::Full, on };
-        let unit = Unit {
-            columns: a.columns.iter().chain(&b.columns).cloned().collect(),
-            ty: a.ty.clone(),
-            nullable: a.nullable || b.nullable,
-        };
-        Ok(Block { tree, bindings, unit: Some(unit), pending: Vec::new(), equal: Vec::new(), rows })
+        self.united(&[&l.bindings, &r.bindings], &[], &classes, pos)?;
+        let tree = Tree::Join { left: Box::new(l.tree), right: Box::new(r.tree), kind: Kind::Full, on };
+        let nullable = a.nullable || b.nullable;
+        let columns = a.columns.into_iter().chain(b.columns).collect();
+        let owner = Owner::Unit(Unit { columns, ty: a.ty, nullable });
+        Ok(Block { tree, bindings, owner, equal: Vec::new(), rows })
     }
 
     fn draft_bindings(&self, draft: &Draft) -> Vec<usize> {
