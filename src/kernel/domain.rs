@@ -100,7 +100,7 @@ fn values(body: &SetExpr, context: Context<'_>) -> Result<Values> {
 /// `SELECT true`, `SELECT false`, `SELECT NULL::t`.
 fn constant(body: &SetExpr, context: Context<'_>) -> Result<Option<(&'static str, Ty)>> {
     let SetExpr::Select(select) = body else { return Ok(None) };
-    if !select.from.is_empty() {
+    if !select.from.is_empty() || select.selection.is_some() {
         return Ok(None);
     }
     plain_select(select)?;

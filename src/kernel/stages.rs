@@ -184,9 +184,14 @@ impl<'p> Stages<'p> {
     }
 
     fn key(&self, e: &Expr, name: &str, frame: &Frame<'_>) -> Result<Key> {
-        let mut seen = Vec::new();
-        walk(e, frame, Allowed { subqueries: true, ..Allowed::default() }, &mut seen)?;
+        let allowed = || Allowed { subqueries: true, ..Allowed::default() };
+        walk(e, frame, allowed(), &mut Vec::new())?;
         // Of spellings that are equal, one comes back, and others' rows could change which.
+        let (mut parts, mut seen) = (Vec::new(), Vec::new());
+        shown(e, &mut parts);
+        for part in parts.into_iter().filter(|e| type_of(e, frame, self.context.policy) != Ty::Bool) {
+            walk(part, frame, allowed(), &mut seen)?;
+        }
         if !seen.iter().all(|c| frame.column(c).is_some_and(|f| f.deterministic)) {
             return refuse("a key with a nondeterministic collation", e);
         }
@@ -485,6 +490,17 @@ fn aggregate<'e>(e: &'e Expr, wanted: &str) -> Option<(Option<&'e Expr>, bool)> 
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// The parts that a key can be: those that CASE chooses from, and not what it chooses by.
+fn shown<'e>(e: &'e Expr, out: &mut Vec<&'e Expr>) {
+    match strip(e) {
+        Expr::Case { conditions, else_result, .. } => {
+            conditions.iter().for_each(|c| shown(&c.result, out));
+            else_result.iter().for_each(|e| shown(e, out));
+        }
+        e => out.push(e),
     }
 }
 

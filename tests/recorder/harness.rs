@@ -7,8 +7,10 @@ use futures::future::join_all;
 use noisegate::dp::{self, Charge, Ratio};
 use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
+use noisegate::kernel;
 use noisegate::plan::{self, Plan, PlanError, Release, Settings};
 use noisegate::policy::{Limits, Policy};
+use noisegate::release::covers;
 use noisegate::sql::{self, Kind};
 use postgres_types::{FromSql, Type};
 use std::collections::HashMap;
@@ -145,7 +147,26 @@ impl Lab {
         assert_eq!(planned.plan.charge, again.plan.charge, "{text}");
         assert_eq!(planned.plan.releases, again.plan.releases, "{text}");
         self.price(&planned.plan);
+        self.certify(&planned)?;
         Ok(planned)
+    }
+
+    /// The kernel proves of every fetch no more than its release has noise for. `NOISEGATE_RECORDER_KERNEL=off` leaves it
+    /// out: what it would refuse is then run.
+    fn certify(&self, planned: &Planned) -> Result<(), Refusal> {
+        if std::env::var("NOISEGATE_RECORDER_KERNEL").is_ok_and(|v| v == "off") {
+            return Ok(());
+        }
+        for (release, sql) in self.paying(planned) {
+            let certified = kernel::certify(sql, &self.policy)
+                .map_err(|e| Refusal::Defect(format!("the kernel refuses: {e}\n  fetch: {sql}")))?;
+            if certified.keys() != release.keys.len() || !covers(&certified, &release.spec, true) {
+                let proven = format!("l0 = {}, {:?}", certified.l0(), certified.parts());
+                let what = format!("the kernel proves {proven}, not {:?}\n  fetch: {sql}", release.spec);
+                return Err(Refusal::Defect(what));
+            }
+        }
+        Ok(())
     }
 
     /// The charge covers exactly these specifications.
