@@ -146,10 +146,7 @@ pub(super) fn bound(
     units: bool,
 ) -> Bounding {
     let proven = source.rows.bound.and_then(|n| u32::try_from(n.max(1)).ok());
-    let private = |b: &usize| -> Option<&Table> {
-        let table = source.scans.iter().find(|s| s.binding == *b)?.table()?;
-        policy.tables.get(table).filter(|t| t.privacy != Privacy::Public)
-    };
+    let private = |b: &usize| private_table(source, policy, *b);
     let several = source.named().filter(|s| private(&s.binding).is_some() || s.table().is_none()).count() > 1;
     let only = source.named().find_map(|s| private(&s.binding)).filter(|_| !several);
     let (most, whose) = chosen(source, policy, settings, several);
@@ -184,13 +181,16 @@ pub(super) fn bound(
     Bounding { rows, groups, counts_units: units, has_keys: !keys.is_empty() }
 }
 
+/// The private table that is read under a binding.
+fn private_table<'p>(source: &PrivateSource, policy: &'p Policy, binding: usize) -> Option<&'p Table> {
+    let table = source.scans.iter().find(|s| s.binding == binding)?.table()?;
+    policy.tables.get(table).filter(|t| t.privacy != Privacy::Public)
+}
+
 /// The bound on rows where keys prove none, and whose it is.
 fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> (u32, Whose) {
-    let table = |b: &usize| -> Option<&Table> {
-        let table = source.scans.iter().find(|s| s.binding == *b)?.table()?;
-        policy.tables.get(table).filter(|t| t.privacy != Privacy::Public)
-    };
-    let followed: Vec<&Table> = source.rows.follows.iter().filter_map(table).collect();
+    let followed: Vec<&Table> =
+        source.rows.follows.iter().filter_map(|b| private_table(source, policy, *b)).collect();
     let own = followed.iter().filter_map(|t| Some((t.max_rows?, t.name.as_str()))).min();
     let (most, whose) = match (settings.chosen_rows, own) {
         (Some(chosen), _) => (chosen, Whose::Own),

@@ -1,6 +1,6 @@
 //! Casts, each made total: what the new type cannot hold is NULL.
 
-use super::facts::{Declared, Facts, Phys, Proven, int_limit, type_span};
+use super::facts::{Facts, Phys, int_limit, type_span};
 use super::numbers::{self, Rounding};
 use super::print::{Print, float};
 use super::scalar::{Node, Scalar};
@@ -185,11 +185,4 @@ pub(super) fn text(s: &Scalar, x: &Scalar, print: Print) -> String {
         Phys::Float => float(&print(x), &s.facts.ty),
         Phys::Other => format!("({})::{}", print(x), s.facts.ty.sql_name()),
     }
-}
-
-/// Both facts of a column: what its type and the schema prove, and what the policy says.
-pub(super) fn of_column(ty: &SqlType) -> (Proven, Declared) {
-    let span = Proven::by_text(type_span(ty));
-    let bound = Declared::of(&span);
-    (span, bound)
 }

@@ -233,7 +233,7 @@ fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> 
         t if t.is_float() => facts::OF_FLOAT,
         _ => 0,
     };
-    let (span, _) = casts::of_column(&c.ty);
+    let span = Proven::by_text(type_span(&c.ty));
     let bound = match &c.range {
         Some(policy::Range::Number { low, high }) => Interval::new(low.clone(), high.clone()),
         Some(policy::Range::Time { low, high }) => Interval::new(*low, *high),
