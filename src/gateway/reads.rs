@@ -98,19 +98,6 @@ impl Turn<'_> {
         self.gateway.ledger.place_or_change(left.min(PAUSE)).await;
         self.gateway.check_failures(self.user)
     }
-
-    /// A place for a read that was paid for before.
-    pub(super) async fn reserve(&self, fetches: usize) -> Result<ReadPlace, ClientError> {
-        let terms = self.gateway.read_terms(fetches);
-        loop {
-            if let Some(place) =
-                self.gateway.ledger.reserve(self.user, terms).await.map_err(|r| r.client())?
-            {
-                return Ok(place);
-            }
-            self.wait().await?;
-        }
-    }
 }
 
 fn busy() -> ClientError {

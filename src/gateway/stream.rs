@@ -18,7 +18,8 @@ use super::{Gateway, Session};
 use answer::{ClientError, Field, Notice, Outcome, SqlState};
 use backend::{self, FetchRequest};
 use emit::print::Constants;
-use instances::{State, ended};
+use instances::{Opening, State, ended};
+use ledger::Opened;
 use plan::{self, Plan, PlanError, stream_question::Question};
 use policy::Stream;
 use release::Exact;
@@ -110,13 +111,26 @@ impl Session {
             // About to pay: had anybody else done so meanwhile, it would be a second time.
             user_stream.look(&self.identity.user, stream, &gateway.ledger).await?;
         }
-        let open = match user_stream.status().state {
-            State::Ended { why, entry } if !self.may_reopen(stream, entry) => return Err(ended(stream, why)),
-            State::Open { .. } => true,
-            _ => false,
+        let (open, before) = match &user_stream.status().state {
+            State::Ended { why, entry } if !self.may_reopen(stream, *entry) => {
+                return Err(ended(stream, why));
+            }
+            State::Ended { entry, .. } => (None, Some(*entry)),
+            State::Open { entry, .. } => (Some(*entry), None),
+            State::Closed => (None, None),
         };
-        // Its questions are read without a debit each: the place comes first, and what opens it is refused for nothing.
-        let mut place = reading.reserve(statements.len()).await?;
+        // Its questions are read without a debit each: the place comes first, and with it the books' word that what was
+        // paid for the stream still pays for it.
+        let user = &self.identity.user;
+        let terms = gateway.read_terms(statements.len());
+        let mut place = loop {
+            let opened = open.map(|entry| Opened { user, stream: &stream.name, entry });
+            match gateway.ledger.reserve(user, opened, terms).await {
+                Ok(Some(place)) => break place,
+                Ok(None) => reading.wait().await?,
+                Err(refusal) => return Err(user_stream.over(stream, &refusal)),
+            }
+        };
         // Up to the first private row: a database that is away, or was altered, must not cost anything.
         let request = FetchRequest {
             settings: self.settings.backend(),
@@ -125,9 +139,15 @@ impl Session {
             max_rows: gateway.policy.limits.max_result_groups,
         };
         let opened = gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
-        if !open {
-            let (ledger, who) = (gateway.ledger.clone(), self.identity.clone());
-            let (taken, notice) = user_stream.clone().open(turn, ledger, who, stream.clone(), text).await?;
+        if open.is_none() {
+            let opening = Opening {
+                ledger: gateway.ledger.clone(),
+                who: self.identity.clone(),
+                stream: stream.clone(),
+                after: before,
+                text,
+            };
+            let (taken, notice) = user_stream.clone().open(turn, opening).await?;
             turn = taken;
             if self.settings.notices() {
                 notices.push(notice);

@@ -198,6 +198,14 @@ pub enum Refusal {
         /// Its name.
         name: String,
     },
+    /// What was paid for a stream does not pay for its questions any more.
+    #[error("the stream \"{stream}\" is over: {end:?}")]
+    StreamOver {
+        /// Its name.
+        stream: String,
+        /// Why.
+        end: StreamEnd,
+    },
     /// A policy that protects others came into force in the ledger since this one was read.
     #[error("another policy came into force in the ledger")]
     Superseded,
@@ -210,6 +218,38 @@ pub enum Refusal {
     /// The ledger could not be written; the cause is for the operator.
     #[error("the ledger cannot be written: {0}")]
     Unavailable(String),
+}
+
+/// Why an opening of a stream pays for no more questions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamEnd {
+    /// It was opened once more, elsewhere.
+    Elsewhere,
+    /// Another policy came into force.
+    Policy,
+    /// Budgets started anew: what paid for it was forgotten.
+    Anew,
+    /// The window of a budget that paid for it has ended.
+    Window {
+        /// Its name.
+        budget: String,
+    },
+}
+
+impl StreamEnd {
+    /// In words that follow a colon.
+    pub fn because(&self) -> String {
+        match self {
+            Self::Elsewhere => "it was opened once more, in another process".into(),
+            Self::Policy => "the owner has changed the policy since it was opened".into(),
+            Self::Anew => {
+                "the owner has accepted a policy under which what paid for it counts no more".into()
+            }
+            Self::Window { budget } => {
+                format!("the window of budget \"{budget}\" in which it was paid for has ended")
+            }
+        }
+    }
 }
 
 impl From<&LedgerError> for Refusal {
@@ -287,6 +327,11 @@ impl Refusal {
                 "this user is suspended: too many statements failed while private rows were read",
             )
             .hint("Ask the operator: the log has the causes, and limits.max_backend_errors the limit. Nothing was charged."),
+            Self::StreamOver { stream, end } => ClientError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("stream \"{stream}\" answers no more questions: {}", end.because()),
+            )
+            .detail("Nothing was charged."),
             Self::Superseded => ClientError::incident(
                 SqlState::CANNOT_CONNECT_NOW,
                 "another policy has come into force, so the statement was not answered",

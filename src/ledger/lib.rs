@@ -21,7 +21,7 @@ pub use account::{Account, Amount, BudgetState, Counter};
 pub use books::{BudgetSummary, Change, Head, Line, Share, Wrong};
 pub use capacity::{Worth, Year, usual, usual_of, worth, year};
 pub use error::decimal;
-pub use error::{Lack, Lacking, LedgerError, Refusal};
+pub use error::{Lack, Lacking, LedgerError, Refusal, StreamEnd};
 pub use owner::{Owner, Told, user, verify};
 pub use policy_view::Terms;
 pub use reads::{ReadPlace, ReadTerms, Standing};
@@ -80,7 +80,7 @@ pub struct Question<'a> {
     /// On what terms the private rows are read that it pays for; None where nothing is read.
     pub read: Option<ReadTerms>,
     /// The stream that it opens.
-    pub stream: Option<&'a str>,
+    pub stream: Option<Opens<'a>>,
     /// What the entry says of it, where the policy wants the text.
     pub text: Option<&'a str>,
 }
@@ -90,6 +90,27 @@ impl<'a> Question<'a> {
     pub fn new(who: &'a Identity, statement: [u8; 32], charge: &'a Charge) -> Self {
         Self { who, statement, charge, tables: None, release: None, read: None, stream: None, text: None }
     }
+}
+
+/// A stream that a question opens.
+#[derive(Clone, Copy, Debug)]
+pub struct Opens<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The latest entry by which the user opened it, as far as the asker knows; None where there is none. If there is a
+    /// later one, somebody else has paid, and this is refused: nobody pays twice for one opening.
+    pub after: Option<i64>,
+}
+
+/// A stream that was opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Opened<'a> {
+    /// Whose.
+    pub user: &'a str,
+    /// Its name.
+    pub stream: &'a str,
+    /// The entry that paid for it.
+    pub entry: i64,
 }
 
 /// What came of a question.
@@ -265,7 +286,7 @@ impl Ledger {
             charged,
             tables: q.tables.and_then(|tables| self.private(tables)),
             release: q.release,
-            stream: q.stream.map(Into::into),
+            stream: q.stream.map(|s| books::Opens { name: s.name.to_owned(), after: s.after }),
             text: q.text.map(Into::into),
         };
         let (lease, read) = (micros(self.lease), q.read);
@@ -294,13 +315,22 @@ impl Ledger {
         })
     }
 
-    /// A place for a read that was paid for before, such as a question to a stream; None where all places that are left
-    /// are those of reads under way. It is in the books when this returns, but perhaps not on disk yet.
-    pub async fn reserve(&self, user: &str, terms: ReadTerms) -> Result<Option<ReadPlace>, Refusal> {
+    /// A place for a read that the opening of a stream has paid for; None where all places that are left are those of
+    /// reads under way. It is in the books when this returns, but perhaps not on disk yet. `opened` is None where the
+    /// stream has yet to be opened.
+    ///
+    /// # Errors
+    /// [`Refusal::StreamOver`] and [`Refusal::Closed`] where that opening does not pay for questions any more.
+    pub async fn reserve(
+        &self,
+        user: &str,
+        opened: Option<Opened<'_>>,
+        terms: ReadTerms,
+    ) -> Result<Option<ReadPlace>, Refusal> {
         let id = random().map_err(|e| Refusal::Unavailable(e.to_string()))?;
         let place = self.place(id.clone(), terms)?;
-        let user = user.to_owned();
-        match self.ask(|reply| Request::Reserve { id, user, terms, reply }).await {
+        let (user, claim) = (user.to_owned(), opened.map(|o| self.claim(o)));
+        match self.ask(|reply| Request::Reserve { id, user, claim, terms, reply }).await {
             Ok(Standing::Free) => Ok(Some(place)),
             Ok(Standing::Full | Standing::Suspended) => {
                 place.never_was();
@@ -313,6 +343,20 @@ impl Ledger {
                 Err(refusal)
             }
         }
+    }
+
+    /// Whether the opening of a stream still pays for questions.
+    ///
+    /// # Errors
+    /// As [`Self::reserve`].
+    pub async fn still_open(&self, opened: Opened<'_>) -> Result<(), Refusal> {
+        let claim = self.claim(opened);
+        self.edit(move |books, clock| books.claim(&claim, clock).map(|()| ((), None))).await
+    }
+
+    fn claim(&self, opened: Opened<'_>) -> books::Claim {
+        let Opened { user, stream, entry } = opened;
+        books::Claim { user: user.to_owned(), stream: stream.to_owned(), entry, terms: self.terms.clone() }
     }
 
     fn place(&self, id: String, terms: ReadTerms) -> Result<ReadPlace, Refusal> {

@@ -101,13 +101,13 @@ impl Owner {
 
     /// What a policy would change.
     pub fn compare(&self, terms: &Terms) -> Result<Vec<Change>, LedgerError> {
-        Ok(self.books.compare(&terms.check()?))
+        Ok(self.books.compare(&terms.check()?, self.books.now(clock())))
     }
 
     /// Brings a policy into force, whatever it forgets.
     pub fn accept(&mut self, terms: &Terms, author: &str, reason: &str) -> Result<Vec<Change>, LedgerError> {
         let wanted = terms.check()?;
-        let changes = self.books.compare(&wanted);
+        let changes = self.books.compare(&wanted, self.books.now(clock()));
         self.write(|books, clock| {
             // Tables that a policy's text alone does not show stay as they were.
             let mut wanted = wanted;
@@ -195,7 +195,7 @@ pub(super) fn change(books: &Books, wanted: &BookTerms, clock: i64) -> Result<Op
     if books.terms() == Some(wanted) {
         return Ok(None);
     }
-    let changes = books.compare(wanted);
+    let changes = books.compare(wanted, books.now(clock));
     if changes.iter().any(|c| c.forgets.is_some()) {
         return Err(LedgerError::Forgets(changes));
     }

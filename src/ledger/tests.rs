@@ -58,6 +58,11 @@ fn open(path: &Path, budgets: &[Budget]) -> Result<Ledger, LedgerError> {
     Ledger::open(&at(path), &terms(budgets))
 }
 
+/// The owner signs a policy, whatever it forgets.
+fn accept(path: &Path, budgets: &[Budget]) {
+    Owner::open(&at(path)).unwrap().accept(&terms(budgets), "owner", "test").unwrap();
+}
+
 fn left(lack: &Lack) -> u128 {
     match lack.lacking {
         Lacking::Sum { shortfall, .. } => shortfall.left,
@@ -226,7 +231,10 @@ async fn limits_may_change_but_not_what_is_counted() {
     assert!(lowered.debit(&ada, HASH, &public(1, 10)).await.is_err());
     assert_eq!(lowered.remaining(&ada).await.unwrap()[0].fraction_left(), 0.0);
     drop(lowered);
-    let raised = open(&place.path, &[pure("everyone", Scope::Dataset, "0.9")]).unwrap();
+    let larger = [pure("everyone", Scope::Dataset, "0.9")];
+    assert!(matches!(open(&place.path, &larger), Err(LedgerError::Forgets(_))), "a larger epsilon is signed");
+    accept(&place.path, &larger);
+    let raised = open(&place.path, &larger).unwrap();
     assert!(raised.debit(&ada, HASH, &public(1, 10)).await.is_ok());
     assert!(raised.debit(&ada, HASH, &public(1, 10)).await.is_err());
     drop(raised);
@@ -261,6 +269,7 @@ async fn a_new_budget_starts_from_what_was_spent() {
     second.debit(&ada, HASH, &public(1, 10)).await.unwrap();
     drop(second);
     // Absent for a while, and back: what was charged meanwhile is counted.
+    accept(&place.path, std::slice::from_ref(&old));
     let third = open(&place.path, std::slice::from_ref(&old)).unwrap();
     third.debit(&ada, HASH, &public(3, 10)).await.unwrap();
     drop(third);
@@ -613,7 +622,10 @@ async fn openings_of_streams_outlive_the_process() {
         let event = Event { mechanism: Mechanism::Guaranteed(guarantee.clone()), times: 2 };
         let charge = Charge { epsilon, events: vec![event], selection_delta: Ratio::from_integer(0) };
         assert_eq!(entry::Charged::new(&charge).read().unwrap(), charge);
-        let question = Question { stream: Some("bell"), ..Question::new(&ada, [7; 32], &charge) };
+        let question = Question {
+            stream: Some(Opens { name: "bell", after: last }),
+            ..Question::new(&ada, [7; 32], &charge)
+        };
         last = Some(ledger.receipt(question).await.unwrap().entry());
         // The same charge without a stream opens none.
         ledger.debit(&bob, [7; 32], &charge).await.unwrap();
@@ -622,7 +634,8 @@ async fn openings_of_streams_outlive_the_process() {
     let before = ledger.remaining(&ada).await.unwrap();
     // A refused opening is none.
     let dear = Charge::guaranteed(&Guarantee::Pure { epsilon: Ratio::from_integer(1000) }).unwrap();
-    let question = Question { stream: Some("dear"), ..Question::new(&ada, [7; 32], &dear) };
+    let question =
+        Question { stream: Some(Opens { name: "dear", after: None }), ..Question::new(&ada, [7; 32], &dear) };
     assert!(matches!(ledger.receipt(question).await, Err(Refusal::Exhausted(_))));
     drop(ledger);
     let budgets = [budget("everyone", Scope::Dataset, Accounting::Zcdp, "10", "1e-6")];

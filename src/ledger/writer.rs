@@ -4,7 +4,7 @@
 //! by the disk's syncs per second.
 
 use super::account::BudgetState;
-use super::books::{Ask, Body, Books, Cached, Entry};
+use super::books::{Ask, Body, Books, Cached, Claim, Entry};
 use super::entry::hex;
 use super::error::{LedgerError, Refusal};
 use super::log::{Begun, Forget, Kept, Log, PrivateRead, ReadChange, Row};
@@ -104,7 +104,7 @@ pub(super) enum Request {
     /// `read`: on what terms the private rows are read that it is for.
     Pay { ask: Box<Ask>, lease: i64, read: Option<ReadTerms>, reply: Reply<Paid> },
     /// A read that was paid for before. What comes of it is not waited for on disk.
-    Reserve { id: String, user: String, terms: ReadTerms, reply: Reply<Standing> },
+    Reserve { id: String, user: String, claim: Option<Claim>, terms: ReadTerms, reply: Reply<Standing> },
     /// What came of a read. Nobody waits for it.
     Note { change: ReadChange, limit: u32 },
     /// Stores a release; `room` is for all of them, in bytes.
@@ -301,10 +301,10 @@ impl Batch<'_> {
                 });
                 answer(reply, decision)
             }
-            Request::Reserve { id, user, terms, reply } => {
+            Request::Reserve { id, user, claim, terms, reply } => {
                 let mut standing = Err(undecided());
                 run(&mut |batch| {
-                    standing = batch.reserve(&id, &user, terms)?;
+                    standing = batch.reserve(&id, &user, claim.as_ref(), terms)?;
                     Ok(())
                 });
                 answer(reply, standing)
@@ -406,8 +406,14 @@ impl Batch<'_> {
         &mut self,
         id: &str,
         user: &str,
+        claim: Option<&Claim>,
         terms: ReadTerms,
     ) -> Result<Result<Standing, Refusal>, LedgerError> {
+        if let Some(claim) = claim
+            && let Err(refusal) = self.books.claim(claim, self.now)
+        {
+            return Ok(Err(refusal));
+        }
         let standing = self.standing(user, terms);
         if let Err(refusal) = reads::refuse_suspended(standing) {
             return Ok(Err(refusal));

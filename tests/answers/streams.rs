@@ -431,6 +431,12 @@ async fn a_changed_policy_ends_what_was_opened_under_another() {
     run(&c, "SET noisegate.stream_reopen = 'bobs'").await;
     assert!(all(&c, below).await.is_empty());
     assert_eq!(debits(&world, "bob").await, 1.5);
+    // Other bounds: what a question can change is another.
+    assert_eq!(stream(&c, "bobs").await[0], "open");
+    reload("columns.minutes = { range = [0, 240] }", "columns.minutes = { range = [0, 120] }").await;
+    assert_eq!(sqlstate(&c, below).await, "55000");
+    assert_eq!(stream(&c, "bobs").await[0], "closed by a change of the policy");
+    assert_eq!(debits(&world, "bob").await, 1.5, "and nothing was paid for that");
     // δ of all budgets that match, beside ε; and the stream is open to him by now.
     run(&c, "SET noisegate.stream = 'soft'").await;
     assert!(all(&c, below).await.is_empty());

@@ -77,6 +77,62 @@ async fn two_proxies_never_give_one_answer_too_many() {
     assert_eq!(sqlstate(&client(&gate, "bob").await, &question(9_998)).await, "53400");
 }
 
+/// What the books say of an opening holds at every proxy, while it runs: an instance outlived all of this.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_28_open_streams_end_with_what_paid_for_them() {
+    let (data, books) = (city::bikes().await, database("").await);
+    let streams = room_for(100)
+        + "[[stream]]\nname = \"bell\"\nvariant = \"above_threshold\"\nepsilon = 1\n
+           [[stream]]\nname = \"horn\"\nvariant = \"above_threshold\"\nepsilon = 1\n";
+    let dirs = [0, 1].map(|_| {
+        let text = policy(&data.backend_toml(), &["ada", "bob"], &streams);
+        let url = "url = \"sqlite:noisegate.db\"";
+        Workdir::new(&text.replace(url, &format!("url = \"{}\"", books.superuser_url)))
+    });
+    let gates = [dirs[0].serve().await, dirs[1].serve_again().await];
+    let [here, there] = [client(&gates[0], "ada").await, client(&gates[1], "ada").await];
+    let far = "SELECT 1 FROM trips HAVING count(*) > 1000000000";
+    let both = [&here, &there];
+    for client in both {
+        client.simple_query("SET noisegate.stream = 'bell'").await.unwrap();
+    }
+    let spent = async || {
+        let shown = dirs[0].noisegate(&["budget", "show"]).await.stdout;
+        let (_, spent) = shown.split_once("ε = ").unwrap_or_else(|| panic!("{shown}"));
+        spent.split_once(' ').unwrap().0.to_owned()
+    };
+    // Two proxies open it in the same instant: one of them pays, and only there it is open.
+    let asked = tokio::join!(rows(&here, far), rows(&there, far));
+    let (open, other) = match asked {
+        (Ok(_), Err(e)) => (&here, e),
+        (Err(e), Ok(_)) => (&there, e),
+        both => panic!("{both:?}"),
+    };
+    assert_eq!(other.code().map(|c| c.code()), Some("55000"), "{other:?}");
+    assert_eq!(spent().await, "1");
+    assert!(rows(open, far).await.unwrap().is_empty());
+    // Opened anew where it was not: the first opening pays for nothing any more.
+    let other = if std::ptr::eq(open, &here) { &there } else { &here };
+    assert_eq!(sqlstate(other, far).await, "55000");
+    other.simple_query("SET noisegate.stream_reopen = 'bell'").await.unwrap();
+    assert!(rows(other, far).await.unwrap().is_empty());
+    assert_eq!(sqlstate(open, far).await, "55000");
+    assert_eq!(spent().await, "2");
+    // The owner closes it under the feet of who asks, and then the budget that paid for another one.
+    let done = dirs[0].noisegate(&["budget", "close", "--stream", "bell", "--reason", "enough"]).await;
+    assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
+    assert_eq!(sqlstate(other, far).await, "53400");
+    assert_eq!(sqlstate(open, far).await, "55000");
+    here.simple_query("SET noisegate.stream = 'horn'").await.unwrap();
+    assert!(rows(&here, far).await.unwrap().is_empty());
+    let done = dirs[0].noisegate(&["budget", "close", "--budget", "everyone", "--reason", "enough"]).await;
+    assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
+    assert_eq!(sqlstate(&here, far).await, "53400");
+    let state = rows(&here, "SELECT state FROM noisegate.streams ORDER BY name").await.unwrap();
+    assert_eq!(state[1][0].as_deref(), Some("closed by the owner"));
+    assert_eq!(spent().await, "3");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proxy_that_loses_the_ledger_refuses_until_it_is_back() {
     let (data, books) = (city::bikes().await, database("").await);

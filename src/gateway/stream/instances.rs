@@ -3,7 +3,7 @@
 use crate::gateway::price::{log_price, no_entropy, price_notice};
 use answer::{ClientError, Identity, Notice, SqlState};
 use dp::SecureRng;
-use ledger::{self, Ledger, Refusal};
+use ledger::{self, Ledger, Opened, Refusal, StreamEnd};
 use plan::stream_question::Question;
 use policy::Stream;
 use release::stream::{Instance, Told};
@@ -46,33 +46,46 @@ pub(super) enum State {
 }
 
 /// Why an instance has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
     UsedUp,
     Restart,
     Changed,
     Lost,
+    /// The owner closed it, or a budget that paid for it.
+    Closed,
+    /// What was paid for it pays for no more questions.
+    Unpaid(StreamEnd),
 }
 
 impl End {
     /// The word of `noisegate.streams`.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn word(&self) -> &'static str {
         match self {
             Self::UsedUp => "used up",
             Self::Restart => "closed by a restart",
             Self::Changed => "closed by a change of the policy",
             Self::Lost => "lost",
+            Self::Closed => "closed by the owner",
+            Self::Unpaid(StreamEnd::Elsewhere) => "opened elsewhere",
+            Self::Unpaid(StreamEnd::Policy) => "closed by a change of the policy",
+            Self::Unpaid(StreamEnd::Anew) => "closed by an acceptance",
+            Self::Unpaid(StreamEnd::Window { .. }) => "closed by the end of a window",
         }
     }
 
-    pub(super) fn because(self) -> &'static str {
+    pub(super) fn because(&self) -> String {
         match self {
-            Self::UsedUp => "all its positives are used up",
+            Self::UsedUp => "all its positives are used up".into(),
             Self::Restart => {
-                "it was opened before the proxy was restarted, or at another proxy, and its threshold is not here"
+                "it was opened before the proxy was restarted, or at another proxy, and its threshold is \
+                              not here"
+                    .into()
             }
-            Self::Changed => "the owner has changed it since it was opened",
-            Self::Lost => "its noise could not be drawn",
+            Self::Changed => "the owner has changed it since it was opened".into(),
+            Self::Lost => "its noise could not be drawn".into(),
+            Self::Closed => "the owner has closed it, or a budget that paid for it".into(),
+            Self::Unpaid(end) => end.because(),
         }
     }
 }
@@ -107,6 +120,33 @@ impl Streams {
         drop(status);
         Ok(user_stream)
     }
+
+    /// As [`Self::user_stream`], to be shown: with what the books say of an instance that is open. Who asks is told so
+    /// when a place for the read is reserved.
+    pub(super) async fn as_the_books_say(
+        &self,
+        user: &str,
+        stream: &Stream,
+        ledger: &Ledger,
+    ) -> Result<Arc<UserStream>> {
+        let user_stream = self.user_stream(user, stream, ledger).await?;
+        let open = match user_stream.status().state {
+            State::Open { entry, .. } => Some(entry),
+            _ => None,
+        };
+        if let Some(entry) = open
+            && let Err(refusal) = ledger.still_open(Opened { user, stream: &stream.name, entry }).await
+        {
+            match refusal {
+                Refusal::StreamOver { .. } | Refusal::Closed { .. } => {
+                    drop(user_stream.over(stream, &refusal))
+                }
+                other => return Err(other.client()),
+            }
+            user_stream.look(user, stream, ledger).await?;
+        }
+        Ok(user_stream)
+    }
 }
 
 /// Whether two streams draw and cost the same.
@@ -120,6 +160,17 @@ fn opening_hash(stream: &Stream) -> [u8; 32] {
     hash.update(b"noisegate stream\0");
     hash.update(stream.name.as_bytes());
     hash.finalize().into()
+}
+
+/// What it takes to open an instance.
+pub(super) struct Opening {
+    pub(super) ledger: Ledger,
+    pub(super) who: Identity,
+    pub(super) stream: Stream,
+    /// The entry of the opening that this one replaces.
+    pub(super) after: Option<i64>,
+    /// What the books write down.
+    pub(super) text: Option<String>,
 }
 
 impl UserStream {
@@ -138,17 +189,37 @@ impl UserStream {
         Ok(())
     }
 
+    /// The books' refusal of a question: what it says of this instance stays.
+    pub(super) fn over(&self, stream: &Stream, refusal: &Refusal) -> ClientError {
+        let (why, error) = match refusal {
+            Refusal::StreamOver { end, .. } => {
+                let why = End::Unpaid(end.clone());
+                let error = ended(stream, &why);
+                (why, error)
+            }
+            Refusal::Closed { .. } => (End::Closed, refusal.client()),
+            _ => return refusal.client(),
+        };
+        let mut status = self.status();
+        if let State::Open { entry, .. } = status.state {
+            status.state = State::Ended { why, entry };
+        }
+        if matches!(refusal, Refusal::StreamOver { end: StreamEnd::Elsewhere, .. }) {
+            // The entry that can be replaced now is the other one.
+            (status.state, status.looked) = (State::Closed, false);
+        }
+        error
+    }
+
     /// Pays for an instance and opens it, whether or not somebody still waits for it: what is paid for must not be
     /// forgotten, or the next question would pay again. The turn comes back.
     pub(super) async fn open(
         self: Arc<Self>,
         turn: OwnedMutexGuard<()>,
-        ledger: Ledger,
-        who: Identity,
-        stream: Stream,
-        text: Option<String>,
+        opening: Opening,
     ) -> Result<(OwnedMutexGuard<()>, Notice)> {
         let span = tracing::Span::current();
+        let Opening { ledger, who, stream, after, text } = opening;
         let opening = async move {
             let defect = |e: &dyn std::fmt::Display| {
                 ClientError::incident(SqlState::INTERNAL, "the stream could not be opened", e)
@@ -157,11 +228,14 @@ impl UserStream {
             let charge = stream.charge().map_err(|e| defect(&e))?;
             // Its questions may read any table: every budget of the user pays.
             let question = ledger::Question {
-                stream: Some(&stream.name),
+                stream: Some(ledger::Opens { name: &stream.name, after }),
                 text: text.as_deref(),
                 ..ledger::Question::new(&who, opening_hash(&stream), &charge)
             };
-            let receipt = ledger.receipt(question).await.map_err(|r| refused(&r, &stream))?;
+            let receipt = ledger.receipt(question).await.map_err(|r| match r {
+                Refusal::StreamOver { .. } => self.over(&stream, &r),
+                r => refused(&r, &stream),
+            })?;
             span.in_scope(|| log_price(&receipt));
             let mut notice = price_notice(&receipt);
             notice.message = format!(
@@ -205,7 +279,7 @@ impl UserStream {
                 (told, instance.left(), *entry)
             }
             // The policy was changed while the rows were read.
-            State::Ended { why, .. } => return Err(ended(stream, *why)),
+            State::Ended { why, .. } => return Err(ended(stream, why)),
             State::Closed => {
                 let cause = &"a question without an instance";
                 return Err(ClientError::incident(SqlState::INTERNAL, "the stream is not open", cause));
@@ -236,7 +310,7 @@ fn refused(refusal: &Refusal, stream: &Stream) -> ClientError {
 }
 
 /// Refuses a question to what has ended.
-pub(super) fn ended(stream: &Stream, why: End) -> ClientError {
+pub(super) fn ended(stream: &Stream, why: &End) -> ClientError {
     let code = match why {
         End::UsedUp => SqlState::BUDGET_EXCEEDED,
         _ => SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,

@@ -31,7 +31,7 @@ impl Session {
         };
         let stream = self.stream_named(&self.gateway, chosen)?;
         let user_stream =
-            self.gateway.streams.user_stream(&self.identity.user, stream, &self.gateway.ledger).await?;
+            self.gateway.streams.as_the_books_say(&self.identity.user, stream, &self.gateway.ledger).await?;
         let (message, hint) = match (&user_stream.status().state, again) {
             (State::Ended { entry, .. }, true) => {
                 self.reopening.cover(*entry);
@@ -49,7 +49,7 @@ impl Session {
                 (format!("stream \"{chosen}\" is open: {left} of {all} positives left"), None)
             }
             (State::Ended { why, .. }, false) => {
-                let error = ended(stream, *why);
+                let error = ended(stream, why);
                 (error.message, error.hint)
             }
         };

@@ -47,7 +47,8 @@ impl Session {
         let policy: &Policy = &gateway.policy;
         let Some(question) = &plan.question else { return Ok(plan::explain::outcome(plan, policy, fields)) };
         let stream = &question.stream;
-        let user_stream = gateway.streams.user_stream(&self.identity.user, stream, &gateway.ledger).await?;
+        let user_stream =
+            gateway.streams.as_the_books_say(&self.identity.user, stream, &gateway.ledger).await?;
         let status = match &user_stream.status().state {
             State::Open { instance, .. } => format!(
                 "nothing: the stream is open, {} of {} positives left",
@@ -70,7 +71,7 @@ impl Session {
         let budgets = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
         for stream in mine {
             let user_stream =
-                gateway.streams.user_stream(&self.identity.user, stream, &gateway.ledger).await?;
+                gateway.streams.as_the_books_say(&self.identity.user, stream, &gateway.ledger).await?;
             rows.push(self.stream_row(stream, &user_stream.status(), &budgets));
         }
         Ok(rows)

@@ -1,7 +1,8 @@
 //! A policy beside the one that the books were kept under: what goes on, and what would forget something spent.
 
-use super::body::{BudgetTerms, Terms};
-use std::collections::BTreeMap;
+use super::body::{BudgetTerms, TableTerms, Terms, decimal};
+use policy::{Scope, Window};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What [`super::body::TableTerms::rows`] says of a public table.
 pub(crate) const PUBLIC: &str = "public";
@@ -13,8 +14,17 @@ pub struct Change {
     pub what: String,
     /// Why it is not taken over without being accepted; None where nothing is forgotten.
     pub forgets: Option<String>,
-    /// Everything starts anew with it: what was spent was spent on somebody else's privacy.
-    pub(super) all: bool,
+    /// What starts anew with it.
+    pub(super) anew: Anew,
+}
+
+/// What starts anew: it was spent on somebody else's privacy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Anew {
+    Nothing,
+    /// What was spent on statements that read this table and no other.
+    Table(String),
+    Everything,
 }
 
 /// Everything that was ever in a policy, as it last was there: what is gone and comes back is compared, too.
@@ -32,90 +42,223 @@ impl Known {
     }
 }
 
+/// What a change of budgets is judged by.
+pub(super) struct Past<'a> {
+    pub(super) known: &'a Known,
+    /// Budgets that the owner has closed.
+    pub(super) closed: &'a BTreeSet<String>,
+    /// Something was ever charged.
+    pub(super) charged: bool,
+    /// Budgets in force of which something is spent in the present window.
+    pub(super) spent: BTreeSet<&'a str>,
+}
+
 /// What differs.
-pub(super) fn compare(old: &Terms, known: &Known, new: &Terms) -> Vec<Change> {
+pub(super) fn compare(old: &Terms, past: &Past<'_>, new: &Terms) -> Vec<Change> {
     let mut changes = Vec::new();
-    let mut note = |what: String, forgets: Option<&str>, all: bool| {
-        changes.push(Change { what, forgets: forgets.map(Into::into), all });
-    };
     if old.unit != new.unit {
-        note(
-            format!("privacy.unit was {} and is {}", old.unit, new.unit),
-            Some("what was spent protected somebody else; every budget starts anew"),
-            true,
-        );
+        changes.push(Change {
+            what: format!("privacy.unit was {} and is {}", old.unit, new.unit),
+            forgets: Some("what was spent protected somebody else; every budget starts anew".into()),
+            anew: Anew::Everything,
+        });
     }
-    for now in &new.tables {
-        let Some(before) = known.tables.get(&now.name).filter(|rows| **rows != now.rows) else { continue };
-        let what = format!("the rows of {} were {before}, and are {}", now.name, now.rows);
-        let why = match (before.as_str(), now.rows.as_str()) {
-            (_, PUBLIC) => None,
-            (PUBLIC, _) => Some("what was answered while it was public was exact, and is in no budget"),
-            _ => Some("what was spent protected other people by their rows; every budget starts anew"),
-        };
-        note(what, why, why.is_some() && before != PUBLIC);
-    }
-    for budget in &new.budgets {
-        let Some(before) = known.budgets.get(&budget.name) else {
-            note(
-                format!("budget \"{}\" is new: it is charged with what was spent so far", budget.name),
-                None,
-                false,
-            );
-            continue;
-        };
-        differences(before, budget, &mut note);
-        if !old.budgets.iter().any(|b| b.name == budget.name) {
-            let what =
-                format!("budget \"{}\" is back: it is charged with what was spent meanwhile", budget.name);
-            note(what, None, false);
-        }
-    }
+    changes.extend(new.tables.iter().filter_map(|now| table(past.known.tables.get(&now.name)?, now)));
     for budget in &old.budgets {
-        if !new.budgets.iter().any(|b| b.name == budget.name) {
-            note(
-                format!("budget \"{}\" is gone; what was spent stays in the ledger", budget.name),
-                None,
-                false,
-            );
-        }
+        changes.extend(went_on(budget, past, new));
+    }
+    for budget in new.budgets.iter().filter(|b| !old.budgets.iter().any(|o| o.name == b.name)) {
+        changes.extend(came(budget, past));
     }
     if old.version.is_some() && old.version != new.version && changes.is_empty() {
-        changes.push(Change {
-            what: "bounds, columns or prices have changed".into(),
-            forgets: None,
-            all: false,
-        });
+        changes.push(harmless("bounds, columns or prices have changed".into()));
     }
     changes
 }
 
-fn differences(old: &BudgetTerms, new: &BudgetTerms, note: &mut impl FnMut(String, Option<&str>, bool)) {
-    let name = &new.name;
-    let shown = |list: &[String]| if list.is_empty() { "all".to_owned() } else { list.join(", ") };
-    let window = |w: &Option<String>| w.clone().unwrap_or_else(|| "none".into());
-    let mut text = |key: &str, old: &str, new: &str, why: Option<&str>| {
-        if old != new {
-            note(format!("budget \"{name}\": {key} was {old} and is {new}"), why, false);
+fn harmless(what: String) -> Change {
+    Change { what, forgets: None, anew: Anew::Nothing }
+}
+
+fn forgetful(what: String, why: &str) -> Change {
+    Change { what, forgets: Some(why.into()), anew: Anew::Nothing }
+}
+
+/// A table whose rows were somebody's.
+fn table(before: &str, now: &TableTerms) -> Option<Change> {
+    if before == now.rows {
+        return None;
+    }
+    let what = format!("the rows of {} were {before}, and are {}", now.name, now.rows);
+    Some(match (before, now.rows.as_str()) {
+        (_, PUBLIC) => forgetful(what, "its rows are answered exactly from now on, and no budget bounds that"),
+        (PUBLIC, _) => forgetful(what, "what was answered while it was public was exact, and is in no budget"),
+        _ => Change {
+            what,
+            forgets: Some(
+                "what was spent protected other people by their rows; what was spent on this table alone starts anew"
+                    .into(),
+            ),
+            anew: Anew::Table(now.name.clone()),
+        },
+    })
+}
+
+/// A budget in force beside a new policy: one of its budgets must count all that this one counts, and admit no more.
+/// Names do not matter to that: a budget under another name that counts less forgets as much.
+fn went_on(old: &BudgetTerms, past: &Past<'_>, new: &Terms) -> Vec<Change> {
+    let same = new.budgets.iter().find(|n| n.name == old.name);
+    let covering = new.budgets.iter().find(|n| weaknesses(old, n, past).is_empty());
+    let mut changes: Vec<Change> = match (same, covering) {
+        (Some(same), _) => differences(old, same),
+        (None, Some(other)) => {
+            let gone =
+                format!("budget \"{}\" is gone; \"{}\" counts all that it counted", old.name, other.name);
+            vec![harmless(gone)]
+        }
+        (None, None) if past.closed.contains(&old.name) => {
+            let what = format!("budget \"{}\" is gone, and was closed", old.name);
+            vec![forgetful(what, "what it had to pay for would be paid for by other budgets again")]
+        }
+        (None, None) => {
+            // The one that comes nearest says best what is missing.
+            let near = new.budgets.iter().map(|n| (weaknesses(old, n, past), n)).min_by_key(|(w, _)| w.len());
+            let mut what =
+                format!("budget \"{}\" is gone, and no other counts all that it counted", old.name);
+            let mut why = "what was spent of it would bound nothing any more";
+            if let Some((weak, near)) = &near
+                && let Some(first) = weak.first()
+            {
+                let parts: Vec<&str> = weak.iter().map(|w| w.key).collect();
+                what.push_str(&format!(" (\"{}\" differs in {})", near.name, parts.join(", ")));
+                why = first.why;
+            }
+            vec![forgetful(what, why)]
         }
     };
-    text("epsilon", &old.epsilon, &new.epsilon, None);
-    text("delta", &old.delta, &new.delta, None);
-    text("selection_delta", &old.selection_delta, &new.selection_delta, None);
-    let why = "which way to count is better may be seen from answers, and then neither way's guarantee holds; it is \
-               charged anew with what was spent";
-    text("accounting", &old.accounting, &new.accounting, Some(why));
-    let why = "those who share it are others; it is charged anew with what they spent";
-    text("per", &old.per, &new.per, Some(why));
-    let why = "what was spent on tables that are left out is not counted any more";
-    let narrower = !new.tables.is_empty()
-        && (old.tables.is_empty() || old.tables.iter().any(|t| !new.tables.contains(t)));
-    text("tables", &shown(&old.tables), &shown(&new.tables), narrower.then_some(why));
-    let why = "what was spent before the present window is not counted any more";
-    text("window", &window(&old.window), &window(&new.window), new.window.is_some().then_some(why));
+    if let (Some(same), None) = (same, covering) {
+        for weak in weaknesses(old, same, past) {
+            let prefix = format!("budget \"{}\": {} ", old.name, weak.key);
+            if let Some(change) = changes.iter_mut().find(|c| c.what.starts_with(&prefix)) {
+                change.forgets = Some(weak.why.into());
+            }
+        }
+    }
+    changes
+}
+
+/// A budget that is not in force.
+fn came(new: &BudgetTerms, past: &Past<'_>) -> Vec<Change> {
+    let Some(before) = past.known.budgets.get(&new.name) else {
+        return vec![harmless(format!(
+            "budget \"{}\" is new: it is charged with what was spent so far",
+            new.name
+        ))];
+    };
+    let mut changes = vec![harmless(format!(
+        "budget \"{}\" is back: it is charged with what was spent meanwhile",
+        new.name
+    ))];
+    changes.extend(differences(before, new));
+    changes
+}
+
+/// How one budget differs from another, in words.
+fn differences(old: &BudgetTerms, new: &BudgetTerms) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let name = &new.name;
+    let mut text = |key: &str, old: &str, new: &str| {
+        if old != new {
+            changes.push(harmless(format!("budget \"{name}\": {key} was {old} and is {new}")));
+        }
+    };
+    let shown = |list: &[String]| if list.is_empty() { "all".to_owned() } else { list.join(", ") };
+    let window = |w: &Option<String>| w.clone().unwrap_or_else(|| "none".into());
+    text("epsilon", &old.epsilon, &new.epsilon);
+    text("delta", &old.delta, &new.delta);
+    text("selection_delta", &old.selection_delta, &new.selection_delta);
+    text("accounting", &old.accounting, &new.accounting);
+    text("per", &old.per, &new.per);
+    text("tables", &shown(&old.tables), &shown(&new.tables));
+    text("window", &window(&old.window), &window(&new.window));
     if old.mechanisms != new.mechanisms {
-        let why = "an envelope holds for uses that were fixed before the first answer; it is charged anew";
-        note(format!("budget \"{name}\": mechanisms have changed"), Some(why), false);
+        changes.push(harmless(format!("budget \"{name}\": mechanisms have changed")));
+    }
+    changes
+}
+
+/// In what a budget falls short of another.
+struct Weakness {
+    key: &'static str,
+    why: &'static str,
+}
+
+/// In what `new` counts less than `old`, or admits more. Where there is none, `new` holds whatever `old` would have held:
+/// it counts every charge that `old` counts, in a window that is as long at least, in the same notion, and up to no
+/// larger epsilon or delta.
+fn weaknesses(old: &BudgetTerms, new: &BudgetTerms, past: &Past<'_>) -> Vec<Weakness> {
+    let mut weak = Vec::new();
+    let mut unless = |holds: bool, key, why| {
+        if !holds {
+            weak.push(Weakness { key, why });
+        }
+    };
+    let larger = |old: &str, new: &str| match (decimal(old), decimal(new)) {
+        (Some(old), Some(new)) => new > old,
+        _ => true,
+    };
+    unless(
+        !larger(&old.epsilon, &new.epsilon),
+        "epsilon",
+        "more may be lost of everybody's privacy than was promised",
+    );
+    unless(
+        !larger(&old.delta, &new.delta),
+        "delta",
+        "more may be lost of everybody's privacy than was promised",
+    );
+    let notion = old.accounting == new.accounting || !past.spent.contains(old.name.as_str());
+    unless(
+        notion,
+        "accounting",
+        "which way to count is better may be seen from answers, and then neither way's guarantee holds; it is charged \
+         anew with what was spent",
+    );
+    unless(
+        old.mechanisms == new.mechanisms || !past.spent.contains(old.name.as_str()),
+        "mechanisms",
+        "an envelope holds for uses that were fixed before the first answer; it is charged anew",
+    );
+    unless(
+        !past.closed.contains(&old.name) || old.name == new.name,
+        "name",
+        "it was closed, and under another name it would pay again",
+    );
+    if past.charged {
+        unless(
+            old.per == new.per || new.per == Scope::Dataset.word(),
+            "per",
+            "those who share it are others; it is charged anew with what they spent",
+        );
+        let wider = new.tables.is_empty()
+            || (!old.tables.is_empty() && old.tables.iter().all(|t| new.tables.contains(t)));
+        unless(wider, "tables", "what was spent on tables that are left out is not counted any more");
+        unless(
+            longer(old.window.as_deref(), new.window.as_deref()),
+            "window",
+            "what was spent before the present window is not counted any more",
+        );
+    }
+    weak
+}
+
+/// Whether every window of the first lies in one of the second.
+fn longer(old: Option<&str>, new: Option<&str>) -> bool {
+    let Some(new) = new else { return true };
+    match (old.and_then(Window::parse), Window::parse(new)) {
+        (Some(Window::Days(old)), Some(Window::Days(new))) => old > 0 && new % old == 0,
+        (Some(Window::Days(1) | Window::Month), Some(Window::Month)) => true,
+        _ => false,
     }
 }
 

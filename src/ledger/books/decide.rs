@@ -4,7 +4,7 @@ use super::body::{Accepted, Body, Debit, Entry, Paid, Terms};
 use super::{Books, Key, Prices};
 use crate::account::{Account, Amount, Counter};
 use crate::entry::Charged;
-use crate::error::{Lack, Refusal};
+use crate::error::{Lack, Refusal, StreamEnd};
 use answer::Identity;
 use dp::Charge;
 use std::sync::Arc;
@@ -24,8 +24,27 @@ pub(crate) struct Ask {
     /// Names of private tables; None where nobody says which.
     pub(crate) tables: Option<Vec<String>>,
     pub(crate) release: Option<[u8; 32]>,
-    pub(crate) stream: Option<String>,
+    pub(crate) stream: Option<Opens>,
     pub(crate) text: Option<String>,
+}
+
+/// A stream that a statement opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Opens {
+    pub(crate) name: String,
+    /// The latest entry by which the user opened it before; None where there is none.
+    pub(crate) after: Option<i64>,
+}
+
+/// A question to a stream that was paid for.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    pub(crate) user: String,
+    pub(crate) stream: String,
+    /// The entry that opened it.
+    pub(crate) entry: i64,
+    /// The policy that the question was planned under.
+    pub(crate) terms: Arc<Terms>,
 }
 
 /// Accounts that a statement draws on, with the key and the window of each.
@@ -39,8 +58,11 @@ impl Books {
     pub(crate) fn decide(&mut self, ask: &Ask, clock: i64) -> Result<Entry, Refusal> {
         let at = self.now(clock);
         self.current(&ask.terms)?;
-        if let Some(stream) = ask.stream.as_ref().filter(|s| self.closed_streams.contains(*s)) {
-            return Err(Refusal::Closed { what: "stream", name: stream.clone() });
+        if let Some(stream) = &ask.stream {
+            self.is_open(&stream.name)?;
+            if self.opened(&ask.who.user, &stream.name) != stream.after {
+                return Err(Refusal::StreamOver { stream: stream.name.clone(), end: StreamEnd::Elsewhere });
+            }
         }
         let tables = ask.tables.as_deref();
         let matches = self.matches(&ask.who.user, ask.who.role.as_deref(), tables, at);
@@ -91,7 +113,7 @@ impl Books {
             charge: ask.charged.clone(),
             paid,
             release: ask.release.map(|key| crate::entry::hex(&key)),
-            stream: ask.stream.clone(),
+            stream: ask.stream.as_ref().map(|s| s.name.clone()),
             text: ask.text.clone(),
         };
         Ok(Entry::new(at, Body::Debit(debit)))
@@ -116,6 +138,44 @@ impl Books {
         let Some(terms) = &self.terms else { return Err(Refusal::Superseded) };
         let known = |t: &super::TableTerms| self.known.tables.get(&t.name).is_none_or(|rows| *rows == t.rows);
         if terms.unit == own.unit && own.tables.iter().all(known) { Ok(()) } else { Err(Refusal::Superseded) }
+    }
+
+    /// Refuses a stream that the owner has closed.
+    fn is_open(&self, stream: &str) -> Result<(), Refusal> {
+        match self.closed_streams.contains(stream) {
+            true => Err(Refusal::Closed { what: "stream", name: stream.to_owned() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a question to a stream whose opening does not pay for it any more: every budget that would have to pay
+    /// for an opening now must count that one, in its present window.
+    pub(crate) fn claim(&self, claim: &Claim, clock: i64) -> Result<(), Refusal> {
+        let at = self.now(clock);
+        self.current(&claim.terms)?;
+        self.is_open(&claim.stream)?;
+        let over = |end| Err(Refusal::StreamOver { stream: claim.stream.clone(), end });
+        let key = (claim.user.clone(), claim.stream.clone());
+        let Some(opening) = self.opened.get(&key).filter(|o| o.entry == claim.entry) else {
+            return over(StreamEnd::Elsewhere);
+        };
+        if opening.entry < self.anew_since {
+            return over(StreamEnd::Anew);
+        }
+        if Some(opening.policy.as_str()) != claim.terms.version.as_deref().or(Some("")) {
+            return over(StreamEnd::Policy);
+        }
+        for m in self.matches(&claim.user, opening.role.as_deref(), None, at) {
+            let Some(account) = self.accounts.get(m.key.0) else { continue };
+            let budget = &account.budget.name;
+            if self.closed.contains(budget) {
+                return Err(Refusal::Closed { what: "budget", name: budget.clone() });
+            }
+            if m.window.is_some_and(|start| opening.at < start) {
+                return over(StreamEnd::Window { budget: budget.clone() });
+            }
+        }
+        Ok(())
     }
 
     /// What a statement draws on.

@@ -6,7 +6,7 @@
 
 use crate::account::{Account, Amount};
 use dp::Charge;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Microseconds of a day.
@@ -135,6 +135,20 @@ impl History {
             *sum = sum.plus(&price, *n);
         }
         Ok(sums)
+    }
+
+    /// Whether nothing was ever charged.
+    pub(super) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Forgets what was charged for statements that read some of these tables and no other.
+    pub(super) fn forget(&mut self, tables: &BTreeSet<String>) {
+        let names = &self.tables;
+        self.counts.retain(|bucket, _| {
+            let read = bucket.tables.and_then(|t| names.name(t));
+            !read.is_some_and(|read| !read.is_empty() && read.iter().all(|t| tables.contains(t)))
+        });
     }
 
     /// Forgets all of it.

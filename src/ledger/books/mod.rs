@@ -17,7 +17,7 @@ pub(super) use body::{Accepted, Cached, Close};
 pub(super) use body::{Body, BudgetTerms, Closed, Debit, Entry, Epoch, Grant, Opening, TableTerms, Terms};
 pub use compare::Change;
 pub(super) use compare::PUBLIC;
-pub(super) use decide::Ask;
+pub(super) use decide::{Ask, Claim, Opens};
 pub use report::{BudgetSummary, Line, Share};
 
 use super::account::{Account, Amount, Counter};
@@ -65,6 +65,16 @@ struct Pending {
     at: i64,
 }
 
+/// What opened a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct StreamOpening {
+    entry: i64,
+    at: i64,
+    role: Option<String>,
+    /// Hash of the policy that it was opened under.
+    policy: String,
+}
+
 /// A grant, where it applies.
 #[derive(Clone, Debug)]
 struct Granted {
@@ -90,7 +100,9 @@ pub(super) struct Books {
     closed: BTreeSet<String>,
     closed_streams: BTreeSet<String>,
     /// The latest entry by which a user opened a stream.
-    opened: HashMap<(String, String), i64>,
+    opened: HashMap<(String, String), StreamOpening>,
+    /// The latest entry with which something started anew; 0 where there is none.
+    anew_since: i64,
     history: History,
     /// Prices of each known charge in every account, by its number; computed when they are first needed.
     prices: HashMap<u32, Arc<Prices>>,
@@ -116,7 +128,7 @@ enum Step {
     Sum(Key, Option<Sum>),
     Count(Bucket),
     Pending([u8; 32], Option<Pending>),
-    Opened((String, String), Option<i64>),
+    Opened((String, String), Option<StreamOpening>),
     Recent(String),
     Noted((String, String)),
     Whole(Box<Books>),
@@ -137,6 +149,7 @@ impl Books {
             closed: BTreeSet::new(),
             closed_streams: BTreeSet::new(),
             opened: HashMap::new(),
+            anew_since: 0,
             history: History::default(),
             prices: HashMap::new(),
             fresh: None,
@@ -182,7 +195,7 @@ impl Books {
 
     /// The latest entry by which a user opened a stream.
     pub(super) fn opened(&self, user: &str, stream: &str) -> Option<i64> {
-        self.opened.get(&(user.to_owned(), stream.to_owned())).copied()
+        self.opened.get(&(user.to_owned(), stream.to_owned())).map(|o| o.entry)
     }
 
     /// The window of a budget in force.
@@ -196,12 +209,24 @@ impl Books {
     }
 
     /// What differs in a policy from the one in force.
-    pub(super) fn compare(&self, new: &Terms) -> Vec<Change> {
-        self.terms.as_ref().map_or_else(Vec::new, |old| {
-            let mut changes = compare::compare(old, &self.known, new);
-            changes.extend(self.cannot_take_over(new));
-            changes
-        })
+    pub(super) fn compare(&self, new: &Terms, at: i64) -> Vec<Change> {
+        let Some(old) = &self.terms else { return Vec::new() };
+        let is_spent = |index: usize, account: &Account| {
+            let (window, nothing) = (account.window(at), account.counter.nothing());
+            self.sums
+                .iter()
+                .any(|((of, _), sum)| *of == index && sum.window == window && sum.spent != nothing)
+        };
+        let spent = self.accounts.iter().enumerate().filter(|(index, account)| is_spent(*index, account));
+        let past = compare::Past {
+            known: &self.known,
+            closed: &self.closed,
+            charged: !self.history.is_empty(),
+            spent: spent.map(|(_, account)| account.budget.name.as_str()).collect(),
+        };
+        let mut changes = compare::compare(old, &past, new);
+        changes.extend(self.cannot_take_over(new, at));
+        changes
     }
 
     /// From here on, changes can be undone.

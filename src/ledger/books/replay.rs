@@ -1,14 +1,14 @@
 //! Entries, one after the other: each is verified before it counts.
 
 use super::body::{Accepted, Body, Cached, Close, Closed, Debit, Entry, Grant, Terms, decimal};
-use super::compare::{Change, same_sums};
+use super::compare::{Anew, Change, same_sums};
 use super::history;
 use super::report::{Line, Price};
-use super::{Books, Granted, Head, Pending, Step, Sum, Wrong};
+use super::{Books, Granted, Head, Pending, Step, StreamOpening, Sum, Wrong};
 use crate::account::{Account, Counter};
 use crate::entry::unhex;
 use crate::log::Row;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 impl Books {
     /// Takes the next entry, if it follows.
@@ -49,7 +49,7 @@ impl Books {
                 self.note_whole();
                 (self.id, self.epoch_since) = (opening.id, entry.at);
             }
-            Body::Policy(accepted) => self.take_policy(accepted, entry.at)?,
+            Body::Policy(accepted) => self.take_policy(id, accepted, entry.at)?,
             Body::Debit(debit) => self.take_debit(id, debit, entry.at)?,
             Body::Cached(cached) => self.take_cached(id, &cached, entry.at)?,
             Body::Grant(grant) => {
@@ -83,19 +83,14 @@ impl Books {
     }
 
     /// Budgets of a policy that have no price for something of the past.
-    pub(super) fn cannot_take_over(&self, terms: &Terms) -> Vec<Change> {
+    pub(super) fn cannot_take_over(&self, terms: &Terms, at: i64) -> Vec<Change> {
         let mut changes = Vec::new();
         for own in terms.budgets.iter().filter(|b| !self.keeps(b)) {
             let Some(account) = own.read().and_then(|b| Account::new(&b).ok()) else { continue };
-            if let Err(reason) = self.history.sums(&account, self.head.at) {
-                changes.push(Change {
-                    what: format!(
-                        "budget \"{}\" cannot be charged with what was spent so far: {reason}",
-                        own.name
-                    ),
-                    forgets: Some("it starts unspent".into()),
-                    all: false,
-                });
+            if let Err(reason) = self.history.sums(&account, at) {
+                let what =
+                    format!("budget \"{}\" cannot be charged with what was spent so far: {reason}", own.name);
+                changes.push(Change { what, forgets: Some("it starts unspent".into()), anew: Anew::Nothing });
             }
         }
         changes
@@ -107,9 +102,9 @@ impl Books {
         old.is_some_and(|old| same_sums(old, new))
     }
 
-    fn take_policy(&mut self, accepted: Accepted, at: i64) -> Result<(), String> {
+    fn take_policy(&mut self, id: i64, accepted: Accepted, at: i64) -> Result<(), String> {
         let Accepted { terms, forgets, .. } = accepted;
-        let changes = self.compare(&terms);
+        let changes = self.compare(&terms, at);
         if let Some(change) = changes.iter().find(|c| c.forgets.is_some() && !forgets) {
             return Err(format!("nobody accepted this: {}", change.what));
         }
@@ -127,15 +122,16 @@ impl Books {
             });
         }
         self.note_whole();
-        if changes.iter().any(|c| c.all) {
-            self.history.clear();
-            self.sums.clear();
-            self.grants.clear();
-        }
+        let anew = self.start_anew(id, &changes);
+        // A grant is for the budget that it was made for, not for its name.
+        let granted: BTreeSet<&str> =
+            terms.budgets.iter().filter(|b| self.keeps(b)).map(|b| b.name.as_str()).collect();
+        let granted: Vec<Granted> =
+            self.grants.iter().filter(|g| granted.contains(g.budget.as_str())).cloned().collect();
         let mut sums = HashMap::new();
         for (index, (account, own)) in accounts.iter().zip(&terms.budgets).enumerate() {
             let before = self.accounts.iter().position(|a| a.budget.name == account.budget.name);
-            if let Some(before) = before.filter(|_| self.keeps(own)) {
+            if let Some(before) = before.filter(|_| !anew && self.keeps(own)) {
                 let kept = self.sums.iter().filter(|((account, _), _)| *account == before);
                 sums.extend(kept.map(|((_, owner), sum)| ((index, owner.clone()), sum.clone())));
                 continue;
@@ -146,6 +142,7 @@ impl Books {
             let sum = |(owner, spent)| ((index, owner), Sum { window, spent });
             sums.extend(taken_over.into_iter().map(sum));
         }
+        self.grants = granted;
         self.sums = sums;
         self.accounts = accounts;
         self.known.learn(&terms);
@@ -154,6 +151,29 @@ impl Books {
         self.prices.clear();
         self.fresh = None;
         Ok(())
+    }
+
+    /// Forgets what was spent on somebody else's privacy. Whether there is such.
+    fn start_anew(&mut self, id: i64, changes: &[Change]) -> bool {
+        let (mut everything, mut tables) = (false, BTreeSet::new());
+        for change in changes {
+            match &change.anew {
+                Anew::Nothing => {}
+                Anew::Table(name) => drop(tables.insert(name.clone())),
+                Anew::Everything => everything = true,
+            }
+        }
+        if everything {
+            self.history.clear();
+            self.grants.clear();
+        } else {
+            self.history.forget(&tables);
+        }
+        let any = everything || !tables.is_empty();
+        if any {
+            self.anew_since = id;
+        }
+        any
     }
 
     fn take_debit(&mut self, id: i64, debit: Debit, at: i64) -> Result<(), String> {
@@ -204,7 +224,9 @@ impl Books {
         }
         if let Some(stream) = &debit.stream {
             let key = (debit.user.clone(), stream.clone());
-            let before = self.opened.insert(key.clone(), id);
+            let opening =
+                StreamOpening { entry: id, at, role: debit.role.clone(), policy: debit.policy.clone() };
+            let before = self.opened.insert(key.clone(), opening);
             self.note(Step::Opened(key, before));
         }
         let number = self.history.charge(&key, &charge);
