@@ -1,7 +1,7 @@
 //! The answers of a plan's releases: stored ones first, and for what is not stored the way that costs: charge, fetch,
 //! release.
 
-use super::pay::{Order, Paid, Purchase, rest};
+use super::pay::{Keeping, Order, Purchase, rest};
 use super::{Gateway, Session};
 use crate::store::{self, Epoch, KeyContext, Known, Question, Served};
 use answer::Notice;
@@ -9,13 +9,14 @@ use answer::{ClientError, SqlState};
 use dp::{Charge, Ratio};
 use plan::{self, Plan};
 use release::Noisy;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Session {
     /// Every release's answer, in the plan's order: those that are kept, and the others for their price.
     pub(super) async fn released(
         &self,
-        gateway: &Gateway,
+        gateway: &Arc<Gateway>,
         plan: &mut Plan,
         charge: &Charge,
         settings: &plan::Settings,
@@ -41,18 +42,19 @@ impl Session {
             delta: &(settings.delta / Ratio::from_integer(selecting)),
             mechanism: settings.mechanism,
         };
-        let questions: Vec<(usize, Question)> = paying
+        let questions: Vec<(usize, Arc<Question>)> = paying
             .iter()
-            .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &context))))
+            .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &context).into())))
             .collect();
         if !cached {
             let turn = gateway.turn_to_read(&self.identity.user).await?;
-            let statement = statement_of(questions.iter().map(|(_, q)| q));
+            let statement = statement_of(questions.iter().map(|(_, q)| &**q));
             loop {
-                let order = Order { places: paying.clone(), charge, statement, release: None };
+                let (places, charge) = (paying.clone(), charge.clone());
+                let order = Order { places, charge, statement, keeping: None, turn: turn.permit.clone() };
                 match self.pay(gateway, plan, order, notices).await? {
                     Purchase::Paid(paid) => {
-                        place(&mut noisy, paid.answers);
+                        place(&mut noisy, paid);
                         return Ok(noisy);
                     }
                     Purchase::Full => turn.wait().await?,
@@ -76,9 +78,10 @@ impl Session {
             }
             let key = lookup.key();
             // Before the lead, so that who leads does not wait for reads of its own user.
-            if turn.is_none() {
-                turn = Some(gateway.turn_to_read(&self.identity.user).await?);
-            }
+            let turn = match &turn {
+                Some(turn) => turn,
+                None => turn.insert(gateway.turn_to_read(&self.identity.user).await?),
+            };
             let Some(lead) = gateway.store.turn(key).await else {
                 // Somebody else paid for it, or failed to: look again.
                 continue;
@@ -94,13 +97,20 @@ impl Session {
                 true => charge.clone(),
                 false => rest(plan, &places, charge)?,
             };
+            let keeping = Keeping {
+                key,
+                awaited: !waited.unreadable && lookup.storable(),
+                questions: lookup.missing.iter().map(|m| (m.question.clone(), m.storage_key)).collect(),
+                lead,
+            };
             let order = Order {
                 places,
-                charge: &charge,
-                statement: statement_of(lookup.missing.iter().map(|m| m.question)),
-                release: (!waited.unreadable && lookup.storable()).then_some(key),
+                charge,
+                statement: statement_of(lookup.missing.iter().map(|m| &**m.question)),
+                keeping: Some(keeping),
+                turn: turn.permit.clone(),
             };
-            let mut paid = match self.pay(gateway, plan, order, notices).await? {
+            let paid = match self.pay(gateway, plan, order, notices).await? {
                 Purchase::Paid(paid) => paid,
                 // Another proxy has it: look again, and where it cannot be read, pay without asking whether it is there.
                 Purchase::Kept => {
@@ -112,19 +122,12 @@ impl Session {
                     continue;
                 }
                 Purchase::Full => {
-                    // Others need not wait with this user.
-                    drop(lead);
-                    if let Some(turn) = &turn {
-                        turn.wait().await?;
-                    }
+                    turn.wait().await?;
                     continue;
                 }
             };
-            // Before anything can fail that comes later: what was paid for is kept.
-            keep(gateway, plan, &lookup.missing, key, &paid).await;
-            paid.kept();
             let repeated = repeats(plan, &lookup, &paid)?;
-            place(&mut noisy, paid.answers);
+            place(&mut noisy, paid);
             serve(plan, &mut noisy, lookup.found);
             serve(plan, &mut noisy, repeated);
             return Ok(noisy);
@@ -135,14 +138,14 @@ impl Session {
     async fn free(
         &self,
         gateway: &Gateway,
-        questions: &[(usize, Question)],
+        questions: &[(usize, Arc<Question>)],
         notices: &mut Vec<Notice>,
     ) -> Result<(), ClientError> {
         if self.settings.notices() {
             notices.push(free_notice());
         }
         tracing::Span::current().record("epsilon", "0");
-        let statement = statement_of(questions.iter().map(|(_, q)| q));
+        let statement = statement_of(questions.iter().map(|(_, q)| &**q));
         let release = store::together(&questions.iter().map(|(_, q)| q.keys.exact).collect::<Vec<_>>());
         gateway.ledger.reuse(&self.identity, statement, release).await.map_err(|r| r.client())
     }
@@ -169,7 +172,7 @@ impl Waiting {
 struct Missing<'q> {
     /// Of its release in the plan.
     place: usize,
-    question: &'q Question,
+    question: &'q Arc<Question>,
     /// Where its answer can be kept.
     storage_key: Option<store::Key>,
 }
@@ -195,7 +198,7 @@ impl Lookup<'_> {
     }
 }
 
-async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Question)]) -> Lookup<'q> {
+async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Arc<Question>)]) -> Lookup<'q> {
     let mut lookup = Lookup { found: Vec::new(), missing: Vec::new(), repeated: Vec::new() };
     for (place, question) in questions {
         let Some(release) = plan.releases.get(*place) else { continue };
@@ -215,9 +218,13 @@ async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Questi
 }
 
 /// The answers to questions that the statement asks more than once: those that were paid for.
-fn repeats(plan: &Plan, lookup: &Lookup<'_>, paid: &Paid) -> Result<Vec<(usize, Served)>, ClientError> {
+fn repeats(
+    plan: &Plan,
+    lookup: &Lookup<'_>,
+    paid: &[(usize, Noisy)],
+) -> Result<Vec<(usize, Served)>, ClientError> {
     let each = |(place, question, first): &(usize, &Question, usize)| {
-        let (m, (i, noisy)) = (lookup.missing.get(*first)?, paid.answers.get(*first)?);
+        let (m, (i, noisy)) = (lookup.missing.get(*first)?, paid.get(*first)?);
         let (asked, release) = (plan.releases.get(*i)?, plan.releases.get(*place)?);
         Some((*place, question.again(release, m.question, asked, noisy)?))
     };
@@ -227,19 +234,6 @@ fn repeats(plan: &Plan, lookup: &Lookup<'_>, paid: &Paid) -> Result<Vec<(usize, 
 fn unlike() -> ClientError {
     let cause = "releases of one key have other parts";
     ClientError::incident(SqlState::INTERNAL, "the answer could not be assembled", &cause)
-}
-
-/// Keeps what was paid for.
-async fn keep(gateway: &Gateway, plan: &Plan, missing: &[Missing<'_>], key: store::Key, paid: &Paid) {
-    let (store, ledger) = (&gateway.store, &gateway.ledger);
-    for (m, (i, answer)) in missing.iter().zip(&paid.answers) {
-        if let (Some(release), Some(storage_key)) = (plan.releases.get(*i), m.storage_key) {
-            store.keep(ledger, paid.entry, storage_key, m.question, release, answer).await;
-        }
-    }
-    if missing.len() > 1 {
-        store.keep_several(ledger, paid.entry, key).await;
-    }
 }
 
 /// Puts answers in their places.

@@ -180,7 +180,7 @@ impl Session {
     /// The second half of the way, for a statement that is planned and typed.
     async fn answer(
         &self,
-        gateway: &Gateway,
+        gateway: &Arc<Gateway>,
         planned: Planned,
         fields: Vec<Field>,
         notices: &mut Vec<Notice>,

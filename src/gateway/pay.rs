@@ -3,24 +3,30 @@
 use super::price::{log_price, no_entropy, price_notice, statement_text};
 use super::reads;
 use super::{Gateway, Session};
-use crate::store;
-use answer::Notice;
-use answer::{ClientError, SqlState};
-use backend::{self, FetchRequest, FetchText, Param};
+use crate::store::{self, Question};
+use answer::{ClientError, Identity, Notice, SqlState};
+use backend::{self, FetchRequest, FetchText, Opened, Param};
 use dp::{BigRatio, Charge, Entropy, Ratio, SecureRng, Share, Spec};
 use emit::fetch;
+use kernel::Certified;
 use ledger::{Ledger, Payment, Question as Debit};
 use num_traits::{ToPrimitive, Zero};
 use plan::{self, Plan, Release};
 use release::{Exact, Noisy, perturb};
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument;
 
 impl Session {
-    /// Charges for these releases, reads what is private, and perturbs it.
+    /// Charges for these releases, reads what is private, perturbs it and keeps it.
+    ///
+    /// Until the charge is asked for, dropping the future costs nothing. From then on the rest is done whether or not
+    /// somebody still waits for it: whoever cancels has paid, and finds the answer when the same is asked again.
     pub(super) async fn pay(
         &self,
-        gateway: &Gateway,
+        gateway: &Arc<Gateway>,
         plan: &Plan,
-        order: Order<'_>,
+        order: Order,
         notices: &mut Vec<Notice>,
     ) -> Result<Purchase, ClientError> {
         let releases: Vec<(usize, &Release)> =
@@ -38,39 +44,130 @@ impl Session {
             max_rows: gateway.policy.limits.max_result_groups,
         };
         let opened = gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
+        let parts = releases.into_iter().map(|(i, r)| (i, r.clone())).zip(certified);
+        let payment = Settlement {
+            gateway: gateway.clone(),
+            who: self.identity.clone(),
+            tables: plan.tables.clone(),
+            order,
+            text,
+            parts: parts.map(|((place, release), certified)| Part { place, release, certified }).collect(),
+            opened,
+        };
+        let settled = tokio::spawn(payment.settle().in_current_span()).await.map_err(|e| {
+            ClientError::incident(SqlState::INTERNAL, "the statement could not be answered", &e)
+        })??;
+        Ok(match settled {
+            Settled::Paid(answers, notice) => {
+                if self.settings.notices() {
+                    notices.push(notice);
+                }
+                Purchase::Paid(answers)
+            }
+            Settled::Kept => Purchase::Kept,
+            Settled::Wait => Purchase::Wait,
+            Settled::Full => Purchase::Full,
+        })
+    }
+}
+
+/// All that it takes to pay for releases that are ready to be read, to read them, and to keep what comes of it.
+struct Settlement {
+    gateway: Arc<Gateway>,
+    who: Identity,
+    tables: Vec<usize>,
+    order: Order,
+    text: Option<String>,
+    parts: Vec<Part>,
+    opened: Opened,
+}
+
+/// A release that is to be read.
+struct Part {
+    /// Its place in the plan.
+    place: usize,
+    release: Release,
+    certified: Arc<Certified>,
+}
+
+/// What came of a settlement.
+enum Settled {
+    Paid(Vec<(usize, Noisy)>, Notice),
+    Kept,
+    Wait,
+    Full,
+}
+
+impl Settlement {
+    async fn settle(self) -> Result<Settled, ClientError> {
+        let Self { gateway, who, tables, order, text, parts, opened } = self;
+        let release = order.keeping.as_ref().filter(|k| k.awaited).map(|k| k.key);
         let debit = Debit {
-            tables: Some(&plan.tables),
-            release: order.release,
-            read: Some(gateway.read_terms(releases.len())),
+            tables: Some(&tables),
+            release,
+            read: Some(gateway.read_terms(parts.len())),
             text: text.as_deref(),
-            ..Debit::new(&self.identity, order.statement, order.charge)
+            ..Debit::new(&who, order.statement, &order.charge)
         };
         let mut receipt = match gateway.ledger.pay(debit).await.map_err(|r| r.client())? {
             Payment::Paid(receipt) => receipt,
-            Payment::Kept(_) => return Ok(Purchase::Kept),
-            Payment::Wait => return Ok(Purchase::Wait),
-            Payment::Full => return Ok(Purchase::Full),
+            Payment::Kept(_) => return Ok(Settled::Kept),
+            Payment::Wait => return Ok(Settled::Wait),
+            Payment::Full => return Ok(Settled::Full),
         };
         let entry = receipt.entry();
         // Until it is kept, others may wait for it.
-        let owed = order.release.map(|key| Owed { ledger: gateway.ledger.clone(), entry, key, kept: false });
-        if self.settings.notices() {
-            notices.push(price_notice(&receipt));
-        }
+        let mut owed = release.map(|key| Owed { ledger: gateway.ledger.clone(), entry, key, kept: false });
+        let notice = price_notice(&receipt);
         log_price(&receipt);
         let mut place = receipt.take_read().ok_or_else(uncounted)?;
         let answers = reads::counted(opened, &mut place).await?;
-        let mut parts = Vec::with_capacity(answers.len());
-        for (((_, release), rows), certified) in releases.iter().zip(&answers).zip(&certified) {
-            let exact = Exact::decode(rows, certified, &release.spec).map_err(|e| e.client())?;
-            parts.push((exact, &release.spec));
+        let mut exact = Vec::with_capacity(answers.len());
+        for (part, rows) in parts.iter().zip(&answers) {
+            let spec = &part.release.spec;
+            exact.push((Exact::decode(rows, &part.certified, spec).map_err(|e| e.client())?, spec));
         }
         drop(answers);
         place.ended_well();
+        drop(order.turn);
         let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
-        let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;
-        let answers = releases.iter().map(|(i, _)| *i).zip(noisy).collect();
-        Ok(Purchase::Paid(Paid { answers, entry, owed }))
+        let noisy = perturb(exact, receipt, &mut rng).map_err(|e| e.client())?;
+        // Before anything can fail that comes later: what was paid for is kept.
+        if let Some(keeping) = order.keeping {
+            keeping.keep(&gateway, entry, &parts, &noisy).await;
+        }
+        if let Some(owed) = &mut owed {
+            owed.kept = true;
+        }
+        Ok(Settled::Paid(parts.iter().map(|p| p.place).zip(noisy).collect(), notice))
+    }
+}
+
+/// Where answers are kept.
+pub(super) struct Keeping {
+    /// What the payment is known by.
+    pub key: store::Key,
+    /// Others wait for it.
+    pub awaited: bool,
+    /// The question of each place, and where its answer can be kept.
+    pub questions: Vec<(Arc<Question>, Option<store::Key>)>,
+    /// The right to pay for it; others of this process wait for its end.
+    pub lead: store::Lead,
+}
+
+impl Keeping {
+    async fn keep(self, gateway: &Gateway, entry: i64, parts: &[Part], noisy: &[Noisy]) {
+        let Self { key, questions, lead, .. } = self;
+        let (store, ledger) = (&gateway.store, &gateway.ledger);
+        for ((question, place), (part, answer)) in questions.iter().zip(parts.iter().zip(noisy)) {
+            if let Some(place) = *place {
+                store.keep(ledger, entry, place, question, &part.release, answer).await;
+            }
+        }
+        if questions.len() > 1 {
+            store.keep_several(ledger, entry, key).await;
+        }
+        drop(lead);
     }
 }
 
@@ -81,42 +178,28 @@ fn uncounted() -> ClientError {
 }
 
 /// What is to be paid for.
-pub(super) struct Order<'a> {
+pub(super) struct Order {
     /// Places of releases in the plan.
     pub places: Vec<usize>,
-    pub charge: &'a Charge,
+    pub charge: Charge,
     /// What the books call it.
     pub statement: [u8; 32],
-    /// What others wait for it by, where it will be kept.
-    pub release: Option<store::Key>,
+    /// None where answers are not kept.
+    pub keeping: Option<Keeping>,
+    /// Its place in the queue of the user's reads, until it is read.
+    pub turn: Arc<OwnedSemaphorePermit>,
 }
 
 /// What came of it.
 pub(super) enum Purchase {
-    Paid(Paid),
+    /// Answers that were paid for, by their places in the plan.
+    Paid(Vec<(usize, Noisy)>),
     /// Somebody stored it meanwhile.
     Kept,
     /// Somebody else has paid for it.
     Wait,
     /// As many reads of the user are under way as may still fail.
     Full,
-}
-
-/// Answers that were paid for, by their places in the plan.
-pub(super) struct Paid {
-    pub answers: Vec<(usize, Noisy)>,
-    /// The entry of the books.
-    pub entry: i64,
-    owed: Option<Owed>,
-}
-
-impl Paid {
-    /// It is kept: nobody waits for it any more.
-    pub fn kept(&mut self) {
-        if let Some(owed) = &mut self.owed {
-            owed.kept = true;
-        }
-    }
 }
 
 /// A release that was paid for. If this goes before it is kept, it never comes: others who wait pay for themselves

@@ -55,7 +55,7 @@ pub(super) struct Turn<'g> {
     gateway: &'g Gateway,
     user: &'g str,
     deadline: Instant,
-    _permit: OwnedSemaphorePermit,
+    pub(super) permit: Arc<OwnedSemaphorePermit>,
 }
 
 impl Gateway {
@@ -80,7 +80,7 @@ impl Gateway {
             Ok(Ok(permit)) => {
                 // Those before it may have failed.
                 self.check_failures(user)?;
-                Ok(Turn { gateway: self, user, deadline, _permit: permit })
+                Ok(Turn { gateway: self, user, deadline, permit: permit.into() })
             }
             Ok(Err(_)) | Err(_) => Err(busy()),
         }
