@@ -2,7 +2,7 @@
 
 use super::store::{BOTH, FIRST, Kind, Store, bodies, open, verify, write};
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{Forget, Kept, Log};
+use noisegate::ledger::log::{self, Forget, Kept, Log, Shelf};
 
 #[test]
 fn a_log_is_made_once_and_never_by_opening_it() {
@@ -11,10 +11,10 @@ fn a_log_is_made_once_and_never_by_opening_it() {
         let missing = open(&store.location).err().unwrap();
         assert!(matches!(missing, LedgerError::Missing(_) | LedgerError::NoSchema(_)), "{kind:?}: {missing}");
         assert!(missing.to_string().contains("noisegate budget create"), "{missing}");
-        assert!(Log::open_read_only(&store.location).is_err());
+        assert!(log::open_read_only(&store.location).is_err());
         assert!(open(&store.location).is_err(), "{kind:?}: it was made by being looked for");
-        Log::create(&store.location, &["one".into(), "two".into()]).unwrap();
-        let exists = Log::create(&store.location, &[]).unwrap_err();
+        log::create(&store.location, &["one".into(), "two".into()]).unwrap();
+        let exists = log::create(&store.location, &[]).unwrap_err();
         assert!(matches!(exists, LedgerError::Exists(_) | LedgerError::HasSchema(_)), "{kind:?}: {exists}");
         assert_eq!(bodies(&verify(&store.location).unwrap()), ["one", "two"]);
         assert!(!exists.to_string().contains("secret"));

@@ -2,7 +2,7 @@
 
 use super::store::{FIRST, Kind, Store, bodies, open, verify, write};
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::Log;
+use noisegate::ledger::log::{self, Log};
 use noisegate::policy::LedgerLocation;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -20,7 +20,7 @@ fn one_process_has_a_file() {
     write(&mut log, &["a"]).unwrap();
     // The owner's tools read beside it.
     assert_eq!(verify(&store.location).unwrap().len(), 2);
-    let mut reader = Log::open_read_only(&store.location).unwrap();
+    let mut reader = log::open_read_only(&store.location).unwrap();
     assert!(reader.begin(0).is_err() || reader.append("x".into()).is_err(), "and do not write");
     drop(log);
     store.open();
@@ -37,7 +37,7 @@ fn a_file_that_is_moved_or_replaced_is_noticed_until_it_is_back() {
         assert!(log.in_place());
         std::fs::rename(&file, &away).unwrap();
         assert!(!log.in_place(), "{suffix}: gone");
-        assert!(matches!(Log::create(&store.location, &[]), Err(LedgerError::Exists(_))), "{suffix}");
+        assert!(matches!(log::create(&store.location, &[]), Err(LedgerError::Exists(_))), "{suffix}");
         std::fs::copy(&away, &file).unwrap();
         assert!(!log.in_place(), "{suffix}: a copy");
         std::fs::rename(&away, &file).unwrap();
@@ -52,7 +52,7 @@ fn what_is_no_ledger_is_refused() {
     let file = folder.path().join("books.db");
     let location = LedgerLocation::Sqlite(file.clone());
     let refused = |what: &str| {
-        for refused in [open(&location).err(), Log::open_read_only(&location).err()] {
+        for refused in [open(&location).err(), log::open_read_only(&location).err()] {
             let refused = refused.unwrap();
             assert!(matches!(refused, LedgerError::Foreign { .. } | LedgerError::Old(_)), "{refused}");
             assert!(refused.to_string().contains(what), "{refused}");

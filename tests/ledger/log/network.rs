@@ -4,7 +4,7 @@ use super::store::{FIRST, Kind, Store, bodies, in_database, open, verify, with_t
 use crate::relay::{Mode, Relay, Trap};
 use crate::support::own_cluster;
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::Log;
+use noisegate::ledger::log::{self, Log, Shelf};
 use noisegate::policy::LedgerLocation;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A log behind a relay.
-fn world() -> (Store, Relay, LedgerLocation, Log) {
+fn world() -> (Store, Relay, LedgerLocation, Box<dyn Log>) {
     let store = Store::new(Kind::Postgres);
     let (relay, url) = Relay::before(&store.db().superuser_url);
     let location = with_timeout(&in_database(&url), TIMEOUT);
@@ -27,7 +27,7 @@ fn is_unavailable<T: std::fmt::Debug>(result: Result<T, LedgerError>) {
 }
 
 /// Begins as soon as the database lets it.
-fn eventually(log: &mut Log, after: i64) -> Vec<String> {
+fn eventually(log: &mut dyn Log, after: i64) -> Vec<String> {
     let start = Instant::now();
     loop {
         match log.begin(after) {
@@ -158,7 +158,7 @@ fn a_log_that_ends_leaves_no_lock() {
 fn a_server_that_crashes_in_a_batch_loses_that_batch_at_most() {
     let cluster = own_cluster(&[]);
     let location = in_database(&cluster.superuser_url("postgres"));
-    Log::create(&location, &[FIRST.to_owned()]).unwrap();
+    log::create(&location, &[FIRST.to_owned()]).unwrap();
     let mut log = open(&location).unwrap();
     let mut written = vec![FIRST.to_owned()];
     for n in 0..4 {
@@ -183,7 +183,7 @@ fn a_server_that_crashes_in_a_batch_loses_that_batch_at_most() {
 fn a_server_that_stands_still_is_not_waited_for() {
     let cluster = own_cluster(&[]);
     let location = with_timeout(&in_database(&cluster.superuser_url("postgres")), TIMEOUT);
-    Log::create(&location, &[FIRST.to_owned()]).unwrap();
+    log::create(&location, &[FIRST.to_owned()]).unwrap();
     let mut log = open(&location).unwrap();
     let mut known = 1;
     for step in 0..3 {
