@@ -10,6 +10,7 @@ mod books;
 mod capacity;
 mod entry;
 mod error;
+mod keeper;
 pub mod log;
 mod owner;
 mod policy_view;
@@ -30,7 +31,7 @@ pub use time::time;
 use answer::Identity;
 use books::{Ask, Body, Books, Entry, Opening};
 use dp::{Charge, Notion};
-use log::Log;
+use keeper::Keeper;
 use policy::{Budget, LedgerLocation};
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,7 +181,7 @@ impl Ledger {
         let policy = Books::new().accept(&terms, false, &author, "created", at);
         let bodies: Option<Vec<String>> = [opening, policy].iter().map(Entry::write).collect();
         let bodies = bodies.ok_or_else(|| LedgerError::Impossible("an entry cannot be written".into()))?;
-        Log::create(location, &bodies)
+        log::create(location, &bodies)
     }
 
     /// Opens an existing ledger for a policy.
@@ -195,27 +196,18 @@ impl Ledger {
     /// Blocks: it reads all entries.
     pub fn open(location: &LedgerLocation, terms: &Terms) -> Result<Self, LedgerError> {
         let wanted = terms.check()?;
-        let mut books = Books::new();
-        let mut log = Log::open(location, &mut |row| Ok(books.apply(row)?))?;
-        if matches!(location, LedgerLocation::Sqlite(_)) {
-            books.alone();
-        }
-        owner::take_over(&mut log, &mut books, &wanted)?;
-        Self::start(Box::new(log), books, wanted, terms.budgets())
+        let mut keeper = Keeper::open(location)?;
+        keeper.write(|books, clock| owner::change(books, &wanted, clock))?;
+        Self::start(keeper, wanted, terms.budgets())
     }
 
-    fn start(
-        log: Box<dyn writer::Store>,
-        books: Books,
-        terms: books::Terms,
-        budgets: &[Budget],
-    ) -> Result<Self, LedgerError> {
+    fn start(keeper: Keeper, terms: books::Terms, budgets: &[Budget]) -> Result<Self, LedgerError> {
         let (requests, queue) = mpsc::channel(QUEUE);
         let seen = reads::SharedSeen::default();
         let shown = seen.clone();
         let thread = std::thread::Builder::new()
             .name("ledger".into())
-            .spawn(move || writer::run(log, books, queue, &shown))
+            .spawn(move || writer::run(keeper, queue, &shown))
             .map_err(|e| LedgerError::Thread(e.to_string()))?;
         let writer = Arc::new(Writer { requests: Some(requests), thread: Some(thread) });
         let (terms, budgets) = (Arc::new(terms), budgets.into());

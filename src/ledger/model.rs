@@ -8,8 +8,7 @@
 //! It runs for 20 seconds, with `NIGHTLY=1` for ten minutes, with `LEDGER_MODEL_SECONDS=n` for n seconds.
 //! `LEDGER_MODEL_SEED` runs one world again.
 
-use super::log::{Begun, Forget, Kept, ReadChange, Row};
-use super::writer::Store;
+use super::log::{self, Begun, Forget, Kept, Log, ReadChange, Row, Shelf, Tip, Visit};
 use super::*;
 use dp::{Ratio, Spec, UNITS_PER_ONE};
 use policy::{Accounting, Scope, Window};
@@ -61,7 +60,7 @@ struct Plan {
 }
 
 struct Faulty {
-    log: Log,
+    log: Box<dyn Log>,
     folder: PathBuf,
     plan: Arc<Mutex<Plan>>,
 }
@@ -90,7 +89,7 @@ impl Faulty {
     fn step<T>(
         &mut self,
         commit: bool,
-        work: impl FnOnce(&mut Log) -> Result<T, LedgerError>,
+        work: impl FnOnce(&mut dyn Log) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
         let wal = || std::fs::metadata(self.folder.join(format!("{NAME}-wal"))).map_or(0, |m| m.len());
         let (before, plan) = (wal(), self.plan.clone());
@@ -101,37 +100,41 @@ impl Faulty {
         plan.steps = plan.steps.saturating_sub(1);
         if plan.steps > 0 {
             drop(plan);
-            return work(&mut self.log);
+            return work(self.log.as_mut());
         }
         if plan.fault == Fault::Forgotten && !commit {
             plan.steps = 1;
             drop(plan);
-            return work(&mut self.log);
+            return work(self.log.as_mut());
         }
         plan.steps = u64::MAX;
         match plan.fault {
             Fault::Forgotten => {
                 plan.left = Some(copy(&self.folder, 0));
-                work(&mut self.log)
+                work(self.log.as_mut())
             }
             Fault::Crash => {
                 plan.left = Some(copy(&self.folder, 0));
                 Err(failed())
             }
             Fault::TornCommit if commit => {
-                let done = work(&mut self.log);
+                let done = work(self.log.as_mut());
                 let written = wal().saturating_sub(before);
                 let cut = if written == 0 { 0 } else { 1 + plan.dice.below(written) };
                 plan.left = Some(copy(&self.folder, cut));
                 done.and(Err(failed()))
             }
             Fault::ErrorBefore => Err(failed()),
-            Fault::TornCommit | Fault::ErrorAfter => work(&mut self.log).and(Err(failed())),
+            Fault::TornCommit | Fault::ErrorAfter => work(self.log.as_mut()).and(Err(failed())),
         }
     }
 }
 
-impl Store for Faulty {
+impl Log for Faulty {
+    fn replay(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
+        self.step(false, |log| log.replay(visit))
+    }
+
     fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
         let begun = self.step(false, |log| log.begin(after))?;
         let mut plan = self.plan.lock().unwrap();
@@ -157,8 +160,26 @@ impl Store for Faulty {
         self.log.relax(relaxed);
     }
 
+    fn commit(&mut self) -> Result<(), LedgerError> {
+        self.step(true, |log| log.commit())
+    }
+
+    fn abandon(&mut self) {
+        self.log.abandon();
+    }
+
+    fn in_place(&self) -> bool {
+        self.log.in_place()
+    }
+
+    fn tip(&self) -> Tip {
+        self.log.tip()
+    }
+}
+
+impl Shelf for Faulty {
     fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError> {
-        self.step(false, |log| log.put(key, entry, epoch, bytes).map(drop))
+        self.step(false, |log| log.put(key, entry, epoch, bytes))
     }
 
     fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError> {
@@ -177,16 +198,8 @@ impl Store for Faulty {
         self.step(false, |log| log.make_room(cap))
     }
 
-    fn commit(&mut self) -> Result<(), LedgerError> {
-        self.step(true, Log::commit)
-    }
-
-    fn abandon(&mut self) {
-        self.log.abandon();
-    }
-
-    fn in_place(&self) -> bool {
-        self.log.in_place()
+    fn stored(&mut self) -> Result<u64, LedgerError> {
+        self.step(false, |log| log.stored())
     }
 }
 
@@ -330,18 +343,17 @@ fn world(seed: u64, runtime: &tokio::runtime::Runtime, only: Option<Fault>) -> u
     let clock = 20_000 * DAY + i64::try_from(dice.below(1 << 40)).unwrap();
     let (mut clock, mut known, mut restarts) = (owner::clock().max(clock), Known::default(), 0);
     for _ in 0..40 {
-        let mut books = Books::new();
-        let log =
-            Log::open(&place(&folder), &mut |row| Ok(books.apply(row)?)).unwrap_or_else(|e| panic!("{e}"));
+        let mut keeper = Keeper::open(&place(&folder)).unwrap_or_else(|e| panic!("{e}"));
         let fault =
             [Fault::Crash, Fault::TornCommit, Fault::ErrorBefore, Fault::ErrorAfter][dice.below(4) as usize];
         let fault = only.unwrap_or(fault);
         let steps = 1 + dice.below(40);
         let plan = Plan { steps, fault, left: None, clock, dice: Dice(dice.next()) };
         let plan = Arc::new(Mutex::new(plan));
-        let store = Faulty { log, folder: folder.clone(), plan: plan.clone() };
+        let (folder_now, plan_now) = (folder.clone(), plan.clone());
+        keeper.log = Box::new(Faulty { log: keeper.log, folder: folder_now, plan: plan_now });
         let terms = terms();
-        let ledger = Ledger::start(Box::new(store), books, terms.check().unwrap(), terms.budgets()).unwrap();
+        let ledger = Ledger::start(keeper, terms.check().unwrap(), terms.budgets()).unwrap();
         let ledger = ledger.with_lease(Duration::from_millis(dice.below(3) * 5));
         let clients: Vec<Dice> = (0..1 + dice.below(8)).map(|_| Dice(dice.next())).collect();
         let learned = runtime.block_on(async {
@@ -372,7 +384,7 @@ fn world(seed: u64, runtime: &tokio::runtime::Runtime, only: Option<Fault>) -> u
         }
         let debits = tally(&folder, &known);
         // Kept releases are there, and are those that were kept first.
-        let mut log = Log::open(&place(&folder), &mut |_| Ok(())).unwrap();
+        let mut log = log::open(&place(&folder), &mut |_| Ok(())).unwrap();
         for key in known.kept.keys() {
             assert!(log.get(key).unwrap().is_some(), "a kept release is gone");
         }
@@ -386,6 +398,42 @@ fn world(seed: u64, runtime: &tokio::runtime::Runtime, only: Option<Fault>) -> u
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap()
+}
+
+/// After a failure at any step the books are those of the disk again: neither ahead of it nor behind.
+#[test]
+fn after_a_failed_batch_the_books_are_what_the_log_says() {
+    let (runtime, who) = (runtime(), Identity { user: "u".into(), role: None });
+    let folder = tempfile::tempdir().unwrap();
+    let place = LedgerLocation::Sqlite(folder.path().join(NAME));
+    Ledger::create(&place, &terms()).unwrap();
+    let (mut failures, mut written, mut clock) = (0, 0, owner::clock());
+    for fault in [Fault::ErrorBefore, Fault::ErrorAfter] {
+        // One batch looks, begins, appends and commits.
+        for steps in 1..=4 {
+            let mut keeper = Keeper::open(&place).unwrap();
+            clock += 2 * DAY;
+            let plan = Plan { steps, fault, left: None, clock, dice: Dice(9) };
+            let (folder, plan) = (folder.path().to_owned(), Arc::new(Mutex::new(plan)));
+            keeper.log = Box::new(Faulty { log: keeper.log, folder, plan });
+            let ledger = Ledger::start(keeper, terms().check().unwrap(), terms().budgets()).unwrap();
+            runtime.block_on(async {
+                for _ in 0..2 {
+                    match ledger.debit(&who, [7; 32], &charge()).await {
+                        Ok(_) => written += 1,
+                        Err(e) => {
+                            assert!(matches!(e, Refusal::Unavailable(_)), "{e}");
+                            failures += 1;
+                            written += u128::from(fault == Fault::ErrorAfter && steps == 4);
+                        }
+                    }
+                    let states = ledger.remaining(&who).await.unwrap();
+                    assert_eq!(states[0].reading().unwrap().0, written * TENTH, "{fault:?} at {steps}");
+                }
+            });
+        }
+    }
+    assert_eq!(failures, 8);
 }
 
 /// Mutation: answers go out before their debits are on disk.

@@ -6,15 +6,15 @@ use super::books::{
 };
 use super::entry::Charged;
 use super::error::LedgerError;
-use super::log::{Log, Row};
+use super::keeper::Keeper;
+use super::log::Row;
 use super::policy_view::Terms;
 use bigdecimal::BigDecimal;
 use policy::{Budget, LedgerLocation};
 
 /// A ledger in the owner's hands.
 pub struct Owner {
-    log: Log,
-    books: Books,
+    keeper: Keeper,
 }
 
 /// One entry, in words.
@@ -32,43 +32,38 @@ pub struct Told {
 
 /// Reads everything and proves it: the chain, every price and every sum. Gives where it ends.
 pub fn verify(location: &LedgerLocation) -> Result<Head, LedgerError> {
-    Owner::read(location).map(|owner| owner.books.head())
+    Owner::read(location).map(|owner| owner.head())
 }
 
 impl Owner {
     /// Opens a ledger for reading, beside whoever serves from it.
     pub fn read(location: &LedgerLocation) -> Result<Self, LedgerError> {
-        let mut books = Books::new();
-        let mut log = Log::open_read_only(location)?;
-        log.replay(&mut |row| Ok(books.apply(row)?))?;
-        Ok(Self { log, books })
+        Ok(Self { keeper: Keeper::read(location)? })
     }
 
     /// Opens a ledger for writing: a file must be served by nobody.
     pub fn open(location: &LedgerLocation) -> Result<Self, LedgerError> {
-        let mut books = Books::new();
-        let log = Log::open(location, &mut |row| Ok(books.apply(row)?))?;
-        Ok(Self { log, books })
+        Ok(Self { keeper: Keeper::open(location)? })
     }
 
     /// Where the entries end.
     pub fn head(&self) -> Head {
-        self.books.head()
+        self.keeper.books.head()
     }
 
     /// The identity that it was given when it was created.
     pub fn id(&self) -> &str {
-        self.books.id()
+        self.keeper.books.id()
     }
 
     /// Every budget in force, with its sums at this moment.
     pub fn budgets(&mut self) -> Vec<BudgetSummary> {
-        self.books.summaries(clock())
+        self.keeper.books.summaries(clock())
     }
 
     /// Whether a budget of a policy is one in force.
     pub fn in_force(&self, budget: &Budget) -> bool {
-        self.books.in_force(budget)
+        self.keeper.books.in_force(budget)
     }
 
     /// Shows each entry in words.
@@ -91,7 +86,7 @@ impl Owner {
     }
 
     fn each(&mut self, mut show: impl FnMut(&Row, Entry)) -> Result<(), LedgerError> {
-        self.log.replay(&mut |row| {
+        self.keeper.log.replay(&mut |row| {
             let entry = Entry::read(row.id, &row.body)?;
             show(row, entry);
             Ok(())
@@ -101,13 +96,13 @@ impl Owner {
 
     /// What a policy would change.
     pub fn compare(&self, terms: &Terms) -> Result<Vec<Change>, LedgerError> {
-        Ok(self.books.compare(&terms.check()?, self.books.now(clock())))
+        Ok(self.keeper.books.compare(&terms.check()?, self.keeper.books.now(clock())))
     }
 
     /// Brings a policy into force, whatever it forgets.
     pub fn accept(&mut self, terms: &Terms, author: &str, reason: &str) -> Result<Vec<Change>, LedgerError> {
         let wanted = terms.check()?;
-        let changes = self.books.compare(&wanted, self.books.now(clock()));
+        let changes = self.keeper.books.compare(&wanted, self.keeper.books.now(clock()));
         self.write(|books, clock| {
             // Tables that a policy's text alone does not show stay as they were.
             let mut wanted = wanted;
@@ -148,7 +143,7 @@ impl Owner {
 
     /// Closes a budget for good: it pays for nothing any more.
     pub fn close_budget(&mut self, name: &str, author: &str, reason: &str) -> Result<(), LedgerError> {
-        let known = self.books.knows(name);
+        let known = self.keeper.books.knows(name);
         if !known {
             return Err(LedgerError::Impossible(format!("the ledger has no budget \"{name}\"")));
         }
@@ -181,13 +176,8 @@ impl Owner {
         &mut self,
         edit: impl FnOnce(&mut Books, i64) -> Result<Entry, LedgerError>,
     ) -> Result<(), LedgerError> {
-        append(&mut self.log, &mut self.books, |books, clock| edit(books, clock).map(Some))
+        self.keeper.write(|books, clock| edit(books, clock).map(Some))
     }
-}
-
-/// Brings a policy into force where nothing is forgotten by it; writes nothing where it is in force.
-pub(super) fn take_over(log: &mut Log, books: &mut Books, wanted: &BookTerms) -> Result<(), LedgerError> {
-    append(log, books, |books, clock| change(books, wanted, clock))
 }
 
 /// The entry that brings a policy into force; None where it is.
@@ -204,40 +194,6 @@ pub(super) fn change(books: &Books, wanted: &BookTerms, clock: i64) -> Result<Op
         reason.push("served for the first time".into());
     }
     Ok(Some(books.accept(wanted, false, &user(), &reason.join("; "), clock)))
-}
-
-/// One batch of one entry.
-fn append(
-    log: &mut Log,
-    books: &mut Books,
-    edit: impl FnOnce(&mut Books, i64) -> Result<Option<Entry>, LedgerError>,
-) -> Result<(), LedgerError> {
-    let begun = log.begin(books.head().id)?;
-    let mut work = || -> Result<bool, LedgerError> {
-        for row in &begun.rows {
-            books.apply(row)?;
-        }
-        Ok(true)
-    };
-    let done = work().and_then(|_| {
-        let Some(entry) = edit(books, begun.now)? else { return Ok(false) };
-        let body =
-            entry.write().ok_or_else(|| LedgerError::Impossible("an entry cannot be written".into()))?;
-        let row = log.append(body)?;
-        books.apply(&row)?;
-        Ok(true)
-    });
-    match done {
-        Ok(true) => log.commit(),
-        Ok(false) => {
-            log.abandon();
-            Ok(())
-        }
-        Err(e) => {
-            log.abandon();
-            Err(e)
-        }
-    }
 }
 
 fn told(id: i64, entry: Entry) -> Told {

@@ -7,77 +7,10 @@ use super::account::BudgetState;
 use super::books::{Ask, Body, Books, Cached, Claim, Entry};
 use super::entry::hex;
 use super::error::{LedgerError, Refusal};
-use super::log::{Begun, Forget, Kept, Log, PrivateRead, ReadChange, Row};
+use super::keeper::Keeper;
+use super::log::{Log, ReadChange};
 use super::reads::{self, ReadTerms, SharedSeen, Standing};
 use tokio::sync::{mpsc, oneshot};
-
-/// What the writer needs of a log. Tests put faults between its steps.
-pub(super) trait Store: Send {
-    fn begin(&mut self, after: i64) -> Result<Begun, LedgerError>;
-    fn append(&mut self, body: String) -> Result<Row, LedgerError>;
-    fn note(&mut self, change: ReadChange) -> Result<(), LedgerError>;
-    /// Whether the next batches may end before they are on disk.
-    fn relax(&mut self, relaxed: bool);
-    fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError>;
-    /// Says which releases the batch will get.
-    fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError>;
-    fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError>;
-    fn forget(&mut self, what: Forget) -> Result<u64, LedgerError>;
-    fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError>;
-    fn commit(&mut self) -> Result<(), LedgerError>;
-    fn abandon(&mut self);
-    fn in_place(&self) -> bool;
-}
-
-impl Store for Log {
-    fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
-        Log::begin(self, after)
-    }
-
-    fn append(&mut self, body: String) -> Result<Row, LedgerError> {
-        Log::append(self, body)
-    }
-
-    fn note(&mut self, change: ReadChange) -> Result<(), LedgerError> {
-        Log::note(self, change)
-    }
-
-    fn relax(&mut self, relaxed: bool) {
-        Log::relax(self, relaxed);
-    }
-
-    fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError> {
-        Log::put(self, key, entry, epoch, bytes).map(drop)
-    }
-
-    fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError> {
-        Log::look(self, keys)
-    }
-
-    fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
-        Log::get(self, key)
-    }
-
-    fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
-        Log::forget(self, what)
-    }
-
-    fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError> {
-        Log::make_room(self, cap)
-    }
-
-    fn commit(&mut self) -> Result<(), LedgerError> {
-        Log::commit(self)
-    }
-
-    fn abandon(&mut self) {
-        Log::abandon(self);
-    }
-
-    fn in_place(&self) -> bool {
-        Log::in_place(self)
-    }
-}
 
 /// Requests that share one commit at most.
 const BATCH: usize = 256;
@@ -144,13 +77,7 @@ impl Request {
 }
 
 /// Serves until every sender is gone.
-pub(super) fn run(
-    mut log: Box<dyn Store>,
-    mut books: Books,
-    mut queue: mpsc::Receiver<Request>,
-    seen: &SharedSeen,
-) {
-    let log = log.as_mut();
+pub(super) fn run(mut keeper: Keeper, mut queue: mpsc::Receiver<Request>, seen: &SharedSeen) {
     // What came of reads while the books were away: told again with the next batch, or their places would be lost.
     let mut untold = Vec::new();
     while let Some(first) = queue.blocking_recv() {
@@ -158,9 +85,9 @@ pub(super) fn run(
         batch.push(first);
         gather(&mut batch, &mut queue);
         if batch.iter().all(|r| matches!(r, Request::Kept { .. })) {
-            look(log, batch);
+            look(keeper.log.as_mut(), batch);
         } else {
-            untold = serve(log, &mut books, batch, &mut queue, seen);
+            untold = serve(&mut keeper, batch, &mut queue, seen);
         }
     }
 }
@@ -176,7 +103,7 @@ fn gather(batch: &mut Vec<Request>, queue: &mut mpsc::Receiver<Request>) {
 }
 
 /// Reads of the shelf alone need no batch.
-fn look(log: &mut dyn Store, batch: Vec<Request>) {
+fn look(log: &mut dyn Log, batch: Vec<Request>) {
     for request in batch {
         if let Request::Kept { key, reply } = request {
             let kept = log.get(&key).map(|kept| kept.map(|k| k.bytes));
@@ -194,62 +121,34 @@ fn answer<T: 'static>(reply: Reply<T>, decision: Result<T, Refusal>) -> Answer {
     })
 }
 
-/// A batch while it is open.
-struct Batch<'a> {
-    log: &'a mut dyn Store,
-    books: &'a mut Books,
-    now: i64,
-    reads: Vec<PrivateRead>,
-    wrote: bool,
-}
-
 /// One transaction. No answer, not even a refusal, goes out before the commit: a refusal may rest on a debit of the
 /// same batch. Gives notes on reads that did not come into the books.
 fn serve(
-    log: &mut dyn Store,
-    books: &mut Books,
+    keeper: &mut Keeper,
     mut requests: Vec<Request>,
     queue: &mut mpsc::Receiver<Request>,
     seen: &SharedSeen,
 ) -> Vec<Request> {
-    let mut failure = None;
-    let (mut now, mut reads) = (0, Vec::new());
     let relaxed = requests.iter().all(Request::is_relaxed);
-    log.relax(relaxed);
-    let begun = catch_up(log, books).and_then(|begun| {
+    let begun = keeper.begin(relaxed).and_then(|()| {
         // And those who came while another proxy had the lock.
         if !relaxed {
             gather(&mut requests, queue);
         }
         let keys: Vec<[u8; 32]> = requests.iter().filter_map(Request::reads).collect();
-        log.look(&keys).map(|()| begun)
+        keeper.log.look(&keys)
     });
-    match begun {
-        Ok(begun) => (now, reads) = begun,
-        Err(error) => failure = Some(error),
-    }
+    let mut failure = begun.err();
     let notes: Vec<Request> = requests.iter().filter_map(Request::again).collect();
-    books.begin();
-    let mut batch = Batch { log, books, now, reads, wrote: false };
     let mut answers: Vec<Answer> = Vec::with_capacity(requests.len());
     for request in requests {
-        answers.push(batch.take(request, &mut failure));
+        answers.push(keeper.take_request(request, &mut failure));
     }
-    let Batch { log, books, wrote, reads, .. } = batch;
-    let outcome = match failure {
-        None if wrote => log.commit(),
-        None => {
-            log.abandon();
-            Ok(())
-        }
-        Some(error) => Err(error),
-    };
-    let outcome = match outcome {
+    let outcome = match keeper.end(failure.map_or(Ok(()), Err)) {
         Ok(()) => {
-            books.settle();
-            seen.publish(reads);
+            seen.publish(std::mem::take(&mut keeper.reads));
             // After the commit: a file that is taken away from now on takes what it holds with it, to be put back.
-            if log.in_place() {
+            if keeper.log.in_place() {
                 Ok(())
             } else {
                 tracing::error!("the privacy ledger's file was moved, removed or replaced");
@@ -257,9 +156,7 @@ fn serve(
             }
         }
         Err(error) => {
-            log.abandon();
             // Whether it is on disk all the same is told by the next batch.
-            books.undo();
             tracing::error!(%error, "the privacy ledger cannot be written");
             Err(Refusal::from(&error))
         }
@@ -270,20 +167,8 @@ fn serve(
     if outcome.is_ok() { Vec::new() } else { notes }
 }
 
-/// Starts a batch, and takes what others wrote.
-fn catch_up(log: &mut dyn Store, books: &mut Books) -> Result<(i64, Vec<PrivateRead>), LedgerError> {
-    let begun = log.begin(books.head().id)?;
-    for row in &begun.rows {
-        if let Err(wrong) = books.apply(row) {
-            log.abandon();
-            return Err(wrong.into());
-        }
-    }
-    Ok((begun.now, begun.reads))
-}
-
-impl Batch<'_> {
-    fn take(&mut self, request: Request, failure: &mut Option<LedgerError>) -> Answer {
+impl Keeper {
+    fn take_request(&mut self, request: Request, failure: &mut Option<LedgerError>) -> Answer {
         // After a failure nothing of the batch comes to pass.
         let failed = failure.is_some();
         let mut run = |work: &mut dyn FnMut(&mut Self) -> Result<(), LedgerError>| {
@@ -349,14 +234,10 @@ impl Batch<'_> {
                 let (mut edit, mut done) = (Some(edit), Err(undecided()));
                 run(&mut |batch| {
                     let Some(edit) = edit.take() else { return Ok(()) };
-                    done = match edit(batch.books, batch.now) {
+                    done = match edit(&mut batch.books, batch.now) {
                         Ok(None) => Ok(()),
                         Ok(Some(entry)) => {
                             batch.append(&entry)?;
-                            if matches!(entry.what, Body::Epoch(_)) {
-                                let epoch = i64::try_from(batch.books.epoch()).unwrap_or(i64::MAX);
-                                batch.log.forget(Forget::Before(epoch))?;
-                            }
                             Ok(())
                         }
                         Err(refusal) => Err(refusal),
@@ -366,24 +247,6 @@ impl Batch<'_> {
                 answer(reply, done)
             }
         }
-    }
-
-    /// Writes an entry and takes it. Gives its number.
-    fn append(&mut self, entry: &Entry) -> Result<i64, LedgerError> {
-        let body =
-            entry.write().ok_or_else(|| LedgerError::Impossible("an entry cannot be written".into()))?;
-        let row = self.log.append(body)?;
-        self.wrote = true;
-        self.books.follow(&row, entry.clone())?;
-        Ok(row.id)
-    }
-
-    /// Notes what happens to a read.
-    fn note(&mut self, change: ReadChange) -> Result<(), LedgerError> {
-        reads::apply(&mut self.reads, &change);
-        self.log.note(change)?;
-        self.wrote = true;
-        Ok(())
     }
 
     /// Whether a user's read may begin now.
@@ -481,8 +344,7 @@ impl Batch<'_> {
     }
 
     fn keep(&mut self, entry: i64, key: &[u8; 32], bytes: Vec<u8>, room: u64) -> Result<(), LedgerError> {
-        let epoch = i64::try_from(self.books.epoch()).unwrap_or(i64::MAX);
-        self.log.put(key, entry, epoch, bytes)?;
+        self.log.put(key, entry, self.epoch(), bytes)?;
         self.log.make_room(room)?;
         self.wrote = true;
         self.books.arrived(key, Some(entry));

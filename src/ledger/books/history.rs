@@ -43,7 +43,7 @@ impl<T: Clone + Eq + std::hash::Hash> Names<T> {
 
 /// Statements that are alike for every budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Bucket {
+struct Bucket {
     day: i64,
     user: u32,
     role: Option<u32>,
@@ -86,7 +86,7 @@ impl History {
         role: Option<&str>,
         tables: Option<&[String]>,
         charge: u32,
-    ) -> Bucket {
+    ) {
         let bucket = Bucket {
             day: day(at),
             user: self.people.number(&user.to_owned()),
@@ -95,17 +95,6 @@ impl History {
             charge,
         };
         *self.counts.entry(bucket).or_default() += 1;
-        bucket
-    }
-
-    /// Takes back what [`Self::count`] counted.
-    pub(super) fn uncount(&mut self, bucket: Bucket) {
-        if let Some(n) = self.counts.get_mut(&bucket) {
-            *n -= 1;
-            if *n == 0 {
-                self.counts.remove(&bucket);
-            }
-        }
     }
 
     /// What an account would have been charged up to now, in the window of `at`, by owner. An error is why a charge has

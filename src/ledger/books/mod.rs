@@ -23,7 +23,7 @@ pub use report::{BudgetSummary, Line, Share};
 use super::account::{Account, Amount, Counter};
 use super::log::GENESIS;
 use compare::Known;
-use history::{Bucket, History};
+use history::History;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -115,24 +115,10 @@ pub(super) struct Books {
     /// Who was given which release again on the day of the last note.
     noted: HashSet<(String, String)>,
     noted_on: i64,
-    journal: Option<Vec<Step>>,
 }
 
 /// One for each account.
 type Prices = Vec<Result<Amount, dp::Unpriced>>;
-
-/// How one change is undone.
-#[derive(Clone, Debug)]
-enum Step {
-    Head(Head),
-    Sum(Key, Option<Sum>),
-    Count(Bucket),
-    Pending([u8; 32], Option<Pending>),
-    Opened((String, String), Option<StreamOpening>),
-    Recent(String),
-    Noted((String, String)),
-    Whole(Box<Books>),
-}
 
 impl Books {
     /// Before the first entry.
@@ -159,7 +145,6 @@ impl Books {
             recent: HashMap::new(),
             noted: HashSet::new(),
             noted_on: 0,
-            journal: None,
         }
     }
 
@@ -227,72 +212,5 @@ impl Books {
         let mut changes = compare::compare(old, &past, new);
         changes.extend(self.cannot_take_over(new, at));
         changes
-    }
-
-    /// From here on, changes can be undone.
-    pub(super) fn begin(&mut self) {
-        self.journal = Some(Vec::new());
-    }
-
-    /// Changes since [`Self::begin`] stand.
-    pub(super) fn settle(&mut self) {
-        self.journal = None;
-        if let Some(lines) = self.recent.values_mut().find(|l| l.len() > 2 * report::KEPT) {
-            lines.drain(..lines.len() - report::KEPT);
-        }
-    }
-
-    /// Everything is as at [`Self::begin`].
-    pub(super) fn undo(&mut self) {
-        for step in self.journal.take().unwrap_or_default().into_iter().rev() {
-            match step {
-                Step::Head(head) => self.head = head,
-                Step::Sum(key, Some(sum)) => {
-                    self.sums.insert(key, sum);
-                }
-                Step::Sum(key, None) => {
-                    self.sums.remove(&key);
-                }
-                Step::Count(bucket) => self.history.uncount(bucket),
-                Step::Pending(key, Some(pending)) => {
-                    self.pending.insert(key, pending);
-                }
-                Step::Pending(key, None) => {
-                    self.pending.remove(&key);
-                }
-                Step::Opened(key, Some(entry)) => {
-                    self.opened.insert(key, entry);
-                }
-                Step::Opened(key, None) => {
-                    self.opened.remove(&key);
-                }
-                Step::Recent(user) => {
-                    if let Some(lines) = self.recent.get_mut(&user) {
-                        lines.pop_back();
-                    }
-                }
-                Step::Noted(note) => {
-                    self.noted.remove(&note);
-                }
-                Step::Whole(books) => *self = *books,
-            }
-        }
-        self.fresh = None;
-    }
-
-    fn note(&mut self, step: Step) {
-        if let Some(journal) = &mut self.journal {
-            journal.push(step);
-        }
-    }
-
-    /// Before a change that is undone as a whole.
-    fn note_whole(&mut self) {
-        if self.journal.is_some() {
-            let journal = self.journal.take();
-            let before = Step::Whole(Box::new(self.clone()));
-            self.journal = journal;
-            self.note(before);
-        }
     }
 }

@@ -3,8 +3,8 @@
 use super::body::{Accepted, Body, Cached, Close, Closed, Debit, Entry, Grant, Terms, decimal};
 use super::compare::{Anew, Change, same_sums};
 use super::history;
-use super::report::{Line, Price};
-use super::{Books, Granted, Head, Pending, Step, StreamOpening, Sum, Wrong};
+use super::report::{KEPT, Line, Price};
+use super::{Books, Granted, Head, Pending, StreamOpening, Sum, Wrong};
 use crate::account::{Account, Counter};
 use crate::entry::unhex;
 use crate::log::Row;
@@ -35,10 +35,8 @@ impl Books {
         if matches!(entry.what, Body::Opening(_)) != (self.head.id == 0) {
             return Err(wrong("a ledger begins with one opening"));
         }
-        let head = self.head;
         let (id, at) = (row.id, entry.at);
         self.take(id, entry).map_err(|why| Wrong { id, why })?;
-        self.note(Step::Head(head));
         self.head = Head { id, hash: row.hash, at };
         Ok(())
     }
@@ -46,7 +44,6 @@ impl Books {
     fn take(&mut self, id: i64, entry: Entry) -> Result<(), String> {
         match entry.what {
             Body::Opening(opening) => {
-                self.note_whole();
                 (self.id, self.epoch_since) = (opening.id, entry.at);
             }
             Body::Policy(accepted) => self.take_policy(id, accepted, entry.at)?,
@@ -54,28 +51,23 @@ impl Books {
             Body::Cached(cached) => self.take_cached(id, &cached, entry.at)?,
             Body::Grant(grant) => {
                 self.check_grant(&grant, entry.at)?;
-                self.note_whole();
                 self.take_grant(&grant)?;
             }
-            Body::Close(Close { what, .. }) => {
-                self.note_whole();
-                match what {
-                    Closed::Budget(name) => {
-                        if !self.known.budgets.contains_key(&name) {
-                            return Err(format!("there is no budget \"{name}\""));
-                        }
-                        self.closed.insert(name);
+            Body::Close(Close { what, .. }) => match what {
+                Closed::Budget(name) => {
+                    if !self.known.budgets.contains_key(&name) {
+                        return Err(format!("there is no budget \"{name}\""));
                     }
-                    Closed::Stream(name) => {
-                        self.closed_streams.insert(name);
-                    }
+                    self.closed.insert(name);
                 }
-            }
+                Closed::Stream(name) => {
+                    self.closed_streams.insert(name);
+                }
+            },
             Body::Epoch(epoch) => {
                 if epoch.number != self.epoch + 1 {
                     return Err(format!("epoch {} does not follow epoch {}", epoch.number, self.epoch));
                 }
-                self.note_whole();
                 (self.epoch, self.epoch_since) = (epoch.number, entry.at);
             }
         }
@@ -121,7 +113,6 @@ impl Books {
                 None => Account::new(&budget).map_err(|e| e.to_string())?,
             });
         }
-        self.note_whole();
         let anew = self.start_anew(id, &changes);
         // A grant is for the budget that it was made for, not for its name.
         let granted: BTreeSet<&str> =
@@ -219,25 +210,20 @@ impl Books {
         };
         // Nothing fails from here on.
         for (key, sum) in sums {
-            let before = self.sums.insert(key.clone(), sum);
-            self.note(Step::Sum(key, before));
+            self.sums.insert(key, sum);
         }
         if let Some(stream) = &debit.stream {
-            let key = (debit.user.clone(), stream.clone());
             let opening =
                 StreamOpening { entry: id, at, role: debit.role.clone(), policy: debit.policy.clone() };
-            let before = self.opened.insert(key.clone(), opening);
-            self.note(Step::Opened(key, before));
+            self.opened.insert((debit.user.clone(), stream.clone()), opening);
         }
         let number = self.history.charge(&key, &charge);
         if let Some((_, prices)) = self.fresh.take_if(|(fresh, _)| *fresh == key) {
             self.prices.insert(number, prices);
         }
-        let bucket = self.history.count(at, user, role, tables, number);
-        self.note(Step::Count(bucket));
+        self.history.count(at, user, role, tables, number);
         if let Some(key) = release {
-            let before = self.pending.insert(key, Pending { entry: id, at });
-            self.note(Step::Pending(key, before));
+            self.pending.insert(key, Pending { entry: id, at });
         }
         let line = Line {
             entry: id,
@@ -258,10 +244,7 @@ impl Books {
             self.noted.clear();
             self.noted_on = history::day(at);
         }
-        let note = (cached.user.clone(), cached.release.clone());
-        if self.noted.insert(note.clone()) {
-            self.note(Step::Noted(note));
-        }
+        self.noted.insert((cached.user.clone(), cached.release.clone()));
         let zero = dp::Ratio::from_integer(0);
         let statement = cached.statement.clone();
         let line = Line {
@@ -278,8 +261,11 @@ impl Books {
     }
 
     fn remember(&mut self, user: String, line: Line) {
-        self.recent.entry(user.clone()).or_default().push_back(line);
-        self.note(Step::Recent(user));
+        let lines = self.recent.entry(user).or_default();
+        lines.push_back(line);
+        if lines.len() > 2 * KEPT {
+            lines.drain(..KEPT);
+        }
     }
 
     /// Whether a grant can be made.
@@ -322,8 +308,7 @@ impl Books {
     /// A release was kept, or its payer gives up: nobody waits for it any more.
     pub(crate) fn arrived(&mut self, key: &[u8; 32], entry: Option<i64>) {
         if self.pending.get(key).is_some_and(|p| entry.is_none_or(|e| e == p.entry)) {
-            let before = self.pending.remove(key);
-            self.note(Step::Pending(*key, before));
+            self.pending.remove(key);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The hash chain: each row's hash covers the one before, its number and its body.
 
+use crate::error::LedgerError;
 use sha2::{Digest, Sha256};
 
 /// What stands for the hash before the first row.
@@ -94,6 +95,35 @@ impl Tip {
     }
 }
 
+/// A chain that is read from its start: it holds what was seen before.
+pub(super) struct Walk {
+    tip: Tip,
+    seen: Tip,
+}
+
+impl Walk {
+    pub(super) fn new(seen: Tip) -> Self {
+        Self { tip: Tip::START, seen }
+    }
+
+    /// The last row that was read.
+    pub(super) fn last(&self) -> i64 {
+        self.tip.id
+    }
+
+    /// Moves on to a row that was read.
+    pub(super) fn follow(&mut self, row: &Row) -> Result<(), Gap> {
+        self.tip.follow(row).map_err(Gap::Broken)?;
+        if self.tip.id == self.seen.id && self.tip != self.seen { Err(Gap::Behind) } else { Ok(()) }
+    }
+
+    /// All rows were read, and this is the head.
+    pub(super) fn end(self, head: &Tip) -> Result<Tip, Gap> {
+        self.tip.ends_at(head).map_err(Gap::Broken)?;
+        if self.tip.id < self.seen.id { Err(Gap::Behind) } else { Ok(self.tip) }
+    }
+}
+
 /// What was read at the start of a batch.
 pub(super) struct Read {
     /// The row after which was read; 0 for all.
@@ -113,6 +143,16 @@ pub(super) enum Gap {
     Behind,
     /// The chain is not one.
     Broken(Broken),
+}
+
+impl Gap {
+    /// In words: `seen` is the last row that this process knows, `found` the last one that there is.
+    pub(super) fn error(self, place: String, seen: i64, found: i64) -> LedgerError {
+        match self {
+            Self::Behind => LedgerError::Behind { place, seen, found },
+            Self::Broken(broken) => LedgerError::Broken { place, broken },
+        }
+    }
 }
 
 impl Read {

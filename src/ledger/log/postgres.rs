@@ -8,12 +8,12 @@ mod create;
 mod reads;
 mod schema;
 mod server;
-mod storage;
+mod shelf;
 
 pub use schema::grants;
 
-use super::chain::{Gap, Read, Row, Tip};
-use super::{Begun, Kept, PrivateRead, ReadChange, Visit};
+use super::chain::{Gap, Read, Row, Tip, Walk};
+use super::{Begun, Kept, Log, PrivateRead, ReadChange, Visit};
 use crate::error::LedgerError;
 use create::{check, create};
 use policy::LedgerDatabase;
@@ -79,10 +79,6 @@ impl Postgres {
         Ok(Self { server, connection, tip: Tip::START, batch: None, relaxed: false })
     }
 
-    pub(super) fn open_read_only(ledger: &LedgerDatabase) -> Result<Self, LedgerError> {
-        Self::open(ledger)
-    }
-
     /// The connection, made if there is none.
     fn connection(&mut self) -> Result<&Connection, LedgerError> {
         if self.connection.is_none() {
@@ -99,84 +95,30 @@ impl Postgres {
         }
     }
 
-    pub(super) fn replay(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
-        let done = self.replay_pages(visit);
-        if done.is_err() {
-            self.give_up();
-        }
-        done
-    }
-
     fn replay_pages(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
         self.abandon();
         self.connection()?;
         let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
         let (server, client) = (&self.server, &connection.client);
-        let broken = |broken| LedgerError::Broken { place: server.place.clone(), broken };
         // One snapshot of rows and head.
         server.wait(client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))?;
-        let mut tip = Tip::START;
+        let head = server.wait(head(client, &connection.head, 0))?.tip;
+        let wrong = |gap: Gap| gap.error(server.place.clone(), self.tip.id, head.id);
+        let mut walk = Walk::new(self.tip);
         loop {
-            let page = server.wait(rows(client, &connection.rows, tip.id))?;
+            let page = server.wait(rows(client, &connection.rows, walk.last()))?;
             for row in &page {
-                tip.follow(row).map_err(broken)?;
+                walk.follow(row).map_err(wrong)?;
                 visit(row)?;
             }
             if (page.len() as i64) < PAGE {
                 break;
             }
         }
-        let head = server.wait(head(client, &connection.head, 0))?;
         server.wait(client.batch_execute("ROLLBACK"))?;
-        tip.ends_at(&head.tip).map_err(broken)?;
+        let tip = walk.end(&head).map_err(wrong)?;
         self.tip = tip;
         Ok(tip)
-    }
-
-    pub(super) fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
-        self.abandon();
-        // From where both the caller and the chain are known.
-        let from = after.min(self.tip.id);
-        let idle = self.connection.is_some();
-        let begun = match self.lock(from) {
-            // The connection may have died while nobody looked. Nothing was asked for yet: once more.
-            Err(LedgerError::Unavailable { .. })
-                if idle && self.connection.as_ref().is_some_and(|c| c.client.is_closed()) =>
-            {
-                self.give_up();
-                self.lock(from)
-            }
-            begun => begun,
-        };
-        let proven = begun.and_then(|(head, rows)| {
-            let read = Read { from, hash: head.hash, head: head.tip, rows };
-            let place = || self.server.place.clone();
-            let rows = read.prove(self.tip, after).map_err(|gap| match gap {
-                Gap::Behind => LedgerError::Behind { place: place(), seen: self.tip.id, found: head.tip.id },
-                Gap::Broken(broken) => LedgerError::Broken { place: place(), broken },
-            })?;
-            Ok((head, rows))
-        });
-        match proven {
-            Ok((head, rows)) => {
-                self.tip = head.tip;
-                self.batch = Some(Batch {
-                    sent: head.tip,
-                    tip: head.tip,
-                    rows: Vec::new(),
-                    puts: Vec::new(),
-                    notes: Vec::new(),
-                    looked: HashMap::new(),
-                    stored: head.stored,
-                    dirty: false,
-                });
-                Ok(Begun { rows, now: head.now, reads: head.reads })
-            }
-            Err(error) => {
-                self.give_up();
-                Err(error)
-            }
-        }
     }
 
     /// Takes the head's lock, and reads it and every row after `from`.
@@ -221,8 +163,62 @@ impl Postgres {
             }
         }
     }
+}
 
-    pub(super) fn append(&mut self, body: String) -> Result<Row, LedgerError> {
+impl Log for Postgres {
+    fn replay(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
+        let done = self.replay_pages(visit);
+        if done.is_err() {
+            self.give_up();
+        }
+        done
+    }
+
+    fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
+        self.abandon();
+        // From where both the caller and the chain are known.
+        let from = after.min(self.tip.id);
+        let idle = self.connection.is_some();
+        let begun = match self.lock(from) {
+            // The connection may have died while nobody looked. Nothing was asked for yet: once more.
+            Err(LedgerError::Unavailable { .. })
+                if idle && self.connection.as_ref().is_some_and(|c| c.client.is_closed()) =>
+            {
+                self.give_up();
+                self.lock(from)
+            }
+            begun => begun,
+        };
+        let proven = begun.and_then(|(head, rows)| {
+            let read = Read { from, hash: head.hash, head: head.tip, rows };
+            let rows = read
+                .prove(self.tip, after)
+                .map_err(|gap| gap.error(self.server.place.clone(), self.tip.id, head.tip.id))?;
+            Ok((head, rows))
+        });
+        match proven {
+            Ok((head, rows)) => {
+                self.tip = head.tip;
+                self.batch = Some(Batch {
+                    sent: head.tip,
+                    tip: head.tip,
+                    rows: Vec::new(),
+                    puts: Vec::new(),
+                    notes: Vec::new(),
+                    looked: HashMap::new(),
+                    stored: head.stored,
+                    dirty: false,
+                });
+                Ok(Begun { rows, now: head.now, reads: head.reads })
+            }
+            Err(error) => {
+                self.give_up();
+                Err(error)
+            }
+        }
+    }
+
+    fn append(&mut self, body: String) -> Result<Row, LedgerError> {
         let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
         let row = batch.tip.next(body);
         batch.tip = Tip::of(&row);
@@ -230,7 +226,16 @@ impl Postgres {
         Ok(row)
     }
 
-    pub(super) fn commit(&mut self) -> Result<(), LedgerError> {
+    fn note(&mut self, change: ReadChange) -> Result<(), LedgerError> {
+        self.batch.as_mut().ok_or(LedgerError::NoBatch)?.notes.push(change);
+        Ok(())
+    }
+
+    fn relax(&mut self, relaxed: bool) {
+        self.relaxed = relaxed;
+    }
+
+    fn commit(&mut self) -> Result<(), LedgerError> {
         let mut batch = self.batch.take().ok_or(LedgerError::NoBatch)?;
         let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
         let idle = batch.rows.is_empty() && batch.puts.is_empty() && batch.notes.is_empty() && !batch.dirty;
@@ -254,7 +259,7 @@ impl Postgres {
         }
     }
 
-    pub(super) fn abandon(&mut self) {
+    fn abandon(&mut self) {
         if self.batch.take().is_none() {
             return;
         }
@@ -264,7 +269,12 @@ impl Postgres {
         }
     }
 
-    pub(super) fn tip(&self) -> Tip {
+    fn in_place(&self) -> bool {
+        // Each batch looks for what this process has seen.
+        true
+    }
+
+    fn tip(&self) -> Tip {
         self.tip
     }
 }

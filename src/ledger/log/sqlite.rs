@@ -6,9 +6,10 @@
 mod file;
 mod reads;
 mod schema;
+mod shelf;
 
-use super::chain::{Gap, Read, Row, Tip};
-use super::{Begun, Forget, Kept, Visit};
+use super::chain::{Gap, Read, Row, Tip, Walk};
+use super::{Begun, Log, ReadChange, Visit};
 use crate::error::LedgerError;
 use file::Place;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
@@ -68,22 +69,61 @@ impl Sqlite {
         Self { connection, place, tip: Tip::START, batch: None, relaxed: false, relaxed_now: false }
     }
 
-    pub(super) fn replay(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
+    /// What this process does not know is read and proven; what it knows must be there still.
+    fn catch_up(&self, after: i64) -> Result<(Begun, Batch), LedgerError> {
+        let place = &self.place;
+        let (head, stored) = head(&self.connection).map_err(|e| place.io(e))?;
+        // From where both the caller and the chain are known.
+        let from = after.min(self.tip.id);
+        let mut read = Read { from, hash: self.hash_of(from)?, head, rows: Vec::new() };
+        rows_after(&self.connection, place, from, &mut |row| {
+            read.rows.push(row.clone());
+            Ok(())
+        })?;
+        let seen = self.tip.id;
+        let rows = read.prove(self.tip, after).map_err(|gap| gap.error(place.shown(), seen, head.id))?;
+        let reads = reads::all(&self.connection).map_err(|e| place.io(e))?;
+        Ok((Begun { rows, now: now(), reads }, Batch { tip: head, stored }))
+    }
+
+    fn hash_of(&self, id: i64) -> Result<Option<[u8; 32]>, LedgerError> {
+        self.connection
+            .prepare_cached("SELECT hash FROM entries WHERE id = ?")
+            .and_then(|mut s| s.query_row([id], |row| row.get(0)).optional())
+            .map_err(|e| self.place.io(e))
+    }
+
+    /// Makes commits sync the log, or not: in WAL mode, `NORMAL` leaves that to the next commit that does.
+    fn synchronous(&mut self) -> Result<(), LedgerError> {
+        if self.relaxed != self.relaxed_now {
+            let how = if self.relaxed { "NORMAL" } else { "FULL" };
+            self.connection.pragma_update(None, "synchronous", how).map_err(|e| self.place.io(e))?;
+            self.relaxed_now = self.relaxed;
+        }
+        Ok(())
+    }
+}
+
+impl Log for Sqlite {
+    fn replay(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
+        self.abandon();
+        let (place, seen) = (&self.place, self.tip);
         // One snapshot of rows and head.
-        let snapshot = self.connection.unchecked_transaction().map_err(|e| self.place.io(e))?;
-        let mut tip = Tip::START;
-        rows_after(&self.connection, &self.place, 0, &mut |row| {
-            tip.follow(row).map_err(|broken| self.place.broken(broken))?;
+        let snapshot = self.connection.unchecked_transaction().map_err(|e| place.io(e))?;
+        let (head, _) = head(&self.connection).map_err(|e| place.io(e))?;
+        let wrong = |gap: Gap| gap.error(place.shown(), seen.id, head.id);
+        let mut walk = Walk::new(seen);
+        rows_after(&self.connection, place, 0, &mut |row| {
+            walk.follow(row).map_err(wrong)?;
             visit(row)
         })?;
-        let (head, _) = head(&self.connection).map_err(|e| self.place.io(e))?;
-        tip.ends_at(&head).map_err(|broken| self.place.broken(broken))?;
-        snapshot.commit().map_err(|e| self.place.io(e))?;
+        let tip = walk.end(&head).map_err(wrong)?;
+        snapshot.commit().map_err(|e| place.io(e))?;
         self.tip = tip;
         Ok(tip)
     }
 
-    pub(super) fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
+    fn begin(&mut self, after: i64) -> Result<Begun, LedgerError> {
         self.abandon();
         // Before it begins: within a transaction it cannot be changed.
         self.synchronous()?;
@@ -101,33 +141,7 @@ impl Sqlite {
         }
     }
 
-    /// What this process does not know is read and proven; what it knows must be there still.
-    fn catch_up(&self, after: i64) -> Result<(Begun, Batch), LedgerError> {
-        let place = &self.place;
-        let (head, stored) = head(&self.connection).map_err(|e| place.io(e))?;
-        // From where both the caller and the chain are known.
-        let from = after.min(self.tip.id);
-        let mut read = Read { from, hash: self.hash_of(from)?, head, rows: Vec::new() };
-        rows_after(&self.connection, place, from, &mut |row| {
-            read.rows.push(row.clone());
-            Ok(())
-        })?;
-        let rows = read.prove(self.tip, after).map_err(|gap| match gap {
-            Gap::Behind => LedgerError::Behind { place: place.shown(), seen: self.tip.id, found: head.id },
-            Gap::Broken(broken) => place.broken(broken),
-        })?;
-        let reads = reads::all(&self.connection).map_err(|e| place.io(e))?;
-        Ok((Begun { rows, now: now(), reads }, Batch { tip: head, stored }))
-    }
-
-    fn hash_of(&self, id: i64) -> Result<Option<[u8; 32]>, LedgerError> {
-        self.connection
-            .prepare_cached("SELECT hash FROM entries WHERE id = ?")
-            .and_then(|mut s| s.query_row([id], |row| row.get(0)).optional())
-            .map_err(|e| self.place.io(e))
-    }
-
-    pub(super) fn append(&mut self, body: String) -> Result<Row, LedgerError> {
+    fn append(&mut self, body: String) -> Result<Row, LedgerError> {
         let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
         let row = batch.tip.next(body);
         self.connection
@@ -138,83 +152,16 @@ impl Sqlite {
         Ok(row)
     }
 
-    pub(super) fn put(
-        &mut self,
-        key: &[u8; 32],
-        entry: i64,
-        epoch: i64,
-        bytes: Vec<u8>,
-    ) -> Result<(), LedgerError> {
-        let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
-        let stored = self
-            .connection
-            .prepare_cached(
-                "INSERT INTO shelf (key, entry, epoch, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
-            )
-            .and_then(|mut s| s.execute(params![key, entry, epoch, bytes]))
-            .map_err(|e| self.place.io(e))?;
-        if stored > 0 {
-            batch.stored = batch.stored.saturating_add(bytes.len() as u64);
-        }
-        Ok(())
+    fn note(&mut self, change: ReadChange) -> Result<(), LedgerError> {
+        self.batch.as_ref().ok_or(LedgerError::NoBatch)?;
+        reads::note(&self.connection, &change).map_err(|e| self.place.io(e))
     }
 
-    pub(super) fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
-        self.connection
-            .prepare_cached("SELECT entry, epoch, bytes FROM shelf WHERE key = ?")
-            .and_then(|mut s| {
-                let kept = |row: &rusqlite::Row<'_>| {
-                    Ok(Kept { entry: row.get(0)?, epoch: row.get(1)?, bytes: row.get(2)? })
-                };
-                s.query_row([key], kept).optional()
-            })
-            .map_err(|e| self.place.io(e))
+    fn relax(&mut self, relaxed: bool) {
+        self.relaxed = relaxed;
     }
 
-    pub(super) fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
-        const RETURNING: &str = "RETURNING length(bytes)";
-        match what {
-            Forget::Key(key) => self.remove(&format!("DELETE FROM shelf WHERE key = ? {RETURNING}"), [key]),
-            Forget::Before(epoch) => {
-                self.remove(&format!("DELETE FROM shelf WHERE epoch < ? {RETURNING}"), [epoch])
-            }
-            Forget::All => self.remove(&format!("DELETE FROM shelf {RETURNING}"), []),
-        }
-    }
-
-    /// Runs a DELETE that gives the length of each row it removes.
-    fn remove(&mut self, sql: &str, params: impl rusqlite::Params) -> Result<u64, LedgerError> {
-        let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
-        let removed = || -> rusqlite::Result<Vec<u64>> {
-            let mut delete = self.connection.prepare_cached(sql)?;
-            delete.query_map(params, |row| bytes(row, 0))?.collect()
-        };
-        let lengths = removed().map_err(|e| self.place.io(e))?;
-        batch.stored = lengths.iter().fold(batch.stored, |sum, length| sum.saturating_sub(*length));
-        Ok(lengths.len() as u64)
-    }
-
-    pub(super) fn stored(&mut self) -> Result<u64, LedgerError> {
-        self.batch.as_ref().map(|b| b.stored).ok_or(LedgerError::NoBatch)
-    }
-
-    pub(super) fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError> {
-        let mut removed = 0;
-        if self.stored()? > cap {
-            while self.stored()? > cap - cap / 10 {
-                let oldest =
-                    "DELETE FROM shelf WHERE key IN (SELECT key FROM shelf ORDER BY entry, key LIMIT 1)
-                              RETURNING length(bytes)";
-                match self.remove(oldest, [])? {
-                    0 => break,
-                    some => removed += some,
-                }
-            }
-        }
-        Ok(removed)
-    }
-
-    pub(super) fn commit(&mut self) -> Result<(), LedgerError> {
+    fn commit(&mut self) -> Result<(), LedgerError> {
         let Batch { tip, stored } = self.batch.take().ok_or(LedgerError::NoBatch)?;
         let written = || -> rusqlite::Result<()> {
             let sql = "UPDATE head SET id = ?1, hash = ?2, stored = ?3 WHERE id <> ?1 OR stored <> ?3";
@@ -236,7 +183,7 @@ impl Sqlite {
         }
     }
 
-    pub(super) fn abandon(&mut self) {
+    fn abandon(&mut self) {
         self.batch = None;
         if !self.connection.is_autocommit() && self.connection.execute_batch("ROLLBACK").is_err() {
             // A connection that cannot even roll back is replaced, if it can be; else the next batch fails and
@@ -249,11 +196,11 @@ impl Sqlite {
         }
     }
 
-    pub(super) fn in_place(&self) -> bool {
+    fn in_place(&self) -> bool {
         self.place.is_as_remembered()
     }
 
-    pub(super) fn tip(&self) -> Tip {
+    fn tip(&self) -> Tip {
         self.tip
     }
 }

@@ -14,8 +14,8 @@ fn nothing(_: &Row) -> Result<(), LedgerError> {
 #[test]
 fn rows_are_chained_and_found_again() {
     let (_folder, location) = place();
-    Log::create(&location, &["first".into()]).unwrap();
-    let mut log = Log::open(&location, &mut nothing).unwrap();
+    create(&location, &["first".into()]).unwrap();
+    let mut log = open(&location, &mut nothing).unwrap();
     let begun = log.begin(0).unwrap();
     assert_eq!(begun.rows.len(), 1);
     assert!(begun.now > 1_700_000_000_000_000);
@@ -26,7 +26,7 @@ fn rows_are_chained_and_found_again() {
     assert!(log.in_place());
     drop(log);
     let mut bodies = Vec::new();
-    let log = Log::open(&location, &mut |row| {
+    let log = open(&location, &mut |row| {
         bodies.push(row.body.clone());
         Ok(())
     });

@@ -2,7 +2,7 @@
 
 use super::store::{FIRST, Kind, Store, bodies, open, verify, write};
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::Log;
+use noisegate::ledger::log::{self, Log};
 use noisegate::policy::LedgerLocation;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -17,10 +17,10 @@ fn one_process_has_a_file() {
     let second = open(&store.location).err().unwrap();
     assert!(matches!(second, LedgerError::InUse(_)), "{second}");
     assert!(second.to_string().contains("in use by another noisegate process"));
-    write(&mut log, &["a"]).unwrap();
+    write(log.as_mut(), &["a"]).unwrap();
     // The owner's tools read beside it.
     assert_eq!(verify(&store.location).unwrap().len(), 2);
-    let mut reader = Log::open_read_only(&store.location).unwrap();
+    let mut reader = log::open_read_only(&store.location).unwrap();
     assert!(reader.begin(0).is_err() || reader.append("x".into()).is_err(), "and do not write");
     drop(log);
     store.open();
@@ -30,19 +30,19 @@ fn one_process_has_a_file() {
 fn a_file_that_is_moved_or_replaced_is_noticed_until_it_is_back() {
     let store = Store::new(Kind::Sqlite);
     let mut log = store.open();
-    write(&mut log, &["a"]).unwrap();
+    write(log.as_mut(), &["a"]).unwrap();
     for suffix in ["", "-wal"] {
         let file = store.file().with_file_name(format!("books.db{suffix}"));
         let away = file.with_file_name("away");
         assert!(log.in_place());
         std::fs::rename(&file, &away).unwrap();
         assert!(!log.in_place(), "{suffix}: gone");
-        assert!(matches!(Log::create(&store.location, &[]), Err(LedgerError::Exists(_))), "{suffix}");
+        assert!(matches!(log::create(&store.location, &[]), Err(LedgerError::Exists(_))), "{suffix}");
         std::fs::copy(&away, &file).unwrap();
         assert!(!log.in_place(), "{suffix}: a copy");
         std::fs::rename(&away, &file).unwrap();
         assert!(log.in_place(), "{suffix}");
-        write(&mut log, &["b"]).unwrap();
+        write(log.as_mut(), &["b"]).unwrap();
     }
 }
 
@@ -52,7 +52,7 @@ fn what_is_no_ledger_is_refused() {
     let file = folder.path().join("books.db");
     let location = LedgerLocation::Sqlite(file.clone());
     let refused = |what: &str| {
-        for refused in [open(&location).err(), Log::open_read_only(&location).err()] {
+        for refused in [open(&location).err(), log::open_read_only(&location).err()] {
             let refused = refused.unwrap();
             assert!(matches!(refused, LedgerError::Foreign { .. } | LedgerError::Old(_)), "{refused}");
             assert!(refused.to_string().contains(what), "{refused}");
@@ -88,7 +88,7 @@ fn a_torn_end_leaves_whole_batches_in_order() {
     let mut log = store.open();
     for n in 0..12 {
         let body = format!("{n}{}", "x".repeat(n * 333));
-        write(&mut log, &vec![body.as_str(); n % 3 + 1]).unwrap();
+        write(log.as_mut(), &vec![body.as_str(); n % 3 + 1]).unwrap();
     }
     let all = verify(&store.location).unwrap();
     let ends: Vec<usize> =
@@ -114,7 +114,7 @@ fn a_torn_end_leaves_whole_batches_in_order() {
             assert_eq!(rows[..], all[..rows.len()], "{cut}");
             log.abandon();
             // And it goes on from there.
-            write(&mut log, &["on"]).unwrap();
+            write(log.as_mut(), &["on"]).unwrap();
             drop(log);
             assert_eq!(verify(&location).unwrap().len(), rows.len() + 1);
             lengths.push(rows.len());
@@ -129,7 +129,7 @@ fn a_damaged_page_is_noticed() {
     let store = Store::new(Kind::Sqlite);
     let mut log = store.open();
     for n in 0..40 {
-        write(&mut log, &[&format!("{n}{}", "y".repeat(200))]).unwrap();
+        write(log.as_mut(), &[&format!("{n}{}", "y".repeat(200))]).unwrap();
     }
     // Closing writes everything to the file.
     drop(log);
@@ -159,7 +159,7 @@ fn fill(path: &Path) {
     let body = "z".repeat(500);
     let mut errors = 0;
     while errors < 3 {
-        match write(&mut log, &[&body]) {
+        match write(log.as_mut(), &[&body]) {
             Ok(rows) => println!("\ncommitted {}", rows[0].id),
             Err(error) => {
                 errors += 1;
@@ -169,7 +169,7 @@ fn fill(path: &Path) {
     }
     std::io::stdout().flush().unwrap();
     std::io::stdin().read_line(&mut String::new()).unwrap();
-    println!("\ncommitted {}", write(&mut log, &["room"]).unwrap()[0].id);
+    println!("\ncommitted {}", write(log.as_mut(), &["room"]).unwrap()[0].id);
 }
 
 /// A limit on the size of files stands in for a disk that is full.

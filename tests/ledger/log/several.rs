@@ -3,7 +3,7 @@
 use super::store::{FIRST, Kind, Store, in_database, open, runtime, verify, write};
 use crate::support::cluster;
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{Forget, Log, Row, grants};
+use noisegate::ledger::log::{self, Forget, Log, Row, Shelf, grants};
 
 #[test]
 fn writers_interleave_into_one_chain_and_see_all_of_it() {
@@ -82,12 +82,12 @@ fn the_proxies_role_can_append_and_no_more() {
          GRANT CONNECT, CREATE ON DATABASE {0} TO {owner}; GRANT CONNECT ON DATABASE {0} TO {proxy}",
         db.name
     )));
-    let denied = Log::create(&location(&proxy), &[FIRST.into()]).unwrap_err();
+    let denied = log::create(&location(&proxy), &[FIRST.into()]).unwrap_err();
     assert!(
         matches!(denied, LedgerError::Unavailable { .. }) && denied.to_string().contains("permission"),
         "{denied}"
     );
-    Log::create(&location(&owner), &[FIRST.into()]).unwrap();
+    log::create(&location(&owner), &[FIRST.into()]).unwrap();
     let denied = open(&location(&proxy)).err().unwrap();
     assert!(denied.to_string().contains("permission denied"), "{denied}");
     runtime().block_on(async {
@@ -95,7 +95,7 @@ fn the_proxies_role_can_append_and_no_more() {
         owner.batch_execute(&grants(schema, &proxy)).await.unwrap();
     });
     let mut log = open(&location(&proxy)).unwrap();
-    write(&mut log, &["a"]).unwrap();
+    write(log.as_mut(), &["a"]).unwrap();
     log.begin(2).unwrap();
     log.put(&[1; 32], 2, 0, vec![1]).unwrap();
     assert_eq!(log.forget(Forget::All).unwrap(), 1);
@@ -154,7 +154,7 @@ fn a_database_of_no_use_is_refused_at_the_start() {
             .await
             .unwrap();
     });
-    let error = Log::create(&in_database(&cluster().superuser_url(&latin)), &[]).unwrap_err();
+    let error = log::create(&in_database(&cluster().superuser_url(&latin)), &[]).unwrap_err();
     assert!(error.to_string().contains("UTF8"), "{error}");
 }
 

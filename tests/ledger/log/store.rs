@@ -2,7 +2,7 @@
 
 use crate::support::{TestDb, database};
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{Log, Row, Tip};
+use noisegate::ledger::log::{self, Log, Row, Shelf, Tip};
 use noisegate::policy::{LedgerDatabase, LedgerLocation};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,11 +43,11 @@ impl Store {
 
     pub fn new(kind: Kind) -> Self {
         let store = Self::absent(kind);
-        Log::create(&store.location, &[FIRST.to_owned()]).unwrap_or_else(|e| panic!("{kind:?}: {e}"));
+        log::create(&store.location, &[FIRST.to_owned()]).unwrap_or_else(|e| panic!("{kind:?}: {e}"));
         store
     }
 
-    pub fn open(&self) -> Log {
+    pub fn open(&self) -> Box<dyn Log> {
         open(&self.location).unwrap_or_else(|e| panic!("{e}"))
     }
 
@@ -107,8 +107,8 @@ pub fn with_timeout(location: &LedgerLocation, timeout: Duration) -> LedgerLocat
     }
 }
 
-pub fn open(location: &LedgerLocation) -> Result<Log, LedgerError> {
-    Log::open(location, &mut |_| Ok(()))
+pub fn open(location: &LedgerLocation) -> Result<Box<dyn Log>, LedgerError> {
+    log::open(location, &mut |_| Ok(()))
 }
 
 /// Every row, proven.
@@ -118,13 +118,13 @@ pub fn verify(location: &LedgerLocation) -> Result<Vec<Row>, LedgerError> {
         rows.push(row.clone());
         Ok(())
     };
-    let tip = Log::open_read_only(location)?.replay(&mut visit)?;
+    let tip = log::open_read_only(location)?.replay(&mut visit)?;
     assert_eq!(rows.last().map_or(Tip::START, |row| Tip { id: row.id, hash: row.hash }), tip);
     Ok(rows)
 }
 
 /// One batch with these bodies.
-pub fn write(log: &mut Log, bodies: &[&str]) -> Result<Vec<Row>, LedgerError> {
+pub fn write(log: &mut dyn Log, bodies: &[&str]) -> Result<Vec<Row>, LedgerError> {
     log.begin(log.tip().id)?;
     let rows = bodies.iter().map(|body| log.append((*body).to_owned())).collect::<Result<Vec<_>, _>>()?;
     log.commit()?;

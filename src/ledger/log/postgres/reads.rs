@@ -1,22 +1,9 @@
 //! Reads that have not ended well, in the database.
 
-use super::Postgres;
 use super::server::Connection;
-use crate::error::LedgerError;
 use crate::log::{PrivateRead, ReadChange};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
-
-impl Postgres {
-    pub(in crate::log) fn note(&mut self, change: ReadChange) -> Result<(), LedgerError> {
-        self.batch.as_mut().ok_or(LedgerError::NoBatch)?.notes.push(change);
-        Ok(())
-    }
-
-    pub(in crate::log) fn relax(&mut self, relaxed: bool) {
-        self.relaxed = relaxed;
-    }
-}
 
 pub(super) async fn all(
     client: &Client,

@@ -1,7 +1,6 @@
 //! The file's place: the lock beside it, and whether it is still what is open.
 
 use crate::error::LedgerError;
-use crate::log::Broken;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -72,10 +71,6 @@ impl Place {
 
     pub(super) fn io(&self, cause: impl std::fmt::Display) -> LedgerError {
         io(&self.path, cause)
-    }
-
-    pub(super) fn broken(&self, broken: Broken) -> LedgerError {
-        LedgerError::Broken { place: self.shown(), broken }
     }
 }
 

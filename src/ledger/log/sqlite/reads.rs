@@ -1,7 +1,5 @@
 //! Reads that have not ended well, in the file.
 
-use super::Sqlite;
-use crate::error::LedgerError;
 use crate::log::{PrivateRead, ReadChange};
 use rusqlite::{Connection, params};
 
@@ -33,42 +31,18 @@ pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<PrivateRead>>
     select.query_map([], read)?.collect()
 }
 
-impl Sqlite {
-    pub(in crate::log) fn note(&mut self, change: &ReadChange) -> Result<(), LedgerError> {
-        self.batch.as_ref().ok_or(LedgerError::NoBatch)?;
-        let noted = match change {
-            ReadChange::Reserve(read) => self
-                .connection
-                .prepare_cached(
-                    "INSERT INTO reads (id, user_name, began, until, failed) VALUES (?, ?, ?, ?, ?)
-                     ON CONFLICT (id) DO NOTHING",
-                )
-                .and_then(|mut s| {
-                    s.execute(params![read.id, read.user, read.began, read.until, read.failed])
-                }),
-            ReadChange::Fail(id) => self
-                .connection
-                .prepare_cached("UPDATE reads SET failed = 1 WHERE id = ?")
-                .and_then(|mut s| s.execute([id])),
-            ReadChange::Remove(id) => self
-                .connection
-                .prepare_cached("DELETE FROM reads WHERE id = ?")
-                .and_then(|mut s| s.execute([id])),
-        };
-        noted.map(drop).map_err(|e| self.place.io(e))
-    }
-
-    pub(in crate::log) fn relax(&mut self, relaxed: bool) {
-        self.relaxed = relaxed;
-    }
-
-    /// Makes commits sync the log, or not: in WAL mode, `NORMAL` leaves that to the next commit that does.
-    pub(super) fn synchronous(&mut self) -> Result<(), LedgerError> {
-        if self.relaxed != self.relaxed_now {
-            let how = if self.relaxed { "NORMAL" } else { "FULL" };
-            self.connection.pragma_update(None, "synchronous", how).map_err(|e| self.place.io(e))?;
-            self.relaxed_now = self.relaxed;
+pub(super) fn note(connection: &Connection, change: &ReadChange) -> rusqlite::Result<()> {
+    match change {
+        ReadChange::Reserve(read) => connection
+            .prepare_cached(
+                "INSERT INTO reads (id, user_name, began, until, failed) VALUES (?, ?, ?, ?, ?)
+                 ON CONFLICT (id) DO NOTHING",
+            )?
+            .execute(params![read.id, read.user, read.began, read.until, read.failed]),
+        ReadChange::Fail(id) => {
+            connection.prepare_cached("UPDATE reads SET failed = 1 WHERE id = ?")?.execute([id])
         }
-        Ok(())
+        ReadChange::Remove(id) => connection.prepare_cached("DELETE FROM reads WHERE id = ?")?.execute([id]),
     }
+    .map(drop)
 }

@@ -2,24 +2,50 @@
 
 use super::{Postgres, Put, array, send};
 use crate::error::LedgerError;
-use crate::log::{Forget, Kept};
+use crate::log::{Forget, Kept, Shelf};
 use tokio_postgres::types::ToSql;
 
 impl Postgres {
-    pub(in crate::log) fn put(
-        &mut self,
-        key: &[u8; 32],
-        entry: i64,
-        epoch: i64,
-        bytes: Vec<u8>,
-    ) -> Result<(), LedgerError> {
+    fn try_get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
+        self.connection()?;
+        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
+        self.server.wait(async {
+            let row = connection.client.query_opt(&connection.get, &[&key.as_slice()]).await?;
+            row.as_ref().map(kept).transpose()
+        })
+    }
+
+    /// Sends what waits, and then a statement that gives one number.
+    fn remove(&mut self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64, LedgerError> {
+        let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
+        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
+        let client = &connection.client;
+        let done = self.server.wait(async {
+            // What waited is in the table from now on, or not any more.
+            batch.looked.clear();
+            send(connection, batch).await?;
+            batch.dirty = true;
+            client.query_one(sql, params).await?.try_get::<_, i64>(0)
+        });
+        match done {
+            Ok(number) => Ok(u64::try_from(number).unwrap_or(0)),
+            Err(error) => {
+                self.give_up();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Shelf for Postgres {
+    fn put(&mut self, key: &[u8; 32], entry: i64, epoch: i64, bytes: Vec<u8>) -> Result<(), LedgerError> {
         let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
         batch.stored = batch.stored.saturating_add(bytes.len() as u64);
         batch.puts.push(Put { key: *key, entry, epoch, bytes });
         Ok(())
     }
 
-    pub(in crate::log) fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError> {
+    fn look(&mut self, keys: &[[u8; 32]]) -> Result<(), LedgerError> {
         let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
         let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
         if keys.is_empty() {
@@ -43,7 +69,7 @@ impl Postgres {
         }
     }
 
-    pub(in crate::log) fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
+    fn get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
         let idle = self.batch.is_none() && self.connection.is_some();
         let looked = self.batch.as_ref().and_then(|batch| batch.looked.get(key).cloned());
         let got = match looked.map_or_else(|| self.try_get(key), Ok) {
@@ -66,16 +92,7 @@ impl Postgres {
         }
     }
 
-    fn try_get(&mut self, key: &[u8; 32]) -> Result<Option<Kept>, LedgerError> {
-        self.connection()?;
-        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
-        self.server.wait(async {
-            let row = connection.client.query_opt(&connection.get, &[&key.as_slice()]).await?;
-            row.as_ref().map(kept).transpose()
-        })
-    }
-
-    pub(in crate::log) fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
+    fn forget(&mut self, what: Forget) -> Result<u64, LedgerError> {
         let names = &self.server.names;
         match what {
             Forget::Key(key) => {
@@ -93,39 +110,18 @@ impl Postgres {
         }
     }
 
-    pub(in crate::log) fn stored(&mut self) -> Result<u64, LedgerError> {
+    fn stored(&mut self) -> Result<u64, LedgerError> {
         let sql = self.server.names.stored();
         self.remove(&sql, &[])
     }
 
-    pub(in crate::log) fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError> {
+    fn make_room(&mut self, cap: u64) -> Result<u64, LedgerError> {
         if self.batch.as_ref().ok_or(LedgerError::NoBatch)?.stored <= cap || self.stored()? <= cap {
             return Ok(0);
         }
         let room = i64::try_from(cap - cap / 10).unwrap_or(i64::MAX);
         let sql = self.server.names.make_room();
         self.remove(&sql, &[&room])
-    }
-
-    /// Sends what waits, and then a statement that gives one number.
-    fn remove(&mut self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64, LedgerError> {
-        let batch = self.batch.as_mut().ok_or(LedgerError::NoBatch)?;
-        let connection = self.connection.as_ref().ok_or(LedgerError::NoBatch)?;
-        let client = &connection.client;
-        let done = self.server.wait(async {
-            // What waited is in the table from now on, or not any more.
-            batch.looked.clear();
-            send(connection, batch).await?;
-            batch.dirty = true;
-            client.query_one(sql, params).await?.try_get::<_, i64>(0)
-        });
-        match done {
-            Ok(number) => Ok(u64::try_from(number).unwrap_or(0)),
-            Err(error) => {
-                self.give_up();
-                Err(error)
-            }
-        }
     }
 }
 
