@@ -3,7 +3,7 @@
 use super::connection::{Fetching, Pooled};
 use super::error::cause;
 use super::login::Login;
-use super::options::{common_options, fetch_options};
+use super::options::{SameDatabase, common_options, fetch_options};
 use super::pool::{Backend, pool};
 use deadpool::managed::Object;
 
@@ -79,8 +79,9 @@ impl Backend {
         let users = (fetch.user.clone(), finish.user.clone());
         let unusable = |key| move |cause| ConnectError::Url { key, cause };
         let mut backend = Self {
-            fetch: pool(Fetching(fetch), policy.pool).map_err(unusable("url"))?,
-            finish: pool(Pooled(finish), policy.pool).map_err(unusable("finish_url"))?,
+            fetch: pool(Fetching(fetch, SameDatabase::default()), policy.pool).map_err(unusable("url"))?,
+            finish: pool(Pooled(finish, SameDatabase::default()), policy.pool)
+                .map_err(unusable("finish_url"))?,
             server_version: 0,
             parameters: Default::default(),
         };

@@ -2,7 +2,7 @@
 
 use super::error::{RelayError, cause};
 use super::login::Login;
-use super::options::{OPTIONS_HOLD, OPTIONS_LOST};
+use super::options::{SESSION_PROOF, SameDatabase};
 use super::relay::Relay;
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use std::collections::HashMap;
@@ -11,14 +11,14 @@ use tokio::task::JoinHandle;
 use tokio_postgres::{NoTls, Statement};
 
 /// Makes and checks relay connections.
-pub(super) struct Pooled(pub(super) Login);
+pub(super) struct Pooled(pub(super) Login, pub(super) SameDatabase);
 
 impl Manager for Pooled {
     type Type = Relay;
     type Error = RelayError;
 
     async fn create(&self) -> Result<Relay, RelayError> {
-        Relay::connect(&self.0).await
+        Relay::connect(&self.0, &self.1).await
     }
 
     async fn recycle(&self, relay: &mut Relay, _: &Metrics) -> RecycleResult<RelayError> {
@@ -27,7 +27,7 @@ impl Manager for Pooled {
 }
 
 /// Makes and checks fetch connections.
-pub(super) struct Fetching(pub(super) Login);
+pub(super) struct Fetching(pub(super) Login, pub(super) SameDatabase);
 
 /// A tokio-postgres client and the task that drives it.
 pub(super) struct FetchClient {
@@ -76,11 +76,10 @@ impl Manager for Fetching {
             }
         });
         let made = FetchClient { client, task, checks: Mutex::default() };
-        let row = made.client.query_one(OPTIONS_HOLD, &[]).await.map_err(|e| cause(&e))?;
-        match row.try_get(0) {
-            Ok(Some(true)) => Ok(made),
-            _ => Err(OPTIONS_LOST.into()),
-        }
+        let row = made.client.query_one(SESSION_PROOF, &[]).await.map_err(|e| cause(&e))?;
+        let hold: Option<bool> = row.try_get(0).map_err(|e| cause(&e))?;
+        self.1.prove(hold == Some(true), row.try_get(1).map_err(|e| cause(&e))?)?;
+        Ok(made)
     }
 
     async fn recycle(&self, made: &mut FetchClient, _: &Metrics) -> RecycleResult<String> {

@@ -29,6 +29,11 @@ impl Listening {
     pub async fn heard(&mut self) -> Option<()> {
         self.heard.recv().await
     }
+
+    /// Whether there was one since, without waiting.
+    pub fn heard_meanwhile(&mut self) -> bool {
+        self.heard.try_recv().is_ok()
+    }
 }
 
 impl Backend {

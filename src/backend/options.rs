@@ -1,14 +1,45 @@
 //! What every session is set to at its start, and the proof that it is.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// True where a session has the settings that were asked for at its start.
-pub(super) const OPTIONS_HOLD: &str = "\
+/// Two columns. Whether the session has the settings that were asked for at its start; and which database of which server
+/// this is: of copies by pg_basebackup, and of those alone, the numbers are the same.
+pub(super) const SESSION_PROOF: &str = "\
 SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_catalog.=) 'repeatable read'
    AND pg_catalog.current_setting('default_transaction_read_only') OPERATOR(pg_catalog.=) 'on'
    AND pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog'
    AND pg_catalog.current_setting('standard_conforming_strings') OPERATOR(pg_catalog.=) 'on'
-   AND pg_catalog.current_setting('transform_null_equals') OPERATOR(pg_catalog.=) 'off'";
+   AND pg_catalog.current_setting('transform_null_equals') OPERATOR(pg_catalog.=) 'off',
+       pg_catalog.concat('database ', (SELECT oid FROM pg_catalog.pg_database
+                           WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
+           CASE WHEN pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')
+                THEN pg_catalog.concat(' of system ', (SELECT system_identifier FROM pg_catalog.pg_control_system()))
+           END)";
+
+/// Which database all connections of a login must lead to: the one that the first of them led to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SameDatabase(Arc<OnceLock<String>>);
+
+impl SameDatabase {
+    /// The database, once there was a connection.
+    pub(super) fn known(&self) -> Option<&str> {
+        self.0.get().map(String::as_str)
+    }
+
+    /// Judges what a new connection gave for [`SESSION_PROOF`].
+    pub(super) fn prove(&self, options_hold: bool, database: Option<&str>) -> Result<(), String> {
+        let Some(found) = database.filter(|_| options_hold) else { return Err(OPTIONS_LOST.into()) };
+        let known = self.0.get_or_init(|| found.to_owned());
+        if known == found {
+            return Ok(());
+        }
+        Err(format!(
+            "at this address there is another database now ({found}) than when noisegate started ({known}); if this is \
+             meant, restart noisegate"
+        ))
+    }
+}
 
 /// What is said where a connection pooler stands between.
 pub const OPTIONS_LOST: &str = "the session does not have the settings that were asked for at its start; \

@@ -75,6 +75,11 @@ impl Backend {
         self.server_version
     }
 
+    /// Which database of which server this is, for whoever keeps answers.
+    pub fn database(&self) -> &str {
+        self.fetch.manager().1.known().unwrap_or_default()
+    }
+
     /// The ParameterStatus values of a finish session (`server_version`, `integer_datetimes`, …).
     pub fn parameters(&self) -> &BTreeMap<String, String> {
         &self.parameters

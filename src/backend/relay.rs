@@ -7,7 +7,7 @@
 use super::data_row::texts;
 use super::error::{DbError, RelayError};
 use super::login::{Login, Session};
-use super::options::{OPTIONS_HOLD, OPTIONS_LOST};
+use super::options::{SESSION_PROOF, SameDatabase};
 use super::param::Param;
 use super::settings::Settings;
 use super::socket::{self, Address, Frame};
@@ -42,20 +42,18 @@ pub(super) struct Relay {
 
 impl Relay {
     /// Logs in.
-    pub(super) async fn connect(login: &Login) -> Result<Self, RelayError> {
+    pub(super) async fn connect(login: &Login, same: &SameDatabase) -> Result<Self, RelayError> {
         let session = login.open().await?;
         let mut relay = Self { session, patience: login.patience(), clean: true, heard: false };
-        relay.prove_options().await?;
+        relay.prove_session(same).await?;
         Ok(relay)
     }
 
-    /// A pooler between us and the server may have dropped what start-up asked for.
-    async fn prove_options(&mut self) -> Result<(), RelayError> {
-        let rows = self.simple(OPTIONS_HOLD).await?;
-        match rows.first().and_then(|r| r.first()) {
-            Some(Some(held)) if held == "t" => Ok(()),
-            _ => Err(RelayError::Unreachable(OPTIONS_LOST.into())),
-        }
+    /// A pooler between us and the server may have dropped what start-up asked for, or lead elsewhere.
+    async fn prove_session(&mut self, same: &SameDatabase) -> Result<(), RelayError> {
+        let rows = self.simple(SESSION_PROOF).await?;
+        let cell = |n: usize| rows.first().and_then(|r| r.get(n)).and_then(Option::as_deref);
+        same.prove(cell(0) == Some("t"), cell(1)).map_err(RelayError::Unreachable)
     }
 
     /// ParameterStatus values that the server sent at start-up.

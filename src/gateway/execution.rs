@@ -22,30 +22,10 @@ impl Session {
         settings: &plan::Settings,
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<Noisy>, ClientError> {
-        let paying: Vec<usize> = (0..plan.releases.len())
-            .filter(|i| plan.releases.get(*i).is_some_and(|r| !r.is_domain_only()))
-            .collect();
+        let paying = paying(plan);
         let mut noisy = vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()];
-        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| !r.public_groups);
-        let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
-        let (ledger, session) = (&gateway.ledger, self.settings.backend());
         let cached = gateway.store.enabled() && self.settings.cached();
-        let epoch = match cached {
-            true => gateway.store.epoch(ledger).await.map_err(|r| r.client())?,
-            false => Epoch::default(),
-        };
-        let context = KeyContext {
-            policy: &gateway.policy,
-            epoch: &epoch,
-            role: self.identity.role.as_deref(),
-            settings: &session,
-            delta: &(settings.delta / Ratio::from_integer(selecting)),
-            mechanism: settings.mechanism,
-        };
-        let questions: Vec<(usize, Arc<Question>)> = paying
-            .iter()
-            .filter_map(|i| Some((*i, Question::new(plan.releases.get(*i)?, &context).into())))
-            .collect();
+        let questions = self.questions(gateway, plan, &paying, settings, cached).await?;
         if !cached {
             let turn = gateway.turn_to_read(&self.identity.user).await?;
             let statement = statement_of(questions.iter().map(|(_, q)| &**q));
@@ -68,11 +48,11 @@ impl Session {
                 }
             }
         }
-        let (mut waited, mut turn) = (Waiting::default(), None);
+        let (mut waited, mut turn, best) = (Waiting::default(), None, self.settings.best());
         loop {
-            let lookup = look(gateway, plan, &questions).await;
+            let lookup = look(gateway, plan, &questions, best).await;
             if lookup.missing.is_empty() {
-                self.free(gateway, &questions, notices).await?;
+                self.free(gateway, &questions, wider(plan, &lookup.found), notices).await?;
                 serve(plan, &mut noisy, lookup.found);
                 return Ok(noisy);
             }
@@ -88,7 +68,7 @@ impl Session {
             };
             // Between the look and the turn it may have been stored.
             let missing = lookup.missing.len();
-            let lookup = look(gateway, plan, &questions).await;
+            let lookup = look(gateway, plan, &questions, best).await;
             if lookup.missing.len() < missing {
                 continue;
             }
@@ -134,15 +114,75 @@ impl Session {
         }
     }
 
+    /// What each release is kept under.
+    async fn questions(
+        &self,
+        gateway: &Gateway,
+        plan: &Plan,
+        paying: &[usize],
+        settings: &plan::Settings,
+        cached: bool,
+    ) -> Result<Vec<(usize, Arc<Question>)>, ClientError> {
+        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| !r.public_groups);
+        let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
+        let epoch = match cached {
+            true => gateway.store.epoch(&gateway.ledger).await.map_err(|r| r.client())?,
+            false => Epoch::default(),
+        };
+        let context = KeyContext {
+            policy: &gateway.policy,
+            database: gateway.backend.database(),
+            epoch: &epoch,
+            role: self.identity.role.as_deref(),
+            settings: &self.settings.backend(),
+            delta: &(settings.delta / Ratio::from_integer(selecting)),
+            mechanism: settings.mechanism,
+        };
+        let question = |i: &usize| Some((*i, Question::new(plan.releases.get(*i)?, &context).into()));
+        Ok(paying.iter().filter_map(question).collect())
+    }
+
+    /// For EXPLAIN: which releases would be answered for nothing; they become what was stored. None where none would be.
+    pub(super) async fn free_parts(
+        &self,
+        gateway: &Gateway,
+        plan: &mut Plan,
+        settings: &plan::Settings,
+    ) -> Result<Option<String>, ClientError> {
+        if plan.charge.is_none() || !gateway.store.enabled() || !self.settings.cached() {
+            return Ok(None);
+        }
+        let paying = paying(plan);
+        let questions = self.questions(gateway, plan, &paying, settings, true).await?;
+        let lookup = look(gateway, plan, &questions, self.settings.best()).await;
+        let (kept, missing) = (lookup.found.len(), lookup.missing.len());
+        let wider = wider(plan, &lookup.found);
+        for (i, served) in lookup.found {
+            if let Some(release) = plan.releases.get_mut(i) {
+                served.become_of(release);
+            }
+        }
+        let noise = wider.map(|ratio| format!("; {}", wider_text(ratio))).unwrap_or_default();
+        Ok(match (kept, missing) {
+            (0, _) => None,
+            (_, 0) => Some(format!("Kept: answered from an earlier release, nothing would be spent{noise}")),
+            (kept, _) => Some(format!(
+                "Kept: {kept} of {} releases are answered from earlier ones, and the price is for the others{noise}",
+                paying.len()
+            )),
+        })
+    }
+
     /// Tells that nothing was spent, and notes it in the books.
     async fn free(
         &self,
         gateway: &Gateway,
         questions: &[(usize, Arc<Question>)],
+        wider: Option<f64>,
         notices: &mut Vec<Notice>,
     ) -> Result<(), ClientError> {
         if self.settings.notices() {
-            notices.push(free_notice());
+            notices.push(free_notice(wider));
         }
         tracing::Span::current().record("epsilon", "0");
         let statement = statement_of(questions.iter().map(|(_, q)| &**q));
@@ -198,7 +238,12 @@ impl Lookup<'_> {
     }
 }
 
-async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Arc<Question>)]) -> Lookup<'q> {
+async fn look<'q>(
+    gateway: &Gateway,
+    plan: &Plan,
+    questions: &'q [(usize, Arc<Question>)],
+    best: bool,
+) -> Lookup<'q> {
     let mut lookup = Lookup { found: Vec::new(), missing: Vec::new(), repeated: Vec::new() };
     for (place, question) in questions {
         let Some(release) = plan.releases.get(*place) else { continue };
@@ -207,7 +252,7 @@ async fn look<'q>(gateway: &Gateway, plan: &Plan, questions: &'q [(usize, Arc<Qu
             lookup.repeated.push((*place, question, first));
             continue;
         }
-        match gateway.store.find(&gateway.ledger, question, release).await {
+        match gateway.store.find(&gateway.ledger, question, release, best).await {
             Known::Answer(served) => lookup.found.push((*place, *served)),
             Known::Nothing(storage_key) => {
                 lookup.missing.push(Missing { place: *place, question, storage_key })
@@ -260,10 +305,28 @@ fn statement_of<'q>(questions: impl Iterator<Item = &'q Question>) -> [u8; 32] {
     store::together(&questions.map(|q| q.keys.statement).collect::<Vec<_>>())
 }
 
-fn free_notice() -> Notice {
-    Notice {
-        message: "noisegate: answered from an earlier release, nothing was spent".into(),
-        code: "00000",
-        hint: None,
+fn free_notice(wider: Option<f64>) -> Notice {
+    let mut message = "noisegate: answered from an earlier release, nothing was spent".to_owned();
+    if let Some(ratio) = wider {
+        message.push_str(&format!("; {}", wider_text(ratio)));
     }
+    let hint =
+        wider.map(|_| "SET noisegate.cache = best pays for a fresh answer where it has less noise.".into());
+    Notice { message, code: "00000", hint }
+}
+
+fn wider_text(ratio: f64) -> String {
+    format!("its noise is {} times as wide as that of a fresh answer", plan::explain::short(ratio))
+}
+
+/// Places of the releases that have a price.
+fn paying(plan: &Plan) -> Vec<usize> {
+    let paying = |i: &usize| plan.releases.get(*i).is_some_and(|r| !r.is_domain_only());
+    (0..plan.releases.len()).filter(paying).collect()
+}
+
+/// How many times as wide as fresh noise the widest of what is found is, if any is wider.
+fn wider(plan: &Plan, found: &[(usize, Served)]) -> Option<f64> {
+    let each = found.iter().filter_map(|(i, served)| served.wider(plan.releases.get(*i)?));
+    each.max_by(f64::total_cmp)
 }

@@ -80,7 +80,7 @@ impl Session {
         let private = planned.plan.charge.is_some();
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
-            Kind::Explain(..) => self.explained(&gateway, &planned.plan, plan::explain::fields()).await,
+            Kind::Explain(..) => self.explained(&gateway, planned, plan::explain::fields()).await,
             _ => self.answer(&gateway, planned, typed.fields, notices).await,
         }
     }
@@ -172,7 +172,7 @@ impl Session {
         };
         let fields = formatted(description.fields.unwrap_or_default(), &values);
         if matches!(&*kind, Kind::Explain(..)) {
-            return self.explained(&gateway, &planned.plan, fields).await;
+            return self.explained(&gateway, planned, fields).await;
         }
         self.answer(&gateway, planned, fields, notices).await
     }

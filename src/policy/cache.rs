@@ -37,6 +37,13 @@ pub(super) const CACHE: Keys = Keys {
             purpose: "A NOTIFY on this channel of the database ends the answers kept so far: for load jobs, never for triggers on private tables.",
         },
         Key {
+            name: "notify_interval",
+            ty: "time span",
+            default: "\"1min\"",
+            example: "\"10min\"",
+            purpose: "The least time between two ends by NOTIFY, which any login of the database can send: one that comes sooner waits until it is over, and the log says so.",
+        },
+        Key {
             name: "snap",
             ty: "time span",
             default: "none",
@@ -84,6 +91,9 @@ pub(super) fn cache(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Ca
             f.error(&channel.span, what, "write for example: notify = \"bikes_loaded\"");
         }
         cache.notify = Some(channel.value);
+    }
+    if let Some(interval) = section.duration("notify_interval", f) {
+        cache.notify_interval = interval;
     }
     cache.snap = section.duration("snap", f);
     let mut text = |key: &str, example: &str| {

@@ -4,7 +4,7 @@
 //! * what each part counts or sums, and its noise and selection: ε, δ, `max_groups`, `max_rows` and the mechanism are in
 //!   these, and only as far as they matter;
 //! * session settings that a value of the fetch can depend on;
-//! * the policy's version, the epoch of the data, and the role.
+//! * the policy's version, the database and its server, the epoch of the data, and the role.
 
 use super::canonical::Canonical;
 use super::epoch::Epoch;
@@ -26,6 +26,8 @@ pub type Key = [u8; 32];
 pub struct KeyContext<'a> {
     /// The policy.
     pub policy: &'a Policy,
+    /// Which database of which server was read.
+    pub database: &'a str,
     /// When the data was read, as far as anybody distinguishes.
     pub epoch: &'a Epoch,
     /// Whose answers these are. Users without a role share theirs.
@@ -122,7 +124,7 @@ impl Keys {
         context.epoch.each(|part| {
             read.text(part);
         });
-        read.option(context.role).text(&text);
+        read.text(context.database).option(context.role).text(&text);
         read.number(base.public_groups).number(base.bounding.l0()).number(base.bounding.rows());
         read.number(base.bounding.l0_stage()).number(base.bounding.rows_stage());
         for setting in mattering(canonical) {

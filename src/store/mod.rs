@@ -122,6 +122,7 @@ impl Store {
     /// Hears the policy's channel from now on.
     pub fn listen(&self, backend: &Arc<Backend>, ledger: &Ledger) {
         let channel = self.cache.notify.as_deref().filter(|_| self.cache.enabled);
+        let channel = channel.map(|channel| (channel, self.cache.notify_interval));
         notify::listen(&self.shared, backend, ledger, channel);
     }
 
@@ -138,8 +139,8 @@ impl Store {
         Records { seal: &self.seal, memory: &self.shared.memory, ledger }
     }
 
-    /// The answer to a question, if it is kept.
-    pub async fn find(&self, ledger: &Ledger, question: &Question, release: &Release) -> Known {
+    /// The answer to a question, if it is kept; with `best` only one whose noise is as narrow as that of a fresh one.
+    pub async fn find(&self, ledger: &Ledger, question: &Question, release: &Release, best: bool) -> Known {
         let (records, keys) = (self.records(ledger), &question.keys);
         let serve = |stored: &[Stored]| reuse::serve(release, &question.canonical, keys, stored);
         let place = match records.find(&keys.exact).await {
@@ -168,8 +169,8 @@ impl Store {
             }
         }
         match serve(&stored) {
-            Some(served) => Known::Answer(Box::new(served)),
-            None => Known::Nothing(place),
+            Some(served) if !best || served.wider(release).is_none() => Known::Answer(Box::new(served)),
+            _ => Known::Nothing(place),
         }
     }
 

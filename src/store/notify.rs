@@ -4,44 +4,66 @@ use super::Shared;
 use backend::Backend;
 use ledger::Ledger;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
 /// How long until a lost connection is tried again.
-const PAUSE: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_secs(5);
 
 /// The channel that is heard, and the task that hears it.
 #[derive(Debug, Default)]
-pub(super) struct Listener(Mutex<Option<(String, AbortHandle)>>);
+pub(super) struct Listener(Mutex<Option<(String, Duration, AbortHandle)>>);
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some((_, task)) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some((_, _, task)) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
             task.abort();
         }
     }
 }
 
 /// Hears this channel from now on, and no other.
-pub(super) fn listen(shared: &Arc<Shared>, backend: &Arc<Backend>, ledger: &Ledger, channel: Option<&str>) {
+pub(super) fn listen(
+    shared: &Arc<Shared>,
+    backend: &Arc<Backend>,
+    ledger: &Ledger,
+    channel: Option<(&str, Duration)>,
+) {
     let mut listener = shared.listener.0.lock().unwrap_or_else(PoisonError::into_inner);
-    if listener.as_ref().map(|(name, _)| name.as_str()) == channel {
+    if listener.as_ref().map(|(name, pause, _)| (name.as_str(), *pause)) == channel {
         return;
     }
-    if let Some((_, task)) = listener.take() {
+    if let Some((_, _, task)) = listener.take() {
         task.abort();
     }
-    let (Some(channel), Ok(runtime)) = (channel, tokio::runtime::Handle::try_current()) else { return };
-    let hearing = hear(Arc::downgrade(shared), backend.clone(), ledger.clone(), channel.to_owned());
-    *listener = Some((channel.to_owned(), runtime.spawn(hearing).abort_handle()));
+    let (Some((channel, pause)), Ok(runtime)) = (channel, tokio::runtime::Handle::try_current()) else {
+        return;
+    };
+    let hearing = hear(Arc::downgrade(shared), backend.clone(), ledger.clone(), channel.to_owned(), pause);
+    *listener = Some((channel.to_owned(), pause, runtime.spawn(hearing).abort_handle()));
 }
 
-async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, ledger: Ledger, channel: String) {
+/// Any login of the database may send a NOTIFY, and every end of an epoch makes everybody's answers cost again: so between
+/// two that are heard there is a pause, and what comes meanwhile counts as one when it is over.
+async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, ledger: Ledger, channel: String, pause: Duration) {
+    let mut last: Option<Instant> = None;
     loop {
         match backend.listen(&channel).await {
             Ok(mut listening) => {
                 tracing::info!(%channel, "listening for load jobs");
                 while listening.heard().await.is_some() {
+                    let left = last.map_or(Duration::ZERO, |last| pause.saturating_sub(last.elapsed()));
+                    if !left.is_zero() {
+                        tracing::warn!(
+                            %channel, seconds = left.as_secs_f64(),
+                            "a NOTIFY came sooner than cache.notify_interval after the one before: kept answers end when \
+                             that is over. Any login of the database can send it"
+                        );
+                        tokio::time::sleep(left).await;
+                        // What came meanwhile says the same.
+                        let _ = listening.heard_meanwhile();
+                    }
+                    last = Some(Instant::now());
                     let Some(shared) = shared.upgrade() else { return };
                     end(&shared, &ledger, &channel).await;
                 }
@@ -54,7 +76,7 @@ async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, ledger: Ledger, chann
             // A hot standby cannot listen; the log says so again and again.
             Err(cause) => tracing::warn!(%channel, %cause, "cannot listen for load jobs"),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY).await;
     }
 }
 

@@ -81,6 +81,14 @@ pub fn serve(release: &Release, canonical: &Canonical, keys: &Keys, stored: &[St
 }
 
 impl Served {
+    /// How many times as wide as that of a fresh answer the noise is, where it is wider: of the part where that is worst.
+    /// An answer to more questions at the same price has more noise for each.
+    pub fn wider(&self, release: &Release) -> Option<f64> {
+        let noises = self.spec.aggregates.iter().zip(&release.spec.aggregates);
+        let ratios = noises.map(|(kept, fresh)| kept.error95() / fresh.error95());
+        ratios.filter(|r| *r > 1.000_001).max_by(f64::total_cmp)
+    }
+
     /// Makes the release the one that was stored: its noise, and sums as they were released.
     pub fn become_of(&self, release: &mut Release) {
         for ((part, noise), plain) in release.parts.iter_mut().zip(&self.spec.aggregates).zip(&self.plain) {

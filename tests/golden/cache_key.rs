@@ -70,6 +70,7 @@ fn keys_in(sql: &str, place: &Where) -> Vec<Keys> {
     let mut policy = policy().clone();
     policy.version = place.version;
     let around = KeyContext {
+        database: "database 16384 of system 7",
         policy: &policy,
         epoch: &place.epoch,
         role: place.role,

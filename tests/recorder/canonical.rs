@@ -63,6 +63,7 @@ async fn agree(v: Variant) {
             planned += 1;
             changed += usize::from(text != sql);
             let around = KeyContext {
+                database: "",
                 policy: &lab.policy,
                 epoch: &noisegate::store::Epoch::at(0, None, 0),
                 role: None,

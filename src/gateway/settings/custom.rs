@@ -89,7 +89,8 @@ impl NoisegateSetting {
             }
             Self::Notices => "Whether a NOTICE tells what each statement cost and what is left.",
             Self::Cache => {
-                "Whether what was answered before is answered the same again, for nothing; off pays for new noise."
+                "Whether what was answered before is answered the same again, for nothing: on; off pays for new noise; \
+                 best pays where a fresh answer has less."
             }
             Self::Stream => {
                 "The stream of the policy that statements over private rows are questions to; empty for none."
@@ -136,9 +137,11 @@ impl NoisegateSetting {
                 known @ ("auto" | "laplace" | "gaussian") => Ok(known.to_owned()),
                 _ => Err(self.wrong(text, "auto, laplace or gaussian")),
             },
+            Self::Cache if text.eq_ignore_ascii_case("best") => Ok("best".into()),
             Self::Notices | Self::Cache => match text.to_lowercase().as_str() {
                 "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
                 "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
+                _ if self == Self::Cache => Err(self.wrong(text, "on, off or best")),
                 _ => Err(self.wrong(text, "on or off")),
             },
             Self::Stream | Self::StreamReopen if text.len() <= 63 => Ok(text.to_owned()),
@@ -234,6 +237,11 @@ impl SessionSettings {
     /// Whether charges are told.
     pub fn notices(&self) -> bool {
         self.get(NoisegateSetting::Notices.name()) != Some("off")
+    }
+
+    /// Whether a fresh answer is paid for where a stored one has more noise.
+    pub fn best(&self) -> bool {
+        self.get(NoisegateSetting::Cache.name()) == Some("best")
     }
 
     /// Whether stored answers are given, and new ones stored.

@@ -2,12 +2,13 @@
 
 use super::Result;
 use super::instances::{End, State, Status};
+use crate::gateway::statement::Planned;
 use crate::gateway::{Gateway, Session};
 use answer::{ClientError, SqlState};
 use answer::{Field, Outcome};
 use emit::print::OwnRow;
 use ledger::{Amount, BudgetState, Counter};
-use plan::{self, Plan};
+
 use policy::{Policy, Stream};
 
 /// The price of an opening, in words.
@@ -41,11 +42,17 @@ impl Session {
     pub(in crate::gateway) async fn explained(
         &self,
         gateway: &Gateway,
-        plan: &Plan,
+        planned: Planned,
         fields: Vec<Field>,
     ) -> Result<Outcome> {
         let policy: &Policy = &gateway.policy;
-        let Some(question) = &plan.question else { return Ok(plan::explain::outcome(plan, policy, fields)) };
+        let Planned { mut plan, settings, .. } = planned;
+        let Some(question) = plan.question.clone() else {
+            let kept = self.free_parts(gateway, &mut plan, &settings).await?;
+            let mut lines = plan::explain::lines(&plan, policy);
+            lines.splice(0..0, kept);
+            return Ok(plan::explain::told(&lines, fields));
+        };
         let stream = &question.stream;
         let user_stream =
             gateway.streams.as_the_books_say(&self.identity.user, stream, &gateway.ledger).await?;
@@ -61,7 +68,7 @@ impl Session {
             }
             State::Ended { why, .. } => format!("it would be refused: {}", why.because()),
         };
-        Ok(plan::explain::told(&plan::stream_question::lines(plan, question, &status, policy), fields))
+        Ok(plan::explain::told(&plan::stream_question::lines(&plan, &question, &status, policy), fields))
     }
 
     /// The rows of `noisegate.streams`.

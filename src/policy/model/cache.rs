@@ -12,6 +12,8 @@ pub struct Cache {
     pub refresh: Option<Duration>,
     /// The channel whose NOTIFY ends the answers kept so far.
     pub notify: Option<String>,
+    /// The least time between two of these that are heard.
+    pub notify_interval: Duration,
     /// What `now()` is rounded down to a multiple of, where private rows are compared with it.
     pub snap: Option<Duration>,
     /// What kept answers are encrypted with.
@@ -24,6 +26,7 @@ impl Default for Cache {
             enabled: true,
             refresh: Some(Duration::from_secs(86_400)),
             notify: None,
+            notify_interval: Duration::from_secs(60),
             snap: None,
             key: None,
         }

@@ -100,7 +100,10 @@ async fn without_snapping_a_moving_range_is_another_question_each_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_27_the_owner_and_load_jobs_end_answers() {
-    let world = World::new("[cache]\nrefresh = \"never\"\nnotify = \"it's \\\"loaded\\\"\"").await;
+    let world = World::new(
+        "[cache]\nrefresh = \"never\"\nnotify = \"it's \\\"loaded\\\"\"\nnotify_interval = \"1s\"",
+    )
+    .await;
     let c = world.ada().await;
     let first = one(&c, ASK).await;
     assert_eq!(one(&c, ASK).await, first);
@@ -117,7 +120,16 @@ async fn rule_27_the_owner_and_load_jobs_end_answers() {
     })
     .await;
     // The last of these may not have been heard yet.
-    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+    tokio::time::sleep(std::time::Duration::from_millis(1_700)).await;
+    // Any login can send a storm: it ends answers once, and once more when the pause is over.
+    let before = world.dir.noisegate(&["budget", "history"]).await.stdout.matches("epoch ").count();
+    for _ in 0..30 {
+        loader.execute(&format!("SELECT pg_notify('{channel}', '')"), &[]).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(2_000)).await;
+    let after = world.dir.noisegate(&["budget", "history"]).await.stdout.matches("epoch ").count();
+    assert_eq!(after - before, 2);
     let third = one(&c, ASK).await;
     let paid = world.paid().await;
     loader.batch_execute("NOTIFY other_channel; INSERT INTO trips SELECT 6000, 1, '2024-05-05', 'Station 1', 99, 9, 'x', 1").await.unwrap();

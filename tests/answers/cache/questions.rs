@@ -228,3 +228,40 @@ async fn the_books_tell_what_was_given_again() {
     let text = |s: &str| Some(s.to_owned());
     assert_eq!(entries, [vec![text("f"), text("1")], vec![text("t"), text("1")]]);
 }
+
+/// An answer to more questions at one price has more noise for each: that is said, and whoever wants the best pays for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_narrower_question_is_told_of_wider_noise_and_may_pay_for_less() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let narrow = "SELECT sum(fare) FROM trips";
+    let told = async |script: &str| {
+        let out = crate::support::psql(&world.gate.url("ada", PASSWORD, "bikes"), script).await;
+        out.stdout + &out.stderr
+    };
+    assert!(!told(&format!("EXPLAIN {narrow};")).await.contains("Kept:"));
+    one(&c, "SELECT sum(fare) + sum(minutes) FROM trips").await;
+    assert_eq!(world.paid().await, 1);
+    let first = one(&c, narrow).await;
+    let shown =
+        told(&format!("{narrow}; EXPLAIN {narrow}; SET noisegate.cache = best; EXPLAIN {narrow};")).await;
+    assert_eq!(world.paid().await, 1, "nothing of this is paid for");
+    let wider = "nothing was spent; its noise is 2.00 times as wide as that of a fresh answer";
+    assert!(shown.contains(wider), "{shown}");
+    assert!(shown.contains("SET noisegate.cache = best pays for a fresh answer"), "{shown}");
+    let (free, paying) = shown.split_once("\nSET\n").unwrap();
+    let kept =
+        "Kept: answered from an earlier release, nothing would be spent; its noise is 2.00 times as wide";
+    assert!(free.contains(kept) && !paying.contains("Kept:"), "{shown}");
+    // Paid for once, and then it is the answer to all who ask.
+    c.simple_query("SET noisegate.cache = BEST").await.unwrap();
+    assert_eq!(one(&c, "SHOW noisegate.cache").await, "best");
+    let best = one(&c, narrow).await;
+    assert_ne!(best, first);
+    assert_eq!((one(&c, narrow).await, world.paid().await), (best.clone(), 2));
+    let other = world.ada().await;
+    assert_eq!((one(&other, narrow).await, world.paid().await), (best, 2));
+    assert!(!told(&format!("{narrow};")).await.contains("times as wide"));
+    let wrong = c.simple_query("SET noisegate.cache = good").await.unwrap_err();
+    assert_eq!(wrong.code().unwrap().code(), "22023", "{wrong:?}");
+}

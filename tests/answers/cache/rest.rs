@@ -109,3 +109,25 @@ async fn who_was_killed_after_the_debit_pays_again() {
     // Nobody else has this ledger: there is nobody to wait for.
     assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
 }
+
+/// Staging's database in the place of production's: the same names, the same definitions, other rows.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_database_in_the_same_place_has_answers_of_its_own() {
+    let mut world = World::new("").await;
+    let name = world.db.name.clone();
+    let first = all(&world.ada().await, ASK).await;
+    let admin = connect(&world.db.superuser_url.replace(&format!("/{name}"), "/postgres")).await;
+    for sql in [
+        format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"),
+        format!("ALTER DATABASE {name} RENAME TO {name}_old"),
+        format!("CREATE DATABASE {name} TEMPLATE {name}_old"),
+        format!("GRANT CONNECT ON DATABASE {name} TO {name}_fetch, {name}_finish"),
+    ] {
+        crate::city::eventually(&sql, async || admin.batch_execute(&sql).await.is_ok()).await;
+    }
+    let refused = world.ada().await.simple_query(ASK).await.unwrap_err();
+    assert_eq!(refused.code().map(|c| c.code()), Some("08006"), "{refused:?}");
+    world = world.restart("TERM", |_| ()).await;
+    assert_ne!(all(&world.ada().await, ASK).await, first);
+    assert_eq!(world.paid().await, 2);
+}
