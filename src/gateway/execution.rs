@@ -19,6 +19,7 @@ impl Session {
         gateway: &Arc<Gateway>,
         plan: &mut Plan,
         charge: &Charge,
+        text: &Arc<str>,
         settings: &plan::Settings,
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<Noisy>, ClientError> {
@@ -31,7 +32,8 @@ impl Session {
             let statement = statement_of(questions.iter().map(|(_, q)| &**q));
             loop {
                 let (places, charge) = (paying.clone(), charge.clone());
-                let order = Order { places, charge, statement, keeping: None, turn: turn.permit.clone() };
+                let (text, turned) = (text.clone(), turn.permit.clone());
+                let order = Order { places, charge, statement, text, keeping: None, turn: turned };
                 match self.pay(gateway, plan, order, notices).await? {
                     Purchase::Paid(paid) => {
                         place(&mut noisy, paid);
@@ -52,7 +54,7 @@ impl Session {
         loop {
             let lookup = look(gateway, plan, &questions, best).await;
             if lookup.missing.is_empty() {
-                self.free(gateway, &questions, wider(plan, &lookup.found), notices).await?;
+                self.free(gateway, &questions, text, wider(plan, &lookup.found), notices).await?;
                 serve(plan, &mut noisy, lookup.found);
                 return Ok(noisy);
             }
@@ -87,6 +89,7 @@ impl Session {
                 places,
                 charge,
                 statement: statement_of(lookup.missing.iter().map(|m| &**m.question)),
+                text: text.clone(),
                 keeping: Some(keeping),
                 turn: turn.permit.clone(),
             };
@@ -178,6 +181,7 @@ impl Session {
         &self,
         gateway: &Gateway,
         questions: &[(usize, Arc<Question>)],
+        text: &str,
         wider: Option<f64>,
         notices: &mut Vec<Notice>,
     ) -> Result<(), ClientError> {
@@ -187,6 +191,9 @@ impl Session {
         tracing::Span::current().record("epsilon", "0");
         let statement = statement_of(questions.iter().map(|(_, q)| &**q));
         let release = store::together(&questions.iter().map(|(_, q)| q.keys.exact).collect::<Vec<_>>());
+        let user = &self.identity.user;
+        // Beside the first entry of all: what others paid for.
+        gateway.store.remember(&gateway.ledger, 0, user, &statement, text).await;
         gateway.ledger.reuse(&self.identity, statement, release).await.map_err(|r| r.client())
     }
 }

@@ -52,7 +52,11 @@ impl Session {
     pub fn parse(&mut self, sql: &str) -> Result<Vec<Statement>, ClientError> {
         self.follow()?;
         let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
-        parsed.into_iter().map(|p: Parsed| Ok(Statement { kind: Arc::new(sql::classify(p)?) })).collect()
+        let statement = |p: Parsed| {
+            let text = p.text.clone();
+            Ok(Statement { kind: Arc::new(sql::classify(p)?), text })
+        };
+        parsed.into_iter().map(statement).collect()
     }
 
     /// The way of a statement of the simple protocol: no parameters, text results.
@@ -81,7 +85,7 @@ impl Session {
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
             Kind::Explain(..) => self.explained(&gateway, planned, plan::explain::fields()).await,
-            _ => self.answer(&gateway, planned, typed.fields, notices).await,
+            _ => self.answer(&gateway, planned, &statement.text, typed.fields, notices).await,
         }
     }
 
@@ -141,8 +145,8 @@ impl Session {
             }
             Kind::Control(_) | Kind::Session(_) => None,
         };
-        let (kind, description) = (statement.kind.clone(), description.clone());
-        Ok(Portal { gateway, kind, description, values, planned })
+        let (kind, text, description) = (statement.kind.clone(), statement.text.clone(), description.clone());
+        Ok(Portal { gateway, kind, text, description, values, planned })
     }
 
     /// Execute: charges, and runs.
@@ -163,10 +167,10 @@ impl Session {
         }
         if !Arc::ptr_eq(&portal.gateway, &self.gateway) {
             // Another policy came into force since Bind.
-            let statement = Statement { kind: portal.kind };
+            let statement = Statement { kind: portal.kind, text: portal.text };
             portal = self.bind(&statement, &portal.description, portal.values).await?;
         }
-        let Portal { gateway, kind, description, values, planned } = portal;
+        let Portal { gateway, kind, text, description, values, planned } = portal;
         let Some(planned) = planned else {
             return Err(control_here());
         };
@@ -174,7 +178,7 @@ impl Session {
         if matches!(&*kind, Kind::Explain(..)) {
             return self.explained(&gateway, planned, fields).await;
         }
-        self.answer(&gateway, planned, fields, notices).await
+        self.answer(&gateway, planned, &text, fields, notices).await
     }
 
     /// The second half of the way, for a statement that is planned and typed.
@@ -182,6 +186,7 @@ impl Session {
         &self,
         gateway: &Arc<Gateway>,
         planned: Planned,
+        text: &Arc<str>,
         fields: Vec<Field>,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
@@ -197,7 +202,7 @@ impl Session {
             Some(charge) => {
                 gateway.check_failures(&self.identity.user)?;
                 // Charge, fetch, release; nothing of it where the answers are kept.
-                self.released(gateway, &mut plan, &charge, &settings, notices).await?
+                self.released(gateway, &mut plan, &charge, text, &settings, notices).await?
             }
         };
         self.finish(gateway, &plan, constants, &noisy, fields).await

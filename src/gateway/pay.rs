@@ -133,9 +133,13 @@ impl Settlement {
         let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
         let noisy = perturb(exact, receipt, &mut rng).map_err(|e| e.client())?;
         // Before anything can fail that comes later: what was paid for is kept.
-        if let Some(keeping) = order.keeping {
-            keeping.keep(&gateway, entry, &parts, &noisy).await;
-        }
+        let keep = async {
+            if let Some(keeping) = order.keeping {
+                keeping.keep(&gateway, entry, &parts, &noisy).await;
+            }
+        };
+        let (store, ledger) = (&gateway.store, &gateway.ledger);
+        tokio::join!(keep, store.remember(ledger, entry, &who.user, &order.statement, &order.text));
         if let Some(owed) = &mut owed {
             owed.kept = true;
         }
@@ -184,6 +188,8 @@ pub(super) struct Order {
     pub charge: Charge,
     /// What the books call it.
     pub statement: [u8; 32],
+    /// What its user wrote.
+    pub text: Arc<str>,
     /// None where answers are not kept.
     pub keeping: Option<Keeping>,
     /// Its place in the queue of the user's reads, until it is read.

@@ -10,6 +10,8 @@ use std::sync::Arc;
 /// One parsed statement.
 pub struct Statement {
     pub(super) kind: Arc<Kind>,
+    /// As it was written.
+    pub(super) text: Arc<str>,
 }
 
 impl Statement {
@@ -31,6 +33,7 @@ impl Statement {
 pub struct Portal {
     pub(super) gateway: Arc<Gateway>,
     pub(super) kind: Arc<Kind>,
+    pub(super) text: Arc<str>,
     pub(super) description: Description,
     pub(super) values: Values,
     pub(super) planned: Option<Planned>,

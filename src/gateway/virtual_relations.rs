@@ -58,7 +58,11 @@ impl Session {
 
     async fn history(&self, gateway: &Gateway) -> Result<Vec<OwnRow>, ClientError> {
         let lines = gateway.ledger.history(&self.identity).await.map_err(|r| r.client())?;
-        let row = |line: &ledger::Line| {
+        let statements = lines.iter().map(ledger::Line::hash);
+        let user = &self.identity.user;
+        let texts = gateway.store.remembered(&gateway.ledger, user, statements).await;
+        let texts = texts.map_err(|r| r.client())?;
+        let row = |(line, text): (&ledger::Line, Option<String>)| {
             vec![
                 Some(line.entry.to_string()),
                 Some(timestamp(line.at)),
@@ -67,9 +71,10 @@ impl Session {
                 Some(plan::explain::decimal(&line.selection_delta)),
                 line.price(),
                 Some(line.cached.to_string()),
+                text,
             ]
         };
-        Ok(lines.iter().map(row).collect())
+        Ok(lines.iter().zip(texts).map(row).collect())
     }
 
     fn settings_rows(&self, gateway: &Gateway) -> Vec<OwnRow> {

@@ -82,6 +82,7 @@ impl Own {
                 ("delta", "numeric"),
                 ("price", "text"),
                 ("cached", "bool"),
+                ("query", "text"),
             ],
             Self::Columns => &[
                 ("table_schema", "text"),

@@ -27,7 +27,12 @@ pub struct Parsed {
     pub lines: Lines,
     /// Where the statement starts.
     pub start: Option<usize>,
+    /// As it was written, or its first [`SHOWN`] characters.
+    pub text: std::sync::Arc<str>,
 }
+
+/// Characters of a statement that are kept for whoever wrote it.
+const SHOWN: usize = 4_000;
 
 /// Turns a line and a column into a character position in the message.
 #[derive(Clone, Debug)]
@@ -116,7 +121,12 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
             let at = lines.position(next.span.start);
             return Err(if too_deep { nested(limits).at(start) } else { near(&next.token, at) });
         }
-        statements.push(Parsed { ast, lines: lines.clone(), start: lines.position(at) });
+        let end = lines.position(next.span.start).unwrap_or(lines.end());
+        let first = start.unwrap_or(1);
+        let length = end.saturating_sub(first);
+        let text: String = sql.chars().skip(first.saturating_sub(1)).take(length.min(SHOWN)).collect();
+        let text = if length > SHOWN { format!("{text}…") } else { text.trim_end().to_owned() };
+        statements.push(Parsed { ast, lines: lines.clone(), start, text: text.into() });
     }
 }
 

@@ -53,7 +53,7 @@ pub enum Control {
 /// Sorts a statement, or refuses it.
 pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
     // Trees of statements other than queries do not always know where they start.
-    let Parsed { ast, lines, start: at } = parsed;
+    let Parsed { ast, lines, start: at, .. } = parsed;
     Ok(match ast {
         S::Query(query) => Kind::Query(query, lines),
         S::Explain { analyze, statement, options, format, query_plan, estimate, .. } => {

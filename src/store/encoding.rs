@@ -12,6 +12,7 @@ const VERSION: u8 = 1;
 const RELEASE: u8 = 1;
 const MEMBER: u8 = 2;
 const SEVERAL: u8 = 3;
+const TEXT: u8 = 4;
 /// No statement has more group keys.
 const MAX_KEYS: usize = 100_000;
 
@@ -48,6 +49,8 @@ pub enum Record {
     Member(Key, Vec<Key>),
     /// Several releases were stored at once, each under its own key.
     Several,
+    /// What a user wrote.
+    Text(String),
 }
 
 impl Record {
@@ -66,6 +69,11 @@ impl Record {
                 parts.iter().for_each(|p| out.0.extend(p));
             }
             Self::Several => out.0.push(SEVERAL),
+            Self::Text(text) => {
+                out.0.push(TEXT);
+                out.size(text.len());
+                out.0.extend(text.as_bytes());
+            }
         }
         out.0
     }
@@ -84,6 +92,12 @@ impl Record {
                 Self::Member(key, (0..n).map(|_| input.key()).collect::<Option<_>>()?)
             }
             SEVERAL => Self::Several,
+            TEXT => {
+                let length = input.size(1)?;
+                let (text, rest) = input.0.split_at_checked(length)?;
+                input.0 = rest;
+                Self::Text(std::str::from_utf8(text).ok()?.to_owned())
+            }
             _ => return None,
         };
         input.0.is_empty().then_some(record)

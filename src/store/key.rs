@@ -250,6 +250,16 @@ pub(super) fn member(like: &Key, n: u64) -> Key {
     canon.key()
 }
 
+/// The key of what a user wrote.
+pub(super) fn asked(epoch: &Epoch, user: &str, statement: &[u8; 32]) -> Key {
+    let mut canon = Canon::new("asked");
+    epoch.each(|part| {
+        canon.text(part);
+    });
+    canon.text(user).bytes(statement);
+    canon.key()
+}
+
 /// What a payment for several releases goes by.
 pub fn together(keys: &[Key]) -> Key {
     match keys {

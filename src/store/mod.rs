@@ -208,6 +208,38 @@ impl Store {
         self.records(ledger).put(entry, key, &Record::Several).await;
     }
 
+    /// Keeps what a user wrote, for that user, as long as answers are kept; `statement` is what the books call it.
+    pub async fn remember(&self, ledger: &Ledger, entry: i64, user: &str, statement: &[u8; 32], text: &str) {
+        if !self.enabled() {
+            return;
+        }
+        let Ok(epoch) = self.epoch(ledger).await else { return };
+        let records = self.records(ledger);
+        if let Found::Nothing(Some(place)) = records.find(&key::asked(&epoch, user, statement)).await {
+            records.put(entry, place, &Record::Text(text.to_owned())).await;
+        }
+    }
+
+    /// What a user wrote, of each of these statements; None where it is not kept any more.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn remembered(
+        &self,
+        ledger: &Ledger,
+        user: &str,
+        statements: impl IntoIterator<Item = [u8; 32]>,
+    ) -> Result<Vec<Option<String>>, Refusal> {
+        let epoch = self.epoch(ledger).await?;
+        let records = self.records(ledger);
+        let text = async |statement| match records.find(&key::asked(&epoch, user, &statement)).await {
+            Found::Record(Record::Text(text)) => Some(text),
+            _ => None,
+        };
+        // Together: the books read them in one go.
+        Ok(futures::future::join_all(statements.into_iter().map(text)).await)
+    }
+
     /// The place of the one who may pay for this key, or None after somebody else was done with it.
     pub async fn turn(&self, key: Key) -> Option<Lead> {
         self.shared.flights.turn(key).await

@@ -56,6 +56,11 @@ impl Price {
 }
 
 impl Line {
+    /// What [`Self::statement`] is the text of.
+    pub fn hash(&self) -> [u8; 32] {
+        crate::entry::unhex(&self.statement).unwrap_or_default()
+    }
+
     /// What each budget was debited, in words; None for what was free.
     pub fn price(&self) -> Option<String> {
         let price = |(budget, price): &(String, Price)| match price {

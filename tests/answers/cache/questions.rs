@@ -265,3 +265,31 @@ async fn a_narrower_question_is_told_of_wider_noise_and_may_pay_for_less() {
     let wrong = c.simple_query("SET noisegate.cache = good").await.unwrap_err();
     assert_eq!(wrong.code().unwrap().code(), "22023", "{wrong:?}");
 }
+
+/// Everybody recognises what they asked, and nobody what others did.
+#[tokio::test(flavor = "multi_thread")]
+async fn history_shows_each_user_what_they_wrote_themselves() {
+    let world = World::new("").await;
+    let (ada, bob) = (world.ada().await, world.user("bob").await);
+    let history = "SELECT query FROM noisegate.history ORDER BY entry";
+    let written = async |client: &tokio_postgres::Client| {
+        all(client, history).await.into_iter().flatten().flatten().collect::<Vec<_>>()
+    };
+    ada.simple_query("SELECT 1; SELECT count(*)\n  FROM riders -- mine\n; SELECT 2").await.unwrap();
+    ada.query("SELECT count(*) FROM trips WHERE minutes < $1", &[&30]).await.unwrap();
+    let own = ["SELECT count(*)\n  FROM riders -- mine", "SELECT count(*) FROM trips WHERE minutes < $1"];
+    assert_eq!(written(&ada).await, own);
+    assert!(written(&bob).await.is_empty());
+    // For nothing, in other words: his words.
+    one(&bob, "SELECT COUNT(*) AS n FROM riders r").await;
+    assert_eq!(written(&bob).await, ["SELECT COUNT(*) AS n FROM riders r"]);
+    assert_eq!(written(&ada).await, own);
+    // A text of any length is cut, and ends with the answers.
+    let long = format!("SELECT count(*) FROM riders WHERE plan <> '{}'", "é".repeat(10_000));
+    one(&ada, &long).await;
+    let shown = written(&ada).await.remove(2);
+    assert!(shown.ends_with("é…") && shown.chars().count() == 4_001);
+    assert!(world.dir.noisegate(&["refresh"]).await.status.success());
+    crate::city::eventually("texts have ended", async || written(&ada).await.is_empty()).await;
+    assert_eq!(world.paid().await, 3);
+}
