@@ -126,6 +126,11 @@ impl History {
         Ok(sums)
     }
 
+    /// Whether nothing was ever charged.
+    pub(super) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
     /// Forgets all of it.
     pub(super) fn clear(&mut self) {
         self.counts.clear();

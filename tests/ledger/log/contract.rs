@@ -2,7 +2,7 @@
 
 use super::store::{BOTH, FIRST, Kind, Store, bodies, open, verify, write};
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{self, Forget, Kept, Log, Shelf};
+use noisegate::ledger::log::{self, Forget, Kept};
 
 #[test]
 fn a_log_is_made_once_and_never_by_opening_it() {

@@ -2,7 +2,7 @@
 
 use super::store::{FIRST, Kind, Store, bodies, open, verify, write};
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{self, Log};
+use noisegate::ledger::log;
 use noisegate::policy::LedgerLocation;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -22,8 +22,24 @@ fn one_process_has_a_file() {
     assert_eq!(verify(&store.location).unwrap().len(), 2);
     let mut reader = log::open_read_only(&store.location).unwrap();
     assert!(reader.begin(0).is_err() || reader.append("x".into()).is_err(), "and do not write");
+    // By another name it is the same file, and no file for a lock is left for others to hold.
+    let link = store.file().with_file_name("link.db");
+    std::fs::hard_link(store.file(), &link).unwrap();
+    for name in [&store.file(), &link] {
+        let refused = open(&LedgerLocation::Sqlite(name.clone())).err().unwrap();
+        assert!(matches!(refused, LedgerError::Linked(_)), "{refused}");
+    }
+    std::fs::rename(store.file(), store.file().with_file_name("away")).unwrap();
+    std::fs::remove_file(store.file().with_file_name("away")).unwrap();
+    let refused = open(&LedgerLocation::Sqlite(link.clone())).err().unwrap();
+    assert!(matches!(refused, LedgerError::InUse(_)), "{refused}");
+    let other = Command::new("flock").args(["--nonblock", "--exclusive"]).arg(&link).arg("true").status();
+    assert!(!other.unwrap().success(), "another process would have it");
+    std::fs::rename(&link, store.file()).unwrap();
+    assert!(log.in_place());
     drop(log);
     store.open();
+    assert!(!store.file().with_file_name("books.db-lock").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::store::{FIRST, Kind, Store, bodies, in_database, open, verify, with_t
 use crate::relay::{Mode, Relay, Trap};
 use crate::support::own_cluster;
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{self, Log, Shelf};
+use noisegate::ledger::log::{self, Log};
 use noisegate::policy::LedgerLocation;
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn is_unavailable<T: std::fmt::Debug>(result: Result<T, LedgerError>) {
 }
 
 /// Begins as soon as the database lets it.
-fn eventually(log: &mut dyn Log, after: i64) -> Vec<String> {
+fn eventually(log: &mut Box<dyn Log>, after: i64) -> Vec<String> {
     let start = Instant::now();
     loop {
         match log.begin(after) {

@@ -3,7 +3,7 @@
 use super::store::{FIRST, Kind, Store, in_database, open, runtime, verify, write};
 use crate::support::cluster;
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{self, Forget, Log, Row, Shelf, grants};
+use noisegate::ledger::log::{self, Forget, Row, grants};
 
 #[test]
 fn writers_interleave_into_one_chain_and_see_all_of_it() {
