@@ -106,6 +106,7 @@ fn main() {
         password_file: None,
         schema: "noisegate_ledger".into(),
         timeout: Duration::from_secs(10),
+        mark: folder.path().join("database.mark"),
     });
     Ledger::create(&database, &terms()).unwrap();
     // Two connections and two writers, as two processes have them.

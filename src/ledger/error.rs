@@ -82,6 +82,15 @@ pub enum LedgerError {
         /// The last one that is.
         found: i64,
     },
+    /// The mark that is kept outside of the ledger does not fit it.
+    #[error(transparent)]
+    Mark(#[from] super::mark::Mismatch),
+    /// The file has another name, under which it could be served, too.
+    #[error(
+        "the ledger {0} has more than one name (a hard link): under another one it has another -wal, and would be another \
+         ledger. Remove the others; `find -samefile` lists them"
+    )]
+    Linked(PathBuf),
     /// The database has no ledger.
     #[error("there is no ledger in {0}; create it once with `noisegate budget create --policy FILE`")]
     NoSchema(String),
@@ -259,6 +268,8 @@ impl From<&LedgerError> for Refusal {
             | LedgerError::Broken { .. }
             | LedgerError::Behind { .. }
             | LedgerError::Wrong(_)
+            | LedgerError::Mark(_)
+            | LedgerError::Linked(_)
             | LedgerError::Missing(_)
             | LedgerError::InUse(_) => Self::Away(e.to_string()),
             _ => Self::Unavailable(e.to_string()),

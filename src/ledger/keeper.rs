@@ -1,15 +1,21 @@
-//! A log and the books that it is read into: the one way by which either is written.
+//! A log, the books that it is read into, and the mark that follows it: the one way by which any of them is written.
 
 use super::books::{Body, Books, Entry};
 use super::error::LedgerError;
-use super::log::{self, Forget, Log, PrivateRead, ReadChange};
+use super::log::{self, Forget, GENESIS, Log, PrivateRead, ReadChange, Tip};
+use super::mark::{Mark, Mismatch, Seen};
 use super::reads;
 use policy::LedgerLocation;
 
-/// A log, its books, and the batch that is open, if one is.
+/// A log, its books, its mark, and the batch that is open, if one is.
 pub(super) struct Keeper {
     pub(super) log: Box<dyn Log>,
     pub(super) books: Books,
+    mark: Mark,
+    /// Hash of the first entry.
+    first: [u8; 32],
+    /// Why the log did not fit the mark when it was opened.
+    pub(super) mismatch: Option<Mismatch>,
     /// The clock of this batch.
     pub(super) now: i64,
     /// Reads of private rows, as this batch leaves them.
@@ -21,26 +27,70 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Reads a log that nobody else may serve from, if it is a file.
+    /// Reads a log that nobody else may serve from, if it is a file. One that does not fit its mark is refused.
     pub(super) fn open(location: &LedgerLocation) -> Result<Self, LedgerError> {
-        let mut books = Books::new();
-        let log = log::open(location, &mut |row| Ok(books.apply(row)?))?;
-        if matches!(location, LedgerLocation::Sqlite(_)) {
-            books.alone();
+        let mut keeper = Self::open_unmarked(location)?;
+        match keeper.mismatch.take() {
+            // A proxy's first start on a ledger that others made, and have spent nothing of.
+            Some(Mismatch::Missing { .. })
+                if matches!(location, LedgerLocation::Postgres(_)) && keeper.books.is_unspent() =>
+            {
+                keeper.remark()?;
+            }
+            Some(mismatch) => return Err(mismatch.into()),
+            None => {}
         }
-        Ok(Self::over(log, books))
+        Ok(keeper)
+    }
+
+    /// The same for an owner, who has a way to go on from one that does not.
+    pub(super) fn open_unmarked(location: &LedgerLocation) -> Result<Self, LedgerError> {
+        let log = log::open(location)?;
+        let mut keeper = Self::load(log, Mark::find(location, true)?, location)?;
+        if matches!(location, LedgerLocation::Sqlite(_)) {
+            keeper.books.alone();
+        }
+        Ok(keeper)
     }
 
     /// Reads a log beside whoever serves from it.
     pub(super) fn read(location: &LedgerLocation) -> Result<Self, LedgerError> {
-        let mut books = Books::new();
-        let mut log = log::open_read_only(location)?;
-        log.replay(&mut |row| Ok(books.apply(row)?))?;
-        Ok(Self::over(log, books))
+        let log = log::open_read_only(location)?;
+        Self::load(log, Mark::find(location, false)?, location)
     }
 
-    pub(super) fn over(log: Box<dyn Log>, books: Books) -> Self {
-        Self { log, books, now: 0, reads: Vec::new(), wrote: false, stale: false }
+    /// The mark was read before the entries: it does not lead.
+    fn load(mut log: Box<dyn Log>, mark: Mark, location: &LedgerLocation) -> Result<Self, LedgerError> {
+        let mut books = Books::new();
+        let (mut first, mut at, marked) = (GENESIS, None, mark.seen.map(|seen| seen.tip.id));
+        let tip = log.replay(&mut |row| {
+            if row.id == 1 {
+                first = row.hash;
+            }
+            if marked == Some(row.id) {
+                at = Some(row.hash);
+            }
+            Ok(books.apply(row)?)
+        })?;
+        let mended = |seen: &Seen| books.mended(seen.tip.id, seen.restored);
+        let mismatch = mark.check(&format!("the ledger {location}"), first, (tip, at), mended).err();
+        let (now, reads, wrote, stale) = (0, Vec::new(), false, false);
+        Ok(Self { log, books, mark, first, mismatch, now, reads, wrote, stale })
+    }
+
+    /// What the mark said when this was opened.
+    pub(super) fn seen(&self) -> Option<Tip> {
+        self.mark.seen.map(|seen| seen.tip)
+    }
+
+    /// Has the mark say where the log ends.
+    pub(super) fn remark(&mut self) -> Result<(), LedgerError> {
+        self.mark.write(self.first, self.log.tip(), self.books.restored())
+    }
+
+    /// Whether what is written can be found again.
+    pub(super) fn in_place(&self) -> bool {
+        self.log.in_place() && self.mark.in_place()
     }
 
     /// Starts a batch, and takes what others wrote.
@@ -66,7 +116,8 @@ impl Keeper {
     /// after an error may not be on disk, and what is not may be: they are read anew.
     pub(super) fn end(&mut self, done: Result<(), LedgerError>) -> Result<(), LedgerError> {
         let ended = match done {
-            Ok(()) if self.wrote => self.log.commit(),
+            // The mark follows the commit and precedes every answer.
+            Ok(()) if self.wrote => self.log.commit().and_then(|()| self.remark()),
             done => {
                 self.log.abandon();
                 done
@@ -96,8 +147,11 @@ impl Keeper {
         self.wrote = true;
         let row = self.log.append(body)?;
         self.take(|books| books.follow(&row, entry.clone()))?;
-        if matches!(entry.what, Body::Epoch(_)) {
-            self.log.forget(Forget::Before(self.epoch()))?;
+        match entry.what {
+            Body::Epoch(_) => drop(self.log.forget(Forget::Before(self.epoch()))?),
+            // What paid for a stored release may be among what was lost.
+            Body::Restore(_) => drop(self.log.forget(Forget::All)?),
+            _ => {}
         }
         Ok(row.id)
     }

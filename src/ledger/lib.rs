@@ -12,6 +12,7 @@ mod entry;
 mod error;
 mod keeper;
 pub mod log;
+mod mark;
 mod owner;
 mod policy_view;
 mod reads;
@@ -23,7 +24,8 @@ pub use books::{BudgetSummary, Change, Head, Line, Share, Wrong};
 pub use capacity::{Worth, Year, usual, usual_of, worth, year};
 pub use error::decimal;
 pub use error::{Lack, Lacking, LedgerError, Refusal, StreamEnd};
-pub use owner::{Owner, Told, user, verify};
+pub use mark::Mismatch;
+pub use owner::{Missing, Owner, Told, user, verify};
 pub use policy_view::Terms;
 pub use reads::{ReadPlace, ReadTerms, Standing};
 pub use time::time;
@@ -181,7 +183,15 @@ impl Ledger {
         let policy = Books::new().accept(&terms, false, &author, "created", at);
         let bodies: Option<Vec<String>> = [opening, policy].iter().map(Entry::write).collect();
         let bodies = bodies.ok_or_else(|| LedgerError::Impossible("an entry cannot be written".into()))?;
-        log::create(location, &bodies)
+        // A mark without a ledger is that of one that was here.
+        let mark = mark::path(location)?;
+        let none =
+            matches!(log::open_read_only(location), Err(LedgerError::Missing(_) | LedgerError::NoSchema(_)));
+        if none && mark.exists() {
+            return Err(LedgerError::Exists(mark));
+        }
+        log::create(location, &bodies)?;
+        Keeper::open_unmarked(location)?.remark()
     }
 
     /// Opens an existing ledger for a policy.

@@ -9,6 +9,7 @@
 //! `LEDGER_MODEL_SEED` runs one world again.
 
 use super::log::{self, Begun, Forget, Kept, Log, ReadChange, Row, Shelf, Tip, Visit};
+use super::mark::Mark;
 use super::*;
 use dp::{Ratio, Spec, UNITS_PER_ONE};
 use policy::{Accounting, Scope, Window};
@@ -76,6 +77,10 @@ fn copy(from: &Path, cut: u64) -> PathBuf {
             std::fs::copy(from.join(&name), to.join(&name)).unwrap();
         }
     }
+    // The mark of the copy is its own: a crash leaves the file where it is.
+    let mark = |folder: &Path| Mark::find(&LedgerLocation::Sqlite(folder.join(NAME)), true).unwrap();
+    let seen = mark(from).seen.unwrap();
+    mark(&to).write(seen.first, seen.tip, seen.restored).unwrap();
     if cut > 0 {
         let wal = std::fs::OpenOptions::new().write(true).open(to.join(format!("{NAME}-wal"))).unwrap();
         let length = wal.metadata().unwrap().len();
@@ -384,7 +389,7 @@ fn world(seed: u64, runtime: &tokio::runtime::Runtime, only: Option<Fault>) -> u
         }
         let debits = tally(&folder, &known);
         // Kept releases are there, and are those that were kept first.
-        let mut log = log::open(&place(&folder), &mut |_| Ok(())).unwrap();
+        let mut log = log::open(&place(&folder)).unwrap();
         for key in known.kept.keys() {
             assert!(log.get(key).unwrap().is_some(), "a kept release is gone");
         }

@@ -2,19 +2,52 @@
 //! what a policy forgets. Nothing here runs for a client.
 
 use super::books::{
-    Accepted, Body, Books, BudgetSummary, Change, Close, Closed, Entry, Grant, Head, Terms as BookTerms,
+    Accepted, Body, Books, BudgetSummary, Change, Close, Closed, End, Entry, Grant, Head, Restore,
+    Terms as BookTerms,
 };
 use super::entry::Charged;
 use super::error::LedgerError;
 use super::keeper::Keeper;
 use super::log::Row;
+use super::mark::Mismatch;
 use super::policy_view::Terms;
 use bigdecimal::BigDecimal;
+use dp::{Charge, Guarantee};
 use policy::{Budget, LedgerLocation};
 
 /// A ledger in the owner's hands.
 pub struct Owner {
     keeper: Keeper,
+}
+
+/// What an owner knows of entries that are missing.
+#[derive(Clone, Copy, Debug)]
+pub struct Missing<'a> {
+    /// No statement among them cost more ε.
+    pub epsilon: &'a BigDecimal,
+    /// Nor more δ.
+    pub delta: &'a BigDecimal,
+    /// There are no more of them; None where as many as the mark knows.
+    pub entries: Option<u32>,
+}
+
+impl Missing<'_> {
+    fn charge(&self, times: u32) -> Result<Charge, LedgerError> {
+        let ratio = |name: &str, value: &BigDecimal| {
+            let why = || LedgerError::Impossible(format!("{name} = {value} is out of range"));
+            dp::ratio(value).ok_or_else(why)
+        };
+        let (epsilon, delta) = (ratio("epsilon", self.epsilon)?, ratio("delta", self.delta)?);
+        let guarantee = if *delta.numer() == 0 {
+            Guarantee::Pure { epsilon }
+        } else {
+            Guarantee::Approximate { epsilon, delta }
+        };
+        let wrong = |e: dp::DpError| LedgerError::Impossible(e.to_string());
+        let mut charge = Charge::guaranteed(&guarantee).map_err(wrong)?;
+        charge.events.iter_mut().for_each(|event| event.times = times);
+        Ok(charge)
+    }
 }
 
 /// One entry, in words.
@@ -30,9 +63,14 @@ pub struct Told {
     pub what: String,
 }
 
-/// Reads everything and proves it: the chain, every price and every sum. Gives where it ends.
+/// Reads everything and proves it: the chain, every price and every sum, and that nothing is missing that the mark knows.
+/// Gives where it ends. A copy without a mark is proven, too: see [`Owner::mismatch`].
 pub fn verify(location: &LedgerLocation) -> Result<Head, LedgerError> {
-    Owner::read(location).map(|owner| owner.head())
+    let owner = Owner::read(location)?;
+    match owner.mismatch() {
+        None | Some(Mismatch::Missing { .. } | Mismatch::Copy { .. }) => Ok(owner.head()),
+        Some(lost) => Err(lost.clone().into()),
+    }
 }
 
 impl Owner {
@@ -44,6 +82,83 @@ impl Owner {
     /// Opens a ledger for writing: a file must be served by nobody.
     pub fn open(location: &LedgerLocation) -> Result<Self, LedgerError> {
         Ok(Self { keeper: Keeper::open(location)? })
+    }
+
+    /// Why nobody serves from this ledger: it does not fit the mark that is kept outside of it. None where it does.
+    pub fn mismatch(&self) -> Option<&Mismatch> {
+        self.keeper.mismatch.as_ref()
+    }
+
+    /// Makes the mark of a ledger that has none, or is another file than the one that was marked: the owner says that it is
+    /// the newest copy, and names the hash of an entry that it must have. Nothing that a mark knows may be missing.
+    pub fn mark(location: &LedgerLocation, hash: &str) -> Result<Head, LedgerError> {
+        let mut owner = Self { keeper: Keeper::open_unmarked(location)? };
+        match owner.mismatch() {
+            None | Some(Mismatch::Missing { .. } | Mismatch::Copy { .. }) => {}
+            Some(lost) => return Err(lost.clone().into()),
+        }
+        let mut found = false;
+        owner.hashes(|_, of| found |= super::entry::hex(of).eq_ignore_ascii_case(hash))?;
+        if !found {
+            let what = format!(
+                "no entry has the hash {hash}: this ledger is not one that grew from that one. Put the right one back; or \
+                 have what is missing charged: `noisegate budget restore`"
+            );
+            return Err(LedgerError::Impossible(what));
+        }
+        owner.keeper.remark()?;
+        Ok(owner.head())
+    }
+
+    /// Goes on from a ledger that has lost entries, or of which nobody knows whether it has. What stands for them is charged
+    /// to every budget, and in a budget per user or role to each of them: so many statements of this ε and δ, or, where
+    /// that is not known, all that the budget has. Gives the entry that says so, in words.
+    ///
+    /// # Errors
+    /// [`LedgerError::Impossible`] where nothing is missing, or fewer statements are named than are known to be missing.
+    pub fn restore(
+        location: &LedgerLocation,
+        charge: Option<Missing<'_>>,
+        author: &str,
+        reason: &str,
+    ) -> Result<Told, LedgerError> {
+        let mut keeper = Keeper::open_unmarked(location)?;
+        let impossible = |why: &str| Err(LedgerError::Impossible(why.to_owned()));
+        match &keeper.mismatch {
+            None => return impossible("nothing is missing: the ledger has every entry that its mark knows"),
+            Some(other @ Mismatch::Other { .. }) => return Err(other.clone().into()),
+            Some(_) => {}
+        }
+        let (end, seen) = (keeper.books.head(), keeper.seen());
+        // Where another entry stands in its place, nobody knows how many were lost.
+        let known = seen.and_then(|seen| u32::try_from(seen.id - end.id).ok()).filter(|n| *n > 0);
+        let charge = match charge {
+            None => None,
+            Some(missing) => {
+                let Some(times) = missing.entries.or(known) else {
+                    return impossible("nobody knows how many entries are missing: say how many at most");
+                };
+                if known.is_some_and(|known| times < known) {
+                    return impossible("more entries are missing than that: the mark knows them");
+                }
+                Some(missing.charge(times)?)
+            }
+        };
+        let end_of = |id, hash: &[u8; 32]| End { id, hash: super::entry::hex(hash) };
+        let restore = Restore {
+            expected: seen.map(|seen| end_of(seen.id, &seen.hash)),
+            found: end_of(end.id, &end.hash),
+            charge: charge.as_ref().map(Charged::new),
+            author: author.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let mut told = None;
+        keeper.write(|books, clock| {
+            let entry = Entry::new(books.now(clock), Body::Restore(restore));
+            told = Some(self::told(end.id + 1, entry.clone()));
+            Ok(Some(entry))
+        })?;
+        told.ok_or(LedgerError::NoBatch)
     }
 
     /// Where the entries end.
@@ -232,6 +347,20 @@ fn told(id: i64, entry: Entry) -> Told {
                 Closed::Stream(name) => format!("stream {name} closed: {}", c.reason),
             };
             (c.author, what)
+        }
+        Body::Restore(r) => {
+            let lost = match r.expected {
+                Some(end) => format!("entries up to {} were lost", end.id),
+                None => "nobody knows how many entries were lost".to_owned(),
+            };
+            let charged = match r.charge.and_then(|c| c.read()) {
+                Some(c) => {
+                    let n = c.events.first().map_or(1, |e| e.times);
+                    format!("{n} of epsilon {} are charged for them", c.epsilon)
+                }
+                None => "every budget counts as spent in full".to_owned(),
+            };
+            (r.author, format!("restored after entry {}: {lost}, and {charged}: {}", r.found.id, r.reason))
         }
         Body::Epoch(e) => (e.author, format!("epoch {} of the data: {}", e.number, e.reason)),
     };

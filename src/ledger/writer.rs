@@ -148,7 +148,7 @@ fn serve(
         Ok(()) => {
             seen.publish(std::mem::take(&mut keeper.reads));
             // After the commit: a file that is taken away from now on takes what it holds with it, to be put back.
-            if keeper.log.in_place() {
+            if keeper.in_place() {
                 Ok(())
             } else {
                 tracing::error!("the privacy ledger's file was moved, removed or replaced");

@@ -12,6 +12,8 @@ use tokio_postgres::config::Host;
 
 /// The schema, where the policy names none.
 const SCHEMA: &str = "noisegate_ledger";
+/// Where this proxy notes the end of a ledger in a database, where the policy does not say.
+const MARK: &str = "noisegate.mark";
 /// What the database gets to answer, where the policy does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -38,7 +40,7 @@ pub(super) fn is_postgres(url: &str) -> bool {
 /// The keys that a ledger in a file has no use for.
 pub(super) fn warn_of_unused(section: &Section<'_, '_>, f: &mut Findings) {
     for (key, _) in section.entries() {
-        if ["schema", "password_file", "timeout"].contains(&key.value.as_str()) {
+        if ["schema", "password_file", "timeout", "mark"].contains(&key.value.as_str()) {
             let what = format!("{} in [ledger] is for ledgers in PostgreSQL; this one is a file", key.value);
             f.warn(&key.span, what, "remove it, or write url = \"postgres://…\"");
         }
@@ -80,5 +82,12 @@ pub(super) fn database(
         }
     };
     let timeout = section.duration("timeout", f).unwrap_or(TIMEOUT);
-    usable.then_some(LedgerDatabase { url: url.value, password_file, schema, timeout })
+    let mark = match section.get("mark") {
+        None => base.join(MARK),
+        Some(_) => {
+            let written = section.required_string("mark", "mark = \"/var/lib/noisegate/ledger.mark\"", f)?;
+            base.join(expand("mark", written, f)?.value)
+        }
+    };
+    usable.then_some(LedgerDatabase { url: url.value, password_file, schema, timeout, mark })
 }

@@ -180,6 +180,13 @@ pub(super) const LEDGER: Keys = Keys {
             purpose: "What a ledger in PostgreSQL gets to answer; then statements are refused (57P03).",
         },
         Key {
+            name: "mark",
+            ty: "path",
+            default: "the file `noisegate.mark` beside the policy",
+            example: "\"/var/lib/noisegate/ledger.mark\"",
+            purpose: "Where this proxy notes which entry of a ledger in PostgreSQL is the last, so that a restore that lost some is noticed. On its own disk, where it may write; that of a file is beside it, with `-mark` after its name.",
+        },
+        Key {
             name: "text",
             ty: "boolean",
             default: "false",

@@ -7,6 +7,7 @@ mod city;
 mod crash;
 mod faults;
 mod log;
+mod lost;
 mod reads;
 mod relay;
 mod shared;

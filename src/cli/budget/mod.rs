@@ -30,6 +30,11 @@ pub enum Command {
     Close(Close),
     /// Accepts a policy that forgets something of what was spent.
     Accept(Accept),
+    /// Says that a ledger without a mark, such as one that was moved, is the newest copy.
+    Mark(Mark),
+    /// Goes on from a ledger that has lost entries. What stands for them is charged to every budget: all it has, unless
+    /// the owner knows what they cost at most.
+    Restore(Restore),
 }
 
 /// The policy.
@@ -119,6 +124,34 @@ pub struct Accept {
     signed: Signed,
 }
 
+/// Arguments of `budget mark`.
+#[derive(Debug, clap::Args)]
+pub struct Mark {
+    #[command(flatten)]
+    policy: PolicyFile,
+    /// The hash that `budget verify` printed last: it must be that of an entry
+    #[arg(long, value_name = "HASH")]
+    hash: String,
+}
+
+/// Arguments of `budget restore`.
+#[derive(Debug, clap::Args)]
+pub struct Restore {
+    #[command(flatten)]
+    policy: PolicyFile,
+    /// No statement that is missing cost more ε [default: not known: each budget counts as spent in full]
+    #[arg(long)]
+    each_epsilon: Option<BigDecimal>,
+    /// Nor more δ
+    #[arg(long, default_value = "0", requires = "each_epsilon")]
+    each_delta: BigDecimal,
+    /// No more statements are missing [default: as many as the mark knows]
+    #[arg(long, value_name = "N", requires = "each_epsilon")]
+    entries: Option<u32>,
+    #[command(flatten)]
+    signed: Signed,
+}
+
 /// Runs a command.
 pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
     let file = match command {
@@ -127,6 +160,8 @@ pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Grant(args) => &args.policy,
         Command::Close(args) => &args.policy,
         Command::Accept(args) => &args.policy,
+        Command::Mark(args) => &args.policy,
+        Command::Restore(args) => &args.policy,
     };
     let raw = policy::load(&file.policy)?;
     let Some((ledger, budgets)) = raw.books() else {
@@ -141,6 +176,8 @@ pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Grant(args) => write::grant(ledger, args)?,
         Command::Close(args) => write::close(ledger, args)?,
         Command::Accept(args) => write::accept(ledger, args).await?,
+        Command::Mark(args) => write::mark(ledger, args)?,
+        Command::Restore(args) => write::restore(ledger, args)?,
     };
     println!("{}", text.trim_end());
     Ok(())
@@ -158,6 +195,9 @@ pub fn create(ledger: &LedgerLocation, budgets: &[Budget], unit: &str) -> Result
 pub fn show(ledger: &LedgerLocation, budgets: &[Budget]) -> Result<String, LedgerError> {
     let mut owner = Owner::read(ledger)?;
     let mut out = String::new();
+    if let Some(mismatch) = owner.mismatch() {
+        let _ = writeln!(out, "nothing is served from this: {mismatch}\n");
+    }
     for summary in owner.budgets() {
         out.push_str(&print::summary(&summary));
         let Some(own) = budgets.iter().find(|b| b.name == summary.budget.name) else {
@@ -210,6 +250,10 @@ pub fn proven(ledger: &LedgerLocation, contains: Option<&str>) -> Result<String,
     let hash = hex(&head.hash);
     let _ = writeln!(out, "ok: {} entries, the last of {}", head.id, time(head.at));
     let _ = writeln!(out, "the last hash is {hash}");
+    let owner = Owner::read(ledger)?;
+    if let Some(mismatch) = owner.mismatch() {
+        let _ = writeln!(out, "nothing is served from this: {mismatch}");
+    }
     if let Some(wanted) = contains {
         let mut found = None;
         Owner::read(ledger)?.hashes(|id, hash| {

@@ -1,8 +1,8 @@
 //! The commands that write: each entry has an author and a reason.
 
-use super::{Accept, Close, Grant, Signed};
+use super::{Accept, Close, Grant, Mark, Restore, Signed};
 use bigdecimal::BigDecimal;
-use ledger::{LedgerError, Owner, Terms, user};
+use ledger::{LedgerError, Missing, Owner, Terms, user};
 use policy::LedgerLocation;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -23,14 +23,18 @@ impl Signed {
 
 /// A file that a server has open is the server's alone.
 fn open(ledger: &LedgerLocation) -> Result<Owner, LedgerError> {
-    Owner::open(ledger).map_err(|e| match e {
+    Owner::open(ledger).map_err(told)
+}
+
+fn told(error: LedgerError) -> LedgerError {
+    match error {
         LedgerError::InUse(path) => LedgerError::Impossible(format!(
             "the ledger {} is in use by a running noisegate, which alone may write to a SQLite file: stop it, run this \
              again, and start it. (A ledger in PostgreSQL can be written to at any time.) Nothing was changed",
             path.display()
         )),
         e => e,
-    })
+    }
 }
 
 /// `budget grant`.
@@ -88,6 +92,28 @@ pub(super) async fn accept(ledger: &LedgerLocation, args: &Accept) -> Result<Str
     for change in changes {
         let forgets = change.forgets.map(|why| format!(": {why}")).unwrap_or_default();
         let _ = writeln!(out, "  {}{forgets}", change.what);
+    }
+    Ok(out)
+}
+
+/// `budget mark`.
+pub(super) fn mark(ledger: &LedgerLocation, args: &Mark) -> Result<String, LedgerError> {
+    let head = Owner::mark(ledger, &args.hash).map_err(told)?;
+    Ok(format!("marked: the ledger {ledger} has {} entries, and is served from here on\n", head.id))
+}
+
+/// `budget restore`.
+pub(super) fn restore(ledger: &LedgerLocation, args: &Restore) -> Result<String, LedgerError> {
+    let reason = args.signed.reason()?;
+    let missing = args.each_epsilon.as_ref().map(|epsilon| Missing {
+        epsilon,
+        delta: &args.each_delta,
+        entries: args.entries,
+    });
+    let entry = Owner::restore(ledger, missing, &args.signed.author(), reason).map_err(told)?;
+    let mut out = format!("entry {}: {}\n", entry.id, entry.what);
+    for summary in Owner::read(ledger)?.budgets() {
+        out.push_str(&super::print::summary(&summary));
     }
     Ok(out)
 }

@@ -36,6 +36,7 @@ pub(crate) enum Body {
     Grant(Grant),
     Close(Close),
     Epoch(Epoch),
+    Restore(Restore),
 }
 
 /// The first entry.
@@ -188,6 +189,31 @@ pub(crate) struct Close {
 pub(crate) enum Closed {
     Budget(String),
     Stream(String),
+}
+
+/// Entries were lost, and the ledger goes on from those that are left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Restore {
+    /// The last entry that was known to be there; None where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expected: Option<End>,
+    /// The last one that was found: the one before this.
+    pub(crate) found: End,
+    /// What stands for all that was lost, in every budget, for each of its owners; None where nobody knows: then all that
+    /// each has counts as spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) charge: Option<Charged>,
+    pub(crate) author: String,
+    pub(crate) reason: String,
+}
+
+/// Where a chain ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct End {
+    pub(crate) id: i64,
+    pub(crate) hash: String,
 }
 
 /// The data are new: kept answers are not given any more.

@@ -210,7 +210,7 @@ impl Books {
     /// What is spent in a window.
     pub(super) fn spent(&self, key: &Key, window: Option<i64>) -> Amount {
         let sum = self.sums.get(key).filter(|sum| sum.window == window).map(|sum| sum.spent.clone());
-        let nothing = || self.accounts.get(key.0).map(|a| a.counter.nothing());
+        let nothing = || self.accounts.get(key.0).map(|a| self.base(a, window));
         sum.or_else(nothing).unwrap_or(Amount::Cost(Box::default()))
     }
 

@@ -8,12 +8,13 @@ mod body;
 mod compare;
 mod decide;
 mod history;
+mod lost;
 mod replay;
 mod report;
 #[cfg(test)]
 mod tests;
 
-pub(super) use body::{Accepted, Cached, Close};
+pub(super) use body::{Accepted, Cached, Close, End, Restore};
 pub(super) use body::{Body, BudgetTerms, Closed, Debit, Entry, Epoch, Grant, Opening, TableTerms, Terms};
 pub use compare::Change;
 pub(super) use compare::PUBLIC;
@@ -24,6 +25,7 @@ use super::account::{Account, Amount, Counter};
 use super::log::GENESIS;
 use compare::Known;
 use history::History;
+use lost::{Lost, Mend};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -109,6 +111,10 @@ pub(super) struct Books {
     /// Prices of a charge that was decided on and is not applied yet.
     fresh: Option<(String, Arc<Prices>)>,
     pending: HashMap<[u8; 32], Pending>,
+    /// What stands for entries that were lost.
+    lost: Vec<Lost>,
+    /// Where the chain was mended.
+    mends: Vec<Mend>,
     epoch: u64,
     epoch_since: i64,
     recent: HashMap<String, VecDeque<Line>>,
@@ -140,6 +146,8 @@ impl Books {
             prices: HashMap::new(),
             fresh: None,
             pending: HashMap::new(),
+            lost: Vec::new(),
+            mends: Vec::new(),
             epoch: 0,
             epoch_since: 0,
             recent: HashMap::new(),
@@ -198,15 +206,17 @@ impl Books {
         let Some(old) = &self.terms else { return Vec::new() };
         let is_spent = |index: usize, account: &Account| {
             let (window, nothing) = (account.window(at), account.counter.nothing());
-            self.sums
-                .iter()
-                .any(|((of, _), sum)| *of == index && sum.window == window && sum.spent != nothing)
+            self.base(account, window) != nothing
+                || self
+                    .sums
+                    .iter()
+                    .any(|((of, _), sum)| *of == index && sum.window == window && sum.spent != nothing)
         };
         let spent = self.accounts.iter().enumerate().filter(|(index, account)| is_spent(*index, account));
         let past = compare::Past {
             known: &self.known,
             closed: &self.closed,
-            charged: !self.history.is_empty(),
+            charged: !self.is_unspent(),
             spent: spent.map(|(_, account)| account.budget.name.as_str()).collect(),
         };
         let mut changes = compare::compare(old, &past, new);

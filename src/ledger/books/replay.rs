@@ -64,6 +64,7 @@ impl Books {
                     self.closed_streams.insert(name);
                 }
             },
+            Body::Restore(restore) => self.take_restore(id, &restore, entry.at)?,
             Body::Epoch(epoch) => {
                 if epoch.number != self.epoch + 1 {
                     return Err(format!("epoch {} does not follow epoch {}", epoch.number, self.epoch));
@@ -129,8 +130,12 @@ impl Books {
             }
             // What has no price there was accepted to be forgotten.
             let taken_over = self.history.sums(account, at).unwrap_or_default();
+            if !self.keeps(own) {
+                self.recount(&account.budget.name);
+            }
             let window = account.window(at);
-            let sum = |(owner, spent)| ((index, owner), Sum { window, spent });
+            let base = self.base(account, window);
+            let sum = |(owner, spent)| ((index, owner), Sum { window, spent: base.plus(&spent, 1) });
             sums.extend(taken_over.into_iter().map(sum));
         }
         self.grants = granted;
@@ -156,6 +161,7 @@ impl Books {
         }
         if everything {
             self.history.clear();
+            self.forget_lost();
             self.grants.clear();
         } else {
             self.history.forget(&tables);

@@ -154,18 +154,16 @@ pub fn create(location: &LedgerLocation, first: &[String]) -> Result<(), LedgerE
     }
 }
 
-/// Opens a log, proves its whole chain, and shows each row to `visit` in order. Never makes one.
+/// Opens a log. Never makes one. Nothing is proven until [`Log::replay`] is called.
 ///
 /// # Errors
 /// [`LedgerError::Missing`] names the command that makes one; [`LedgerError::InUse`] where another process serves
-/// from the same file; [`LedgerError::Broken`] names the first entry that is not as it was written.
-pub fn open(location: &LedgerLocation, visit: Visit<'_>) -> Result<Box<dyn Log>, LedgerError> {
-    let mut log: Box<dyn Log> = match location {
+/// from the same file.
+pub fn open(location: &LedgerLocation) -> Result<Box<dyn Log>, LedgerError> {
+    Ok(match location {
         LedgerLocation::Sqlite(path) => Box::new(Sqlite::open(path)?),
         LedgerLocation::Postgres(ledger) => Box::new(Postgres::open(ledger)?),
-    };
-    log.replay(visit)?;
-    Ok(log)
+    })
 }
 
 /// Opens a log for reading, beside whoever serves from it. Nothing is proven until [`Log::replay`] is called.

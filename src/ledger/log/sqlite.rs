@@ -17,6 +17,7 @@ use std::path::Path;
 
 /// A log in a file.
 pub struct Sqlite {
+    /// Closed before the place's lock is.
     connection: Connection,
     place: Place,
     /// The last row that is known to be on disk.

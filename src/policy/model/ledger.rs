@@ -23,6 +23,8 @@ pub struct LedgerDatabase {
     pub schema: String,
     /// What the database gets to answer. Then statements are refused.
     pub timeout: Duration,
+    /// The file in which this proxy notes where the ledger ends.
+    pub mark: PathBuf,
 }
 
 impl std::fmt::Debug for LedgerDatabase {

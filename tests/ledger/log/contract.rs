@@ -2,7 +2,7 @@
 
 use super::store::{BOTH, FIRST, Kind, Store, bodies, open, verify, write};
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{self, Forget, Kept, Log, Shelf};
+use noisegate::ledger::log::{self, Forget, Kept};
 
 #[test]
 fn a_log_is_made_once_and_never_by_opening_it() {
@@ -31,7 +31,7 @@ fn a_batch_is_there_as_a_whole_or_not_at_all() {
         assert!(begun.rows.is_empty());
         log.append("gone".into()).unwrap();
         log.abandon();
-        let written = write(log.as_mut(), &["a", "β \u{1F980} \"\\\n", ""]).unwrap();
+        let written = write(&mut log, &["a", "β \u{1F980} \"\\\n", ""]).unwrap();
         assert_eq!(written.iter().map(|row| row.id).collect::<Vec<_>>(), [2, 3, 4], "{kind:?}");
         log.begin(4).unwrap();
         log.append("gone, too".into()).unwrap();
@@ -61,7 +61,7 @@ fn a_batch_begins_with_what_the_caller_does_not_know() {
     for kind in BOTH {
         let store = Store::new(kind);
         let mut log = store.open();
-        let rows = write(log.as_mut(), &["a", "b", "c"]).unwrap();
+        let rows = write(&mut log, &["a", "b", "c"]).unwrap();
         for after in 0..=4 {
             let begun = log.begin(after).unwrap();
             assert_eq!(begun.rows.len() as i64, 4 - after, "{kind:?}");
@@ -120,7 +120,7 @@ fn long_logs_are_read_in_parts() {
         });
         assert!(matches!(stopped, Err(LedgerError::NoBatch)));
         assert_eq!(seen, 12_345, "{kind:?}: the reader decides when it has enough");
-        assert_eq!(write(log.as_mut(), &["on"]).unwrap()[0].id, all as i64 + 1);
+        assert_eq!(write(&mut log, &["on"]).unwrap()[0].id, all as i64 + 1);
     }
 }
 
@@ -217,7 +217,7 @@ fn a_log_can_be_used_within_a_runtime() {
         let store = Store::new(kind);
         super::store::runtime().block_on(async {
             let mut log = store.open();
-            assert_eq!(write(log.as_mut(), &["a"]).unwrap()[0].id, 2);
+            assert_eq!(write(&mut log, &["a"]).unwrap()[0].id, 2);
             drop(log);
         });
     }

@@ -2,7 +2,7 @@
 
 use super::store::{FIRST, Kind, Store, bodies, open, verify, write};
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{self, Log};
+use noisegate::ledger::log;
 use noisegate::policy::LedgerLocation;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -17,20 +17,36 @@ fn one_process_has_a_file() {
     let second = open(&store.location).err().unwrap();
     assert!(matches!(second, LedgerError::InUse(_)), "{second}");
     assert!(second.to_string().contains("in use by another noisegate process"));
-    write(log.as_mut(), &["a"]).unwrap();
+    write(&mut log, &["a"]).unwrap();
     // The owner's tools read beside it.
     assert_eq!(verify(&store.location).unwrap().len(), 2);
     let mut reader = log::open_read_only(&store.location).unwrap();
     assert!(reader.begin(0).is_err() || reader.append("x".into()).is_err(), "and do not write");
+    // By another name it is the same file, and no file for a lock is left for others to hold.
+    let link = store.file().with_file_name("link.db");
+    std::fs::hard_link(store.file(), &link).unwrap();
+    for name in [&store.file(), &link] {
+        let refused = open(&LedgerLocation::Sqlite(name.clone())).err().unwrap();
+        assert!(matches!(refused, LedgerError::Linked(_)), "{refused}");
+    }
+    std::fs::rename(store.file(), store.file().with_file_name("away")).unwrap();
+    std::fs::remove_file(store.file().with_file_name("away")).unwrap();
+    let refused = open(&LedgerLocation::Sqlite(link.clone())).err().unwrap();
+    assert!(matches!(refused, LedgerError::InUse(_)), "{refused}");
+    let other = Command::new("flock").args(["--nonblock", "--exclusive"]).arg(&link).arg("true").status();
+    assert!(!other.unwrap().success(), "another process would have it");
+    std::fs::rename(&link, store.file()).unwrap();
+    assert!(log.in_place());
     drop(log);
     store.open();
+    assert!(!store.file().with_file_name("books.db-lock").exists());
 }
 
 #[test]
 fn a_file_that_is_moved_or_replaced_is_noticed_until_it_is_back() {
     let store = Store::new(Kind::Sqlite);
     let mut log = store.open();
-    write(log.as_mut(), &["a"]).unwrap();
+    write(&mut log, &["a"]).unwrap();
     for suffix in ["", "-wal"] {
         let file = store.file().with_file_name(format!("books.db{suffix}"));
         let away = file.with_file_name("away");
@@ -42,7 +58,7 @@ fn a_file_that_is_moved_or_replaced_is_noticed_until_it_is_back() {
         assert!(!log.in_place(), "{suffix}: a copy");
         std::fs::rename(&away, &file).unwrap();
         assert!(log.in_place(), "{suffix}");
-        write(log.as_mut(), &["b"]).unwrap();
+        write(&mut log, &["b"]).unwrap();
     }
 }
 
@@ -88,7 +104,7 @@ fn a_torn_end_leaves_whole_batches_in_order() {
     let mut log = store.open();
     for n in 0..12 {
         let body = format!("{n}{}", "x".repeat(n * 333));
-        write(log.as_mut(), &vec![body.as_str(); n % 3 + 1]).unwrap();
+        write(&mut log, &vec![body.as_str(); n % 3 + 1]).unwrap();
     }
     let all = verify(&store.location).unwrap();
     let ends: Vec<usize> =
@@ -114,7 +130,7 @@ fn a_torn_end_leaves_whole_batches_in_order() {
             assert_eq!(rows[..], all[..rows.len()], "{cut}");
             log.abandon();
             // And it goes on from there.
-            write(log.as_mut(), &["on"]).unwrap();
+            write(&mut log, &["on"]).unwrap();
             drop(log);
             assert_eq!(verify(&location).unwrap().len(), rows.len() + 1);
             lengths.push(rows.len());
@@ -129,7 +145,7 @@ fn a_damaged_page_is_noticed() {
     let store = Store::new(Kind::Sqlite);
     let mut log = store.open();
     for n in 0..40 {
-        write(log.as_mut(), &[&format!("{n}{}", "y".repeat(200))]).unwrap();
+        write(&mut log, &[&format!("{n}{}", "y".repeat(200))]).unwrap();
     }
     // Closing writes everything to the file.
     drop(log);
@@ -159,7 +175,7 @@ fn fill(path: &Path) {
     let body = "z".repeat(500);
     let mut errors = 0;
     while errors < 3 {
-        match write(log.as_mut(), &[&body]) {
+        match write(&mut log, &[&body]) {
             Ok(rows) => println!("\ncommitted {}", rows[0].id),
             Err(error) => {
                 errors += 1;
@@ -169,7 +185,7 @@ fn fill(path: &Path) {
     }
     std::io::stdout().flush().unwrap();
     std::io::stdin().read_line(&mut String::new()).unwrap();
-    println!("\ncommitted {}", write(log.as_mut(), &["room"]).unwrap()[0].id);
+    println!("\ncommitted {}", write(&mut log, &["room"]).unwrap()[0].id);
 }
 
 /// A limit on the size of files stands in for a disk that is full.

@@ -5,5 +5,5 @@ mod crash;
 mod file;
 mod network;
 mod several;
-mod store;
+pub mod store;
 mod tamper;

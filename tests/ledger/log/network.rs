@@ -4,7 +4,7 @@ use super::store::{FIRST, Kind, Store, bodies, in_database, open, verify, with_t
 use crate::relay::{Mode, Relay, Trap};
 use crate::support::own_cluster;
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{self, Log, Shelf};
+use noisegate::ledger::log::{self, Log};
 use noisegate::policy::LedgerLocation;
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn is_unavailable<T: std::fmt::Debug>(result: Result<T, LedgerError>) {
 }
 
 /// Begins as soon as the database lets it.
-fn eventually(log: &mut dyn Log, after: i64) -> Vec<String> {
+fn eventually(log: &mut Box<dyn Log>, after: i64) -> Vec<String> {
     let start = Instant::now();
     loop {
         match log.begin(after) {
@@ -67,14 +67,14 @@ fn whether_a_lost_commit_happened_is_told_by_the_next_batch() {
         assert!(relay.sprung() && start.elapsed() < TIMEOUT + Duration::from_secs(2), "{trap:?}");
         assert_eq!(log.tip().id, known, "{trap:?}: not known, so not claimed");
         relay.set(Mode::Pass);
-        let rows = eventually(log.as_mut(), known);
+        let rows = eventually(&mut log, known);
         let expected: Vec<String> = if committed { vec![format!("{n}")] } else { vec![] };
         assert_eq!(rows, expected, "{trap:?}");
         assert_eq!(log.get(&[n as u8; 32]).unwrap().is_some(), committed, "{trap:?}");
         known += rows.len() as i64;
         log.abandon();
     }
-    write(log.as_mut(), &["end"]).unwrap();
+    write(&mut log, &["end"]).unwrap();
     assert_eq!(bodies(&verify(&store.location).unwrap()), [FIRST, "1", "3", "end"]);
 }
 
@@ -97,9 +97,9 @@ fn a_batch_does_not_begin_where_the_database_does_not_answer() {
         }
         relay.set(Mode::Pass);
         let known = log.tip().id;
-        eventually(log.as_mut(), known);
+        eventually(&mut log, known);
         log.abandon();
-        write(log.as_mut(), &["a"]).unwrap();
+        write(&mut log, &["a"]).unwrap();
     }
     // Gone, and nobody there.
     relay.set(Mode::Refuse);
@@ -111,11 +111,11 @@ fn a_batch_does_not_begin_where_the_database_does_not_answer() {
     }
     relay.set(Mode::Pass);
     // Nothing of that needs a restart; and what died while idle is not noticed.
-    write(log.as_mut(), &["b"]).unwrap();
+    write(&mut log, &["b"]).unwrap();
     relay.cut();
     assert_eq!(log.get(&[0; 32]).unwrap(), None);
     relay.cut();
-    write(log.as_mut(), &["c"]).unwrap();
+    write(&mut log, &["c"]).unwrap();
     assert_eq!(verify(&location).unwrap().len(), 6);
 }
 
@@ -130,12 +130,12 @@ fn a_proxy_that_hangs_loses_its_batch() {
     let start = Instant::now();
     is_unavailable(other.begin(1));
     assert!(start.elapsed() < TIMEOUT, "{:?}", start.elapsed());
-    assert!(eventually(other.as_mut(), 1).is_empty());
+    assert!(eventually(&mut other, 1).is_empty());
     assert!(start.elapsed() < 2 * TIMEOUT, "{:?}", start.elapsed());
     other.append("mine".into()).unwrap();
     other.commit().unwrap();
     is_unavailable(hung.commit());
-    assert_eq!(eventually(hung.as_mut(), 1), ["mine"]);
+    assert_eq!(eventually(&mut hung, 1), ["mine"]);
     hung.append("next".into()).unwrap();
     hung.commit().unwrap();
     assert_eq!(bodies(&verify(&location).unwrap()), [FIRST, "mine", "next"]);
@@ -163,7 +163,7 @@ fn a_server_that_crashes_in_a_batch_loses_that_batch_at_most() {
     let mut written = vec![FIRST.to_owned()];
     for n in 0..4 {
         let body = format!("before {n}");
-        write(log.as_mut(), &[&body]).unwrap();
+        write(&mut log, &[&body]).unwrap();
         written.push(body);
         log.begin(log.tip().id).unwrap();
         log.append(format!("in {n}")).unwrap();
@@ -172,7 +172,7 @@ fn a_server_that_crashes_in_a_batch_loses_that_batch_at_most() {
         assert!(signal("KILL", backend[0]));
         is_unavailable(log.commit());
         let known = log.tip().id;
-        assert!(eventually(log.as_mut(), known).is_empty());
+        assert!(eventually(&mut log, known).is_empty());
         log.abandon();
     }
     let rows = verify(&location).unwrap();
@@ -205,13 +205,13 @@ fn a_server_that_stands_still_is_not_waited_for() {
         assert!(start.elapsed() < TIMEOUT + Duration::from_secs(1), "{:?}", start.elapsed());
         is_unavailable(log.begin(known));
         assert!(processes.iter().all(|pid| signal("CONT", *pid)));
-        let rows = eventually(log.as_mut(), known);
+        let rows = eventually(&mut log, known);
         known += rows.len() as i64;
         log.abandon();
         // What was sent before it stood still may have been done.
         assert!(rows.is_empty() || (step == 1 && rows == ["1"]), "{step}: {rows:?}");
     }
-    write(log.as_mut(), &["end"]).unwrap();
+    write(&mut log, &["end"]).unwrap();
     verify(&location).unwrap();
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::{TestDb, database};
 use noisegate::ledger::LedgerError;
-use noisegate::ledger::log::{self, Log, Row, Shelf, Tip};
+use noisegate::ledger::log::{self, Log, Row, Tip};
 use noisegate::policy::{LedgerDatabase, LedgerLocation};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -94,6 +94,7 @@ pub fn in_database(url: &str) -> LedgerLocation {
         password_file: None,
         schema: "noisegate_ledger".into(),
         timeout: Duration::from_secs(10),
+        mark: "/nonexistent/mark".into(),
     })
 }
 
@@ -108,7 +109,9 @@ pub fn with_timeout(location: &LedgerLocation, timeout: Duration) -> LedgerLocat
 }
 
 pub fn open(location: &LedgerLocation) -> Result<Box<dyn Log>, LedgerError> {
-    log::open(location, &mut |_| Ok(()))
+    let mut log = log::open(location)?;
+    log.replay(&mut |_| Ok(()))?;
+    Ok(log)
 }
 
 /// Every row, proven.
@@ -124,7 +127,7 @@ pub fn verify(location: &LedgerLocation) -> Result<Vec<Row>, LedgerError> {
 }
 
 /// One batch with these bodies.
-pub fn write(log: &mut dyn Log, bodies: &[&str]) -> Result<Vec<Row>, LedgerError> {
+pub fn write(log: &mut Box<dyn Log>, bodies: &[&str]) -> Result<Vec<Row>, LedgerError> {
     log.begin(log.tip().id)?;
     let rows = bodies.iter().map(|body| log.append((*body).to_owned())).collect::<Result<Vec<_>, _>>()?;
     log.commit()?;

@@ -35,7 +35,7 @@ fn what_was_changed_is_found_by_verify_and_at_the_start() {
     for kind in BOTH {
         for (what, sql, expected) in CHANGES {
             let store = Store::new(kind);
-            write(store.open().as_mut(), &["a", "b", "c", "d"]).unwrap();
+            write(&mut store.open(), &["a", "b", "c", "d"]).unwrap();
             store.vandalise(sql);
             let found = verify(&store.location).unwrap_err();
             let LedgerError::Broken { broken, .. } = &found else { panic!("{kind:?} {what}: {found}") };
@@ -53,7 +53,7 @@ fn a_log_that_has_lost_entries_is_not_served_from() {
     for kind in BOTH {
         let store = Store::new(kind);
         let mut log = store.open();
-        write(log.as_mut(), &["a", "b", "c", "d"]).unwrap();
+        write(&mut log, &["a", "b", "c", "d"]).unwrap();
         store.vandalise(
             "CREATE TABLE kept AS SELECT * FROM entries WHERE id > 3;
              CREATE TABLE kept_head AS SELECT id, hash FROM head;
@@ -68,7 +68,7 @@ fn a_log_that_has_lost_entries_is_not_served_from() {
         // Another process has no memory of it, and goes on as the owner must have wanted: with other entries.
         if kind == Kind::Postgres {
             let mut other = store.open();
-            write(other.as_mut(), &["C", "D", "E"]).unwrap();
+            write(&mut other, &["C", "D", "E"]).unwrap();
             let lost = log.begin(5).unwrap_err();
             assert!(matches!(lost, LedgerError::Behind { seen: 5, found: 6, .. }), "{kind:?}: {lost}");
             store.vandalise("DELETE FROM entries WHERE id > 3");
@@ -85,7 +85,7 @@ fn a_log_that_has_lost_entries_is_not_served_from() {
 fn accidents_are_stopped_by_the_database() {
     for kind in BOTH {
         let store = Store::new(kind);
-        write(store.open().as_mut(), &["a", "b"]).unwrap();
+        write(&mut store.open(), &["a", "b"]).unwrap();
         let mut all = vec![
             "UPDATE noisegate_ledger.entries SET body = 'x'",
             "DELETE FROM noisegate_ledger.entries",

@@ -1,20 +1,76 @@
-//! The file's place: the lock beside it, and whether it is still what is open.
+//! The file's place: the lock on it, and whether it is still what is open.
 
 use crate::error::LedgerError;
+use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-/// Device and inode of a file, if it is there.
-type FileId = Option<(u64, u64)>;
+/// Device and inode of a file.
+type FileId = (u64, u64);
+
+/// The files that this process serves from.
+static HELD: Mutex<BTreeSet<FileId>> = Mutex::new(BTreeSet::new());
+
+/// A file that nobody else serves from, by whatever name: what is locked (by flock) is the inode.
+///
+/// SQLite's own locks are of another kind (POSIX), and neither sees the other; but closing any handle on a file drops this
+/// process's POSIX locks on it. So the handle is closed after the connection is, and none is opened where this process has
+/// one already.
+struct Lock {
+    id: FileId,
+    file: File,
+}
+
+impl Lock {
+    fn take(path: &Path) -> Result<Self, LedgerError> {
+        let found = std::fs::metadata(path).map_err(|e| io(path, e))?;
+        if !found.is_file() {
+            return Err(io(path, "it is no file"));
+        }
+        if found.nlink() > 1 {
+            return Err(LedgerError::Linked(path.to_owned()));
+        }
+        let (id, in_use) = ((found.dev(), found.ino()), || LedgerError::InUse(path.to_owned()));
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.contains(&id) {
+            return Err(in_use());
+        }
+        let file = File::open(path).map_err(|e| io(path, e))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(in_use()),
+            Err(TryLockError::Error(e)) => return Err(io(path, e)),
+        }
+        // Not one that was put there meanwhile.
+        if file_id(file.metadata()) != Some(id) {
+            return Err(io(path, "it was replaced while it was opened"));
+        }
+        held.insert(id);
+        Ok(Self { id, file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A child that is being started has every handle until it runs its program.
+        let _ = self.file.unlock();
+        HELD.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+fn file_id(found: std::io::Result<std::fs::Metadata>) -> Option<FileId> {
+    found.ok().map(|found| (found.dev(), found.ino()))
+}
 
 /// Where the ledger is.
 pub(super) struct Place {
     pub(super) path: PathBuf,
     /// The files that the connection has open.
-    files: [FileId; 2],
-    /// Held (by flock) for as long as the log lives, so that no second process serves from the same file. A file beside
-    /// the ledger, because closing any handle on the ledger itself would drop SQLite's own locks on it.
-    lock: Option<std::fs::File>,
+    files: [Option<FileId>; 2],
+    /// Held for as long as the log lives.
+    lock: Option<Lock>,
 }
 
 impl Place {
@@ -27,31 +83,15 @@ impl Place {
         }
     }
 
-    /// Takes the lock beside the file.
+    /// Takes the lock.
     pub(super) fn lock(&mut self) -> Result<(), LedgerError> {
-        let name = beside(&self.path, "-lock");
-        let lock = std::fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&name)
-            .map_err(|e| io(&name, e))?;
-        match lock.try_lock() {
-            Ok(()) => {
-                self.lock = Some(lock);
-                Ok(())
-            }
-            Err(std::fs::TryLockError::WouldBlock) => Err(LedgerError::InUse(self.path.clone())),
-            Err(std::fs::TryLockError::Error(e)) => Err(io(&name, e)),
-        }
+        self.lock = Some(Lock::take(&self.path)?);
+        Ok(())
     }
 
     /// What is at the places of the ledger and of its WAL now.
-    fn found(&self) -> [FileId; 2] {
-        [self.path.clone(), beside(&self.path, "-wal")].map(|place| {
-            let found = std::fs::metadata(place).ok()?;
-            Some((found.dev(), found.ino()))
-        })
+    fn found(&self) -> [Option<FileId>; 2] {
+        [self.path.clone(), beside(&self.path, "-wal")].map(|place| file_id(std::fs::metadata(place)))
     }
 
     /// The connection has just been made.
