@@ -34,6 +34,8 @@ struct Batch {
     tip: Tip,
     /// Bytes of stored releases.
     stored: u64,
+    /// What it says.
+    found: (Tip, u64),
 }
 
 impl Sqlite {
@@ -44,8 +46,7 @@ impl Sqlite {
     pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
         let mut place = Place::find(path)?;
         place.lock()?;
-        let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_WRITE)
-            .map_err(|e| schema::explain(&place.path, &e))?;
+        let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::check(&place.path, &connection)?;
         if connection.is_readonly("main").map_err(|e| place.io(e))? {
             return Err(place.io("the file is read-only"));
@@ -60,8 +61,7 @@ impl Sqlite {
 
     pub(super) fn open_read_only(path: &Path) -> Result<Self, LedgerError> {
         let place = Place::find(path)?;
-        let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-            .map_err(|e| schema::explain(&place.path, &e))?;
+        let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         schema::check(&place.path, &connection)?;
         Ok(Self::over(connection, place))
     }
@@ -84,7 +84,7 @@ impl Sqlite {
         let seen = self.tip.id;
         let rows = read.prove(self.tip, after).map_err(|gap| gap.error(place.shown(), seen, head.id))?;
         let reads = reads::all(&self.connection).map_err(|e| place.io(e))?;
-        Ok((Begun { rows, now: now(), reads }, Batch { tip: head, stored }))
+        Ok((Begun { rows, now: now(), reads }, Batch { tip: head, stored, found: (head, stored) }))
     }
 
     fn hash_of(&self, id: i64) -> Result<Option<[u8; 32]>, LedgerError> {
@@ -148,6 +148,7 @@ impl Log for Sqlite {
         self.connection
             .prepare_cached("INSERT INTO entries (id, body, hash) VALUES (?, ?, ?)")
             .and_then(|mut s| s.execute(params![row.id, row.body, row.hash]))
+            .and_then(one)
             .map_err(|e| self.place.io(e))?;
         batch.tip = Tip::of(&row);
         Ok(row)
@@ -163,11 +164,14 @@ impl Log for Sqlite {
     }
 
     fn commit(&mut self) -> Result<(), LedgerError> {
-        let Batch { tip, stored } = self.batch.take().ok_or(LedgerError::NoBatch)?;
+        let Batch { tip, stored, found } = self.batch.take().ok_or(LedgerError::NoBatch)?;
         let written = || -> rusqlite::Result<()> {
-            let sql = "UPDATE head SET id = ?1, hash = ?2, stored = ?3 WHERE id <> ?1 OR stored <> ?3";
-            let stored = i64::try_from(stored).unwrap_or(i64::MAX);
-            self.connection.prepare_cached(sql)?.execute(params![tip.id, tip.hash, stored])?;
+            if (tip, stored) != found {
+                let sql = "UPDATE head SET id = ?1, hash = ?2, stored = ?3 WHERE id = ?4";
+                let stored = i64::try_from(stored).unwrap_or(i64::MAX);
+                let head = params![tip.id, tip.hash, stored, found.0.id];
+                self.connection.prepare_cached(sql)?.execute(head).and_then(one)?;
+            }
             self.connection.prepare_cached("COMMIT")?.execute([])?;
             Ok(())
         };
@@ -209,6 +213,11 @@ impl Log for Sqlite {
 fn head(connection: &Connection) -> rusqlite::Result<(Tip, u64)> {
     let mut head = connection.prepare_cached("SELECT id, hash, stored FROM head")?;
     head.query_row([], |row| Ok((Tip { id: row.get(0)?, hash: row.get(1)? }, bytes(row, 2)?)))
+}
+
+/// What must change a row, and one only, has not done what was asked for if it did not.
+fn one(changed: usize) -> rusqlite::Result<()> {
+    if changed == 1 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(changed)) }
 }
 
 /// A number of bytes, which is never below zero.

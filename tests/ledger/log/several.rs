@@ -125,6 +125,38 @@ fn the_proxies_role_can_append_and_no_more() {
         }
     });
     assert_eq!(verify(&location(&proxy)).unwrap().len(), 2);
+    // What gives budget back is for the owner.
+    let kinds = ["opening", "grant", "close", "restore"].map(|kind| format!("{{\"{kind}\":{{}}}}"));
+    let forgets = "{\"policy\":{\"terms\":{},\"forgets\":true,\"author\":\"eve\"}}".to_owned();
+    for what in kinds.into_iter().chain([forgets.clone()]) {
+        let body = format!("{{\"v\":1,\"at\":7,\"what\":{what}}}");
+        let denied = write(&mut log, &[&body]).unwrap_err().to_string();
+        assert!(denied.contains("only the owner of the ledger writes"), "{what}: {denied}");
+        write(&mut open(&location(&owner)).unwrap(), &[&body]).unwrap();
+    }
+    let said = forgets.replace("true", "false").replace("eve", "\\\"forgets\\\":true");
+    write(&mut log, &[&format!("{{\"v\":1,\"at\":7,\"what\":{said}}}")]).unwrap();
+    assert_eq!(verify(&location(&proxy)).unwrap().len(), 8);
+}
+
+/// A trigger that somebody else made takes a row away: nothing is answered.
+#[test]
+fn a_row_that_is_not_written_is_noticed() {
+    for (table, when) in [("entries", "INSERT"), ("head", "UPDATE")] {
+        let store = Store::new(Kind::Postgres);
+        let mut log = store.open();
+        store.vandalise(&format!(
+            "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+             CREATE TRIGGER swallow BEFORE {when} ON {table} FOR EACH ROW EXECUTE FUNCTION swallow()"
+        ));
+        let noticed = write(&mut log, &["a"]).unwrap_err();
+        assert!(matches!(noticed, LedgerError::Unusable { .. }), "{noticed}");
+    }
+    let store = Store::new(Kind::Sqlite);
+    let mut log = store.open();
+    store.vandalise("CREATE TRIGGER swallow BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END");
+    let noticed = write(&mut log, &["a"]).unwrap_err();
+    assert!(noticed.to_string().contains("changed 0 rows"), "{noticed}");
 }
 
 /// Another format, a way that is not supported, another encoding.
