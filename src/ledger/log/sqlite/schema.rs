@@ -9,7 +9,7 @@ use std::path::Path;
 /// `PRAGMA application_id`: "ngLG".
 const APPLICATION_ID: i32 = 0x6e67_4c47;
 /// `PRAGMA user_version`.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 
 /// The triggers stop accidents. Whoever may write to the file can drop them; the chain shows what they did.
 const TABLES: &str = "
@@ -17,14 +17,6 @@ CREATE TABLE entries (
     id   INTEGER PRIMARY KEY,
     body TEXT NOT NULL,
     hash BLOB NOT NULL CHECK (length(hash) = 32)
-) STRICT;
-
--- One row: the last entry, without which nobody would miss it, and the bytes of all stored releases.
-CREATE TABLE head (
-    one    INTEGER PRIMARY KEY CHECK (one = 1),
-    id     INTEGER NOT NULL,
-    hash   BLOB NOT NULL CHECK (length(hash) = 32),
-    stored INTEGER NOT NULL
 ) STRICT;
 
 -- Stored releases. They may be removed: asking again is charged then.
@@ -41,9 +33,6 @@ CREATE TRIGGER entries_no_delete BEFORE DELETE ON entries BEGIN SELECT RAISE(ABO
 CREATE TRIGGER entries_in_order BEFORE INSERT ON entries
 WHEN NEW.id IS NOT (SELECT ifnull(max(id), 0) + 1 FROM entries)
 BEGIN SELECT RAISE(ABORT, 'entries are numbered without a gap'); END;
-CREATE TRIGGER head_no_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'the head stays'); END;
-CREATE TRIGGER head_no_return BEFORE UPDATE ON head WHEN NEW.id < OLD.id
-BEGIN SELECT RAISE(ABORT, 'the head only moves on'); END;
 ";
 
 /// Makes the file.
@@ -90,8 +79,6 @@ fn write_first(connection: &mut Connection, first: &[String]) -> rusqlite::Resul
         )?;
         tip = Tip::of(&row);
     }
-    transaction
-        .execute("INSERT INTO head (one, id, hash, stored) VALUES (1, ?, ?, 0)", params![tip.id, tip.hash])?;
     transaction.commit()
 }
 
@@ -139,7 +126,7 @@ pub(super) fn check(path: &Path, connection: &Connection) -> Result<(), LedgerEr
     }
     match pragma("user_version").map_err(|e| explain(path, &e))? {
         VERSION => Ok(()),
-        1 => Err(LedgerError::Old(path.to_owned())),
+        1..VERSION => Err(LedgerError::Old(path.to_owned())),
         other => Err(foreign(format!("its format is {other}, not {VERSION}"))),
     }
 }
