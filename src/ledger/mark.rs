@@ -127,8 +127,8 @@ pub(super) struct Mark {
     path: PathBuf,
     /// Of the ledger's file; 0 for a database.
     inode: u64,
-    /// None where there is none yet.
-    file: Option<File>,
+    /// None where there is none yet. With its device and inode.
+    file: Option<(File, (u64, u64))>,
     turn: u64,
     /// Other processes may write to it: owners' tools beside a running proxy.
     shared: bool,
@@ -144,7 +144,8 @@ impl Mark {
             LedgerLocation::Sqlite(file) => (std::fs::metadata(file).map_err(|e| io(file, &e))?.ino(), false),
             LedgerLocation::Postgres(_) => (0, true),
         };
-        let file = match File::options().read(true).write(write).open(&path) {
+        let opened = File::options().read(true).write(write).open(&path).and_then(known);
+        let file = match opened {
             Ok(file) => Some(file),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
             Err(e) => return Err(io(&path, &e)),
@@ -155,7 +156,7 @@ impl Mark {
     }
 
     fn read(&mut self) -> Result<(), LedgerError> {
-        let Some(file) = &self.file else { return Ok(()) };
+        let Some((file, _)) = &self.file else { return Ok(()) };
         let mut bytes = Vec::with_capacity(SIZE);
         let mut sector = [0; SECTOR];
         for at in [0, SECTOR as u64] {
@@ -180,7 +181,7 @@ impl Mark {
         }
         let turn = self.turn.saturating_add(1);
         let written = match &self.file {
-            Some(file) => file.write_all_at(&seen.write(turn), turn % 2 * SECTOR as u64),
+            Some((file, _)) => file.write_all_at(&seen.write(turn), turn % 2 * SECTOR as u64),
             None => self.make(&seen.write(turn), turn % 2 * SECTOR as u64),
         };
         written.map_err(|e| io(&self.path, &e))?;
@@ -195,16 +196,14 @@ impl Mark {
         file.sync_all()?;
         let folder = self.path.parent().filter(|f| !f.as_os_str().is_empty());
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
-        self.file = Some(file);
+        self.file = Some(known(file)?);
         Ok(())
     }
 
     /// Whether what is written can be found again.
     pub(super) fn in_place(&self) -> bool {
-        let id = |found: std::io::Result<std::fs::Metadata>| found.ok().map(|m| (m.dev(), m.ino()));
-        self.file.as_ref().is_none_or(|file| {
-            let open = id(file.metadata());
-            open.is_some() && open == id(std::fs::metadata(&self.path))
+        self.file.as_ref().is_none_or(|(_, id)| {
+            std::fs::metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == *id)
         })
     }
 
@@ -237,6 +236,11 @@ impl Mark {
         }
         Ok(())
     }
+}
+
+fn known(file: File) -> std::io::Result<(File, (u64, u64))> {
+    let found = file.metadata()?;
+    Ok((file, (found.dev(), found.ino())))
 }
 
 /// Where the mark of a ledger is.

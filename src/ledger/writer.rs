@@ -291,8 +291,9 @@ impl Keeper {
     fn ended(&mut self, change: &ReadChange, limit: u32) -> Result<(), LedgerError> {
         let known = |id: &str| self.reads.iter().find(|r| r.id == id);
         let failed = match change {
+            // It never came into the books, or was so long ago that it was taken out of them.
+            ReadChange::Fail(id) | ReadChange::Remove(id) if known(id).is_none() => return Ok(()),
             ReadChange::Fail(id) => known(id).filter(|r| !r.failed).map(|r| r.user.clone()),
-            ReadChange::Remove(id) if known(id).is_none() => return Ok(()),
             _ => None,
         };
         self.note(change.clone())?;
@@ -319,6 +320,7 @@ impl Keeper {
                 self.books.arrived(key, None);
                 return Ok(Ok(Paid::Kept(kept.bytes)));
             }
+            self.books.sweep(self.books.now(self.now), lease);
             if self.books.awaited(key, self.now, lease) {
                 return Ok(Ok(Paid::Wait));
             }

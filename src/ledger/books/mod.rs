@@ -111,6 +111,8 @@ pub(super) struct Books {
     /// Prices of a charge that was decided on and is not applied yet.
     fresh: Option<(String, Arc<Prices>)>,
     pending: HashMap<[u8; 32], Pending>,
+    /// How many of them are too many.
+    sweep_at: usize,
     /// What stands for entries that were lost.
     lost: Vec<Lost>,
     /// Where the chain was mended.
@@ -146,6 +148,7 @@ impl Books {
             prices: HashMap::new(),
             fresh: None,
             pending: HashMap::new(),
+            sweep_at: replay::SWEEP,
             lost: Vec::new(),
             mends: Vec::new(),
             epoch: 0,

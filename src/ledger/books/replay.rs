@@ -10,6 +10,12 @@ use crate::entry::unhex;
 use crate::log::Row;
 use std::collections::{BTreeSet, HashMap};
 
+/// No release is waited for longer, in microseconds.
+const LONGEST: i64 = 86_400_000_000;
+
+/// Releases that are waited for before anybody looks which of them are not.
+pub(super) const SWEEP: usize = 1024;
+
 impl Books {
     /// Takes the next entry, if it follows.
     pub(crate) fn apply(&mut self, row: &Row) -> Result<(), Wrong> {
@@ -230,6 +236,10 @@ impl Books {
         self.history.count(at, user, role, tables, number);
         if let Some(key) = release {
             self.pending.insert(key, Pending { entry: id, at });
+            // Where nobody asks here, and so nobody says how long is waited.
+            if self.pending.len() > self.sweep_at {
+                self.sweep(at, LONGEST);
+            }
         }
         let line = Line {
             entry: id,
@@ -321,6 +331,14 @@ impl Books {
     /// Nobody else has this ledger: what was paid for and is not kept never will be.
     pub(crate) fn alone(&mut self) {
         self.pending.clear();
+    }
+
+    /// Forgets who is not waited for any more, at times: others keep their releases without saying so here, or never.
+    pub(crate) fn sweep(&mut self, now: i64, lease: i64) {
+        if self.pending.len() >= self.sweep_at {
+            self.pending.retain(|_, p| now < p.at.saturating_add(lease));
+            self.sweep_at = SWEEP.max(2 * self.pending.len());
+        }
     }
 
     /// Whether somebody has paid for a release within `lease` microseconds, and not kept it yet.

@@ -374,3 +374,27 @@ fn what_is_closed_stays_closed() {
     assert!(!c.tenth("ada"), "and it does not come back");
     assert_eq!(c.spent("own", "ada"), 2 * TENTH);
 }
+
+/// Of releases that others kept, or that never came, no more are remembered than are waited for.
+#[test]
+fn rule_26_who_is_not_waited_for_is_forgotten() {
+    let mut c = Chain::new(&[pure("everyone", Scope::Dataset, "1000")]);
+    let mut asked = 0u64;
+    let mut release = |c: &mut Chain| {
+        asked += 1;
+        let mut ask = c.ask("ada", &charge(1, 10), None);
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&asked.to_be_bytes());
+        ask.release = Some(key);
+        c.books.sweep(c.now, 5);
+        let entry = c.books.decide(&ask, c.now).unwrap();
+        c.write(&entry).unwrap();
+        key
+    };
+    for _ in 0..3000 {
+        c.now += 1;
+        let key = release(&mut c);
+        assert!(c.books.awaited(&key, c.now, 5));
+        assert!(c.books.pending.len() <= replay::SWEEP + 1, "{}", c.books.pending.len());
+    }
+}

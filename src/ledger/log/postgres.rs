@@ -245,8 +245,11 @@ impl Log for Postgres {
             let (sent, ended) =
                 futures::join!(send(connection, &mut batch), connection.client.batch_execute(end));
             // After an error the server takes COMMIT for ROLLBACK and does not say so.
-            sent.and(ended)
+            let whole = sent?;
+            ended.map(|()| whole)
         });
+        // What is committed by halves is answered to nobody, and found by the next batch.
+        let done = done.and_then(|whole| if whole { Ok(()) } else { Err(self.server.unusable(CHANGED)) });
         match done {
             Ok(()) => {
                 self.tip = batch.tip;
@@ -286,8 +289,11 @@ impl Drop for Postgres {
     }
 }
 
-/// Sends rows, releases and notes that wait, in one round trip.
-async fn send(connection: &Connection, batch: &mut Batch) -> Result<(), tokio_postgres::Error> {
+/// What a rule or a trigger could do that somebody else has made.
+const CHANGED: &str = "not every row that was written is there";
+
+/// Sends rows, releases and notes that wait, in one round trip. Gives whether each changed what it must.
+async fn send(connection: &Connection, batch: &mut Batch) -> Result<bool, tokio_postgres::Error> {
     let client = &connection.client;
     let rows = std::mem::take(&mut batch.rows);
     let puts = std::mem::take(&mut batch.puts);
@@ -303,9 +309,9 @@ async fn send(connection: &Connection, batch: &mut Batch) -> Result<(), tokio_po
                 client.execute(&connection.append, &append),
                 client.execute(&connection.move_head, &moved)
             );
-            appended.and(moved)?;
+            return Ok((appended?, moved?) == (rows.len() as u64, 1));
         }
-        Ok(())
+        Ok(true)
     };
     let stored = futures::future::try_join_all(puts.iter().map(|put| async {
         let key = put.key.as_slice();
@@ -316,11 +322,10 @@ async fn send(connection: &Connection, batch: &mut Batch) -> Result<(), tokio_po
     let noted = reads::send(connection, &notes);
     let (entries, stored, noted) = futures::join!(entries, stored, noted);
     stored?;
-    entries?;
-    noted?;
+    let whole = entries? && noted? == notes.len() as u64;
     batch.sent = batch.tip;
     batch.dirty |= !rows.is_empty() || !puts.is_empty() || !notes.is_empty();
-    Ok(())
+    Ok(whole)
 }
 
 struct Head {

@@ -22,6 +22,8 @@ pub struct Sqlite {
     place: Place,
     /// The last row that is known to be on disk.
     tip: Tip,
+    /// Bytes of stored releases; None until they are counted.
+    stored: Option<u64>,
     /// The batch that is open.
     batch: Option<Batch>,
     /// What batches are to be, and what the connection makes them.
@@ -29,7 +31,7 @@ pub struct Sqlite {
     relaxed_now: bool,
 }
 
-/// What the head will say.
+/// Where the batch will have come to.
 struct Batch {
     tip: Tip,
     /// Bytes of stored releases.
@@ -44,8 +46,7 @@ impl Sqlite {
     pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
         let mut place = Place::find(path)?;
         place.lock()?;
-        let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_WRITE)
-            .map_err(|e| schema::explain(&place.path, &e))?;
+        let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::check(&place.path, &connection)?;
         if connection.is_readonly("main").map_err(|e| place.io(e))? {
             return Err(place.io("the file is read-only"));
@@ -60,31 +61,36 @@ impl Sqlite {
 
     pub(super) fn open_read_only(path: &Path) -> Result<Self, LedgerError> {
         let place = Place::find(path)?;
-        let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-            .map_err(|e| schema::explain(&place.path, &e))?;
+        let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         schema::check(&place.path, &connection)?;
         Ok(Self::over(connection, place))
     }
 
     fn over(connection: Connection, place: Place) -> Self {
-        Self { connection, place, tip: Tip::START, batch: None, relaxed: false, relaxed_now: false }
+        let (tip, stored, batch) = (Tip::START, None, None);
+        Self { connection, place, tip, stored, batch, relaxed: false, relaxed_now: false }
     }
 
     /// What this process does not know is read and proven; what it knows must be there still.
     fn catch_up(&self, after: i64) -> Result<(Begun, Batch), LedgerError> {
         let place = &self.place;
-        let (head, stored) = head(&self.connection).map_err(|e| place.io(e))?;
-        // From where both the caller and the chain are known.
-        let from = after.min(self.tip.id);
-        let mut read = Read { from, hash: self.hash_of(from)?, head, rows: Vec::new() };
-        rows_after(&self.connection, place, from, &mut |row| {
-            read.rows.push(row.clone());
-            Ok(())
-        })?;
-        let seen = self.tip.id;
-        let rows = read.prove(self.tip, after).map_err(|gap| gap.error(place.shown(), seen, head.id))?;
-        let reads = reads::all(&self.connection).map_err(|e| place.io(e))?;
-        Ok((Begun { rows, now: now(), reads }, Batch { tip: head, stored }))
+        let sql = |e: rusqlite::Error| place.io(e);
+        let last = last(&self.connection).map_err(sql)?;
+        let mut rows = Vec::new();
+        if (last, after) != (self.tip, self.tip.id) {
+            // From where both the caller and the chain are known.
+            let from = after.min(self.tip.id);
+            let mut read = Read { from, hash: self.hash_of(from)?, head: last, rows };
+            rows_after(&self.connection, place, from, &mut |row| {
+                read.rows.push(row.clone());
+                Ok(())
+            })?;
+            let seen = self.tip.id;
+            rows = read.prove(self.tip, after).map_err(|gap| gap.error(place.shown(), seen, last.id))?;
+        }
+        let reads = reads::all(&self.connection).map_err(sql)?;
+        let stored = self.stored.map_or_else(|| shelf::stored(&self.connection), Ok).map_err(sql)?;
+        Ok((Begun { rows, now: now(), reads }, Batch { tip: last, stored }))
     }
 
     fn hash_of(&self, id: i64) -> Result<Option<[u8; 32]>, LedgerError> {
@@ -109,16 +115,16 @@ impl Log for Sqlite {
     fn replay(&mut self, visit: Visit<'_>) -> Result<Tip, LedgerError> {
         self.abandon();
         let (place, seen) = (&self.place, self.tip);
-        // One snapshot of rows and head.
+        // One snapshot.
         let snapshot = self.connection.unchecked_transaction().map_err(|e| place.io(e))?;
-        let (head, _) = head(&self.connection).map_err(|e| place.io(e))?;
-        let wrong = |gap: Gap| gap.error(place.shown(), seen.id, head.id);
+        let last = last(&self.connection).map_err(|e| place.io(e))?;
+        let wrong = |gap: Gap| gap.error(place.shown(), seen.id, last.id);
         let mut walk = Walk::new(seen);
         rows_after(&self.connection, place, 0, &mut |row| {
             walk.follow(row).map_err(wrong)?;
             visit(row)
         })?;
-        let tip = walk.end(&head).map_err(wrong)?;
+        let tip = walk.end(&last).map_err(wrong)?;
         snapshot.commit().map_err(|e| place.io(e))?;
         self.tip = tip;
         Ok(tip)
@@ -148,6 +154,7 @@ impl Log for Sqlite {
         self.connection
             .prepare_cached("INSERT INTO entries (id, body, hash) VALUES (?, ?, ?)")
             .and_then(|mut s| s.execute(params![row.id, row.body, row.hash]))
+            .and_then(one)
             .map_err(|e| self.place.io(e))?;
         batch.tip = Tip::of(&row);
         Ok(row)
@@ -164,16 +171,12 @@ impl Log for Sqlite {
 
     fn commit(&mut self) -> Result<(), LedgerError> {
         let Batch { tip, stored } = self.batch.take().ok_or(LedgerError::NoBatch)?;
-        let written = || -> rusqlite::Result<()> {
-            let sql = "UPDATE head SET id = ?1, hash = ?2, stored = ?3 WHERE id <> ?1 OR stored <> ?3";
-            let stored = i64::try_from(stored).unwrap_or(i64::MAX);
-            self.connection.prepare_cached(sql)?.execute(params![tip.id, tip.hash, stored])?;
-            self.connection.prepare_cached("COMMIT")?.execute([])?;
-            Ok(())
-        };
-        match written() {
-            Ok(()) => {
-                self.tip = tip;
+        // Until it is known what came of it.
+        self.stored = None;
+        let committed = self.connection.prepare_cached("COMMIT").and_then(|mut s| s.execute([]));
+        match committed {
+            Ok(_) => {
+                (self.tip, self.stored) = (tip, Some(stored));
                 Ok(())
             }
             Err(error) => {
@@ -206,9 +209,16 @@ impl Log for Sqlite {
     }
 }
 
-fn head(connection: &Connection) -> rusqlite::Result<(Tip, u64)> {
-    let mut head = connection.prepare_cached("SELECT id, hash, stored FROM head")?;
-    head.query_row([], |row| Ok((Tip { id: row.get(0)?, hash: row.get(1)? }, bytes(row, 2)?)))
+/// Where the rows end. That none is missing after it is the mark's to say.
+fn last(connection: &Connection) -> rusqlite::Result<Tip> {
+    let mut last = connection.prepare_cached("SELECT id, hash FROM entries ORDER BY id DESC LIMIT 1")?;
+    let found = last.query_row([], |row| Ok(Tip { id: row.get(0)?, hash: row.get(1)? })).optional()?;
+    Ok(found.unwrap_or(Tip::START))
+}
+
+/// What must change a row, and one only, has not done what was asked for if it did not.
+fn one(changed: usize) -> rusqlite::Result<()> {
+    if changed == 1 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(changed)) }
 }
 
 /// A number of bytes, which is never below zero.

@@ -80,11 +80,15 @@ fn what_is_no_ledger_is_refused() {
     let sqlite = |sql: &str| rusqlite::Connection::open(&file).unwrap().execute_batch(sql).unwrap();
     sqlite("CREATE TABLE t (x)");
     refused("another kind of SQLite file");
-    sqlite("PRAGMA application_id = 0x6e674c47; PRAGMA user_version = 3; CREATE TABLE t (x)");
-    refused("its format is 3");
-    // That of the version before the chain: what it holds is not forgotten silently.
-    sqlite("PRAGMA application_id = 0x6e674c47; PRAGMA user_version = 1; CREATE TABLE entries (x)");
-    refused("lower the budgets");
+    sqlite("PRAGMA application_id = 0x6e674c47; PRAGMA user_version = 4; CREATE TABLE t (x)");
+    refused("its format is 4");
+    // Those of versions before the mark: what they hold is not forgotten silently.
+    for version in [1, 2] {
+        sqlite(&format!(
+            "PRAGMA application_id = 0x6e674c47; PRAGMA user_version = {version}; CREATE TABLE entries (x)"
+        ));
+        refused("lower the budgets");
+    }
 }
 
 /// The file and its WAL as a crash leaves them, without the process that wrote them.

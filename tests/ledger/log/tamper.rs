@@ -7,7 +7,11 @@ use noisegate::ledger::log::Broken;
 /// What is done, and what is found.
 const CHANGES: [(&str, &str, Broken); 9] = [
     ("a body", "UPDATE entries SET body = 'B' WHERE id = 3", Broken::Changed(3)),
-    ("a hash", "UPDATE entries SET hash = (SELECT hash FROM head) WHERE id = 3", Broken::Changed(3)),
+    (
+        "a hash",
+        "UPDATE entries SET hash = (SELECT hash FROM entries WHERE id = 5) WHERE id = 3",
+        Broken::Changed(3),
+    ),
     ("one removed", "DELETE FROM entries WHERE id = 3", Broken::Missing { expected: 3, found: 4 }),
     ("the first removed", "DELETE FROM entries WHERE id = 1", Broken::Missing { expected: 1, found: 2 }),
     ("the last removed", "DELETE FROM entries WHERE id = 5", Broken::Short { last: 4, head: 5 }),
@@ -34,6 +38,10 @@ const CHANGES: [(&str, &str, Broken); 9] = [
 fn what_was_changed_is_found_by_verify_and_at_the_start() {
     for kind in BOTH {
         for (what, sql, expected) in CHANGES {
+            // Of a file, the mark has the end: see `lost`.
+            if kind == Kind::Sqlite && matches!(expected, Broken::Short { .. } | Broken::Head { .. }) {
+                continue;
+            }
             let store = Store::new(kind);
             write(&mut store.open(), &["a", "b", "c", "d"]).unwrap();
             store.vandalise(sql);
@@ -55,11 +63,14 @@ fn a_log_that_has_lost_entries_is_not_served_from() {
         let mut log = store.open();
         write(&mut log, &["a", "b", "c", "d"]).unwrap();
         store.vandalise(
-            "CREATE TABLE kept AS SELECT * FROM entries WHERE id > 3;
-             CREATE TABLE kept_head AS SELECT id, hash FROM head;
-             DELETE FROM entries WHERE id > 3;
-             UPDATE head SET (id, hash) = (SELECT id, hash FROM entries WHERE id = 3)",
+            "CREATE TABLE kept AS SELECT * FROM entries WHERE id > 3; DELETE FROM entries WHERE id > 3",
         );
+        if kind == Kind::Postgres {
+            store.vandalise(
+                "CREATE TABLE kept_head AS SELECT id, hash FROM head;
+                 UPDATE head SET (id, hash) = (SELECT id, hash FROM entries WHERE id = 3)",
+            );
+        }
         assert_eq!(verify(&store.location).unwrap().len(), 3, "{kind:?}: nobody else could tell");
         for _ in 0..2 {
             let lost = log.begin(5).unwrap_err();
@@ -74,9 +85,10 @@ fn a_log_that_has_lost_entries_is_not_served_from() {
             store.vandalise("DELETE FROM entries WHERE id > 3");
         }
         // Brought back, they are the same.
-        store.vandalise(
-            "INSERT INTO entries SELECT * FROM kept; UPDATE head SET (id, hash) = (SELECT id, hash FROM kept_head)",
-        );
+        store.vandalise("INSERT INTO entries SELECT * FROM kept");
+        if kind == Kind::Postgres {
+            store.vandalise("UPDATE head SET (id, hash) = (SELECT id, hash FROM kept_head)");
+        }
         assert!(log.begin(5).unwrap().rows.is_empty(), "{kind:?}");
     }
 }
@@ -86,12 +98,8 @@ fn accidents_are_stopped_by_the_database() {
     for kind in BOTH {
         let store = Store::new(kind);
         write(&mut store.open(), &["a", "b"]).unwrap();
-        let mut all = vec![
-            "UPDATE noisegate_ledger.entries SET body = 'x'",
-            "DELETE FROM noisegate_ledger.entries",
-            "DELETE FROM noisegate_ledger.head",
-            "UPDATE noisegate_ledger.head SET id = 1",
-        ];
+        let mut all =
+            vec!["UPDATE noisegate_ledger.entries SET body = 'x'", "DELETE FROM noisegate_ledger.entries"];
         match kind {
             Kind::Sqlite => {
                 all.push(
@@ -109,6 +117,8 @@ fn accidents_are_stopped_by_the_database() {
             Kind::Postgres => {
                 all.push("TRUNCATE noisegate_ledger.entries");
                 all.push("TRUNCATE noisegate_ledger.head");
+                all.push("DELETE FROM noisegate_ledger.head");
+                all.push("UPDATE noisegate_ledger.head SET id = 1");
                 super::store::runtime().block_on(async {
                     let superuser = store.db().superuser().await;
                     for sql in all {

@@ -22,8 +22,11 @@ pub(super) async fn all(
     rows.iter().map(read).collect()
 }
 
-/// Sends notes in their order: each is sent when it is first polled.
-pub(super) async fn send(connection: &Connection, notes: &[ReadChange]) -> Result<(), tokio_postgres::Error> {
+/// Sends notes in their order: each is sent when it is first polled. Gives how many rows they changed.
+pub(super) async fn send(
+    connection: &Connection,
+    notes: &[ReadChange],
+) -> Result<u64, tokio_postgres::Error> {
     let client = &connection.client;
     let each = notes.iter().map(|note| async move {
         match note {
@@ -36,5 +39,5 @@ pub(super) async fn send(connection: &Connection, notes: &[ReadChange]) -> Resul
             ReadChange::Remove(id) => client.execute(&connection.remove, &[id]).await,
         }
     });
-    futures::future::join_all(each).await.into_iter().try_for_each(|sent| sent.map(drop))
+    futures::future::join_all(each).await.into_iter().sum()
 }

@@ -67,6 +67,19 @@ CREATE FUNCTION {s}.stays() RETURNS trigger LANGUAGE plpgsql SET search_path = p
 BEGIN RAISE EXCEPTION 'the ledger is append-only' USING ERRCODE = 'insufficient_privilege'; END $$;
 CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON {s}.entries
     FOR EACH STATEMENT EXECUTE FUNCTION {s}.stays();
+-- What gives budget back is for owners: proxies come as another role. Entries have one spelling, or are refused.
+CREATE FUNCTION {s}.is_owners() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+    IF (NEW.body ~ '^..v..[0-9]+,.at..[0-9]+,.what.:[{{].(grant|close|restore|opening).:'
+        OR NEW.body ~ '^..v..[0-9]+,.at..[0-9]+,.what.:[{{].policy.:' AND NEW.body ~ '.forgets.:true')
+        AND NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN
+        RAISE EXCEPTION 'this entry is one that only the owner of the ledger writes'
+            USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER entries_of_owners BEFORE INSERT ON {s}.entries
+    FOR EACH ROW EXECUTE FUNCTION {s}.is_owners();
 CREATE TRIGGER head_stays BEFORE DELETE OR TRUNCATE ON {s}.head
     FOR EACH STATEMENT EXECUTE FUNCTION {s}.stays();
 CREATE TRIGGER head_moves_on BEFORE UPDATE ON {s}.head
@@ -103,8 +116,7 @@ REVOKE ALL ON {s}.reads FROM PUBLIC;"
 
     pub(super) fn reserve(&self) -> String {
         format!(
-            "INSERT INTO {}.reads (id, user_name, began, until, failed) VALUES ($1, $2, $3, $4, $5)
-             ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO {}.reads (id, user_name, began, until, failed) VALUES ($1, $2, $3, $4, $5)",
             self.schema
         )
     }

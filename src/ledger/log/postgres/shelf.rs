@@ -1,6 +1,6 @@
 //! Stored releases in the database.
 
-use super::{Postgres, Put, array, send};
+use super::{CHANGED, Postgres, Put, array, send};
 use crate::error::LedgerError;
 use crate::log::{Forget, Kept, Shelf};
 use tokio_postgres::types::ToSql;
@@ -23,12 +23,16 @@ impl Postgres {
         let done = self.server.wait(async {
             // What waited is in the table from now on, or not any more.
             batch.looked.clear();
-            send(connection, batch).await?;
+            let whole = send(connection, batch).await?;
             batch.dirty = true;
-            client.query_one(sql, params).await?.try_get::<_, i64>(0)
+            Ok((whole, client.query_one(sql, params).await?.try_get::<_, i64>(0)?))
         });
         match done {
-            Ok(number) => Ok(u64::try_from(number).unwrap_or(0)),
+            Ok((true, number)) => Ok(u64::try_from(number).unwrap_or(0)),
+            Ok((false, _)) => {
+                self.give_up();
+                Err(self.server.unusable(CHANGED))
+            }
             Err(error) => {
                 self.give_up();
                 Err(error)

@@ -34,15 +34,12 @@ pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<PrivateRead>>
 pub(super) fn note(connection: &Connection, change: &ReadChange) -> rusqlite::Result<()> {
     match change {
         ReadChange::Reserve(read) => connection
-            .prepare_cached(
-                "INSERT INTO reads (id, user_name, began, until, failed) VALUES (?, ?, ?, ?, ?)
-                 ON CONFLICT (id) DO NOTHING",
-            )?
+            .prepare_cached("INSERT INTO reads (id, user_name, began, until, failed) VALUES (?, ?, ?, ?, ?)")?
             .execute(params![read.id, read.user, read.began, read.until, read.failed]),
         ReadChange::Fail(id) => {
             connection.prepare_cached("UPDATE reads SET failed = 1 WHERE id = ?")?.execute([id])
         }
         ReadChange::Remove(id) => connection.prepare_cached("DELETE FROM reads WHERE id = ?")?.execute([id]),
     }
-    .map(drop)
+    .and_then(super::one)
 }

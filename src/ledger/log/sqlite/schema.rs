@@ -9,7 +9,7 @@ use std::path::Path;
 /// `PRAGMA application_id`: "ngLG".
 const APPLICATION_ID: i32 = 0x6e67_4c47;
 /// `PRAGMA user_version`.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 
 /// The triggers stop accidents. Whoever may write to the file can drop them; the chain shows what they did.
 const TABLES: &str = "
@@ -17,14 +17,6 @@ CREATE TABLE entries (
     id   INTEGER PRIMARY KEY,
     body TEXT NOT NULL,
     hash BLOB NOT NULL CHECK (length(hash) = 32)
-) STRICT;
-
--- One row: the last entry, without which nobody would miss it, and the bytes of all stored releases.
-CREATE TABLE head (
-    one    INTEGER PRIMARY KEY CHECK (one = 1),
-    id     INTEGER NOT NULL,
-    hash   BLOB NOT NULL CHECK (length(hash) = 32),
-    stored INTEGER NOT NULL
 ) STRICT;
 
 -- Stored releases. They may be removed: asking again is charged then.
@@ -41,9 +33,6 @@ CREATE TRIGGER entries_no_delete BEFORE DELETE ON entries BEGIN SELECT RAISE(ABO
 CREATE TRIGGER entries_in_order BEFORE INSERT ON entries
 WHEN NEW.id IS NOT (SELECT ifnull(max(id), 0) + 1 FROM entries)
 BEGIN SELECT RAISE(ABORT, 'entries are numbered without a gap'); END;
-CREATE TRIGGER head_no_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'the head stays'); END;
-CREATE TRIGGER head_no_return BEFORE UPDATE ON head WHEN NEW.id < OLD.id
-BEGIN SELECT RAISE(ABORT, 'the head only moves on'); END;
 ";
 
 /// Makes the file.
@@ -63,7 +52,7 @@ pub(super) fn create(path: &Path, first: &[String]) -> Result<(), LedgerError> {
         }
         Err(e) => return Err(io(path, e)),
     }
-    let filled = fill(path, first).map_err(|e| io(path, e)).and_then(|()| sync_folder(path));
+    let filled = fill(path, first).and_then(|()| sync_folder(path));
     if filled.is_err() {
         // Ours, and of no use half made.
         let _ = std::fs::remove_file(path);
@@ -71,8 +60,12 @@ pub(super) fn create(path: &Path, first: &[String]) -> Result<(), LedgerError> {
     filled
 }
 
-fn fill(path: &Path, first: &[String]) -> rusqlite::Result<()> {
+fn fill(path: &Path, first: &[String]) -> Result<(), LedgerError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    write_first(&mut connection, first).map_err(|e| io(path, e))
+}
+
+fn write_first(connection: &mut Connection, first: &[String]) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(TABLES)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -86,8 +79,6 @@ fn fill(path: &Path, first: &[String]) -> rusqlite::Result<()> {
         )?;
         tip = Tip::of(&row);
     }
-    transaction
-        .execute("INSERT INTO head (one, id, hash, stored) VALUES (1, ?, ?, 0)", params![tip.id, tip.hash])?;
     transaction.commit()
 }
 
@@ -101,17 +92,29 @@ fn sync_folder(path: &Path) -> Result<(), LedgerError> {
 }
 
 /// A connection whose commits are on disk when they return: WAL with `synchronous=FULL` syncs the log at every commit.
-pub(super) fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, LedgerError> {
+    let wrong = |e: rusqlite::Error| explain(path, &e);
+    let connection =
+        Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(wrong)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(wrong)?;
     if !access.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
-        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        // macOS: fsync alone does not reach the medium.
-        connection.pragma_update(None, "fullfsync", true)?;
-        connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        durable(&connection).map_err(wrong)?.map_err(|why| io(path, why))?;
     }
     Ok(connection)
+}
+
+/// SQLite does not fail where it cannot do what a PRAGMA says: it says what it does in its place.
+fn durable(connection: &Connection) -> rusqlite::Result<Result<(), String>> {
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // macOS: fsync alone does not reach the medium.
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    let full: i32 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
+    Ok(match (mode.as_str(), full) {
+        ("wal", 2) => Ok(()),
+        _ => Err(format!("SQLite cannot keep a log there: journal_mode is {mode}, synchronous is {full}")),
+    })
 }
 
 /// Checks that the file is a ledger.
@@ -123,7 +126,7 @@ pub(super) fn check(path: &Path, connection: &Connection) -> Result<(), LedgerEr
     }
     match pragma("user_version").map_err(|e| explain(path, &e))? {
         VERSION => Ok(()),
-        1 => Err(LedgerError::Old(path.to_owned())),
+        1..VERSION => Err(LedgerError::Old(path.to_owned())),
         other => Err(foreign(format!("its format is {other}, not {VERSION}"))),
     }
 }
@@ -135,5 +138,17 @@ pub(super) fn explain(path: &Path, error: &rusqlite::Error) -> LedgerError {
             LedgerError::Foreign { path: path.to_owned(), why: "it is not a SQLite file".into() }
         }
         _ => io(path, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_no_wal_is_refused() {
+        let memory = connect(Path::new(":memory:"), OpenFlags::SQLITE_OPEN_READ_WRITE);
+        let refused = memory.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(refused.contains("journal_mode is memory"), "{refused}");
     }
 }

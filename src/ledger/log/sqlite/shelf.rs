@@ -3,7 +3,12 @@
 use super::{Sqlite, bytes};
 use crate::error::LedgerError;
 use crate::log::{Forget, Kept, Shelf};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// Bytes of all that is stored.
+pub(super) fn stored(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT ifnull(sum(length(bytes)), 0) FROM shelf", [], |row| bytes(row, 0))
+}
 
 impl Sqlite {
     /// Runs a DELETE that gives the length of each row it removes.
