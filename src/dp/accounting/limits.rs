@@ -2,7 +2,7 @@
 
 use super::{UNITS_PER_ONE, units_down};
 use crate::interval::{Interval, largest};
-use crate::{Ratio, composition, gdp, rdp};
+use crate::{Ratio, cdp, composition, gdp, rdp};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
@@ -18,7 +18,8 @@ pub(super) fn quotient(n: &BigUint, d: &BigUint) -> Interval {
     // 64 bits more than a double holds, so that the quotient's own rounding is the only one that counts.
     let shift = 120i64 - n.bits() as i64 + d.bits() as i64;
     let whole = if shift >= 0 { (n << shift as u64) / d } else { n / (d << (-shift) as u64) };
-    let x = whole.to_f64().unwrap_or(f64::INFINITY) * libm::exp2(-shift as f64);
+    let down = i32::try_from(-shift).unwrap_or(if shift > 0 { i32::MIN } else { i32::MAX });
+    let x = libm::ldexp(whole.to_f64().unwrap_or(f64::INFINITY), down);
     if whole == BigUint::ZERO {
         Interval::from(0.0)
     } else {
@@ -54,6 +55,11 @@ pub(super) fn advanced(epsilon: &Ratio, delta: &Ratio, elsewhere: &Ratio) -> Opt
     let (epsilon, delta) = (float(epsilon).lo(), left(delta, elsewhere)?);
     let squares = largest(|s| composition::adaptive(s.into(), delta).hi() <= epsilon)?;
     Some(units_below(squares.into()))
+}
+
+/// The largest ρ that implies (ε, δ)-DP; None where none does.
+pub(super) fn zcdp(epsilon: &Ratio, delta: &Ratio, elsewhere: &Ratio) -> Option<u128> {
+    Some(units_below(cdp::rho(float(epsilon).lo(), left(delta, elsewhere)?).into()))
 }
 
 /// The largest μ² that implies (ε, δ)-DP.

@@ -32,7 +32,7 @@ impl Source {
     pub(super) fn size(&self, beyond: f64) -> Result<(f64, f64), PldError> {
         let size = match self {
             Self::Loss(loss) => {
-                let square = loss.atoms().iter().map(|a| a.mass.hi() * a.loss.hi().powi(2)).sum();
+                let square = loss.atoms().iter().map(|a| a.mass.hi() * a.loss.hi() * a.loss.hi()).sum();
                 (reach(loss, beyond), square)
             }
             Self::Curve(curve @ (TradeOff::Gaussian { .. } | TradeOff::Laplace { .. })) => {

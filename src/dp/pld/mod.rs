@@ -97,9 +97,9 @@ impl Pld {
             // No loss at all, but for the infinite.
             return Ok(1.0);
         }
-        let many = (uses / 5e4).sqrt().log2().ceil().clamp(0.0, 3.0);
+        let many = libm::log2((uses / 5e4).sqrt()).ceil().clamp(0.0, 3.0);
         let fine = if uses <= 1000.0 { 18.0 } else { 17.0 + many };
-        let step = (range.log2() - fine).ceil().exp2();
+        let step = libm::exp2((libm::log2(range) - fine).ceil());
         if step.is_normal() { Ok(step) } else { Err(PldError::Unsuitable) }
     }
 }
@@ -131,12 +131,12 @@ impl Composed {
         let (mut a, mut b) = (self.rest, 0.0);
         let mut guess = self.atoms.last().map_or(0.0, |top| top.0);
         for (loss, mass) in self.atoms.iter().rev() {
-            if a - loss.exp() * b > delta {
+            if a - libm::exp(*loss) * b > delta {
                 break;
             }
             a += mass.hi();
-            b += mass.hi() * (-loss).exp();
-            guess = ((a - delta) / b).ln().clamp(0.0, *loss);
+            b += mass.hi() * libm::exp(-loss);
+            guess = libm::log((a - delta) / b).clamp(0.0, *loss);
         }
         let mut slack = 1e-14;
         let mut epsilon = guess;

@@ -38,7 +38,7 @@ fn cumulant(base: &Base, step: f64, t: f64) -> f64 {
         sum += p * factor;
         factor *= ratio;
     }
-    (Interval::from(sum) * (1.0 + 2f64.powi(-30))).ln().hi()
+    (Interval::from(sum) * (1.0 + libm::exp2(-30.0))).ln().hi()
 }
 
 impl Windows {
@@ -83,7 +83,7 @@ impl Windows {
 
     /// The tilt that brings most mass to where δ(ε) is `delta`: the exponent that makes Chernoff's ε least.
     pub(super) fn tilt_for_delta(&self, delta: f64) -> f64 {
-        let epsilon = |e: &Exponent| (Self::total(e, &self.uses).hi() - delta.ln()) / e.t;
+        let epsilon = |e: &Exponent| (Self::total(e, &self.uses).hi() - libm::log(delta)) / e.t;
         self.best(epsilon)
     }
 
