@@ -4,7 +4,6 @@ use super::{UNITS_PER_ONE, units_down};
 use crate::interval::{Interval, largest};
 use crate::{Ratio, cdp, composition, gdp, rdp};
 use num_bigint::BigUint;
-use num_traits::ToPrimitive;
 
 /// The orders at which an rdp budget counts: fixed, because ledgers store a sum for each. The last is ε itself, without δ.
 pub const ORDERS: [f64; 16] =
@@ -13,22 +12,8 @@ pub const ORDERS: [f64; 16] =
 /// What the order that suits many small charges gets of δ; the others share the rest.
 const PLANNED: f64 = 0.9;
 
-/// Enclosure of a quotient of integers; `d` is not zero.
-pub(super) fn quotient(n: &BigUint, d: &BigUint) -> Interval {
-    // 64 bits more than a double holds, so that the quotient's own rounding is the only one that counts.
-    let shift = 120i64 - n.bits() as i64 + d.bits() as i64;
-    let whole = if shift >= 0 { (n << shift as u64) / d } else { n / (d << (-shift) as u64) };
-    let down = i32::try_from(-shift).unwrap_or(if shift > 0 { i32::MIN } else { i32::MAX });
-    let x = libm::ldexp(whole.to_f64().unwrap_or(f64::INFINITY), down);
-    if whole == BigUint::ZERO {
-        Interval::from(0.0)
-    } else {
-        Interval::new(x.next_down().next_down(), x.next_up().next_up())
-    }
-}
-
 pub(super) fn float(r: &Ratio) -> Interval {
-    quotient(&BigUint::from(*r.numer()), &BigUint::from(*r.denom()))
+    Interval::quotient(&BigUint::from(*r.numer()), &BigUint::from(*r.denom()))
 }
 
 /// Units of what an interval is below. None where it is no number.
