@@ -4,10 +4,13 @@
 mod capacity;
 pub mod cases;
 mod computed;
+mod decimal;
 mod formulas;
 mod plot;
 mod quantities;
 
+use bigdecimal::BigDecimal;
+use decimal::Decimal;
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -19,16 +22,16 @@ pub struct Args {
     file: Option<PathBuf>,
     /// The budget's epsilon
     #[arg(long, value_name = "E", required_unless_present = "file")]
-    epsilon: Option<f64>,
+    epsilon: Option<BigDecimal>,
     /// The budget's delta
-    #[arg(long, value_name = "D", default_value_t = 0.0)]
-    delta: f64,
+    #[arg(long, value_name = "D", default_value = "0")]
+    delta: BigDecimal,
     /// How many answers with Laplace noise of this epsilon each (sensitivity over scale) fit?
     #[arg(long, value_name = "E", conflicts_with = "gaussian", required_unless_present_any = ["file", "gaussian"])]
-    laplace: Option<f64>,
+    laplace: Option<BigDecimal>,
     /// How many answers with Gaussian noise of this mu each (sensitivity over standard deviation) fit?
     #[arg(long, value_name = "MU")]
-    gaussian: Option<f64>,
+    gaussian: Option<BigDecimal>,
     /// Draws the trade-off curves of one answer and of the whole budget
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -43,13 +46,14 @@ pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         print!("{report}");
         return if report.passed() { Ok(()) } else { Err("not all cases are as expected".into()) };
     }
-    let answer = match (args.laplace, args.gaussian) {
-        (Some(epsilon), _) => capacity::Answer::Laplace { epsilon },
-        (None, Some(mu)) => capacity::Answer::Gaussian { mu },
+    let answer = match (&args.laplace, &args.gaussian) {
+        (Some(epsilon), _) => capacity::Answer::Laplace(Decimal::of(epsilon, "the answers' epsilon")?),
+        (None, Some(mu)) => capacity::Answer::Gaussian(Decimal::of(mu, "the answers' mu")?),
         (None, None) => return Err("say which answers: --laplace or --gaussian".into()),
     };
-    let budget = args.epsilon.ok_or("say how large the budget is: --epsilon")?;
-    let table = capacity::table(budget, args.delta, answer)?;
+    let budget = args.epsilon.as_ref().ok_or("say how large the budget is: --epsilon")?;
+    let (epsilon, delta) = (Decimal::of(budget, "epsilon")?, Decimal::of(&args.delta, "delta")?);
+    let table = capacity::table(epsilon, delta, answer)?;
     print!("{table}");
     if let Some(file) = &args.plot {
         let drawing = plot::draw(&table)?;

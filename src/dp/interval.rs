@@ -5,6 +5,9 @@
 //! true value. The functions of libm are taken to be right to `ULPS` units in the last place, which is four times what
 //! their authors claim; tests compare them with values of fifty digits.
 
+use super::Ratio;
+use num_bigint::BigUint;
+use num_traits::ToPrimitive;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// How many units in the last place exp, expm1, log and log1p of libm may be wrong by.
@@ -26,6 +29,25 @@ impl Interval {
     /// From `lo` to `hi`; the whole line if one of them is not a number or they are out of order.
     pub fn new(lo: f64, hi: f64) -> Self {
         if lo <= hi { Self { lo, hi } } else { Self::ALL }
+    }
+
+    /// Around a quotient of integers; `d` is not zero.
+    pub fn quotient(n: &BigUint, d: &BigUint) -> Self {
+        // 64 bits more than a double holds, so that the quotient's own rounding is the only one that counts.
+        let shift = 120i64 - n.bits() as i64 + d.bits() as i64;
+        let whole = if shift >= 0 { (n << shift as u64) / d } else { n / (d << (-shift) as u64) };
+        let down = i32::try_from(-shift).unwrap_or(if shift > 0 { i32::MIN } else { i32::MAX });
+        let x = libm::ldexp(whole.to_f64().unwrap_or(f64::INFINITY), down);
+        if whole == BigUint::ZERO {
+            Self::from(0.0)
+        } else {
+            Self::new(x.next_down().next_down(), x.next_up().next_up())
+        }
+    }
+
+    /// Around a rational whose denominator is not zero.
+    pub fn ratio(r: &Ratio) -> Self {
+        Self::quotient(&BigUint::from(*r.numer()), &BigUint::from(*r.denom()))
     }
 
     /// The lower end.

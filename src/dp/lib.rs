@@ -10,6 +10,8 @@
 //! [`DiscreteLaplace::fill_in_constant_time`] draws the same number of random words whatever comes out. The choice among
 //! [`Candidates`] looks at every candidate, whichever is chosen; how long each takes depends a little on its score.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 mod accounting;
 mod bernoulli;
 pub mod calibration;
@@ -50,7 +52,8 @@ pub mod tradeoff;
 pub mod vector;
 
 pub use accounting::{
-    Cost, Envelope, Filter, Kind, Notion, ORDERS, Rule, Shortfall, Tokens, UNITS_PER_ONE, Unpriced, rule,
+    Cost, Envelope, Filter, Kind, Notion, ORDERS, PRICING, Rule, Shortfall, Tokens, UNITS_PER_ONE, Unpriced,
+    rule,
 };
 pub use choice::{Choice, ChoiceError, Outline, Preference, Why, choose};
 pub use exponential::Candidates;

@@ -1,10 +1,10 @@
 //! The normal distribution, between bounds.
 //!
 //! Built on erfc of libm, because that of statrs is wrong from the tenth digit on (a test shows both); far from zero on a
-//! continued fraction, whose truncations are bounds. statrs' quantile is used as a guess only, and then bounded by Φ.
+//! continued fraction, whose truncations are bounds. Prices of `gdp` budgets are quantiles, and ledgers store them: they are
+//! found by bisection between fixed ends, so that there is no guess whose last digit could decide one.
 
-use super::interval::Interval;
-use statrs::distribution::{ContinuousCDF, Normal};
+use super::interval::{Interval, least};
 
 /// libm's erfc is taken to be right to this part of itself: ten times the worst that was seen against fifty digits.
 const ERFC: f64 = 16.0 * f64::EPSILON;
@@ -69,6 +69,9 @@ fn normal_at(x: f64) -> Interval {
     (erfc(Interval::from(-x) * Interval::from(0.5).sqrt()) / 2.0).at_most(1.0)
 }
 
+/// Φ is below every float above zero at minus this, and as near to 1 as a float can be at this.
+const END: f64 = 40.0;
+
 /// Φ⁻¹(p): the ends are numbers at which Φ was seen to be at most p and at least p.
 pub fn normal_quantile(p: f64) -> Interval {
     if p.is_nan() || p <= 0.0 || p >= 1.0 {
@@ -78,24 +81,8 @@ pub fn normal_quantile(p: f64) -> Interval {
             _ => Interval::ALL,
         };
     }
-    let guess = Normal::standard().inverse_cdf(p);
-    let mut step = guess.abs().max(1.0) * f64::EPSILON;
-    let mut low = guess;
-    while normal(low.into()).hi() > p {
-        low -= step;
-        step *= 2.0;
-    }
-    step = guess.abs().max(1.0) * f64::EPSILON;
-    let mut high = guess;
-    while normal(high.into()).lo() < p {
-        high += step;
-        step *= 2.0;
-        // Φ does not reach a p this near 1.
-        if high > 40.0 {
-            high = f64::INFINITY;
-            break;
-        }
-    }
+    let low = least(-END, END, |x| normal((-x).into()).hi() <= p).map_or(f64::NEG_INFINITY, |x| -x);
+    let high = least(-END, END, |x| normal(x.into()).lo() >= p).unwrap_or(f64::INFINITY);
     Interval::new(low, high)
 }
 

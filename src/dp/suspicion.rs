@@ -124,8 +124,8 @@ fn percent(share: f64, up: bool) -> String {
     let percent = share * 100.0;
     // Near 100 as far from 100 as small ones are from 0.
     let size = percent.min(100.0 - percent).max(1e-12);
-    let digits = (2.0 - size.log10().floor()).clamp(0.0, 9.0);
-    let scale = 10f64.powf(digits);
+    let digits = (2.0 - libm::log10(size).floor()).clamp(0.0, 9.0);
+    let scale = libm::pow(10.0, digits);
     let rounded =
         if up { (percent * scale * (1.0 - 1e-12)).ceil() } else { (percent * scale * (1.0 + 1e-12)).floor() };
     format!("{} %", (rounded / scale).clamp(0.0, 100.0))
@@ -133,8 +133,8 @@ fn percent(share: f64, up: bool) -> String {
 
 /// A small probability with two digits, rounded up.
 fn chance(probability: f64) -> String {
-    let exponent = probability.log10().floor();
-    let digits = (probability / 10f64.powf(exponent - 1.0) * (1.0 - 1e-9)).ceil() / 10.0;
+    let exponent = libm::log10(probability).floor();
+    let digits = (probability / libm::pow(10.0, exponent - 1.0) * (1.0 - 1e-9)).ceil() / 10.0;
     format!("{digits}e{exponent}")
 }
 

@@ -1,26 +1,20 @@
 //! How many answers of one kind fit a budget, for each notion side by side.
 
-use dp::interval::Interval;
+use super::decimal::Decimal;
 use dp::loss::PrivacyLoss;
 use dp::pld::{Pld, Source};
 use dp::suspicion::Meaning;
 use dp::tradeoff::{Bounds, TradeOff};
-use dp::{Filter, Guarantee, Notion, Ratio, composition, ratio};
+use dp::{Filter, Guarantee, Notion, Ratio, composition};
 use std::fmt;
 
 /// One answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Answer {
-    /// Discrete Laplace noise at sensitivity 1, which is randomised response: the dearest noise of this ε.
-    Laplace {
-        /// ε.
-        epsilon: f64,
-    },
-    /// Rounded Gaussian noise.
-    Gaussian {
-        /// μ.
-        mu: f64,
-    },
+    /// Discrete Laplace noise of this ε at sensitivity 1, which is randomised response: the dearest noise of its ε.
+    Laplace(Decimal),
+    /// Rounded Gaussian noise of this μ.
+    Gaussian(Decimal),
 }
 
 /// A row: a rule, what it needs to hold, and how many fit.
@@ -32,8 +26,8 @@ struct Row {
 
 /// The answer to "how many fit".
 pub(super) struct Table {
-    epsilon: f64,
-    delta: f64,
+    epsilon: Decimal,
+    delta: Decimal,
     answer: Answer,
     rows: Vec<Row>,
 }
@@ -45,28 +39,20 @@ const ADAPTIVE: &str = "however questions and noise are chosen";
 const FIXED: &str = "noise fixed in advance";
 const DECLARED: &str = "number and noise declared in advance";
 
-/// A float as the decimal that prints like it.
-fn exact(x: f64, what: &str) -> Result<Ratio, String> {
-    let decimal = x.to_string().parse().map_err(|_| format!("{what} is no number"))?;
-    ratio(&decimal).ok_or_else(|| format!("{what} is negative or has too many digits"))
-}
-
 /// Counts for all notions.
-pub(super) fn table(epsilon: f64, delta: f64, answer: Answer) -> Result<Table, String> {
-    let (e, d) = (exact(epsilon, "epsilon")?, exact(delta, "delta")?);
+pub(super) fn table(epsilon: Decimal, delta: Decimal, answer: Answer) -> Result<Table, String> {
+    let (e, d) = (epsilon.exact, delta.exact);
     if *e.numer() == 0 || d >= Ratio::from_integer(1) {
         return Err("epsilon is above 0, and delta is below 1".into());
     }
-    let size = match answer {
-        Answer::Laplace { epsilon } => exact(epsilon, "the answers' epsilon")?,
-        Answer::Gaussian { mu } => exact(mu, "the answers' mu")?,
-    };
+    let (Answer::Laplace(size) | Answer::Gaussian(size)) = &answer;
+    let size = size.exact;
     if *size.numer() == 0 {
         return Err("answers that cost nothing fit without end".into());
     }
     let guarantee = match answer {
-        Answer::Laplace { .. } => Guarantee::Pure { epsilon: size },
-        Answer::Gaussian { .. } => {
+        Answer::Laplace(_) => Guarantee::Pure { epsilon: size },
+        Answer::Gaussian(_) => {
             let big = |x: u128| num_bigint::BigUint::from(x);
             let square = dp::BigRatio::new(big(*size.numer()).pow(2), big(*size.denom()).pow(2));
             Guarantee::Gaussian { square }
@@ -76,23 +62,28 @@ pub(super) fn table(epsilon: f64, delta: f64, answer: Answer) -> Result<Table, S
     // What a filter admits fits: the search starts there.
     let known =
         rows.iter().filter_map(|r| r.fits.as_ref().ok()).max().map_or(0, |n| (*n).min(MOST.into()) as u32);
-    if let Answer::Laplace { epsilon: each } = answer {
-        let optimal = |k| composition::optimal_epsilon(each, 0.0, k, delta) <= epsilon;
-        let fits = most(delta, known, optimal);
+    // What is asked of floats is asked of those on the safe side.
+    let (most_loss, least_delta) = (epsilon.low(), delta.low());
+    if let Answer::Laplace(each) = &answer {
+        let optimal = |k| composition::optimal_epsilon(each.high(), 0.0, k, least_delta) <= most_loss;
+        let fits = most(least_delta, known, optimal);
         rows.push(Row { name: "optimal (Kairouz, Oh, Viswanath)", holds: FIXED, fits });
     }
-    let source = source(answer);
-    let numerical = |k| Pld::new(vec![(source.clone(), k)]).epsilon(delta).is_ok_and(|e| e <= epsilon);
-    rows.push(Row { name: "envelope (numerical)", holds: DECLARED, fits: most(delta, known, numerical) });
+    let source = source(&answer);
+    let numerical =
+        |k| Pld::new(vec![(source.clone(), k)]).epsilon(least_delta).is_ok_and(|e| e <= most_loss);
+    rows.push(Row {
+        name: "envelope (numerical)",
+        holds: DECLARED,
+        fits: most(least_delta, known, numerical),
+    });
     Ok(Table { epsilon, delta, answer, rows })
 }
 
-fn source(answer: Answer) -> Source {
+fn source(answer: &Answer) -> Source {
     match answer {
-        Answer::Laplace { epsilon } => {
-            Source::Loss(PrivacyLoss::randomised_response(Interval::from(epsilon)))
-        }
-        Answer::Gaussian { mu } => Source::Curve(TradeOff::Gaussian { mu }),
+        Answer::Laplace(epsilon) => Source::Loss(PrivacyLoss::randomised_response(epsilon.enclosed())),
+        Answer::Gaussian(mu) => Source::Curve(TradeOff::Gaussian { mu: mu.high() }),
     }
 }
 
@@ -143,13 +134,13 @@ fn most(delta: f64, known: u32, fits: impl Fn(u32) -> bool) -> Result<u64, &'sta
 impl Table {
     /// The curves to draw: one answer, and what the budget promises, with their names.
     pub(super) fn curves(&self) -> Vec<(String, TradeOff)> {
-        let (name, one) = match self.answer {
-            Answer::Laplace { epsilon } => {
-                (format!("one answer, epsilon = {epsilon}"), TradeOff::randomised_response(epsilon))
+        let (name, one) = match &self.answer {
+            Answer::Laplace(epsilon) => {
+                (format!("one answer, epsilon = {epsilon}"), TradeOff::randomised_response(epsilon.high()))
             }
-            Answer::Gaussian { mu } => (format!("one answer, mu = {mu}"), TradeOff::Gaussian { mu }),
+            Answer::Gaussian(mu) => (format!("one answer, mu = {mu}"), TradeOff::Gaussian { mu: mu.high() }),
         };
-        let budget = TradeOff::Approximate { epsilon: self.epsilon, delta: self.delta };
+        let budget = TradeOff::Approximate { epsilon: self.epsilon.high(), delta: self.delta.high() };
         let mut curves = vec![
             (name, one.clone()),
             (format!("budget, epsilon = {}, delta = {}", self.epsilon, self.delta), budget),
@@ -169,9 +160,9 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = match self.answer {
-            Answer::Laplace { epsilon } => format!("Laplace noise of epsilon = {epsilon}"),
-            Answer::Gaussian { mu } => format!("Gaussian noise of mu = {mu}"),
+        let of = match &self.answer {
+            Answer::Laplace(epsilon) => format!("Laplace noise of epsilon = {epsilon}"),
+            Answer::Gaussian(mu) => format!("Gaussian noise of mu = {mu}"),
         };
         writeln!(f, "Answers with {of} each that fit epsilon = {}, delta = {}:\n", self.epsilon, self.delta)?;
         for row in &self.rows {
@@ -181,6 +172,6 @@ impl fmt::Display for Table {
             };
             writeln!(f, "{:<34} {fits:>20}   {}", row.name, row.holds)?;
         }
-        writeln!(f, "\n{}", Meaning::of(self.epsilon, self.delta))
+        writeln!(f, "\n{}", Meaning::of(self.epsilon.nearest(), self.delta.nearest()))
     }
 }

@@ -97,11 +97,16 @@ impl Use {
         get(&self.value, key)
     }
 
+    /// Around the decimal that is written there.
+    fn enclosed(&self, key: &str) -> Result<Interval, String> {
+        exact(self.value.get(key).ok_or_else(|| format!("{key} is missing"))?).map(|r| Interval::ratio(&r))
+    }
+
     /// Sensitivity over scale, stated as `name` or by the two.
     fn ratio(&self, name: &str, scale: &str) -> Result<Interval, String> {
         match self.get(name) {
-            Ok(ratio) => Ok(ratio.into()),
-            Err(_) => Ok(Interval::from(self.get("sensitivity")?) / self.get(scale)?),
+            Ok(_) => self.enclosed(name),
+            Err(_) => Ok(self.enclosed("sensitivity")? / self.enclosed(scale)?),
         }
     }
 
@@ -113,13 +118,13 @@ impl Use {
         match self.kind.as_str() {
             "laplace" => Ok(Curve::ContinuousLaplace { epsilon: self.ratio("epsilon", "scale")? }),
             "gaussian" => Ok(Curve::Gaussian { square: self.ratio("mu", "sigma")?.square() }),
-            "randomized_response" => Ok(Curve::Pure { epsilon: self.get("epsilon")?.into() }),
+            "randomized_response" => Ok(Curve::Pure { epsilon: self.enclosed("epsilon")? }),
             "discrete_laplace" => {
-                let rate = Interval::from(1.0) / self.get("scale")?;
-                Ok(Curve::DiscreteLaplace { sensitivity: self.get("sensitivity")?.into(), rate })
+                let rate = Interval::from(1.0) / self.enclosed("scale")?;
+                Ok(Curve::DiscreteLaplace { sensitivity: self.enclosed("sensitivity")?, rate })
             }
             "discrete_gaussian" => {
-                let square = Interval::from(self.get("sensitivity")?).square() / self.get("sigma2")?;
+                let square = self.enclosed("sensitivity")?.square() / self.enclosed("sigma2")?;
                 Ok(Curve::Gaussian { square })
             }
             _ => self.unsuitable(),
@@ -141,18 +146,16 @@ impl Use {
     fn loss(&self) -> Result<PrivacyLoss, String> {
         let many = || "there are too many outcomes to list".to_owned();
         match self.kind.as_str() {
-            "randomized_response" => Ok(PrivacyLoss::randomised_response(self.get("epsilon")?.into())),
-            "approx_dp" => {
-                Ok(PrivacyLoss::approximate(self.get("epsilon")?.into(), self.get("delta")?.into()))
-            }
+            "randomized_response" => Ok(PrivacyLoss::randomised_response(self.enclosed("epsilon")?)),
+            "approx_dp" => Ok(PrivacyLoss::approximate(self.enclosed("epsilon")?, self.enclosed("delta")?)),
             "discrete_laplace" => {
                 let (width, rate) =
-                    (whole(&self.value, "sensitivity")?, Interval::from(1.0) / self.get("scale")?);
+                    (whole(&self.value, "sensitivity")?, Interval::from(1.0) / self.enclosed("scale")?);
                 PrivacyLoss::discrete_laplace(width.into(), rate).ok_or_else(many)
             }
             "discrete_gaussian" => {
-                let (width, variance) = (whole(&self.value, "sensitivity")?, self.get("sigma2")?);
-                PrivacyLoss::discrete_gaussian(width.into(), variance.into()).ok_or_else(many)
+                let (width, variance) = (whole(&self.value, "sensitivity")?, self.enclosed("sigma2")?);
+                PrivacyLoss::discrete_gaussian(width.into(), variance).ok_or_else(many)
             }
             _ => self.unsuitable(),
         }

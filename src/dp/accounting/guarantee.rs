@@ -99,7 +99,7 @@ fn refusal(kind: Kind, notion: Notion) -> Unpriced {
 }
 
 fn enclose(r: &BigRatio) -> Interval {
-    limits::quotient(r.numer(), r.denom())
+    Interval::quotient(r.numer(), r.denom())
 }
 
 fn units(r: &BigRatio) -> Result<u128, Unpriced> {

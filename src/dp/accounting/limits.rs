@@ -2,9 +2,8 @@
 
 use super::{UNITS_PER_ONE, units_down};
 use crate::interval::{Interval, largest};
-use crate::{Ratio, composition, gdp, rdp};
+use crate::{Ratio, cdp, composition, gdp, rdp};
 use num_bigint::BigUint;
-use num_traits::ToPrimitive;
 
 /// The orders at which an rdp budget counts: fixed, because ledgers store a sum for each. The last is ε itself, without δ.
 pub const ORDERS: [f64; 16] =
@@ -13,21 +12,8 @@ pub const ORDERS: [f64; 16] =
 /// What the order that suits many small charges gets of δ; the others share the rest.
 const PLANNED: f64 = 0.9;
 
-/// Enclosure of a quotient of integers; `d` is not zero.
-pub(super) fn quotient(n: &BigUint, d: &BigUint) -> Interval {
-    // 64 bits more than a double holds, so that the quotient's own rounding is the only one that counts.
-    let shift = 120i64 - n.bits() as i64 + d.bits() as i64;
-    let whole = if shift >= 0 { (n << shift as u64) / d } else { n / (d << (-shift) as u64) };
-    let x = whole.to_f64().unwrap_or(f64::INFINITY) * libm::exp2(-shift as f64);
-    if whole == BigUint::ZERO {
-        Interval::from(0.0)
-    } else {
-        Interval::new(x.next_down().next_down(), x.next_up().next_up())
-    }
-}
-
 pub(super) fn float(r: &Ratio) -> Interval {
-    quotient(&BigUint::from(*r.numer()), &BigUint::from(*r.denom()))
+    Interval::quotient(&BigUint::from(*r.numer()), &BigUint::from(*r.denom()))
 }
 
 /// Units of what an interval is below. None where it is no number.
@@ -54,6 +40,11 @@ pub(super) fn advanced(epsilon: &Ratio, delta: &Ratio, elsewhere: &Ratio) -> Opt
     let (epsilon, delta) = (float(epsilon).lo(), left(delta, elsewhere)?);
     let squares = largest(|s| composition::adaptive(s.into(), delta).hi() <= epsilon)?;
     Some(units_below(squares.into()))
+}
+
+/// The largest ρ that implies (ε, δ)-DP; None where none does.
+pub(super) fn zcdp(epsilon: &Ratio, delta: &Ratio, elsewhere: &Ratio) -> Option<u128> {
+    Some(units_below(cdp::rho(float(epsilon).lo(), left(delta, elsewhere)?).into()))
 }
 
 /// The largest μ² that implies (ε, δ)-DP.

@@ -14,7 +14,6 @@ mod guarantee;
 mod limits;
 mod price;
 mod table;
-mod zcdp;
 
 pub use envelope::{Envelope, Tokens};
 pub use limits::ORDERS;
@@ -27,6 +26,15 @@ use num_traits::ToPrimitive;
 /// Units that make one ε, one ρ or one δ: 10^24. A power of ten, so that ten charges of ε = 0.1 fill a budget of 1
 /// exactly (in binary units each would be rounded up, and only nine would fit).
 pub const UNITS_PER_ONE: u128 = 1_000_000_000_000_000_000_000_000;
+
+/// The version of pricing: the same charge has the same price, to the last unit, wherever and whenever it is computed by one
+/// version.
+///
+/// Ledgers store prices, and check them by computing them anew. So prices come from integers or from one pinned libm, which
+/// is the same on every machine, and never from the platform's functions (clippy.toml refuses these by name). A price that
+/// changes by a single unit, be it because a bound became tighter or because libm was updated, is another version: the
+/// test `prices_of_this_version` fails until this number is raised.
+pub const PRICING: u32 = 1;
 
 /// What a budget counts in. Each is a privacy filter: a sum of charges fixed before each draw, and a limit that implies the
 /// budget's (ε, δ) however charges are chosen from earlier answers and however sessions interleave.
@@ -247,7 +255,7 @@ impl Filter {
                 return Err(DpError::Budget("a pure budget has delta = 0"));
             }
             Notion::Pure | Notion::Approx => Some(Cost::of_loss(units_down(epsilon))),
-            Notion::Zcdp => zcdp::limit(epsilon, delta, selection_delta).map(Cost::of_loss),
+            Notion::Zcdp => limits::zcdp(epsilon, delta, selection_delta).map(Cost::of_loss),
             Notion::Advanced => limits::advanced(epsilon, delta, selection_delta).map(Cost::of_loss),
             Notion::Gdp => limits::gdp(epsilon, delta, selection_delta).map(Cost::of_loss),
             Notion::Rdp => {
@@ -336,5 +344,7 @@ fn units_down(r: &Ratio) -> u128 {
 
 #[cfg(test)]
 mod filter_tests;
+#[cfg(test)]
+mod pinned_tests;
 #[cfg(test)]
 mod tests;

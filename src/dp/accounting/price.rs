@@ -89,7 +89,7 @@ pub(super) fn mu_square(events: &[Event]) -> Result<u128, Unpriced> {
         match &event.mechanism {
             Mechanism::DiscreteLaplace { sensitivity, scale } => {
                 if let Some((n, d)) = fraction(*sensitivity, event.times, scale)? {
-                    let mu = gdp::of_pure(limits::quotient(&n, &d).hi());
+                    let mu = gdp::of_pure(Interval::quotient(&n, &d).hi());
                     sum = sum + Interval::from(mu).square() * f64::from(event.times);
                 }
             }
@@ -114,7 +114,7 @@ pub(super) fn orders(events: &[Event]) -> Result<[u128; ORDERS.len()], Unpriced>
         let Some((n, d)) = fraction(sensitivity, event.times, parameter)? else { continue };
         let curve = match &event.mechanism {
             Mechanism::DiscreteGaussian { .. } => {
-                Curve::Gaussian { square: limits::quotient(&(n * sensitivity), &d) }
+                Curve::Gaussian { square: Interval::quotient(&(n * sensitivity), &d) }
             }
             _ => {
                 let width = limits::float(&Ratio::from_integer(sensitivity));

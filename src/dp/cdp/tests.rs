@@ -16,6 +16,25 @@ fn conversions_invert_each_other() {
     assert_eq!(super::rho(1.0, 0.0), 0.0);
 }
 
+/// No ρ that is a millionth larger is valid at any of many orders, and the one reported is, by the formula in plain floats.
+#[test]
+fn rule_22_the_limit_is_valid_and_tight() {
+    let at = |rho: f64, e: f64, log: f64| {
+        let (excess, a) = (log.exp(), 1.0 + log.exp());
+        (excess * (a * rho - e) - log - a * (1.0 / excess).ln_1p()).exp()
+    };
+    for e in [0.01, 0.1, 1.0, 8.0, 50.0, 1000.0] {
+        for exponent in [1, 3, 6, 9, 15, 30] {
+            let d = 10f64.powi(-exponent);
+            let rho = super::rho(e, d);
+            let best =
+                |rho: f64| (-40_000..40_000).map(|i| at(rho, e, f64::from(i) / 1000.0)).fold(1.0, f64::min);
+            assert!(rho > 0.0 && best(rho) <= d * (1.0 + 1e-4), "({e}, {d}): {rho} gives {}", best(rho));
+            assert!(best(rho * 1.000_01) > d, "({e}, {d}): {rho} is too small");
+        }
+    }
+}
+
 /// Gaussian noise is ρ-zCDP, so its exact δ is below what ρ implies.
 #[test]
 fn a_gaussian_is_within_its_rho() {

@@ -69,7 +69,7 @@ impl Clt {
             return Approximation::Vacuous;
         }
         let centre = gdp::delta(self.mu, epsilon);
-        let slack = self.gamma * (1.0 + epsilon.exp());
+        let slack = self.gamma * (1.0 + libm::exp(epsilon));
         if centre <= slack || centre + slack >= 1.0 {
             return Approximation::Vacuous;
         }

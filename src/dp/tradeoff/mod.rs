@@ -228,7 +228,7 @@ fn approximate(epsilon: f64, delta: f64, alpha: f64) -> Interval {
 
 /// Levels α from 2^-60 to 1 - 2^-60 and the ends: close at both ends, where curves bend.
 fn grid() -> Vec<f64> {
-    let tail = (0..=600).map(|i| 2f64.powf(-60.0 + f64::from(i) / 10.0) / 2.0);
+    let tail = (0..=600).map(|i| libm::exp2(-60.0 + f64::from(i) / 10.0) / 2.0);
     let head: Vec<f64> = tail.collect();
     let mirrored = head.iter().rev().skip(1).map(|a| 1.0 - a);
     let mut all: Vec<f64> = std::iter::once(0.0).chain(head.iter().copied()).chain(mirrored).collect();

@@ -24,7 +24,7 @@ impl Bounds {
         if let TradeOff::Lines(lines) = f {
             return Self { lower: lines.clone(), upper: lines.clone() };
         }
-        let losses = (0..=600).map(|i| (f64::from(i) / 600.0).powi(2) * FAR);
+        let losses = (0..=600).map(|i| libm::pow(f64::from(i) / 600.0, 2.0) * FAR);
         let profile: Vec<(f64, f64)> = losses.map(|e| (e, f.profile(e).hi())).collect();
         let chords = grid().into_iter().map(|a| (a, f.at(a).hi())).collect();
         Self { lower: Lines::from_profile(&profile), upper: Lines::chords(chords) }
@@ -71,7 +71,7 @@ const NOTHING: Outcome = Outcome { absent: 0.0, present: 0.0 };
 
 /// On cell borders: the outcome at its loss becomes two at the borders around it.
 fn split(o: Outcome, cell: i64) -> [Outcome; 2] {
-    let (low, high) = ((cell as f64 / FINE).exp(), ((cell + 1) as f64 / FINE).exp());
+    let (low, high) = (libm::exp(cell as f64 / FINE), libm::exp((cell + 1) as f64 / FINE));
     // absent = a + b and present = a·low + b·high.
     let b = ((o.present - o.absent * low) / (high - low)).clamp(0.0, o.absent);
     let a = o.absent - b;
@@ -94,7 +94,7 @@ fn product(f: &Lines, g: &Lines, place: impl Fn(Outcome, i64) -> [Outcome; 2], f
     for a in &f {
         for b in &g {
             let o = Outcome { absent: a.absent * b.absent, present: a.present * b.present };
-            let loss = (o.present / o.absent).ln() * FINE;
+            let loss = libm::log(o.present / o.absent) * FINE;
             if loss.is_nan() || loss >= ends as f64 {
                 certain += o.present;
                 never += o.absent;

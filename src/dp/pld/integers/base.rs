@@ -1,18 +1,9 @@
 //! The loss of one use on a grid of losses: never less than it is.
 
-use super::super::interval::Interval;
-use super::super::loss::PrivacyLoss;
-use super::super::tradeoff::TradeOff;
-use super::error::PldError;
-
-/// How one use's loss is known.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// By its outcomes.
-    Loss(PrivacyLoss),
-    /// By the privacy profile of a Gaussian or (for comparison with the textbook) continuous Laplace trade-off function.
-    Curve(TradeOff),
-}
+use super::{PldError, Source};
+use crate::interval::Interval;
+use crate::loss::PrivacyLoss;
+use crate::tradeoff::TradeOff;
 
 /// Masses on multiples of a step, from `first` times the step on, each rounded up.
 #[derive(Clone, Debug)]
@@ -32,7 +23,7 @@ impl Source {
     pub(super) fn size(&self, beyond: f64) -> Result<(f64, f64), PldError> {
         let size = match self {
             Self::Loss(loss) => {
-                let square = loss.atoms().iter().map(|a| a.mass.hi() * a.loss.hi().powi(2)).sum();
+                let square = loss.atoms().iter().map(|a| a.mass.hi() * a.loss.hi() * a.loss.hi()).sum();
                 (reach(loss, beyond), square)
             }
             Self::Curve(curve @ (TradeOff::Gaussian { .. } | TradeOff::Laplace { .. })) => {
@@ -70,7 +61,7 @@ fn reach(loss: &PrivacyLoss, beyond: f64) -> f64 {
 fn top(curve: &TradeOff, beyond: f64) -> f64 {
     match curve {
         TradeOff::Laplace { epsilon } => *epsilon,
-        TradeOff::Gaussian { mu } => super::super::gdp::epsilon(*mu, beyond),
+        TradeOff::Gaussian { mu } => crate::gdp::epsilon(*mu, beyond),
         _ => f64::INFINITY,
     }
 }

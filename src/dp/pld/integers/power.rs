@@ -1,9 +1,9 @@
 //! Many uses: powers by squaring, in integers.
 
-use super::super::interval::Interval;
+use super::PldError;
 use super::base::Base;
-use super::error::PldError;
 use super::ntt;
+use crate::interval::Interval;
 
 /// Masses are counted in units of 2^-60.
 const BITS: u32 = 60;
@@ -38,7 +38,7 @@ fn cumulant(base: &Base, step: f64, t: f64) -> f64 {
         sum += p * factor;
         factor *= ratio;
     }
-    (Interval::from(sum) * (1.0 + 2f64.powi(-30))).ln().hi()
+    (Interval::from(sum) * (1.0 + libm::exp2(-30.0))).ln().hi()
 }
 
 impl Windows {
@@ -83,13 +83,8 @@ impl Windows {
 
     /// The tilt that brings most mass to where δ(ε) is `delta`: the exponent that makes Chernoff's ε least.
     pub(super) fn tilt_for_delta(&self, delta: f64) -> f64 {
-        let epsilon = |e: &Exponent| (Self::total(e, &self.uses).hi() - delta.ln()) / e.t;
+        let epsilon = |e: &Exponent| (Self::total(e, &self.uses).hi() - libm::log(delta)) / e.t;
         self.best(epsilon)
-    }
-
-    /// The same where ε is given: the exponent that makes Chernoff's δ least.
-    pub(super) fn tilt_for_epsilon(&self, epsilon: f64) -> f64 {
-        self.best(|e| Self::total(e, &self.uses).hi() - e.t * epsilon)
     }
 
     fn best(&self, f: impl Fn(&Exponent) -> f64) -> f64 {

@@ -1,8 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::gdp;
 use crate::loss::PrivacyLoss;
 use crate::tradeoff::TradeOff;
+
+mod digits;
+mod ways;
 
 fn response(epsilon: f64) -> Source {
     Source::Loss(PrivacyLoss::randomised_response(epsilon.into()))
@@ -34,12 +36,13 @@ fn closed_forms_are_met_from_above() {
     for (e, k, d) in [(0.1, 100u32, 1e-6), (1.0, 5, 1e-3), (0.02, 3000, 1e-8)] {
         let exact = PrivacyLoss::repeated_response(e.into(), k);
         let ours = Pld::new(vec![(response(e), k)]);
-        above(ours.epsilon(d).unwrap(), exact.epsilon(d), 1e-3);
+        // What is exact there is rounded up itself, by more than is here.
+        above(ours.epsilon(d).unwrap(), exact.epsilon(d) * (1.0 - 1e-11), 1e-7);
         let at = exact.epsilon(1e-4);
-        above(ours.delta(at).unwrap(), exact.delta(at), 2e-3);
+        above(ours.delta(at).unwrap(), exact.profile(at).lo(), 1e-7);
     }
     // One use: the profile itself.
-    above(Pld::new(vec![(laplace(0.5), 1)]).epsilon(1e-6).unwrap(), 0.499_998, 1e-9);
+    above(Pld::new(vec![(laplace(0.5), 1)]).epsilon(1e-6).unwrap(), 0.499_997_999_998_999_9, 2e-6);
 }
 
 #[test]
