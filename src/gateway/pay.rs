@@ -105,7 +105,7 @@ impl Settlement {
         let debit = Debit {
             tables: Some(&tables),
             release,
-            read: Some(gateway.read_terms(parts.len())),
+            read: Some(gateway.read_terms()),
             text: text.as_deref(),
             ..Debit::new(&who, order.statement, &order.charge)
         };
@@ -128,8 +128,9 @@ impl Settlement {
             exact.push((Exact::decode(rows, &part.certified, spec).map_err(|e| e.client())?, spec));
         }
         drop(answers);
-        place.ended_well();
         drop(order.turn);
+        // Held until the answer is kept: others wait for it as long as its read is under way.
+        place.never_failed();
         let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
         let noisy = perturb(exact, receipt, &mut rng).map_err(|e| e.client())?;
         // Before anything can fail that comes later: what was paid for is kept.
@@ -140,6 +141,7 @@ impl Settlement {
         };
         let (store, ledger) = (&gateway.store, &gateway.ledger);
         tokio::join!(keep, store.remember(ledger, entry, &who.user, &order.statement, &order.text));
+        place.ended_well();
         if let Some(owed) = &mut owed {
             owed.kept = true;
         }

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What it takes beside the statements themselves to read rows and say so.
-const MARGIN: Duration = Duration::from_secs(10);
+/// How long the books believe that a read is under way without hearing of it again.
+const LEASE: Duration = Duration::from_secs(15);
 
 /// How long another process's reads are believed to be under way without asking the books again.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -64,11 +64,9 @@ impl Gateway {
         self.ledger.check_failures(user, self.policy.limits.max_backend_errors).map_err(|r| r.client())
     }
 
-    /// On what terms a statement with so many fetches may read.
-    pub(super) fn read_terms(&self, fetches: usize) -> ReadTerms {
-        let trips = u32::try_from(fetches).unwrap_or(u32::MAX).saturating_add(1);
-        let lease = self.policy.backend.statement_timeout.saturating_mul(trips).saturating_add(MARGIN);
-        ReadTerms { limit: self.policy.limits.max_backend_errors, lease }
+    /// On what terms a statement may read.
+    pub(super) fn read_terms(&self) -> ReadTerms {
+        ReadTerms { limit: self.policy.limits.max_backend_errors, lease: LEASE }
     }
 
     /// Waits until fewer of the user's statements are about to read here than may fail.

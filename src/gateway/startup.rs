@@ -11,10 +11,6 @@ use bigdecimal::BigDecimal;
 use ledger::{Ledger, LedgerError, Terms};
 use policy::{Policy, PolicyErrors, Privacy, RawPolicy};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// What it takes beside the statement itself to read and store a release that others wait for.
-const LEASE_MARGIN: Duration = Duration::from_secs(10);
 
 /// Why the gateway does not open. For the owner.
 #[derive(Debug, thiserror::Error)]
@@ -150,8 +146,7 @@ pub struct Reopened {
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
-        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?
-            .with_lease(checked.policy.backend.statement_timeout.saturating_add(LEASE_MARGIN));
+        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         Self::assemble(checked, ledger, store, Arc::default(), trusted)
     }
@@ -202,8 +197,6 @@ impl Gateway {
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, tables, .. } = checked;
-        // A release is waited for as long as its payer may take, and a little longer.
-        let ledger = ledger.with_lease(policy.backend.statement_timeout + Duration::from_secs(10));
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
         let settings = plan::Settings {
             epsilon: ratio(&policy.statement.epsilon, "epsilon")?,

@@ -122,7 +122,7 @@ impl Session {
         // Its questions are read without a debit each: the place comes first, and with it the books' word that what was
         // paid for the stream still pays for it.
         let user = &self.identity.user;
-        let terms = gateway.read_terms(statements.len());
+        let terms = gateway.read_terms();
         let mut place = loop {
             let opened = open.map(|entry| Opened { user, stream: &stream.name, entry });
             match gateway.ledger.reserve(user, opened, terms).await {

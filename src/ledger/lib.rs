@@ -43,8 +43,8 @@ use writer::{Edit, Paid, Request};
 /// Debits that may wait for the writer; further callers wait for a place.
 const QUEUE: usize = 1024;
 
-/// How long a release that somebody has paid for is waited for: a backend's default timeout, and ten seconds.
-const LEASE: Duration = Duration::from_secs(70);
+/// How long a release that somebody has paid for is waited for where nothing is known of its read.
+const LEASE: Duration = Duration::from_secs(15);
 
 /// Bytes of stored releases.
 const SHELF: u64 = 256 << 20;
@@ -58,6 +58,7 @@ pub struct Ledger {
     lease: Duration,
     shelf: u64,
     seen: reads::SharedSeen,
+    held: Arc<reads::Held>,
     writer: Arc<Writer>,
 }
 
@@ -221,7 +222,7 @@ impl Ledger {
             .map_err(|e| LedgerError::Thread(e.to_string()))?;
         let writer = Arc::new(Writer { requests: Some(requests), thread: Some(thread) });
         let (terms, budgets) = (Arc::new(terms), budgets.into());
-        Ok(Self { terms, budgets, lease: LEASE, shelf: SHELF, seen, writer })
+        Ok(Self { terms, budgets, lease: LEASE, shelf: SHELF, seen, held: Arc::default(), writer })
     }
 
     /// The same ledger for a policy that was read again. It is taken over as [`Self::open`] does.
@@ -363,7 +364,7 @@ impl Ledger {
 
     fn place(&self, id: String, terms: ReadTerms) -> Result<ReadPlace, Refusal> {
         let writer = self.writer.requests.as_ref().ok_or_else(stopped)?.downgrade();
-        Ok(ReadPlace::new(id, terms.limit, writer))
+        Ok(ReadPlace::new(id, terms, writer, self.held.clone()))
     }
 
     /// Refuses a user of whom as many reads have failed as may, as far as is known here without asking the books.

@@ -5,13 +5,17 @@
 //! before its first row, and gives it back when it has ended well. What was cancelled, what nobody waited for and what
 //! was never heard of again keeps its place.
 //!
+//! A place is held under a short lease, which is renewed while the read is under way. When a proxy dies, its reads count
+//! as failed when the lease is over, and those who wait for what it paid for go on.
+//!
 //! The books have the list, beside the chain of entries: a debit and the place of its read are made durable by one
 //! commit. Giving a place back is written without a sync, because losing that errs on the safe side.
 
 use super::error::Refusal;
 use super::log::{PrivateRead, ReadChange};
 use super::writer::Request;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{WeakSender, error::TrySendError};
@@ -24,7 +28,8 @@ const DAY: i64 = 86_400_000_000;
 pub struct ReadTerms {
     /// Failures of a user in a day, reads under way among them.
     pub limit: u32,
-    /// After this a read that was not heard of is no longer taken for one under way: whoever made it is gone.
+    /// After this a read that was not heard of is no longer taken for one under way: whoever made it is gone. It is
+    /// heard of three times as often.
     pub lease: Duration,
 }
 
@@ -106,11 +111,60 @@ pub struct ReadPlace {
     limit: u32,
     began: bool,
     writer: WeakSender<Request>,
+    held: Arc<Held>,
+}
+
+/// Places that are held in this process.
+#[derive(Default)]
+pub(super) struct Held(Mutex<HeldPlaces>);
+
+#[derive(Default)]
+pub(super) struct HeldPlaces {
+    pub(super) ids: HashSet<String>,
+    /// Somebody renews them.
+    renewed: bool,
+}
+
+impl Held {
+    pub(super) fn places(&self) -> MutexGuard<'_, HeldPlaces> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Holds one more, and sees to it that its lease is renewed until it is given back.
+    fn hold(self: &Arc<Self>, id: &str, lease: Duration, writer: &WeakSender<Request>) {
+        let mut places = self.places();
+        places.ids.insert(id.to_owned());
+        if places.renewed {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            places.renewed = true;
+            runtime.spawn(self.clone().renew(lease, writer.clone()));
+        }
+    }
+
+    /// Renews all that are held, three times in each lease, until there is none.
+    async fn renew(self: Arc<Self>, lease: Duration, writer: WeakSender<Request>) {
+        loop {
+            tokio::time::sleep(lease / 3).await;
+            let reads: Vec<String> = {
+                let mut places = self.places();
+                places.renewed = !places.ids.is_empty();
+                places.ids.iter().cloned().collect()
+            };
+            let writer = writer.upgrade().filter(|_| !reads.is_empty());
+            let Some(writer) = writer else { return };
+            if writer.send(Request::Renew { reads, lease: super::micros(lease) }).await.is_err() {
+                return;
+            }
+        }
+    }
 }
 
 impl ReadPlace {
-    pub(super) fn new(id: String, limit: u32, writer: WeakSender<Request>) -> Self {
-        Self { id: Some(id), limit, began: false, writer }
+    pub(super) fn new(id: String, terms: ReadTerms, writer: WeakSender<Request>, held: Arc<Held>) -> Self {
+        held.hold(&id, terms.lease, &writer);
+        Self { id: Some(id), limit: terms.limit, began: false, writer, held }
     }
 
     /// From here on rows are read.
@@ -130,14 +184,18 @@ impl ReadPlace {
 
     /// It was not reserved.
     pub(super) fn never_was(mut self) {
-        self.id = None;
+        if let Some(id) = self.id.take() {
+            self.held.places().ids.remove(&id);
+        }
     }
 }
 
 impl Drop for ReadPlace {
     fn drop(&mut self) {
         // Where the writer is gone, the place stays reserved until its lease is over, and then is a failure.
-        let (Some(id), Some(writer)) = (self.id.take(), self.writer.upgrade()) else { return };
+        let Some(id) = self.id.take() else { return };
+        self.held.places().ids.remove(&id);
+        let Some(writer) = self.writer.upgrade() else { return };
         let change = if self.began { ReadChange::Fail(id) } else { ReadChange::Remove(id) };
         if let Err(TrySendError::Full(request)) = writer.try_send(Request::Note { change, limit: self.limit })
             && let Ok(runtime) = tokio::runtime::Handle::try_current()

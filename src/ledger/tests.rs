@@ -6,6 +6,7 @@ use answer::SqlState;
 use dp::{Outline, Preference, Ratio, Spec, UNITS_PER_ONE, choose};
 use policy::{Accounting, Scope};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 fn budget(name: &str, scope: Scope, accounting: Accounting, epsilon: &str, delta: &str) -> Budget {
     Budget::new(name, scope, accounting, epsilon.parse().unwrap(), delta.parse().unwrap())
@@ -534,6 +535,39 @@ async fn rule_26_who_waits_in_vain_pays_anew() {
     let hasty = ledger.clone().with_lease(std::time::Duration::ZERO);
     assert!(paid(&hasty, 2).await.is_some() && paid(&hasty, 2).await.is_some());
     assert_eq!(spent(&ledger, &ada, "everyone").await, 4 * TENTH);
+}
+
+/// A short lease, renewed while the read is under way: who waits need not wait for the longest read that there may be.
+#[tokio::test]
+async fn rule_40_a_payer_is_waited_for_as_long_as_its_read_is_under_way() {
+    let (_place, ledger) = ledger(&[pure("everyone", Scope::Dataset, "1")]);
+    let ledger = ledger.with_lease(Duration::ZERO);
+    let (ada, charge) = (who("ada", None), public(1, 10));
+    let terms = ReadTerms { limit: 3, lease: Duration::from_millis(150) };
+    let question =
+        Question { release: Some([1; 32]), read: Some(terms), ..Question::new(&ada, HASH, &charge) };
+    let Payment::Paid(mut receipt) = ledger.pay(question).await.unwrap() else { panic!() };
+    let mut place = receipt.take_read().unwrap();
+    place.begin();
+    for _ in 0..8 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(matches!(ledger.pay(question).await.unwrap(), Payment::Wait), "long after its first lease");
+    }
+    // It fails: the next one pays, and holds the second of three places.
+    drop(place);
+    let Payment::Paid(mut second) = ledger.pay(question).await.unwrap() else { panic!() };
+    // Its process is gone: nobody renews its lease, and then it has failed.
+    ledger.held.places().ids.clear();
+    let began = std::time::Instant::now();
+    let third = loop {
+        match ledger.pay(question).await.unwrap() {
+            Payment::Wait => tokio::time::sleep(Duration::from_millis(10)).await,
+            Payment::Paid(receipt) => break receipt,
+            Payment::Kept(_) | Payment::Full => panic!(),
+        }
+    };
+    assert!(began.elapsed() > Duration::from_millis(50));
+    drop((second.take_read(), third));
 }
 
 /// A budget over tables, by the numbers that tables have in the policy.

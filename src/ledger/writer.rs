@@ -8,7 +8,7 @@ use super::books::{Ask, Body, Books, Cached, Claim, Entry};
 use super::entry::hex;
 use super::error::{LedgerError, Refusal};
 use super::keeper::Keeper;
-use super::log::{Log, ReadChange};
+use super::log::{Log, PrivateRead, ReadChange};
 use super::reads::{self, ReadTerms, SharedSeen, Standing};
 use tokio::sync::{mpsc, oneshot};
 
@@ -40,6 +40,8 @@ pub(super) enum Request {
     Reserve { id: String, user: String, claim: Option<Claim>, terms: ReadTerms, reply: Reply<Standing> },
     /// What came of a read. Nobody waits for it.
     Note { change: ReadChange, limit: u32 },
+    /// Reads that are still under way.
+    Renew { reads: Vec<String>, lease: i64 },
     /// Stores a release; `room` is for all of them, in bytes.
     Keep { entry: i64, key: [u8; 32], bytes: Vec<u8>, room: u64, reply: Reply<()> },
     /// Reads a stored release.
@@ -72,7 +74,7 @@ impl Request {
 
     /// Whether it may be lost with the power: then a place for a failure is less or more, for one user.
     fn is_relaxed(&self) -> bool {
-        matches!(self, Self::Reserve { .. } | Self::Note { .. })
+        matches!(self, Self::Reserve { .. } | Self::Note { .. } | Self::Renew { .. })
     }
 }
 
@@ -198,6 +200,10 @@ impl Keeper {
                 run(&mut |batch| batch.ended(&change, limit));
                 Box::new(drop)
             }
+            Request::Renew { reads, lease } => {
+                run(&mut |batch| batch.renew(&reads, lease));
+                Box::new(drop)
+            }
             Request::Keep { entry, key, bytes, room, reply } => {
                 let mut bytes = Some(bytes);
                 run(&mut |batch| batch.keep(entry, &key, bytes.take().unwrap_or_default(), room));
@@ -287,6 +293,18 @@ impl Keeper {
         Ok(Ok(standing))
     }
 
+    /// Reads are still under way.
+    fn renew(&mut self, ids: &[String], lease: i64) -> Result<(), LedgerError> {
+        let until = self.books.now(self.now).saturating_add(lease);
+        let under_way = self.reads.iter().filter(|r| !r.failed && ids.contains(&r.id));
+        let renewed: Vec<PrivateRead> = under_way.map(|r| PrivateRead { until, ..r.clone() }).collect();
+        for read in renewed {
+            self.note(ReadChange::Remove(read.id.clone()))?;
+            self.note(ReadChange::Reserve(read))?;
+        }
+        Ok(())
+    }
+
     /// A read has ended.
     fn ended(&mut self, change: &ReadChange, limit: u32) -> Result<(), LedgerError> {
         let known = |id: &str| self.reads.iter().find(|r| r.id == id);
@@ -320,8 +338,8 @@ impl Keeper {
                 self.books.arrived(key, None);
                 return Ok(Ok(Paid::Kept(kept.bytes)));
             }
-            self.books.sweep(self.books.now(self.now), lease);
-            if self.books.awaited(key, self.now, lease) {
+            self.books.sweep(self.books.now(self.now), lease, &self.reads);
+            if self.books.awaited(key, self.now, lease, &self.reads) {
                 return Ok(Ok(Paid::Wait));
             }
         }

@@ -61,10 +61,12 @@ struct Sum {
 type Key = (usize, Arc<str>);
 
 /// Who paid for a release that is not kept yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Pending {
     entry: i64,
     at: i64,
+    /// The name of its read.
+    read: String,
 }
 
 /// What opened a stream.

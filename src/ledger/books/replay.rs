@@ -7,7 +7,7 @@ use super::report::{KEPT, Line, Price};
 use super::{Books, Granted, Head, Pending, StreamOpening, Sum, Wrong};
 use crate::account::{Account, Counter};
 use crate::entry::unhex;
-use crate::log::Row;
+use crate::log::{PrivateRead, Row};
 use std::collections::{BTreeSet, HashMap};
 
 /// No release is waited for longer, in microseconds.
@@ -235,10 +235,10 @@ impl Books {
         }
         self.history.count(at, user, role, tables, number);
         if let Some(key) = release {
-            self.pending.insert(key, Pending { entry: id, at });
+            self.pending.insert(key, Pending { entry: id, at, read: debit.id.clone() });
             // Where nobody asks here, and so nobody says how long is waited.
             if self.pending.len() > self.sweep_at {
-                self.sweep(at, LONGEST);
+                self.sweep(at, LONGEST, &[]);
             }
         }
         let line = Line {
@@ -334,16 +334,26 @@ impl Books {
     }
 
     /// Forgets who is not waited for any more, at times: others keep their releases without saying so here, or never.
-    pub(crate) fn sweep(&mut self, now: i64, lease: i64) {
+    pub(crate) fn sweep(&mut self, now: i64, lease: i64, reads: &[PrivateRead]) {
         if self.pending.len() >= self.sweep_at {
-            self.pending.retain(|_, p| now < p.at.saturating_add(lease));
+            self.pending.retain(|_, p| p.is_awaited(now, lease, reads));
             self.sweep_at = SWEEP.max(2 * self.pending.len());
         }
     }
 
-    /// Whether somebody has paid for a release within `lease` microseconds, and not kept it yet.
-    pub(crate) fn awaited(&self, key: &[u8; 32], clock: i64, lease: i64) -> bool {
-        self.pending.get(key).is_some_and(|p| self.now(clock) < p.at.saturating_add(lease))
+    /// Whether somebody has paid for a release and is still about to keep it: its read is under way, or it was paid for
+    /// within `lease` microseconds and nothing is known of a read.
+    pub(crate) fn awaited(&self, key: &[u8; 32], clock: i64, lease: i64, reads: &[PrivateRead]) -> bool {
+        self.pending.get(key).is_some_and(|p| p.is_awaited(self.now(clock), lease, reads))
+    }
+}
+
+impl Pending {
+    fn is_awaited(&self, now: i64, lease: i64, reads: &[PrivateRead]) -> bool {
+        match reads.iter().find(|r| r.id == self.read) {
+            Some(read) => !read.failed && now < read.until,
+            None => now < self.at.saturating_add(lease),
+        }
     }
 }
 

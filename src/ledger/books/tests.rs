@@ -386,7 +386,7 @@ fn rule_26_who_is_not_waited_for_is_forgotten() {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&asked.to_be_bytes());
         ask.release = Some(key);
-        c.books.sweep(c.now, 5);
+        c.books.sweep(c.now, 5, &[]);
         let entry = c.books.decide(&ask, c.now).unwrap();
         c.write(&entry).unwrap();
         key
@@ -394,7 +394,7 @@ fn rule_26_who_is_not_waited_for_is_forgotten() {
     for _ in 0..3000 {
         c.now += 1;
         let key = release(&mut c);
-        assert!(c.books.awaited(&key, c.now, 5));
+        assert!(c.books.awaited(&key, c.now, 5, &[]));
         assert!(c.books.pending.len() <= replay::SWEEP + 1, "{}", c.books.pending.len());
     }
 }

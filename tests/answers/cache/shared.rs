@@ -90,6 +90,28 @@ async fn rule_26_of_two_proxies_that_are_asked_at_once_one_pays() {
     assert_eq!(pair.paid().await, 1);
 }
 
+/// The other proxy waits for a short lease, not for the longest statement that there may be.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_40_who_waits_for_a_proxy_that_died_goes_on_soon() {
+    let pair = Pair::new("").await;
+    let holder = hold_trips(&pair.db).await;
+    let payer = pair.at(0).await;
+    let paying = tokio::spawn(async move { payer.simple_query(ASK).await.map(|_| ()) });
+    eventually("the payer's fetch waits", async || fetch_waits(&pair.db).await).await;
+    pair.gates[0].send("KILL").await;
+    assert!(paying.await.unwrap().is_err());
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    let waiter = pair.at(1).await;
+    let began = std::time::Instant::now();
+    assert_eq!(all(&waiter, ASK).await.len(), 10);
+    let took = began.elapsed();
+    assert!(
+        took > std::time::Duration::from_secs(5) && took < std::time::Duration::from_secs(30),
+        "{took:?}"
+    );
+    assert_eq!(all(&waiter, "SELECT 1").await.len(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_26_what_a_cancelled_payer_bought_is_there_for_the_other_proxy() {
     let pair = Pair::new("").await;
