@@ -69,7 +69,7 @@ impl Fetch<'_> {
             let ty = k.scalar.ty();
             let mut rows = domain_rows_of(domain, ty, self.policy);
             if *with_null {
-                let _ = write!(rows, " UNION ALL SELECT NULL::{}", ty.sql_name());
+                let _ = write!(rows, " UNION SELECT NULL::{}", ty.sql_name());
             }
             select.push(format!("x{i}.k AS k{i}"));
             from.push(format!("({rows}) AS x{i}(k)"));
@@ -195,8 +195,7 @@ impl Fetch<'_> {
                     )
                 };
                 let clamped = format!("LEAST(GREATEST({scaled}, (-{limit})), {limit})");
-                let cast = if limit < 1 << 31 { "::pg_catalog.int4" } else { "" };
-                format!("COALESCE(pg_catalog.sum(({clamped}){cast}), 0)")
+                format!("COALESCE(pg_catalog.sum({}), 0)", held(&clamped, limit))
             }
         }
     }
@@ -278,6 +277,15 @@ impl Fetch<'_> {
     }
 }
 
+/// An integer within ±`limit`, in the narrowest type that holds it. The kernel takes no other form of a sum's argument.
+fn held(clamped: &str, limit: u128) -> String {
+    match limit {
+        n if n < 1 << 31 => format!("({clamped})::pg_catalog.int4"),
+        n if n < 1 << 63 => format!("({clamped})::pg_catalog.int8"),
+        _ => format!("pg_catalog.round({clamped})::pg_catalog.numeric"),
+    }
+}
+
 /// One row's value in grid units: rounded, centred, clamped.
 fn value(s: &GridValue) -> String {
     s.text(&rows::subquery)
@@ -287,9 +295,9 @@ fn value(s: &GridValue) -> String {
 fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
     let name = ty.sql_name();
     match domain {
-        Domain::Bool => "SELECT true UNION ALL SELECT false".into(),
+        Domain::Bool => "SELECT true UNION SELECT false".into(),
         // CASE … THEN NULL END: no value but NULL.
-        Domain::Values(list) if list.is_empty() => format!("SELECT NULL::{name} WHERE false"),
+        Domain::Values(list) if list.is_empty() => format!("SELECT DISTINCT NULL::{name} WHERE false"),
         Domain::Values(list) => {
             // Of a float key, the statement may list numbers that the type cannot hold.
             let value = |v: &String| match ty.is_float() {
@@ -306,8 +314,7 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
         }
         // Steps that a float cannot tell apart are one key, which comes back once.
         Domain::Series { lo, hi, step } => format!(
-            "SELECT {}g.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g(g)",
-            if ty.is_float() { "DISTINCT " } else { "" },
+            "SELECT DISTINCT g.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g(g)",
             number(lo),
             number(hi),
             number(step)
@@ -319,11 +326,11 @@ fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
             let unit = string(unit);
             let (lo, hi) = (moment(from, *lo), moment(from, *hi));
             format!(
-                "SELECT DISTINCT pg_catalog.date_trunc({unit}, g.g) FROM pg_catalog.generate_series(pg_catalog.date_trunc({unit}, ({lo}){cast}), ({hi}){cast}, '{step}'::pg_catalog.interval) AS g(g)"
+                "SELECT DISTINCT pg_catalog.date_trunc({unit}, g.g)::{name} FROM pg_catalog.generate_series(pg_catalog.date_trunc({unit}, ({lo}){cast}), ({hi}){cast}, '{step}'::pg_catalog.interval) AS g(g)"
             )
         }
         Domain::Days { lo, hi } => format!(
-            "SELECT g.g::pg_catalog.date FROM pg_catalog.generate_series({}, {}, '1 day'::pg_catalog.interval) AS g(g)",
+            "SELECT DISTINCT g.g::pg_catalog.date FROM pg_catalog.generate_series({}, {}, '1 day'::pg_catalog.interval) AS g(g)",
             moment(&SqlType::Timestamp, *lo),
             moment(&SqlType::Timestamp, *hi)
         ),

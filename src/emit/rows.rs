@@ -72,8 +72,16 @@ fn typed(item: &Scalar, column: &Scalar) -> String {
     match (column.node(), column.phys()) {
         (Node::Cast(_), Phys::Int | Phys::Num) => item.operand_text(column.phys(), &subquery),
         _ if matches!(item.node(), Node::Null) => format!("NULL::{}", column.ty().sql_name()),
-        _ if column.ty().is_text() => in_collation(item, &text(item)),
-        _ => text(item),
+        _ if column.ty().is_text() => in_collation(item, &known(item)),
+        _ => known(item),
+    }
+}
+
+/// A scalar whose text shows its type: the kernel believes columns, constants and casts.
+fn known(item: &Scalar) -> String {
+    match item.node() {
+        Node::Column { .. } | Node::Text(_) | Node::Number(_) | Node::Bool(_) => text(item),
+        _ => format!("({})::{}", text(item), item.ty().sql_name()),
     }
 }
 

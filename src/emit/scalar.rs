@@ -35,12 +35,14 @@ pub fn key(s: &Scalar, canonical: bool) -> String {
                 float(&inner, s.ty())
             } else if canonical {
                 format!(
-                    "CASE WHEN {inner} = 0 THEN 0::{name} WHEN {inner} = 'NaN' THEN 'NaN'::{name} ELSE {inner} END"
+                    "(CASE WHEN {inner} = 0 THEN 0::{name} WHEN {inner} = 'NaN' THEN 'NaN'::{name} ELSE {inner} END)::{name}"
                 )
             } else {
                 inner
             }
         }
+        // The kernel believes the type of a column or of a cast.
+        t if computed => format!("({inner})::{}", t.sql_name()),
         _ => inner,
     }
 }

@@ -1,37 +1,38 @@
 //! FROM and WHERE over private rows: whether every row that comes out is of one unit and looks at that unit's rows and
-//! at public ones alone.
+//! at public ones alone, and how many rows a unit has, as far as keys prove it. The latter errs towards more.
 //!
-//! Private scans meet by inner joins under conditions that put their units into one class (`classes`); what an outer join
-//! leaves out must be tied to the unit of the row that stays.
+//! Every join with private rows must say in its conditions that the units of both sides are equal, or meet by a path; what
+//! an outer join leaves out is tied to the unit of the row that stays, and a subquery to that of the row around it.
 
-use super::classes::{Classes, Col, Conditional, Fact, Scan, Term, unit_of};
-use super::expression::{Allowed, column_of, conjuncts, term_of, walk};
-use super::multiplicity::{Equation, full_rows, island_rows, left_rows};
-use super::names::{ident, parts};
-use super::shape::{plain_query, plain_select};
-use super::types::{Ty, of as type_of};
+use super::facts::{Facts, Term, term_of, unit_of};
+use super::names::{compared_exactly, is_exact};
+use super::tree::*;
 use super::{Result, refuse};
-use policy::{Policy, Privacy};
+use policy::{Policy, Privacy, Table};
 use schema::SqlType;
-use sqlparser::ast::*;
-use sqlparser::tokenizer::Location;
-use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// What a scan is of.
-#[derive(Clone, Debug)]
-pub(crate) enum Source {
-    /// A table of the policy.
-    Table(usize),
-    /// A derived table, or an earlier stage.
-    Rows(Rc<Rows>),
+/// What is known of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Column {
+    /// Its type, if that is known.
+    pub ty: Option<SqlType>,
+    /// Equal values are the same ones.
+    pub deterministic: bool,
+    /// It counts: never NULL, at least 0.
+    pub count: bool,
 }
 
-/// What comes out of a query.
+impl Column {
+    pub fn of(ty: Option<SqlType>) -> Self {
+        Self { ty, deterministic: true, count: false }
+    }
+}
+
+/// What comes out of a derived table or a stage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
-    /// Its columns.
-    pub columns: Vec<(String, Found)>,
+    pub columns: Vec<(String, Column)>,
     /// Those that are the unit in every row; none where rows are public.
     pub units: Vec<usize>,
     /// The unit can be NULL.
@@ -40,638 +41,444 @@ pub(crate) struct Rows {
     pub bound: Option<u64>,
 }
 
-/// What is known of a column.
-#[derive(Clone, Debug)]
-pub(crate) struct Found {
-    /// Its type.
-    pub ty: Ty,
-    /// Equal values are the same ones.
-    pub deterministic: bool,
-    /// A numeric whose values all have the same number of digits.
-    pub scaled: bool,
-    /// It counts: never NULL, at least 0.
-    pub count: bool,
-}
-
-impl Found {
-    pub fn of(ty: Ty) -> Self {
-        Self { ty, deterministic: true, scaled: false, count: false }
-    }
-}
-
-/// What everything is held against.
-#[derive(Clone, Copy)]
-pub(crate) struct Context<'p> {
-    pub policy: &'p Policy,
-    /// Where tables stand behind ONLY.
-    pub only: &'p [Location],
-}
-
-/// One FROM and WHERE, inside of others.
-pub(crate) struct Frame<'f> {
-    pub context: Context<'f>,
-    pub scans: Vec<Scan>,
-    pub outer: Option<&'f Frame<'f>>,
-    /// What is known of its rows.
-    pub part: Part,
-}
-
-/// Conditions that hold for rows.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    pub facts: Vec<Fact>,
-    pub equations: Vec<Equation>,
-}
-
-impl Known {
-    fn and(&self, other: &Self) -> Self {
-        let mut out = self.clone();
-        out.facts.extend(other.facts.iter().cloned());
-        out.equations.extend(other.equations.iter().cloned());
-        out
-    }
-
-    /// Without those that look at these scans.
-    fn without(&self, hidden: &BTreeSet<String>) -> Self {
-        let seen = |t: &Term| t.iter().all(|c| !hidden.contains(&c.0));
-        let facts = self.facts.iter().filter(|(a, b)| seen(a) && seen(b)).cloned().collect();
-        let free = |e: &&Equation| !hidden.contains(&e.column.0) && e.needs.is_disjoint(hidden);
-        Self { facts, equations: self.equations.iter().filter(free).cloned().collect() }
-    }
+/// What a scan is of.
+pub(crate) enum Source {
+    /// A table of the policy.
+    Table(usize),
+    /// A derived table, or an earlier stage.
+    Rows(Rows),
 }
 
 /// Part of a FROM.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
     /// Names of its scans.
-    pub scans: BTreeSet<String>,
+    scans: BTreeSet<String>,
     /// Some of it is private.
     pub private: bool,
     /// Terms that are the unit of its rows.
-    pub units: Vec<Term>,
+    units: Vec<Term>,
     /// The unit can be NULL.
     pub nullable: bool,
     /// What holds for all of its rows.
-    pub known: Known,
-    /// What holds for some.
-    pub conditional: Vec<Conditional>,
+    facts: Facts,
     /// Scans by whose key a row here is fixed.
-    pub anchors: Vec<String>,
+    anchors: Vec<String>,
     /// Rows of one unit are at most so many.
     pub rows: Option<u64>,
 }
 
-/// What the rows of a part will meet.
-#[derive(Clone, Default)]
-struct Outside {
-    scans: BTreeSet<String>,
-    facts: Vec<Fact>,
-    conditional: Vec<Conditional>,
+/// All scans of a stage. No two have one name, wherever they stand, so that a name means the same to PostgreSQL.
+pub(crate) struct Scans<'p> {
+    policy: &'p Policy,
+    all: BTreeMap<String, Source>,
+    /// `$1` may stand here.
+    pub seed: bool,
 }
 
-enum Tree<'q> {
-    Scan(String),
-    Join { kind: Kind, left: Box<Tree<'q>>, right: Box<Tree<'q>>, on: Vec<&'q Expr> },
-}
+impl<'p> Scans<'p> {
+    pub fn new(policy: &'p Policy) -> Self {
+        Self { policy, all: BTreeMap::new(), seed: false }
+    }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Inner,
-    Left,
-    Full,
-}
-
-impl<'f> Frame<'f> {
-    /// Reads FROM and WHERE.
-    pub fn of(select: &Select, outer: Option<&'f Frame<'f>>, context: Context<'f>) -> Result<Self> {
-        let [from] = select.from.as_slice() else {
-            return refuse("a FROM that is not one tree of joins", select);
-        };
-        let mut frame = Self { context, scans: Vec::new(), outer, part: Part::default() };
-        let tree = frame.tree(from)?;
-        let mut on = Vec::new();
-        conditions(&tree, &mut on);
-        let filter = conjuncts(select.selection.as_ref());
-        let known = frame.known(&filter);
-        let outside = frame.outside();
-        let mut part = frame.part(&tree, &known, &outside)?;
-        part.known = part.known.and(&known);
-        // NULL is nobody's.
-        let present = |e: &&Expr| match e {
-            Expr::IsNotNull(x) => term_of(x).is_some_and(|t| part.units.contains(&t)),
-            _ => false,
-        };
-        part.nullable &= !filter.iter().any(|e| present(&strip(e)));
-        frame.part = part;
-        if frame.part.private && outer.is_some() {
-            frame.tied()?;
+    pub fn add(&mut self, name: &str, source: Source) -> Result<()> {
+        match self.all.insert(name.to_owned(), source) {
+            None => Ok(()),
+            Some(_) => refuse("two scans of one name", name),
         }
-        let row = Allowed::default();
-        for e in on {
-            walk(e, &frame, row, &mut Vec::new())?;
+    }
+
+    fn table(&self, scan: &str) -> Option<(usize, &'p Table)> {
+        match self.all.get(scan)? {
+            Source::Table(t) => Some((*t, self.policy.tables.get(*t)?)),
+            Source::Rows(_) => None,
         }
-        for e in filter {
-            walk(e, &frame, Allowed { subqueries: true, ..row }, &mut Vec::new())?;
-        }
-        Ok(frame)
-    }
-
-    /// A stage that reads one earlier stage.
-    pub fn stage(scans: Vec<Scan>, context: Context<'f>) -> Self {
-        Self { context, scans, outer: None, part: Part::default() }
-    }
-
-    /// A subquery over private rows is tied to the unit of the row around it.
-    fn tied(&self) -> Result<()> {
-        let mut around = self.outer;
-        while let Some(frame) = around {
-            if frame.part.private {
-                let classes = self.classes();
-                let met = |a: &Term| frame.part.units.iter().any(|b| classes.same(a, b));
-                return match self.part.units.iter().any(met) {
-                    true => Ok(()),
-                    false => refuse(
-                        "a subquery over private rows that is not tied to the unit around it",
-                        self.names(),
-                    ),
-                };
-            }
-            around = frame.outer;
-        }
-        refuse("a subquery over private rows among public ones", self.names())
-    }
-
-    fn names(&self) -> String {
-        self.scans.iter().map(|s| s.alias.as_str()).collect::<Vec<_>>().join(", ")
-    }
-
-    /// What follows from all conditions that hold here.
-    pub fn classes(&self) -> Classes {
-        let mut outside = self.outside();
-        outside.facts.extend(self.part.known.facts.iter().cloned());
-        outside.conditional.extend(self.part.conditional.iter().cloned());
-        self.close(&outside.facts, &outside.conditional)
-    }
-
-    fn close(&self, facts: &[Fact], conditional: &[Conditional]) -> Classes {
-        let mut scans: Vec<&Scan> = self.scans.iter().collect();
-        let mut outer = self.outer;
-        while let Some(frame) = outer {
-            scans.extend(&frame.scans);
-            outer = frame.outer;
-        }
-        Classes::of(facts, conditional, &scans, self.context.policy)
-    }
-
-    fn outside(&self) -> Outside {
-        let mut out = Outside::default();
-        let mut outer = self.outer;
-        while let Some(frame) = outer {
-            out.facts.extend(frame.part.known.facts.iter().cloned());
-            out.conditional.extend(frame.part.conditional.iter().cloned());
-            outer = frame.outer;
-        }
-        out
-    }
-
-    /// A term that is the unit of every row.
-    pub fn is_unit(&self, e: &Expr) -> bool {
-        let Some(term) = term_of(e) else { return false };
-        let classes = self.classes();
-        self.part.units.iter().any(|u| classes.same(u, &term))
-    }
-
-    pub fn scan(&self, alias: &str) -> Option<&Scan> {
-        let own = self.scans.iter().find(|s| s.alias == alias);
-        own.or_else(|| self.outer.and_then(|f| f.scan(alias)))
     }
 
     /// What is known of a column; None where the policy does not show it.
-    pub fn column(&self, col: &Col) -> Option<Found> {
-        match &self.scan(&col.0)?.source {
-            Source::Table(t) => table_column(self.context.policy, *t, &col.1),
-            Source::Rows(rows) => rows.columns.iter().find(|(n, _)| *n == col.1).map(|(_, f)| f.clone()),
+    pub fn column(&self, (scan, name): &Col) -> Option<Column> {
+        match self.all.get(scan)? {
+            Source::Table(t) => table_column(self.policy, *t, name),
+            Source::Rows(rows) => rows.columns.iter().find(|(n, _)| n == name).map(|(_, c)| c.clone()),
         }
     }
 
-    fn add(&mut self, alias: String, source: Source) -> Result<Tree<'static>> {
-        if self.scan(&alias).is_some() {
-            return refuse("two scans of one name", alias);
-        }
-        self.scans.push(Scan { alias: alias.clone(), source });
-        Ok(Tree::Scan(alias))
-    }
-
-    fn tree<'q>(&mut self, from: &'q TableWithJoins) -> Result<Tree<'q>> {
-        let mut left = self.factor(&from.relation)?;
-        for Join { relation, global, join_operator } in &from.joins {
-            let right = self.factor(relation)?;
-            let (kind, constraint) = match join_operator {
-                JoinOperator::Join(c) | JoinOperator::Inner(c) => (Kind::Inner, c),
-                JoinOperator::CrossJoin(c @ JoinConstraint::None) => (Kind::Inner, c),
-                JoinOperator::Left(c) | JoinOperator::LeftOuter(c) => (Kind::Left, c),
-                JoinOperator::FullOuter(c) => (Kind::Full, c),
-                _ => return refuse("a join of an unknown kind", relation),
-            };
-            let on = match (constraint, join_operator) {
-                (JoinConstraint::On(e), _) => conjuncts(Some(e)),
-                (JoinConstraint::None, JoinOperator::CrossJoin(_)) => Vec::new(),
-                _ => return refuse("a join without ON", relation),
-            };
-            if *global {
-                return refuse("a join of an unknown kind", relation);
+    /// The type of a column, a cast, a constant, or a choice between such.
+    pub fn type_of(&self, e: &Expr) -> Option<SqlType> {
+        match e {
+            Expr::Column(c) => self.column(c)?.ty,
+            Expr::Cast(_, ty) => Some(ty.clone()),
+            Expr::Number(n) if n.parse::<i64>().is_ok() => Some(SqlType::Int8),
+            Expr::Number(_) => Some(SqlType::Numeric { scale: None }),
+            Expr::Bool(_) => Some(SqlType::Bool),
+            Expr::Call(name, args) if name == "COLLATE" || name == "COALESCE" => {
+                let mut types = args.iter().map(|a| self.type_of(a));
+                let first = types.next()?;
+                if types.all(|t| t == first) { first } else { None }
             }
-            left = Tree::Join { kind, left: Box::new(left), right: Box::new(right), on };
+            Expr::Call(name, _) if name == "trim_scale" => Some(SqlType::Numeric { scale: None }),
+            Expr::Call(op, args) if ["+", "-", "*"].contains(&op.as_str()) => {
+                let exact = args.iter().all(|a| self.type_of(a).is_some_and(|t| is_exact(&t)));
+                exact.then_some(SqlType::Numeric { scale: None })
+            }
+            _ => None,
         }
-        Ok(left)
     }
 
-    fn factor<'q>(&mut self, factor: &'q TableFactor) -> Result<Tree<'q>> {
-        match factor {
-            TableFactor::Table { name, alias, .. } => {
-                let table = table_of(factor, self.context)?;
-                let Some((alias, columns)) = alias_of(alias.as_ref())?.filter(|a| a.1.is_empty()) else {
-                    return refuse("a table without a name of its own", name);
+    /// Refuses what an expression may not look at, and notes the columns that it does. Subqueries may stand where it is
+    /// known which rows are around them.
+    pub fn walk(&mut self, e: &Expr, around: Option<&Part>, seen: &mut Vec<Col>) -> Result<()> {
+        match e {
+            Expr::Column(c) => {
+                seen.push(c.clone());
+                self.column(c).map_or_else(|| refuse("a column that the policy does not show", c), |_| Ok(()))
+            }
+            Expr::Cast(x, _) => self.walk(x, around, seen),
+            Expr::Call(name, args) => match OUTERMOST.contains(&name.as_str()) {
+                true => refuse("a call that has no place here", e),
+                false => args.iter().try_for_each(|a| self.walk(a, around, seen)),
+            },
+            Expr::Rows(select) => self.subquery(select, around),
+            Expr::Seed if !self.seed => refuse("a parameter that has no place here", e),
+            Expr::Seed | Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Null => Ok(()),
+        }
+    }
+
+    fn subquery(&mut self, select: &Select, around: Option<&Part>) -> Result<()> {
+        let ([(item, _)], true, Some(around)) = (select.items.as_slice(), select.is_plain(), around) else {
+            return refuse("a subquery that has no place here", select);
+        };
+        let mut inner = self.frame(select, around)?;
+        if inner.private && !inner.facts.meet(&inner.units, &around.units) {
+            return refuse("a subquery over private rows that is not tied to the unit around it", select);
+        }
+        if !inner.private {
+            inner.units.clone_from(&around.units);
+        }
+        self.walk(item, Some(&inner), &mut Vec::new())
+    }
+
+    /// Reads FROM and WHERE, among the rows of `around`.
+    pub fn frame(&mut self, select: &Select, around: &Part) -> Result<Part> {
+        let Some(tree) = &select.from else { return refuse("a SELECT without FROM", select) };
+        self.enter(tree)?;
+        let filter = self.facts(&select.filter);
+        let mut part = self.part(tree, &self.closed(filter.clone().and(&around.facts)))?;
+        part.facts = self.closed(part.facts.and(&filter).and(&around.facts));
+        // NULL is nobody's.
+        let present = |e: &Expr| match e.call("IS NOT NULL") {
+            Some([x]) => term_of(x).is_some_and(|t| part.facts.meet(&[t], &part.units)),
+            _ => false,
+        };
+        part.nullable &= !select.filter.iter().any(present);
+        let mut within = part.clone();
+        if !part.private {
+            within.units.clone_from(&around.units);
+        }
+        select.filter.iter().try_for_each(|e| self.walk(e, Some(&within), &mut Vec::new()))?;
+        Ok(part)
+    }
+
+    /// Whether an expression is the unit of every row.
+    pub fn is_unit(&self, e: &Expr, part: &Part) -> bool {
+        part.private && term_of(e.bare()).is_some_and(|t| part.facts.meet(&[t], &part.units))
+    }
+
+    /// Learns the scans of a FROM, and refuses conditions of its joins that look at more than their rows.
+    fn enter(&mut self, tree: &Tree) -> Result<()> {
+        match tree {
+            Tree::Scan(scan) => {
+                let source = match &scan.of {
+                    Relation::Set(set) => {
+                        let mut rows = self.set(set)?;
+                        if scan.columns.len() != rows.columns.len() {
+                            return refuse("a derived table without names of columns", scan);
+                        }
+                        rows.columns.iter_mut().zip(&scan.columns).for_each(|(c, n)| c.0.clone_from(n));
+                        Source::Rows(rows)
+                    }
+                    of => Source::Table(table_of(of, &scan.columns, self.policy)?),
                 };
-                debug_assert!(columns.is_empty());
-                self.add(alias, Source::Table(table))
+                self.add(&scan.name, source)
             }
-            TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
-                let mut rows = set(plain_query(subquery)?, self.context)?;
-                let Some((alias, names)) = alias_of(alias.as_ref())? else {
-                    return refuse("a derived table without a name", subquery);
-                };
-                if names.len() != rows.columns.len() {
-                    return refuse("a derived table without names of columns", subquery);
-                }
-                rows.columns = names.into_iter().zip(rows.columns).map(|(n, (_, f))| (n, f)).collect();
-                self.add(alias, Source::Rows(Rc::new(rows)))
+            Tree::Join(_, left, right, on) => {
+                self.enter(left)?;
+                self.enter(right)?;
+                on.iter().try_for_each(|e| self.walk(e, None, &mut Vec::new()))
             }
-            TableFactor::NestedJoin { table_with_joins, alias: None } => self.tree(table_with_joins),
-            _ => refuse("something in FROM that is no table", factor),
         }
     }
 
-    /// Facts and equations among conditions.
-    fn known(&self, conditions: &[&Expr]) -> Known {
-        let mut out = Known::default();
+    /// What conditions say of terms.
+    fn facts(&self, conditions: &[Expr]) -> Facts {
+        let mut out = Facts::default();
         for e in conditions {
-            let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = strip(e) else { continue };
-            let ((l, left_plain), (r, right_plain)) = (uncollated(left), uncollated(right));
-            // Walked first: so they are not too deep, and hold no subquery.
-            let plain = |e: &Expr| walk(e, self, Allowed::default(), &mut Vec::new()).is_ok();
-            if !(plain(l) && plain(r)) {
-                continue;
-            }
-            let ty = |e: &Expr| type_of(e, self, self.context.policy);
-            if !ty(l).compares_exactly(&ty(r)) {
-                continue;
-            }
-            let same = |term: &Term| {
-                let found = |c: &Col| self.column(c).is_some_and(|f| f.deterministic);
-                !(left_plain && right_plain) || term.iter().all(found)
+            let Some([l, r]) = e.call("=") else { continue };
+            let (a, b) = (l.bare(), r.bare());
+            // The default collation is deterministic.
+            let same = |t: &Term| {
+                (a, b) != (l, r) || t.iter().all(|c| self.column(c).is_some_and(|c| c.deterministic))
             };
-            if let (Some(a), Some(b)) = (term_of(l), term_of(r))
-                && same(&a)
-                && same(&b)
-            {
-                out.facts.push((a, b));
+            if !compared_exactly(self.type_of(a).as_ref(), self.type_of(b).as_ref()) {
+                continue;
             }
-            for (key, other) in [(l, r), (r, l)] {
-                let mut seen = Vec::new();
-                let Some(column) = column_of(key).filter(|c| same(&vec![c.clone()])) else { continue };
-                if walk(other, self, Allowed::default(), &mut seen).is_ok() {
-                    out.equations.push(Equation { column, needs: seen.into_iter().map(|c| c.0).collect() });
-                }
+            if let (Some(x), Some(y)) = (term_of(a).filter(same), term_of(b).filter(same)) {
+                out.equal.push((x, y));
+            }
+            for (x, y) in [(a, b), (b, a)] {
+                let column = x.column().filter(|c| same(&vec![(*c).clone()]));
+                out.computed.extend(column.cloned().zip(y.scans()));
             }
         }
         out
     }
 
-    fn part(&self, tree: &Tree<'_>, known: &Known, outside: &Outside) -> Result<Part> {
+    fn closed(&self, facts: Facts) -> Facts {
+        let tables = self.all.keys().filter_map(|s| self.table(s).map(|(at, t)| (s.as_str(), at, t)));
+        facts.with_paths(&tables.collect::<Vec<_>>())
+    }
+
+    /// `known`: what holds for all rows that count.
+    fn part(&self, tree: &Tree, known: &Facts) -> Result<Part> {
+        match tree {
+            Tree::Scan(scan) => Ok(self.leaf(&scan.name)),
+            Tree::Join(Kind::Left, l, r, on) => self.left(l, r, on, known),
+            Tree::Join(Kind::Full, l, r, on) => self.full(l, r, on),
+            Tree::Join(Kind::Inner, ..) => self.inner(tree, known),
+        }
+    }
+
+    fn leaf(&self, name: &str) -> Part {
+        let name = name.to_owned();
+        let mut out = Part { scans: [name.clone()].into(), anchors: vec![name.clone()], ..Part::default() };
+        if let Some((_, table)) = self.table(&name) {
+            out.private = table.privacy != Privacy::Public;
+            out.nullable = out.private && !matches!(table.privacy, Privacy::Private { nullable: false, .. });
+            if out.private {
+                out.units.push(unit_of(&name, table));
+                out.rows = table.proven_rows.map(u64::from);
+            }
+        }
+        if let Some(Source::Rows(rows)) = self.all.get(&name) {
+            let names = rows.units.iter().filter_map(|i| rows.columns.get(*i));
+            out.units = names.map(|(n, _)| vec![(name.clone(), n.clone())]).collect();
+            (out.private, out.nullable, out.rows) = (!out.units.is_empty(), rows.nullable, rows.bound);
+        }
+        out
+    }
+
+    /// Inner joins, all together.
+    fn inner(&self, tree: &Tree, known: &Facts) -> Result<Part> {
         let (mut members, mut on) = (Vec::new(), Vec::new());
         gather(tree, &mut members, &mut on);
-        let own = self.known(&on);
-        let above = known.and(&own);
-        let mut parts = Vec::with_capacity(members.len());
-        for m in members {
-            parts.push(match m {
-                Tree::Scan(alias) => self.leaf(alias)?,
-                Tree::Join { kind: Kind::Full, left, right, on } => self.full(left, right, on)?,
-                Tree::Join { left, right, on, .. } => self.left(left, right, on, &above, outside)?,
-            });
-        }
-        let all = parts.iter().fold(above, |k, p| k.and(&p.known));
-        let conditional: Vec<Conditional> = parts.iter().flat_map(|p| &p.conditional).cloned().collect();
-        let facts: Vec<Fact> = all.facts.iter().chain(&outside.facts).cloned().collect();
-        let waiting: Vec<Conditional> = conditional.iter().chain(&outside.conditional).cloned().collect();
-        let classes = self.close(&facts, &waiting);
-        let mut out = Part { conditional, ..Part::default() };
+        let own = on.iter().fold(Facts::default(), |all, on| all.and(&self.facts(on)));
+        let known = self.closed(known.clone().and(&own));
+        let parts: Vec<Part> = members.into_iter().map(|m| self.part(m, &known)).collect::<Result<_>>()?;
+        let all = self.closed(parts.iter().fold(known, |all, p| all.and(&p.facts)));
+        let mut out = Part { facts: parts.iter().fold(own, |all, p| all.and(&p.facts)), ..Part::default() };
         for p in &parts {
-            if p.private && out.private && !met(&classes, &out.units, &p.units) {
-                return refuse("private rows of different units are joined", format!("{:?}", p.scans));
+            if p.private && out.private && !all.meet(&out.units, &p.units) {
+                return refuse("private rows of different units are joined", &p.scans);
             }
-            out.nullable =
-                p.private && p.nullable && (!out.private || out.nullable) || !p.private && out.nullable;
+            // Equality is strict.
+            out.nullable = if p.private && out.private {
+                p.nullable && out.nullable
+            } else {
+                p.nullable || out.nullable
+            };
             out.private |= p.private;
             out.units.extend(p.units.iter().cloned());
             out.scans.extend(p.scans.iter().cloned());
         }
-        // Equality is strict.
-        let unit = |t: &Term| out.units.iter().any(|u| classes.same(u, t));
-        let column = |t: &Term| t.iter().all(|c| !c.1.is_empty());
-        out.nullable &= !all.facts.iter().any(|(a, b)| unit(a) && column(a) && unit(b) && column(b));
-        (out.anchors, out.rows) = island_rows(self, &parts, &classes, &all.equations);
-        out.known = parts.iter().fold(own, |k, p| k.and(&p.known));
-        Ok(out)
-    }
-
-    fn leaf(&self, alias: &str) -> Result<Part> {
-        let Some(scan) = self.scans.iter().find(|s| s.alias == alias) else {
-            return refuse("no such scan", alias);
-        };
-        let mut out =
-            Part { scans: [alias.to_owned()].into(), anchors: vec![alias.to_owned()], ..Part::default() };
-        match &scan.source {
-            Source::Table(t) => {
-                let Some(table) = self.context.policy.tables.get(*t) else {
-                    return refuse("no such table", alias);
-                };
-                out.private = table.privacy != Privacy::Public;
-                if out.private {
-                    out.units.push(unit_of(alias, table));
-                    out.nullable = !matches!(table.privacy, Privacy::Private { nullable: false, .. });
-                    out.rows = table.proven_rows.map(u64::from);
+        for start in &parts {
+            let (mut fixed, mut rows, mut alone) = (start.scans.clone(), start.rows, true);
+            let mut left: Vec<&Part> = parts.iter().filter(|p| p.scans != start.scans).collect();
+            while !left.is_empty() {
+                let found = left.iter().position(|p| self.is_fixed(p, &fixed, &all));
+                let fewest =
+                    (0..left.len()).min_by_key(|i| left.get(*i).and_then(|p| p.rows).unwrap_or(u64::MAX));
+                let next = left.swap_remove(found.or(fewest).unwrap_or_default());
+                if found.is_none() {
+                    (alone, rows) = (false, times(rows, next.rows));
                 }
+                fixed.extend(next.scans.iter().cloned());
             }
-            Source::Rows(rows) => {
-                out.private = !rows.units.is_empty();
-                let names = rows.units.iter().filter_map(|i| rows.columns.get(*i));
-                out.units = names.map(|(n, _)| vec![(alias.to_owned(), n.clone())]).collect();
-                // They are equal in every row.
-                let pairs = out.units.iter().zip(out.units.iter().skip(1));
-                out.known.facts = pairs.map(|(a, b)| (a.clone(), b.clone())).collect();
-                (out.nullable, out.rows) = (rows.nullable, rows.bound);
+            if alone {
+                out.anchors.extend(start.anchors.iter().cloned());
             }
+            out.rows = [out.rows, rows].into_iter().flatten().min();
         }
         Ok(out)
     }
 
-    /// LEFT JOIN: what is on the right must be tied to the unit of the row that stays.
-    fn left(
-        &self,
-        l: &Tree<'_>,
-        r: &Tree<'_>,
-        on: &[&Expr],
-        known: &Known,
-        outside: &Outside,
-    ) -> Result<Part> {
-        let mut names = Vec::new();
-        aliases(l, &mut names);
-        let left: BTreeSet<String> = names.into_iter().collect();
-        let beside = |s: &&Scan| !left.contains(&s.alias) && !outside.scans.contains(&s.alias);
-        let hidden: BTreeSet<String> = self.scans.iter().filter(beside).map(|s| s.alias.clone()).collect();
-        let l = self.part(l, &known.without(&hidden), outside)?;
-        let on = self.known(on);
-        let mut around = outside.clone();
-        around.scans.extend(left);
-        around.facts.extend(l.known.facts.iter().cloned());
-        around.conditional.extend(l.conditional.iter().cloned());
-        let r = self.part(r, &on, &around)?;
-        let inner = on.and(&r.known);
-        around.facts.extend(inner.facts.iter().cloned());
-        around.conditional.extend(r.conditional.iter().cloned());
-        let classes = self.close(&around.facts, &around.conditional);
-        if r.private && !l.private {
-            return refuse("a LEFT JOIN of public rows with private ones", format!("{:?}", r.scans));
-        }
-        if r.private && !met(&classes, &l.units, &r.units) {
-            return refuse("private rows of different units in a LEFT JOIN", format!("{:?}", r.scans));
-        }
-        let (anchors, rows) = left_rows(self, &l, &r, &classes, &inner.equations);
-        let mut conditional = l.conditional;
-        conditional.push(Conditional { scans: r.scans.clone(), facts: inner.facts });
-        conditional.extend(r.conditional);
-        let scans = l.scans.iter().chain(&r.scans).cloned().collect();
-        Ok(Part { scans, conditional, anchors, rows, ..l })
-    }
-
-    /// FULL JOIN: the unit is that of the side that is there.
-    fn full(&self, l: &Tree<'_>, r: &Tree<'_>, on: &[&Expr]) -> Result<Part> {
-        let none = Known::default();
-        let (l, r) = (self.part(l, &none, &Outside::default())?, self.part(r, &none, &Outside::default())?);
-        let all = self.known(on).and(&l.known).and(&r.known);
-        let waiting: Vec<Conditional> = l.conditional.iter().chain(&r.conditional).cloned().collect();
-        let classes = self.close(&all.facts, &waiting);
-        if l.private != r.private || (l.private && !met(&classes, &l.units, &r.units)) {
-            return refuse("private rows of different units in a FULL JOIN", format!("{:?}", r.scans));
-        }
-        let real = |t: &&Term| t.iter().all(|c| !c.1.is_empty());
-        let mut units: Vec<Term> = Vec::new();
-        for a in l.units.iter().filter(real).take(8) {
-            for b in r.units.iter().filter(real).take(8) {
-                units.push(a.iter().chain(b).cloned().collect());
-            }
-        }
-        let side = |p: &Part| Conditional { scans: p.scans.clone(), facts: p.known.facts.clone() };
-        let mut conditional = vec![side(&l), side(&r)];
-        conditional.extend(waiting);
-        Ok(Part {
-            scans: l.scans.iter().chain(&r.scans).cloned().collect(),
-            private: l.private,
-            units,
-            nullable: l.nullable || r.nullable,
-            known: none,
-            conditional,
-            anchors: Vec::new(),
-            rows: full_rows(l.rows, r.rows),
+    /// Whether each combination of rows of `given` meets at most one row of the part: a key of it is equal to what is given.
+    fn is_fixed(&self, part: &Part, given: &BTreeSet<String>, facts: &Facts) -> bool {
+        part.anchors.iter().any(|anchor| {
+            let fixed = |name: &String| facts.is_fixed(&vec![(anchor.clone(), name.clone())], given);
+            let keys = self.table(anchor).map(|(_, t)| t.keys.as_slice()).unwrap_or_default();
+            keys.iter().any(|key| !key.is_empty() && key.iter().all(fixed))
         })
     }
-}
 
-fn met(classes: &Classes, a: &[Term], b: &[Term]) -> bool {
-    a.iter().any(|x| b.iter().any(|y| classes.same(x, y)))
-}
-
-/// Without brackets.
-pub(crate) fn strip(e: &Expr) -> &Expr {
-    let mut e = e;
-    while let Expr::Nested(x) = e {
-        e = x;
+    /// What is on the right must be tied to the unit of the row that stays: conditions of WHERE come too late for that.
+    fn left(&self, l: &Tree, r: &Tree, on: &[Expr], known: &Facts) -> Result<Part> {
+        let mut scans = BTreeSet::new();
+        names(l, &mut scans);
+        let l = self.part(l, &known.only(&scans))?;
+        let around = self.closed(l.facts.clone().and(&self.facts(on)));
+        let r = self.part(r, &around)?;
+        let all = self.closed(around.and(&r.facts));
+        if r.private && !(l.private && all.meet(&l.units, &r.units)) {
+            return refuse("private rows of different units in a LEFT JOIN", &r.scans);
+        }
+        let scans = l.scans.iter().chain(&r.scans).cloned().collect();
+        if self.is_fixed(&r, &l.scans, &all) {
+            return Ok(Part { scans, ..l });
+        }
+        // Each row has its partners, or is alone.
+        let mut rows = times(l.rows, r.rows.map(|n| n.max(1))).filter(|_| r.private);
+        if self.is_fixed(&l, &r.scans, &all) {
+            rows = rows.map(|n| n.min(plus(l.rows, r.rows).unwrap_or(n)));
+        }
+        Ok(Part { scans, rows, anchors: Vec::new(), ..l })
     }
-    e
-}
 
-/// Without the one collation that may be written, and whether it was not there.
-pub(crate) fn uncollated(e: &Expr) -> (&Expr, bool) {
-    match strip(e) {
-        Expr::Collate { expr, .. } => (strip(expr), false),
-        e => (e, true),
+    /// The unit is that of the side that is there. With some rows in pairs and others alone, the most are at a corner.
+    fn full(&self, l: &Tree, r: &Tree, on: &[Expr]) -> Result<Part> {
+        let (l, r) = (self.part(l, &Facts::default())?, self.part(r, &Facts::default())?);
+        let all = self.closed(self.facts(on).and(&l.facts).and(&r.facts));
+        if l.private != r.private || (l.private && !all.meet(&l.units, &r.units)) {
+            return refuse("private rows of different units in a FULL JOIN", &r.scans);
+        }
+        let real = |t: &&Term| t.iter().all(|c| !c.1.is_empty());
+        let pair = |a: &Term| {
+            r.units.iter().filter(real).map(|b| [a.clone(), b.clone()].concat()).collect::<Vec<_>>()
+        };
+        Ok(Part {
+            units: l.units.iter().filter(real).flat_map(pair).collect(),
+            private: l.private,
+            nullable: l.nullable || r.nullable,
+            rows: times(l.rows, r.rows).max(plus(l.rows, r.rows)).filter(|_| times(l.rows, r.rows).is_some()),
+            scans: l.scans.into_iter().chain(r.scans).collect(),
+            ..Part::default()
+        })
+    }
+
+    /// Branches of one kind, with the unit at the same place in each.
+    fn set(&mut self, set: &Set) -> Result<Rows> {
+        let (op, list) = match set {
+            Set::Select(select) => return self.branch(select),
+            Set::Op(op, list) => (op, list),
+            Set::Values(_) => return refuse("constants among private rows", set),
+        };
+        let mut all = list.iter().map(|s| self.set(s)).collect::<Result<Vec<_>>>()?.into_iter();
+        let Some(mut out) = all.next() else { return refuse("no branches", set) };
+        for r in all {
+            let private = !(out.units.is_empty() && r.units.is_empty());
+            out.bound = match op {
+                op if op.starts_with("UNION") => plus(out.bound, r.bound),
+                op if op.starts_with("INTERSECT") => out.bound.into_iter().chain(r.bound).min(),
+                _ => out.bound,
+            };
+            out.nullable |= r.nullable;
+            let both = out.columns.iter().zip(&r.columns).map(|((_, a), (_, b))| {
+                let exact = compared_exactly(a.ty.as_ref(), b.ty.as_ref());
+                let numeric = a.ty.as_ref().is_some_and(is_exact).then_some(SqlType::Numeric { scale: None });
+                let ty = if a.ty == b.ty { a.ty.clone() } else { numeric.filter(|_| exact) };
+                let deterministic = a.deterministic && b.deterministic;
+                (exact, (String::new(), Column { deterministic, ..Column::of(ty) }))
+            });
+            let (exact, columns): (Vec<bool>, Vec<_>) = both.unzip();
+            out.units.retain(|i| r.units.contains(i) && exact.get(*i) == Some(&true));
+            if out.columns.len() != r.columns.len() || private && out.units.is_empty() {
+                return refuse("branches that do not have the unit at the same place", set);
+            }
+            out.columns = columns;
+        }
+        Ok(out)
+    }
+
+    fn branch(&mut self, select: &Select) -> Result<Rows> {
+        let part = self.frame(select, &Part::default())?;
+        let mut out = Rows { nullable: part.nullable, bound: part.rows, ..Rows::default() };
+        for (i, (e, _)) in select.items.iter().enumerate() {
+            let mut seen = Vec::new();
+            self.walk(e, Some(&part), &mut seen)?;
+            let deterministic = seen.iter().all(|c| self.column(c).is_some_and(|c| c.deterministic));
+            if self.is_unit(e, &part) {
+                out.units.push(i);
+            }
+            out.columns.push((String::new(), Column { deterministic, ..Column::of(self.type_of(e)) }));
+        }
+        match select.is_plain() && (!part.private || !out.units.is_empty()) {
+            true => Ok(out),
+            false => refuse("a branch that groups, or over private rows without their unit", select),
+        }
     }
 }
 
-fn gather<'a, 'q>(tree: &'a Tree<'q>, members: &mut Vec<&'a Tree<'q>>, all: &mut Vec<&'q Expr>) {
+fn times(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    a?.checked_mul(b?)
+}
+
+fn plus(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    a?.checked_add(b?)
+}
+
+fn gather<'t>(tree: &'t Tree, members: &mut Vec<&'t Tree>, conditions: &mut Vec<&'t [Expr]>) {
     match tree {
-        Tree::Join { kind: Kind::Inner, left, right, on } => {
-            gather(left, members, all);
-            gather(right, members, all);
-            all.extend(on);
+        Tree::Join(Kind::Inner, left, right, on) => {
+            gather(left, members, conditions);
+            gather(right, members, conditions);
+            conditions.push(on);
         }
         other => members.push(other),
     }
 }
 
-fn conditions<'q>(tree: &Tree<'q>, all: &mut Vec<&'q Expr>) {
-    if let Tree::Join { left, right, on, .. } = tree {
-        conditions(left, all);
-        conditions(right, all);
-        all.extend(on);
-    }
-}
-
-fn aliases(tree: &Tree<'_>, out: &mut Vec<String>) {
+fn names(tree: &Tree, out: &mut BTreeSet<String>) {
     match tree {
-        Tree::Scan(alias) => out.push(alias.clone()),
-        Tree::Join { left, right, .. } => {
-            aliases(left, out);
-            aliases(right, out);
+        Tree::Scan(scan) => {
+            out.insert(scan.name.clone());
+        }
+        Tree::Join(_, left, right, _) => {
+            names(left, out);
+            names(right, out);
         }
     }
-}
-
-/// The name behind AS, and names of columns.
-pub(crate) fn alias_of(alias: Option<&TableAlias>) -> Result<Option<(String, Vec<String>)>> {
-    let Some(TableAlias { explicit: _, name, columns, at }) = alias else { return Ok(None) };
-    if at.is_some() || columns.iter().any(|c| c.data_type.is_some()) {
-        return refuse("a name of an unknown kind", name);
-    }
-    Ok(Some((ident(name)?, columns.iter().map(|c| ident(&c.name)).collect::<Result<_>>()?)))
 }
 
 /// The table of the policy that is scanned, with ONLY where the policy says so.
-pub(crate) fn table_of(factor: &TableFactor, context: Context<'_>) -> Result<usize> {
-    let TableFactor::Table {
-        name,
-        alias: _,
-        args: None,
-        with_hints,
-        version: None,
-        with_ordinality: false,
-        partitions,
-        json_path: None,
-        sample: None,
-        index_hints,
-    } = factor
-    else {
-        return refuse("something in FROM that is no plain table", factor);
-    };
-    if !(with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty()) {
-        return refuse("something in FROM that is no plain table", factor);
+pub(crate) fn table_of(of: &Relation, columns: &[String], policy: &Policy) -> Result<usize> {
+    let Relation::Table(schema, name, only) = of else { return refuse("something that is no table", of) };
+    let named = |t: &Table| t.schema == *schema && t.name == *name && columns.is_empty();
+    match policy.tables.iter().enumerate().find(|(_, t)| named(t)) {
+        None => refuse("a table that the policy does not name", of),
+        Some((_, t)) if t.only != *only && t.privacy != Privacy::Public => {
+            refuse("a private table with inheritance children is read with ONLY, others without", of)
+        }
+        Some((at, _)) => Ok(at),
     }
-    let named = parts(name)?;
-    let found = match named.as_slice() {
-        [schema, table] => context.policy.tables.iter().position(|t| t.schema == *schema && t.name == *table),
-        _ => None,
-    };
-    let Some((at, table)) = found.and_then(|i| Some((i, context.policy.tables.get(i)?))) else {
-        return refuse("a table that the policy does not name", name);
-    };
-    let only =
-        name.0.first().and_then(|p| p.as_ident()).is_some_and(|i| context.only.contains(&i.span.start));
-    if table.only != only && table.privacy != Privacy::Public {
-        return refuse("a private table with inheritance children is read with ONLY, others without", name);
-    }
-    Ok(at)
 }
 
-/// A column of a table that the policy shows, or that leads to the unit.
-fn table_column(policy: &Policy, at: usize, name: &str) -> Option<Found> {
+/// A column of a table that the policy shows, or that leads to the unit, or is of a key.
+fn table_column(policy: &Policy, at: usize, name: &str) -> Option<Column> {
     let table = policy.tables.get(at)?;
     if let Some(c) = table.column(name) {
-        let scaled = matches!(c.ty, SqlType::Numeric { scale: Some(_) });
-        return Some(Found { deterministic: c.deterministic, scaled, ..Found::of(Ty::of(&c.ty)) });
+        return Some(Column { deterministic: c.deterministic, ..Column::of(Some(c.ty.clone())) });
     }
     let leads = |columns: &[String], types: &[SqlType]| {
-        columns.iter().zip(types).find(|(c, _)| *c == name).map(|(_, t)| Found::of(Ty::of(t)))
+        columns.iter().zip(types).find(|(c, _)| *c == name).map(|(_, t)| Column::of(Some(t.clone())))
     };
-    match &table.privacy {
-        Privacy::Private { unit, ty, .. } if unit == name => return Some(Found::of(Ty::of(ty))),
-        Privacy::Path(path) => {
-            if let Some(found) = leads(&path.columns, &path.types) {
-                return Some(found);
-            }
-        }
-        _ => {}
-    }
-    let paths = policy.tables.iter().filter_map(|t| match &t.privacy {
+    let own = match &table.privacy {
+        Privacy::Private { unit, ty, .. } => leads(std::slice::from_ref(unit), std::slice::from_ref(ty)),
+        Privacy::Path(path) => leads(&path.columns, &path.types),
+        Privacy::Public => None,
+    };
+    let mut led = policy.tables.iter().filter_map(|t| match &t.privacy {
         Privacy::Path(path) if path.table == at => leads(&path.key, &path.types),
         _ => None,
     });
-    let key = || table.keys.iter().flatten().any(|c| c == name).then(|| Found::of(Ty::Unknown));
-    paths.into_iter().next().or_else(key)
-}
-
-/// A derived table: branches of one kind, with the unit at the same place in each.
-fn set(body: &SetExpr, context: Context<'_>) -> Result<Rows> {
-    match body {
-        SetExpr::Query(query) => set(plain_query(query)?, context),
-        SetExpr::Select(select) => branch(select, context),
-        SetExpr::SetOperation { left, op, set_quantifier, right } => {
-            if !matches!(set_quantifier, SetQuantifier::All | SetQuantifier::Distinct | SetQuantifier::None) {
-                return refuse("a set operation of an unknown kind", set_quantifier);
-            }
-            let (l, r) = (set(left, context)?, set(right, context)?);
-            if l.columns.len() != r.columns.len() {
-                return refuse("branches of different width", body);
-            }
-            let bound = match op {
-                SetOperator::Union => l.bound.zip(r.bound).and_then(|(a, b)| a.checked_add(b)),
-                SetOperator::Intersect => l.bound.into_iter().chain(r.bound).min(),
-                SetOperator::Except => l.bound,
-                SetOperator::Minus => return refuse("a set operation of an unknown kind", op),
-            };
-            let exact = |i: &usize| match (l.columns.get(*i), r.columns.get(*i)) {
-                (Some((_, a)), Some((_, b))) => a.ty.compares_exactly(&b.ty),
-                _ => false,
-            };
-            let units: Vec<usize> =
-                l.units.iter().copied().filter(|i| r.units.contains(i)).filter(exact).collect();
-            if units.is_empty() && !(l.units.is_empty() && r.units.is_empty()) {
-                return refuse("branches that do not have the unit at the same place", body);
-            }
-            let both = l.columns.into_iter().zip(r.columns);
-            let columns = both.map(|((n, a), (_, b))| {
-                let deterministic = a.deterministic && b.deterministic;
-                (n, Found { deterministic, scaled: false, count: false, ty: a.ty.or(b.ty) })
-            });
-            Ok(Rows { columns: columns.collect(), units, nullable: l.nullable || r.nullable, bound })
-        }
-        _ => refuse("a derived table of an unknown kind", body),
-    }
-}
-
-fn branch(select: &Select, context: Context<'_>) -> Result<Rows> {
-    plain_select(select)?;
-    if !matches!(&select.group_by, GroupByExpr::Expressions(g, m) if g.is_empty() && m.is_empty()) {
-        return refuse("a derived table that groups", select);
-    }
-    let frame = Frame::of(select, None, context)?;
-    let mut rows = Rows { nullable: frame.part.nullable, bound: frame.part.rows, ..Rows::default() };
-    for (i, item) in select.projection.iter().enumerate() {
-        let (SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. }) = item else {
-            return refuse("an item of an unknown kind", item);
-        };
-        let mut seen = Vec::new();
-        walk(e, &frame, Allowed { subqueries: true, ..Allowed::default() }, &mut seen)?;
-        let deterministic = seen.iter().all(|c| frame.column(c).is_some_and(|f| f.deterministic));
-        let ty = type_of(e, &frame, context.policy);
-        if frame.part.private && frame.is_unit(uncollated(e).0) {
-            rows.units.push(i);
-        }
-        rows.columns.push((String::new(), Found { deterministic, ..Found::of(ty) }));
-    }
-    if frame.part.private && rows.units.is_empty() {
-        return refuse("a branch over private rows without the unit among its columns", select);
-    }
-    Ok(rows)
+    let key = || table.keys.iter().flatten().any(|c| c == name).then(|| Column::of(None));
+    own.or_else(|| led.next()).or_else(key)
 }

@@ -5,6 +5,7 @@
 //! (`explain`).
 
 use super::Settings;
+use super::domain::Domain;
 use super::release::Key;
 use super::source::PrivateSource;
 use policy::{Policy, Privacy, Table};
@@ -167,16 +168,20 @@ pub(super) fn bound(
         size.checked_mul(n)
     });
     let cap = settings.max_groups;
+    let most_groups = exact.filter(|_| public).map_or(cap, |n| n.clamp(1, cap));
+    // The kernel counts values that the text lists, and no steps of a series: a rank says how many there are.
+    let named = |k: &Key| matches!(k.domain, Some((Domain::Bool | Domain::Values(_), _)));
+    let listed = public && keys.iter().all(named);
     let groups = if keys.is_empty() {
         Groups::Only
     } else if proven == Some(1) {
         Groups::OneRow
-    } else if let Some(n) = exact.filter(|n| public && *n <= cap) {
+    } else if let Some(n) = exact.filter(|n| listed && *n <= cap) {
         Groups::Exact(n)
-    } else if let Some(n) = proven.filter(|n| *n <= cap) {
+    } else if let Some(n) = proven.filter(|n| *n <= most_groups) {
         Groups::NoMoreRows(n)
     } else {
-        Groups::Ranked(cap)
+        Groups::Ranked(most_groups)
     };
     Bounding { rows, groups, counts_units: units, has_keys: !keys.is_empty() }
 }

@@ -73,17 +73,20 @@ impl Flattener<'_> {
                 if !k.canonical() || !compared_exactly(k.ty(), o.ty()) {
                     continue;
                 }
+                // The kernel knows the types of these, and of nothing that is computed in another way.
                 let mut needs = Vec::new();
-                let subquery = other.any(&mut |e| {
-                    if let ExprKind::Column { binding, .. } = &e.kind {
+                let other_kind = other.any(&mut |e| match &e.kind {
+                    ExprKind::Column { binding, .. } => {
                         needs.push(*binding);
+                        false
                     }
-                    matches!(
-                        e.kind,
-                        ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. }
-                    )
+                    ExprKind::Literal(_) | ExprKind::Negate(_) | ExprKind::Cast { .. } => false,
+                    ExprKind::Binary { op, .. } => {
+                        !matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul)
+                    }
+                    _ => true,
                 });
-                if !subquery {
+                if !other_kind {
                     out.push(Equation { column, needs });
                 }
             }

@@ -9,7 +9,7 @@ const JOINED: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT D
 const RANKED: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, b0."note" AS k0, b0."stars" AS k1, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8)), c.k0, c.k1) AS r FROM c), g AS (SELECT e.k0, e.k1, P.count(*) AS units, COALESCE(P.sum(LEAST(e.n0, 20)::P.int4), 0) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1, 2) SELECT g.k0, g.k1, g.units, g.a0 FROM g"#;
 
 /// Public groups that a table lists.
-const LISTED: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0, x1.k AS k1 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL UNION ALL SELECT NULL::P.text) AS x0(k) CROSS JOIN (SELECT true UNION ALL SELECT false UNION ALL SELECT NULL::P.bool) AS x1(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, (b0."stars" > 3) AS k1, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY c.k0, c.k1) AS r FROM c JOIN d ON ARRAY[c.k0 COLLATE P."default"] = ARRAY[d.k0 COLLATE P."default"] AND ARRAY[c.k1] = ARRAY[d.k1]), g AS (SELECT e.k0, e.k1, COALESCE(P.sum(LEAST(e.n0, 20)::P.int4), 0) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1, 2) SELECT d.k0, d.k1, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON ARRAY[g.k0 COLLATE P."default"] = ARRAY[d.k0 COLLATE P."default"] AND ARRAY[g.k1] = ARRAY[d.k1] ORDER BY 1, 2"#;
+const LISTED: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0, x1.k AS k1 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL UNION SELECT NULL::P.text) AS x0(k) CROSS JOIN (SELECT true UNION SELECT false UNION SELECT NULL::P.bool) AS x1(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, ((b0."stars" > 3))::P.bool AS k1, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY c.k0, c.k1) AS r FROM c JOIN d ON ARRAY[c.k0 COLLATE P."default"] = ARRAY[d.k0 COLLATE P."default"] AND ARRAY[c.k1] = ARRAY[d.k1]), g AS (SELECT e.k0, e.k1, COALESCE(P.sum(LEAST(e.n0, 20)::P.int4), 0) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1, 2) SELECT d.k0, d.k1, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON ARRAY[g.k0 COLLATE P."default"] = ARRAY[d.k0 COLLATE P."default"] AND ARRAY[g.k1] = ARRAY[d.k1] ORDER BY 1, 2"#;
 
 /// Straight from the rows: one of a unit.
 const DIRECT: &str = r#"WITH g AS (SELECT b0."city" AS k0, P.count(*) AS units, P.count(*) AS a0, COALESCE(P.sum(P.int8smaller(P.int8larger((b0."birth_year")::P.int8 - 1965, (-45)), 45)::P.int4), 0) AS a1 FROM "public"."riders" AS b0 WHERE (b0."plan" = 'day'::P.text) GROUP BY 1) SELECT g.k0, g.units, g.a0, g.a1 FROM g"#;
@@ -405,10 +405,14 @@ fn faults_of_domains() {
                 r#"t."station"::P.text FROM "public"."stations""#,
                 r#"t."station"::P.text FROM "public"."trips""#,
             ),
-            ("duplicates", "SELECT DISTINCT t", "SELECT t"),
-            ("NULL twice", r#" WHERE t."station" IS NOT NULL"#, ""),
-            ("a value twice", "UNION ALL SELECT NULL::P.text", "UNION ALL SELECT 'Depot'::P.text"),
-            ("true twice", "UNION ALL SELECT false", "UNION ALL SELECT true"),
+            (
+                "duplicates",
+                r#"SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL UNION SELECT NULL::P.text"#,
+                r#"SELECT t."station"::P.text FROM "public"."stations" AS t"#,
+            ),
+            ("a value twice", "UNION SELECT NULL::P.text", "UNION ALL SELECT 'Depot'::P.text"),
+            ("true twice", "SELECT true UNION SELECT false UNION", "SELECT true UNION ALL"),
+            ("another type in between", "UNION SELECT NULL::P.text", "UNION SELECT 1::P.int4"),
             ("a part of the keys", " AND ARRAY[c.k1] = ARRAY[d.k1]), g", "), g"),
             ("crossed keys", "ARRAY[c.k1] = ARRAY[d.k1]", "ARRAY[c.k1] = ARRAY[d.k0]"),
             ("an inequality", "ARRAY[c.k1] = ARRAY[d.k1]", "ARRAY[c.k1] <= ARRAY[d.k1]"),
@@ -432,7 +436,7 @@ fn faults_of_domains() {
             (
                 "crossed with more",
                 " AS x1(k))",
-                " AS x1(k) CROSS JOIN (SELECT true UNION ALL SELECT false) AS x2(k))",
+                " AS x1(k) CROSS JOIN (SELECT true UNION SELECT false) AS x2(k))",
             ),
             ("another type", "t.\"station\"::P.text", "t.\"capacity\"::P.float8"),
         ],

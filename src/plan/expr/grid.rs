@@ -131,11 +131,8 @@ impl GridValue {
             let x = less(self.steps(print));
             format!("pg_catalog.numeric_smaller(pg_catalog.numeric_larger({x}, {lo}), {hi})")
         };
-        match (self.is_int4(), whole) {
-            (true, _) => format!("{clamped}::pg_catalog.int4"),
-            (false, false) => format!("{clamped}::pg_catalog.int8"),
-            (false, true) => clamped,
-        }
+        let held = if self.is_int4() { "int4" } else { "int8" };
+        format!("{clamped}::pg_catalog.{held}")
     }
 
     /// The argument in whole steps: multiplied or divided exactly, and rounded once.

@@ -1,0 +1,395 @@
+//! The grammar of a fetch. Where PostgreSQL's would need precedence beyond that of arithmetic, brackets must stand.
+
+use super::names::{KEYWORDS, is_listed, type_of};
+use super::tokens::{Token, read};
+use super::tree::*;
+use super::{Result, refuse};
+use policy::Policy;
+
+/// How deep a tree may be: it is walked and dropped by recursion, and chains of operators are as deep as they are long.
+const DEPTH: usize = 2_500;
+/// What an expression in another, a join or a set operation counts as.
+const BRACKET: usize = 5;
+
+const SETS: &[&str] = &["UNION ALL", "UNION", "INTERSECT ALL", "INTERSECT", "EXCEPT ALL", "EXCEPT"];
+const JOINS: &[(&str, Kind)] = &[("JOIN", Kind::Inner), ("LEFT JOIN", Kind::Left), ("FULL JOIN", Kind::Full)];
+/// None of them stands beside another without brackets.
+const BETWEEN_TWO: &[&str] = &["=", "<>", "<", "<=", ">", ">=", "||"];
+
+struct Parser<'p> {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+    policy: &'p Policy,
+}
+
+/// Reads a whole fetch; the policy knows the types that casts may name.
+pub(crate) fn parse(sql: &str, policy: &Policy) -> Result<Query> {
+    let mut p = Parser { tokens: read(sql)?, at: 0, depth: 0, policy };
+    p.need("WITH")?;
+    let stages = p.list(|p| {
+        let name = p.name()?;
+        p.need("AS")?;
+        p.eat("MATERIALIZED");
+        Ok((name, p.bracketed(Parser::select)?))
+    })?;
+    let last = p.select()?;
+    let order = if p.eat("ORDER BY") { p.places()? } else { 0 };
+    match p.tokens.get(p.at) {
+        None => Ok(Query { stages, last, order, seeded: p.tokens.contains(&Token::Seed) }),
+        Some(_) => p.stop("something behind the end"),
+    }
+}
+
+fn call(name: &str, args: Vec<Expr>) -> Expr {
+    Expr::Call(name.to_owned(), args)
+}
+
+impl Parser<'_> {
+    fn stop<T>(&self, reason: &'static str) -> Result<T> {
+        refuse(reason, self.tokens.get(self.at..).unwrap_or_default())
+    }
+
+    fn is(&self, at: usize, what: &str) -> bool {
+        matches!(self.tokens.get(at), Some(Token::Mark(m)) if m == what)
+    }
+
+    /// Takes these marks, if all of them are next.
+    fn eat(&mut self, marks: &str) -> bool {
+        let all = marks.split(' ').enumerate().all(|(i, m)| self.is(self.at + i, m));
+        self.at += if all { marks.split(' ').count() } else { 0 };
+        all
+    }
+
+    fn need(&mut self, marks: &str) -> Result<()> {
+        if self.eat(marks) { Ok(()) } else { self.stop("something else than what is printed") }
+    }
+
+    fn one_of(&mut self, all: &[&'static str]) -> Option<&'static str> {
+        all.iter().copied().find(|m| self.eat(m))
+    }
+
+    fn next(&mut self) -> Option<Token> {
+        self.at += 1;
+        self.tokens.get(self.at - 1).cloned()
+    }
+
+    fn name(&mut self) -> Result<String> {
+        match self.next() {
+            Some(Token::Name(name)) => Ok(name),
+            _ => self.stop("something else than a name"),
+        }
+    }
+
+    fn deeper(&mut self, by: usize) -> Result<()> {
+        self.depth += by;
+        if self.depth > DEPTH { refuse("a text nested too deeply", "") } else { Ok(()) }
+    }
+
+    fn bracketed<T>(&mut self, inner: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+        self.need("(")?;
+        let out = inner(self)?;
+        self.need(")")?;
+        Ok(out)
+    }
+
+    fn list<T>(&mut self, one: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut out = vec![one(self)?];
+        while self.eat(",") {
+            out.push(one(self)?);
+        }
+        Ok(out)
+    }
+
+    /// `1, 2, …`: how many.
+    fn places(&mut self) -> Result<usize> {
+        let places = self.list(|p| Ok(p.next()))?;
+        let nth = |(i, t): (usize, &Option<Token>)| *t == Some(Token::Number((i + 1).to_string()));
+        match places.iter().enumerate().all(nth) {
+            true => Ok(places.len()),
+            false => self.stop("something else than the first items, in order"),
+        }
+    }
+
+    fn select(&mut self) -> Result<Select> {
+        self.need("SELECT")?;
+        let distinct = self.eat("DISTINCT");
+        let items = self.list(|p| {
+            let item = p.expression()?;
+            let own = item.column().map(|c| c.1.clone()).unwrap_or_default();
+            let name = if p.eat("AS") { p.name()? } else { own };
+            Ok((item, name))
+        })?;
+        let from = if self.eat("FROM") { Some(self.tree()?) } else { None };
+        let filter = if self.eat("WHERE") { self.expression()?.conjuncts() } else { Vec::new() };
+        let groups = if self.eat("GROUP BY") { self.places()? } else { 0 };
+        match groups <= items.len() {
+            true => Ok(Select { distinct, items, from, filter, groups }),
+            false => self.stop("GROUP BY more than there is"),
+        }
+    }
+
+    fn tree(&mut self) -> Result<Tree> {
+        let depth = self.depth;
+        let mut left = self.factor()?;
+        loop {
+            self.deeper(BRACKET)?;
+            let join = JOINS.iter().find(|(word, _)| self.eat(word));
+            let crossed = join.is_none() && self.eat("CROSS JOIN");
+            let Some((_, kind)) = join.or(JOINS.first().filter(|_| crossed)) else { break };
+            let right = self.factor()?;
+            let on = if crossed {
+                Vec::new()
+            } else {
+                self.need("ON").and_then(|()| self.expression())?.conjuncts()
+            };
+            left = Tree::Join(*kind, Box::new(left), Box::new(right), on);
+        }
+        self.depth = depth;
+        Ok(left)
+    }
+
+    fn factor(&mut self) -> Result<Tree> {
+        let (mut name, mut columns) = (String::new(), Vec::new());
+        let of = if self.is(self.at, "(") {
+            if !self.is_set() {
+                return self.bracketed(Self::tree);
+            }
+            Relation::Set(self.bracketed(Self::set)?)
+        } else {
+            let only = self.eat("ONLY");
+            let first = self.name()?;
+            if !self.eat(".") {
+                name = first;
+                Relation::Stage
+            } else if self.is(self.at + 1, "(") {
+                if (first, self.name()?) != ("pg_catalog".into(), "generate_series".into()) {
+                    return self.stop("a function in FROM that is no series");
+                }
+                Relation::Series(self.bracketed(|p| p.list(Self::expression))?)
+            } else {
+                Relation::Table(first, self.name()?, only)
+            }
+        };
+        if of != Relation::Stage {
+            self.need("AS")?;
+            name = self.name()?;
+            if self.is(self.at, "(") {
+                columns = self.bracketed(|p| p.list(Self::name))?;
+            }
+        }
+        Ok(Tree::Scan(Scan { name, columns, of }))
+    }
+
+    /// Whether a bracket holds rows: it begins with them, or with another that an operator or the end follows.
+    fn is_set(&self) -> bool {
+        let mut open = 0usize;
+        for at in self.at + 1..self.tokens.len() {
+            match open {
+                0 if !self.is(at, "(") => return self.is(at, "SELECT") || self.is(at, "VALUES"),
+                1 if self.is(at, ")") => {
+                    return ["UNION", "INTERSECT", "EXCEPT", ")"].iter().any(|m| self.is(at + 1, m));
+                }
+                _ => open = open + usize::from(self.is(at, "(")) - usize::from(self.is(at, ")")),
+            }
+        }
+        false
+    }
+
+    fn set(&mut self) -> Result<Set> {
+        self.deeper(BRACKET)?;
+        let first = self.branch()?;
+        let Some(op) = self.one_of(SETS) else { return Ok(first) };
+        let mut all = vec![first, self.branch()?];
+        while self.eat(op) {
+            all.push(self.branch()?);
+        }
+        Ok(Set::Op(op, all))
+    }
+
+    fn branch(&mut self) -> Result<Set> {
+        if self.eat("VALUES") {
+            return self.list(|p| p.bracketed(Self::expression)).map(Set::Values);
+        }
+        if self.is(self.at, "(") {
+            return self.bracketed(Self::set);
+        }
+        self.select().map(|s| Set::Select(Box::new(s)))
+    }
+
+    fn rows(&mut self) -> Result<Expr> {
+        self.select().map(|s| Expr::Rows(Box::new(s)))
+    }
+
+    fn expression(&mut self) -> Result<Expr> {
+        let depth = self.depth;
+        self.deeper(BRACKET)?;
+        let mut e = self.condition()?;
+        if let Some(op) = self.one_of(&["AND", "OR"]) {
+            let mut all = vec![e, self.condition()?];
+            while self.eat(op) {
+                all.push(self.condition()?);
+            }
+            e = call(op, all);
+        }
+        self.depth = depth;
+        Ok(e)
+    }
+
+    fn condition(&mut self) -> Result<Expr> {
+        if self.eat("NOT") {
+            self.deeper(BRACKET)?;
+            return Ok(call("NOT", vec![self.condition()?]));
+        }
+        let mut args = vec![self.sum()?];
+        if let Some(op) = self.one_of(BETWEEN_TWO) {
+            args.push(self.sum()?);
+            return Ok(call(op, args));
+        }
+        if self.eat("IS") {
+            let is = if self.eat("NOT") { "IS NOT" } else { "IS" };
+            let Some(what) = self.one_of(&["NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT FROM"]) else {
+                return self.stop("IS of an unknown kind");
+            };
+            if what == "DISTINCT FROM" {
+                args.push(self.sum()?);
+            }
+            return Ok(call(&format!("{is} {what}"), args));
+        }
+        let not = self.eat("NOT");
+        let Some(op) = self.one_of(&["BETWEEN", "IN", "LIKE", "ILIKE"]) else {
+            return args.pop().filter(|_| !not).map_or_else(|| self.stop("NOT where it has no place"), Ok);
+        };
+        match op {
+            "IN" if self.is(self.at + 1, "SELECT") => args.push(self.bracketed(Self::rows)?),
+            "IN" => args.extend(self.bracketed(|p| p.list(Self::expression))?),
+            _ => args.push(self.sum()?),
+        }
+        let more = if op == "BETWEEN" { "AND" } else { "ESCAPE" };
+        if op != "IN" && self.eat(more) {
+            args.push(self.sum()?);
+        }
+        let e = call(op, args);
+        Ok(if not { call("NOT", vec![e]) } else { e })
+    }
+
+    fn sum(&mut self) -> Result<Expr> {
+        self.chain(&["+", "-"], |p| p.chain(&["*", "/", "%"], Self::signed))
+    }
+
+    fn chain(&mut self, signs: &[&'static str], one: impl Fn(&mut Self) -> Result<Expr>) -> Result<Expr> {
+        let mut left = one(self)?;
+        while let Some(op) = self.one_of(signs) {
+            self.deeper(1)?;
+            left = call(op, vec![left, one(self)?]);
+        }
+        Ok(left)
+    }
+
+    /// A value with its casts, and a minus, which binds less than they.
+    fn signed(&mut self) -> Result<Expr> {
+        let minus = self.eat("-");
+        let mut e = self.value()?;
+        loop {
+            self.deeper(1)?;
+            if self.eat("::") {
+                let schema = self.name()?;
+                self.need(".")?;
+                let name = self.name()?;
+                let Some(ty) = type_of(&schema, &name, self.policy) else {
+                    return refuse("a type that is not listed", name);
+                };
+                e = Expr::Cast(Box::new(e), ty);
+            } else if self.eat("COLLATE") {
+                let named = self.name()? == "pg_catalog" && self.eat(".") && self.name()? == "default";
+                if !named {
+                    return self.stop("a collation that is not the default");
+                }
+                e = call("COLLATE", vec![e]);
+            } else {
+                break;
+            }
+        }
+        Ok(match e {
+            Expr::Number(n) if minus => Expr::Number(format!("-{n}")),
+            e if minus => call("-", vec![e]),
+            e => e,
+        })
+    }
+
+    fn value(&mut self) -> Result<Expr> {
+        let word = match self.next() {
+            Some(Token::Number(n)) => return Ok(Expr::Number(n)),
+            Some(Token::Text(t)) => return Ok(Expr::Text(t)),
+            Some(Token::Seed) => return Ok(Expr::Seed),
+            Some(Token::Name(first)) => return self.named(first),
+            Some(Token::Mark(word)) => word,
+            None => return self.stop("a text that ends too early"),
+        };
+        Ok(match word.as_str() {
+            "(" => {
+                self.at -= 1;
+                self.bracketed(Self::expression)?
+            }
+            "true" | "false" => Expr::Bool(word == "true"),
+            "NULL" => Expr::Null,
+            "CASE" => self.case()?,
+            "EXISTS" => call("EXISTS", vec![self.bracketed(Self::rows)?]),
+            "EXTRACT" => self.bracketed(|p| {
+                let field = Expr::Text(p.name()?);
+                p.need("FROM")?;
+                Ok(call("EXTRACT", vec![field, p.expression()?]))
+            })?,
+            "ARRAY" => {
+                self.need("[")?;
+                let inner = self.expression()?;
+                self.need("]")?;
+                call("ARRAY", vec![inner])
+            }
+            keyword if KEYWORDS.contains(&keyword) => {
+                call(keyword, self.bracketed(|p| p.list(Self::expression))?)
+            }
+            _ => return self.stop("an expression of an unknown kind"),
+        })
+    }
+
+    fn case(&mut self) -> Result<Expr> {
+        let mut args = Vec::new();
+        while self.eat("WHEN") {
+            args.push(self.expression()?);
+            self.need("THEN")?;
+            args.push(self.expression()?);
+        }
+        args.push(if self.eat("ELSE") { self.expression()? } else { Expr::Null });
+        self.need("END")?;
+        Ok(call("CASE", args))
+    }
+
+    /// A column, or a function of pg_catalog.
+    fn named(&mut self, scan: String) -> Result<Expr> {
+        self.need(".")?;
+        if self.eat("*") {
+            return Ok(call("ALL", vec![Expr::Column((scan, String::new()))]));
+        }
+        let name = self.name()?;
+        if !self.is(self.at, "(") {
+            return Ok(Expr::Column((scan, name)));
+        }
+        if scan != "pg_catalog" {
+            return self.stop("a function that is not one of pg_catalog");
+        }
+        if name == "count" && self.eat("( * )") {
+            return Ok(call("count", Vec::new()));
+        }
+        if name == "row_number" && self.eat("( ) OVER ( PARTITION BY") {
+            let by = call("PARTITION", self.list(Self::expression)?);
+            self.need("ORDER BY")?;
+            let order = call("ORDER", self.list(Self::expression)?);
+            return self.need(")").map(|()| call("row_number", vec![by, order]));
+        }
+        match is_listed(&name) {
+            true => Ok(call(&name, self.bracketed(|p| p.list(Self::expression))?)),
+            false => refuse("a function that is not listed", name),
+        }
+    }
+}

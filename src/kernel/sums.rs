@@ -1,0 +1,47 @@
+//! What one row adds to a sum, whatever it holds: read off the outermost operation, a clamp to constants.
+
+use super::names::is_exact;
+use super::rows::Scans;
+use super::tree::Expr;
+use schema::SqlType;
+
+/// A sum whose result is the same in every order of its rows: of integers or numerics, by an outermost cast that says so.
+pub(crate) fn summed(e: &Expr) -> Option<&Expr> {
+    let value = match zero_for_null(e)?.call("sum")? {
+        [value] => value,
+        _ => return None,
+    };
+    matches!(value, Expr::Cast(_, ty) if is_exact(ty)).then_some(value)
+}
+
+/// What `COALESCE(…, 0)` is of.
+pub(crate) fn zero_for_null(e: &Expr) -> Option<&Expr> {
+    match e.call("COALESCE")? {
+        [x, zero] if zero.integer() == Some(0) => Some(x),
+        _ => None,
+    }
+}
+
+/// The largest magnitude of an integer: a cast to an integer type, or a numeric that is rounded, of a clamp to integers. A
+/// value that is NULL adds nothing.
+pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
+    let Expr::Cast(inner, ty) = value else { return None };
+    // A value of numeric is one that was rounded after it was clamped: the ends are integers.
+    let clamp = match (ty.is_integer(), inner.call("round")) {
+        (true, _) => &**inner,
+        (false, Some([whole])) if matches!(ty, SqlType::Numeric { .. }) => whole,
+        _ => return None,
+    };
+    let pair = |e: &Expr, names: [&str; 3]| match e {
+        Expr::Call(name, args) if names.contains(&name.as_str()) => match args.as_slice() {
+            [x, end] => Some((x.clone(), end.integer()?)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (inner, high) = pair(clamp, ["LEAST", "int8smaller", "numeric_smaller"])?;
+    // A count is never NULL, and at least 0.
+    let counts = inner.column().and_then(|c| scans.column(c)).is_some_and(|c| c.count);
+    let low = if counts { 0 } else { pair(&inner, ["GREATEST", "int8larger", "numeric_larger"])?.1 };
+    Some(low.unsigned_abs().max(high.unsigned_abs()))
+}

@@ -1,0 +1,158 @@
+//! A fetch as a tree. Brackets are gone; operators, functions and other forms are all calls by their names.
+
+use schema::SqlType;
+
+/// The name of a scan, and a column of it. No column has an empty name.
+pub(crate) type Col = (String, String);
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expr {
+    Column(Col),
+    /// A number, with its sign.
+    Number(String),
+    Text(String),
+    Bool(bool),
+    Null,
+    Seed,
+    Cast(Box<Expr>, SqlType),
+    /// A keyword or an operator as it is written, a listed function, or one of [`OUTERMOST`]. CASE has its conditions and
+    /// results in turn, and its ELSE.
+    Call(String, Vec<Expr>),
+    /// The rows that EXISTS and IN look at.
+    Rows(Box<Select>),
+}
+
+/// Calls that have their places, and stand nowhere else. `ALL` is `scan.*`.
+pub(crate) const OUTERMOST: &[&str] = &["count", "sum", "row_number", "PARTITION", "ORDER", "ARRAY", "ALL"];
+
+/// An item, and the name it comes out under; a computed one may have none.
+pub(crate) type Item = (Expr, String);
+
+/// `SELECT … FROM … WHERE … GROUP BY 1, …`
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Select {
+    pub distinct: bool,
+    pub items: Vec<Item>,
+    pub from: Option<Tree>,
+    /// What AND joins in WHERE.
+    pub filter: Vec<Expr>,
+    /// How many items it is grouped by, which come first.
+    pub groups: usize,
+}
+
+impl Select {
+    /// The items that it is grouped by, and the others.
+    pub fn grouped(&self) -> (&[Item], &[Item]) {
+        self.items.split_at_checked(self.groups).unwrap_or_default()
+    }
+
+    /// It has no DISTINCT and no GROUP BY.
+    pub fn is_plain(&self) -> bool {
+        !self.distinct && self.groups == 0
+    }
+}
+
+/// Rows of several SELECTs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Set {
+    Select(Box<Select>),
+    Values(Vec<Expr>),
+    /// An operator as it is written, between all of these.
+    Op(&'static str, Vec<Set>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Tree {
+    Scan(Scan),
+    /// Two sides, and what AND joins in ON.
+    Join(Kind, Box<Tree>, Box<Tree>, Vec<Expr>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Inner,
+    Left,
+    Full,
+}
+
+/// What stands in FROM under a name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Scan {
+    pub name: String,
+    /// Names of its columns, where they are written.
+    pub columns: Vec<String>,
+    /// What is read.
+    pub of: Relation,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Relation {
+    /// A table: schema, name, ONLY.
+    Table(String, String, bool),
+    Set(Set),
+    Series(Vec<Expr>),
+    Stage,
+}
+
+#[derive(Debug)]
+pub(crate) struct Query {
+    pub stages: Vec<(String, Select)>,
+    pub last: Select,
+    /// How many columns it is ordered by, which come first.
+    pub order: usize,
+    pub seeded: bool,
+}
+
+impl Expr {
+    /// The arguments of a call by this name.
+    pub fn call(&self, name: &str) -> Option<&[Expr]> {
+        match self {
+            Self::Call(called, args) if called == name => Some(args),
+            _ => None,
+        }
+    }
+
+    pub fn column(&self) -> Option<&Col> {
+        match self {
+            Self::Column(c) => Some(c),
+            _ => None,
+        }
+    }
+
+    /// An integer constant.
+    pub fn integer(&self) -> Option<i128> {
+        match self {
+            Self::Number(n) => n.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Without the one collation that may be written.
+    pub fn bare(&self) -> &Expr {
+        match self.call("COLLATE") {
+            Some([x]) => x,
+            _ => self,
+        }
+    }
+
+    /// The scans that it looks at; None where it has a subquery.
+    pub fn scans(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Column((scan, _)) => Some(vec![scan.clone()]),
+            Self::Cast(x, _) => x.scans(),
+            Self::Call(_, args) => {
+                args.iter().try_fold(Vec::new(), |all, a| Some([all, a.scans()?].concat()))
+            }
+            Self::Rows(_) => None,
+            _ => Some(Vec::new()),
+        }
+    }
+
+    /// The conditions that AND joins.
+    pub fn conjuncts(self) -> Vec<Expr> {
+        match self {
+            Self::Call(name, args) if name == "AND" => args.into_iter().flat_map(Self::conjuncts).collect(),
+            e => vec![e],
+        }
+    }
+}
