@@ -349,7 +349,7 @@ pub(super) const LIMITS: Keys = Keys {
             ty: "whole number",
             default: "5",
             example: "3",
-            purpose: "Reads of private rows by one user that may fail or be cancelled in a day, before the user is suspended. A read counts from when it begins until it has ended well, so no more run at once; others wait.",
+            purpose: "Reads of private rows by one user that may fail in a day, before the user is suspended. A read counts from when it begins until it has ended well, so no more run at once; others wait.",
         },
     ],
     later: &[],
