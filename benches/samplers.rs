@@ -8,7 +8,7 @@ use dashu::rational::RBig;
 use noisegate::dp::geometric_selection::GeometricSelection;
 use noisegate::dp::quantile::{Quantile, Quantiles, Ranks, Selector};
 use noisegate::dp::sparse::{Direction, Outcome, Plan, Stream};
-use noisegate::dp::{DiscreteGaussian, DiscreteLaplace, Ratio, RoundedGaussian, SecureRng};
+use noisegate::dp::{DiscreteGaussian, DiscreteLaplace, Ratio, SecureRng};
 use opendp::traits::samplers::{sample_discrete_gaussian, sample_discrete_laplace};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -56,12 +56,6 @@ fn main() {
             (0..100).for_each(|_| _ = black_box(sample_discrete_gaussian(rational.clone()).unwrap()));
         });
         line(format!("discrete Gaussian, σ = {sigma}"), batch, single, None, theirs);
-        let rounded = RoundedGaussian::new(&Ratio::from_integer(sigma.into())).unwrap();
-        let single = rate(1000, || (0..1000).for_each(|_| _ = black_box(rounded.sample(&mut rng).unwrap())));
-        println!(
-            "{:<28}        - {single:8.2}          -        -            -",
-            format!("rounded Gaussian, σ = {sigma}")
-        );
     }
     mechanisms(&mut rng);
 }

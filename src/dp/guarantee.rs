@@ -74,15 +74,12 @@ impl Guarantee {
     }
 
     /// ρ of zCDP, outside of an event of probability [`Self::delta`]; exact where it is rational, else from above by no more
-    /// than 2^-250 or so of ε. None where ε is not a number.
+    /// than 2^-250 or so. None where ε is not a number.
     pub fn rho(&self) -> Option<BigRatio> {
         match self {
             Self::Pure { epsilon } | Self::Approximate { epsilon, .. } => {
                 let e = usable(epsilon)?;
-                // ε·(1-x)/(1+x) with x = e^-ε falls in x: the lower bound of x gives the upper one of ρ.
-                let (x, _) = exp_neg(e.numer(), e.denom());
-                let tanh = div_ceil((one() - &x) << PRECISION, &(one() + x));
-                Some(e * BigRatio::new(tanh, BigUint::one() << PRECISION))
+                Some(BigRatio::new(rho_of(e.numer(), e.denom()), BigUint::one() << PRECISION))
             }
             Self::BoundedRange { epsilon } => {
                 let e = usable(epsilon)?;
@@ -92,6 +89,13 @@ impl Guarantee {
             Self::Gaussian { square } => Some(square / BigUint::from(2u8)),
         }
     }
+}
+
+/// ε·tanh(ε/2) for ε = `n`/`d`, rounded up to units of 2^-256.
+pub(super) fn rho_of(n: &BigUint, d: &BigUint) -> BigUint {
+    // ε·(1-x)/(1+x) with x = e^-ε falls in x: the lower bound of x gives the upper one of ρ.
+    let (x, _) = exp_neg(n, d);
+    div_ceil((n * (one() - &x)) << PRECISION, &(d * (one() + x)))
 }
 
 fn usable(epsilon: &Ratio) -> Option<BigRatio> {

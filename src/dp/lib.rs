@@ -14,7 +14,6 @@
 
 mod accounting;
 mod bernoulli;
-pub mod calibration;
 pub mod cdp;
 mod certified;
 mod choice;
@@ -25,7 +24,6 @@ mod exp;
 mod expansion;
 mod exponential;
 mod gaussian;
-pub mod gaussian_selection;
 pub mod gdp;
 pub mod geometric_selection;
 mod guarantee;
@@ -39,7 +37,6 @@ pub mod randomised;
 pub mod range;
 pub mod rdp;
 mod rng;
-mod rounded;
 mod selection;
 pub mod sparse;
 mod spec;
@@ -49,7 +46,6 @@ pub mod suspicion;
 pub mod testing;
 pub mod topk;
 pub mod tradeoff;
-pub mod vector;
 
 pub use accounting::{
     Cost, Envelope, Filter, Kind, Notion, ORDERS, PRICING, Rule, Shortfall, Tokens, UNITS_PER_ONE, Unpriced,
@@ -62,7 +58,6 @@ pub use guarantee::Guarantee;
 pub use laplace::DiscreteLaplace;
 pub use noise::{Distribution, Noise, Sampler};
 pub use rng::{Entropy, EntropyError, SecureRng};
-pub use rounded::RoundedGaussian;
 pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, split};
 
 /// Exact non-negative rationals: scales, ε, δ.

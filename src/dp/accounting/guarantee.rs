@@ -1,13 +1,11 @@
 //! What a guarantee costs, in each notion: for mechanisms that state what they promise rather than what they draw.
 
-use super::price::rho_of;
 use super::{Cost, Kind, Notion, ORDERS, Rule, UNITS_PER_ONE, Unpriced, limits, rule, units_up};
-use crate::exp::{PRECISION, div_ceil};
+use crate::exp::div_ceil;
 use crate::interval::Interval;
 use crate::rdp::Curve;
 use crate::spec::{BigRatio, exact, exact_integer};
 use crate::{Guarantee, Ratio, gdp};
-use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 
 impl Notion {
@@ -78,8 +76,8 @@ impl Notion {
             Self::Pure | Self::Approx => Cost::of_loss(units(&(e * n))?),
             Self::Advanced => Cost::of_loss(units(&(&e * &e * n))?),
             Self::Zcdp => {
-                let rho = rho_of(e.numer(), e.denom());
-                Cost::of_loss(units(&(BigRatio::new(rho, BigUint::from(1u8) << PRECISION) * n))?)
+                let rho = Guarantee::Pure { epsilon: *epsilon }.rho().ok_or(Unpriced::Unbounded)?;
+                Cost::of_loss(units(&(rho * n))?)
             }
             Self::Rdp => curve(Curve::Pure { epsilon: enclose(&e) }, times)?,
             Self::Gdp => {

@@ -1,8 +1,9 @@
 //! What an event costs, rounded up, in integers.
 
 use super::{ORDERS, UNITS_PER_ONE, Unpriced, limits};
-use crate::exp::{PRECISION, div_ceil, exp_neg, one};
+use crate::exp::{div_ceil, one};
 use crate::gdp;
+use crate::guarantee::rho_of;
 use crate::interval::Interval;
 use crate::rdp::Curve;
 use crate::{Event, Mechanism, Ratio};
@@ -170,11 +171,4 @@ pub(super) fn rho(events: &[Event]) -> Result<u128, Unpriced> {
     }
     gaussian.add(sum, one());
     gaussian.units()
-}
-
-/// ε·tanh(ε/2) for ε = `n`/`d`, rounded up to units of 2^-256.
-pub(super) fn rho_of(n: &BigUint, d: &BigUint) -> BigUint {
-    // ε·(1-x)/(1+x) with x = e^-ε falls in x: the lower bound of x gives the upper one of ρ.
-    let (x, _) = exp_neg(n, d);
-    div_ceil((n * (one() - &x)) << PRECISION, &(d * (one() + x)))
 }

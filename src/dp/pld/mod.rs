@@ -50,7 +50,7 @@ mod transform;
 pub use error::PldError;
 
 use super::gdp;
-use super::interval::Interval;
+use super::interval::{Interval, least};
 use super::loss::PrivacyLoss;
 use super::tradeoff::TradeOff;
 use lattice::Lattice;
@@ -112,9 +112,13 @@ impl Pld {
         if delta.is_nan() || delta <= 0.0 {
             return Ok(f64::INFINITY);
         }
-        match self.gaussian()? {
-            Some(square) => Ok(gdp::epsilon(square.sqrt().hi(), delta)),
-            None => Ok(self.composed()?.epsilon(delta)),
+        match (self.gaussian()?, self.parts.as_slice()) {
+            (Some(square), _) => Ok(gdp::epsilon(square.sqrt().hi(), delta)),
+            // One use alone has a closed form.
+            (None, [(Source::Curve(curve @ TradeOff::Laplace { epsilon }), 1)]) => {
+                Ok(least(0.0, *epsilon, |e| curve.profile(e).hi() <= delta).unwrap_or(*epsilon))
+            }
+            _ => Ok(self.composed()?.epsilon(delta)),
         }
     }
 
