@@ -354,6 +354,8 @@ fn lose_the_end(folder: &Path, known: &mut Known, dice: &mut Dice) -> bool {
         return false;
     };
     wal.set_len(dice.below(1 + wal.metadata().unwrap().len())).unwrap();
+    // Stored answers may be gone where no entry is: asking again is paid for.
+    known.kept.clear();
     let Err(refused) = Ledger::open(&place, &terms()) else { return false };
     let LedgerError::Mark(Mismatch::Behind { .. }) = refused else { panic!("{refused}") };
     assert!(verify(&place).is_err());
@@ -364,8 +366,6 @@ fn lose_the_end(folder: &Path, known: &mut Known, dice: &mut Dice) -> bool {
     let before = known.paid.len();
     known.paid.retain(|entry, _| *entry <= found);
     known.lost += before - known.paid.len();
-    // Stored answers are forgotten with what paid for them.
-    known.kept.clear();
     true
 }
 
