@@ -60,7 +60,11 @@ impl Keeper {
     }
 
     /// The mark was read before the entries: it does not lead.
-    fn load(mut log: Box<dyn Log>, mark: Mark, location: &LedgerLocation) -> Result<Self, LedgerError> {
+    pub(super) fn load(
+        mut log: Box<dyn Log>,
+        mark: Mark,
+        location: &LedgerLocation,
+    ) -> Result<Self, LedgerError> {
         let mut books = Books::new();
         let (mut first, mut at, marked) = (GENESIS, None, mark.seen.map(|seen| seen.tip.id));
         let tip = log.replay(&mut |row| {
