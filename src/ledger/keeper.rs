@@ -14,6 +14,8 @@ pub(super) struct Keeper {
     mark: Mark,
     /// Hash of the first entry.
     first: [u8; 32],
+    /// The mark could not be written after the last commit.
+    unmarked: bool,
     /// Why the log did not fit the mark when it was opened.
     pub(super) mismatch: Option<Mismatch>,
     /// The clock of this batch.
@@ -60,7 +62,11 @@ impl Keeper {
     }
 
     /// The mark was read before the entries: it does not lead.
-    fn load(mut log: Box<dyn Log>, mark: Mark, location: &LedgerLocation) -> Result<Self, LedgerError> {
+    pub(super) fn load(
+        mut log: Box<dyn Log>,
+        mark: Mark,
+        location: &LedgerLocation,
+    ) -> Result<Self, LedgerError> {
         let mut books = Books::new();
         let (mut first, mut at, marked) = (GENESIS, None, mark.seen.map(|seen| seen.tip.id));
         let tip = log.replay(&mut |row| {
@@ -74,8 +80,8 @@ impl Keeper {
         })?;
         let mended = |seen: &Seen| books.mended(seen.tip.id, seen.restored);
         let mismatch = mark.check(&format!("the ledger {location}"), first, (tip, at), mended).err();
-        let (now, reads, wrote, stale) = (0, Vec::new(), false, false);
-        Ok(Self { log, books, mark, first, mismatch, now, reads, wrote, stale })
+        let (now, reads, wrote, stale, unmarked) = (0, Vec::new(), false, false, false);
+        Ok(Self { log, books, mark, first, unmarked, mismatch, now, reads, wrote, stale })
     }
 
     /// What the mark said when this was opened.
@@ -85,7 +91,9 @@ impl Keeper {
 
     /// Has the mark say where the log ends.
     pub(super) fn remark(&mut self) -> Result<(), LedgerError> {
-        self.mark.write(self.first, self.log.tip(), self.books.restored())
+        let marked = self.mark.write(self.first, self.log.tip(), self.books.restored());
+        self.unmarked = marked.is_err();
+        marked
     }
 
     /// Whether what is written can be found again.
@@ -116,12 +124,16 @@ impl Keeper {
     /// after an error may not be on disk, and what is not may be: they are read anew.
     pub(super) fn end(&mut self, done: Result<(), LedgerError>) -> Result<(), LedgerError> {
         let ended = match done {
-            // The mark follows the commit and precedes every answer.
-            Ok(()) if self.wrote => self.log.commit().and_then(|()| self.remark()),
+            Ok(()) if self.wrote => self.log.commit(),
             done => {
                 self.log.abandon();
                 done
             }
+        };
+        // The mark follows the commit and precedes every answer; where it could not, the next batch has it follow.
+        let ended = match ended {
+            Ok(()) if self.wrote || self.unmarked => self.remark(),
+            ended => ended,
         };
         if ended.is_err() {
             self.log.abandon();

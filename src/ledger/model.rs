@@ -9,6 +9,8 @@
 //! It runs for 20 seconds, with `NIGHTLY=1` for ten minutes, with `LEDGER_MODEL_SECONDS=n` for n seconds.
 //! `LEDGER_MODEL_SEED` runs one world again.
 
+mod shared;
+
 use super::log::{self, Begun, Forget, Kept, Log, ReadChange, Row, Shelf, Tip, Visit};
 use super::mark::Mark;
 use super::*;

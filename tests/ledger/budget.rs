@@ -234,3 +234,60 @@ fn a_changed_policy_goes_on_or_is_accepted_in_writing() {
     assert!(history.contains("accepted with what it forgets: we compared them beforehand"), "{history}");
     assert!(office.done(&["verify"]).starts_with("ok:"));
 }
+
+/// A copy that lacks a day, and one that lacks nothing: what serve, verify and show say, and the two ways on.
+#[test]
+fn rule_42_an_owner_restores_what_was_lost_and_marks_what_was_moved() {
+    let office = Office::new();
+    office.done(&["create"]);
+    office.answer("ada", 3);
+    let hash_of = |verified: &str| verified.lines().nth(1).unwrap().rsplit(' ').next().unwrap().to_owned();
+    let monday = hash_of(&office.done(&["verify"]));
+    // Moved to another disk: another file.
+    let [file, mark, copy] = ["noisegate.db", "noisegate.db-mark", "copy.db"].map(|name| office.path(name));
+    std::fs::copy(&file, &copy).unwrap();
+    std::fs::rename(&copy, &file).unwrap();
+    assert!(office.open().err().unwrap().contains("is another file than the one that its mark was made for"));
+    assert!(office.done(&["verify"]).contains("nothing is served from this: the ledger"));
+    assert!(
+        office
+            .refused(&["grant", "--budget", "everyone", "--epsilon", "1", "--reason", "r"])
+            .contains("a copy")
+    );
+    assert!(office.refused(&["mark", "--hash", &"0".repeat(64)]).contains("no entry has the hash"));
+    assert!(office.done(&["mark", "--hash", &monday]).contains("has 6 entries, and is served from here on"));
+    std::fs::copy(&file, &copy).unwrap();
+    office.answer("ada", 2);
+    assert!(office.refused(&["restore", "--reason", "why not"]).contains("nothing is missing"));
+    // Put back without what came after it.
+    std::fs::rename(&copy, &file).unwrap();
+    let lost = "has lost entries: its mark says entry 8, and it ends with entry 6";
+    assert!(office.open().err().unwrap().contains(lost));
+    assert!(office.refused(&["verify"]).contains(lost));
+    assert!(office.done(&["show"]).contains(lost));
+    assert!(office.refused(&["mark", "--hash", &monday]).contains(lost));
+    assert!(office.refused(&["restore", "--reason", " "]).contains("--reason is empty"));
+    let fewer = ["restore", "--reason", "r", "--each-epsilon", "0.1", "--entries", "1"];
+    assert!(office.refused(&fewer).contains("more entries are missing than that"));
+    let told = office.done(&["restore", "--reason", "the disk died on Tuesday", "--each-epsilon", "0.1"]);
+    let entry = "entry 7: restored after entry 6: entries up to 8 were lost, and 2 of epsilon 1/10 are charged for them: the \
+                 disk died on Tuesday";
+    assert!(told.starts_with(entry), "{told}");
+    // Three and two at ρ = 0.0049958.
+    assert!(told.contains("everybody: ρ = 0.0249792 of"), "{told}");
+    assert!(office.done(&["history"]).contains("olga:  restored after entry 6"));
+    office.answer("ada", 1);
+    // The mark is gone: nobody knows, and all of it counts as spent.
+    std::fs::remove_file(&mark).unwrap();
+    assert!(office.open().err().unwrap().contains("has no mark"));
+    let unknown = ["restore", "--reason", "r", "--each-epsilon", "0.1"];
+    assert!(office.refused(&unknown).contains("nobody knows how many entries are missing"));
+    let told = office.done(&["restore", "--reason", "the mark was lost"]);
+    assert!(
+        told.contains("nobody knows how many entries were lost, and every budget counts as spent in full"),
+        "{told}"
+    );
+    assert!(told.contains("0.0 % left"), "{told}");
+    assert!(office.done(&["verify"]).starts_with("ok: 9 entries"));
+    office.open().unwrap();
+}
