@@ -121,6 +121,9 @@ pub(crate) struct Debit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tables: Option<Vec<String>>,
     pub(crate) charge: Charged,
+    /// The version of pricing that made the prices.
+    #[serde(default = "first_pricing", skip_serializing_if = "is_first_pricing")]
+    pub(crate) pricing: u32,
     pub(crate) paid: Vec<Paid>,
     /// Key under which the release will be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,6 +134,17 @@ pub(crate) struct Debit {
     /// What the database was sent, where the policy wants it written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
+}
+
+/// The pricing of entries that say none.
+const FIRST_PRICING: u32 = 1;
+
+fn first_pricing() -> u32 {
+    FIRST_PRICING
+}
+
+fn is_first_pricing(pricing: &u32) -> bool {
+    *pricing == FIRST_PRICING
 }
 
 /// A price in one budget.

@@ -111,6 +111,7 @@ impl Books {
             policy: ask.terms.version.clone().unwrap_or_default(),
             tables: ask.tables.clone(),
             charge: ask.charged.clone(),
+            pricing: dp::PRICING,
             paid,
             release: ask.release.map(|key| crate::entry::hex(&key)),
             stream: ask.stream.as_ref().map(|s| s.name.clone()),

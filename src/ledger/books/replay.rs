@@ -181,6 +181,11 @@ impl Books {
 
     fn take_debit(&mut self, id: i64, debit: Debit, at: i64) -> Result<(), String> {
         let charge = debit.charge.read().ok_or("its charge cannot be read")?;
+        if debit.pricing > dp::PRICING {
+            return Err("it was priced by a later version of noisegate: use that one".into());
+        }
+        // What an earlier pricing found stands as it was paid: another one may find less, or more.
+        let earlier = debit.pricing < dp::PRICING;
         let key = serde_json::to_string(&debit.charge).map_err(|e| e.to_string())?;
         let (user, role, tables) = (&debit.user, debit.role.as_deref(), debit.tables.as_deref());
         let prices = self.prices(&key, &charge);
@@ -203,6 +208,7 @@ impl Books {
             let price = account.counter.read(&paid.loss, &paid.delta);
             let price = price.ok_or_else(|| format!("its price in budget \"{name}\" is no price"))?;
             match prices.get(m.key.0) {
+                _ if earlier => {}
                 Some(Ok(least)) if price.covers(least) => {}
                 Some(Ok(_)) => {
                     return Err(format!("budget \"{name}\" was debited less than its events cost"));
@@ -213,7 +219,11 @@ impl Books {
             let spent = self.spent(&m.key, m.window);
             let counter = self.counter(&m.key, m.window);
             short.push((name.clone(), Price::new(&counter, &price)));
-            let sum = counter.admit(&spent, &price).map_err(|_| format!("it is over budget \"{name}\""))?;
+            let sum = match counter.admit(&spent, &price) {
+                Ok(sum) => sum,
+                Err(_) if earlier => spent.plus(&price, 1),
+                Err(_) => return Err(format!("it is over budget \"{name}\"")),
+            };
             sums.push((m.key, Sum { window: m.window, spent: sum }));
         }
         let release = match &debit.release {

@@ -285,6 +285,31 @@ fn what_does_not_follow_is_refused() {
     assert_eq!(format!("{:?}", c.books.summaries(START)), before);
 }
 
+/// A later, tighter (or wider) price leaves what was paid as it is, and readable.
+#[test]
+fn entries_say_which_pricing_made_their_prices() {
+    let mut c = Chain::new(&[pure("everyone", Scope::Dataset, "0.1")]);
+    assert!(c.tenth("ada"));
+    let body = c.rows.last().unwrap().body.clone();
+    assert!(!body.contains("pricing"), "the first one is not named");
+    let mut again = Chain::new(&[pure("everyone", Scope::Dataset, "0.1")]);
+    let with = |pricing: u32, loss: u128| {
+        let price = format!("\"loss\":\"{loss}\"");
+        let body = body.replacen(&format!("\"loss\":\"{TENTH}\""), &price, 1);
+        assert!(loss == TENTH || body.contains(&price));
+        body.replacen("\"paid\":", &format!("\"pricing\":{pricing},\"paid\":"), 1)
+    };
+    let later = again.raw(&with(dp::PRICING + 1, TENTH)).unwrap_err().why;
+    assert!(later.contains("by a later version of noisegate"), "{later}");
+    assert!(again.raw(&with(1, TENTH)).is_err(), "one spelling for each meaning");
+    let (less, more) = (TENTH / 2, 3 * TENTH);
+    again.raw(&with(0, less)).unwrap();
+    assert_eq!(again.spent("everyone", ""), less);
+    again.raw(&with(0, more)).unwrap();
+    assert_eq!(again.spent("everyone", ""), less + more);
+    assert!(!again.tenth("ada"));
+}
+
 #[test]
 fn an_accepted_change_counts_what_it_can() {
     let everyone = pure("everyone", Scope::Dataset, "1");
