@@ -79,7 +79,7 @@ async fn two_proxies_never_give_one_answer_too_many() {
 
 /// What the books say of an opening holds at every proxy, while it runs: an instance outlived all of this.
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_28_open_streams_end_with_what_paid_for_them() {
+async fn rule_40_open_streams_end_with_what_paid_for_them() {
     let (data, books) = (city::bikes().await, database("").await);
     let streams = room_for(100)
         + "[[stream]]\nname = \"bell\"\nvariant = \"above_threshold\"\nepsilon = 1\n

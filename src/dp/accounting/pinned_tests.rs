@@ -22,7 +22,7 @@ fn events() -> Vec<(&'static str, Mechanism)> {
 }
 
 #[test]
-fn prices_of_this_version() {
+fn rule_43_prices_of_this_version() {
     let mut text = format!("version {PRICING}\n");
     for notion in Notion::ALL {
         for (name, mechanism) in events() {

@@ -2,6 +2,7 @@
 //! The state machine by itself: entries in, decisions out.
 
 mod coverage;
+mod schedules;
 mod streams;
 
 use super::*;
@@ -287,7 +288,7 @@ fn what_does_not_follow_is_refused() {
 
 /// A later, tighter (or wider) price leaves what was paid as it is, and readable.
 #[test]
-fn entries_say_which_pricing_made_their_prices() {
+fn rule_43_entries_say_which_pricing_made_their_prices() {
     let mut c = Chain::new(&[pure("everyone", Scope::Dataset, "0.1")]);
     assert!(c.tenth("ada"));
     let body = c.rows.last().unwrap().body.clone();

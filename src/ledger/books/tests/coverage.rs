@@ -55,7 +55,7 @@ fn what_a_policy_would_forget_is_told_and_the_rest_goes_on() {
 
 /// Each was taken over without a word while budgets were compared by their names.
 #[test]
-fn another_name_is_no_other_budget() {
+fn rule_41_another_name_is_no_other_budget() {
     let everyone = pure("everyone", Scope::Dataset, "0.3");
     let mut c = Chain::new(std::slice::from_ref(&everyone));
     assert!(c.tenth("ada") && c.tenth("ada") && c.tenth("ada") && !c.tenth("ada"));

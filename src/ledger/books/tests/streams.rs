@@ -40,7 +40,7 @@ fn opened(budgets: &[Budget]) -> (Chain, i64) {
 }
 
 #[test]
-fn rule_28_an_opening_pays_until_what_paid_for_it_has_ended() {
+fn rule_40_an_opening_pays_until_what_paid_for_it_has_ended() {
     let everyone = pure("everyone", Scope::Dataset, "1");
     let day = Budget { window: Some(Window::Days(1)), ..pure("day", Scope::User, "0.5") };
     let budgets = [everyone.clone(), day];
@@ -92,7 +92,7 @@ fn rule_28_an_opening_pays_until_what_paid_for_it_has_ended() {
 }
 
 #[test]
-fn rule_28_who_opens_says_what_came_before() {
+fn rule_40_who_opens_says_what_came_before() {
     let (mut c, first) = opened(&[pure("everyone", Scope::Dataset, "1")]);
     let refused = |r: Result<i64, Refusal>| {
         let elsewhere = Refusal::StreamOver { stream: "bell".into(), end: StreamEnd::Elsewhere };
