@@ -198,6 +198,15 @@ async fn passwords_of_the_backend_stand_elsewhere() {
     let none = dir.noisegate(&["check"]).await;
     assert!(!none.status.success() && none.stderr.contains("password"), "{none:?}");
     assert!(dir.noisegate(&["budget", "create"]).await.status.success());
+    // Of either login, in words of ours.
+    let only_fetch = db.backend_toml().replacen(&format!("_finish:{password}@"), "_finish@", 1);
+    for (backend, key) in [(&bare, "backend.url"), (&only_fetch, "backend.finish_url")] {
+        let dir = Workdir::new(&of(backend));
+        let said = dir.noisegate(&["serve"]).await.stderr;
+        assert!(said.contains(&format!("{key}: the database cannot be reached as ")), "{said}");
+        assert!(said.contains("asks for a password, and none is set: give it in the URL"), "{said}");
+        assert!(!said.contains("object") && !said.contains("configuration"), "{said}");
+    }
     let gate = dir
         .serve_with(|c| {
             c.env("PGPASSFILE", &file);
