@@ -5,6 +5,7 @@
 //! `bounds` does so for one column; what comes out is in `model`. Numbers stay exact decimals from the text to the model.
 
 mod access;
+mod advice;
 mod bounds;
 mod budget;
 mod cache;
@@ -43,6 +44,7 @@ pub use raw::RawPolicy;
 pub use reader::decimal_text;
 pub use reference::reference;
 pub use reload::Reloaded;
+pub use tables::PUBLIC_VIEW;
 pub use time::from_iso;
 pub use users::iterations;
 
