@@ -1,7 +1,7 @@
 //! Connecting at start-up: what every session is set to, and what a server must be to be served.
 
 use super::connection::{Fetching, Pooled};
-use super::error::cause;
+use super::error::{FetchError, RelayError, cause};
 use super::login::Login;
 use super::options::{SameDatabase, common_options, fetch_options};
 use super::pool::{Backend, pool};
@@ -63,7 +63,7 @@ pub enum ConnectError {
 
 impl Backend {
     /// Connects both logins and checks version, encoding and database. Hot standbys are fine. A fetch login with
-    /// more rights than it needs is warned about in the log.
+    /// more rights than it needs is a warning.
     ///
     /// # Errors
     /// [`ConnectError`], each with what to do.
@@ -82,6 +82,7 @@ impl Backend {
             fetch: pool(Fetching(fetch, SameDatabase::default()), policy.pool).map_err(unusable("url"))?,
             finish: pool(Pooled(finish, SameDatabase::default()), policy.pool)
                 .map_err(unusable("finish_url"))?,
+            warnings: Vec::new(),
             server_version: 0,
             parameters: Default::default(),
         };
@@ -89,22 +90,28 @@ impl Backend {
         let server = backend.inspect_server().await.map_err(|c| away("url", users.0.clone(), c))?;
         check_server(&server)?;
         backend.server_version = server.version;
-        let finish =
-            backend.finish.get().await.map_err(|e| away("finish_url", users.1.clone(), e.to_string()))?;
+        let finish = backend.finish_connection().await.map_err(|e| {
+            let cause = match e {
+                RelayError::Unreachable(cause) => cause,
+                other => other.to_string(),
+            };
+            away("finish_url", users.1.clone(), cause)
+        })?;
         backend.parameters = finish.parameters().clone();
         drop(finish);
         let other = backend.finish_database().await.map_err(|c| away("finish_url", users.1.clone(), c))?;
         if other != server.database {
             return Err(ConnectError::OtherDatabase { fetch: server.database, finish: other });
         }
-        for warning in &server.warnings {
-            tracing::warn!(login = %users.0, "{warning}");
-        }
+        backend.warnings = server.warnings.iter().map(|w| format!("backend.url, {}: {w}", users.0)).collect();
         Ok(backend)
     }
 
     async fn inspect_server(&self) -> Result<Server, String> {
-        let client = self.fetch.get().await.map_err(|e| e.to_string())?;
+        let client = self.fetch_connection().await.map_err(|e| match e {
+            FetchError::Unreachable(cause) => cause,
+            other => other.to_string(),
+        })?;
         let row = client.client.query_one(SERVER, &[]).await.map_err(|e| cause(&e))?;
         let get = |n: usize| row.try_get::<_, Option<String>>(n).map(Option::unwrap_or_default);
         let bit = |n: usize| row.try_get::<_, Option<bool>>(n).map(Option::unwrap_or_default);

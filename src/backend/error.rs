@@ -91,6 +91,7 @@ impl RelayError {
     /// (soundness rule 32). The position is left out, because it points into our text.
     pub fn into_finish_error(self) -> ClientError {
         match self {
+            Self::Db(db) if db.code == SqlState::INSUFFICIENT_PRIVILEGE => lacking(&db.message),
             Self::Db(db) => {
                 let mut error = ClientError::new(db.code, db.message);
                 error.detail = db.detail;
@@ -134,6 +135,9 @@ pub enum FetchError {
     /// The schema is not the one that the policy was loaded against. Nothing of what was read was kept.
     #[error("the schema changed")]
     SchemaChanged,
+    /// The fetch login lacks a right; no private row was read. The cause is the database's, for the operator.
+    #[error("{0}")]
+    Denied(String),
     /// Any other failure of a fetch, whatever its cause. Soundness rule 18: counted per user.
     #[error("{0}")]
     Failed(String),
@@ -154,6 +158,12 @@ impl FetchError {
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "the schema changed; the operator must reload the policy",
             ),
+            Self::Denied(cause) => ClientError::incident(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "the fetch login (backend.url) may not read a table of this statement; nothing was charged",
+                &format!("{cause}: GRANT it; `noisegate check` has the statement"),
+            )
+            .hint("The operator grants it SELECT again: `noisegate check` says on which table."),
             // One code and one message for timeouts, memory, disk, lost connections and defects alike: which of
             // them it was may depend on private rows.
             Self::Failed(cause) => {
@@ -161,6 +171,15 @@ impl FetchError {
             }
         }
     }
+}
+
+/// PostgreSQL speaks of the finish login's rights, and not of the client's.
+pub fn lacking(message: &str) -> ClientError {
+    ClientError::new(
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        format!("the finish login (backend.finish_url) lacks a right: {message}"),
+    )
+    .hint("The operator grants it again: `noisegate check` has the statement.")
 }
 
 fn unreachable(cause: &str) -> ClientError {
@@ -174,9 +193,14 @@ fn busy() -> ClientError {
         .hint("Try again later, or ask the operator to raise backend.pool.")
 }
 
+/// The driver says that an option of its own is missing.
+pub(super) const NO_PASSWORD: &str = "the server asks for a password, and none is set: give it in the URL, in the \
+    password_file of the policy, or in the file that the variable PGPASSFILE names";
+
 /// tokio-postgres shows the cause of an error only in its chain of sources.
 pub fn cause(error: &tokio_postgres::Error) -> String {
     match std::error::Error::source(error) {
+        Some(source) if source.to_string() == "password missing" => NO_PASSWORD.into(),
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     }

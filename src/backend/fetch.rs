@@ -278,12 +278,12 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
             client.batch_execute("ROLLBACK").await.map_err(early)?;
             Err(FetchError::SchemaChanged)
         }
-        Err(FetchError::Failed(cause)) => {
+        Err(error @ (FetchError::Failed(_) | FetchError::Denied(_))) => {
             // Perhaps names and texts are right for the schema that they were printed for, and that one is gone.
             client.batch_execute("ROLLBACK").await.map_err(early)?;
             match &checks {
                 Some(checks) if !checks.right(client).await.map_err(early)? => Err(FetchError::SchemaChanged),
-                _ => Err(FetchError::Failed(cause)),
+                _ => Err(error),
             }
         }
         Err(error) => Err(error),
@@ -343,6 +343,8 @@ fn early(e: tokio_postgres::Error) -> FetchError {
         (Some(Severity::Fatal | Severity::Panic), _) => FetchError::Unreachable(cause(&e)),
         // statement_timeout, lock_timeout, a deadlock: with whoever alters a table.
         (_, "57014" | "55P03" | "40P01") => FetchError::Late(place(&e)),
+        // Rights on tables, schemas and databases: the message names these, and there is no row yet.
+        (_, "42501") => FetchError::Denied(cause(&e)),
         _ => FetchError::Failed(place(&e)),
     }
 }

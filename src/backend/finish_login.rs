@@ -14,11 +14,17 @@ type Name = (String, String);
 
 impl Backend {
     /// Proves that the finish login is separate and has no privilege, membership, view or SECURITY DEFINER function
-    /// that reaches a private table, and that both logins can do their work on the policy's tables.
+    /// that reaches a private table, that no public view reads one, and that both logins can do their work on the policy's
+    /// tables. `published` are public views of which the owner has said that they may.
     ///
     /// # Errors
     /// Every problem, as a sentence with what mends it.
-    pub async fn prove_finish_login(&self, private: &[Name], public: &[Name]) -> Result<(), Vec<String>> {
+    pub async fn prove_finish_login(
+        &self,
+        private: &[Name],
+        public: &[Name],
+        published: &[Name],
+    ) -> Result<(), Vec<String>> {
         let fetch = &self.fetch.manager().0.user;
         let finish = &self.finish.manager().0.user;
         if fetch == finish {
@@ -27,7 +33,7 @@ impl Backend {
                  reads public tables only: CREATE ROLE noisegate_finish LOGIN"
             )]);
         }
-        let names = names(private, public);
+        let names = names(private, public, published);
         let rank = self
             .texts(&format!("{RANK} WHERE r.rolname = SESSION_USER AND p.holds"))
             .await
@@ -36,7 +42,10 @@ impl Backend {
             // Nothing else that could be asked would mean anything.
             return Err(rank.into_values().collect());
         }
-        let sql = format!("WITH RECURSIVE given(nspname, relname, private) AS ({names}), {}", reach(fetch));
+        let sql = format!(
+            "WITH RECURSIVE given(nspname, relname, private, published) AS ({names}), {}",
+            reach(fetch)
+        );
         let mut problems: Vec<String> = self.texts(&sql).await.map_err(|e| vec![e])?.into_values().collect();
         problems.extend(self.compare_tables(&names).await.map_err(|e| vec![e])?);
         if problems.is_empty() { Ok(()) } else { Err(problems) }
@@ -44,7 +53,7 @@ impl Backend {
 
     /// Both logins must mean the same tables by the same names; and the fetch login must be able to read them.
     async fn compare_tables(&self, names: &str) -> Result<Vec<String>, String> {
-        let sql = format!("WITH given(nspname, relname, private) AS ({names}) {TABLES}");
+        let sql = format!("WITH given(nspname, relname, private, published) AS ({names}) {TABLES}");
         let finish = self.texts(&sql).await?;
         let reader = self.reader().await.map_err(|e| e.to_string())?;
         let rows = reader.query(&sql, &[]).await.map_err(|e| cause(&e))?;
@@ -79,14 +88,16 @@ impl Backend {
 }
 
 /// The policy's tables as a VALUES list.
-fn names(private: &[Name], public: &[Name]) -> String {
-    let row = |(schema, name): &Name, private: bool| {
-        format!("({}::name, {}::name, {private})", literal(schema), literal(name))
+fn names(private: &[Name], public: &[Name], published: &[Name]) -> String {
+    let row = |name: &Name, private: bool| {
+        let published = !private && published.contains(name);
+        let (schema, name) = name;
+        format!("({}::name, {}::name, {private}, {published})", literal(schema), literal(name))
     };
     let rows = private.iter().map(|n| row(n, true)).chain(public.iter().map(|n| row(n, false)));
     let rows: Vec<String> = rows.collect();
     match rows.is_empty() {
-        true => "SELECT NULL::name, NULL::name, false WHERE false".into(),
+        true => "SELECT NULL::name, NULL::name, false, false WHERE false".into(),
         false => format!("VALUES {}", rows.join(", ")),
     }
 }
@@ -107,9 +118,10 @@ SELECT problem, format(problem, SESSION_USER)
 const TABLES: &str = "\
 SELECT format('%I.%I', g.nspname, g.relname), c.oid::text,
        CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE')
-            THEN format('%I may not look into the schema %I; GRANT USAGE ON SCHEMA %2$I TO %1$I', SESSION_USER, n.nspname)
+            THEN format('the fetch login %I may not look into the schema %I; GRANT USAGE ON SCHEMA %2$I TO %1$I',
+                        SESSION_USER, n.nspname)
             WHEN NOT has_any_column_privilege(c.oid, 'SELECT')
-            THEN format('%I may not read %I.%I; GRANT SELECT ON %2$I.%3$I TO %1$I',
+            THEN format('the fetch login %I may not read the table %I.%I; GRANT SELECT ON %2$I.%3$I TO %1$I',
                         SESSION_USER, n.nspname, c.relname)
        END
   FROM given g
@@ -125,10 +137,11 @@ SELECT format('%I.%I', g.nspname, g.relname), c.oid::text,
 /// like them.
 fn reach(fetch_login: &str) -> String {
     let fetch_login = literal(fetch_login);
+    let public_view = policy::PUBLIC_VIEW;
     format!(
         "
 tables AS (
-  SELECT c.oid, c.relowner, n.nspname, c.relname, c.relacl, n.oid AS nspoid, g.private
+  SELECT c.oid, c.relowner, n.nspname, c.relname, c.relacl, n.oid AS nspoid, g.private, g.published
     FROM given g
     JOIN pg_catalog.pg_namespace n ON n.nspname = g.nspname
     JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = g.relname),
@@ -152,7 +165,9 @@ reached AS (
          EXISTS (SELECT FROM stored t WHERE t.oid = c.oid) AS stored
     FROM seen s
     JOIN pg_catalog.pg_class c ON c.oid = s.oid
-    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace),
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+   -- Public views are judged by what the owner says of them.
+   WHERE NOT (c.relkind IN ('v', 'm') AND EXISTS (SELECT FROM tables t WHERE t.oid = c.oid AND NOT t.private))),
 what AS (
   SELECT *, CASE WHEN stored THEN 'the private table ' ELSE 'the view ' END || name
          || CASE WHEN stored THEN '' ELSE ', which reads private tables' END AS text
@@ -193,6 +208,11 @@ ways(text) AS (
 ),
 problems(text) AS (
   SELECT text FROM ways
+  UNION ALL
+  SELECT format('the public view %I.%I reads private tables, and everybody would get its rows exactly; remove [table.%s] '
+                'from the policy, or write in it: {public_view}', t.nspname, t.relname, t.relname)
+    FROM tables t JOIN pg_catalog.pg_class c ON c.oid = t.oid
+   WHERE c.relkind IN ('v', 'm') AND NOT t.private AND NOT t.published AND EXISTS (SELECT FROM seen s WHERE s.oid = t.oid)
   UNION ALL
   -- Should there be a way that is not listed above.
   SELECT format('the finish login %I may read %s; revoke that', SESSION_USER, w.text)

@@ -26,7 +26,7 @@ mod socket;
 
 pub use connect::ConnectError;
 pub use directory::Directory;
-pub use error::{DbError, FetchError, RelayError, cause};
+pub use error::{DbError, FetchError, RelayError, cause, lacking};
 pub use fetch::{Answers, FetchRequest, FetchText, Fingerprint, Opened};
 pub use listen::{Listening, row_triggers};
 pub use login::Login;

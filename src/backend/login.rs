@@ -1,6 +1,6 @@
 //! Start-up of a relay connection: parameters, authentication, and the settings every session of ours has.
 
-use super::error::{DbError, RelayError};
+use super::error::{DbError, NO_PASSWORD, RelayError};
 use super::socket::{Address, Channel, Frame, addresses};
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
@@ -182,12 +182,7 @@ impl Login {
     }
 
     fn password(&self) -> Result<&[u8], RelayError> {
-        self.password.as_deref().ok_or_else(|| {
-            RelayError::Unreachable(format!(
-                "the server asks for the password of {}, and none is set",
-                self.user
-            ))
-        })
+        self.password.as_deref().ok_or_else(|| RelayError::Unreachable(NO_PASSWORD.into()))
     }
 }
 

@@ -23,6 +23,7 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The database, by its two logins.
 pub struct Backend {
+    pub(super) warnings: Vec<String>,
     pub(super) fetch: Pool<Fetching>,
     pub(super) finish: Pool<Pooled>,
     pub(super) server_version: u32,
@@ -75,6 +76,11 @@ impl Backend {
         self.server_version
     }
 
+    /// What its fetch login may do beyond what it needs, in words for the operator.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// Which database of which server this is, for whoever keeps answers.
     pub fn database(&self) -> &str {
         self.fetch.manager().1.known().unwrap_or_default()
@@ -102,7 +108,7 @@ impl Backend {
         })
     }
 
-    async fn finish_connection(&self) -> Result<Object<Pooled>, RelayError> {
+    pub(super) async fn finish_connection(&self) -> Result<Object<Pooled>, RelayError> {
         self.finish.get().await.map_err(|e| match e.into() {
             NoConnection::Busy => RelayError::Busy,
             NoConnection::Slow => RelayError::Unreachable(SLOW.into()),

@@ -87,8 +87,6 @@ pub fn reason(error: &tokio_postgres::Error) -> String {
     if let Some(db) = error.as_db_error() {
         return format!("{} (SQLSTATE {})", db.message(), db.code().code());
     }
-    match std::error::Error::source(error) {
-        Some(source) => source.to_string(),
-        None => error.to_string(),
-    }
+    let whole = backend::cause(error);
+    whole.strip_prefix(&format!("{error}: ")).map_or(whole.clone(), str::to_owned)
 }

@@ -50,7 +50,8 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let addresses = server.addresses()?;
     let listening: Vec<String> = addresses.iter().map(Address::to_string).collect();
     let reloader = Arc::new(Reloader {
-        file: args.policy.canonicalize().unwrap_or_else(|_| args.policy.clone()),
+        // Not the file that a link leads to: paths are relative to the folder that was named at the start.
+        file: std::path::absolute(&args.policy)?,
         active: active.clone(),
         settings: server.settings(),
         log,

@@ -56,7 +56,7 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
     // A connection keeps the settings of its arrival.
     let settings = shared.settings.current();
     let tls = settings.tls.as_ref().filter(|_| peer.is_inet());
-    let patience = if waiting.cancel_only { CANCEL_TIMEOUT } else { LONGEST_LOGIN };
+    let patience = if waiting.crowd.is_some() { CANCEL_TIMEOUT } else { LONGEST_LOGIN };
     let deadline = Instant::now() + settings.limits.login_timeout.min(patience);
     let mut phase = shared.phase.clone();
     let opening = tokio::select! {
@@ -76,9 +76,9 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
         Err(_) => return tracing::info!(address = %peer, "a client did not send its startup packet in time"),
     };
     let Login { mut wire, encrypted, startup } = *login;
-    if waiting.cancel_only {
-        tracing::warn!(address = %peer, "refused a connection: too many have not logged in yet");
-        return wire.refuse(too_many_logins()).await;
+    if let Some(crowd) = waiting.crowd {
+        tracing::warn!(address = %peer, ?crowd, "refused a connection: too many have not logged in yet");
+        return wire.refuse(too_many_logins(crowd)).await;
     }
     if let Some(negotiation) = startup.negotiation() {
         wire.writer.message(negotiation);

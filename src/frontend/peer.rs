@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 /// Where a client is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Peer {
     /// At this address. IPv4 in IPv6 form has become IPv4: a dual-stack listener must not change who somebody is.
     Inet(IpAddr),
@@ -18,6 +18,16 @@ impl Peer {
     /// A client at this address.
     pub fn inet(address: IpAddr) -> Self {
         Self::Inet(address.to_canonical())
+    }
+
+    /// Whom clients are counted with: one machine can have all of an IPv6 network, and so can nobody else.
+    pub fn neighbourhood(self) -> Self {
+        match self {
+            Self::Inet(IpAddr::V6(address)) => {
+                Self::Inet(IpAddr::V6((u128::from(address) & (u128::MAX << 64)).into()))
+            }
+            other => other,
+        }
     }
 
     /// Whether they are on the loopback interface.

@@ -117,7 +117,7 @@ impl<S: Service> Server<S> {
                 () = asked(&mut limit) => break,
                 Some(ended) = connections.join_next() => log_panic(ended),
                 arrived = accept(&listeners, &mut first) => match arrived {
-                    Ok(arrival) => match shared.slots.arrive(&shared.settings.current().limits) {
+                    Ok(arrival) => match shared.slots.arrive(arrival.peer, &shared.settings.current().limits) {
                         Some(place) => {
                             connections.spawn(connection::serve(Arc::clone(&shared), arrival, place));
                         }

@@ -1,5 +1,7 @@
-//! How many clients may be connected, all together and per user, and how many may be about to log in.
+//! How many clients may be connected, all together and per user, and how many may be about to log in, all together and
+//! from one address.
 
+use super::peer::Peer;
 use answer::{ClientError, SqlState};
 use policy::Limits;
 use std::collections::HashMap;
@@ -9,8 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 const SPARE_LOGINS: usize = 32;
 /// Clients beyond these that are heard only because they may want to cancel a statement.
 const SPARE_CANCELS: usize = 32;
+/// Those of them that may be of one address.
+const SPARE_CANCELS_PER_ADDRESS: usize = SPARE_CANCELS / 2;
 
-/// Counts authenticated sessions. Who has not logged in yet cannot take a slot from those who can.
+/// Counts authenticated sessions. Who has not logged in yet cannot take a slot from those who can; nor can those of one
+/// address take all the places of those who are about to.
 #[derive(Clone, Default)]
 pub(super) struct Slots {
     counts: Arc<Mutex<Counts>>,
@@ -18,16 +23,40 @@ pub(super) struct Slots {
 
 #[derive(Default)]
 struct Counts {
-    waiting: usize,
+    waiting: Waiting,
+    addresses: HashMap<Peer, Waiting>,
     total: usize,
     users: HashMap<String, usize>,
+}
+
+/// Who has not logged in yet.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    logins: usize,
+    cancels: usize,
+}
+
+impl Waiting {
+    fn of(&mut self, login: bool) -> &mut usize {
+        if login { &mut self.logins } else { &mut self.cancels }
+    }
 }
 
 /// A place among those who have not logged in yet, given back on drop.
 pub(super) struct Place {
     slots: Slots,
+    address: Peer,
     /// There are too many already: no login, but a cancel request is served.
-    pub cancel_only: bool,
+    pub crowd: Option<Crowd>,
+}
+
+/// Who has taken the places of those who are about to log in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crowd {
+    /// Clients of all addresses.
+    Everybody,
+    /// Clients of the same address, as many as may.
+    Address(usize),
 }
 
 /// One session's place, given back on drop.
@@ -38,15 +67,23 @@ pub(super) struct Slot {
 
 impl Slots {
     /// A place for somebody who has just arrived; None where there is not even one for a cancel request.
-    pub fn arrive(&self, limits: &Limits) -> Option<Place> {
+    pub fn arrive(&self, peer: Peer, limits: &Limits) -> Option<Place> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let logins = limits.max_connections.saturating_add(SPARE_LOGINS);
-        if counts.waiting >= logins.saturating_add(SPARE_CANCELS) {
+        let address = peer.neighbourhood();
+        let (all, own) = (counts.waiting, counts.addresses.get(&address).copied().unwrap_or_default());
+        let crowd = if own.logins >= limits.max_logins_per_address {
+            Some(Crowd::Address(limits.max_logins_per_address))
+        } else if all.logins >= limits.max_connections.saturating_add(SPARE_LOGINS) {
+            Some(Crowd::Everybody)
+        } else {
+            None
+        };
+        if crowd.is_some() && (all.cancels >= SPARE_CANCELS || own.cancels >= SPARE_CANCELS_PER_ADDRESS) {
             return None;
         }
-        let cancel_only = counts.waiting >= logins;
-        counts.waiting += 1;
-        Some(Place { slots: self.clone(), cancel_only })
+        *counts.waiting.of(crowd.is_none()) += 1;
+        *counts.addresses.entry(address).or_default().of(crowd.is_none()) += 1;
+        Some(Place { slots: self.clone(), address, crowd })
     }
 
     /// A place for one more session of `user`, or FATAL 53300.
@@ -76,17 +113,37 @@ impl Slots {
 const TOO_MANY: &str = "sorry, too many clients already";
 
 /// FATAL 53300 for who has a place for cancel requests only.
-pub(super) fn too_many_logins() -> ClientError {
-    ClientError::new(SqlState::TOO_MANY_CONNECTIONS, TOO_MANY)
-        .detail("Too many clients have connected and not logged in yet.")
-        .hint("Try again later.")
-        .fatal()
+pub(super) fn too_many_logins(crowd: Crowd) -> ClientError {
+    let error = ClientError::new(SqlState::TOO_MANY_CONNECTIONS, TOO_MANY);
+    let error = match crowd {
+        Crowd::Everybody => {
+            error.detail("Too many clients have connected and not logged in yet.").hint("Try again later.")
+        }
+        Crowd::Address(limit) => error
+            .detail(format!(
+                "limits.max_logins_per_address is {limit}, and as many clients of your address have connected and not \
+                 logged in yet."
+            ))
+            .hint("Try again later, open fewer connections at one time, or ask the operator to raise the limit."),
+    };
+    error.fatal()
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut counts = self.slots.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.waiting = counts.waiting.saturating_sub(1);
+        let login = self.crowd.is_none();
+        let less = |waiting: &mut Waiting| {
+            let count = waiting.of(login);
+            *count = count.saturating_sub(1);
+        };
+        less(&mut counts.waiting);
+        if let Some(own) = counts.addresses.get_mut(&self.address) {
+            less(own);
+            if own.logins + own.cancels == 0 {
+                counts.addresses.remove(&self.address);
+            }
+        }
     }
 }
 
@@ -136,16 +193,47 @@ mod tests {
         assert!(slots.take("ana", &limits(1)).is_ok());
     }
 
+    fn at(address: &str) -> Peer {
+        Peer::inet(address.parse().unwrap())
+    }
+
     #[test]
     fn there_is_room_for_cancel_requests_when_there_is_none_for_logins() {
         let limits = Limits { max_connections: 1, ..Limits::default() };
         let slots = Slots::default();
-        let mut places: Vec<Place> = (0..33).map(|_| slots.arrive(&limits).unwrap()).collect();
-        assert!(places.iter().all(|p| !p.cancel_only));
-        places.extend((0..32).map(|_| slots.arrive(&limits).unwrap()));
-        assert_eq!(places.iter().filter(|p| p.cancel_only).count(), 32);
-        assert!(slots.arrive(&limits).is_none());
+        let mut places: Vec<Place> =
+            (0..33).map(|_| slots.arrive(at("10.0.0.1"), &limits).unwrap()).collect();
+        assert!(places.iter().all(|p| p.crowd.is_none()));
+        for address in ["10.0.0.1", "10.0.0.2"] {
+            places.extend((0..16).map(|_| slots.arrive(at(address), &limits).unwrap()));
+            assert!(slots.arrive(at(address), &limits).is_none());
+        }
+        assert_eq!(places.iter().filter(|p| p.crowd == Some(Crowd::Everybody)).count(), 32);
+        assert!(slots.arrive(at("10.0.0.3"), &limits).is_none());
         drop(places);
-        assert!(!slots.arrive(&limits).unwrap().cancel_only);
+        assert!(slots.arrive(at("10.0.0.1"), &limits).unwrap().crowd.is_none());
+        assert!(slots.counts.lock().unwrap().addresses.is_empty());
+    }
+
+    #[test]
+    fn one_address_cannot_keep_the_others_out() {
+        let limits = Limits { max_logins_per_address: 2, ..Limits::default() };
+        let slots = Slots::default();
+        // An address of IPv4, of IPv6 with its neighbours, and all that come by Unix sockets.
+        for [one, two] in [
+            [at("10.0.0.1"), at("::ffff:10.0.0.1")],
+            [at("2001:db8::1"), at("2001:db8::ffff:2")],
+            [Peer::Local; 2],
+        ] {
+            let mut places: Vec<Place> = [one, two].map(|p| slots.arrive(p, &limits).unwrap()).into();
+            assert!(places.iter().all(|p| p.crowd.is_none()));
+            // However many there are, they keep nobody else out, who wants to log in or to cancel.
+            places.extend((0..300).filter_map(|_| slots.arrive(one, &limits)));
+            assert_eq!(places.iter().filter(|p| p.crowd == Some(Crowd::Address(2))).count(), 16);
+            let others = [at("10.0.0.2"), at("2001:db8:0:1::1")].map(|p| slots.arrive(p, &limits).unwrap());
+            assert!(others.iter().all(|p| p.crowd.is_none()));
+            let refused = too_many_logins(Crowd::Address(2));
+            assert!(refused.detail.unwrap().contains("limits.max_logins_per_address is 2"));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use answer::{ClientError, SqlState};
 use backend::{Backend, FetchError, Fingerprint, Reader, introspect};
-use policy::Policy;
+use policy::{Policy, Table};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -46,8 +46,8 @@ impl Fingerprints {
             .batch_execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             .await
             .map_err(|e| failed(&e))?;
-        if self.changed(&reader, policy, tables).await.map_err(|e| failed(&e))? {
-            return Err(FetchError::SchemaChanged.into_client_error());
+        if let Some(table) = self.changed(&reader, policy, tables).await.map_err(|e| failed(&e))? {
+            return Err(changed(table));
         }
         let oids: Vec<u32> = tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| t.oid).collect();
         let part = introspect::watch(&reader, &oids).await.map_err(|e| failed(&e))?;
@@ -69,25 +69,50 @@ impl Fingerprints {
         }
         let Ok(reader) = backend.reader().await else { return judgement };
         match self.changed(&reader, policy, tables).await {
-            Ok(true) => FetchError::SchemaChanged.into_client_error(),
-            Ok(false) | Err(_) => judgement,
+            Ok(Some(table)) => changed(table),
+            Ok(None) | Err(_) => judgement,
         }
     }
 
-    /// Whether one of these tables is not as it was when the policy was checked.
-    async fn changed(
+    /// A failure of a fetch over these tables; a change of the schema by the table that has changed.
+    pub(super) async fn told(
         &self,
-        reader: &Reader,
+        backend: &Backend,
         policy: &Policy,
         tables: &[usize],
-    ) -> Result<bool, introspect::IntrospectError> {
+        error: FetchError,
+    ) -> ClientError {
+        if matches!(error, FetchError::SchemaChanged)
+            && let Ok(reader) = backend.reader().await
+            && let Ok(Some(table)) = self.changed(&reader, policy, tables).await
+        {
+            return changed(table);
+        }
+        error.into_client_error()
+    }
+
+    /// The first of these tables that is not as it was when the policy was checked.
+    async fn changed<'p>(
+        &self,
+        reader: &Reader,
+        policy: &'p Policy,
+        tables: &[usize],
+    ) -> Result<Option<&'p Table>, introspect::IntrospectError> {
         for t in tables {
             if let (Some(table), Some(expected)) = (policy.tables.get(*t), self.tables.get(*t))
                 && introspect::fingerprint(reader, &[table.oid]).await? != *expected
             {
-                return Ok(true);
+                return Ok(Some(table));
             }
         }
-        Ok(false)
+        Ok(None)
     }
+}
+
+fn changed(table: &Table) -> ClientError {
+    ClientError::new(
+        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("the table \"{}\" is not defined as it was when the policy was checked", table.name),
+    )
+    .hint("The operator looks whether the policy still says what is meant, and runs `noisegate reload`.")
 }

@@ -5,10 +5,12 @@
 //! is on disk, and nothing leaves but what was perturbed against a receipt, now or when it was asked first.
 //!
 //! `planning` resolves and plans, `typing` has PostgreSQL type, `execution` looks for stored answers and has `pay` charge,
-//! fetch and release the others, `finish` finishes; `stream` is the way of a question to a stream. The extended protocol
+//! fetch and release the others, `finish` finishes; `advice` says of a refusal at what price it would not be one; `stream` is
+//! the way of a question to a stream. The extended protocol
 //! walks the same way in pieces: [`Session::describe`], [`Session::bind`], [`Session::execute`].
 
 mod active;
+mod advice;
 mod certificates;
 mod constant_folding;
 mod domain_sizes;

@@ -9,7 +9,7 @@ use backend::{self, FetchRequest, FetchText, Opened, Param};
 use dp::{BigRatio, Charge, Entropy, Ratio, SecureRng, Share, Spec};
 use emit::fetch;
 use kernel::Certified;
-use ledger::{Ledger, Payment, Question as Debit};
+use ledger::{Ledger, Payment, Question as Debit, Refusal};
 use num_traits::{ToPrimitive, Zero};
 use plan::{self, Plan, Release};
 use release::{Exact, Noisy, perturb};
@@ -43,7 +43,13 @@ impl Session {
             fingerprint: Some(fingerprint),
             max_rows: gateway.policy.limits.max_result_groups,
         };
-        let opened = gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
+        let opened = match gateway.backend.open(request).await {
+            Ok(opened) => opened,
+            Err(e) => {
+                let (backend, policy) = (&gateway.backend, &gateway.policy);
+                return Err(gateway.fingerprints.told(backend, policy, &plan.tables, e).await);
+            }
+        };
         let parts = releases.into_iter().map(|(i, r)| (i, r.clone())).zip(certified);
         let payment = Settlement {
             gateway: gateway.clone(),
@@ -67,6 +73,7 @@ impl Session {
             Settled::Kept => Purchase::Kept,
             Settled::Wait => Purchase::Wait,
             Settled::Full => Purchase::Full,
+            Settled::Exhausted(refusal) => return Err(self.exhausted(gateway, plan, &refusal).await),
         })
     }
 }
@@ -96,6 +103,8 @@ enum Settled {
     Kept,
     Wait,
     Full,
+    /// Nothing was charged.
+    Exhausted(Refusal),
 }
 
 impl Settlement {
@@ -109,11 +118,13 @@ impl Settlement {
             text: text.as_deref(),
             ..Debit::new(&who, order.statement, &order.charge)
         };
-        let mut receipt = match gateway.ledger.pay(debit).await.map_err(|r| r.client())? {
-            Payment::Paid(receipt) => receipt,
-            Payment::Kept(_) => return Ok(Settled::Kept),
-            Payment::Wait => return Ok(Settled::Wait),
-            Payment::Full => return Ok(Settled::Full),
+        let mut receipt = match gateway.ledger.pay(debit).await {
+            Ok(Payment::Paid(receipt)) => receipt,
+            Ok(Payment::Kept(_)) => return Ok(Settled::Kept),
+            Ok(Payment::Wait) => return Ok(Settled::Wait),
+            Ok(Payment::Full) => return Ok(Settled::Full),
+            Err(refusal @ Refusal::Exhausted(_)) => return Ok(Settled::Exhausted(refusal)),
+            Err(refusal) => return Err(refusal.client()),
         };
         let entry = receipt.entry();
         // Until it is kept, others may wait for it.
@@ -121,7 +132,7 @@ impl Settlement {
         let notice = price_notice(&receipt);
         log_price(&receipt);
         let mut place = receipt.take_read().ok_or_else(uncounted)?;
-        let answers = reads::counted(opened, &mut place).await?;
+        let answers = reads::counted(&gateway, &tables, opened, &mut place).await?;
         let mut exact = Vec::with_capacity(answers.len());
         for (part, rows) in parts.iter().zip(&answers) {
             let spec = &part.release.spec;

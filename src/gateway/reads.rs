@@ -41,13 +41,21 @@ impl Queues {
 
 /// Reads, and counts it: what fails is a failure of the user from the first row on. A change of the schema is not, since
 /// no analyst makes one and no row says whether it happens.
-pub(super) async fn counted(opened: Opened, place: &mut ReadPlace) -> Result<Answers, ClientError> {
+pub(super) async fn counted(
+    gateway: &Gateway,
+    tables: &[usize],
+    opened: Opened,
+    place: &mut ReadPlace,
+) -> Result<Answers, ClientError> {
     place.begin();
     let read = opened.read().await;
     if matches!(read, Err(FetchError::SchemaChanged)) {
         place.never_failed();
     }
-    read.map_err(FetchError::into_client_error)
+    match read {
+        Ok(answers) => Ok(answers),
+        Err(e) => Err(gateway.fingerprints.told(&gateway.backend, &gateway.policy, tables, e).await),
+    }
 }
 
 /// A statement's turn to read, and its patience until it has a place in the books.

@@ -25,9 +25,9 @@ pub enum OpenError {
     /// The schema cannot be read.
     #[error("cannot read the schema: {0}")]
     Schema(String),
-    /// The finish login could reach private rows.
-    #[error("the finish login is not safe (soundness needs it to reach public tables only):\n{0}")]
-    FinishLogin(String),
+    /// The finish login could reach private rows, or a login lacks a right; each line says which and what mends it.
+    #[error("the database's logins do not have just the rights that they need:\n{0}")]
+    Logins(String),
     /// A login's sessions begin in a time zone that analysts may not have either.
     #[error(
         "the default time zone of the {login} login, \"{zone}\", is neither a name in pg_timezone_names nor a plain offset; \
@@ -95,12 +95,19 @@ impl Checked {
             let tables = policy.tables.iter().filter(|t| (t.privacy == Privacy::Public) == public);
             tables.map(|t| (t.schema.clone(), t.name.clone())).collect()
         };
+        let published: Vec<(String, String)> = policy
+            .tables
+            .iter()
+            .filter(|t| t.published)
+            .map(|t| (t.schema.clone(), t.name.clone()))
+            .collect();
         backend
-            .prove_finish_login(&named(false), &named(true))
+            .prove_finish_login(&named(false), &named(true), &published)
             .await
-            .map_err(|problems| OpenError::FinishLogin(problems.join("\n")))?;
+            .map_err(|problems| OpenError::Logins(problems.join("\n")))?;
         default_zones(&backend).await?;
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        warnings.extend_from_slice(backend.warnings());
         let reader = backend.reader().await.map_err(|e| schema(&e))?;
         warnings.extend(row_triggers(&reader, &policy).await.map_err(OpenError::Schema)?);
         Ok(Self { policy, warnings, backend, tables })

@@ -138,7 +138,13 @@ impl Session {
             fingerprint: Some(fingerprint),
             max_rows: gateway.policy.limits.max_result_groups,
         };
-        let opened = gateway.backend.open(request).await.map_err(backend::FetchError::into_client_error)?;
+        let opened = match gateway.backend.open(request).await {
+            Ok(opened) => opened,
+            Err(e) => {
+                let (backend, policy) = (&gateway.backend, &gateway.policy);
+                return Err(gateway.fingerprints.told(backend, policy, &plan.tables, e).await);
+            }
+        };
         if open.is_none() {
             let opening = Opening {
                 ledger: gateway.ledger.clone(),
@@ -153,7 +159,7 @@ impl Session {
                 notices.push(notice);
             }
         }
-        let answers = reads::counted(opened, &mut place).await?;
+        let answers = reads::counted(gateway, &plan.tables, opened, &mut place).await?;
         let defect = || {
             ClientError::incident(
                 SqlState::INTERNAL,

@@ -69,6 +69,9 @@ impl Session {
 /// constants; positions are turned into the analyst's.
 pub fn typing_error(error: backend::RelayError, text: &Printed, bindings: &[Binding]) -> ClientError {
     match error {
+        backend::RelayError::Db(db) if db.code == answer::SqlState::INSUFFICIENT_PRIVILEGE => {
+            backend::lacking(&print::analysts_names(&db.message, bindings))
+        }
         backend::RelayError::Db(db) => {
             let position = db.position.and_then(|p| text.position(usize::try_from(p).ok()?));
             let own = |text: &str| print::analysts_names(text, bindings);

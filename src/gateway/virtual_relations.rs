@@ -35,7 +35,7 @@ impl Session {
         let states = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
         let usual = ledger::usual(&self.settings.plan(&gateway.settings).epsilon);
         let row = |state: &ledger::BudgetState| {
-            let b = &state.budget;
+            let b = &state.admitted();
             let left = usual.as_ref().and_then(|c| state.fits(c).ok());
             vec![
                 Some(b.name.clone()),
@@ -94,13 +94,14 @@ fn timestamp(micros: i64) -> String {
 
 /// What the budget guarantees in the long run.
 fn lifetime(state: &ledger::BudgetState) -> String {
-    match ledger::year(&state.budget, &state.counter) {
+    match ledger::year_of(state) {
         Some(year) if year.epsilon.is_finite() => {
             format!("a year: {} windows, epsilon {:.3}, delta {:.2e}", year.windows, year.epsilon, year.delta)
         }
         Some(year) => format!("a year: {} windows, no guarantee", year.windows),
         None => {
-            let (epsilon, delta) = (state.budget.epsilon.normalized(), state.budget.delta.normalized());
+            let admitted = state.admitted();
+            let (epsilon, delta) = (admitted.epsilon.normalized(), admitted.delta.normalized());
             format!("for all time: epsilon {}, delta {}", epsilon.to_plain_string(), delta.to_plain_string())
         }
     }

@@ -76,12 +76,7 @@ impl Counter {
     /// Of an envelope this computes what all its uses together are: it may take seconds.
     pub fn of(budget: &Budget, granted: &[Granted]) -> Result<Self, LedgerError> {
         let invalid = |why: String| LedgerError::Budget { name: budget.name.clone(), why };
-        let sum = |own: &BigDecimal, of: fn(&Granted) -> &BigDecimal| {
-            granted.iter().fold(own.clone(), |sum, g| sum + of(g))
-        };
-        let epsilon = sum(&budget.epsilon, |g| &g.epsilon);
-        let delta = sum(&budget.delta, |g| &g.delta);
-        let selection_delta = sum(&budget.selection_delta, |g| &g.selection_delta);
+        let Budget { epsilon, delta, selection_delta, .. } = Granted::sum(granted).beyond(budget);
         let Some(notion) = budget.accounting.notion() else {
             if !granted.is_empty() {
                 return Err(invalid("an envelope takes no grant: declare more uses in the policy".into()));
@@ -193,7 +188,7 @@ impl Counter {
 }
 
 /// What the owner granted beyond a budget.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
     /// More ε.
     pub epsilon: BigDecimal,
@@ -201,6 +196,27 @@ pub struct Granted {
     pub delta: BigDecimal,
     /// The part of it that pays for private groups.
     pub selection_delta: BigDecimal,
+}
+
+impl Granted {
+    /// Several grants as one.
+    pub(super) fn sum(granted: &[Self]) -> Self {
+        granted.iter().fold(Self::default(), |sum, g| Self {
+            epsilon: sum.epsilon + &g.epsilon,
+            delta: sum.delta + &g.delta,
+            selection_delta: sum.selection_delta + &g.selection_delta,
+        })
+    }
+
+    /// The budget with limits as they are with it.
+    pub(super) fn beyond(&self, budget: &Budget) -> Budget {
+        Budget {
+            epsilon: &budget.epsilon + &self.epsilon,
+            delta: &budget.delta + &self.delta,
+            selection_delta: &budget.selection_delta + &self.selection_delta,
+            ..budget.clone()
+        }
+    }
 }
 
 /// A budget, and how it counts without grants.
@@ -246,6 +262,8 @@ pub(super) fn owner<'a>(scope: Scope, user: &'a str, role: Option<&'a str>) -> O
 pub struct BudgetState {
     /// Name, scope and limits, as the policy states them.
     pub budget: Arc<Budget>,
+    /// What was granted beyond them, in the present window.
+    pub granted: Granted,
     /// How it counts, with what was granted.
     pub counter: Counter,
     /// What is spent, in the present window.
@@ -257,6 +275,11 @@ pub struct BudgetState {
 }
 
 impl BudgetState {
+    /// The budget as it is admitted: with what was granted.
+    pub fn admitted(&self) -> Budget {
+        self.granted.beyond(&self.budget)
+    }
+
     /// The part of ε (or ρ) that is left, from 0 to 1. For display.
     pub fn fraction_left(&self) -> f64 {
         if self.closed { 0.0 } else { self.counter.fraction_left(&self.spent) }

@@ -1,7 +1,7 @@
 //! What a budget buys, for people who choose one: answers, beside those of basic composition; and what remains of the
 //! guarantee where it starts anew.
 
-use super::account::{Amount, Counter};
+use super::account::{Amount, BudgetState, Counter, Granted};
 use super::error::LedgerError;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::interval::Interval;
@@ -45,19 +45,38 @@ pub fn worth(budget: &Budget, charge: &Charge) -> Result<Worth, LedgerError> {
 /// k limits of one notion add up in it, and are converted to ε once, at k·δ; where the notion gives no sum (a portfolio of
 /// orders, an envelope), and never more than, by basic composition: k·ε at k·δ.
 pub fn year(budget: &Budget, counter: &Counter) -> Option<Year> {
-    let windows = budget.window?.in_a_year();
-    let k = f64::from(windows);
-    let above = |d: &BigDecimal| d.to_f64().unwrap_or(f64::INFINITY).next_up();
-    let times = |x: f64| (Interval::from(k) * x).hi();
-    let (basic, delta) = (times(above(&budget.epsilon)), times(above(&budget.delta)));
+    windows(budget, counter, budget, counter)
+}
+
+/// As [`year`], where one of the windows has what was granted in the present one.
+pub fn year_of(state: &BudgetState) -> Option<Year> {
+    if state.granted == Granted::default() {
+        return year(&state.budget, &state.counter);
+    }
+    // It was made when the books were opened: it can be made again.
+    let usual = Counter::of(&state.budget, &[]).ok()?;
+    windows(&state.budget, &usual, &state.admitted(), &state.counter)
+}
+
+/// All windows of a year but one are of the first budget, and one is of the second, which differs in its limits.
+fn windows(usual: &Budget, counter: &Counter, now: &Budget, counter_now: &Counter) -> Option<Year> {
+    let windows = usual.window?.in_a_year();
+    let others = f64::from(windows.saturating_sub(1));
+    let above = |d: &BigDecimal| Interval::from(d.to_f64().unwrap_or(f64::INFINITY).next_up());
+    let sum = |usual: Interval, now: Interval| Interval::from(others) * usual + now;
+    let basic = sum(above(&usual.epsilon), above(&now.epsilon)).hi();
+    let delta = sum(above(&usual.delta), above(&now.delta)).hi();
     if delta >= 1.0 {
         return Some(Year { windows, epsilon: f64::INFINITY, delta: 1.0 });
     }
     // δ that is left for the conversion, from below.
-    let below = (&budget.delta - &budget.selection_delta).to_f64().unwrap_or(0.0).next_down() * k;
-    let converted = match (counter, counter.limit()) {
-        (Counter::Filter(f), Amount::Cost(limit)) => {
-            let sum = times((Interval::from(limit.loss as f64) / UNITS_PER_ONE as f64).hi().next_up());
+    let rest = |b: &Budget| (&b.delta - &b.selection_delta).to_f64().unwrap_or(0.0).next_down().max(0.0);
+    let below = sum(rest(usual).into(), rest(now).into()).lo();
+    let units =
+        |loss: u128| Interval::from((Interval::from(loss as f64) / UNITS_PER_ONE as f64).hi().next_up());
+    let converted = match (counter, counter.limit(), counter_now.limit()) {
+        (Counter::Filter(f), Amount::Cost(limit), Amount::Cost(limit_now)) => {
+            let sum = sum(units(limit.loss), units(limit_now.loss)).hi();
             match f.notion {
                 Notion::Zcdp => cdp::epsilon(sum, below),
                 Notion::Advanced => composition::adaptive(sum.into(), below).hi(),
@@ -67,7 +86,7 @@ pub fn year(budget: &Budget, counter: &Counter) -> Option<Year> {
         }
         _ => basic,
     };
-    let delta = if budget.delta == BigDecimal::default() { 0.0 } else { delta };
+    let delta = if now.delta == BigDecimal::default() { 0.0 } else { delta };
     Some(Year { windows, epsilon: converted.min(basic), delta })
 }
 

@@ -19,9 +19,9 @@ mod reads;
 mod time;
 mod writer;
 
-pub use account::{Account, Amount, BudgetState, Counter};
+pub use account::{Account, Amount, BudgetState, Counter, Granted};
 pub use books::{BudgetSummary, Change, Head, Line, Share, Wrong};
-pub use capacity::{Worth, Year, usual, usual_of, worth, year};
+pub use capacity::{Worth, Year, usual, usual_of, worth, year, year_of};
 pub use error::decimal;
 pub use error::{Lack, Lacking, LedgerError, Refusal, StreamEnd};
 pub use mark::Mismatch;

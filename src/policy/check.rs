@@ -1,5 +1,6 @@
 //! The policy against the schema: tables, units, keys.
 
+use super::advice;
 use super::bounds::{self, type_name};
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::model::{Column, Domain, Policy, Privacy, Table};
@@ -28,6 +29,7 @@ impl RawPolicy {
         let unit = self.unit(&relations, f);
         self.other_ways_to_the_unit(&relations, f);
         // With no error noted, everything below is there; `finish` comes first, so that nothing else is reported.
+        advice::advise(self, &tables, f);
         let warnings = findings.finish()?;
         let missing = || PolicyErrors(vec![internal()]);
         let mut policy = Policy {
@@ -298,6 +300,16 @@ fn table(
              neither",
         );
     }
+    if let Some(span) = &t.public_view {
+        match r.kind {
+            RelationKind::View | RelationKind::MaterializedView => f.warn(
+                span,
+                format!("{name:?} may read private tables, and its rows are answered exactly"),
+                "no budget bounds what they tell of anybody: publish what was published elsewhere, and nothing else",
+            ),
+            _ => f.warn(span, format!("{name:?} is no view"), "remove public_view"),
+        }
+    }
     if r.row_security {
         f.error(
             &t.name.span,
@@ -338,6 +350,7 @@ fn table(
         columns,
         keys,
         proven_rows,
+        published: t.public_view.is_some(),
         only: r.kind == RelationKind::InheritanceParent,
     })
 }

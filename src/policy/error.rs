@@ -120,6 +120,26 @@ impl Findings {
         self.warnings.push(self.finding(Some(span), message.into(), hint.into()));
     }
 
+    /// Notes something of the file as a whole that is allowed and probably not meant.
+    pub fn warn_of_file(&mut self, message: impl Into<String>, hint: impl Into<String>) {
+        self.warnings.push(self.finding(None, message.into(), hint.into()));
+    }
+
+    /// Places of comments that hold a word.
+    pub fn comments_with(&self, word: &str) -> Vec<Span> {
+        let mut at = 0;
+        let mut found = Vec::new();
+        for line in self.text.split_inclusive('\n') {
+            if let Some(comment) = line.find('#')
+                && let Some(place) = line.get(comment..).and_then(|c| c.find(word))
+            {
+                found.push(at + comment + place..at + comment + place + word.len());
+            }
+            at += line.len();
+        }
+        found
+    }
+
     /// The mistakes so far.
     pub fn errors(&self) -> Option<PolicyErrors> {
         (!self.errors.is_empty()).then(|| PolicyErrors(in_order(self.errors.clone())))

@@ -5,6 +5,7 @@
 //! `bounds` does so for one column; what comes out is in `model`. Numbers stay exact decimals from the text to the model.
 
 mod access;
+mod advice;
 mod bounds;
 mod budget;
 mod cache;
@@ -43,6 +44,7 @@ pub use raw::RawPolicy;
 pub use reader::decimal_text;
 pub use reference::reference;
 pub use reload::Reloaded;
+pub use tables::PUBLIC_VIEW;
 pub use time::from_iso;
 pub use users::iterations;
 
@@ -53,6 +55,9 @@ use std::path::Path;
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Reads a policy from a file. What is an error here: the file cannot be read, or it is not TOML.
+///
+/// Paths in it are absolute from here on, by whatever path the file was named: a policy that is read again, perhaps from
+/// another folder, is the same one.
 pub fn load(path: &Path) -> Result<RawPolicy, PolicyErrors> {
     read(path, false)
 }
@@ -79,7 +84,8 @@ fn read(path: &Path, elsewhere: bool) -> Result<RawPolicy, PolicyErrors> {
     let text = String::from_utf8(bytes).map_err(|e| fail(format!("not UTF-8: {e}")))?;
     let findings = Findings::new(&file, &text);
     let findings = if elsewhere { findings.read_elsewhere() } else { findings };
-    RawPolicy::parse(findings, &text, &file, path.parent().unwrap_or(Path::new("")))
+    let whole = std::path::absolute(path).map_err(|e| fail(format!("its folder is not known: {e}")))?;
+    RawPolicy::parse(findings, &text, &file, whole.parent().unwrap_or(Path::new("/")))
 }
 
 /// Reads a policy from text. `file` is its name in messages; paths in it are relative to `base_dir`.

@@ -47,7 +47,7 @@ pub(super) const SERVER: Keys = Keys {
             name: "auth_query",
             ty: "table",
             default: "none",
-            example: "{ url = \"postgres://noisegate_auth@127.0.0.1/bikes\", query = \"SELECT rolpassword FROM pg_authid WHERE rolname = $1\" }",
+            example: "{ url = \"postgres://noisegate_auth@127.0.0.1/bikes\", query = \"SELECT public.noisegate_verifier($1)\" }",
             purpose: "Looks up users in a database who are in no list; see below.",
         },
         Key {

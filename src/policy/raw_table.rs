@@ -1,6 +1,6 @@
 //! A table of the policy as its text alone says it.
 
-use super::error::At;
+use super::error::{At, Span};
 use bigdecimal::BigDecimal;
 use toml::value::Datetime;
 
@@ -11,6 +11,8 @@ pub(super) struct RawTable {
     pub schema: At<String>,
     /// `public = true`.
     pub public: bool,
+    /// The owner publishes a view over private tables; where that is said.
+    pub public_view: Option<Span>,
     pub unit_column: Option<At<String>>,
     pub unit_path: Option<At<RawPath>>,
     /// A key says whose rows it holds, right or wrong: wrong ones were reported already.

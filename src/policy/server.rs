@@ -338,10 +338,17 @@ pub(super) const LIMITS: Keys = Keys {
             purpose: "Bytes of rows that the suspended portals of one session keep.",
         },
         Key {
+            name: "max_logins_per_address",
+            ty: "whole number",
+            default: "50",
+            example: "200",
+            purpose: "Clients of one address that have connected and not logged in yet. All Unix sockets together are one address, and so is each /64 of IPv6.",
+        },
+        Key {
             name: "login_timeout",
             ty: "time span",
-            default: "\"30s\"",
-            example: "\"10s\"",
+            default: "\"10s\"",
+            example: "\"30s\"",
             purpose: "The time that a client has to log in.",
         },
         Key {
@@ -374,6 +381,7 @@ pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
     set("max_result_groups", 1_000_000_000, &mut limits.max_result_groups);
     set("max_connections", 1_000_000, &mut limits.max_connections);
     set("max_connections_per_user", 1_000_000, &mut limits.max_connections_per_user);
+    set("max_logins_per_address", 1_000_000, &mut limits.max_logins_per_address);
     set("max_prepared", 1_000_000, &mut limits.max_prepared);
     set("max_portals", 1_000_000, &mut limits.max_portals);
     set("max_portal_bytes", 1 << 40, &mut limits.max_portal_bytes);

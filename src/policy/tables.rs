@@ -9,6 +9,9 @@ use super::reader::{Section, decimal, shorten, text};
 use toml::Spanned;
 use toml::de::DeValue;
 
+/// What publishes a view over private tables.
+pub const PUBLIC_VIEW: &str = "public_view = \"I know that everybody gets its rows exactly\"";
+
 /// Keys of `[table.NAME]`.
 pub(super) const TABLE: Keys = Keys {
     section: "[table.NAME]",
@@ -26,6 +29,13 @@ pub(super) const TABLE: Keys = Keys {
             default: "false",
             example: "true",
             purpose: "Anybody may read it: answers are exact and free, all columns are visible.",
+        },
+        Key {
+            name: "public_view",
+            ty: "the sentence of the example",
+            default: "none: such a view is refused",
+            example: "\"I know that everybody gets its rows exactly\"",
+            purpose: "Beside `public = true`: this view reads private tables, and its rows are published all the same. No budget bounds what they tell.",
         },
         Key {
             name: "unit_column",
@@ -119,6 +129,7 @@ pub(super) fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> 
             .string("schema", "schema = \"public\"", f)
             .unwrap_or(At { value: "public".into(), span: name.span.clone() });
         let public = section.boolean("public", f).is_some_and(|b| b.value);
+        let public_view = public_view(&section, public, f);
         let unit_column = section.string("unit_column", "unit_column = \"rider_id\"", f);
         if let (true, Some(unit)) = (public, &unit_column) {
             f.error(
@@ -150,9 +161,38 @@ pub(super) fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> 
         };
         let says_whose = ["unit_path", "unit_column"].iter().any(|k| section.get(k).is_some())
             || section.get("public").is_some_and(|p| !p.get_ref().is_bool());
-        tables.push(RawTable { name, schema, public, unit_column, unit_path, says_whose, max_rows, columns });
+        tables.push(RawTable {
+            name,
+            schema,
+            public,
+            public_view,
+            unit_column,
+            unit_path,
+            says_whose,
+            max_rows,
+            columns,
+        });
     }
     tables
+}
+
+/// The sentence by which an owner publishes a view over private tables.
+fn public_view(section: &Section<'_, '_>, public: bool, f: &mut Findings) -> Option<Span> {
+    let said = section.string("public_view", PUBLIC_VIEW, f)?;
+    if !PUBLIC_VIEW.ends_with(&format!("= \"{}\"", said.value)) {
+        f.error(
+            &said.span,
+            "public_view takes one sentence, which says what it does",
+            format!("write: {PUBLIC_VIEW}"),
+        );
+        return None;
+    }
+    if !public {
+        let what = format!("{} has public_view and is not public", section.name);
+        f.error(&said.span, what, "remove it: it is for views with public = true that read private tables");
+        return None;
+    }
+    Some(said.span)
 }
 
 fn columns(table: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings) -> Vec<RawColumn> {

@@ -129,8 +129,8 @@ pub(super) const AUTH_QUERY: Keys = Keys {
             name: "query",
             ty: "SQL",
             default: REQUIRED,
-            example: "\"SELECT rolpassword FROM pg_authid WHERE rolname = $1\"",
-            purpose: "Gives the SCRAM-SHA-256 verifier of the user `$1` as one column of type text.",
+            example: "\"SELECT public.noisegate_verifier($1)\"",
+            purpose: "Gives the SCRAM-SHA-256 verifier of the user `$1` as one column of type text; nothing for who may not log in.",
         },
         Key {
             name: "role",
@@ -156,7 +156,7 @@ pub(super) fn auth_query(server: &Section<'_, '_>, f: &mut Findings) -> Option<A
     let section = server.section("auth_query", f)?;
     section.keys(&AUTH_QUERY, f);
     let url = url(&section, "url", "noisegate_auth", f);
-    let example = "query = \"SELECT rolpassword FROM pg_authid WHERE rolname = $1\"";
+    let example = "query = \"SELECT public.noisegate_verifier($1)\"";
     let query = section.required_string("query", example, f);
     if let Some(q) = query.as_ref().filter(|q| !q.value.contains("$1")) {
         let what = "the query does not use $1, the name of the user who logs in";

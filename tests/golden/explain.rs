@@ -33,6 +33,12 @@ async fn committed_snapshots_are_those_of_their_schemas() {
     for (policy, schema) in [("bikes", "bikes"), ("minimal", "bikes"), ("tpch", "tpch")] {
         let sql = std::fs::read_to_string(path(&format!("tests/schemas/{schema}.sql"))).unwrap();
         let db = database(&sql).await;
+        let public: &[&str] = match policy {
+            "bikes" => &["stations"],
+            "tpch" => &["nation", "region", "supplier", "part", "partsupp"],
+            _ => &[],
+        };
+        db.publish(public).await;
         let text = std::fs::read_to_string(path(&format!("config/{policy}.toml"))).unwrap();
         let (start, end) = (text.find("[backend]").unwrap(), text.find("[ledger]").unwrap());
         let dir = Workdir::new(&format!("{}{}{}", &text[..start], db.backend_toml(), &text[end..]));
@@ -147,6 +153,13 @@ async fn options_stand_in_for_a_session() {
     assert_eq!(dear["releases"][0]["bounding"]["max_rows"], 7);
     let wrong = explain(&[TPCH, &["--max-groups", "0", sql]].concat(), "").await;
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+    // What a session would refuse is refused.
+    let cheap = explain(&[TPCH, &["--epsilon", "1e-5", sql]].concat(), "").await;
+    assert_eq!(cheap.status.code(), Some(1), "{cheap:?}");
+    assert!(
+        cheap.stderr.contains("--epsilon 0.00001 is below 0.0001, the policy's statement.min_epsilon"),
+        "{cheap:?}"
+    );
 }
 
 /// Whether groups are public depends on how many they are: not known is not zero.

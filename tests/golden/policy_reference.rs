@@ -130,7 +130,7 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
         }
         "[table.NAME]" => {
             let name = match key {
-                "public" => "stations",
+                "public" | "public_view" => "stations",
                 "unit_path" => "payments",
                 _ => "trips",
             };

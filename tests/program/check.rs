@@ -1,6 +1,7 @@
 //! `noisegate check` against a database that is there, and one that is not.
 
-use crate::support::{TestDb, database};
+use crate::city::{PASSWORD, bikes, policy, room_for, rows};
+use crate::support::{TestDb, Workdir, connect, database};
 use noisegate::cli::check::{self, Args};
 use noisegate::schema::Snapshot;
 use std::path::Path;
@@ -9,7 +10,19 @@ use std::path::Path;
 const SCHEMA: &str = include_str!("../policy/schema.sql");
 
 async fn report(policy: &Path) -> Result<String, String> {
-    check::report(&Args { policy: policy.to_owned(), write_schema: false, offline: false }).await
+    let said = check::report(&Args { policy: policy.to_owned(), write_schema: false, offline: false }).await;
+    // In a folder of its own.
+    said.map(|said| said.replace(&format!("{}: nobody", policy.display()), "FILE: nobody"))
+}
+
+/// What is said of every policy of config/.
+const NOBODY: &str = "warning: FILE: nobody may log in: the policy names no user\n";
+
+/// A policy of config/ with the logins of a database, which may read what they have to.
+async fn over(db: &TestDb, text: &str) -> String {
+    db.publish(&["stations"]).await;
+    text.replace("postgres://noisegate@127.0.0.1/bikes", &db.fetch_url)
+        .replace("postgres://noisegate_finish@127.0.0.1/bikes", &db.finish_url)
 }
 
 #[tokio::test]
@@ -19,11 +32,11 @@ async fn check_against_a_database() {
     let file = folder.path().join("bikes.toml");
     let text =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("config/bikes.toml")).unwrap();
-    let text = text.replace("postgres://noisegate@127.0.0.1/bikes", &db.superuser_url);
+    let text = over(&db, &text).await;
 
     std::fs::write(&file, &text).unwrap();
     let ok = report(&file).await.unwrap();
-    assert!(ok.starts_with("policy ok\n"), "{ok}");
+    assert!(ok.starts_with(NOBODY) && ok.contains("\npolicy ok\n"), "{ok}");
 
     std::fs::write(&file, text.replace("[0, 240]", "[240, 0]").replace("columns.method", "columns.methot"))
         .unwrap();
@@ -32,7 +45,7 @@ async fn check_against_a_database() {
     assert!(errors.contains("did you mean \"method\"?"), "{errors}");
 
     // Nobody listens on port 1. The mistake that the text shows is reported with it.
-    let down = text.replace(&db.superuser_url, "postgres://me:secret@127.0.0.1:1/bikes");
+    let down = text.replace(&db.fetch_url, "postgres://me:secret@127.0.0.1:1/bikes");
     std::fs::write(&file, down.replace("epsilon = 8.0", "epsilon = 0")).unwrap();
     let errors = report(&file).await.unwrap_err();
     assert!(errors.contains("epsilon must be greater than 0"), "{errors}");
@@ -46,11 +59,10 @@ async fn check_against_a_database() {
 }
 
 /// The demo's policy over a database that is there.
-fn policy_over(db: &TestDb, folder: &Path) -> std::path::PathBuf {
+async fn policy_over(db: &TestDb, folder: &Path) -> std::path::PathBuf {
     let text = include_str!("../../config/bikes.toml");
     let file = folder.join("bikes.toml");
-    let text = text.replace("postgres://noisegate@127.0.0.1/bikes", &db.superuser_url);
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, over(db, text).await).unwrap();
     file
 }
 
@@ -60,7 +72,7 @@ async fn a_snapshot_stands_in_for_the_database() {
     let client = db.superuser().await;
     client.batch_execute("INSERT INTO stations VALUES ('a', 'x', 1), ('b', 'x', NULL)").await.unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let policy = policy_over(&db, folder.path());
+    let policy = policy_over(&db, folder.path()).await;
     let (online, offline) =
         (Args { policy: policy.clone(), write_schema: false, offline: false }, |policy| Args {
             policy,
@@ -81,17 +93,17 @@ async fn a_snapshot_stands_in_for_the_database() {
 
     // With the database, nothing is said of a snapshot that fits.
     let fits = report(&policy).await.unwrap();
-    assert!(fits.starts_with("policy ok"), "{fits}");
+    assert!(fits.starts_with(&format!("{NOBODY}    add the [[user]]")), "{fits}");
     // Without it, the snapshot is used and said to be.
     let used = check::report(&offline(policy.clone())).await.unwrap();
     assert!(
         used.starts_with("warning: the database was not asked; checked against the schema snapshot"),
         "{used}"
     );
+    let used = used.replace(&format!("{}: nobody", policy.display()), "FILE: nobody");
     assert!(used.contains("just now") && used.ends_with(fits.as_str()), "{used}");
-    let away = std::fs::read_to_string(&policy)
-        .unwrap()
-        .replace(&db.superuser_url, "postgres://a@127.0.0.1:1/bikes");
+    let away =
+        std::fs::read_to_string(&policy).unwrap().replace(&db.fetch_url, "postgres://a@127.0.0.1:1/bikes");
     let moved = folder.path().join("away.toml");
     std::fs::write(&moved, away.replace("[backend]", "[backend]\nschema = \"bikes.schema.json\"")).unwrap();
     let away = report(&moved).await.unwrap();
@@ -141,9 +153,115 @@ async fn a_snapshot_holds_no_row_of_a_private_table() {
         .unwrap();
     client.batch_execute("ANALYZE").await.unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let policy = policy_over(&db, folder.path());
+    let policy = policy_over(&db, folder.path()).await;
     check::report(&Args { policy, write_schema: true, offline: false }).await.unwrap();
     let with = std::fs::read_to_string(folder.path().join("bikes.schema.json")).unwrap();
     assert!(!with.contains("Zanzibar") && !with.contains("zoe"));
     assert!(Snapshot::from_json(&with).unwrap().sizes.iter().all(|s| s.table == "stations"));
+}
+
+/// What `serve` would refuse is refused by `check`, in the same words: they are one function.
+#[tokio::test]
+async fn check_refuses_what_serve_would() {
+    let db = bikes().await;
+    let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], &room_for(1)));
+    assert!(dir.noisegate(&["budget", "create"]).await.status.success());
+    let (fetch, finish) = (format!("{}_fetch", db.name), format!("{}_finish", db.name));
+    assert!(dir.noisegate(&["check"]).await.status.success());
+    for (harm, mend, said) in [
+        (
+            format!("CREATE VIEW v AS SELECT * FROM trips; GRANT SELECT ON v TO {finish}"),
+            "DROP VIEW v".to_owned(),
+            "may read the view public.v, which reads private tables",
+        ),
+        (
+            format!("CREATE TABLE part () INHERITS (trips); GRANT SELECT ON part TO {finish}"),
+            "DROP TABLE part".to_owned(),
+            "REVOKE SELECT ON public.part FROM",
+        ),
+        (
+            format!("REVOKE SELECT ON trips FROM {fetch}"),
+            format!("GRANT SELECT ON trips TO {fetch}"),
+            "the fetch login FETCH may not read the table public.trips; GRANT SELECT ON public.trips TO FETCH",
+        ),
+        (
+            format!("REVOKE SELECT ON stations FROM {finish}"),
+            format!("GRANT SELECT ON stations TO {finish}"),
+            "the finish login FINISH may not read the public table public.stations; GRANT SELECT",
+        ),
+        (
+            format!("ALTER ROLE {finish} SET timezone = 'XYZ+3ABC'"),
+            format!("ALTER ROLE {finish} RESET timezone"),
+            "the default time zone of the finish login, \"XYZ+3ABC\"",
+        ),
+    ] {
+        db.execute(&harm).await;
+        let said = said.replace("FETCH", &fetch).replace("FINISH", &finish);
+        let (check, serve) = (dir.noisegate(&["check"]).await, dir.noisegate(&["serve"]).await);
+        for out in [&check, &serve] {
+            assert!(!out.status.success() && out.stderr.contains(&said), "{harm}: {out:?}");
+        }
+        let words = |text: &str| text.trim_start_matches("noisegate: ").to_owned();
+        assert_eq!(words(&check.stderr), words(&serve.stderr), "{harm}");
+        db.execute(&mend).await;
+    }
+    assert!(dir.noisegate(&["check"]).await.status.success());
+}
+
+/// A view over private rows is public by a sentence of its owner's, and then a warning, in `check` and in `serve`.
+#[tokio::test]
+async fn a_public_view_over_private_tables_is_signed() {
+    let db = bikes().await;
+    db.execute("CREATE VIEW busy AS SELECT station, count(*) AS n FROM trips GROUP BY 1").await;
+    db.publish(&["busy"]).await;
+    let users = policy(&db.backend_toml(), &["ada"], &room_for(1));
+    let with = |key: &str| format!("{users}[table.busy]\npublic = true\n{key}");
+    let dir = Workdir::new(&with(""));
+    assert!(dir.noisegate(&["budget", "create"]).await.status.success());
+    for command in ["check", "serve"] {
+        let out = dir.noisegate(&[command]).await;
+        assert!(!out.status.success(), "{out:?}");
+        for part in
+            ["the public view public.busy reads private tables", "public_view = \"I know that everybody"]
+        {
+            assert!(out.stderr.contains(part), "{out:?}");
+        }
+        assert!(!out.stderr.contains("REVOKE"), "{out:?}");
+    }
+    std::fs::write(dir.policy(), with("public_view = \"yes\"\n")).unwrap();
+    let wrong = dir.noisegate(&["check"]).await.stderr;
+    assert!(wrong.contains("public_view takes one sentence"), "{wrong}");
+    std::fs::write(dir.policy(), with("public_view = \"I know that everybody gets its rows exactly\"\n"))
+        .unwrap();
+    let signed = dir.noisegate(&["check"]).await;
+    let warning = "\"busy\" may read private tables, and its rows are answered exactly";
+    assert!(signed.status.success() && signed.stdout.contains(warning), "{signed:?}");
+    let log = std::fs::File::create(dir.path().join("log")).unwrap();
+    let gate = dir
+        .serve_with(|c| {
+            c.stderr(log);
+        })
+        .await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    assert_eq!(rows(&ada, "SELECT sum(n) FROM busy").await.unwrap().len(), 1);
+    let log = std::fs::read_to_string(dir.path().join("log")).unwrap();
+    assert!(log.contains(warning), "{log}");
+}
+
+#[tokio::test]
+async fn what_is_left_undone_is_a_warning() {
+    let db = bikes().await;
+    let text = policy(&db.backend_toml(), &[], &room_for(1));
+    let dir = Workdir::new(
+        &format!("{text}# TODO a range\n").replace("minutes = { range = [0, 240] }", "minutes = {}"),
+    );
+    let out = dir.noisegate(&["check"]).await;
+    assert!(out.status.success(), "{out:?}");
+    for warning in [
+        "nobody may log in",
+        "a line is marked TODO",
+        "nobody can ask for a sum or an average of minutes in \"trips\"",
+    ] {
+        assert!(out.stdout.contains(warning), "{warning}: {}", out.stdout);
+    }
 }

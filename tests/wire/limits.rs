@@ -130,6 +130,26 @@ fn clients_that_never_log_in_are_limited_too() {
     });
 }
 
+/// 264 connections that say nothing kept everybody out for as long as they could stay.
+#[test]
+fn one_address_that_never_logs_in_keeps_no_other_out() {
+    let server = Harness::new();
+    let idle: Vec<_> = (0..264).map(|_| Client::connect(server.address)).collect();
+    // Those who had a place to cancel from have lost it.
+    std::thread::sleep(Duration::from_millis(2_500));
+    let mut late = Client::connect(server.address);
+    late.send(&startup(&[("user", "ana")]));
+    let reply = late.reply();
+    assert!(reply.is_fatal("53300"), "{reply:?}");
+    assert!(reply.error_field('D').unwrap().contains("limits.max_logins_per_address is 50"), "{reply:?}");
+    // All of 127.0.0.0/8 is this machine.
+    let elsewhere = std::net::SocketAddr::from(([127, 0, 0, 2], 0));
+    let mut other = Client::connect_from(elsewhere, server.address);
+    other.send(&startup(&[("user", "ana")]));
+    assert_eq!(other.reply().status(), Some('I'));
+    drop(idle);
+}
+
 #[test]
 fn a_port_in_use_is_an_error_that_names_it() {
     let server = Harness::new();

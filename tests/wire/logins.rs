@@ -81,13 +81,16 @@ async fn users_of_a_file_log_in_and_follow_it() {
 
 /// Users with a password in PostgreSQL, which a query reaches.
 async fn with_people(db: &TestDb) -> Vec<String> {
-    let [ada, md5, none] = ["ada", "md5", "none"].map(|n| format!("{}_{n}", db.name));
+    let [ada, md5, none, expired, expiring] =
+        ["ada", "md5", "none", "expired", "expiring"].map(|n| format!("{}_{n}", db.name));
     db.execute(&format!(
         "SET password_encryption = 'scram-sha-256'; CREATE ROLE {ada} LOGIN PASSWORD 'lovelace';
+         CREATE ROLE {expired} LOGIN PASSWORD 'lovelace' VALID UNTIL '2020-01-01';
+         CREATE ROLE {expiring} LOGIN PASSWORD 'lovelace' VALID UNTIL '2200-01-01';
          SET password_encryption = 'md5'; CREATE ROLE {md5} LOGIN PASSWORD 'old'; CREATE ROLE {none} LOGIN"
     ))
     .await;
-    vec![ada, md5, none]
+    vec![ada, md5, none, expired, expiring]
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,12 +114,14 @@ async fn auth_query_asks_postgresql_for_the_verifier() {
         "{listed}[[budget]]\nname = \"quota\"\nper = \"role\"\nepsilon = 9\ndelta = 1e-6\n"
     ));
     let (gate, log) = serve(&dir).await;
-    let [ada, md5, none] = people.as_slice() else { panic!() };
+    let [ada, md5, none, expired, expiring] = people.as_slice() else { panic!() };
     assert_eq!(login(&gate, ada, "lovelace").await, Ok(ada.clone()));
     assert_eq!(login(&gate, "listed", PASSWORD).await, Ok("listed".into()));
+    assert_eq!(login(&gate, expiring, "lovelace").await, Ok(expiring.clone()));
     for (user, password) in [
         (ada.as_str(), "byron"),
         (md5, "old"),
+        (expired, "lovelace"),
         (none, "x"),
         ("nobody", "x"),
         ("%27%3B%20DROP%20TABLE%20riders", "x"),
@@ -193,6 +198,15 @@ async fn passwords_of_the_backend_stand_elsewhere() {
     let none = dir.noisegate(&["check"]).await;
     assert!(!none.status.success() && none.stderr.contains("password"), "{none:?}");
     assert!(dir.noisegate(&["budget", "create"]).await.status.success());
+    // Of either login, in words of ours.
+    let only_fetch = db.backend_toml().replacen(&format!("_finish:{password}@"), "_finish@", 1);
+    for (backend, key) in [(&bare, "backend.url"), (&only_fetch, "backend.finish_url")] {
+        let dir = Workdir::new(&of(backend));
+        let said = dir.noisegate(&["serve"]).await.stderr;
+        assert!(said.contains(&format!("{key}: the database cannot be reached as ")), "{said}");
+        assert!(said.contains("asks for a password, and none is set: give it in the URL"), "{said}");
+        assert!(!said.contains("object") && !said.contains("configuration"), "{said}");
+    }
     let gate = dir
         .serve_with(|c| {
             c.env("PGPASSFILE", &file);

@@ -82,6 +82,19 @@ impl Client {
         Self(stream)
     }
 
+    /// From this address of this machine.
+    pub fn connect_from(local: SocketAddr, address: SocketAddr) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let stream = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind(local).unwrap();
+            socket.connect(address).await.unwrap().into_std().unwrap()
+        });
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Self(stream)
+    }
+
     /// A session of a user who needs no password.
     pub fn login(address: SocketAddr, user: &str) -> Self {
         let mut client = Self::connect(address);

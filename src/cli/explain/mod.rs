@@ -167,6 +167,11 @@ fn settings(args: &Args, policy: &Policy, server_version: u32) -> Result<plan::S
         dp::ratio(x).ok_or_else(|| format!("{key} has too many digits to compute with"))
     };
     let statement = &policy.statement;
+    if let Some(asked) = args.epsilon.as_ref().filter(|e| **e < statement.min_epsilon) {
+        let plain = |e: &BigDecimal| e.normalized().to_plain_string();
+        let (asked, least) = (plain(asked), plain(&statement.min_epsilon));
+        return Err(format!("--epsilon {asked} is below {least}, the policy's statement.min_epsilon"));
+    }
     Ok(plan::Settings {
         epsilon: ratio(args.epsilon.as_ref().unwrap_or(&statement.epsilon), "epsilon")?,
         delta: ratio(&statement.delta, "delta")?,

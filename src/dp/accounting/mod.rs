@@ -33,7 +33,7 @@ pub const UNITS_PER_ONE: u128 = 1_000_000_000_000_000_000_000_000;
 /// Ledgers store prices, and check them by computing them anew. So prices come from integers or from one pinned libm, which
 /// is the same on every machine, and never from the platform's functions (clippy.toml refuses these by name). A price that
 /// changes by a single unit, be it because a bound became tighter or because libm was updated, is another version: the
-/// test `prices_of_this_version` fails until this number is raised.
+/// test `rule_43_prices_of_this_version` fails until this number is raised.
 pub const PRICING: u32 = 1;
 
 /// What a budget counts in. Each is a privacy filter: a sum of charges fixed before each draw, and a limit that implies the

@@ -2,7 +2,7 @@
 
 use super::body::{Accepted, Body, Debit, Entry, Paid, Terms};
 use super::{Books, Key, Prices};
-use crate::account::{Account, Amount, Counter};
+use crate::account::{Account, Amount, Counter, Granted};
 use crate::entry::Charged;
 use crate::error::{Lack, Refusal, StreamEnd};
 use answer::Identity;
@@ -215,18 +215,24 @@ impl Books {
         sum.or_else(nothing).unwrap_or(Amount::Cost(Box::default()))
     }
 
+    /// What was granted to one owner of an account, in a window.
+    pub(super) fn granted(&self, key: &Key, window: Option<i64>) -> Vec<Granted> {
+        let Some(account) = self.accounts.get(key.0) else { return Vec::new() };
+        let applies = |g: &&super::Granted| {
+            g.budget == account.budget.name
+                && g.window == window
+                && g.owner.as_deref().is_none_or(|owner| owner == &*key.1)
+        };
+        self.grants.iter().filter(applies).map(|g| g.more.clone()).collect()
+    }
+
     /// How an account counts for one owner, with what was granted.
     pub(super) fn counter(&mut self, key: &Key, window: Option<i64>) -> Counter {
         let Some(account) = self.accounts.get(key.0) else {
             // No such account: one that admits nothing.
             return Counter::Filter(Box::new(dp::Filter::of_loss(dp::Notion::Pure, 0)));
         };
-        let applies = |g: &&super::Granted| {
-            g.budget == account.budget.name
-                && g.window == window
-                && g.owner.as_deref().is_none_or(|owner| owner == &*key.1)
-        };
-        let granted: Vec<_> = self.grants.iter().filter(applies).map(|g| g.more.clone()).collect();
+        let granted = self.granted(key, window);
         if granted.is_empty() {
             return account.counter.clone();
         }

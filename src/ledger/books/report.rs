@@ -2,7 +2,7 @@
 
 use super::body::BudgetTerms;
 use super::{Books, Key};
-use crate::account::{Amount, BudgetState, Counter};
+use crate::account::{Amount, BudgetState, Counter, Granted};
 use crate::error::decimal;
 use answer::Identity;
 use dp::{Notion, Ratio};
@@ -116,6 +116,7 @@ impl Books {
             closed: self.closed.contains(&budget.name),
             next: budget.window.map(|w| w.next(at)),
             spent: self.spent(key, window),
+            granted: Granted::sum(&self.granted(key, window)),
             counter,
             budget,
         })

@@ -33,6 +33,8 @@ pub struct Limits {
     pub max_portals: usize,
     /// Bytes of rows that one session's suspended portals keep.
     pub max_portal_bytes: usize,
+    /// Clients of one address that have connected and not logged in yet.
+    pub max_logins_per_address: usize,
     /// Time a client has to log in.
     pub login_timeout: Duration,
     /// Reads of one user that may fail in a day, before the user is suspended; as many may run at once.
@@ -56,7 +58,8 @@ impl Default for Limits {
             max_prepared: 1_000,
             max_portals: 1_000,
             max_portal_bytes: 64 << 20,
-            login_timeout: Duration::from_secs(30),
+            max_logins_per_address: 50,
+            login_timeout: Duration::from_secs(10),
             max_backend_errors: 5,
         }
     }

@@ -22,6 +22,8 @@ pub struct Table {
     pub keys: Vec<Vec<String>>,
     /// Rows of one unit are at most this many, proven by a key `(unit, n)` and a CHECK that bounds n.
     pub proven_rows: Option<u32>,
+    /// A public view that may read private tables: the owner says that its rows are published.
+    pub published: bool,
     /// Read with `ONLY` (the table has inheritance children, which the policy does not name).
     pub only: bool,
 }

@@ -58,8 +58,51 @@ async fn world() -> World {
 
 async fn assert_refused(world: &World, ada: &Client, sql: &str, why: &str) {
     let before = world.paid().await;
-    assert_eq!(sqlstate(ada, sql).await, "55000", "{why}: {sql}");
+    let refused = rows(ada, sql).await.unwrap_err();
+    let refused = refused.as_db_error().unwrap();
+    assert_eq!(refused.code().code(), "55000", "{why}: {sql}: {refused:?}");
+    let table =
+        refused.message().strip_prefix("the table \"").and_then(|m| m.split_once("\" is not defined as"));
+    assert!(table.is_some_and(|(table, _)| sql.contains(table)), "{why}: {sql}: {refused:?}");
     assert_eq!(world.paid().await, before, "{why}: {sql}");
+}
+
+/// Which login lacks which right, and nothing that sounds as if it were the analyst's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_right_that_was_revoked_is_missed_by_the_login_that_had_it() {
+    let world = world().await;
+    let ada = world.ada().await;
+    let (fetch, finish) = (format!("{}_fetch", world.db.name), format!("{}_finish", world.db.name));
+    let public = "SELECT count(*) FROM stations";
+    for (sql, revoke, grant, code, says) in [
+        (
+            SUM,
+            format!("REVOKE SELECT ON riders FROM {fetch}"),
+            format!("GRANT SELECT ON riders TO {fetch}"),
+            "55000",
+            "the fetch login (backend.url) may not read a table of this statement",
+        ),
+        (
+            public,
+            format!("REVOKE SELECT ON stations FROM {finish}"),
+            format!("GRANT SELECT ON stations TO {finish}"),
+            "42501",
+            "the finish login (backend.finish_url) lacks a right: permission denied for table stations",
+        ),
+    ] {
+        rows(&ada, sql).await.unwrap();
+        let paid = world.paid().await;
+        world.db.execute(&revoke).await;
+        // Asked anew, and not answered from what is kept.
+        ada.batch_execute("SET noisegate.cache = off").await.unwrap();
+        let refused = rows(&ada, sql).await.unwrap_err();
+        let refused = refused.as_db_error().unwrap();
+        assert_eq!((refused.code().code(), world.paid().await), (code, paid), "{refused:?}");
+        assert!(refused.message().contains(says), "{refused:?}");
+        assert!(refused.hint().unwrap().contains("noisegate check"), "{refused:?}");
+        world.db.execute(&grant).await;
+        rows(&ada, sql).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

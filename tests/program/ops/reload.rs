@@ -2,7 +2,7 @@
 
 use super::{text, versions, with_server};
 use crate::city::{PASSWORD, bikes, eventually, fetch_waits, hold_trips, rows, sqlstate};
-use crate::support::{Workdir, connect, psql};
+use crate::support::{Gate, NOISEGATE, Workdir, connect, psql, run};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,6 +53,35 @@ async fn open_sessions_see_the_new_policy_at_their_next_statement() {
     let out = dir.noisegate(&["reload"]).await;
     assert_eq!((out.status.success(), out.stdout.as_str()), (true, "reloaded: nothing has changed\n"));
     assert!(gate.signal("TERM").await.success());
+}
+
+/// By whatever path a policy is named, it is the same one when it is read again.
+#[tokio::test]
+async fn a_relative_path_and_a_link_name_the_same_policy() {
+    let db = bikes().await;
+    let dir = Workdir::new(&text(&db, &["ada"], ""));
+    let elsewhere = Workdir::new("");
+    std::fs::remove_file(elsewhere.policy()).unwrap();
+    std::os::unix::fs::symlink(dir.policy(), elsewhere.policy()).unwrap();
+    for (folder, name) in [(&dir, "policy.toml"), (&elsewhere, "policy.toml"), (&dir, "../policy.toml")] {
+        let within = folder.path().join("within");
+        std::fs::create_dir_all(&within).unwrap();
+        let at = if name.starts_with("..") { within.as_path() } else { folder.path() };
+        if !folder.path().join("noisegate.db").exists() {
+            assert!(folder.noisegate(&["budget", "create"]).await.status.success());
+        }
+        let gate = Gate::start_with(&["serve", "--policy", name], |c| {
+            c.current_dir(at);
+        })
+        .await;
+        for how in [name, folder.policy().to_str().unwrap()] {
+            let mut reload = tokio::process::Command::new(NOISEGATE);
+            reload.args(["reload", "--policy", how]).current_dir(at);
+            let out = run(reload, "").await;
+            assert_eq!(out.stdout, "reloaded: nothing has changed\n", "{name}, {how}: {}", out.stderr);
+        }
+        assert!(gate.signal("TERM").await.success());
+    }
 }
 
 #[tokio::test]
