@@ -153,7 +153,7 @@ async fn rule_27_the_owner_and_load_jobs_end_answers() {
         .execute("CREATE TRIGGER t AFTER INSERT ON riders EXECUTE FUNCTION told_by('it''s \"loaded\"')")
         .await;
     let check = world.dir.noisegate(&["check"]).await;
-    assert!(check.stdout.contains("is named by a trigger on riders"), "{check:?}");
+    assert!(check.stdout.contains("is named by a trigger on public.riders"), "{check:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
