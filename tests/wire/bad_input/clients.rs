@@ -68,7 +68,7 @@ async fn garbage_ends_its_own_connection_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_client_that_leaves_has_paid_for_is_there_when_it_comes_back() {
+async fn a_fetch_goes_on_without_its_client_and_the_debit_stands() {
     let world = World::new(&room_for(2)).await;
     let holder = hold_trips(&world.db).await;
     let mut client = world.raw();
@@ -78,10 +78,11 @@ async fn what_a_client_that_leaves_has_paid_for_is_there_when_it_comes_back() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(fetch_waits(&world.db).await, "it goes on");
     drop(holder);
-    let ada = world.ada().await;
-    assert_eq!(crate::city::rows(&ada, "SELECT count(*) FROM trips").await.unwrap().len(), 1);
+    eventually("the end of the fetch", async || !fetch_waits(&world.db).await).await;
     let shown = world.dir.noisegate(&["budget", "show"]).await.stdout;
     assert!(shown.contains("ε = 0.1 of 0.2 spent"), "{shown}");
+    let ada = world.ada().await;
+    assert_eq!(crate::city::rows(&ada, "SELECT count(*) FROM trips").await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
