@@ -23,12 +23,6 @@ pub fn of_continuous_laplace(epsilon: f64) -> f64 {
     rdp::Curve::ContinuousLaplace { epsilon: epsilon.into() }.kl().hi()
 }
 
-/// ρ of a mechanism of bounded range ε, rounded up: ε²/8 (Cesar and Rogers 2020). For the exponential mechanism; not for
-/// permute-and-flip (soundness rule 20).
-pub fn of_bounded_range(epsilon: f64) -> f64 {
-    (Interval::from(epsilon).square() / 8.0).hi()
-}
-
 /// ε of ρ-zCDP at δ, rounded up: ρ + 2√(ρ ln(1/δ)) (Bun and Steinke 2016, Proposition 1.3).
 pub fn epsilon_loosely(rho: f64, delta: f64) -> f64 {
     let rho = Interval::from(rho);

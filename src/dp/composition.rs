@@ -6,12 +6,6 @@
 use super::interval::Interval;
 use super::loss::PrivacyLoss;
 
-/// Σε and Σδ (Dwork and Roth 2014, Theorem 3.16), rounded up.
-pub fn basic(parts: &[(f64, f64)]) -> (f64, f64) {
-    let sum = |f: fn(&(f64, f64)) -> f64| parts.iter().map(f).map(Interval::from).sum::<Interval>().hi();
-    (sum(|p| p.0), sum(|p| p.1))
-}
-
 /// ε of `k` uses of an ε-DP mechanism at slack δ′ (Dwork and Roth 2014, Theorem 3.20, from Dwork, Rothblum and Vadhan
 /// 2010): √(2k ln(1/δ′))·ε + kε(e^ε - 1).
 pub fn advanced(epsilon: f64, k: u32, slack: f64) -> f64 {

@@ -39,24 +39,6 @@ pub fn exceeded(epsilon: f64, delta: f64, bound: f64) -> f64 {
     (Interval::from(delta) / share).hi().clamp(0.0, 1.0)
 }
 
-/// How often somebody who must say "present" or "absent", and believes in "present" with `prior` beforehand, can be right:
-/// the largest of prior·power + (1 - prior)·(1 - α) over the tests that the trade-off function allows.
-///
-/// That is 1 - prior·min over α of (f(α) + e^ln((1-prior)/prior)·α): a value of the privacy profile.
-pub fn best_guess(f: &TradeOff, prior: f64) -> Option<f64> {
-    if !(0.0..=1.0).contains(&prior) {
-        return None;
-    }
-    if prior == 0.0 || prior == 1.0 {
-        return Some(1.0);
-    }
-    let odds = ((Interval::from(1.0) - prior) / prior).ln();
-    // δ falls in ε: the lower end of the odds is the safe one.
-    let gain = f.profile(odds.lo()).hi();
-    let right = Interval::from(1.0) - prior + Interval::from(gain) * prior;
-    Some(right.hi().clamp(prior.max(1.0 - prior), 1.0))
-}
-
 /// What (ε, δ)-differential privacy means to one person.
 #[derive(Clone, Debug)]
 pub struct Meaning {

@@ -1,7 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
 use crate::gdp;
-use crate::loss::PrivacyLoss;
 
 /// Randomised response reaches the bound: an answer "yes" has likelihoods e^ε/(1+e^ε) and 1/(1+e^ε).
 #[test]
@@ -44,28 +43,6 @@ fn large_losses_are_as_rare_as_stated() {
         (meaning.usual_loss() - 1.0 - 2f64.ln()).abs() < 1e-9
             && exceeded(1.0, 1e-6, meaning.usual_loss()) <= 2e-6
     );
-}
-
-/// Against every test there is: for finitely many outcomes, the best guess takes the larger of the two at each.
-#[test]
-fn the_best_guess_is_that_of_all_tests() {
-    let loss = PrivacyLoss::repeated_response(0.4.into(), 5);
-    let f = TradeOff::Lines(crate::tradeoff::Lines::from_loss(&loss));
-    for prior in [0.05, 0.3, 0.5, 0.8] {
-        let exact: f64 = loss
-            .atoms()
-            .iter()
-            .map(|a| (prior * a.mass.hi()).max((1.0 - prior) * a.mass.hi() * (-a.loss.hi()).exp()))
-            .sum();
-        let ours = best_guess(&f, prior).unwrap();
-        assert!(ours >= exact - 1e-13 && ours <= exact + 1e-9, "{prior}: {ours} {exact}");
-    }
-    // Equal odds: 1/2 + total variation/2.
-    let gauss = best_guess(&TradeOff::Gaussian { mu: 1.0 }, 0.5).unwrap();
-    assert!((gauss - 0.691_462_461_274_013_1).abs() < 1e-9);
-    assert_eq!(best_guess(&f, 0.0), Some(1.0));
-    assert_eq!(best_guess(&f, -0.1), None);
-    assert!((best_guess(&TradeOff::randomised_response(0.0), 0.3).unwrap() - 0.7).abs() < 1e-12);
 }
 
 #[test]

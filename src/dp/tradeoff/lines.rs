@@ -140,23 +140,6 @@ impl Lines {
         Self { points }
     }
 
-    /// The larger of the two everywhere, up to [`FUZZ`] below: as the envelope of the lines of both.
-    pub(super) fn max(&self, other: &Self) -> Self {
-        let lines = |l: &Self| -> Vec<(f64, f64)> {
-            let line = |pair: &[(f64, f64)]| match pair {
-                [(a, b), (c, d)] if c > a => {
-                    let slope = (b - d) / (c - a);
-                    Some((slope, b + slope * a))
-                }
-                _ => None,
-            };
-            l.points.windows(2).filter_map(line).collect()
-        };
-        let mut all = lines(self);
-        all.extend(lines(other));
-        Self::envelope(all)
-    }
-
     /// Moved up by `fuzz` (or down where it is negative), between 0 and 1 - α.
     pub(super) fn moved(mut self, fuzz: f64) -> Self {
         for (a, b) in &mut self.points {

@@ -109,15 +109,6 @@ impl TradeOff {
         }
     }
 
-    /// max{f, f⁻¹}: what an f-DP mechanism guarantees when neighbours come in either order (Dong, Roth and Su,
-    /// Proposition 2.4).
-    pub fn symmetrised(&self) -> Self {
-        match self {
-            Self::Lines(lines) => Self::Lines(lines.max(&lines.inverse())),
-            _ => self.clone(),
-        }
-    }
-
     /// The function for groups of `k` units: 1 - (1 - f)^∘k (Dong, Roth and Su, Theorem 2.14); of a Gaussian, G_kμ.
     pub fn group(&self, k: u32) -> Self {
         match self {

@@ -83,11 +83,6 @@ fn inverses_are_reflections() {
     }
     assert_eq!(g.at(0.0).hi(), 0.75, "0 is first reached at 0.75");
     assert!(g.at(0.95).hi() < 1e-300);
-    let s = f.symmetrised();
-    for a in LEVELS {
-        let larger = f.at(a).hi().max(g.at(a).hi());
-        assert!((s.at(a).hi() - larger).abs() < 1e-9 || a == 0.0, "{a}: {} {larger}", s.at(a).hi());
-    }
     // Symmetric ones are their own inverses.
     for f in shapes() {
         for a in [0.1, 0.3, 0.6] {
