@@ -1,7 +1,7 @@
 //! `noisegate check --policy F`: proves a policy against the database that it names, or against a snapshot of its
 //! schema where the database is away. With the database, it proves all that `serve` proves before it opens the ledger.
 
-use super::budget::print::a_year;
+use super::budget::print::{a_year, chosen};
 use super::database::{self, Connected, Failed};
 use super::snapshot;
 use crate::gateway::Checked;
@@ -180,6 +180,8 @@ fn budget(b: &Budget, policy: &Policy) -> Result<String, String> {
     if let Some(window) = b.window {
         let _ = write!(text, ", anew every {}", window.word());
     }
+    let chosen =
+        chosen(b).map(|c| format!("            {c}; a ledger keeps the one that it was made with\n"));
     let price = policy.statement.epsilon.normalized();
     let worth = ledger::usual_of(policy).map(|charge| ledger::worth(b, &charge));
     match worth {
@@ -188,6 +190,7 @@ fn budget(b: &Budget, policy: &Policy) -> Result<String, String> {
                 Ok(n) => writeln!(text, ": {n} answers at ε = {price} (basic composition: {})", worth.basic),
                 Err(why) => writeln!(text, ": no answers at the default price: {why}"),
             };
+            text.push_str(chosen.as_deref().unwrap_or_default());
             if let Some(year) = worth.year {
                 let _ = writeln!(text, "            {}", a_year(&year));
             }

@@ -120,10 +120,12 @@ accounting = "zcdp"    # how prices add up; "pure" knows epsilon alone, and allo
 epsilon = 8.0          # TODO the total. 1 is strict, 10 is lenient: a unit's influence on any answer is at most e^epsilon
 delta = 1e-6           # TODO the chance that this fails: well below one over the number of units
 
-# A quota: how much of it each user may spend.
+# A quota: how much of it each user may spend in a calendar month. What the months tell adds up; "everyone" bounds it.
 [[budget]]
 name = "analyst"
 per = "user"
+window = "month"
+accounting = "auto"    # whatever buys most answers at [statement] epsilon, fixed when the ledger is made
 epsilon = 2.0
 delta = 1e-7
 

@@ -144,6 +144,10 @@ pub struct Lack {
 impl Lack {
     fn text(&self) -> String {
         let mut text = match &self.lacking {
+            // In none of its orders: no number says how much is missing.
+            Lacking::Sum { symbol, shortfall: s, .. } if s.needed == u128::MAX => {
+                format!("it needs more {symbol} than is left")
+            }
             Lacking::Sum { symbol, shortfall: s, limit } => format!(
                 "it needs {symbol} = {}, and {} of {} is left",
                 decimal(s.needed, true),

@@ -206,8 +206,10 @@ impl Ledger {
     ///
     /// Blocks: it reads all entries.
     pub fn open(location: &LedgerLocation, terms: &Terms) -> Result<Self, LedgerError> {
-        let wanted = terms.check()?;
+        terms.check()?;
         let mut keeper = Keeper::open(location)?;
+        let terms = terms.settled(&keeper.books);
+        let wanted = terms.for_the_books().clone();
         keeper.write(|books, clock| owner::change(books, &wanted, clock))?;
         Self::start(keeper, wanted, terms.budgets())
     }
@@ -227,14 +229,18 @@ impl Ledger {
 
     /// The same ledger for a policy that was read again. It is taken over as [`Self::open`] does.
     pub async fn renew(&self, terms: &Terms) -> Result<Self, LedgerError> {
-        let wanted = terms.check()?;
-        let next = wanted.clone();
-        let taken = self.edit(move |books, clock| match owner::change(books, &next, clock) {
-            Ok(entry) => Ok((Ok(()), entry)),
-            Err(e) => Ok((Err(e), None)),
+        terms.check()?;
+        let next = terms.clone();
+        let taken = self.edit(move |books, clock| {
+            let next = next.settled(books);
+            Ok(match owner::change(books, next.for_the_books(), clock) {
+                Ok(entry) => (Ok(next), entry),
+                Err(e) => (Err(e), None),
+            })
         });
-        taken.await.map_err(|e| LedgerError::Impossible(e.to_string()))??;
-        Ok(Self { terms: Arc::new(wanted), budgets: terms.budgets().into(), ..self.clone() })
+        let terms = taken.await.map_err(|e| LedgerError::Impossible(e.to_string()))??;
+        let wanted = Arc::new(terms.for_the_books().clone());
+        Ok(Self { terms: wanted, budgets: terms.budgets().into(), ..self.clone() })
     }
 
     /// Sets how long a release that somebody else has paid for is waited for.

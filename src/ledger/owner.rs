@@ -178,7 +178,8 @@ impl Owner {
 
     /// Whether a budget of a policy is one in force.
     pub fn in_force(&self, budget: &Budget) -> bool {
-        self.keeper.books.in_force(budget)
+        let settled = Terms::unchecked(std::slice::from_ref(budget), "").settled(&self.keeper.books);
+        settled.budgets().iter().all(|b| self.keeper.books.in_force(b))
     }
 
     /// Shows each entry in words.
@@ -211,12 +212,15 @@ impl Owner {
 
     /// What a policy would change.
     pub fn compare(&self, terms: &Terms) -> Result<Vec<Change>, LedgerError> {
-        Ok(self.keeper.books.compare(&terms.check()?, self.keeper.books.now(clock())))
+        terms.check()?;
+        let terms = terms.settled(&self.keeper.books);
+        Ok(self.keeper.books.compare(terms.for_the_books(), self.keeper.books.now(clock())))
     }
 
     /// Brings a policy into force, whatever it forgets.
     pub fn accept(&mut self, terms: &Terms, author: &str, reason: &str) -> Result<Vec<Change>, LedgerError> {
-        let wanted = terms.check()?;
+        terms.check()?;
+        let wanted = terms.settled(&self.keeper.books).for_the_books().clone();
         let changes = self.keeper.books.compare(&wanted, self.keeper.books.now(clock()));
         self.write(|books, clock| {
             // Tables that a policy's text alone does not show stay as they were.

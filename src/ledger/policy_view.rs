@@ -1,9 +1,9 @@
 //! What of a policy the books depend on: budgets, who is protected, and whose the rows of each table are.
 
 use super::account::Account;
-use super::books::{self, BudgetTerms, PUBLIC, TableTerms};
+use super::books::{self, Books, BudgetTerms, PUBLIC, TableTerms};
 use super::error::LedgerError;
-use policy::{Budget, Policy, Privacy, Table};
+use policy::{Accounting, Budget, Policy, Privacy, Table};
 
 /// The part of a policy that a ledger is kept under.
 #[derive(Clone, Debug)]
@@ -42,6 +42,26 @@ impl Terms {
     /// The budgets.
     pub fn budgets(&self) -> &[Budget] {
         &self.budgets
+    }
+
+    /// With the notion that the books hold for each budget whose owner named none: it was chosen when they were made, or when
+    /// the budget was new.
+    pub(super) fn settled(&self, books: &Books) -> Self {
+        let mut settled = self.clone();
+        for (budget, terms) in settled.budgets.iter_mut().zip(&mut settled.terms.budgets) {
+            let held = books.terms().and_then(|t| t.budgets.iter().find(|b| b.name == budget.name));
+            let held = held.and_then(|b| Accounting::parse(&b.accounting));
+            if let Some(held) = held.filter(|h| budget.choices.iter().any(|(choice, _)| choice == h)) {
+                budget.accounting = held;
+                *terms = BudgetTerms::new(budget);
+            }
+        }
+        settled
+    }
+
+    /// As they are written.
+    pub(super) fn for_the_books(&self) -> &books::Terms {
+        &self.terms
     }
 
     /// That each budget has a filter.

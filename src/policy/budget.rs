@@ -1,5 +1,6 @@
 //! `[statement]` and `[[budget]]`: prices and limits, in exact decimals.
 
+use super::auto;
 use super::envelope;
 use super::error::{At, Findings};
 use super::keys::{Key, Keys, REQUIRED};
@@ -161,6 +162,9 @@ pub(super) fn bound(section: &Section<'_, '_>, key: &str, f: &mut Findings) -> O
     section.count(key, 1_000_000, f).and_then(|n| u32::try_from(n).ok())
 }
 
+/// The word by which an owner leaves the notion to the program.
+const AUTO: &str = "auto";
+
 /// Keys of `[[budget]]`.
 pub(super) const BUDGET: Keys = Keys {
     section: "[[budget]]",
@@ -195,10 +199,10 @@ pub(super) const BUDGET: Keys = Keys {
         },
         Key {
             name: "accounting",
-            ty: "`pure`, `approx`, `advanced`, `zcdp`, `rdp`, `gdp` or `envelope`",
+            ty: "`auto`, `pure`, `approx`, `advanced`, `zcdp`, `rdp`, `gdp` or `envelope`",
             default: "\"zcdp\"",
             example: "\"approx\"",
-            purpose: "How prices add up: `pure` ε, without private groups; `approx` ε and δ; `advanced` ε²; `zcdp` ρ, which allows many more small statements for the same ε; `rdp` Rényi divergences; `gdp` μ²; `envelope` counts uses of `mechanisms`.",
+            purpose: "How prices add up: `pure` ε, without private groups; `approx` ε and δ; `advanced` ε²; `zcdp` ρ, which allows many more small statements for the same ε; `rdp` Rényi divergences; `gdp` μ²; `envelope` counts uses of `mechanisms`; `auto` takes that of `zcdp`, `rdp` and `approx` which buys most counts at `statement.epsilon`, once, when the ledger is made.",
         },
         Key {
             name: "epsilon",
@@ -251,7 +255,7 @@ pub(super) fn budgets(
         let window = window(&section, scope, f);
         let tables = tables(&section, f);
         let accounting = accounting(&section, f);
-        let mechanisms = envelope::mechanisms(&section, accounting, f);
+        let mechanisms = envelope::mechanisms(&section, accounting.map(|a| a.unwrap_or(Accounting::Zcdp)), f);
         if section.get("epsilon").is_none() {
             section.missing("epsilon", "epsilon = 8.0", f);
         }
@@ -263,11 +267,16 @@ pub(super) fn budgets(
             f.warn(&e.span, "one statement at the default price costs more than this whole budget", hint);
         }
         let Some(accounting) = accounting else { continue };
-        let Some((delta, selection_delta)) = deltas(&section, accounting, f) else { continue };
+        let Some((delta, selection_delta)) = deltas(&section, accounting.unwrap_or(Accounting::Zcdp), f)
+        else {
+            continue;
+        };
         let (Some(name), Some(scope), Some(total)) = (name, scope, total) else { continue };
         let (Some(window), Some(tables), Some(mechanisms)) = (window, tables, mechanisms) else { continue };
         let (name, epsilon) = (name.value, total.value);
-        budgets.push(Budget {
+        let auto = accounting.is_none();
+        let accounting = accounting.unwrap_or(Accounting::Zcdp);
+        let mut budget = Budget {
             name,
             scope,
             tables,
@@ -277,7 +286,12 @@ pub(super) fn budgets(
             delta,
             selection_delta,
             mechanisms,
-        });
+            choices: Vec::new(),
+        };
+        if auto {
+            auto::choose(&mut budget, &statement.epsilon);
+        }
+        budgets.push(budget);
     }
     budgets
 }
@@ -381,17 +395,25 @@ fn scope(section: &Section<'_, '_>, f: &mut Findings) -> Option<Scope> {
     }
 }
 
-fn accounting(section: &Section<'_, '_>, f: &mut Findings) -> Option<Accounting> {
+/// The notion; the inner None where the program is to choose it. The outer None: a mistake.
+fn accounting(section: &Section<'_, '_>, f: &mut Findings) -> Option<Option<Accounting>> {
     if section.get("accounting").is_none() {
-        return Some(Accounting::Zcdp);
+        return Some(Some(Accounting::Zcdp));
     }
     let a = section.string("accounting", "accounting = \"zcdp\"", f)?;
+    if a.value == AUTO {
+        return Some(None);
+    }
     let known = Accounting::parse(&a.value);
     if known.is_none() {
         let what = format!("unknown accounting {:?}", shorten(&a.value));
-        f.error(&a.span, what, suggest(&a.value, Accounting::ALL.map(Accounting::word)));
+        f.error(
+            &a.span,
+            what,
+            suggest(&a.value, Accounting::ALL.map(Accounting::word).into_iter().chain([AUTO])),
+        );
     }
-    known
+    known.map(Some)
 }
 
 /// δ and its part for selection, which soundness rule 22 fixes at creation.

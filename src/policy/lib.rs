@@ -6,6 +6,7 @@
 
 mod access;
 mod advice;
+mod auto;
 mod bounds;
 mod budget;
 mod cache;

@@ -39,6 +39,13 @@ impl Policy {
         keep("[backend]", backend != self.backend);
         let ledger = replace(&mut self.ledger, old.ledger.clone());
         keep("[ledger]", ledger != self.ledger);
+        // A notion that nobody named is chosen once.
+        for budget in self.budgets.iter_mut().filter(|b| !b.choices.is_empty()) {
+            let before = old.budgets.iter().find(|b| b.name == budget.name && !b.choices.is_empty());
+            if let Some(before) = before {
+                (budget.accounting, budget.choices) = (before.accounting, before.choices.clone());
+            }
+        }
         let budgets = replace(&mut self.budgets, old.budgets.clone());
         keep("[[budget]]", budgets != self.budgets);
         self.version = version::of(&self);

@@ -54,7 +54,8 @@ pub(super) fn of(policy: &Policy) -> [u8; 32] {
         });
         c.list(&b.tables, |c, table| c.text(table));
         c.option(b.window, |c, window| c.text(&window.word()));
-        c.text(b.accounting.word());
+        // Which notion `auto` has become is the ledger's to say.
+        c.text(if b.choices.is_empty() { b.accounting.word() } else { "auto" });
         c.decimal(&b.epsilon);
         c.decimal(&b.delta);
         c.decimal(&b.selection_delta);

@@ -102,3 +102,58 @@ async fn a_grant_is_advertised_as_it_is_admitted() {
         ]
     );
 }
+
+/// The ledger keeps the notion that was chosen when it was made, whatever would be chosen later.
+#[tokio::test]
+async fn a_notion_that_nobody_named_is_chosen_once() {
+    let db = city::bikes().await;
+    let budgets = |price: &str| {
+        format!(
+            "[statement]\nepsilon = {price}\n[[budget]]\nname = \"everyone\"\nepsilon = 8\ndelta = 1e-6\n\
+             [[budget]]\nname = \"own\"\nper = \"user\"\naccounting = \"auto\"\nepsilon = 2\ndelta = 1e-7\n"
+        )
+    };
+    let usual = policy(&db.backend_toml(), &["ada"], &budgets("0.1"));
+    let text = |price: &str| usual.replacen("epsilon = 0.1\n", &format!("epsilon = {price}\n"), 1);
+    let dir = Workdir::new(&text("0.1"));
+    let check = dir.noisegate(&["check"]).await.stdout;
+    // As many as adding up would, at least.
+    for part in ["own: each user ε = 2, δ = 1E-7, rdp: 20 answers", "zcdp 14, rdp 20, approx 20"] {
+        assert!(check.contains(part), "{part}: {check}");
+    }
+    let created = dir.noisegate(&["budget", "create"]).await.stdout;
+    assert!(created.contains("\"own\" counts by auto: rdp. Answers that each buys"), "{created}");
+    let seen = async |ask: bool| {
+        let gate = dir.serve_again().await;
+        let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+        if ask {
+            rows(&ada, COUNT).await.unwrap();
+        }
+        let own = "SELECT accounting FROM noisegate.budget WHERE name = 'own'";
+        let own = rows(&ada, own).await.unwrap()[0][0].clone().unwrap();
+        let reloaded = dir.noisegate(&["reload"]).await.stdout;
+        assert_eq!(reloaded, "reloaded: nothing has changed\n");
+        assert!(gate.signal("TERM").await.success());
+        own
+    };
+    assert_eq!(seen(true).await, "rdp");
+    // At this price another would buy more.
+    std::fs::write(dir.policy(), text("0.01")).unwrap();
+    let check = dir.noisegate(&["check"]).await.stdout;
+    assert!(check.contains("auto: zcdp. "), "{check}");
+    assert_eq!(seen(false).await, "rdp");
+    let shown = dir.noisegate(&["budget", "show"]).await.stdout;
+    assert!(shown.contains("own (rdp, per user)") && !shown.contains("changed in the policy"), "{shown}");
+    // A reload chooses no other, either.
+    let gate = dir.serve_again().await;
+    std::fs::write(dir.policy(), text("0.1")).unwrap();
+    assert_eq!(dir.noisegate(&["reload"]).await.stdout, "reloaded: [statement]\n");
+    drop(gate);
+    // Naming what it has become changes nothing; naming another has to be signed.
+    std::fs::write(dir.policy(), text("0.1").replace("\"auto\"", "\"rdp\"")).unwrap();
+    let gate = dir.serve_again().await;
+    assert!(gate.signal("TERM").await.success());
+    std::fs::write(dir.policy(), text("0.1").replace("\"auto\"", "\"zcdp\"")).unwrap();
+    let refused = dir.noisegate(&["serve"]).await.stderr;
+    assert!(refused.contains("accounting was rdp and is zcdp"), "{refused}");
+}

@@ -187,7 +187,13 @@ pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
 pub fn create(ledger: &LedgerLocation, budgets: &[Budget], unit: &str) -> Result<String, LedgerError> {
     Ledger::create(ledger, &Terms::unchecked(budgets, unit))?;
     let names: Vec<String> = budgets.iter().map(|b| format!("\"{}\"", b.name)).collect();
-    Ok(format!("created {ledger} with the budget(s) {}\n", names.join(", ")))
+    let mut out = format!("created {ledger} with the budget(s) {}\n", names.join(", "));
+    for budget in budgets {
+        if let Some(chosen) = print::chosen(budget) {
+            let _ = writeln!(out, "\"{}\" counts by {chosen}; the ledger keeps it", budget.name);
+        }
+    }
+    Ok(out)
 }
 
 /// `budget show`: every budget, its limit, and what each of its owners has spent. Reads the ledger while a server has

@@ -24,6 +24,19 @@ pub fn budget(b: &Budget) -> String {
     out
 }
 
+/// Which notion was taken where the owner named none, and what each buys; nothing where one is named.
+pub fn chosen(b: &Budget) -> Option<String> {
+    let each: Vec<String> =
+        b.choices.iter().map(|(accounting, n)| format!("{} {n}", accounting.word())).collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "auto: {}. Answers that each buys (counts with Laplace noise at statement.epsilon): {}",
+            b.accounting.word(),
+            each.join(", ")
+        )
+    })
+}
+
 fn every(window: &str) -> String {
     match window.strip_suffix('d') {
         Some("1") => "day".into(),

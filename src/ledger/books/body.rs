@@ -310,6 +310,7 @@ impl BudgetTerms {
             delta: decimal(&self.delta)?,
             selection_delta: decimal(&self.selection_delta)?,
             mechanisms: self.mechanisms.iter().map(declared).collect::<Option<_>>()?,
+            choices: Vec::new(),
         })
     }
 }

@@ -136,6 +136,8 @@ pub struct Budget {
     pub selection_delta: BigDecimal,
     /// What an envelope grants; empty elsewhere.
     pub mechanisms: Vec<Declared>,
+    /// Where the owner left the notion to the program: what each would buy. `accounting` is the one that was taken.
+    pub choices: Vec<(Accounting, u128)>,
 }
 
 impl Budget {
@@ -160,6 +162,7 @@ impl Budget {
             },
             delta,
             mechanisms: Vec::new(),
+            choices: Vec::new(),
         }
     }
 
