@@ -14,6 +14,26 @@ use release::{Noisy, numeric};
 use schema::SqlType;
 
 impl Session {
+    /// That the finish will give the types that the statement was promised: had it others, nobody must pay for it.
+    pub(super) async fn prove_finish(
+        &self,
+        gateway: &Gateway,
+        plan: &Plan,
+        constants: &Constants,
+        fields: &[Field],
+    ) -> Result<(), ClientError> {
+        let (text, arrays) = print::finish(plan, &gateway.policy, constants);
+        let settings = self.settings.backend();
+        if let Some(given) = gateway.finishes.get(&settings, &text.sql) {
+            return same_types(fields, &given);
+        }
+        let types: Vec<u32> = arrays.iter().map(|a| array_oid(&element(a))).collect();
+        let described = gateway.backend.describe(&settings, &text.sql, &types).await;
+        let given = described.map_err(RelayError::into_finish_error)?.fields;
+        gateway.finishes.keep(&settings, &text.sql, &given);
+        same_types(fields, &given)
+    }
+
     /// The rows of the analyst's statement over released relations.
     pub(super) async fn finish(
         &self,
@@ -34,6 +54,15 @@ impl Session {
     }
 }
 
+/// The type of a released column's cells.
+fn element(array: &ArrayParam) -> SqlType {
+    match array {
+        ArrayParam::Key { ty, .. } => ty.clone(),
+        ArrayParam::Count { .. } => SqlType::Int8,
+        ArrayParam::Sum { .. } => SqlType::Numeric { scale: None },
+    }
+}
+
 /// The parameters of the finish, in order.
 pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec<Param>, ClientError> {
     arrays
@@ -45,18 +74,17 @@ pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec
                 | ArrayParam::Sum { release, .. } => *release,
             };
             let rows = noisy.get(release).ok_or_else(defect)?;
-            let (ty, cells): (SqlType, Vec<Option<Bytes>>) = match a {
-                ArrayParam::Key { key, ty, .. } => {
-                    (ty.clone(), rows.keys.get(*key).ok_or_else(defect)?.clone())
-                }
+            let ty = element(a);
+            let cells: Vec<Option<Bytes>> = match a {
+                ArrayParam::Key { key, .. } => rows.keys.get(*key).ok_or_else(defect)?.clone(),
                 ArrayParam::Count { part, .. } => {
                     let values = rows.values.get(*part).ok_or_else(defect)?;
-                    (SqlType::Int8, values.iter().map(|v| Some(int8(*v))).collect())
+                    values.iter().map(|v| Some(int8(*v))).collect()
                 }
                 ArrayParam::Sum { part, grid, .. } => {
                     let values = rows.values.get(*part).ok_or_else(defect)?;
                     let cells = values.iter().map(|v| scaled(*v, grid).map(Some)).collect::<Option<_>>();
-                    (SqlType::Numeric { scale: None }, cells.ok_or_else(defect)?)
+                    cells.ok_or_else(defect)?
                 }
             };
             debug_assert!(plan.releases.len() == noisy.len());

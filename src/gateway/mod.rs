@@ -196,6 +196,9 @@ impl Session {
         if let Some(snapped) = snapped.filter(|_| self.settings.notices() && plan.charge.is_some()) {
             notices.push(snapping::notice(&snapped, &gateway.policy));
         }
+        if plan.charge.is_some() {
+            self.prove_finish(gateway, &plan, &constants, &fields).await?;
+        }
         if let Some(question) = plan.question.clone() {
             return self.ask_stream(gateway, &plan, &question, constants, fields, notices).await;
         }

@@ -19,6 +19,7 @@ pub struct Gateway {
     pub(super) ledger: Ledger,
     pub(super) fingerprints: Fingerprints,
     pub(super) typed: type_cache::Cache,
+    pub(super) finishes: type_cache::Cache,
     pub(super) settings: plan::Settings,
     pub(super) sizes: DomainSizes,
     pub(super) certificates: Certificates,

@@ -225,6 +225,7 @@ impl Gateway {
             ledger,
             fingerprints: Fingerprints::new(tables),
             typed: super::type_cache::Cache::default(),
+            finishes: Default::default(),
             settings,
             sizes: DomainSizes::default(),
             certificates: Default::default(),

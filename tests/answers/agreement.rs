@@ -16,6 +16,8 @@ const STATEMENTS: &[&str] = &[
     "SELECT sum(battery), avg(battery), sum(signal), avg(signal) FROM devices",
     "SELECT count(*) FILTER (WHERE minutes > 60), sum(fare) FILTER (WHERE stars = 5), avg(fare) FILTER (WHERE stars IS NULL) FROM trips",
     "SELECT sum(1), sum(2.5), avg(7), count(*) FROM trips",
+    // Signs belong to constants before these have a type.
+    "SELECT sum(- -2147483648), sum(-2147483648), sum(-(-2147483648)), sum(- - -7), sum(+ -2.5) FROM trips",
     "SELECT sum(trip_id % 1000) FROM (SELECT least(greatest(trip_id, 0), 100000) AS trip_id FROM trips) t",
     // WHERE.
     "SELECT count(*) FROM trips WHERE minutes BETWEEN 10 AND 30 AND station IN ('Central', 'Museum') AND stars IS NOT NULL",

@@ -64,9 +64,11 @@ impl Resolver<'_> {
                 sp::UnaryOperator::Minus => {
                     let inner = self.expr(expr)?;
                     match inner.kind {
-                        // `-5` is a constant, in IN lists and domains too.
-                        ExprKind::Literal(Literal::Number(n)) if !n.starts_with('-') => {
-                            ExprKind::Literal(Literal::Number(format!("-{n}")))
+                        // `-5` is a constant, in IN lists and domains too, and so is `- -5`: PostgreSQL's parser makes
+                        // them so before they have a type (2147483648 is a bigint, -2147483648 an integer).
+                        ExprKind::Literal(Literal::Number(n)) => {
+                            let negated = n.strip_prefix('-').map_or_else(|| format!("-{n}"), str::to_owned);
+                            ExprKind::Literal(Literal::Number(negated))
                         }
                         _ => ExprKind::Negate(Box::new(inner)),
                     }
