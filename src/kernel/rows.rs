@@ -72,13 +72,11 @@ pub(crate) struct Part {
 pub(crate) struct Scans<'p> {
     policy: &'p Policy,
     all: BTreeMap<String, Source>,
-    /// `$1` may stand here.
-    pub seed: bool,
 }
 
 impl<'p> Scans<'p> {
     pub fn new(policy: &'p Policy) -> Self {
-        Self { policy, all: BTreeMap::new(), seed: false }
+        Self { policy, all: BTreeMap::new() }
     }
 
     pub fn add(&mut self, name: &str, source: Source) -> Result<()> {
@@ -117,7 +115,7 @@ impl<'p> Scans<'p> {
                 if types.all(|t| t == first) { first } else { None }
             }
             Expr::Call(name, _) if name == "trim_scale" => Some(SqlType::Numeric { scale: None }),
-            Expr::Call(op, args) if ["+", "-", "*"].contains(&op.as_str()) => {
+            Expr::Call(op, args) if op.split(' ').all(|o| ["+", "-", "*"].contains(&o)) => {
                 let exact = args.iter().all(|a| self.type_of(a).is_some_and(|t| is_exact(&t)));
                 exact.then_some(SqlType::Numeric { scale: None })
             }
@@ -134,13 +132,12 @@ impl<'p> Scans<'p> {
                 self.column(c).map_or_else(|| refuse("a column that the policy does not show", c), |_| Ok(()))
             }
             Expr::Cast(x, _) => self.walk(x, around, seen),
-            Expr::Call(name, args) => match OUTERMOST.contains(&name.as_str()) {
+            Expr::Call(name, args) => match AGGREGATES.contains(&name.as_str()) {
                 true => refuse("a call that has no place here", e),
                 false => args.iter().try_for_each(|a| self.walk(a, around, seen)),
             },
             Expr::Rows(select) => self.subquery(select, around),
-            Expr::Seed if !self.seed => refuse("a parameter that has no place here", e),
-            Expr::Seed | Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Null => Ok(()),
+            Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Null => Ok(()),
         }
     }
 
