@@ -1,11 +1,11 @@
 //! Public domains: constants and values of public tables, each combination of keys once.
 
 use super::names::compared_exactly;
-use super::rows::{Column, Rows, Scans, Source, table_of};
+use super::rows::Scans;
 use super::stages::Key;
 use super::tree::*;
 use super::{Result, refuse};
-use policy::{Policy, Privacy};
+use policy::Policy;
 use schema::SqlType;
 
 /// A domain that was read.
@@ -55,54 +55,24 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
 
 /// The type of these values, and how many are listed.
 fn values(set: &Set, policy: &Policy) -> Result<(Option<SqlType>, Option<u64>)> {
-    let select = match set {
-        Set::Op(_, list) => {
-            let all = list.iter().map(|s| values(s, policy)).collect::<Result<Vec<_>>>()?;
-            let sizes = all.iter().try_fold(0u64, |n, (_, size)| n.checked_add((*size)?));
-            let Some((first, _)) = all.first().filter(|f| all.iter().all(|(t, _)| *t == f.0)) else {
-                return refuse("a domain of several types", set);
-            };
-            return Ok((first.clone(), sizes));
-        }
-        Set::Select(select) => select,
-        Set::Values(_) => return refuse("a domain of an unknown kind", set),
-    };
-    let ([(item, _)], 0) = (select.items.as_slice(), select.groups) else {
-        return refuse("a domain of several columns, or that groups", select);
-    };
-    let (mut scans, mut size) = (Scans::new(policy), None);
-    match &select.from {
-        None => size = Some(u64::from(select.filter != [Expr::Bool(false)])),
-        Some(Tree::Scan(Scan { name, columns, of })) => {
-            let constants = match of {
-                Relation::Set(Set::Values(list)) => {
-                    size = u64::try_from(list.len()).ok();
-                    list.as_slice()
-                }
-                Relation::Series(ends) => ends,
-                _ => &[],
-            };
-            constants.iter().try_for_each(|e| Scans::new(policy).walk(e, None, &mut Vec::new()))?;
-            let source = match constants.first().map(|e| scans.type_of(e)) {
-                Some(ty) => {
-                    // Other types beside it would change that of all.
-                    let ty = ty.filter(|ty| constants.iter().all(|e| scans.type_of(e).as_ref() == Some(ty)));
-                    let columns = columns.iter().map(|c| (c.clone(), Column::of(ty.clone()))).collect();
-                    Source::Rows(Rows { columns, ..Rows::default() })
-                }
-                None => Source::Table(table_of(of, columns, policy)?),
-            };
-            let public = |t: &usize| policy.tables.get(*t).is_some_and(|t| t.privacy == Privacy::Public);
-            if matches!(&source, Source::Table(t) if !public(t)) {
-                return refuse("a domain that reads a private table", of);
-            }
-            scans.add(name, source)?;
-        }
-        Some(join) => return refuse("a domain with joins", join),
+    let rows = Scans::new(policy).set(set)?;
+    match rows.columns.as_slice() {
+        [(_, column)] if rows.units.is_empty() => Ok((column.ty.clone(), listed(set))),
+        _ => refuse("a domain of several columns, or of a private table", set),
     }
-    let all = select.filter.iter().chain([item]);
-    all.into_iter().try_for_each(|e| scans.walk(e, None, &mut Vec::new()))?;
-    Ok((scans.type_of(item), size))
+}
+
+/// How many rows there are at most, where the text says it.
+fn listed(set: &Set) -> Option<u64> {
+    match set {
+        Set::Values(list) => u64::try_from(list.len()).ok(),
+        Set::Op(_, list) => list.iter().try_fold(0u64, |n, s| n.checked_add(listed(s)?)),
+        Set::Select(select) => match &select.from {
+            None => Some(u64::from(select.filter != [Expr::Bool(false)])),
+            Some(Tree::Scan(Scan { of: Relation::Set(set), .. })) => listed(set),
+            Some(_) => None,
+        },
+    }
 }
 
 impl Domain {

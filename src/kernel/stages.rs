@@ -4,7 +4,7 @@
 use super::domain::{Domain, domain};
 use super::parser::Parser;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source};
-use super::sums::{magnitude, summed};
+use super::sums::{added, magnitude};
 use super::tree::*;
 use super::{Certified, Part, Result, refuse};
 use policy::Policy;
@@ -110,10 +110,8 @@ fn units(select: &Select, policy: &Policy) -> Result<Units> {
     let keys = keys(by, &mut scans, &part)?;
     let mut columns: Vec<_> = by.iter().map(|(_, name)| (name.clone(), Column::of(None))).collect();
     for (e, name) in rest {
-        let (args, count) = match (e.call("count"), summed(e)) {
-            (Some(args), _) => (args, true),
-            (_, Some(value)) => (std::slice::from_ref(value), false),
-            _ => return refuse("neither a count nor a sum of integers or numerics", e),
+        let Some((args, count)) = added(e) else {
+            return refuse("neither a count nor a sum of integers or numerics", e);
         };
         args.iter().try_for_each(|e| scans.walk(e, Some(&part), &mut Vec::new()))?;
         columns.push((name.clone(), Column { count, ..Column::of(None) }));
@@ -252,16 +250,15 @@ fn sums(
 ) -> Result<Vec<(String, u128, bool)>> {
     let mut out = Vec::new();
     for (e, name) in list {
-        let (args, each) = match (e.call("count"), summed(e)) {
-            (Some(args), _) => (args, Some(1)),
-            (_, Some(value)) => (std::slice::from_ref(value), magnitude(value, scans)),
-            _ => return refuse("neither a count nor COALESCE(sum(…), 0)", e),
+        let Some((args, count)) = added(e) else {
+            return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
+        let each = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, scans)) };
         args.iter().try_for_each(|e| scans.walk(e, part, &mut Vec::new()))?;
         let Some(linf) = each.and_then(|x| x.checked_mul(n.into())) else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
-        out.push((name.clone(), linf, n == 1 && e.call("count").is_some_and(<[Expr]>::is_empty)));
+        out.push((name.clone(), linf, n == 1 && count && args.is_empty()));
     }
     Ok(out)
 }

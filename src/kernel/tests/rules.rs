@@ -64,6 +64,9 @@ fn rows_of_one_unit_meet() {
     ] {
         refused(name, &counted(&from, r#"b0."rider_id""#), "different units");
     }
+    let constants =
+        r#"((SELECT b1."rider_id" FROM "public"."trips" AS b1) UNION ALL (VALUES (7::P.int4))) AS b0(c0)"#;
+    refused("constants for units", &counted(constants, r#"b0."c0""#), "unit at the same place");
     // Units that are equal to one public column are equal.
     accept(&counted(
         &format!(
@@ -254,6 +257,24 @@ fn domains_that_the_text_lists_bound_groups() {
             "of one type",
         ),
         ("no type", "SELECT DISTINCT v.v FROM (VALUES (P.abs(1))) AS v(v)", number, "of one type"),
+        (
+            "units",
+            r#"SELECT t."rider_id" FROM "public"."trips" AS t UNION SELECT r."rider_id" FROM "public"."riders" AS r"#,
+            number,
+            "private table",
+        ),
+        (
+            "private values",
+            r#"SELECT DISTINCT t."minutes" FROM "public"."trips" AS t"#,
+            number,
+            "private rows",
+        ),
+        (
+            "rows that private ones choose",
+            r#"SELECT DISTINCT t."area" FROM "public"."zones" AS t WHERE (EXISTS (SELECT 1 FROM "public"."trips" AS b8))"#,
+            number,
+            "not tied",
+        ),
         (
             "no constants",
             r#"SELECT DISTINCT g.g::P.numeric FROM P.generate_series(1::P.numeric, b0."minutes"::P.numeric, 1::P.numeric) AS g(g)"#,
