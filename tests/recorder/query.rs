@@ -788,8 +788,8 @@ impl Generator<'_> {
             "p" => {
                 if self.rng.chance(20) {
                     // More levels than PostgreSQL's stack has, or as many looks at each character.
-                    return match self.rng.chance(30) {
-                        true => format!("'{}'", "%a".repeat(20_000)),
+                    return match self.rng.chance(60) {
+                        true => format!("'{}'", "%a".repeat(60_000)),
                         false => format!("'%{}b%'", "a".repeat(40_000)),
                     };
                 }
@@ -985,7 +985,7 @@ impl Generator<'_> {
             }
             4 => {
                 let like = self.one(&["LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE"]);
-                let pattern = self.one(&[
+                let mut pattern = self.one(&[
                     "'%a%'",
                     "'L_te%'",
                     "'a\\_b'",
@@ -994,6 +994,9 @@ impl Generator<'_> {
                     "'\\\\%'",
                     "'%\\' ESCAPE ''",
                 ]);
+                if !self.exact && self.rng.chance(50) {
+                    pattern = self.hole("p", 0);
+                }
                 format!("({} {like} {pattern})", self.text(0))
             }
             5 => {
