@@ -1,16 +1,17 @@
 //! Public domains: constants and values of public tables, each combination of keys once.
 
 use super::names::compared_exactly;
-use super::rows::{Column, Rows, Scans, Source, table_of};
+use super::rows::Scans;
+use super::stages::Key;
 use super::tree::*;
 use super::{Result, refuse};
-use policy::{Policy, Privacy};
+use policy::Policy;
 use schema::SqlType;
 
 /// A domain that was read.
 pub(crate) struct Domain {
-    /// Its columns.
-    pub keys: Vec<(String, Option<SqlType>)>,
+    /// The types of its columns, which are k0, k1, …, and whether NULL is listed.
+    keys: Vec<(Option<SqlType>, bool)>,
     /// How many rows there are at most, if the text lists them.
     pub size: Option<u64>,
 }
@@ -27,7 +28,7 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
         tree = Some(left);
     }
     scans.extend(tree);
-    for ((item, name), scan) in select.items.iter().zip(scans.iter().rev()) {
+    for (i, ((item, name), scan)) in select.items.iter().zip(scans.iter().rev()).enumerate() {
         let Tree::Scan(Scan { name: of, columns, of: Relation::Set(set) }) = scan else {
             return refuse("a domain of an unknown kind", scan);
         };
@@ -38,12 +39,13 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
             Set::Select(select) => select.distinct,
             Set::Values(_) => false,
         };
-        if column.is_none() || !once {
+        if column.is_none() || !once || *name != format!("k{i}") {
             return refuse("a domain whose values could come twice, or out of order", item);
         }
         let (ty, size) = values(set, policy)?;
         out.size = out.size.zip(size).and_then(|(a, b)| a.checked_mul(b));
-        out.keys.push((name.clone(), ty));
+        let null = |s: &Set| matches!(s, Set::Select(s) if matches!(s.items.as_slice(), [(Expr::Cast(x, _), _)] if **x == Expr::Null));
+        out.keys.push((ty, matches!(set, Set::Op(_, list) if list.last().is_some_and(null))));
     }
     match select.is_plain() && select.filter.is_empty() && select.items.len() == scans.len() {
         true => Ok(out),
@@ -53,83 +55,42 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
 
 /// The type of these values, and how many are listed.
 fn values(set: &Set, policy: &Policy) -> Result<(Option<SqlType>, Option<u64>)> {
-    let select = match set {
-        Set::Op(_, list) => {
-            let all = list.iter().map(|s| values(s, policy)).collect::<Result<Vec<_>>>()?;
-            let sizes = all.iter().try_fold(0u64, |n, (_, size)| n.checked_add((*size)?));
-            let Some((first, _)) = all.first().filter(|f| all.iter().all(|(t, _)| *t == f.0)) else {
-                return refuse("a domain of several types", set);
-            };
-            return Ok((first.clone(), sizes));
-        }
-        Set::Select(select) => select,
-        Set::Values(_) => return refuse("a domain of an unknown kind", set),
-    };
-    let ([(item, _)], 0) = (select.items.as_slice(), select.groups) else {
-        return refuse("a domain of several columns, or that groups", select);
-    };
-    let (mut scans, mut size) = (Scans::new(policy), None);
-    match &select.from {
-        None => size = Some(u64::from(select.filter != [Expr::Bool(false)])),
-        Some(Tree::Scan(Scan { name, columns, of })) => {
-            let constants = match of {
-                Relation::Set(Set::Values(list)) => {
-                    size = u64::try_from(list.len()).ok();
-                    list.as_slice()
-                }
-                Relation::Series(ends) => ends,
-                _ => &[],
-            };
-            constants.iter().try_for_each(|e| Scans::new(policy).walk(e, None, &mut Vec::new()))?;
-            let source = match constants.first().map(|e| scans.type_of(e)) {
-                Some(ty) => {
-                    // Other types beside it would change that of all.
-                    let ty = ty.filter(|ty| constants.iter().all(|e| scans.type_of(e).as_ref() == Some(ty)));
-                    let columns = columns.iter().map(|c| (c.clone(), Column::of(ty.clone()))).collect();
-                    Source::Rows(Rows { columns, ..Rows::default() })
-                }
-                None => Source::Table(table_of(of, columns, policy)?),
-            };
-            let public = |t: &usize| policy.tables.get(*t).is_some_and(|t| t.privacy == Privacy::Public);
-            if matches!(&source, Source::Table(t) if !public(t)) {
-                return refuse("a domain that reads a private table", of);
-            }
-            scans.add(name, source)?;
-        }
-        Some(join) => return refuse("a domain with joins", join),
+    let rows = Scans::new(policy).set(set)?;
+    match rows.columns.as_slice() {
+        [(_, column)] if rows.units.is_empty() => Ok((column.ty.clone(), listed(set))),
+        _ => refuse("a domain of several columns, or of a private table", set),
     }
-    let all = select.filter.iter().chain([item]);
-    all.into_iter().try_for_each(|e| scans.walk(e, None, &mut Vec::new()))?;
-    Ok((scans.type_of(item), size))
+}
+
+/// How many rows there are at most, where the text says it.
+fn listed(set: &Set) -> Option<u64> {
+    match set {
+        Set::Values(list) => u64::try_from(list.len()).ok(),
+        Set::Op(_, list) => list.iter().try_fold(0u64, |n, s| n.checked_add(listed(s)?)),
+        Set::Select(select) => match &select.from {
+            None => Some(u64::from(select.filter != [Expr::Bool(false)])),
+            Some(Tree::Scan(Scan { of: Relation::Set(set), .. })) => listed(set),
+            Some(_) => None,
+        },
+    }
 }
 
 impl Domain {
-    /// Refuses conditions other than `of.k = d.k` for each key, NULL with NULL where both stand in ARRAY.
-    pub fn matches(&self, on: &[Expr], of: &str, keys: &[(String, Option<SqlType>)]) -> Result<()> {
-        let inner = |e: &Expr| match e.call("ARRAY") {
-            Some([x]) => x.bare().clone(),
-            _ => e.bare().clone(),
-        };
-        let equal = |(e, (ours, theirs)): (&Expr, (&(String, _), &(String, _)))| match e.call("=") {
-            Some([a, b]) => {
-                let pair =
-                    (Expr::Column((of.into(), ours.0.clone())), Expr::Column(("d".into(), theirs.0.clone())));
-                (inner(a), inner(b)) == pair && a.call("ARRAY").is_some() == b.call("ARRAY").is_some()
-            }
-            _ => false,
-        };
+    /// The condition that joins keys of these types with it: NULL meets NULL where it is listed.
+    pub fn joins(&self, of: &str, keys: &[Key]) -> Result<String> {
         // Converted to another type, two rows of the domain could be one.
-        let exact = |(a, b): (&(_, Option<_>), &(_, Option<_>))| compared_exactly(a.1.as_ref(), b.1.as_ref());
-        let both = || keys.iter().zip(&self.keys);
-        match on.len() == keys.len()
-            && keys.len() == self.keys.len()
-            && on.iter().zip(both()).all(equal)
-            && both().all(exact)
-        {
-            true => Ok(()),
-            false => {
-                refuse("a join with a domain by something else than its keys, in order and of one type", on)
-            }
+        let exact = |(k, (ty, _)): (&Key, &(Option<_>, _))| compared_exactly(k.ty.as_ref(), ty.as_ref());
+        if keys.len() != self.keys.len() || !keys.iter().zip(&self.keys).all(exact) {
+            return refuse("a join with a domain by something else than its keys, of one type", of);
         }
+        let each = self.keys.iter().enumerate().map(|(i, (ty, null))| {
+            let text = ty.as_ref().is_some_and(SqlType::is_text);
+            let side = |of: &str| {
+                let key = format!("{of}.k{i}{}", if text { " COLLATE pg_catalog.\"default\"" } else { "" });
+                if *null { format!("ARRAY[{key}]") } else { key }
+            };
+            format!("{} = {}", side(of), side("d"))
+        });
+        Ok(each.collect::<Vec<_>>().join(" AND "))
     }
 }

@@ -1,4 +1,5 @@
-//! The grammar of a fetch. Where PostgreSQL's would need precedence beyond that of arithmetic, brackets must stand.
+//! The grammar of a fetch. AND and OR never stand beside each other without brackets; of other operators without brackets
+//! it is not known which binds first, so that nothing but their operands is.
 
 use super::names::{KEYWORDS, is_listed, type_of};
 use super::tokens::{Token, read};
@@ -13,39 +14,57 @@ const BRACKET: usize = 5;
 
 const SETS: &[&str] = &["UNION ALL", "UNION", "INTERSECT ALL", "INTERSECT", "EXCEPT ALL", "EXCEPT"];
 const JOINS: &[(&str, Kind)] = &[("JOIN", Kind::Inner), ("LEFT JOIN", Kind::Left), ("FULL JOIN", Kind::Full)];
-/// None of them stands beside another without brackets.
-const BETWEEN_TWO: &[&str] = &["=", "<>", "<", "<=", ">", ">=", "||"];
+/// What stands between two operands, or behind one.
+const OPERATORS: &str = "IS NOT NULL,IS NULL,IS NOT TRUE,IS TRUE,IS NOT FALSE,IS FALSE,IS NOT UNKNOWN,IS UNKNOWN,\
+    IS NOT DISTINCT FROM,IS DISTINCT FROM,NOT BETWEEN,BETWEEN,NOT IN,IN,NOT LIKE,LIKE,NOT ILIKE,ILIKE,ESCAPE,\
+    =,<>,<,<=,>,>=,||,+,-,*,/,%";
 
-struct Parser<'p> {
+/// What is free in a fetch is parsed; what is not is compared ([`Parser::exactly`]).
+pub(crate) struct Parser<'p> {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
     policy: &'p Policy,
 }
 
-/// Reads a whole fetch; the policy knows the types that casts may name.
-pub(crate) fn parse(sql: &str, policy: &Policy) -> Result<Query> {
-    let mut p = Parser { tokens: read(sql)?, at: 0, depth: 0, policy };
-    p.need("WITH")?;
-    let stages = p.list(|p| {
-        let name = p.name()?;
-        p.need("AS")?;
-        p.eat("MATERIALIZED");
-        Ok((name, p.bracketed(Parser::select)?))
-    })?;
-    let last = p.select()?;
-    let order = if p.eat("ORDER BY") { p.places()? } else { 0 };
-    match p.tokens.get(p.at) {
-        None => Ok(Query { stages, last, order, seeded: p.tokens.contains(&Token::Seed) }),
-        Some(_) => p.stop("something behind the end"),
-    }
-}
-
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     Expr::Call(name.to_owned(), args)
 }
 
-impl Parser<'_> {
+impl<'p> Parser<'p> {
+    /// The policy knows the types that casts may name.
+    pub fn new(sql: &str, policy: &'p Policy) -> Result<Self> {
+        Ok(Self { tokens: read(sql)?, at: 0, depth: 0, policy })
+    }
+
+    /// The stage by this name, if it is next.
+    pub fn stage(&mut self, name: &str) -> Result<Option<Select>> {
+        if self.tokens.get(self.at) != Some(&Token::Name(name.to_owned())) {
+            return Ok(None);
+        }
+        self.at += 1;
+        self.need("AS")?;
+        self.eat("MATERIALIZED");
+        let select = self.bracketed(Self::select)?;
+        self.eat(",");
+        Ok(Some(select))
+    }
+
+    /// Whether this text is next, which is then behind.
+    pub fn exactly(&mut self, text: &str) -> Result<bool> {
+        let expected = read(text)?;
+        let found = self.tokens.get(self.at..).is_some_and(|rest| rest.starts_with(&expected));
+        self.at += if found { expected.len() } else { 0 };
+        Ok(found)
+    }
+
+    pub fn end(&self) -> Result<()> {
+        match self.at == self.tokens.len() {
+            true => Ok(()),
+            false => self.stop("something behind the end"),
+        }
+    }
+
     fn stop<T>(&self, reason: &'static str) -> Result<T> {
         refuse(reason, self.tokens.get(self.at..).unwrap_or_default())
     }
@@ -61,7 +80,7 @@ impl Parser<'_> {
         all
     }
 
-    fn need(&mut self, marks: &str) -> Result<()> {
+    pub fn need(&mut self, marks: &str) -> Result<()> {
         if self.eat(marks) { Ok(()) } else { self.stop("something else than what is printed") }
     }
 
@@ -224,11 +243,11 @@ impl Parser<'_> {
     fn expression(&mut self) -> Result<Expr> {
         let depth = self.depth;
         self.deeper(BRACKET)?;
-        let mut e = self.condition()?;
+        let mut e = self.operation()?;
         if let Some(op) = self.one_of(&["AND", "OR"]) {
-            let mut all = vec![e, self.condition()?];
+            let mut all = vec![e, self.operation()?];
             while self.eat(op) {
-                all.push(self.condition()?);
+                all.push(self.operation()?);
             }
             e = call(op, all);
         }
@@ -236,54 +255,31 @@ impl Parser<'_> {
         Ok(e)
     }
 
-    fn condition(&mut self) -> Result<Expr> {
+    /// One operand, or several under the names of all their operators. All of these bind before NOT, AND and OR.
+    fn operation(&mut self) -> Result<Expr> {
         if self.eat("NOT") {
             self.deeper(BRACKET)?;
-            return Ok(call("NOT", vec![self.condition()?]));
+            return Ok(call("NOT", vec![self.operation()?]));
         }
-        let mut args = vec![self.sum()?];
-        if let Some(op) = self.one_of(BETWEEN_TWO) {
-            args.push(self.sum()?);
-            return Ok(call(op, args));
-        }
-        if self.eat("IS") {
-            let is = if self.eat("NOT") { "IS NOT" } else { "IS" };
-            let Some(what) = self.one_of(&["NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT FROM"]) else {
-                return self.stop("IS of an unknown kind");
-            };
-            if what == "DISTINCT FROM" {
-                args.push(self.sum()?);
+        let (mut names, mut args) = (Vec::new(), vec![self.signed()?]);
+        while let Some(op) = OPERATORS.split(',').find(|op| self.eat(op)) {
+            names.push(op);
+            match op.trim_start_matches("NOT ") {
+                "IN" if self.is(self.at + 1, "SELECT") => args.push(self.bracketed(Self::rows)?),
+                "IN" => args.extend(self.bracketed(|p| p.list(Self::expression))?),
+                "BETWEEN" => {
+                    args.push(self.signed()?);
+                    self.need("AND")?;
+                    args.push(self.signed()?);
+                }
+                op if op.starts_with("IS") && !op.ends_with("FROM") => {}
+                _ => args.push(self.signed()?),
             }
-            return Ok(call(&format!("{is} {what}"), args));
         }
-        let not = self.eat("NOT");
-        let Some(op) = self.one_of(&["BETWEEN", "IN", "LIKE", "ILIKE"]) else {
-            return args.pop().filter(|_| !not).map_or_else(|| self.stop("NOT where it has no place"), Ok);
-        };
-        match op {
-            "IN" if self.is(self.at + 1, "SELECT") => args.push(self.bracketed(Self::rows)?),
-            "IN" => args.extend(self.bracketed(|p| p.list(Self::expression))?),
-            _ => args.push(self.sum()?),
+        match args.as_mut_slice() {
+            [alone] if names.is_empty() => Ok(std::mem::replace(alone, Expr::Null)),
+            _ => Ok(call(&names.join(" "), args)),
         }
-        let more = if op == "BETWEEN" { "AND" } else { "ESCAPE" };
-        if op != "IN" && self.eat(more) {
-            args.push(self.sum()?);
-        }
-        let e = call(op, args);
-        Ok(if not { call("NOT", vec![e]) } else { e })
-    }
-
-    fn sum(&mut self) -> Result<Expr> {
-        self.chain(&["+", "-"], |p| p.chain(&["*", "/", "%"], Self::signed))
-    }
-
-    fn chain(&mut self, signs: &[&'static str], one: impl Fn(&mut Self) -> Result<Expr>) -> Result<Expr> {
-        let mut left = one(self)?;
-        while let Some(op) = self.one_of(signs) {
-            self.deeper(1)?;
-            left = call(op, vec![left, one(self)?]);
-        }
-        Ok(left)
     }
 
     /// A value with its casts, and a minus, which binds less than they.
@@ -321,10 +317,9 @@ impl Parser<'_> {
         let word = match self.next() {
             Some(Token::Number(n)) => return Ok(Expr::Number(n)),
             Some(Token::Text(t)) => return Ok(Expr::Text(t)),
-            Some(Token::Seed) => return Ok(Expr::Seed),
             Some(Token::Name(first)) => return self.named(first),
             Some(Token::Mark(word)) => word,
-            None => return self.stop("a text that ends too early"),
+            _ => return self.stop("a parameter that has no place here, or the end"),
         };
         Ok(match word.as_str() {
             "(" => {
@@ -340,12 +335,6 @@ impl Parser<'_> {
                 p.need("FROM")?;
                 Ok(call("EXTRACT", vec![field, p.expression()?]))
             })?,
-            "ARRAY" => {
-                self.need("[")?;
-                let inner = self.expression()?;
-                self.need("]")?;
-                call("ARRAY", vec![inner])
-            }
             keyword if KEYWORDS.contains(&keyword) => {
                 call(keyword, self.bracketed(|p| p.list(Self::expression))?)
             }
@@ -368,9 +357,6 @@ impl Parser<'_> {
     /// A column, or a function of pg_catalog.
     fn named(&mut self, scan: String) -> Result<Expr> {
         self.need(".")?;
-        if self.eat("*") {
-            return Ok(call("ALL", vec![Expr::Column((scan, String::new()))]));
-        }
         let name = self.name()?;
         if !self.is(self.at, "(") {
             return Ok(Expr::Column((scan, name)));
@@ -380,12 +366,6 @@ impl Parser<'_> {
         }
         if name == "count" && self.eat("( * )") {
             return Ok(call("count", Vec::new()));
-        }
-        if name == "row_number" && self.eat("( ) OVER ( PARTITION BY") {
-            let by = call("PARTITION", self.list(Self::expression)?);
-            self.need("ORDER BY")?;
-            let order = call("ORDER", self.list(Self::expression)?);
-            return self.need(")").map(|()| call("row_number", vec![by, order]));
         }
         match is_listed(&name) {
             true => Ok(call(&name, self.bracketed(|p| p.list(Self::expression))?)),

@@ -72,13 +72,11 @@ pub(crate) struct Part {
 pub(crate) struct Scans<'p> {
     policy: &'p Policy,
     all: BTreeMap<String, Source>,
-    /// `$1` may stand here.
-    pub seed: bool,
 }
 
 impl<'p> Scans<'p> {
     pub fn new(policy: &'p Policy) -> Self {
-        Self { policy, all: BTreeMap::new(), seed: false }
+        Self { policy, all: BTreeMap::new() }
     }
 
     pub fn add(&mut self, name: &str, source: Source) -> Result<()> {
@@ -117,7 +115,7 @@ impl<'p> Scans<'p> {
                 if types.all(|t| t == first) { first } else { None }
             }
             Expr::Call(name, _) if name == "trim_scale" => Some(SqlType::Numeric { scale: None }),
-            Expr::Call(op, args) if ["+", "-", "*"].contains(&op.as_str()) => {
+            Expr::Call(op, args) if op.split(' ').all(|o| ["+", "-", "*"].contains(&o)) => {
                 let exact = args.iter().all(|a| self.type_of(a).is_some_and(|t| is_exact(&t)));
                 exact.then_some(SqlType::Numeric { scale: None })
             }
@@ -134,13 +132,12 @@ impl<'p> Scans<'p> {
                 self.column(c).map_or_else(|| refuse("a column that the policy does not show", c), |_| Ok(()))
             }
             Expr::Cast(x, _) => self.walk(x, around, seen),
-            Expr::Call(name, args) => match OUTERMOST.contains(&name.as_str()) {
+            Expr::Call(name, args) => match AGGREGATES.contains(&name.as_str()) {
                 true => refuse("a call that has no place here", e),
                 false => args.iter().try_for_each(|a| self.walk(a, around, seen)),
             },
             Expr::Rows(select) => self.subquery(select, around),
-            Expr::Seed if !self.seed => refuse("a parameter that has no place here", e),
-            Expr::Seed | Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Null => Ok(()),
+            Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Null => Ok(()),
         }
     }
 
@@ -160,11 +157,12 @@ impl<'p> Scans<'p> {
 
     /// Reads FROM and WHERE, among the rows of `around`.
     pub fn frame(&mut self, select: &Select, around: &Part) -> Result<Part> {
-        let Some(tree) = &select.from else { return refuse("a SELECT without FROM", select) };
-        self.enter(tree)?;
+        select.from.iter().try_for_each(|tree| self.enter(tree))?;
         let filter = self.facts(&select.filter);
-        let mut part = self.part(tree, &self.closed(filter.clone().and(&around.facts)))?;
-        part.facts = self.closed(part.facts.and(&filter).and(&around.facts));
+        let known = self.closed(filter.clone().and(&around.facts));
+        let part = select.from.as_ref().map(|tree| self.part(tree, &known)).transpose()?;
+        let mut part = part.unwrap_or_default();
+        part.facts = self.closed(part.facts.and(&known));
         // NULL is nobody's.
         let present = |e: &Expr| match e.call("IS NOT NULL") {
             Some([x]) => term_of(x).is_some_and(|t| part.facts.meet(&[t], &part.units)),
@@ -188,16 +186,18 @@ impl<'p> Scans<'p> {
     fn enter(&mut self, tree: &Tree) -> Result<()> {
         match tree {
             Tree::Scan(scan) => {
-                let source = match &scan.of {
-                    Relation::Set(set) => {
-                        let mut rows = self.set(set)?;
-                        if scan.columns.len() != rows.columns.len() {
-                            return refuse("a derived table without names of columns", scan);
-                        }
+                let rows = match &scan.of {
+                    Relation::Set(set) => Some(self.set(set)?),
+                    Relation::Series(ends) => Some(self.constants(ends)?),
+                    _ => None,
+                };
+                let source = match rows {
+                    None => Source::Table(table_of(&scan.of, &scan.columns, self.policy)?),
+                    Some(mut rows) if scan.columns.len() == rows.columns.len() => {
                         rows.columns.iter_mut().zip(&scan.columns).for_each(|(c, n)| c.0.clone_from(n));
                         Source::Rows(rows)
                     }
-                    of => Source::Table(table_of(of, &scan.columns, self.policy)?),
+                    Some(_) => return refuse("a derived table without names of columns", scan),
                 };
                 self.add(&scan.name, source)
             }
@@ -364,12 +364,22 @@ impl<'p> Scans<'p> {
         })
     }
 
-    /// Branches of one kind, with the unit at the same place in each.
-    fn set(&mut self, set: &Set) -> Result<Rows> {
+    /// A column of constants.
+    fn constants(&self, list: &[Expr]) -> Result<Rows> {
+        let mut none = Scans::new(self.policy);
+        list.iter().try_for_each(|e| none.walk(e, None, &mut Vec::new()))?;
+        let ty = list.first().and_then(|e| none.type_of(e));
+        // Other types beside it would change that of all.
+        let ty = ty.filter(|ty| list.iter().all(|e| none.type_of(e).as_ref() == Some(ty)));
+        Ok(Rows { columns: vec![(String::new(), Column::of(ty))], ..Rows::default() })
+    }
+
+    /// Branches of one kind, with the unit at the same place in each, or of public rows alone.
+    pub fn set(&mut self, set: &Set) -> Result<Rows> {
         let (op, list) = match set {
             Set::Select(select) => return self.branch(select),
             Set::Op(op, list) => (op, list),
-            Set::Values(_) => return refuse("constants among private rows", set),
+            Set::Values(list) => return self.constants(list),
         };
         let mut all = list.iter().map(|s| self.set(s)).collect::<Result<Vec<_>>>()?.into_iter();
         let Some(mut out) = all.next() else { return refuse("no branches", set) };
@@ -410,7 +420,7 @@ impl<'p> Scans<'p> {
             }
             out.columns.push((String::new(), Column { deterministic, ..Column::of(self.type_of(e)) }));
         }
-        match select.is_plain() && (!part.private || !out.units.is_empty()) {
+        match select.groups == 0 && (!part.private || !select.distinct && !out.units.is_empty()) {
             true => Ok(out),
             false => refuse("a branch that groups, or over private rows without their unit", select),
         }

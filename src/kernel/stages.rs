@@ -1,35 +1,32 @@
-//! The stages of a fetch: `d`, the domain; `c`, a row per unit and group; `e`, at most so many groups of a unit; `g`, sums
-//! over units; and what comes back. Each but `g` may be missing.
+//! The stages of a fetch: `d`, the domain; `c`, a row per unit and group; `e`, which ranks a unit's groups; `g`, sums over
+//! units; and what comes back. Each but `g` may be missing. `e` and what comes back follow from the others, to the letter.
 
 use super::domain::{Domain, domain};
+use super::parser::Parser;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source};
-use super::sums::{magnitude, summed, zero_for_null};
+use super::sums::{added, magnitude};
 use super::tree::*;
 use super::{Certified, Part, Result, refuse};
 use policy::Policy;
 use schema::SqlType;
+use std::collections::BTreeSet;
 
-const NAMES: [&str; 4] = ["d", "c", "e", "g"];
-
-/// A group key.
-#[derive(Clone)]
-struct Key {
-    name: String,
-    ty: Option<SqlType>,
+/// A group key. They are k0, k1, … in each stage.
+pub(crate) struct Key {
+    pub ty: Option<SqlType>,
     /// Equal keys look the same: which unit's spelling comes back does not matter.
     one_form: bool,
 }
 
-/// Rows with a unit, keys, and what was added up.
+/// `c`: rows with a unit, keys, and what was added up.
 struct Units {
     columns: Vec<(String, Column)>,
     keys: Vec<Key>,
     /// Groups of one unit are at most so many.
     groups: Option<u64>,
-    /// The column that numbers them.
-    rank: Option<String>,
 }
 
+/// `g`.
 struct Groups {
     keys: Vec<Key>,
     /// Name, how much one unit changes it, whether it counts units.
@@ -37,24 +34,55 @@ struct Groups {
     groups: Option<u64>,
 }
 
-/// Certifies a whole query.
-pub(crate) fn certify(query: &Query, policy: &Policy) -> Result<Certified> {
-    let stage = |name: &str| query.stages.iter().find(|(n, _)| n == name).map(|(_, s)| s);
-    let known = NAMES.iter().filter(|n| stage(n).is_some());
-    if !query.stages.iter().map(|(n, _)| n).eq(known) {
-        return refuse("stages that are not d, c, e and g", &query.stages);
-    }
-    let domain = stage("d").map(|s| domain(s, policy)).transpose()?;
-    let Some(last) = stage("g") else { return refuse("a fetch without groups", &query.last) };
-    let groups = match (stage("c"), stage("e")) {
-        (Some(c), None) => sums_of_units(last, "c", &units(c, policy)?, policy)?,
-        (Some(c), Some(e)) => {
-            sums_of_units(last, "e", &ranked(e, units(c, policy)?, domain.as_ref(), policy)?, policy)?
-        }
-        (None, None) => direct(last, policy)?,
-        (None, Some(e)) => return refuse("a rank of nothing", e),
+/// Certifies a whole fetch.
+pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
+    let mut p = Parser::new(sql, policy)?;
+    p.need("WITH")?;
+    let domain = p.stage("d")?.map(|d| domain(&d, policy)).transpose()?;
+    let units = p.stage("c")?.map(|c| units(&c, policy)).transpose()?;
+    let ranked = match &units {
+        Some(units) => p.exactly(&rank(units, domain.as_ref())?)?,
+        None => false,
     };
-    answer(query, &groups, domain.as_ref())
+    let Some(last) = p.stage("g")? else { return refuse("stages that are not d, c, e and g", sql) };
+    // Public groups that are not of the statement are seen by nobody.
+    let size = domain.as_ref().and_then(|d| d.size);
+    let mut g = match units {
+        Some(units) => sums_of_units(&last, ranked, units, policy)?,
+        None => direct(&last, policy)?,
+    };
+    g.groups = [g.groups, size].into_iter().flatten().min();
+    let selects = domain.is_none() && !g.keys.is_empty();
+    let names = selects.then(|| "units".to_owned()).into_iter().chain((0..).map(|i| format!("a{i}")));
+    if !g.sums.iter().map(|s| &s.0).eq(names.take(g.sums.len()).collect::<Vec<_>>().iter()) {
+        return refuse("sums that are not units, a0, a1, …", sql);
+    }
+    if !p.exactly(&answer(&g, domain.as_ref())?)? {
+        return refuse("a last SELECT that does more than pass keys and sums through, in order", sql);
+    }
+    p.end()?;
+    if selects && !g.keys.iter().all(|k| k.one_form) {
+        return refuse("a private key whose equals may look different", sql);
+    }
+    if selects && !g.sums.first().is_some_and(|s| s.2) {
+        return refuse("private groups without a count of their units", sql);
+    }
+    let l0 = match g.groups {
+        Some(l0) => l0.max(1),
+        // All of them come back, however many a unit touches.
+        None if domain.is_some() => u64::MAX,
+        None => return refuse("nothing bounds the groups of a unit", sql),
+    };
+    let parts = g.sums.iter().skip(usize::from(selects)).map(|s| Part { linf: s.1 }).collect();
+    Ok(Certified {
+        text: sql.to_owned(),
+        seeded: ranked,
+        keys: g.keys.len(),
+        selects,
+        parts,
+        l0,
+        public: !selects,
+    })
 }
 
 /// The rows of a stage over tables, each of one unit.
@@ -75,28 +103,38 @@ fn private<'p>(select: &Select, policy: &'p Policy) -> Result<(Scans<'p>, Joined
 fn units(select: &Select, policy: &Policy) -> Result<Units> {
     let (mut scans, part) = private(select, policy)?;
     let (by, rest) = select.grouped();
-    let Some(((unit, name), keys)) = by.split_first().filter(|((unit, _), _)| scans.is_unit(unit, &part))
+    let Some((_, by)) = by.split_first().filter(|((e, name), _)| scans.is_unit(e, &part) && name == "u")
     else {
         return refuse("rows that are not grouped by their unit first", select);
     };
-    let mut columns = vec![(name.clone(), Column::of(scans.type_of(unit)))];
-    let keys = keys.iter().map(|k| key(k, &mut scans, &part)).collect::<Result<Vec<_>>>()?;
-    columns.extend(keys.iter().map(|k| (k.name.clone(), Column::of(k.ty.clone()))));
+    let keys = keys(by, &mut scans, &part)?;
+    let mut columns: Vec<_> = by.iter().map(|(_, name)| (name.clone(), Column::of(None))).collect();
     for (e, name) in rest {
-        let (args, count) = match (e.call("count"), summed(e)) {
-            (Some(args), _) => (args, true),
-            (_, Some(value)) => (std::slice::from_ref(value), false),
-            _ => return refuse("neither a count nor a sum of integers or numerics", e),
+        let Some((args, count)) = added(e) else {
+            return refuse("neither a count nor a sum of integers or numerics", e);
         };
         args.iter().try_for_each(|e| scans.walk(e, Some(&part), &mut Vec::new()))?;
         columns.push((name.clone(), Column { count, ..Column::of(None) }));
     }
-    names_differ(columns.iter().map(|c| &c.0))?;
+    let names: BTreeSet<&str> = columns.iter().map(|c| c.0.as_str()).chain(["u", "r", ""]).collect();
+    if names.len() != columns.len() + 3 {
+        return refuse("columns of a stage that have no names of their own", select);
+    }
     let groups = if keys.is_empty() { Some(1) } else { part.rows };
-    Ok(Units { columns, keys, groups, rank: None })
+    Ok(Units { columns, keys, groups })
 }
 
-fn key((e, name): &Item, scans: &mut Scans<'_>, part: &Joined) -> Result<Key> {
+fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
+    by.iter()
+        .enumerate()
+        .map(|(i, (e, name))| match *name == format!("k{i}") {
+            true => key(e, scans, part),
+            false => refuse("a key that has another's place", e),
+        })
+        .collect()
+}
+
+fn key(e: &Expr, scans: &mut Scans<'_>, part: &Joined) -> Result<Key> {
     scans.walk(e, Some(part), &mut Vec::new())?;
     // Of spellings that are equal, one comes back, and others' rows could change which.
     let mut columns = Vec::new();
@@ -111,7 +149,7 @@ fn key((e, name): &Item, scans: &mut Scans<'_>, part: &Joined) -> Result<Key> {
         Some(SqlType::Bpchar | SqlType::Interval | SqlType::Other { .. }) | None => false,
         Some(_) => true,
     };
-    Ok(Key { name: name.clone(), ty, one_form })
+    Ok(Key { ty, one_form })
 }
 
 /// The columns that a key can be: those that CASE chooses from, and not what it chooses by.
@@ -144,95 +182,51 @@ fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
     }
 }
 
-fn names_differ<'n>(names: impl Iterator<Item = &'n String>) -> Result<()> {
-    let mut seen = std::collections::BTreeSet::new();
-    for n in names {
-        if n.is_empty() || !seen.insert(n) {
-            return refuse("columns of a stage that have no names of their own", n);
-        }
+/// `e`: a rank of each unit's groups, of those of the domain where there is one. By nothing but the seed, the unit and the
+/// keys, and without ties: which group is dropped hangs on no other unit's rows.
+fn rank(units: &Units, domain: Option<&Domain>) -> Result<String> {
+    let mut hash = "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned();
+    for i in 0..units.keys.len() {
+        hash = format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})");
     }
-    Ok(())
+    let joined = domain.map(|d| d.joins("c", &units.keys)).transpose()?;
+    let joined = joined.map_or_else(String::new, |on| format!(" JOIN d ON {on}"));
+    let order = columns("c.k", units.keys.len());
+    Ok(format!(
+        "e AS (SELECT c.*, pg_catalog.row_number() OVER (PARTITION BY c.u ORDER BY {hash}{order}) AS r FROM c{joined}),"
+    ))
 }
 
-/// The one stage that a stage reads, and what it is joined to.
-fn read<'s>(select: &'s Select, name: &str) -> Result<(bool, &'s [Expr])> {
-    let is = |t: &Tree, n: &str| matches!(t, Tree::Scan(s) if s.of == Relation::Stage && s.name == n);
-    match &select.from {
-        _ if select.distinct => refuse("DISTINCT", select),
-        Some(t) if is(t, name) => Ok((false, &[])),
-        Some(Tree::Join(Kind::Inner, l, r, on)) if is(l, name) && is(r, "d") => Ok((true, on)),
-        Some(Tree::Join(Kind::Left, l, r, on)) if name == "g" && is(l, "d") && is(r, name) => Ok((true, on)),
-        _ => refuse("a stage over something else than the stage before and the domain", select),
-    }
-}
-
-fn typed(keys: &[Key]) -> Vec<(String, Option<SqlType>)> {
-    keys.iter().map(|k| (k.name.clone(), k.ty.clone())).collect()
-}
-
-/// `e`: `SELECT c.*, row_number() OVER (PARTITION BY c.u ORDER BY …) AS r FROM c`, of groups of a domain where it is joined.
-fn ranked(select: &Select, mut units: Units, domain: Option<&Domain>, policy: &Policy) -> Result<Units> {
-    let (joined, on) = read(select, "c")?;
-    match domain {
-        Some(domain) if joined => {
-            domain.matches(on, "c", &typed(&units.keys))?;
-            units.groups = [units.groups, domain.size].into_iter().flatten().min();
-        }
-        _ if joined => return refuse("a join with a domain that is not there", select),
-        _ => {}
-    }
-    let own = |name: &String| Expr::Column(("c".into(), name.clone()));
-    let columns: Vec<Expr> = units.columns.iter().map(|(n, _)| own(n)).collect();
-    let (by, _) = columns.split_at_checked(1 + units.keys.len()).unwrap_or_default();
-    let all = Expr::Call("ALL".into(), vec![own(&String::new())]);
-    let ([(first, _), (window, rank)], Some(unit), true, true) =
-        (select.items.as_slice(), by.first(), select.groups == 0, select.filter.is_empty())
-    else {
-        return refuse("a rank of an unknown kind", select);
-    };
-    let Some([partition, order]) = window.call("row_number").filter(|_| *first == all) else {
-        return refuse("a window that is no rank", window);
-    };
-    if partition.call("PARTITION") != Some(std::slice::from_ref(unit)) {
-        return refuse("a rank that is not one of the unit's rows", window);
-    }
-    let order = order.call("ORDER").unwrap_or_default();
-    // By nothing but the seed, the unit and the keys; and by all of these, without ties: which group is dropped would
-    // hang on the order of others' rows.
-    let mut scans = Scans::new(policy);
-    scans.seed = true;
-    let known = units.columns.iter().take(by.len()).cloned().collect();
-    scans.add("c", Source::Rows(Rows { columns: known, ..Rows::default() }))?;
-    order.iter().try_for_each(|e| scans.walk(e, None, &mut Vec::new()))?;
-    if !by.iter().skip(1).all(|k| order.contains(k)) {
-        return refuse("a rank with ties", window);
-    }
-    units.rank = Some(rank.clone());
-    names_differ(units.columns.iter().map(|c| &c.0).chain([rank]))?;
-    Ok(units)
+/// `, c.k0, c.k1`
+fn columns(prefix: &str, n: usize) -> String {
+    (0..n).map(|i| format!(", {prefix}{i}")).collect()
 }
 
 /// `g` over `c` or `e`: sums over units.
-fn sums_of_units(select: &Select, from: &str, units: &Units, policy: &Policy) -> Result<Groups> {
-    let own = |name: &String| Expr::Column((from.to_owned(), name.clone()));
-    let kept = match (select.filter.as_slice(), &units.rank) {
-        ([], _) => None,
-        ([e], Some(rank)) => match e.call("<=") {
-            Some([r, most]) if *r == own(rank) => most.integer().and_then(|n| u64::try_from(n).ok()),
+fn sums_of_units(select: &Select, ranked: bool, units: Units, policy: &Policy) -> Result<Groups> {
+    let from = if ranked { "e" } else { "c" };
+    let own = |name: &str| Expr::Column((from.to_owned(), name.to_owned()));
+    let kept = match select.filter.as_slice() {
+        [] => None,
+        [e] => match e.call("<=") {
+            Some([r, most]) if ranked && *r == own("r") => most.integer().and_then(|n| u64::try_from(n).ok()),
             _ => return refuse("a condition that is no rank", e),
         },
         _ => return refuse("a condition that is no rank", select),
     };
     let (by, rest) = select.grouped();
-    let keys = by.iter().map(|(e, _)| e.clone());
-    if !keys.eq(units.keys.iter().map(|k| own(&k.name))) || read(select, from)?.0 {
-        return refuse("groups by something else than all keys, in order", select);
+    let keys = (0..units.keys.len()).map(|i| format!("k{i}"));
+    let read = |t: &Tree| matches!(t, Tree::Scan(s) if s.of == Relation::Stage && s.name == from);
+    if !keys.map(|k| (own(&k), k)).eq(by.iter().cloned())
+        || select.distinct
+        || !select.from.as_ref().is_some_and(read)
+    {
+        return refuse("groups of something else than the stage before, by all keys, in order", select);
     }
-    let renamed = units.keys.iter().zip(by).map(|(k, (_, n))| Key { name: n.clone(), ..k.clone() });
     let mut scans = Scans::new(policy);
-    scans.add(from, Source::Rows(Rows { columns: units.columns.clone(), ..Rows::default() }))?;
+    scans.add(from, Source::Rows(Rows { columns: units.columns, ..Rows::default() }))?;
     let groups = [units.groups, kept].into_iter().flatten().min();
-    Ok(Groups { keys: renamed.collect(), sums: sums(rest, &mut scans, None, 1)?, groups })
+    Ok(Groups { keys: units.keys, sums: sums(rest, &mut scans, None, 1)?, groups })
 }
 
 /// `g` straight from the rows, of which a unit has few.
@@ -242,7 +236,7 @@ fn direct(select: &Select, policy: &Policy) -> Result<Groups> {
         return refuse("rows are added up that no key shows to be few for each unit", select);
     };
     let (by, rest) = select.grouped();
-    let keys = by.iter().map(|k| key(k, &mut scans, &part)).collect::<Result<Vec<_>>>()?;
+    let keys = keys(by, &mut scans, &part)?;
     let groups = if keys.is_empty() { Some(1) } else { Some(n) };
     Ok(Groups { keys, sums: sums(rest, &mut scans, Some(&part), n)?, groups })
 }
@@ -256,74 +250,30 @@ fn sums(
 ) -> Result<Vec<(String, u128, bool)>> {
     let mut out = Vec::new();
     for (e, name) in list {
-        let (args, each) = match (e.call("count"), summed(e)) {
-            (Some(args), _) => (args, Some(1)),
-            (_, Some(value)) => (std::slice::from_ref(value), magnitude(value, scans)),
-            _ => return refuse("neither a count nor COALESCE(sum(…), 0)", e),
+        let Some((args, count)) = added(e) else {
+            return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
+        let each = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, scans)) };
         args.iter().try_for_each(|e| scans.walk(e, part, &mut Vec::new()))?;
         let Some(linf) = each.and_then(|x| x.checked_mul(n.into())) else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
-        out.push((name.clone(), linf, n == 1 && e.call("count").is_some_and(<[Expr]>::is_empty)));
+        out.push((name.clone(), linf, n == 1 && count && args.is_empty()));
     }
     Ok(out)
 }
 
-/// `SELECT g.… FROM g`, or `SELECT d.…, COALESCE(g.…, 0) FROM d LEFT JOIN g ON … ORDER BY 1, …`
-fn answer(query: &Query, g: &Groups, domain: Option<&Domain>) -> Result<Certified> {
-    let last = &query.last;
-    let (public, on) = read(last, "g")?;
-    names_differ(g.keys.iter().map(|k| &k.name).chain(g.sums.iter().map(|s| &s.0)))?;
-    let (from, keys, groups) = match domain {
-        Some(domain) if public => {
-            domain.matches(on, "g", &typed(&g.keys))?;
-            ("d", domain.keys.clone(), [g.groups, domain.size].into_iter().flatten().min())
-        }
-        _ => ("g", typed(&g.keys), g.groups),
+/// What comes back: all of the domain, or the groups that there are.
+fn answer(g: &Groups, domain: Option<&Domain>) -> Result<String> {
+    let keys = g.keys.len();
+    let of = if domain.is_some() { "d.k" } else { "g.k" };
+    let sum = |name: &String| match domain {
+        Some(_) => format!(", COALESCE(g.{name}, 0) AS {name}"),
+        None => format!(", g.{name}"),
     };
-    let own = |from: &str, name: &String| Expr::Column((from.to_owned(), name.clone()));
-    let Some((by, rest)) = last.items.split_at_checked(keys.len()) else {
-        return refuse("a last SELECT without its keys", last);
-    };
-    if !by.iter().map(|(e, _)| e).eq(keys.iter().map(|(n, _)| own(from, n)).collect::<Vec<_>>().iter()) {
-        return refuse("columns that are not the keys, in order", last);
-    }
-    if query.order != if public { keys.len() } else { 0 } || !last.is_plain() || !last.filter.is_empty() {
-        return refuse(
-            "a last SELECT that does more than pass columns through, in the order of public keys",
-            last,
-        );
-    }
-    let mut parts = Vec::new();
-    for (e, _) in rest {
-        let column = if public { zero_for_null(e) } else { Some(e) };
-        match g.sums.iter().find(|s| column == Some(&own("g", &s.0))) {
-            Some(sum) => parts.push(sum),
-            None => return refuse("a column that is no sum", e),
-        }
-    }
-    let selects = !public && !keys.is_empty();
-    if selects && !g.keys.iter().all(|k| k.one_form) {
-        return refuse("a private key whose equals may look different", last);
-    }
-    if selects && !parts.first().is_some_and(|s| s.2) {
-        return refuse("private groups without a count of their units", last);
-    }
-    let l0 = match groups {
-        Some(l0) => l0.max(1),
-        // All of them come back, however many a unit touches.
-        None if public => u64::MAX,
-        None => return refuse("nothing bounds the groups of a unit", last),
-    };
-    let parts = parts.into_iter().skip(usize::from(selects)).map(|s| Part { linf: s.1 }).collect();
-    Ok(Certified {
-        text: String::new(),
-        seeded: query.seeded,
-        keys: keys.len(),
-        selects,
-        parts,
-        l0,
-        public: !selects,
-    })
+    let list = columns(of, keys) + &g.sums.iter().map(|s| sum(&s.0)).collect::<String>();
+    let list = list.trim_start_matches(", ");
+    let Some(domain) = domain else { return Ok(format!("SELECT {list} FROM g")) };
+    let (on, order) = (domain.joins("g", &g.keys)?, (1..=keys).map(|i| i.to_string()).collect::<Vec<_>>());
+    Ok(format!("SELECT {list} FROM d LEFT JOIN g ON {on} ORDER BY {}", order.join(", ")))
 }

@@ -5,21 +5,17 @@ use super::rows::Scans;
 use super::tree::Expr;
 use schema::SqlType;
 
-/// A sum whose result is the same in every order of its rows: of integers or numerics, by an outermost cast that says so.
-pub(crate) fn summed(e: &Expr) -> Option<&Expr> {
-    let value = match zero_for_null(e)?.call("sum")? {
-        [value] => value,
+/// What is counted, or added up so that the result is the same in every order of its rows: integers or numerics, by an
+/// outermost cast that says so. With it, whether it is counted.
+pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool)> {
+    if let Some(args) = e.call("count") {
+        return Some((args, true));
+    }
+    let args = match e.call("COALESCE")? {
+        [x, zero] if zero.integer() == Some(0) => x.call("sum")?,
         _ => return None,
     };
-    matches!(value, Expr::Cast(_, ty) if is_exact(ty)).then_some(value)
-}
-
-/// What `COALESCE(…, 0)` is of.
-pub(crate) fn zero_for_null(e: &Expr) -> Option<&Expr> {
-    match e.call("COALESCE")? {
-        [x, zero] if zero.integer() == Some(0) => Some(x),
-        _ => None,
-    }
+    matches!(args, [Expr::Cast(_, ty)] if is_exact(ty)).then_some((args, false))
 }
 
 /// The largest magnitude of an integer: a cast to an integer type, or a numeric that is rounded, of a clamp to integers. A

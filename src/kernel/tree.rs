@@ -13,17 +13,16 @@ pub(crate) enum Expr {
     Text(String),
     Bool(bool),
     Null,
-    Seed,
     Cast(Box<Expr>, SqlType),
-    /// A keyword or an operator as it is written, a listed function, or one of [`OUTERMOST`]. CASE has its conditions and
+    /// A keyword or operators as they are written, a listed function, or one of [`AGGREGATES`]. CASE has its conditions and
     /// results in turn, and its ELSE.
     Call(String, Vec<Expr>),
     /// The rows that EXISTS and IN look at.
     Rows(Box<Select>),
 }
 
-/// Calls that have their places, and stand nowhere else. `ALL` is `scan.*`.
-pub(crate) const OUTERMOST: &[&str] = &["count", "sum", "row_number", "PARTITION", "ORDER", "ARRAY", "ALL"];
+/// Aggregates have their places, and stand nowhere else.
+pub(crate) const AGGREGATES: &[&str] = &["count", "sum"];
 
 /// An item, and the name it comes out under; a computed one may have none.
 pub(crate) type Item = (Expr, String);
@@ -92,15 +91,6 @@ pub(crate) enum Relation {
     Set(Set),
     Series(Vec<Expr>),
     Stage,
-}
-
-#[derive(Debug)]
-pub(crate) struct Query {
-    pub stages: Vec<(String, Select)>,
-    pub last: Select,
-    /// How many columns it is ordered by, which come first.
-    pub order: usize,
-    pub seeded: bool,
 }
 
 impl Expr {

@@ -108,11 +108,11 @@ impl Lab {
         Self { client, policy, sizes: plan::Sizes::new(), _db: db }
     }
 
-    /// Plans a statement as the gateway does, has it typed, and prints its fetches.
-    pub async fn plan(&mut self, text: &str, settings: &Settings) -> Result<Planned, Refusal> {
-        let planned = loop {
+    /// Plans a statement as the gateway does, and prints its fetches.
+    pub async fn draft(&mut self, text: &str, settings: &Settings) -> Result<Planned, Refusal> {
+        loop {
             match plan_with(text, &self.policy, settings, &self.sizes) {
-                Ok(p) => break p,
+                Ok(p) => return Ok(p),
                 Err(PlanError::Refused(e)) => return Err(Refusal::Plan(e.to_string())),
                 Err(PlanError::NeedSize(size)) => {
                     let sql = print::size(&self.policy, &size);
@@ -120,7 +120,12 @@ impl Lab {
                     self.sizes.insert(size, n as usize);
                 }
             }
-        };
+        }
+    }
+
+    /// Plans a statement, has it typed, and has its fetches certified.
+    pub async fn plan(&mut self, text: &str, settings: &Settings) -> Result<Planned, Refusal> {
+        let planned = self.draft(text, settings).await?;
         self.client.batch_execute("SAVEPOINT typing").await.unwrap();
         let typed = self.client.prepare(&planned.typed).await;
         let (finish, _) = print::finish(&planned.plan, &self.policy, &constants());
@@ -147,16 +152,16 @@ impl Lab {
         assert_eq!(planned.plan.charge, again.plan.charge, "{text}");
         assert_eq!(planned.plan.releases, again.plan.releases, "{text}");
         self.price(&planned.plan);
+        if std::env::var("NOISEGATE_RECORDER_KERNEL").is_ok_and(|v| v == "off") {
+            return Ok(planned);
+        }
         self.certify(&planned)?;
         Ok(planned)
     }
 
     /// The kernel proves of every fetch no more than its release has noise for. `NOISEGATE_RECORDER_KERNEL=off` leaves it
-    /// out: what it would refuse is then run.
-    fn certify(&self, planned: &Planned) -> Result<(), Refusal> {
-        if std::env::var("NOISEGATE_RECORDER_KERNEL").is_ok_and(|v| v == "off") {
-            return Ok(());
-        }
+    /// out of what is recorded: what it would refuse is then run.
+    pub fn certify(&self, planned: &Planned) -> Result<(), Refusal> {
         for (release, sql) in self.paying(planned) {
             let certified = kernel::certify(sql, &self.policy)
                 .map_err(|e| Refusal::Defect(format!("the kernel refuses: {e}\n  fetch: {sql}")))?;

@@ -8,12 +8,15 @@
 //! Expressions of statements are drawn from the samples of the allow-list (`samples`), their constants from ties of grids,
 //! ends of types and of ranges, and days on which zones jump.
 //!
+//! `certified` has the kernel alone judge the same statements, without their rows.
+//!
 //! `NOISEGATE_RECORDER_PAIRS` sets how many query–neighbour pairs are tried, `NOISEGATE_RECORDER_SEED` what they are
 //! drawn from, and `NOISEGATE_RECORDER_CASE` runs one case of a failure again. `NOISEGATE_RECORDER_FAILURES` is after how
 //! many failures the search ends.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod canonical;
+mod certified;
 mod data;
 mod entries;
 mod exact;
@@ -75,6 +78,31 @@ struct Case {
     query: query::Query,
     groups: u32,
     rows: u32,
+}
+
+impl Case {
+    fn drawn(seed: u64, number: u64, zone: &str, samples: &samples::Samples) -> Self {
+        let mut rng = Rng::of_case(seed, number);
+        let (groups, rows) = (rng.between(1, 5) as u32, rng.between(1, 6) as u32);
+        let query = match zone {
+            query::JUMPS => query::jumping(&mut rng, samples),
+            _ => query::query(&mut rng, samples, false),
+        };
+        Self { number, query, groups, rows }
+    }
+
+    /// What went wrong, and how it is run again. `tests/mutations` reads this.
+    fn told(&self, what: &str, done: u64, v: Variant, around: &str) -> String {
+        format!(
+            "{what}\n  after {done} pairs of {v:?}\n  case: NOISEGATE_RECORDER_SEED={} NOISEGATE_RECORDER_CASE={} \
+             (max_groups {}, max_rows {}, {around})\n  statement: {}\n",
+            seed(),
+            self.number,
+            self.groups,
+            self.rows,
+            self.query.sql
+        )
+    }
 }
 
 /// What a batch of cases has in common.
@@ -142,14 +170,9 @@ async fn record(v: Variant) {
         let mut cases = Vec::new();
         let (mut jobs, mut owners) = (Vec::new(), Vec::new());
         for number in only.map_or(batch * BATCH..(batch + 1) * BATCH, |n| n..n + 1) {
-            let mut rng = Rng::of_case(seed ^ v.seed, number);
-            let (groups, rows) = (rng.between(1, 5) as u32, rng.between(1, 6) as u32);
-            let query = match zone {
-                query::JUMPS => query::jumping(&mut rng, &samples),
-                _ => query::query(&mut rng, &samples, false),
-            };
+            let case = Case::drawn(seed ^ v.seed, number, zone, &samples);
             statements += 1;
-            match lab.plan(&query.sql, &settings(groups, rows)).await {
+            match lab.plan(&case.query.sql, &settings(case.groups, case.rows)).await {
                 Ok(plan) => {
                     planned += 1;
                     for (release, sql) in lab.paying(&plan) {
@@ -160,17 +183,12 @@ async fn record(v: Variant) {
                 Err(Refusal::Plan(why) | Refusal::Type(why)) => {
                     *refusals.entry(why.chars().take(60).collect()).or_default() += 1;
                     if only.is_some() {
-                        panic!("refused: {why}\n{}", query.sql);
+                        panic!("refused: {why}\n{}", case.query.sql);
                     }
                 }
-                Err(Refusal::Defect(what)) => {
-                    failures.push(format!(
-                        "{what}\n  case: {number} of seed {seed}\n  statement: {}\n",
-                        query.sql
-                    ));
-                }
+                Err(Refusal::Defect(what)) => failures.push(case.told(&what, done, v, zone)),
             }
-            cases.push(Case { number, query, groups, rows });
+            cases.push(case);
         }
         for (jobs, owners) in jobs.chunks(AT_ONCE).zip(owners.chunks(AT_ONCE)) {
             let started = Instant::now();
@@ -194,12 +212,9 @@ async fn record(v: Variant) {
                         };
                         let small =
                             small.map_or_else(String::new, |(q, e)| format!("\n  smaller: {}\n  {e}", q.sql));
-                        failures.push(format!(
-                            "{e}\n  after {done} pairs of {v:?}\n  case: NOISEGATE_RECORDER_SEED={seed} \
-                             NOISEGATE_RECORDER_CASE={} (max_groups {}, max_rows {}, {zone}, units {units:?})\n  \
-                             statement: {}\n  fetch: {sql}{small}\n",
-                            case.number, case.groups, case.rows, case.query.sql
-                        ));
+                        let around = format!("{zone}, units {units:?}");
+                        let told = case.told(&e, done, v, &around);
+                        failures.push(format!("{told}  fetch: {sql}{small}\n"));
                     }
                     Err(_) => {}
                 }

@@ -573,7 +573,7 @@ impl Generator<'_> {
                 _ => self.sample(Kind::Number, 0),
             };
         }
-        match self.rng.below(24) {
+        match self.rng.below(25) {
             0..=3 => self.text(0),
             4 => self.column(&[Ty::Enum]).unwrap_or_else(|| self.text(1)),
             5 => self.text(depth),
@@ -614,6 +614,11 @@ impl Generator<'_> {
                 self.number(0),
                 self.one(&["real", "double precision", "int"])
             ),
+            // Of an integer's type, and beyond it for most rows.
+            23 if !self.exact => {
+                let (op, by) = (self.one(&["*", "*", "+"]), self.one(&["2147483647", "32767", "100000000"]));
+                format!("{} {op} {by}", self.hole("i", 0))
+            }
             _ => self
                 .column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float, Ty::Number])
                 .unwrap_or_else(|| "1 + 1".into()),
@@ -782,9 +787,9 @@ impl Generator<'_> {
             "d" => self.rng.between(-4, 8).to_string(),
             "p" => {
                 if self.rng.chance(20) {
-                    // As many levels as a text has characters, or as many looks at each of them.
-                    return match self.rng.chance(30) {
-                        true => format!("'{}'", "%a".repeat(20_000)),
+                    // More levels than PostgreSQL's stack has, or as many looks at each character.
+                    return match self.rng.chance(60) {
+                        true => format!("'{}'", "%a".repeat(60_000)),
                         false => format!("'%{}b%'", "a".repeat(40_000)),
                     };
                 }
@@ -980,7 +985,7 @@ impl Generator<'_> {
             }
             4 => {
                 let like = self.one(&["LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE"]);
-                let pattern = self.one(&[
+                let mut pattern = self.one(&[
                     "'%a%'",
                     "'L_te%'",
                     "'a\\_b'",
@@ -989,6 +994,9 @@ impl Generator<'_> {
                     "'\\\\%'",
                     "'%\\' ESCAPE ''",
                 ]);
+                if !self.exact && self.rng.chance(50) {
+                    pattern = self.hole("p", 0);
+                }
                 format!("({} {like} {pattern})", self.text(0))
             }
             5 => {

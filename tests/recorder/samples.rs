@@ -80,7 +80,7 @@ impl Samples {
 
 async fn kind(lab: &mut Lab, text: &str) -> Kind {
     let sql = format!("SELECT count(*) FILTER (WHERE ({text}) IS NULL) FROM trips");
-    let planned = match lab.plan(&sql, &settings(1, 1)).await {
+    let planned = match lab.draft(&sql, &settings(1, 1)).await {
         Ok(p) => p,
         Err(Refusal::Plan(why) | Refusal::Type(why) | Refusal::Defect(why)) => panic!("{text}: {why}"),
     };

@@ -1,0 +1,41 @@
+//! The kernel alone over what the recorder draws: planned and printed, not typed and not run. It takes seconds, so that
+//! `tests/mutations` can ask for each fault whether the kernel sees it without anybody's help.
+
+use crate::data::Variant;
+use crate::harness::{Lab, Refusal, settings};
+use crate::samples::Samples;
+use crate::{Case, around, number, seed};
+
+/// Statements of each member of the family.
+const STATEMENTS: u64 = 700;
+/// After so many failures the search ends.
+const ENOUGH: usize = 4;
+
+#[tokio::test]
+async fn the_kernel_certifies_what_is_drawn() {
+    let wanted = number("NOISEGATE_RECORDER_STATEMENTS").unwrap_or(STATEMENTS);
+    let (mut drawn, mut planned, mut failures) = (0u64, 0u64, Vec::new());
+    for (dirty, nullable_unit, of) in [(false, false, 1), (true, false, 2), (true, true, 3)] {
+        let v = Variant { dirty, nullable_unit, seed: of };
+        let mut lab = Lab::new(v).await;
+        let samples = Samples::of_lab(&mut lab).await;
+        for n in 0..wanted {
+            if failures.len() >= ENOUGH {
+                break;
+            }
+            let (zone, _) = around(seed() ^ v.seed, n / crate::BATCH);
+            let case = Case::drawn(seed() ^ v.seed, n, zone, &samples);
+            drawn += 1;
+            let Ok(plan) = lab.draft(&case.query.sql, &settings(case.groups, case.rows)).await else {
+                continue;
+            };
+            planned += 1;
+            if let Err(Refusal::Defect(what)) = lab.certify(&plan) {
+                failures.push(format!("{what}\n  after {drawn} statements\n  statement: {}", case.query.sql));
+            }
+        }
+    }
+    println!("{planned} of {drawn} statements planned and certified");
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(planned * 100 >= drawn * 60, "only {planned} of {drawn} statements planned");
+}
