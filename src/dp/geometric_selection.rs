@@ -15,7 +15,7 @@ use num_traits::{One, ToPrimitive, Zero};
 /// Guarantee: (ε, δ)-DP for add/remove neighbours where each unit is in at most one group: for every n,
 /// π(n+1) <= e^ε·π(n) + δ and 1 - π(n) <= e^ε·(1 - π(n+1)) + δ, and the mirrored two. The set of groups that have units
 /// need not be public, because π(0) = 0. Where units touch l0 > 1 groups, this does not hold: use a threshold
-/// ([`super::Selection`], [`super::gaussian_selection`]).
+/// ([`super::Selection`]).
 ///
 /// A least number of units k shifts the argument (soundness rule 5); the guarantee holds for any shift, and groups of
 /// fewer than k units are never kept.

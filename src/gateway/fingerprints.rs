@@ -67,11 +67,18 @@ impl Fingerprints {
         if !["42", "3F"].iter().any(|class| judgement.code.as_str().starts_with(class)) {
             return judgement;
         }
-        let Ok(reader) = backend.reader().await else { return judgement };
-        match self.changed(&reader, policy, tables).await {
-            Ok(Some(table)) => changed(table),
-            Ok(None) | Err(_) => judgement,
-        }
+        self.change(backend, policy, tables).await.unwrap_or(judgement)
+    }
+
+    /// What is told where one of these tables has changed; None where none has, as far as can be seen.
+    pub(super) async fn change(
+        &self,
+        backend: &Backend,
+        policy: &Policy,
+        tables: &[usize],
+    ) -> Option<ClientError> {
+        let reader = backend.reader().await.ok()?;
+        self.changed(&reader, policy, tables).await.ok()?.map(changed)
     }
 
     /// A failure of a fetch over these tables; a change of the schema by the table that has changed.
@@ -83,10 +90,9 @@ impl Fingerprints {
         error: FetchError,
     ) -> ClientError {
         if matches!(error, FetchError::SchemaChanged)
-            && let Ok(reader) = backend.reader().await
-            && let Ok(Some(table)) = self.changed(&reader, policy, tables).await
+            && let Some(change) = self.change(backend, policy, tables).await
         {
-            return changed(table);
+            return change;
         }
         error.into_client_error()
     }

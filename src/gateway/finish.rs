@@ -28,8 +28,15 @@ impl Session {
             return same_types(fields, &given);
         }
         let types: Vec<u32> = arrays.iter().map(|a| array_oid(&element(a))).collect();
-        let described = gateway.backend.describe(&settings, &text.sql, &types).await;
+        let (backend, policy) = (&gateway.backend, &gateway.policy);
+        let described = backend.describe(&settings, &text.sql, &types).await;
         let given = described.map_err(RelayError::into_finish_error)?.fields;
+        // The statement was typed over the tables as they are, and planned as they were when the policy was checked.
+        if !have_same_types(fields, &given)
+            && let Some(change) = gateway.fingerprints.change(backend, policy, &plan.tables).await
+        {
+            return Err(change);
+        }
         gateway.finishes.keep(&settings, &text.sql, &given);
         same_types(fields, &given)
     }
@@ -167,11 +174,13 @@ fn array_oid(ty: &SqlType) -> u32 {
     }
 }
 
+fn have_same_types(promised: &[Field], given: &[Field]) -> bool {
+    promised.len() == given.len() && promised.iter().zip(given).all(|(a, b)| a.type_oid == b.type_oid)
+}
+
 /// The finish must give the types that the statement was promised.
 pub fn same_types(promised: &[Field], given: &[Field]) -> Result<(), ClientError> {
-    let same =
-        promised.len() == given.len() && promised.iter().zip(given).all(|(a, b)| a.type_oid == b.type_oid);
-    if same {
+    if have_same_types(promised, given) {
         return Ok(());
     }
     let list = |f: &[Field]| f.iter().map(|f| f.type_oid.to_string()).collect::<Vec<_>>().join(",");

@@ -27,7 +27,7 @@ pub struct Parsed {
     pub lines: Lines,
     /// Where the statement starts.
     pub start: Option<usize>,
-    /// As it was written, or its first [`SHOWN`] characters.
+    /// As it was written, or its first few thousand characters.
     pub text: std::sync::Arc<str>,
 }
 
