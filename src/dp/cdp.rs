@@ -3,7 +3,7 @@
 //! A mechanism is ρ-zCDP when its Rényi divergence of every order α is at most ρ·α. ρ adds up under adaptive composition,
 //! also when mechanisms are chosen from earlier answers (Feldman and Zrnic 2021). Arguments are taken as exact numbers.
 
-use super::interval::{Interval, largest};
+use super::interval::{Interval, golden_section, largest};
 use super::rdp;
 
 /// The ρ of any ε-DP mechanism, rounded up: ε·tanh(ε/2) (Harrison and Manurangsi, "Exact zCDP Characterizations", 2026).
@@ -49,26 +49,7 @@ pub fn rho(epsilon: f64, delta: f64) -> f64 {
 
 /// The least value of a function of the order that falls and then rises in ln(α - 1).
 fn best(f: impl Fn(f64) -> f64) -> f64 {
-    let at = |log: f64| f(1.0 + libm::exp(log));
-    // The golden section keeps one of the two inner points.
-    let ratio = (5f64.sqrt() - 1.0) / 2.0;
-    let (mut low, mut high) = (-30.0f64, 30.0f64);
-    let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
-    let (mut at_left, mut at_right) = (at(left), at(right));
-    let mut best = at_left.min(at_right);
-    for _ in 0..80 {
-        if at_left < at_right {
-            (high, right, at_right) = (right, left, at_left);
-            left = high - ratio * (high - low);
-            at_left = at(left);
-        } else {
-            (low, left, at_left) = (left, right, at_right);
-            right = low + ratio * (high - low);
-            at_right = at(right);
-        }
-        best = best.min(at_left).min(at_right);
-    }
-    best
+    golden_section(|log| f(1.0 + libm::exp(log)), (-30.0, 30.0), 80).1
 }
 
 #[cfg(test)]

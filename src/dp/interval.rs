@@ -273,5 +273,29 @@ pub(super) fn largest(holds: impl Fn(f64) -> bool) -> Option<f64> {
     least_positive(|x| holds(1.0 / x)).map(|x| 1.0 / x)
 }
 
+/// Where a function that falls and then rises between two ends is about least after so many steps of the golden section,
+/// and the least value that was seen.
+pub(super) fn golden_section(f: impl Fn(f64) -> f64, (low, high): (f64, f64), steps: u32) -> (f64, f64) {
+    // One of the two inner points is kept.
+    let ratio = (5f64.sqrt() - 1.0) / 2.0;
+    let (mut low, mut high) = (low, high);
+    let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut at_left, mut at_right) = (f(left), f(right));
+    let mut least = at_left.min(at_right);
+    for _ in 0..steps {
+        if at_left < at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - ratio * (high - low);
+            at_left = f(left);
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + ratio * (high - low);
+            at_right = f(right);
+        }
+        least = least.min(at_left).min(at_right);
+    }
+    (f64::midpoint(low, high), least)
+}
+
 #[cfg(test)]
 mod tests;

@@ -22,20 +22,7 @@ impl Session {
         let mut error = refusal.client();
         let Some(charge) = &plan.charge else { return error };
         // The books may be away by now: then what is known is said.
-        let Ok(states) = gateway.ledger.remaining(&self.identity).await else { return error };
-        let private: Vec<&str> = plan
-            .tables
-            .iter()
-            .filter_map(|t| gateway.policy.tables.get(*t))
-            .filter(|t| t.privacy != policy::Privacy::Public)
-            .map(|t| t.name.as_str())
-            .collect();
-        let states: Vec<BudgetState> = states
-            .into_iter()
-            .filter(|s| {
-                s.budget.tables.is_empty() || s.budget.tables.iter().any(|t| private.contains(&t.as_str()))
-            })
-            .collect();
+        let Ok(states) = gateway.ledger.paying(&self.identity, &plan.tables).await else { return error };
         let asked = decimal(&charge.epsilon);
         let counts: Vec<String> = states
             .iter()

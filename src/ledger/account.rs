@@ -238,14 +238,19 @@ impl Account {
 
     /// Whether it counts a statement that reads these private tables; None where nobody knows which.
     pub(super) fn counts(&self, tables: Option<&[String]>) -> bool {
-        let Some(tables) = tables else { return true };
-        self.budget.tables.is_empty() || self.budget.tables.iter().any(|t| tables.contains(t))
+        counts(&self.budget, tables)
     }
 
     /// When the window began that `at` lies in; None for all time.
     pub(super) fn window(&self, at: i64) -> Option<i64> {
         self.budget.window.map(|w| w.start(at))
     }
+}
+
+/// Whether a budget counts a statement that reads these private tables; None where nobody knows which.
+pub(super) fn counts(budget: &Budget, tables: Option<&[String]>) -> bool {
+    let Some(tables) = tables else { return true };
+    budget.tables.is_empty() || budget.tables.iter().any(|t| tables.contains(t))
 }
 
 /// The key of the sum of a budget that a user draws on; None where the budget is not theirs.

@@ -439,6 +439,13 @@ impl Ledger {
         self.edit(move |books, clock| Ok((books.states(&who, clock), None))).await
     }
 
+    /// Those of [`Self::remaining`] that pay for a statement over these tables of the policy.
+    pub async fn paying(&self, who: &Identity, tables: &[usize]) -> Result<Vec<BudgetState>, Refusal> {
+        let (mut states, private) = (self.remaining(who).await?, self.private(tables));
+        states.retain(|s| account::counts(&s.budget, private.as_deref()));
+        Ok(states)
+    }
+
     /// The latest statements of a user, the latest last.
     pub async fn history(&self, who: &Identity) -> Result<Vec<Line>, Refusal> {
         let user = who.user.clone();

@@ -50,7 +50,7 @@ mod transform;
 pub use error::PldError;
 
 use super::gdp;
-use super::interval::{Interval, least};
+use super::interval::{Interval, golden_section, least};
 use super::loss::PrivacyLoss;
 use super::tradeoff::TradeOff;
 use lattice::Lattice;
@@ -227,23 +227,7 @@ impl Composed {
 
     /// The θ that makes `f` least, which falls and then rises.
     fn best(f: impl Fn(f64) -> f64) -> f64 {
-        let ratio = (5f64.sqrt() - 1.0) / 2.0;
-        let at = |x: f64| f(libm::exp(x));
-        let (mut low, mut high) = (-14.0f64, 12.0f64);
-        let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
-        let (mut at_left, mut at_right) = (at(left), at(right));
-        for _ in 0..24 {
-            if at_left < at_right {
-                (high, right, at_right) = (right, left, at_left);
-                left = high - ratio * (high - low);
-                at_left = at(left);
-            } else {
-                (low, left, at_left) = (left, right, at_right);
-                right = low + ratio * (high - low);
-                at_right = at(right);
-            }
-        }
-        libm::exp(f64::midpoint(low, high))
+        libm::exp(golden_section(|log| f(libm::exp(log)), (-14.0, 12.0), 24).0)
     }
 
     /// The line for δ at `epsilon`: θ by Chernoff's inequality, and a period such that what is a period off is nothing.
