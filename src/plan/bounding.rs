@@ -189,13 +189,19 @@ pub(super) fn bound(
 /// The private table that is read under a binding.
 fn private_table<'p>(source: &PrivateSource, policy: &'p Policy, binding: usize) -> Option<&'p Table> {
     let table = source.scans.iter().find(|s| s.binding == binding)?.table()?;
+    known(policy, table)
+}
+
+/// The private table of this index.
+fn known(policy: &Policy, table: usize) -> Option<&Table> {
     policy.tables.get(table).filter(|t| t.privacy != Privacy::Public)
 }
 
 /// The bound on rows where keys prove none, and whose it is.
 fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> (u32, Whose) {
+    let keeps = |b: &usize| source.scans.iter().find(|s| s.binding == *b)?.keeps();
     let followed: Vec<&Table> =
-        source.rows.follows.iter().filter_map(|b| private_table(source, policy, *b)).collect();
+        source.rows.follows.iter().filter_map(|b| known(policy, keeps(b)?)).collect();
     let own = followed.iter().filter_map(|t| Some((t.max_rows?, t.name.as_str()))).min();
     let (most, whose) = match (settings.chosen_rows, own) {
         (Some(chosen), _) => (chosen, Whose::Own),

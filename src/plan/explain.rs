@@ -2,7 +2,7 @@
 
 use super::bounding::{Bounding, Groups, ProvenBy, Rows, Whose};
 use super::release::{Output, Part, PartKind, Release};
-use super::source::{Leaf, PrivateSource, Scan};
+use super::source::{Over, SetTree, Leaf, PrivateSource, Scan};
 use super::work::Work;
 use super::{Plan, Settings};
 use answer::{Field, Outcome, text_cells};
@@ -163,7 +163,13 @@ pub(super) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &
     {
         let Some(table) = table_of(scan) else {
             let Leaf::Set(rows) = &scan.leaf else { continue };
-            out.push(format!("  Set operation: private, unit {} in every branch{place}", rows.unit_name));
+            let name = &rows.unit_name;
+            let what = match &rows.tree {
+                SetTree::Branch(b) if matches!(b.over, Over::Groups(_)) => format!("Groups within units: private, unit {name}"),
+                SetTree::Branch(b) if matches!(b.over, Over::Windows(_)) => format!("Windows within units: private, unit {name}"),
+                _ => format!("Set operation: private, unit {name} in every branch"),
+            };
+            out.push(format!("  {what}{place}"));
             continue;
         };
         let what = match (&table.privacy, scan.serves.and_then(scan_of).and_then(table_of)) {

@@ -98,6 +98,11 @@ impl Flattener<'_> {
 
     /// Whether each combination of rows of `given` meets at most one row of the part.
     fn determined(&self, part: &Part, given: &HashSet<usize>, equations: &[Equation]) -> bool {
+        // Private rows that meet are of one unit.
+        let private = |b: &usize| self.private_scan(*b);
+        if part.rows.bound == Some(1) && part.bindings.iter().any(private) && given.iter().any(private) {
+            return true;
+        }
         part.rows.anchors.iter().any(|anchor| {
             let fixed = |column: &String| {
                 let here = |e: &&Equation| e.column.0 == *anchor && e.column.1 == *column;
