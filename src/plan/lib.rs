@@ -14,6 +14,7 @@ mod expected_error;
 pub mod explain;
 pub mod expr;
 mod flatten;
+mod groups;
 pub mod interval;
 mod null_extension;
 mod outer_join;

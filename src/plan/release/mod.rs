@@ -1,6 +1,6 @@
 //! Building a release: an aggregate over a private relation, with its groups, bounds and noise.
 //!
-//! `keys` decides which groups there are, `aggregates` what is released of each.
+//! `keys` lowers what it is grouped by, `groups` decides which of them come back, `aggregates` what is released of each.
 
 mod aggregates;
 mod keys;
@@ -11,7 +11,7 @@ use super::domain::Domain;
 use super::flatten::{Flattener, unsupported};
 use super::source::PrivateSource;
 use super::work::{self, Work};
-use super::{Bounding, PlanError, Settings, Sizes, bounding};
+use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
 use crate::expr::{GridValue, Scalar, lower};
 use answer::ClientError;
 use policy::Policy;
@@ -117,7 +117,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
-        let (public_groups, groups_why) = self.groups(&mut built)?;
+        let (public_groups, groups_why) = groups::decide(&self.source, self.policy, self.sizes, &mut built)?;
         if !public_groups && !self.source.optional.is_empty() {
             return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
                 .detail(groups_why)
