@@ -60,7 +60,9 @@ fn set(tree: &SetTree, rows: &SetRows) -> String {
                 Over::Groups(calls) => {
                     let places: Vec<String> = (1..=items.len()).map(|i| i.to_string()).collect();
                     groups = format!(" GROUP BY {}", places.join(", "));
-                    items.extend(calls.iter().zip(columns).map(|(c, column)| as_column(&call(c, column), column)));
+                    items.extend(
+                        calls.iter().zip(columns).map(|(c, column)| as_column(&call(c, column), column)),
+                    );
                 }
                 Over::Windows(windows) => {
                     let unit = b.items.first().map(text).unwrap_or_default();

@@ -445,7 +445,9 @@ impl<'p> Scans<'p> {
         };
         match (grouped, bare.call("OVER")) {
             (false, None) => Ok(vec![e]),
-            (true, None) if of(bare, AGGREGATES).is_some() => Ok(of(bare, AGGREGATES).into_iter().flatten().collect()),
+            (true, None) if of(bare, AGGREGATES).is_some() => {
+                Ok(of(bare, AGGREGATES).into_iter().flatten().collect())
+            }
             (false, Some([called, by, rest @ ..])) if self.is_unit(by, part) => {
                 let args = of(called, AGGREGATES).or_else(|| of(called, WINDOWS)).into_iter().flatten();
                 Ok(args.chain([by]).chain(rest).collect())

@@ -121,7 +121,8 @@ impl<'a> Flattener<'a> {
 
     /// For a subquery or a branch inside; `correlated`: it sees the rows around it.
     pub(super) fn nested(&self, correlated: bool) -> Self {
-        let mut inner = Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone(), self.rows);
+        let mut inner =
+            Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone(), self.rows);
         inner.next = self.next;
         inner.origin = self.origin.clone();
         (inner.size, inner.relations) = (self.size, self.relations);

@@ -10,9 +10,11 @@ pub mod constant;
 mod cross_unit;
 pub mod domain;
 mod equivalence_classes;
+mod expected_error;
 pub mod explain;
 pub mod expr;
 mod flatten;
+mod groups;
 pub mod interval;
 mod null_extension;
 mod outer_join;
@@ -30,6 +32,7 @@ pub mod work;
 
 use answer::{ClientError, SqlState};
 pub use bounding::Bounding;
+pub use expected_error::deciding;
 use flatten::Flattener;
 use policy::{Policy, Privacy};
 use release::Builder;
@@ -230,7 +233,9 @@ fn rows_of_units(body: &Body, policy: &Policy, tables: &[usize]) -> ClientError 
     };
     let own = tables.iter().filter_map(|t| policy.tables.get(*t)).chain(&policy.tables);
     let example = own.filter_map(|t| Some((&t.name, t.unit_column()?))).next().map(|(table, unit)| {
-        format!(", for example SELECT avg(n) FROM (SELECT {unit}, count(*) AS n FROM {table} GROUP BY {unit}) t")
+        format!(
+            ", for example SELECT avg(n) FROM (SELECT {unit}, count(*) AS n FROM {table} GROUP BY {unit}) t"
+        )
     });
     ClientError::unsupported(format!("{what} is not supported at the top of a statement"))
         .detail("Each row would be of one unit; aggregates over many units are returned, with noise.")
@@ -386,10 +391,8 @@ impl<'a> Planner<'a> {
         }
         let extract_type =
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
-        let rows = per_unit::RowsPerUnit {
-            chosen: self.settings.chosen_rows,
-            otherwise: self.settings.max_rows,
-        };
+        let rows =
+            per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
         let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows);
         let first = matches!(s.distinct, Distinct::On(_));
         let grouped = above.iter().any(|e| has_aggregate(e))

@@ -134,8 +134,11 @@ impl<'a> Flattener<'a> {
             Distinct::On(on) => return self.first_of_each(binding, (s, on, order_by), at, pos),
             _ if !order_by.is_empty() => return Err(cut(pos)),
             Distinct::All if groups(s) || windows => {
-                return Err(unsupported("SELECT DISTINCT of aggregates or windows over one unit's rows", pos)
-                    .hint("Write SELECT DISTINCT around it, over a derived table."));
+                return Err(unsupported(
+                    "SELECT DISTINCT of aggregates or windows over one unit's rows",
+                    pos,
+                )
+                .hint("Write SELECT DISTINCT around it, over a derived table."));
             }
             _ => {}
         }
@@ -238,8 +241,10 @@ impl<'a> Flattener<'a> {
         items.extend(s.having.as_ref().map(|h| inner.expand(h)).transpose()?);
         let mut under = inner.under(draft, &conditions, pos)?;
         let Some(unit) = keys.iter().position(|k| under.is_unit(k)) else {
-            return Err(unsupported("an aggregate over several units below another", pos)
-                .hint(format!("GROUP BY {}, the privacy unit, and what you like behind it.", under.unit_name())));
+            return Err(unsupported("an aggregate over several units below another", pos).hint(format!(
+                "GROUP BY {}, the privacy unit, and what you like behind it.",
+                under.unit_name()
+            )));
         };
         keys.swap(0, unit);
         let mut made = under.made();
@@ -250,10 +255,8 @@ impl<'a> Flattener<'a> {
             values.push(value);
         }
         let mut calls = Vec::new();
-        let mut items = items
-            .iter()
-            .map(|e| under.above(e, &mut made, &mut calls))
-            .collect::<Result<Vec<_>>>()?;
+        let mut items =
+            items.iter().map(|e| under.above(e, &mut made, &mut calls)).collect::<Result<Vec<_>>>()?;
         if values.len() == 1 {
             under.bound = Some(1);
         }
@@ -447,7 +450,8 @@ impl Under<'_> {
             ExprKind::Call { name, args } => (*name, args.as_slice(), false, None),
             _ => return Err(unlisted("ORDER BY in an aggregate", e.pos)),
         };
-        let when = filter.map(|f| super::conditions::truth(lower(f, &self.inner)?, "FILTER", f.pos)).transpose()?;
+        let when =
+            filter.map(|f| super::conditions::truth(lower(f, &self.inner)?, "FILTER", f.pos)).transpose()?;
         let only = |s: Scalar| match &when {
             None => s,
             Some(w) => filtered(w.clone(), s),
@@ -498,11 +502,16 @@ impl Under<'_> {
                 let arg = value(x)?;
                 let column = per_unit::one_of(place, &arg, name, x.pos)?;
                 let offset = rest.first().map(|n| match &n.kind {
-                    ExprKind::Literal(Literal::Number(n)) => n.parse::<u32>().ok().filter(|n| *n <= 1_000_000),
+                    ExprKind::Literal(Literal::Number(n)) => {
+                        n.parse::<u32>().ok().filter(|n| *n <= 1_000_000)
+                    }
                     _ => None,
                 });
                 if offset == Some(None) {
-                    return Err(unsupported(&format!("{name} by a number of rows that is no constant"), e.pos));
+                    return Err(unsupported(
+                        &format!("{name} by a number of rows that is no constant"),
+                        e.pos,
+                    ));
                 }
                 (Call { offset: offset.flatten(), ..call(name, Some(arg)) }, column)
             }

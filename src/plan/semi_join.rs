@@ -65,8 +65,7 @@ impl<'a> Flattener<'a> {
     fn inside(&self, (select, order_by): (&Select, &[OrderItem]), pos: Pos) -> Result<Inside<'a>> {
         let private = select.from.iter().any(|f| self.is_private(f));
         let mut inner = self.nested(true);
-        let Selected { draft, items } =
-            inner.selected(NO_BINDING, select, order_by, Place::TOP, pos)?;
+        let Selected { draft, items } = inner.selected(NO_BINDING, select, order_by, Place::TOP, pos)?;
         let conditions = inner.finished()?;
         inner.no_optional(pos)?;
         Ok(Inside { inner, draft, conditions, items, private })

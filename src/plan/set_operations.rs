@@ -48,7 +48,12 @@ impl Flattener<'_> {
             columns.push(column);
         }
         let unit_name = self.binding(binding).and_then(|b| b.columns.get(unit)).cloned().unwrap_or_default();
-        self.scan(binding, Leaf::Set(Box::new(SetRows { tree, columns, unit, unit_name, keeps: None })), nullable, pos)
+        self.scan(
+            binding,
+            Leaf::Set(Box::new(SetRows { tree, columns, unit, unit_name, keeps: None })),
+            nullable,
+            pos,
+        )
     }
 
     fn set_tree(&mut self, body: &Body, found: &mut Vec<Found>, pos: Pos) -> Result<SetTree> {

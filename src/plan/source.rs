@@ -195,9 +195,7 @@ impl Over {
         match self {
             Self::Rows => Vec::new(),
             Self::Groups(calls) => calls.iter().filter_map(|c| c.arg.as_ref()).collect(),
-            Self::Windows(windows) => {
-                windows.iter().flat_map(Window::scalars).collect()
-            }
+            Self::Windows(windows) => windows.iter().flat_map(Window::scalars).collect(),
         }
     }
 

@@ -10,6 +10,7 @@ mod choice;
 mod comparison;
 mod facts;
 mod grid;
+pub mod moments;
 mod numbers;
 pub(crate) mod per_unit;
 pub mod print;
