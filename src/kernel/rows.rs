@@ -296,8 +296,8 @@ impl<'p> Scans<'p> {
             let mut left: Vec<&Part> = parts.iter().filter(|p| p.scans != start.scans).collect();
             while !left.is_empty() {
                 // All that is private here is of one unit.
-                let only = |p: &&Part| private && p.private && p.rows == Some(1);
-                let found = left.iter().position(|p| only(&p) || self.is_fixed(p, &fixed, &all));
+                let only = |p: &Part| private && p.private && p.rows == Some(1);
+                let found = left.iter().position(|p| only(p) || self.is_fixed(p, &fixed, &all));
                 let fewest =
                     (0..left.len()).min_by_key(|i| left.get(*i).and_then(|p| p.rows).unwrap_or(u64::MAX));
                 let next = left.swap_remove(found.or(fewest).unwrap_or_default());
@@ -431,7 +431,7 @@ impl<'p> Scans<'p> {
         match (part.private, select.groups) {
             (false, 0) => Ok(out),
             (true, _) if of_units => Ok(out),
-            _ => refuse("a branch that groups public rows, or private ones without their unit", select),
+            _ => refuse("a branch that groups public rows, or over private rows without their unit", select),
         }
     }
 

@@ -122,7 +122,7 @@ pub fn bounds(b: &Bounding) -> Vec<String> {
             format!("one row per unit: {table}.{column} is a key; nothing to bound")
         }
         Rows::Proven(1, ProvenBy::Grouped) => {
-            "one row per unit: rows are grouped by it before; nothing to bound".into()
+            "one row per unit: its rows are grouped below; nothing to bound".into()
         }
         Rows::Proven(1, _) => "one row per unit: keys prove it; nothing to bound".into(),
         Rows::Proven(n, ProvenBy::Check(table)) => {
