@@ -12,7 +12,7 @@ use super::flatten::{Flattener, unsupported};
 use super::source::PrivateSource;
 use super::work::{self, Work};
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
-use crate::expr::{GridValue, Scalar, lower};
+use crate::expr::{GridValue, Scalar};
 use answer::ClientError;
 use policy::Policy;
 use sql::ast::*;
@@ -117,6 +117,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
+        self.flattener.note(&mut self.source);
         let (public_groups, groups_why) = groups::decide(&self.source, self.policy, self.sizes, &mut built)?;
         if !public_groups && !self.source.optional.is_empty() {
             return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
@@ -159,8 +160,7 @@ impl<'a, 'b> Builder<'a, 'b> {
     }
 
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
-        let e = self.flattener.expand(e)?;
-        Ok(lower(&e, self.flattener)?)
+        Ok(self.flattener.value(e)?)
     }
 }
 
