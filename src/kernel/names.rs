@@ -6,9 +6,9 @@ use schema::SqlType;
 
 /// Pure functions of pg_catalog: they look at nothing but their arguments, and let no argument choose how much memory
 /// they take; and the aggregates, which have their places.
-const FUNCTIONS: &str = "abs ceil date_larger date_smaller date_trunc div float8larger float8smaller floor \
+const FUNCTIONS: &str = "abs age ceil date_larger date_smaller date_trunc div float8larger float8smaller floor \
     count sum int8larger int8smaller left numeric_larger numeric_smaller round sign timestamp_larger \
-    timestamp_smaller timestamptz_larger timestamptz_smaller trim_scale trunc";
+    timestamp_smaller timestamptz_larger timestamptz_smaller timezone trim_scale trunc";
 
 /// Keywords that look like functions, whose meaning no search path changes.
 pub(crate) const KEYWORDS: &[&str] = &["COALESCE", "GREATEST", "LEAST", "NULLIF"];

@@ -370,7 +370,7 @@ fn check(written: &str, x: &Scalar, zoned: bool) -> Check {
         _ => format!("({})", n.to_plain_string()),
     };
     // A float without a proven span is compared with nothing.
-    if x.ty().is_number() || x.ty().is_datetime() {
+    if x.is_measured() || x.ty().is_datetime() {
         if let Some(lo) = &span.lo {
             all.push(format!("(v IS NULL OR v >= {})", constant(lo)));
         }

@@ -34,12 +34,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
     },
     Entry {
-        form: "d::timestamp, d::timestamptz, ts::timestamptz, ts::date",
+        form: "t::date, t::timestamp, t::timestamptz",
         types: "date or timestamp → that type",
         total: "a value with a declared range is moved into it; without one it is NULL outside the years 1 to 9999",
         range: "that of the argument, within a day where the zone decides",
         cost: "50",
-        samples: &["extract(epoch FROM {t}::timestamptz)", "extract(year FROM {t}::timestamp::date)"],
+        samples: &[
+            "extract(epoch FROM {t}::timestamptz)",
+            "extract(year FROM {t}::timestamp::date)",
+            "extract(epoch FROM {t}::timestamptz::date)",
+        ],
     },
     Entry {
         form: "s::text, s::varchar, enum::text",
@@ -72,9 +76,10 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
         }
         (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz)
-        | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date) => cast_time(x, &to.ty, pos),
+        | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date)
+        | (SqlType::Timestamptz, SqlType::Timestamp | SqlType::Date) => cast_time(x, &to.ty, pos),
         (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
-            .hint("Casts between numbers, from date to timestamp and from timestamp to date are.")),
+            .hint("Casts between numbers, between dates and timestamps, and of enums to text are.")),
     }
 }
 
@@ -105,12 +110,19 @@ fn cast_time(x: Scalar, to: &SqlType, pos: Pos) -> Result<Scalar> {
         None => Interval::default(),
     };
     let (span, bound) = match to {
+        _ if x.facts.ty == SqlType::Timestamptz => {
+            let local = |i: &Interval| match to {
+                SqlType::Date => to_day(&either_side(i)),
+                _ => either_side(i),
+            };
+            (x.facts.span.one(local), x.facts.bound.one(local))
+        }
         SqlType::Date => (x.facts.span.one(to_day), x.facts.bound.one(to_day)),
         SqlType::Timestamptz => (x.facts.span.one(either_side), x.facts.bound.one(either_side)),
         _ => (x.facts.span.clone(), x.facts.bound.clone()),
     };
     let domain = match to {
-        SqlType::Date => times::micros(x.facts.bound.interval())
+        SqlType::Date if x.facts.ty == SqlType::Timestamp => times::micros(x.facts.bound.interval())
             .map(|(lo, hi)| Domain::Days { lo: lo - lo.rem_euclid(DAY), hi }),
         _ => None,
     };

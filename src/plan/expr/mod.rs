@@ -10,6 +10,7 @@ mod choice;
 mod comparison;
 mod facts;
 mod grid;
+mod moments;
 mod numbers;
 pub mod print;
 mod scalar;
@@ -137,7 +138,10 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             let x = lower(expr, env)?;
             let mut items = Vec::with_capacity(list.len());
             for item in list {
-                let y = comparison::coerce(lower_like(item, &x, env)?, &x, item.pos)?;
+                let mut y = comparison::coerce(lower_like(item, &x, env)?, &x, item.pos)?;
+                if moments::is_length(&x) {
+                    y = moments::seconds(y, item.pos)?;
+                }
                 if !matches!(y.node, Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null) {
                     return Err(refuse("an IN list of anything but constants", item.pos)
                         .hint("Write a = b OR a = c."));
@@ -164,9 +168,17 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         }
         ExprKind::Extract { field, expr } => times::extract(field, lower(expr, env)?, env.extract_type(), pos),
         ExprKind::Call { name, args } => call(name, args, env, pos),
-        ExprKind::Interval(_) => Err(refuse("INTERVAL in a row expression", pos)
-            .hint("Compare with a constant: ts >= TIMESTAMP '2024-01-01 00:00'.")),
-        ExprKind::AtTimeZone { .. } => Err(refuse("AT TIME ZONE over private rows", pos)),
+        ExprKind::Interval(text) => {
+            let facts = Facts::of_type(SqlType::Interval, false);
+            Ok(Scalar { node: Node::Text(text.clone()), facts })
+        }
+        ExprKind::AtTimeZone { expr, zone } => {
+            let Some(zone) = constant_text(zone) else {
+                return Err(refuse("AT TIME ZONE with a zone that is not a constant", pos)
+                    .hint("Write its name: ts AT TIME ZONE 'Europe/Berlin'."));
+            };
+            moments::at_time_zone(lower(expr, env)?, zone, pos)
+        }
         ExprKind::Session(_) => Err(refuse("now() and its kin over private rows", pos)
             .hint("Write the date or timestamp as a constant.")),
         ExprKind::Exists { .. } | ExprKind::InQuery { .. } => env.prepared(e).ok_or_else(|| {
@@ -366,10 +378,19 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
         B::Concat => Err(refuse("|| over private rows", pos)
             .hint("Group by the columns themselves, and concatenate above the aggregates.")),
         B::Add | B::Sub | B::Mul | B::Div | B::Mod => {
-            let (l, r) = pair(left, right, env)?;
-            if l.facts.ty.is_datetime() || r.facts.ty.is_datetime() {
-                return Err(refuse("arithmetic with dates over private rows", pos)
-                    .hint("Use date_trunc or EXTRACT, or compare with constants."));
+            let (mut l, mut r) = pair(left, right, env)?;
+            // What is added to a moment is an interval; what is subtracted from it is a moment, too.
+            if op == B::Add && l.facts.ty.is_datetime() && r.facts.ty.is_datetime() {
+                let interval = Some(&SqlType::Interval);
+                if let ExprKind::Literal(s) = &right.kind {
+                    r = literal(s, interval, right.pos)?;
+                } else if let ExprKind::Literal(s) = &left.kind {
+                    l = literal(s, interval, left.pos)?;
+                }
+            }
+            let of_time = |x: &Scalar| x.facts.ty.is_datetime() || x.facts.ty == SqlType::Interval;
+            if of_time(&l) || of_time(&r) {
+                return moments::arithmetic(op, l, r, pos);
             }
             let (l, r) = (numbers::ready(l, left.pos.or(pos))?, numbers::ready(r, right.pos.or(pos))?);
             numbers::arithmetic(op, l, r, pos)
@@ -407,6 +428,12 @@ fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
         });
     }
     let ty = ty.unwrap_or(SqlType::Text);
+    let mut lengths = false;
+    if ty == SqlType::Interval {
+        for e in list.iter().filter(|e| !is_constant_text(e)) {
+            lengths |= moments::is_length(&lower(e, env)?);
+        }
+    }
     list.iter()
         .map(|e| {
             let mut x = match &e.kind {
@@ -415,6 +442,9 @@ fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
             };
             if ty.is_number() {
                 x = choice::number_or_raw(x, e.pos.or(pos))?;
+            }
+            if lengths {
+                x = moments::seconds(x, e.pos.or(pos))?;
             }
             Ok(numbers::retyped(x, ty.clone()))
         })
@@ -453,6 +483,18 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
         ("round", [x, digits]) => rounded(Rounding::Round, x, Some(digits_of(digits)?), env, pos),
         ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, Some(digits_of(digits)?), env, pos),
         ("mod", [a, b]) => binary(BinaryOp::Mod, a, b, env, pos),
+        ("age", [a, b]) => {
+            let (a, b) = pair(a, b, env)?;
+            moments::age(a, b, pos)
+        }
+        ("age", [_]) => Err(refuse("age with one argument, which depends on the day, over private rows", pos)
+            .hint("Write the day: age(DATE '2025-01-01', born).")),
+        ("timezone", [zone, x]) => {
+            let Some(zone) = constant_text(zone) else {
+                return Err(refuse("timezone with a zone that is not a constant", pos));
+            };
+            moments::at_time_zone(lower(x, env)?, zone, pos)
+        }
         ("date_part", [field, x]) => {
             let Some(field) = constant_text(field) else {
                 return Err(refuse("date_part with a field that is not a constant", pos));
