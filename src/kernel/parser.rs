@@ -1,7 +1,7 @@
 //! The grammar of a fetch. AND and OR never stand beside each other without brackets; of other operators without brackets
 //! it is not known which binds first, so that nothing but their operands is.
 
-use super::names::{KEYWORDS, is_listed, type_of};
+use super::names::{KEYWORDS, is_listed, takes, type_of};
 use super::tokens::{Token, read};
 use super::tree::*;
 use super::{Result, refuse};
@@ -367,9 +367,13 @@ impl<'p> Parser<'p> {
         if name == "count" && self.eat("( * )") {
             return Ok(call("count", Vec::new()));
         }
-        match is_listed(&name) {
-            true => Ok(call(&name, self.bracketed(|p| p.list(Self::expression))?)),
-            false => refuse("a function that is not listed", name),
+        if !is_listed(&name) {
+            return refuse("a function that is not listed", name);
+        }
+        let args = self.bracketed(|p| p.list(Self::expression))?;
+        match takes(&name, &args) {
+            true => Ok(call(&name, args)),
+            false => refuse("a function whose arguments rows choose", name),
         }
     }
 }

@@ -130,7 +130,8 @@ pub(crate) fn interval(text: &str) -> Option<[i64; 3]> {
             return words.next().is_none().then_some([months, days, micros]);
         }
         let n: i64 = word.parse::<i32>().ok()?.into();
-        let unit = words.next()?.to_ascii_lowercase();
+        // A number without a unit is one of seconds.
+        let unit = words.next().unwrap_or("sec").to_ascii_lowercase();
         let (to, factor): (&mut i64, i64) = match unit.strip_suffix('s').unwrap_or(&unit) {
             "year" => (&mut months, 12),
             "month" | "mon" => (&mut months, 1),

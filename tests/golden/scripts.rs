@@ -153,6 +153,8 @@ scripts!(
     bounding,
     bounds,
     expressions,
+    expressions_texts,
+    expressions_times,
     finish,
     gaussian,
     group_by,

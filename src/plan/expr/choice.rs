@@ -74,6 +74,7 @@ fn merged(list: &[&Scalar], nullable: bool) -> Facts {
         binned: list.iter().all(|s| s.facts.binned || matches!(s.node, Node::Null)),
         canonical: list.iter().all(|s| s.facts.canonical),
         scale: list.iter().map(|s| s.facts.scale).max().unwrap_or(0),
+        longest: typed().map(|s| s.facts.longest).max().unwrap_or(0),
         cost: list.iter().fold(10, |sum: u64, s| sum.saturating_add(s.facts.cost)),
         ..Facts::of_type(ty, nullable)
     }

@@ -14,6 +14,7 @@ mod moments;
 mod numbers;
 pub mod print;
 mod scalar;
+mod strings;
 mod table;
 mod text;
 mod times;
@@ -285,7 +286,8 @@ fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<Scalar> {
         (Literal::String(s), Some(ty)) if ty.is_datetime() => Ok(times::literal(s, ty)),
         (Literal::String(s), like) => {
             let ty = like.cloned().unwrap_or(SqlType::Text);
-            Ok(Scalar { node: Node::Text(s.clone()), facts: Facts::of_type(ty, false) })
+            let longest = u64::try_from(s.chars().count()).unwrap_or(u64::MAX);
+            Ok(Scalar { node: Node::Text(s.clone()), facts: Facts { longest, ..Facts::of_type(ty, false) } })
         }
     }
 }
@@ -375,8 +377,7 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
         B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge | B::Distinct | B::NotDistinct => {
             compare(op, left, right, env, pos)
         }
-        B::Concat => Err(refuse("|| over private rows", pos)
-            .hint("Group by the columns themselves, and concatenate above the aggregates.")),
+        B::Concat => strings::concatenation(lower(left, env)?, lower(right, env)?, pos),
         B::Add | B::Sub | B::Mul | B::Div | B::Mod => {
             let (mut l, mut r) = pair(left, right, env)?;
             // What is added to a moment is an interval; what is subtracted from it is a moment, too.
@@ -474,6 +475,21 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
             let (l, r) = pair(a, b, env)?;
             let ty = nullif_type(&l.facts.ty, &r.facts.ty);
             Ok(numbers::retyped(case(&[(same, null)], Some(a), env, pos)?, ty))
+        }
+        ("concat", _) => {
+            let list = args.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
+            strings::concat(list, pos)
+        }
+        ("concat_ws", [separator, rest @ ..]) => {
+            let Some(separator) = constant_text(separator) else {
+                return Err(refuse("concat_ws with a separator that is not a constant", pos));
+            };
+            let list = rest.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
+            strings::concat_with(separator, list, pos)
+        }
+        (name, _) if strings::is_known(name) => {
+            let list = args.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
+            strings::call(name, list, pos)
         }
         ("abs", [x]) => numbers::magnitude(number(x, env, pos)?, pos),
         ("round", [x]) => rounded(Rounding::Round, x, None, env, pos),

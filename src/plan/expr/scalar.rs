@@ -163,6 +163,11 @@ impl Scalar {
         self.facts.domain.as_ref()
     }
 
+    /// Characters that a text has at most, whatever the rows hold.
+    pub fn longest(&self) -> u64 {
+        self.facts.longest
+    }
+
     /// Steps of about a nanosecond that one evaluation takes at most.
     pub fn cost(&self) -> u64 {
         self.facts.cost
@@ -200,6 +205,13 @@ impl Scalar {
             node: Node::Choice(Choice::Coalesce, list),
             facts: Facts { cost, ..Facts::of_type(ty, nullable) },
         }
+    }
+
+    /// A text.
+    pub(super) fn text_constant(text: &str) -> Self {
+        let longest = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+        let facts = Facts { longest, ..Facts::of_type(SqlType::Text, false) };
+        Self { node: Node::Text(text.to_owned()), facts }
     }
 
     /// TRUE or FALSE.

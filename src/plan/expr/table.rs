@@ -8,7 +8,7 @@
 use super::facts::Facts;
 use super::print::Print;
 use super::{Param, Refusal, Scalar};
-use super::{casts, choice, comparison, moments, numbers, text, times};
+use super::{casts, choice, comparison, moments, numbers, strings, text, times};
 
 /// Computes the facts of a result.
 pub(super) type Rule = fn(&[Scalar], &Param) -> Result<Facts, Refusal>;
@@ -66,11 +66,12 @@ pub struct Entry {
 
 /// The whole allow-list, in the order of the reference.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    let all: [&[Entry]; 7] = [
+    let all: [&[Entry]; 8] = [
         numbers::ENTRIES,
         comparison::ENTRIES,
         choice::ENTRIES,
         text::ENTRIES,
+        strings::ENTRIES,
         times::ENTRIES,
         moments::ENTRIES,
         casts::ENTRIES,
