@@ -38,13 +38,13 @@ const TYPES: &[SqlType] = &[
 /// Of these, the others than the first are constants: rows must not choose how much they do, or what fails.
 const FIXED: &[&str] = &["replace", "split_part", "translate"];
 
-/// Whether a function may have these arguments.
+/// Whether a function may have these arguments. An age needs two: with one, the clock is the other.
 pub(crate) fn takes(name: &str, args: &[Expr]) -> bool {
     let constant = |e: &Expr| match e {
         Expr::Cast(x, _) => matches!(**x, Expr::Text(_)),
         e => matches!(e, Expr::Text(_) | Expr::Number(_)),
     };
-    !FIXED.contains(&name) || args.iter().skip(1).all(constant)
+    (name != "age" || args.len() == 2) && (!FIXED.contains(&name) || args.iter().skip(1).all(constant))
 }
 
 /// Whether a function of pg_catalog may be called.

@@ -4,7 +4,7 @@ use super::facts::{Facts, OF_FLOAT, Phys};
 use super::print::{Print, collated, is_varied};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, casts, mismatch, moments, refuse};
+use super::{Result, casts, dates, mismatch, refuse};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Is, Pos};
 
@@ -145,8 +145,8 @@ pub(crate) fn comparison(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
         true => (casts::to_time(l, SqlType::Timestamp, pos)?, casts::to_time(r, SqlType::Timestamp, pos)?),
         false => (l, r),
     };
-    let (l, r) = match moments::is_length(&l) || moments::is_length(&r) {
-        true => (moments::seconds(l, pos)?, moments::seconds(r, pos)?),
+    let (l, r) = match dates::is_length(&l) || dates::is_length(&r) {
+        true => (dates::seconds(l, pos)?, dates::seconds(r, pos)?),
         false => (l, r),
     };
     let (l, r) = match (l.facts.phys, r.facts.phys) {

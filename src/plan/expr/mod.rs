@@ -8,9 +8,10 @@
 mod casts;
 mod choice;
 mod comparison;
+mod dates;
 mod facts;
 mod grid;
-mod moments;
+pub mod moments;
 mod numbers;
 pub mod print;
 mod scalar;
@@ -140,8 +141,8 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             let mut items = Vec::with_capacity(list.len());
             for item in list {
                 let mut y = comparison::coerce(lower_like(item, &x, env)?, &x, item.pos)?;
-                if moments::is_length(&x) {
-                    y = moments::seconds(y, item.pos)?;
+                if dates::is_length(&x) {
+                    y = dates::seconds(y, item.pos)?;
                 }
                 if !matches!(y.node, Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null) {
                     return Err(refuse("an IN list of anything but constants", item.pos)
@@ -178,7 +179,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
                 return Err(refuse("AT TIME ZONE with a zone that is not a constant", pos)
                     .hint("Write its name: ts AT TIME ZONE 'Europe/Berlin'."));
             };
-            moments::at_time_zone(lower(expr, env)?, zone, pos)
+            dates::at_time_zone(lower(expr, env)?, zone, pos)
         }
         ExprKind::Session(_) => Err(refuse("now() and its kin over private rows", pos)
             .hint("Write the date or timestamp as a constant.")),
@@ -391,7 +392,7 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
             }
             let of_time = |x: &Scalar| x.facts.ty.is_datetime() || x.facts.ty == SqlType::Interval;
             if of_time(&l) || of_time(&r) {
-                return moments::arithmetic(op, l, r, pos);
+                return dates::arithmetic(op, l, r, pos);
             }
             let (l, r) = (numbers::ready(l, left.pos.or(pos))?, numbers::ready(r, right.pos.or(pos))?);
             numbers::arithmetic(op, l, r, pos)
@@ -432,7 +433,7 @@ fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
     let mut lengths = false;
     if ty == SqlType::Interval {
         for e in list.iter().filter(|e| !is_constant_text(e)) {
-            lengths |= moments::is_length(&lower(e, env)?);
+            lengths |= dates::is_length(&lower(e, env)?);
         }
     }
     list.iter()
@@ -445,7 +446,7 @@ fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
                 x = choice::number_or_raw(x, e.pos.or(pos))?;
             }
             if lengths {
-                x = moments::seconds(x, e.pos.or(pos))?;
+                x = dates::seconds(x, e.pos.or(pos))?;
             }
             Ok(numbers::retyped(x, ty.clone()))
         })
@@ -501,7 +502,7 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
         ("mod", [a, b]) => binary(BinaryOp::Mod, a, b, env, pos),
         ("age", [a, b]) => {
             let (a, b) = pair(a, b, env)?;
-            moments::age(a, b, pos)
+            dates::age(a, b, pos)
         }
         ("age", [_]) => Err(refuse("age with one argument, which depends on the day, over private rows", pos)
             .hint("Write the day: age(DATE '2025-01-01', born).")),
@@ -509,7 +510,7 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
             let Some(zone) = constant_text(zone) else {
                 return Err(refuse("timezone with a zone that is not a constant", pos));
             };
-            moments::at_time_zone(lower(x, env)?, zone, pos)
+            dates::at_time_zone(lower(x, env)?, zone, pos)
         }
         ("date_part", [field, x]) => {
             let Some(field) = constant_text(field) else {

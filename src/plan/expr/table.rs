@@ -8,7 +8,7 @@
 use super::facts::Facts;
 use super::print::Print;
 use super::{Param, Refusal, Scalar};
-use super::{casts, choice, comparison, moments, numbers, strings, text, times};
+use super::{casts, choice, comparison, dates, numbers, strings, text, times};
 
 /// Computes the facts of a result.
 pub(super) type Rule = fn(&[Scalar], &Param) -> Result<Facts, Refusal>;
@@ -73,7 +73,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         text::ENTRIES,
         strings::ENTRIES,
         times::ENTRIES,
-        moments::ENTRIES,
+        dates::ENTRIES,
         casts::ENTRIES,
     ];
     all.into_iter().flatten()

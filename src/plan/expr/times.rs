@@ -188,7 +188,7 @@ const FIELDS: &[(&str, i64, i64, bool)] = &[
 /// EXTRACT of a constant field, giving a number of type `ty`.
 pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<Scalar> {
     if x.facts.ty == SqlType::Interval {
-        return super::moments::extract(field, x, ty, pos);
+        return super::dates::extract(field, x, ty, pos);
     }
     if !x.facts.ty.is_datetime() {
         return Err(mismatch("EXTRACT needs a date or a timestamp", pos));
