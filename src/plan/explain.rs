@@ -1,8 +1,9 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
 use super::bounding::{Bounding, Groups, ProvenBy, Rows, Whose};
-use super::release::{Output, Part, PartKind, Release};
-use super::source::{Leaf, PrivateSource, Scan};
+use super::expected_error::error95;
+use super::release::{Part, PartKind, Release};
+use super::source::{Leaf, Over, PrivateSource, Scan, SetTree};
 use super::work::Work;
 use super::{Plan, Settings};
 use answer::{Field, Outcome, text_cells};
@@ -120,6 +121,9 @@ pub fn bounds(b: &Bounding) -> Vec<String> {
         Rows::Proven(1, ProvenBy::Unit { table, column }) => {
             format!("one row per unit: {table}.{column} is a key; nothing to bound")
         }
+        Rows::Proven(1, ProvenBy::Grouped) => {
+            "one row per unit: its rows are grouped below; nothing to bound".into()
+        }
         Rows::Proven(1, _) => "one row per unit: keys prove it; nothing to bound".into(),
         Rows::Proven(n, ProvenBy::Check(table)) => {
             format!("at most {n} rows per unit: a key and a CHECK of {table} prove it; nothing to bound")
@@ -163,7 +167,17 @@ pub(super) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &
     {
         let Some(table) = table_of(scan) else {
             let Leaf::Set(rows) = &scan.leaf else { continue };
-            out.push(format!("  Set operation: private, unit {} in every branch{place}", rows.unit_name));
+            let name = &rows.unit_name;
+            let what = match &rows.tree {
+                SetTree::Branch(b) if matches!(b.over, Over::Groups(_)) => {
+                    format!("Groups within units: private, unit {name}")
+                }
+                SetTree::Branch(b) if matches!(b.over, Over::Windows(_)) => {
+                    format!("Windows within units: private, unit {name}")
+                }
+                _ => format!("Set operation: private, unit {name} in every branch"),
+            };
+            out.push(format!("  {what}{place}"));
             continue;
         };
         let what = match (&table.privacy, scan.serves.and_then(scan_of).and_then(table_of)) {
@@ -271,35 +285,10 @@ pub(super) fn units_of(part: &Part) -> String {
     grid(part).map_or_else(String::new, |g| format!(" steps of {}", g.to_plain_string()))
 }
 
-fn grid(part: &Part) -> Option<&BigDecimal> {
+pub(super) fn grid(part: &Part) -> Option<&BigDecimal> {
     match &part.kind {
         PartKind::Sum(s) => Some(s.grid()),
         _ => None,
-    }
-}
-
-/// The 95 % error of an aggregate: a number where it does not depend on the data, else a formula in n.
-fn error95(r: &Release, output: &Output) -> String {
-    let of = |part: usize| {
-        let steps = r.spec.aggregates.get(part).map_or(0.0, |n| n.error95());
-        let unit = r.parts.get(part).and_then(grid).and_then(ToPrimitive::to_f64).unwrap_or(1.0);
-        steps * unit
-    };
-    match output {
-        Output::Count(part) | Output::Sum(part, _) => format!("95 % within ±{}", short(of(*part))),
-        Output::Zero(_) => "none: no row can change it".into(),
-        Output::Constant { count, .. } => {
-            format!("none, where there are rows (n above {})", short(of(*count)))
-        }
-        Output::Avg { sum, count, low, high, .. } => {
-            let span = (high - low).to_f64().unwrap_or(0.0) / 2.0;
-            // |s'/n' - s/n| <= (|sum error| + |mean - center| * |count error|) / n', with the mean within half the range.
-            format!(
-                "about 95 % within ±{} / n for n rows in the group (n above {})",
-                short(of(*sum) + span * of(*count)),
-                short(of(*count))
-            )
-        }
     }
 }
 

@@ -259,7 +259,8 @@ fn branch(b: &Branch, mut scope: Scope) -> Branch {
     let (scans, tree, mut filter) = joins(&mut scope, &b.scans, &b.tree);
     filter.extend(b.filter.iter().map(|f| scope.scalar(f, false)));
     let items = b.items.iter().map(|i| scope.scalar(i, false)).collect();
-    Branch { scans, tree, filter: conjunction(filter), items, bound: b.bound }
+    let over = b.over.reworded(&|x| scope.scalar(x, false));
+    Branch { scans, tree, filter: conjunction(filter), items, over, bound: b.bound }
 }
 
 /// Conditions that must all be true: sorted, each once.
@@ -348,7 +349,7 @@ impl Scope {
             PartKind::Count(arg) => {
                 PartKind::Count(arg.as_ref().filter(|a| a.nullable()).map(|a| self.scalar(a, false)))
             }
-            PartKind::Units => PartKind::Units,
+            PartKind::Units(arg) => PartKind::Units(arg.as_ref().map(|a| self.scalar(a, false))),
             PartKind::Sum(s) => PartKind::Sum(s.reworded(&mut |x| self.scalar(x, false))),
         };
         Part { kind, linf: part.linf, label: String::new() }
