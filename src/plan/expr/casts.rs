@@ -143,8 +143,11 @@ fn cast_time(x: Scalar, to: &SqlType, pos: Pos) -> Result<Scalar> {
         _ => (x.facts.span.clone(), x.facts.bound.clone()),
     };
     let domain = match to {
-        SqlType::Date if x.facts.ty == SqlType::Timestamp => times::micros(x.facts.bound.interval())
-            .map(|(lo, hi)| Domain::Days { lo: lo - lo.rem_euclid(DAY), hi }),
+        SqlType::Date => times::micros(x.facts.bound.interval()).map(|(lo, hi)| Domain::Days {
+            lo,
+            hi,
+            from: x.facts.ty.clone(),
+        }),
         _ => None,
     };
     let facts = Facts {
