@@ -189,10 +189,15 @@ impl<'a> Flattener<'a> {
     /// A value of the rows that were found, subqueries in it included.
     pub fn value(&mut self, e: &Expr) -> Result<Scalar> {
         let e = self.expand(e)?;
+        self.value_over_scans(&e)
+    }
+
+    /// The same of an expression over their scans.
+    pub fn value_over_scans(&mut self, e: &Expr) -> Result<Scalar> {
         if let Some(found) = self.found.clone() {
-            self.prepare(&e, &found)?;
+            self.prepare(e, &found)?;
         }
-        lower(&e, self)
+        lower(e, self)
     }
 
     /// FROM as joins of scans, and WHERE with what derived tables add to it, as conjuncts.
