@@ -4,14 +4,11 @@
 //! Layout of a row: the group keys; where groups are selected, the number of distinct units; then one integer per
 //! part. Stages that keys prove idle are not printed.
 
-use super::{ident, number, rows, scalar, string, table};
-use plan::domain::Domain;
-use plan::expr::print::{COLLATE, float, moment};
+use super::{domain, rows, scalar};
+use plan::expr::print::COLLATE;
 use plan::expr::{GridValue, Scalar};
 use plan::release::{Part, PartKind, Release};
 use policy::Policy;
-use schema::SqlType;
-use std::fmt::Write;
 
 /// The text of a fetch, and whether it takes the secret seed as `$1` (int8).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +21,6 @@ pub struct FetchText {
 
 struct Fetch<'a> {
     release: &'a Release,
-    policy: &'a Policy,
     ctes: Vec<(&'static str, String)>,
     /// Counts per unit: None for all rows, else rows where the scalar is not NULL.
     counts: Vec<Option<Scalar>>,
@@ -32,10 +28,10 @@ struct Fetch<'a> {
 
 /// Prints the fetch of a release.
 pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
-    let mut f = Fetch { release, policy, ctes: Vec::new(), counts: Vec::new() };
+    let mut f = Fetch { release, ctes: Vec::new(), counts: Vec::new() };
     let public = release.public_groups && !release.keys.is_empty();
     if public {
-        f.ctes.push(("d", f.domain()));
+        f.ctes.push(("d", domain::rows(release, policy)));
     }
     if release.bounding.per_unit() {
         f.per_unit();
@@ -54,29 +50,7 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
     FetchText { sql: format!("WITH {} {body}", ctes.join(", ")), seeded: release.bounding.l0_stage() }
 }
 
-/// The rows of a release without aggregates over public groups: its domain, for the finish login to read.
-pub fn domain_rows(release: &Release, policy: &Policy) -> String {
-    Fetch { release, policy, ctes: Vec::new(), counts: Vec::new() }.domain()
-}
-
 impl Fetch<'_> {
-    /// Every combination of public key values.
-    fn domain(&self) -> String {
-        let mut select = Vec::new();
-        let mut from = Vec::new();
-        for (i, k) in self.release.keys.iter().enumerate() {
-            let Some((domain, with_null)) = &k.domain else { continue };
-            let ty = k.scalar.ty();
-            let mut rows = domain_rows_of(domain, ty, self.policy);
-            if *with_null {
-                let _ = write!(rows, " UNION SELECT NULL::{}", ty.sql_name());
-            }
-            select.push(format!("x{i}.k AS k{i}"));
-            from.push(format!("({rows}) AS x{i}(k)"));
-        }
-        format!("SELECT {} FROM {}", select.join(", "), from.join(" CROSS JOIN "))
-    }
-
     fn keys(&self) -> Vec<String> {
         let canonical = !self.release.public_groups;
         self.release
@@ -289,50 +263,4 @@ fn held(clamped: &str, limit: u128) -> String {
 /// One row's value in grid units: rounded, centred, clamped.
 fn value(s: &GridValue) -> String {
     s.text(&rows::subquery)
-}
-
-/// A query for the values of a domain, as the key's type.
-fn domain_rows_of(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
-    let name = ty.sql_name();
-    match domain {
-        Domain::Bool => "SELECT true UNION SELECT false".into(),
-        // CASE … THEN NULL END: no value but NULL.
-        Domain::Values(list) if list.is_empty() => format!("SELECT DISTINCT NULL::{name} WHERE false"),
-        Domain::Values(list) => {
-            // Of a float key, the statement may list numbers that the type cannot hold.
-            let value = |v: &String| match ty.is_float() {
-                true => float(&string(v), ty),
-                false => format!("{}::{name}", string(v)),
-            };
-            let rows: Vec<String> = list.iter().map(|v| format!("({})", value(v))).collect();
-            format!("SELECT DISTINCT v.v FROM (VALUES {}) AS v(v)", rows.join(", "))
-        }
-        Domain::Table { table: t, column } => {
-            let from = policy.tables.get(*t).map(table).unwrap_or_default();
-            let column = ident(column);
-            format!("SELECT DISTINCT t.{column}::{name} FROM {from} AS t WHERE t.{column} IS NOT NULL")
-        }
-        // Steps that a float cannot tell apart are one key, which comes back once.
-        Domain::Series { lo, hi, step } => format!(
-            "SELECT DISTINCT g.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g(g)",
-            number(lo),
-            number(hi),
-            number(step)
-        ),
-        Domain::DateTrunc { unit, lo, hi, from } => {
-            // date_trunc reads dates as timestamps with time zone; others were cast by the statement.
-            let cast = if from == ty { "" } else { "::pg_catalog.timestamptz" };
-            let step = if *unit == "quarter" { "3 months".to_owned() } else { format!("1 {unit}") };
-            let unit = string(unit);
-            let (lo, hi) = (moment(from, *lo), moment(from, *hi));
-            format!(
-                "SELECT DISTINCT pg_catalog.date_trunc({unit}, g.g)::{name} FROM pg_catalog.generate_series(pg_catalog.date_trunc({unit}, ({lo}){cast}), ({hi}){cast}, '{step}'::pg_catalog.interval) AS g(g)"
-            )
-        }
-        Domain::Days { lo, hi } => format!(
-            "SELECT DISTINCT g.g::pg_catalog.date FROM pg_catalog.generate_series({}, {}, '1 day'::pg_catalog.interval) AS g(g)",
-            moment(&SqlType::Timestamp, *lo),
-            moment(&SqlType::Timestamp, *hi)
-        ),
-    }
 }

@@ -3,6 +3,7 @@
 //! No I/O and no decisions: everything private was decided in `plan`. Every name is quoted, every function and type
 //! is qualified or resolved under `search_path = pg_catalog`, every constant is escaped here.
 
+pub mod domain;
 pub mod fetch;
 pub mod print;
 mod rows;

@@ -13,6 +13,7 @@ mod equivalence_classes;
 pub mod explain;
 pub mod expr;
 mod flatten;
+mod groups;
 pub mod interval;
 mod null_extension;
 mod outer_join;

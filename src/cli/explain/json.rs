@@ -3,8 +3,8 @@
 use super::number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
 use answer::ClientError;
 use dp::{self, Distribution, Noise, Ratio, Selection, UNITS_PER_ONE};
-use emit::fetch;
 use emit::print::{self, Constants};
+use emit::{domain, fetch};
 use ledger::{Amount, Counter};
 use num_bigint::BigUint;
 use plan::{Bounding, Output, Part, PartKind, Plan, Release, explain};
@@ -69,7 +69,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         .collect();
     let groups = json!({ "public": r.public_groups, "why": r.groups_why, "keys": keys });
     if r.is_domain_only() {
-        return json!({ "private": false, "groups": groups, "domain_sql": fetch::domain_rows(r, policy) });
+        return json!({ "private": false, "groups": groups, "domain_sql": domain::rows(r, policy) });
     }
     let text = fetch::fetch(r, policy);
     let seed =

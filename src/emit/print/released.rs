@@ -1,7 +1,7 @@
 //! What stands for a released relation: arrays of its columns, side by side, and the analyst's aggregates over them.
 
 use super::Printer;
-use crate::{fetch, number};
+use crate::{domain, number};
 use bigdecimal::BigDecimal;
 use plan::release::{Output, PartKind, Release};
 use schema::SqlType;
@@ -41,7 +41,7 @@ impl Printer<'_> {
     pub(super) fn released(&mut self, index: usize) {
         let Some(r) = self.plan.and_then(|p| p.releases.get(index)) else { return };
         if r.is_domain_only() {
-            let rows = fetch::domain_rows(r, self.policy);
+            let rows = domain::rows(r, self.policy);
             self.put(&format!(" FROM ({rows}) AS r{index}"));
             return;
         }

@@ -1,0 +1,221 @@
+//! Aggregates: what is released of each group, and how the analyst's aggregates follow from it.
+
+use super::{Builder, Output, Part, PartKind, Result, refuse, too_wide};
+use crate::expr::{GridValue, Node, Scalar, filtered, unbounded};
+use answer::{ClientError, SqlState};
+use bigdecimal::{BigDecimal, Signed, Zero};
+use schema::SqlType;
+use sql::ast::*;
+
+/// Sums keep at least this many steps between 0 and their bound where no grid is declared.
+const DEFAULT_STEPS: u32 = 9;
+
+impl Builder<'_, '_> {
+    /// Walks an expression above the aggregates: keys and aggregates are its leaves, plain columns an error.
+    pub(super) fn above(&mut self, e: &Expr, keys: &[Expr]) -> Result<()> {
+        if keys.contains(e) {
+            return Ok(());
+        }
+        match &e.kind {
+            ExprKind::Aggregate(a) => self.aggregate(a, e.pos),
+            ExprKind::Column { binding, column } => {
+                let b = self.flattener.bindings.get(*binding);
+                let name = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
+                let table = b.map(|b| b.name.clone()).unwrap_or_default();
+                Err(ClientError::new(
+                    SqlState::GROUPING_ERROR,
+                    format!("column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function"),
+                )
+                .at(e.pos)
+                .into())
+            }
+            ExprKind::Window { function, partition_by, order_by, .. } => {
+                // The windowed function stands over results; its arguments are walked, not itself.
+                for c in function.children() {
+                    self.above(c, keys)?;
+                }
+                partition_by
+                    .iter()
+                    .chain(order_by.iter().map(|o| &o.expr))
+                    .try_for_each(|c| self.above(c, keys))
+            }
+            _ => e.children().into_iter().try_for_each(|c| self.above(c, keys)),
+        }
+    }
+
+    fn part(&mut self, kind: PartKind, label: String) -> usize {
+        match self.parts.iter().position(|p| p.kind == kind) {
+            Some(i) => i,
+            None => {
+                self.parts.push(Part { kind, linf: 0, label });
+                self.parts.len() - 1
+            }
+        }
+    }
+
+    fn count_part(&mut self, arg: Option<&Scalar>) -> usize {
+        let kind = PartKind::Count(arg.filter(|a| a.nullable()).cloned());
+        let label = if arg.is_some_and(|a| a.nullable()) { "count of non-NULL rows" } else { "count(*)" };
+        self.part(kind, label.into())
+    }
+
+    /// A count of the rows where the argument is not NULL.
+    fn count_output(&mut self, arg: &Scalar) -> Output {
+        match arg.node() {
+            Node::Null => Output::Zero(SqlType::Int8),
+            _ => Output::Count(self.count_part(Some(arg))),
+        }
+    }
+
+    fn aggregate(&mut self, a: &Aggregate, pos: Pos) -> Result<()> {
+        if self.outputs.iter().any(|(have, _)| have == a) {
+            return Ok(());
+        }
+        if !a.order_by.is_empty() || !a.within_group.is_empty() {
+            return Err(refuse("ORDER BY in an aggregate over private rows", pos));
+        }
+        let when = a.filter.as_ref().map(|f| self.lower(f)).transpose()?;
+        if when.as_ref().is_some_and(|w| *w.ty() != SqlType::Bool) {
+            let m = "argument of FILTER must be type boolean";
+            return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos).into());
+        }
+        let only = |s: Scalar| match &when {
+            None => s,
+            // FILTER (WHERE w): CASE WHEN w THEN x END.
+            Some(w) => filtered(w.clone(), s),
+        };
+        let output = match (a.name, a.args.as_slice(), a.distinct) {
+            ("count", [], false) => {
+                let arg = when.is_some().then(|| only(Scalar::constant_truth(true)));
+                Output::Count(self.count_part(arg.as_ref()))
+            }
+            ("count", [x], false) => {
+                let x = only(self.lower(x)?);
+                self.count_output(&x)
+            }
+            ("count", [x], true) => {
+                let s = self.lower(x)?;
+                if !self.is_unit(&s, true) {
+                    return Err(ClientError::unsupported(
+                        "count(DISTINCT …) of anything but the privacy unit is not supported yet",
+                    )
+                    .hint(self.unit_hint())
+                    .at(x.pos)
+                    .into());
+                }
+                if when.is_some() {
+                    return Err(refuse("FILTER with count(DISTINCT unit)", pos));
+                }
+                Output::Count(self.part(PartKind::Units, "count of units".into()))
+            }
+            ("sum" | "avg", [x], false) => {
+                let value = only(self.lower(x)?);
+                self.sum_or_avg(a.name == "avg", &value, x)?
+            }
+            ("sum" | "avg", [_], true) => {
+                return Err(refuse("DISTINCT in sum and avg over private rows", pos));
+            }
+            ("count" | "sum" | "avg", _, _) => {
+                let m = format!("{} takes one argument", a.name);
+                return Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos).into());
+            }
+            (name, _, _) => {
+                return Err(ClientError::unsupported(format!(
+                    "{name} over private rows is not supported yet"
+                ))
+                .hint("count, count(DISTINCT unit), sum and avg are.")
+                .at(pos)
+                .into());
+            }
+        };
+        self.outputs.push((a.clone(), output));
+        Ok(())
+    }
+
+    /// How to count units.
+    fn unit_hint(&self) -> String {
+        let named = self.source.exact.iter().chain(&self.source.aliases);
+        match named.into_iter().find(|c| self.flattener.binding(c.0).is_some()) {
+            Some(c) if self.source.named().count() > 1 => {
+                format!("count(DISTINCT {}) counts units.", self.flattener.shown(c))
+            }
+            Some((_, name)) => format!("count(DISTINCT {name}) counts units."),
+            None => "Join the table that holds the unit, and count its unit column.".into(),
+        }
+    }
+
+    fn sum_or_avg(&mut self, average: bool, value: &Scalar, x: &Expr) -> Result<Output> {
+        if !value.ty().is_number() && !matches!(value.node(), Node::Null) {
+            let m = format!(
+                "sum and avg of type {} are not supported",
+                value.ty().sql_name().replace("pg_catalog.", "")
+            );
+            return Err(ClientError::unsupported(m).at(x.pos).into());
+        }
+        let null = Scalar::null(SqlType::Int4);
+        let value = if value.ty().is_number() { value } else { &null };
+        let Some((low, high)) = value.bound().finite() else {
+            return Err(unbounded(value, x.pos).into());
+        };
+        let (low, high) = (low.clone(), high.clone());
+        let ty = result_type(average, value.ty());
+        let grid = grid(value, &low, &high);
+        let on_grid =
+            |centred| GridValue::new(value.clone(), &low, &high, &grid, centred).map_err(|_| too_wide());
+        let label = if average { "sum for avg" } else { "sum" };
+        let plain = on_grid(false)?;
+        if !average {
+            // What cannot move from 0 is no question to anybody.
+            if plain.bound() == 0 {
+                return Ok(Output::Zero(ty));
+            }
+            return Ok(Output::Sum(self.part(PartKind::Sum(plain), label.into()), ty));
+        }
+        let centred = on_grid(true)?;
+        let count = self.count_part(Some(plain.arg()));
+        if centred.bound() == 0 {
+            let value = BigDecimal::from(centred.centre()) * &grid;
+            return Ok(Output::Constant { count, ty, value });
+        }
+        // A sum that is released anyway serves the average too; else the sum is centred, which halves its bound.
+        let have = self.parts.iter().position(|p| p.kind == PartKind::Sum(plain.clone()));
+        let sum = have.unwrap_or_else(|| self.part(PartKind::Sum(centred), label.into()));
+        Ok(Output::Avg { sum, count, ty, low, high })
+    }
+}
+
+fn result_type(average: bool, ty: &SqlType) -> SqlType {
+    match (average, ty) {
+        (_, SqlType::Float8) | (true, SqlType::Float4) => SqlType::Float8,
+        (false, SqlType::Float4) => SqlType::Float4,
+        (false, SqlType::Int2 | SqlType::Int4) => SqlType::Int8,
+        _ => SqlType::Numeric { scale: None },
+    }
+}
+
+/// The grid of a sum: the lattice of its values, else nine digits of its bound.
+fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> BigDecimal {
+    let magnitude = low.abs().max(high.abs());
+    let limit = BigDecimal::from(1i64 << 62);
+    match value.lattice() {
+        Some(l) if l.is_positive() && &magnitude / l <= limit => l.clone(),
+        _ => {
+            // The power of ten that leaves nine digits to the magnitude.
+            let mut exponent = 0i64;
+            let (one, ten) = (BigDecimal::from(1), BigDecimal::from(10));
+            let mut m = magnitude;
+            if m.is_zero() {
+                return BigDecimal::from(1);
+            }
+            while m >= ten {
+                m = (&m / &ten).normalized();
+                exponent += 1;
+            }
+            while m < one {
+                m = (&m * &ten).normalized();
+                exponent -= 1;
+            }
+            BigDecimal::new(1.into(), i64::from(DEFAULT_STEPS) - exponent).normalized()
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Group keys: what a release may be grouped by.
+
+use super::{Builder, Key, Result};
+use crate::equivalence_classes::Col;
+use crate::expr::{Choice, Node, Scalar};
+use answer::ClientError;
+use schema::SqlType;
+use sql::ast::*;
+
+impl Builder<'_, '_> {
+    /// Whether a value is the unit, in every row (`exact`) or wherever it is not NULL.
+    pub(super) fn is_unit(&self, s: &Scalar, exact: bool) -> bool {
+        let is = |s: &Scalar, of: &[Col]| match s.node() {
+            Node::Column { binding, name } => of.iter().any(|c| c.0 == *binding && c.1 == *name),
+            _ => false,
+        };
+        match s.node() {
+            Node::Cast(inner) if inner.ty() == s.ty() => self.is_unit(inner, exact),
+            // FULL JOIN: COALESCE over both sides.
+            Node::Choice(Choice::Coalesce, list) if list.iter().all(|x| is(x, &self.source.aliases)) => {
+                let one = |c: &Col| list.iter().any(|x| is(x, std::slice::from_ref(c)));
+                !exact || self.source.exact.iter().any(one) || self.source.unit.columns.iter().all(one)
+            }
+            _ if exact => is(s, &self.source.exact),
+            _ => is(s, &self.source.aliases) || is(s, &self.source.exact),
+        }
+    }
+
+    pub(super) fn key(&mut self, e: &Expr) -> Result<Key> {
+        let scalar = self.lower(e)?;
+        let label = self.label(e);
+        if self.is_unit(&scalar, false) {
+            return Err(ClientError::unsupported(format!(
+                "GROUP BY {label}, the privacy unit, is not supported"
+            ))
+            .detail("Each group would hold one unit: the result would still be private.")
+            .hint("Group by something that many units share.")
+            .at(e.pos)
+            .into());
+        }
+        if !has_canonical_form(&scalar) {
+            let ty = scalar.ty().sql_name().replace("pg_catalog.", "");
+            return Err(ClientError::unsupported(format!("GROUP BY a value of type {ty} is not supported"))
+                .detail("Values of this type have several forms that compare equal; which one is shown would depend on single rows.")
+                .hint("Group by text, a number, a date, a timestamp, a boolean, an enum or a uuid.")
+                .at(e.pos)
+                .into());
+        }
+        Ok(Key { expr: e.clone(), scalar, domain: None, label })
+    }
+
+    /// A short name for messages: the column's or the function's.
+    fn label(&self, e: &Expr) -> String {
+        sql::names::output_name(e, self.flattener.bindings)
+    }
+}
+
+/// Whether equal values of this key always print the same, or are made to (soundness rule 4).
+fn has_canonical_form(s: &Scalar) -> bool {
+    s.canonical()
+        && !matches!(s.ty(), SqlType::Bpchar | SqlType::Other { .. } | SqlType::Time | SqlType::Interval)
+}

@@ -1,0 +1,231 @@
+//! Building a release: an aggregate over a private relation, with its groups, bounds and noise.
+//!
+//! `keys` lowers what it is grouped by, `groups` decides which of them come back, `aggregates` what is released of each.
+
+mod aggregates;
+mod keys;
+
+use super::domain::Domain;
+use super::flatten::{Flattener, unsupported};
+use super::source::PrivateSource;
+use super::work::{self, Work};
+use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
+use crate::expr::{GridValue, Scalar, lower};
+use answer::ClientError;
+use bigdecimal::BigDecimal;
+use policy::Policy;
+use schema::SqlType;
+use sql::ast::*;
+
+type Result<T> = std::result::Result<T, PlanError>;
+
+/// A group key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// The analyst's expression, to be found again above the aggregates.
+    pub expr: Expr,
+    /// What it computes.
+    pub scalar: Scalar,
+    /// Its public domain and whether NULL belongs to it, where groups are public.
+    pub domain: Option<(Domain, bool)>,
+    /// Its name in messages.
+    pub label: String,
+}
+
+/// A released integer per group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What is counted or summed.
+    pub kind: PartKind,
+    /// How much one unit can change it in one group, in grid units.
+    pub linf: u128,
+    /// Its name in messages.
+    pub label: String,
+}
+
+/// What a part counts or sums.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartKind {
+    /// Rows where the argument is not NULL (all rows without one).
+    Count(Option<Scalar>),
+    /// Distinct units.
+    Units,
+    /// A sum of values on a grid.
+    Sum(GridValue),
+}
+
+/// How one of the analyst's aggregates is computed from parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// A count, as int8.
+    Count(usize),
+    /// A sum: the part times its grid, as this type.
+    Sum(usize, SqlType),
+    /// An average: centre + sum / count within [low, high]; NULL where the noisy count is below 1.
+    Avg {
+        /// The sum.
+        sum: usize,
+        /// The count of the same rows.
+        count: usize,
+        /// Result type.
+        ty: SqlType,
+        /// Where the values lie.
+        low: BigDecimal,
+        /// Where the values lie.
+        high: BigDecimal,
+    },
+    /// A sum or a count that no row can move from 0: it is known without the database (soundness rule 35).
+    Zero(SqlType),
+    /// An average that no row can move from this value; NULL where the noisy count is below 1.
+    Constant {
+        /// The count of the rows.
+        count: usize,
+        /// Result type.
+        ty: SqlType,
+        /// The value.
+        value: BigDecimal,
+    },
+}
+
+/// One maximal private aggregate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Release {
+    /// The SELECT it stands for.
+    pub select: usize,
+    /// The private relation.
+    pub source: PrivateSource,
+    /// Group keys.
+    pub keys: Vec<Key>,
+    /// All groups come back; else they are selected by a threshold.
+    pub public_groups: bool,
+    /// Why groups are public or private, for EXPLAIN.
+    pub groups_why: String,
+    /// Released integers.
+    pub parts: Vec<Part>,
+    /// The analyst's aggregates, and how each is computed.
+    pub outputs: Vec<(Aggregate, Output)>,
+    /// Contribution bounding.
+    pub bounding: Bounding,
+    /// What one row can make PostgreSQL do.
+    pub work: Work,
+    /// The noise; set once the statement's price is split.
+    pub spec: dp::Spec,
+}
+
+/// Builds the release of one SELECT.
+pub struct Builder<'a, 'b> {
+    flattener: &'b mut Flattener<'a>,
+    policy: &'a Policy,
+    settings: &'b Settings,
+    sizes: &'b Sizes,
+    source: PrivateSource,
+    parts: Vec<Part>,
+    outputs: Vec<(Aggregate, Output)>,
+}
+
+impl<'a, 'b> Builder<'a, 'b> {
+    /// Starts from a SELECT over private rows.
+    pub fn new(
+        flattener: &'b mut Flattener<'a>,
+        policy: &'a Policy,
+        settings: &'b Settings,
+        sizes: &'b Sizes,
+        select: &Select,
+    ) -> Result<Self> {
+        let source = flattener.flatten(select)?;
+        Ok(Self { flattener, policy, settings, sizes, source, parts: Vec::new(), outputs: Vec::new() })
+    }
+
+    /// The release: `keys` are the group keys, `above` every expression over the aggregates.
+    pub fn build(mut self, select: &Select, keys: &[Expr], above: &[&Expr]) -> Result<Release> {
+        let mut built = Vec::with_capacity(keys.len());
+        for k in keys {
+            built.push(self.key(k)?);
+        }
+        self.flattener.optional_side(&self.source.optional, above, keys)?;
+        for e in above {
+            self.above(e, keys)?;
+        }
+        let (public_groups, groups_why) = groups::decide(&self.source, self.policy, self.sizes, &mut built)?;
+        if !public_groups && !self.source.optional.is_empty() {
+            return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
+                .detail(groups_why)
+                .hint("Group by keys whose values are public, or write an inner JOIN.")
+                .into());
+        }
+        let units = self.parts.iter().any(|p| p.kind == PartKind::Units) || !public_groups;
+        let bounding =
+            bounding::bound(&self.source, self.policy, self.settings, &built, public_groups, units);
+        for p in &mut self.parts {
+            let rows = u128::from(bounding.rows());
+            p.linf = match &p.kind {
+                PartKind::Count(_) => rows,
+                PartKind::Units => 1,
+                PartKind::Sum(s) => rows.checked_mul(s.bound()).ok_or_else(too_wide)?,
+            };
+        }
+        if self.parts.is_empty() && built.is_empty() {
+            return Err(nothing_depends(select.pos).into());
+        }
+        let mut expressions: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
+        expressions.extend(self.parts.iter().filter_map(|p| match &p.kind {
+            PartKind::Count(arg) => arg.as_ref(),
+            PartKind::Units => None,
+            PartKind::Sum(s) => Some(s.arg()),
+        }));
+        let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;
+        Ok(Release {
+            select: select.id,
+            source: self.source,
+            keys: built,
+            public_groups,
+            groups_why,
+            parts: self.parts,
+            outputs: self.outputs,
+            bounding,
+            work,
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None },
+        })
+    }
+
+    fn lower(&mut self, e: &Expr) -> Result<Scalar> {
+        let e = self.flattener.expand(e)?;
+        Ok(lower(&e, self.flattener)?)
+    }
+}
+
+impl Release {
+    /// What it needs noise for, where each selection gets this share of δ.
+    pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
+        dp::Outline {
+            l0: self.bounding.l0(),
+            linf: self.parts.iter().map(|p| p.linf).collect(),
+            selection_delta: (!self.public_groups).then_some(*delta),
+        }
+    }
+
+    /// Nothing private is read: public groups without aggregates.
+    pub fn is_domain_only(&self) -> bool {
+        self.public_groups && self.parts.is_empty()
+    }
+}
+
+fn refuse(what: &str, pos: Pos) -> PlanError {
+    ClientError::unsupported(format!("{what} is not supported")).at(pos).into()
+}
+
+fn too_wide() -> PlanError {
+    ClientError::unsupported("the range of this sum is too wide for its grid")
+        .hint("Clamp it to a narrower range, or round it to fewer digits.")
+        .into()
+}
+
+/// A statement whose aggregates no row can change.
+fn nothing_depends(pos: Pos) -> ClientError {
+    ClientError::unsupported(
+        "a statement whose aggregates are the same whatever the rows hold is not supported",
+    )
+    .detail("It would read private rows for nothing: a sum of zeros is 0, and no noise would be drawn.")
+    .hint("Sum a value that rows can change, or write the number.")
+    .at(pos)
+}
