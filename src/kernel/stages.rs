@@ -236,7 +236,11 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
     if p.exactly(&spread(units, &order, &joined, most))? {
         return Ok(Middle::Sum(most));
     }
-    Ok(if p.exactly(&spread_squares(units, &joined, most))? { Middle::Squares(most) } else { Middle::Missing })
+    Ok(if p.exactly(&spread_squares(units, &joined, most))? {
+        Middle::Squares(most)
+    } else {
+        Middle::Missing
+    })
 }
 
 /// A random order of a unit's groups: by nothing but the seed, the unit and the keys, and without ties.
@@ -261,7 +265,9 @@ const COUNTED: &str = "1000000";
 
 /// The counts of `c`, and a share of each by this rule, where the sum over the unit's groups is above a bound.
 fn shares(units: &Units, share: impl Fn(&str) -> String) -> String {
-    let counts = (0..).map(|i| format!("n{i}")).take_while(|n| units.columns.iter().any(|(name, c)| name == n && c.count));
+    let counts = (0..)
+        .map(|i| format!("n{i}"))
+        .take_while(|n| units.columns.iter().any(|(name, c)| name == n && c.count));
     let each = counts.enumerate().map(|(i, n)| {
         let n = format!("LEAST(c.{n}, {COUNTED})::pg_catalog.int4");
         format!(", {} AS m{i}", share(&n))
@@ -274,7 +280,9 @@ fn shares(units: &Units, share: impl Fn(&str) -> String) -> String {
 fn spread(units: &Units, order: &str, joined: &str, most: u64) -> String {
     let shares = shares(units, |n| {
         let (upto, all) = (format!("pg_catalog.sum({n}) OVER w"), format!("pg_catalog.sum({n}) OVER v"));
-        format!("CASE WHEN {all} > {most} THEN {upto} * {most} / {all} - ({upto} - {n}) * {most} / {all} ELSE {n} END")
+        format!(
+            "CASE WHEN {all} > {most} THEN {upto} * {most} / {all} - ({upto} - {n}) * {most} / {all} ELSE {n} END"
+        )
     });
     format!(
         "e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY {order} ROWS UNBOUNDED PRECEDING)),"
@@ -286,7 +294,9 @@ fn spread(units: &Units, order: &str, joined: &str, most: u64) -> String {
 fn spread_squares(units: &Units, joined: &str, most: u64) -> String {
     let shares = shares(units, |n| {
         let all = format!("pg_catalog.sum({n}::pg_catalog.int8 * {n}) OVER v");
-        format!("CASE WHEN {all} > {most} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({most} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8 ELSE {n} END")
+        format!(
+            "CASE WHEN {all} > {most} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({most} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8 ELSE {n} END"
+        )
     });
     format!("e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u)),")
 }
@@ -303,7 +313,9 @@ fn sums_of_units(select: &Select, middle: Middle, units: Units, policy: &Policy)
     let kept = match select.filter.as_slice() {
         [] => None,
         [e] => match e.call("<=") {
-            Some([r, most]) if middle == Middle::Ranked && *r == own("r") => most.integer().and_then(|n| u64::try_from(n).ok()),
+            Some([r, most]) if middle == Middle::Ranked && *r == own("r") => {
+                most.integer().and_then(|n| u64::try_from(n).ok())
+            }
             _ => return refuse("a condition that is no rank", e),
         },
         _ => return refuse("a condition that is no rank", select),

@@ -144,6 +144,14 @@ pub fn bounds(b: &Bounding) -> Vec<String> {
         Groups::NoMoreRows(n) => {
             Some(format!("at most {n} groups per unit: it has no more rows; nothing to drop"))
         }
+        Groups::InAll(_) => Some("any number of groups: rows are bounded in all of them".into()),
+        Groups::Spread(s) if s.is_total() => {
+            Some(format!("any number of groups: at most {} rows per unit count in all of them", s.total))
+        }
+        Groups::Spread(s) => Some(format!(
+            "any number of groups: rows of a unit are scaled down where they have more weight than {} rows in each of {} groups",
+            s.rows, s.groups
+        )),
         Groups::Ranked(n) => {
             Some(format!("at most {n} groups per unit: others are dropped in a random order"))
         }

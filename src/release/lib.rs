@@ -103,10 +103,15 @@ impl Exact {
     /// integer per aggregate of `spec`. Keys stay raw. Integers are int4, int8 or numeric without a fraction, never NULL,
     /// and saturate at the edges of i128.
     ///
-    /// What was proven of the text must be covered by `spec`, and where units are counted no integer may exceed what so
+    /// What was proven of the text must be covered by `spec`, for `groups` over all groups together, and where units are counted no integer may exceed what so
     /// many units can add up to.
-    pub fn decode(rows: &[Row], certified: &Certified, spec: &Spec) -> Result<Self, ReleaseError> {
-        if !covers(certified, spec, false) {
+    pub fn decode(
+        rows: &[Row],
+        certified: &Certified,
+        spec: &Spec,
+        groups: bool,
+    ) -> Result<Self, ReleaseError> {
+        if !covers(certified, spec, groups) {
             return Err(ReleaseError::Uncertified);
         }
         let keys = certified.keys();

@@ -110,7 +110,10 @@ async fn rule_35_nothing_leaves_without_noise() {
 #[tokio::test]
 async fn rule_46_what_was_not_proven_is_not_released() {
     let spec = Spec::laplace(&one(), 2, &[3], None).unwrap();
-    let exact = |part| Exact { proven: Proven { l0: u64::MAX, parts: vec![part] }, ..public(&["a"], vec![vec![1000]]) };
+    let exact = |part| Exact {
+        proven: Proven { l0: u64::MAX, parts: vec![part] },
+        ..public(&["a"], vec![vec![1000]])
+    };
     let each = [
         (Part::in_each(3, Some(2)), true),
         (Part::in_each(2, Some(3)), true),
@@ -277,7 +280,8 @@ async fn inconsistent_parts_are_refused() {
         selection: Some(Selection { threshold: selection.threshold - 1, ..selection }),
         ..honest.clone()
     };
-    let exact = || Exact { keys: vec![], units: Some(vec![]), values: vec![vec![]], rows: 0, proven: still(1) };
+    let exact =
+        || Exact { keys: vec![], units: Some(vec![]), values: vec![vec![]], rows: 0, proven: still(1) };
     let paid = receipt(std::slice::from_ref(&lying), one()).await;
     let result = perturb(vec![(exact(), &lying)], paid, &mut SeededRng::new(1));
     assert_eq!(result.unwrap_err(), ReleaseError::Receipt);
@@ -403,18 +407,18 @@ async fn rows_are_decoded_as_raw_keys_and_integers() {
         ],
     )
     .await;
-    let exact = Exact::decode(&fetched, &proven(2, true, 2), &spec(2, true)).ok().unwrap();
+    let exact = Exact::decode(&fetched, &proven(2, true, 2), &spec(2, true), true).ok().unwrap();
     assert_eq!(exact.keys[0], [bytes("café"), None]);
     assert_eq!(exact.keys[1], [Some(Bytes::from(vec![1; 8])), Some(Bytes::new())]);
     assert_eq!(exact.units, Some(vec![5, 0]));
     assert_eq!(exact.values, [[-3, 0], [1 << 100, 0]]);
     // Public groups have no column of units.
-    let exact = Exact::decode(&fetched, &proven(2, false, 3), &spec(3, false)).ok().unwrap();
+    let exact = Exact::decode(&fetched, &proven(2, false, 3), &spec(3, false), true).ok().unwrap();
     assert_eq!((exact.units, exact.values[0].clone()), (None, vec![5, 0]));
-    let Err(error) = Exact::decode(&fetched, &proven(2, false, 2), &spec(2, false)) else { panic!() };
+    let Err(error) = Exact::decode(&fetched, &proven(2, false, 2), &spec(2, false), true) else { panic!() };
     assert_eq!(error, ReleaseError::Shape);
     // No rows, no columns to look at.
-    let exact = Exact::decode(&[], &proven(2, true, 2), &spec(2, true)).ok().unwrap();
+    let exact = Exact::decode(&[], &proven(2, true, 2), &spec(2, true), true).ok().unwrap();
     assert_eq!((exact.keys.len(), exact.values.len(), exact.rows), (2, 2, 0));
 }
 
@@ -430,7 +434,9 @@ async fn what_is_no_integer_is_an_error_without_a_value() {
         (Type::INT4, Some(vec![0; 8]), "a malformed integer"),
     ] {
         let fetched = rows(std::slice::from_ref(&ty), &[vec![cell]]).await;
-        let Err(error) = Exact::decode(&fetched, &proven(0, false, 1), &spec(1, false)) else { panic!() };
+        let Err(error) = Exact::decode(&fetched, &proven(0, false, 1), &spec(1, false), true) else {
+            panic!()
+        };
         assert_eq!(error, ReleaseError::Column { column: 0, problem });
         let client = error.client();
         assert_eq!(client.code, SqlState::INTERNAL);

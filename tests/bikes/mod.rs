@@ -274,7 +274,9 @@ impl Bikes {
         let answers = self.backend.fetch(request).await.unwrap_or_else(|e| panic!("{e:?}: {fetches:#?}"));
         let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
         let answers = paying.zip(&answers).zip(&statements);
-        answers.map(|((r, rows), text)| Exact::decode(rows, &text.certified, &r.spec).unwrap()).collect()
+        answers
+            .map(|((r, rows), text)| Exact::decode(rows, &text.certified, &r.spec, true).unwrap())
+            .collect()
     }
 
     /// What PostgreSQL answers to the analyst's own text: columns and rows.

@@ -118,6 +118,7 @@ fn bounding(b: &Bounding) -> Value {
     json!({
         "max_groups": b.l0(),
         "drops_groups": b.l0_stage(),
+        "max_total_rows": b.spread().map(|s| s.total),
         "max_rows": b.rows(),
         "scales_rows": b.rows_stage(),
         "why": explain::bounds(b),
