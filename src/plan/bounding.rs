@@ -182,12 +182,6 @@ impl Bounding {
     pub fn of_any_parts(&self) -> Self {
         Self { counts_units: true, ..self.clone() }
     }
-
-    /// The same for a question to a stream, where a unit may touch every group: each is a question of its own.
-    #[must_use]
-    pub fn of_question(&self) -> Self {
-        Self { groups: Groups::Each, ..self.clone() }
-    }
 }
 
 /// Decides what is bounded and how. `units`: the release counts units.
@@ -222,6 +216,8 @@ pub(super) fn bound(
     };
     let groups = if keys.is_empty() {
         Groups::Only
+    } else if settings.question {
+        Groups::Each
     } else if proven == Some(1) {
         Groups::OneRow
     } else if let Some(n) = proven.filter(|n| public && !units && *n <= spread.total) {

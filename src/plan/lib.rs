@@ -83,6 +83,8 @@ pub struct Settings {
     pub chosen_rows: Option<u32>,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
+    /// It is a question to a stream: its groups are bounded one by one.
+    pub question: bool,
     /// Which noise the session asks for.
     pub mechanism: dp::Preference,
     /// Name and notion of every budget that the user pays from.

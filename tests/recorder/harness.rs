@@ -314,6 +314,7 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
         max_rows,
         chosen_rows: None,
         old_extract: false,
+        question: false,
         mechanism: dp::Preference::Auto,
         budgets: vec![("everyone".into(), dp::Notion::Zcdp)],
     }
