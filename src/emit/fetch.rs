@@ -104,7 +104,11 @@ impl Fetch<'_> {
                     self.count(Some(s.arg()));
                     sums.push(format!("COALESCE(pg_catalog.sum({}), 0) AS s{i}", value(s)));
                 }
-                PartKind::Units => {}
+                PartKind::Units(arg) => {
+                    if let Some(x) = arg {
+                        self.count(Some(x));
+                    }
+                }
             }
         }
         let mut select = vec![format!("{} AS u", self.unit())];
@@ -161,7 +165,11 @@ impl Fetch<'_> {
             return self.shared(i, p);
         }
         match &p.kind {
-            PartKind::Units => "pg_catalog.count(*)".into(),
+            PartKind::Units(None) => "pg_catalog.count(*)".into(),
+            PartKind::Units(Some(x)) => {
+                let n = self.count(Some(x));
+                format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, 1)::pg_catalog.int4), 0)")
+            }
             PartKind::Count(arg) => {
                 let n = self.count(arg.as_ref());
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, {rows})::pg_catalog.int4), 0)")
@@ -224,9 +232,10 @@ impl Fetch<'_> {
         }
         for (i, p) in self.release.parts.iter().enumerate() {
             let sql = match &p.kind {
-                PartKind::Units => "pg_catalog.count(*)".into(),
-                PartKind::Count(None) => "pg_catalog.count(*)".into(),
-                PartKind::Count(Some(x)) => format!("pg_catalog.count({})", scalar::text(x)),
+                PartKind::Units(None) | PartKind::Count(None) => "pg_catalog.count(*)".into(),
+                PartKind::Units(Some(x)) | PartKind::Count(Some(x)) => {
+                    format!("pg_catalog.count({})", scalar::text(x))
+                }
                 PartKind::Sum(s) => format!("COALESCE(pg_catalog.sum({}), 0)", value(s)),
             };
             select.push(format!("{sql} AS a{i}"));

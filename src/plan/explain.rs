@@ -1,7 +1,8 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
 use super::bounding::{Bounding, Groups, Norm, ProvenBy, Rows, Whose};
-use super::release::{Output, Part, PartKind, Release};
+use super::expected_error::error95;
+use super::release::{Part, PartKind, Release};
 use super::source::{Leaf, PrivateSource, Scan};
 use super::work::Work;
 use super::{Plan, Settings};
@@ -295,35 +296,10 @@ pub(super) fn units_of(part: &Part) -> String {
     grid(part).map_or_else(String::new, |g| format!(" steps of {}", g.to_plain_string()))
 }
 
-fn grid(part: &Part) -> Option<&BigDecimal> {
+pub(super) fn grid(part: &Part) -> Option<&BigDecimal> {
     match &part.kind {
         PartKind::Sum(s) => Some(s.grid()),
         _ => None,
-    }
-}
-
-/// The 95 % error of an aggregate: a number where it does not depend on the data, else a formula in n.
-fn error95(r: &Release, output: &Output) -> String {
-    let of = |part: usize| {
-        let steps = r.spec.aggregates.get(part).map_or(0.0, |n| n.error95());
-        let unit = r.parts.get(part).and_then(grid).and_then(ToPrimitive::to_f64).unwrap_or(1.0);
-        steps * unit
-    };
-    match output {
-        Output::Count(part) | Output::Sum(part, _) => format!("95 % within ±{}", short(of(*part))),
-        Output::Zero(_) => "none: no row can change it".into(),
-        Output::Constant { count, .. } => {
-            format!("none, where there are rows (n above {})", short(of(*count)))
-        }
-        Output::Avg { sum, count, low, high, .. } => {
-            let span = (high - low).to_f64().unwrap_or(0.0) / 2.0;
-            // |s'/n' - s/n| <= (|sum error| + |mean - center| * |count error|) / n', with the mean within half the range.
-            format!(
-                "about 95 % within ±{} / n for n rows in the group (n above {})",
-                short(of(*sum) + span * of(*count)),
-                short(of(*count))
-            )
-        }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod constant;
 mod cross_unit;
 pub mod domain;
 mod equivalence_classes;
+mod expected_error;
 pub mod explain;
 pub mod expr;
 mod flatten;
@@ -30,6 +31,7 @@ pub mod work;
 
 use answer::{ClientError, SqlState};
 pub use bounding::Bounding;
+pub use expected_error::deciding;
 use flatten::Flattener;
 use policy::{Policy, Privacy};
 use release::Builder;

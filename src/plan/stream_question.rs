@@ -295,7 +295,7 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
     }
     let [part] = release.parts.as_slice() else { return Err(one_release(stream).into()) };
     let (least, grid) = match (&part.kind, release.outputs.as_slice()) {
-        (PartKind::Count(_) | PartKind::Units, [(_, Output::Count(_))]) => {
+        (PartKind::Count(_) | PartKind::Units(_), [(_, Output::Count(_))]) => {
             (BigDecimal::zero(), BigDecimal::from(1))
         }
         (PartKind::Sum(s), [(_, Output::Sum(..))]) if s.centre() == 0 => (s.range().0, s.grid().clone()),

@@ -330,7 +330,7 @@ impl Scope {
             PartKind::Count(arg) => {
                 PartKind::Count(arg.as_ref().filter(|a| a.nullable()).map(|a| self.scalar(a, false)))
             }
-            PartKind::Units => PartKind::Units,
+            PartKind::Units(arg) => PartKind::Units(arg.as_ref().map(|a| self.scalar(a, false))),
             PartKind::Sum(s) => PartKind::Sum(s.reworded(&mut |x| self.scalar(x, false))),
         };
         Part { kind, linf: part.linf, label: String::new() }

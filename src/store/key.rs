@@ -176,7 +176,8 @@ fn part_key(kind: &PartKind) -> Key {
     match kind {
         PartKind::Count(None) => canon.text("rows"),
         PartKind::Count(Some(x)) => canon.text("count").text(&scalar::text(x)),
-        PartKind::Units => canon.text("units"),
+        PartKind::Units(None) => canon.text("units"),
+        PartKind::Units(Some(x)) => canon.text("units where").text(&scalar::text(x)),
         PartKind::Sum(s) => return sum(s),
     };
     canon.key()
@@ -221,9 +222,9 @@ fn mattering(canonical: &Canonical) -> Vec<Setting> {
     each_of_rows(&base.source.scans, &base.source.tree, &base.source.filter, &mut look);
     for part in &canonical.parts {
         match &part.kind {
-            PartKind::Count(Some(x)) => each(x, &mut look),
+            PartKind::Count(Some(x)) | PartKind::Units(Some(x)) => each(x, &mut look),
             PartKind::Sum(s) => each(s.arg(), &mut look),
-            PartKind::Count(None) | PartKind::Units => {}
+            PartKind::Count(None) | PartKind::Units(None) => {}
         }
     }
     match (times, texts) {

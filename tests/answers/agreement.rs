@@ -19,6 +19,22 @@ const STATEMENTS: &[&str] = &[
     // Signs belong to constants before these have a type.
     "SELECT sum(- -2147483648), sum(-2147483648), sum(-(-2147483648)), sum(- - -7), sum(+ -2.5) FROM trips",
     "SELECT sum(trip_id % 1000) FROM (SELECT least(greatest(trip_id, 0), 100000) AS trip_id FROM trips) t",
+    // Variances, covariances, regressions; what decides a condition.
+    "SELECT variance(minutes), var_samp(minutes), var_pop(minutes), stddev(minutes), stddev_samp(stars), stddev_pop(stars) FROM trips",
+    "SELECT var_pop(fare), var_samp(fare), count(*), avg(fare), sum(fare), stddev_pop(fare) FROM trips",
+    "SELECT variance(battery), stddev(battery), var_pop(signal), stddev_pop(signal) FROM devices",
+    "SELECT corr(fare, minutes), corr(minutes, stars), covar_pop(fare, minutes), covar_samp(stars, minutes) FROM trips",
+    "SELECT regr_slope(fare, minutes), regr_intercept(fare, minutes), regr_r2(fare, minutes), regr_count(stars, minutes) FROM trips",
+    "SELECT regr_avgx(stars, minutes), regr_avgy(stars, minutes), regr_sxx(stars, minutes), regr_syy(stars, minutes), regr_sxy(stars, minutes) FROM trips",
+    "SELECT corr(battery, signal), regr_slope(signal, battery) FROM devices",
+    "SELECT variance(7), stddev_pop(2.5), corr(minutes, 1), regr_r2(1, minutes), regr_slope(3, minutes), covar_pop(minutes, 2) FROM trips",
+    "SELECT variance(minutes) FILTER (WHERE stars = 5), corr(fare, minutes) FILTER (WHERE stars IS NOT NULL), regr_count(fare, stars) FILTER (WHERE minutes > 30) FROM trips",
+    "SELECT station, stddev(fare), var_pop(minutes - stars), regr_slope(fare * 2, minutes) FROM trips GROUP BY station HAVING count(*) > 3 ORDER BY 1",
+    "SELECT plan, var_samp(birth_year) FROM riders GROUP BY plan ORDER BY plan",
+    "SELECT bool_and(minutes > 0), bool_or(minutes > 1000), every(stars > 3), bool_or(stars = 5), bool_and(stars > 0) FILTER (WHERE stars > 3), bool_or(NULL::boolean) FROM trips",
+    "SELECT active, bool_or(plan = 'day'), every(birth_year > 1900) FROM riders GROUP BY active ORDER BY 1",
+    "SELECT count(DISTINCT rider_id) FILTER (WHERE minutes > 60), count(DISTINCT rider_id) FILTER (WHERE stars = 5), count(DISTINCT rider_id) FROM trips",
+    "SELECT station, count(DISTINCT rider_id) FILTER (WHERE fare > 30) FROM trips GROUP BY station HAVING count(*) > 0 ORDER BY 1",
     // WHERE.
     "SELECT count(*) FROM trips WHERE minutes BETWEEN 10 AND 30 AND station IN ('Central', 'Museum') AND stars IS NOT NULL",
     "SELECT count(*) FROM trips WHERE NOT (note LIKE '1%' OR note ILIKE '%TYRE')",

@@ -168,6 +168,7 @@ scripts!(
     refused_statements,
     same_question,
     set_operations,
+    spread,
     streams,
     unit_path,
     where_clause,

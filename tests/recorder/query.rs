@@ -540,6 +540,11 @@ impl Generator<'_> {
         if !self.exact && self.rng.chance(25) {
             return format!("sum({})", self.aimed());
         }
+        if !self.exact && self.rng.chance(20) {
+            let plain = self.spread(depth);
+            let filtered = self.rng.chance(20);
+            return if filtered { format!("{plain} FILTER (WHERE {})", self.truth(1)) } else { plain };
+        }
         let plain = match self.rng.below(12) {
             0..=2 => "count(*)".into(),
             3 => match unit {
@@ -551,6 +556,20 @@ impl Generator<'_> {
             _ => format!("avg({})", self.number(depth)),
         };
         if self.rng.chance(20) { format!("{plain} FILTER (WHERE {})", self.truth(1)) } else { plain }
+    }
+
+    /// Variances, covariances, and what decides a condition: sums of squares and products in disguise.
+    fn spread(&mut self, depth: usize) -> String {
+        match self.rng.below(4) {
+            0 => format!("{}({})", self.one(&["bool_and", "bool_or", "every"]), self.truth(depth)),
+            1 => {
+                let word =
+                    self.one(&["corr", "covar_samp", "regr_slope", "regr_r2", "regr_sxy", "regr_avgx"]);
+                format!("{word}({}, {})", self.number(depth), self.number(0))
+            }
+            2 => format!("{}({})", self.one(&["variance", "stddev_pop"]), self.bounded()),
+            _ => format!("{}({})", self.one(&["variance", "var_pop", "stddev"]), self.number(depth)),
+        }
     }
 
     fn anything(&mut self, depth: usize) -> String {

@@ -92,6 +92,8 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
                 Output::Avg { sum, count, .. } => vec![*sum, *count],
                 Output::Zero(_) => Vec::new(),
                 Output::Constant { count, .. } => vec![*count],
+                Output::Moment(m) => m.parts(),
+                Output::Truth { deciding, count, .. } => vec![*deciding, *count],
             };
             json!({ "name": output_name(&e, &plan.statement.bindings), "aggregates": from })
         })
@@ -130,7 +132,7 @@ fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
     let one = bigdecimal::BigDecimal::from(1);
     let (kind, grid) = match &part.kind {
         PartKind::Count(_) => ("count", &one),
-        PartKind::Units => ("count_units", &one),
+        PartKind::Units(_) => ("count_units", &one),
         PartKind::Sum(s) => ("sum", s.grid()),
     };
     let (l0_big, linf) = (BigUint::from(l0), BigUint::from(noise.linf));

@@ -5,6 +5,7 @@
 //! itself puts in; `names` turns PostgreSQL's words about a text back into the analyst's.
 
 mod expr;
+mod moments;
 mod names;
 mod query;
 mod released;

@@ -91,6 +91,12 @@ pub(super) fn output_text(index: usize, r: &Release, output: &Output) -> String 
             let value = number(value);
             format!("(CASE WHEN r{index}.a{count} >= 1 THEN {value} END)::{}", ty.sql_name())
         }
+        Output::Moment(m) => super::moments::text(index, r, m),
+        Output::Truth { deciding, count, all } => {
+            let compared = if *all { "<" } else { ">=" };
+            let least = plan::deciding(r, *deciding);
+            format!("(CASE WHEN r{index}.a{count} >= 1 THEN r{index}.a{deciding} {compared} {least} END)")
+        }
         Output::Avg { sum, count, ty, low, high } => {
             let Some(PartKind::Sum(s)) = r.parts.get(*sum).map(|p| &p.kind) else { return "NULL".into() };
             let center = number(&(BigDecimal::from(s.centre()) * s.grid()));

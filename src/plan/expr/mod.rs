@@ -10,6 +10,7 @@ mod choice;
 mod comparison;
 mod facts;
 mod grid;
+pub mod moments;
 mod numbers;
 pub mod print;
 mod scalar;

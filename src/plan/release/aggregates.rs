@@ -1,7 +1,8 @@
 //! Aggregates: what is released of each group, and how the analyst's aggregates follow from it.
 
+use super::moments::{is_moment, is_of_two};
 use super::{Builder, Output, Part, PartKind, Result, refuse, too_wide};
-use crate::expr::{GridValue, Node, Scalar, filtered, unbounded};
+use crate::expr::{GridValue, Node, Scalar, filtered, not, unbounded};
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Signed, Zero};
 use schema::SqlType;
@@ -10,13 +11,18 @@ use sql::ast::*;
 /// Sums keep at least this many steps between 0 and their bound where no grid is declared.
 const DEFAULT_STEPS: u32 = 9;
 
+/// What may stand instead of an aggregate that may not.
+const SUPPORTED: &str = "Over private rows: count, count(DISTINCT unit), sum, avg, variance, stddev, covar_pop, covar_samp, corr, regr_*, bool_and and bool_or.";
+
 impl Builder<'_, '_> {
     /// Walks an expression above the aggregates: keys and aggregates are its leaves, plain columns an error.
-    pub(super) fn above(&mut self, e: &Expr, keys: &[Expr]) -> Result<()> {
+    /// `only`: no other aggregates are looked at.
+    pub(super) fn above(&mut self, e: &Expr, keys: &[Expr], only: Option<&[Aggregate]>) -> Result<()> {
         if keys.contains(e) {
             return Ok(());
         }
         match &e.kind {
+            ExprKind::Aggregate(a) if only.is_some_and(|only| !only.contains(a)) => Ok(()),
             ExprKind::Aggregate(a) => self.aggregate(a, e.pos),
             ExprKind::Column { binding, column } => {
                 let b = self.flattener.bindings.get(*binding);
@@ -32,18 +38,18 @@ impl Builder<'_, '_> {
             ExprKind::Window { function, partition_by, order_by, .. } => {
                 // The windowed function stands over results; its arguments are walked, not itself.
                 for c in function.children() {
-                    self.above(c, keys)?;
+                    self.above(c, keys, only)?;
                 }
                 partition_by
                     .iter()
                     .chain(order_by.iter().map(|o| &o.expr))
-                    .try_for_each(|c| self.above(c, keys))
+                    .try_for_each(|c| self.above(c, keys, only))
             }
-            _ => e.children().into_iter().try_for_each(|c| self.above(c, keys)),
+            _ => e.children().into_iter().try_for_each(|c| self.above(c, keys, only)),
         }
     }
 
-    fn part(&mut self, kind: PartKind, label: String) -> usize {
+    pub(super) fn part(&mut self, kind: PartKind, label: String) -> usize {
         match self.parts.iter().position(|p| p.kind == kind) {
             Some(i) => i,
             None => {
@@ -53,14 +59,14 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn count_part(&mut self, arg: Option<&Scalar>) -> usize {
+    pub(super) fn count_part(&mut self, arg: Option<&Scalar>) -> usize {
         let kind = PartKind::Count(arg.filter(|a| a.nullable()).cloned());
         let label = if arg.is_some_and(|a| a.nullable()) { "count of non-NULL rows" } else { "count(*)" };
         self.part(kind, label.into())
     }
 
     /// A count of the rows where the argument is not NULL.
-    fn count_output(&mut self, arg: &Scalar) -> Output {
+    pub(super) fn count_output(&mut self, arg: &Scalar) -> Output {
         match arg.node() {
             Node::Null => Output::Zero(SqlType::Int8),
             _ => Output::Count(self.count_part(Some(arg))),
@@ -103,10 +109,8 @@ impl Builder<'_, '_> {
                     .at(x.pos)
                     .into());
                 }
-                if when.is_some() {
-                    return Err(refuse("FILTER with count(DISTINCT unit)", pos));
-                }
-                Output::Count(self.part(PartKind::Units, "count of units".into()))
+                let arg = when.is_some().then(|| only(Scalar::constant_truth(true)));
+                Output::Count(self.part(PartKind::Units(arg), "count of units".into()))
             }
             ("sum" | "avg", [x], false) => {
                 let value = only(self.lower(x)?);
@@ -115,15 +119,37 @@ impl Builder<'_, '_> {
             ("sum" | "avg", [_], true) => {
                 return Err(refuse("DISTINCT in sum and avg over private rows", pos));
             }
-            ("count" | "sum" | "avg", _, _) => {
+            ("bool_and" | "bool_or", [x], false) => {
+                let value = self.lower(x)?;
+                self.truth(a.name == "bool_and", value, &only, x.pos)?
+            }
+            (name, [x], false) if is_moment(name) && !is_of_two(name) => {
+                let value = only(self.lower(x)?);
+                self.spread(name, &value, x.pos)?
+            }
+            (name, [y, x], false) if is_of_two(name) => {
+                let (y, x) = (self.lower(y)?, self.lower(x)?);
+                self.pairs(name, &y, &x, &only, pos)?
+            }
+            (name, _, true) if is_moment(name) => {
+                return Err(refuse(&format!("DISTINCT in {name} over private rows"), pos));
+            }
+            ("count" | "sum" | "avg" | "bool_and" | "bool_or", _, _) => {
                 let m = format!("{} takes one argument", a.name);
+                return Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos).into());
+            }
+            (name, _, _) if is_moment(name) => {
+                let m = format!(
+                    "{name} takes {}",
+                    if is_of_two(name) { "two arguments" } else { "one argument" }
+                );
                 return Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos).into());
             }
             (name, _, _) => {
                 return Err(ClientError::unsupported(format!(
                     "{name} over private rows is not supported yet"
                 ))
-                .hint("count, count(DISTINCT unit), sum and avg are.")
+                .hint(SUPPORTED)
                 .at(pos)
                 .into());
             }
@@ -159,32 +185,95 @@ impl Builder<'_, '_> {
         };
         let (low, high) = (low.clone(), high.clone());
         let ty = result_type(average, value.ty());
-        let grid = grid(value, &low, &high);
-        let on_grid =
-            |centred| GridValue::new(value.clone(), &low, &high, &grid, centred).map_err(|_| too_wide());
-        let label = if average { "sum for avg" } else { "sum" };
-        let plain = on_grid(false)?;
-        if !average {
-            // What cannot move from 0 is no question to anybody.
-            if plain.bound() == 0 {
-                return Ok(Output::Zero(ty));
-            }
-            return Ok(Output::Sum(self.part(PartKind::Sum(plain), label.into()), ty));
+        if average {
+            return self.average(value, ty, x.pos);
         }
-        let centred = on_grid(true)?;
-        let count = self.count_part(Some(plain.arg()));
+        let grid = grid(value, &low, &high);
+        let plain = GridValue::new(value.clone(), &low, &high, &grid, false).map_err(|_| too_wide())?;
+        // What cannot move from 0 is no question to anybody.
+        if plain.bound() == 0 {
+            return Ok(Output::Zero(ty));
+        }
+        Ok(Output::Sum(self.part(PartKind::Sum(plain), "sum".into()), ty))
+    }
+
+    /// The average of a number within bounds, as this type.
+    pub(super) fn average(&mut self, value: &Scalar, ty: SqlType, pos: Pos) -> Result<Output> {
+        let Some((low, high)) = value.bound().finite() else { return Err(unbounded(value, pos).into()) };
+        let (low, high) = (low.clone(), high.clone());
+        let grid = grid(value, &low, &high);
+        let centred = GridValue::new(value.clone(), &low, &high, &grid, true).map_err(|_| too_wide())?;
+        let count = self.count_part(Some(centred.arg()));
+        match self.mean_part(value, &low, &high, "sum for avg")? {
+            Some(sum) => Ok(Output::Avg { sum, count, ty, low, high }),
+            None => {
+                let value = BigDecimal::from(centred.centre()) * &grid;
+                Ok(Output::Constant { count, ty, value })
+            }
+        }
+    }
+
+    /// The sum that a mean of values within [low, high] follows from; None where no row can change it.
+    pub(super) fn mean_part(
+        &mut self,
+        value: &Scalar,
+        low: &BigDecimal,
+        high: &BigDecimal,
+        label: &str,
+    ) -> Result<Option<usize>> {
+        let grid = grid(value, low, high);
+        let on_grid =
+            |centred| GridValue::new(value.clone(), low, high, &grid, centred).map_err(|_| too_wide());
+        let (plain, centred) = (on_grid(false)?, on_grid(true)?);
         if centred.bound() == 0 {
-            let value = BigDecimal::from(centred.centre()) * &grid;
-            return Ok(Output::Constant { count, ty, value });
+            return Ok(None);
         }
         // A sum that is released anyway serves the average too; else the sum is centred, which halves its bound.
         let have = self.parts.iter().position(|p| p.kind == PartKind::Sum(plain.clone()));
-        let sum = have.unwrap_or_else(|| self.part(PartKind::Sum(centred), label.into()));
-        Ok(Output::Avg { sum, count, ty, low, high })
+        Ok(Some(have.unwrap_or_else(|| self.part(PartKind::Sum(centred), label.into()))))
+    }
+
+    /// `bool_and(x)` and `bool_or(x)`, from the number of rows that decide it.
+    fn truth(
+        &mut self,
+        all: bool,
+        value: Scalar,
+        only: &dyn Fn(Scalar) -> Scalar,
+        pos: Pos,
+    ) -> Result<Output> {
+        if *value.ty() != SqlType::Bool {
+            let m = format!("{} takes a boolean", if all { "bool_and" } else { "bool_or" });
+            return Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos).into());
+        }
+        let deciding = if all { not(value.clone()) } else { value.clone() };
+        let deciding = filtered(deciding, Scalar::constant_truth(true));
+        let deciding = self.count_part(Some(&only(deciding)));
+        let count = self.count_part(Some(&only(value)));
+        Ok(Output::Truth { deciding, count, all })
     }
 }
 
-fn result_type(average: bool, ty: &SqlType) -> SqlType {
+/// The sums of values of which something else is asked, too.
+pub(super) fn sums_beside_others(above: &[&Expr]) -> Vec<Aggregate> {
+    let mut all: Vec<&Aggregate> = Vec::new();
+    for e in above {
+        aggregates_of(e, &mut all);
+    }
+    let beside = |a: &&Aggregate| {
+        a.name == "sum" && all.iter().any(|b| b.name != a.name && b.args == a.args && b.filter == a.filter)
+    };
+    all.iter().copied().filter(beside).cloned().collect()
+}
+
+fn aggregates_of<'e>(e: &'e Expr, out: &mut Vec<&'e Aggregate>) {
+    if let ExprKind::Aggregate(a) = &e.kind {
+        out.push(a);
+    }
+    e.children().into_iter().for_each(|c| aggregates_of(c, out));
+}
+
+/// The type that PostgreSQL gives a sum, or an average.
+pub(super) fn result_type(average: bool, ty: &SqlType) -> SqlType {
     match (average, ty) {
         (_, SqlType::Float8) | (true, SqlType::Float4) => SqlType::Float8,
         (false, SqlType::Float4) => SqlType::Float4,
@@ -194,7 +283,7 @@ fn result_type(average: bool, ty: &SqlType) -> SqlType {
 }
 
 /// The grid of a sum: the lattice of its values, else nine digits of its bound.
-fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> BigDecimal {
+pub(super) fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> BigDecimal {
     let magnitude = low.abs().max(high.abs());
     let limit = BigDecimal::from(1i64 << 62);
     match value.lattice() {

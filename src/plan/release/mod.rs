@@ -4,6 +4,8 @@
 
 mod aggregates;
 mod keys;
+pub mod moments;
+pub mod output;
 
 use super::bounding::Norm;
 use super::domain::Domain;
@@ -13,10 +15,10 @@ use super::work::{self, Work};
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
 use crate::expr::{GridValue, Scalar, lower};
 use answer::ClientError;
-use bigdecimal::BigDecimal;
 use policy::Policy;
-use schema::SqlType;
 use sql::ast::*;
+
+pub use output::Output;
 
 type Result<T> = std::result::Result<T, PlanError>;
 
@@ -49,43 +51,10 @@ pub struct Part {
 pub enum PartKind {
     /// Rows where the argument is not NULL (all rows without one).
     Count(Option<Scalar>),
-    /// Distinct units.
-    Units,
+    /// Distinct units: of all rows, or of those where the argument is not NULL.
+    Units(Option<Scalar>),
     /// A sum of values on a grid.
     Sum(GridValue),
-}
-
-/// How one of the analyst's aggregates is computed from parts.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output {
-    /// A count, as int8.
-    Count(usize),
-    /// A sum: the part times its grid, as this type.
-    Sum(usize, SqlType),
-    /// An average: centre + sum / count within [low, high]; NULL where the noisy count is below 1.
-    Avg {
-        /// The sum.
-        sum: usize,
-        /// The count of the same rows.
-        count: usize,
-        /// Result type.
-        ty: SqlType,
-        /// Where the values lie.
-        low: BigDecimal,
-        /// Where the values lie.
-        high: BigDecimal,
-    },
-    /// A sum or a count that no row can move from 0: it is known without the database (soundness rule 35).
-    Zero(SqlType),
-    /// An average that no row can move from this value; NULL where the noisy count is below 1.
-    Constant {
-        /// The count of the rows.
-        count: usize,
-        /// Result type.
-        ty: SqlType,
-        /// The value.
-        value: BigDecimal,
-    },
 }
 
 /// One maximal private aggregate.
@@ -144,8 +113,10 @@ impl<'a, 'b> Builder<'a, 'b> {
             built.push(self.key(k)?);
         }
         self.flattener.optional_side(&self.source.optional, above, keys)?;
-        for e in above {
-            self.above(e, keys)?;
+        // What is released for a sum serves an average of the same, whichever is written first.
+        let sums = aggregates::sums_beside_others(above);
+        for only in [Some(sums.as_slice()), None] {
+            above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
         let (public_groups, groups_why) = groups::decide(&self.source, self.policy, self.sizes, &mut built)?;
         if !public_groups && !self.source.optional.is_empty() {
@@ -154,14 +125,14 @@ impl<'a, 'b> Builder<'a, 'b> {
                 .hint("Group by keys whose values are public, or write an inner JOIN.")
                 .into());
         }
-        let units = self.parts.iter().any(|p| p.kind == PartKind::Units) || !public_groups;
+        let units = self.parts.iter().any(|p| matches!(p.kind, PartKind::Units(_))) || !public_groups;
         let bounding =
             bounding::bound(&self.source, self.policy, self.settings, &built, public_groups, units);
         for p in &mut self.parts {
             let rows = u128::from(bounding.rows());
             p.linf = match &p.kind {
                 PartKind::Count(_) => rows,
-                PartKind::Units => 1,
+                PartKind::Units(_) => 1,
                 PartKind::Sum(s) => rows.checked_mul(s.bound()).ok_or_else(too_wide)?,
             };
         }
@@ -170,8 +141,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
         let mut expressions: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
         expressions.extend(self.parts.iter().filter_map(|p| match &p.kind {
-            PartKind::Count(arg) => arg.as_ref(),
-            PartKind::Units => None,
+            PartKind::Count(arg) | PartKind::Units(arg) => arg.as_ref(),
             PartKind::Sum(s) => Some(s.arg()),
         }));
         let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;

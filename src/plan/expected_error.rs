@@ -1,0 +1,84 @@
+//! The error of an aggregate in words: from public data alone, by the noise of its parts (soundness rule 30).
+
+use super::explain::{grid, short};
+use super::release::moments::{Axis, Moment, Statistic};
+use super::release::{Output, Release};
+use bigdecimal::{BigDecimal, ToPrimitive};
+
+/// The error of a part in its own unit that 95 % of draws stay within.
+fn of(r: &Release, part: usize) -> f64 {
+    let steps = r.spec.aggregates.get(part).map_or(0.0, |n| n.error95());
+    let unit = r.parts.get(part).and_then(grid).and_then(ToPrimitive::to_f64).unwrap_or(1.0);
+    steps * unit
+}
+
+/// From how many rows that decide on, by their noisy count, a condition counts as one that some row meets: where there is
+/// none, noise reaches it once in forty draws.
+pub fn deciding(r: &Release, part: usize) -> i64 {
+    // The cast cuts at the ends.
+    (of(r, part).ceil() as i64).max(1)
+}
+
+/// The 95 % error of an aggregate: a number where it does not depend on the data, else a formula in n.
+pub(super) fn error95(r: &Release, output: &Output) -> String {
+    let of = |part: usize| of(r, part);
+    match output {
+        Output::Count(part) | Output::Sum(part, _) => format!("95 % within ±{}", short(of(*part))),
+        Output::Zero(_) => "none: no row can change it".into(),
+        Output::Constant { count, .. } => {
+            format!("none, where there are rows (n above {})", short(of(*count)))
+        }
+        Output::Avg { sum, count, low, high, .. } => {
+            let span = (high - low).to_f64().unwrap_or(0.0) / 2.0;
+            // |s'/n' - s/n| <= (|sum error| + |mean - center| * |count error|) / n', with the mean within half the range.
+            format!(
+                "about 95 % within ±{} / n for n rows in the group (n above {})",
+                short(of(*sum) + span * of(*count)),
+                short(of(*count))
+            )
+        }
+        Output::Moment(m) => moment(r, m),
+        Output::Truth { deciding: part, all, .. } => {
+            let (what, otherwise) = if *all { ("FALSE", "true") } else { ("TRUE", "false") };
+            format!(
+                "{otherwise} unless the noisy number of rows with {what} is at least {}: right in 95 % where it is none or twice that",
+                deciding(r, *part)
+            )
+        }
+    }
+}
+
+/// Of a mean of squares or products, near the centre of the ranges and at their ends.
+fn moment(r: &Release, m: &Moment) -> String {
+    let float = |x: &BigDecimal| x.to_f64().unwrap_or(0.0);
+    let count = of(r, m.count);
+    let part = |p: Option<usize>| p.map_or(0.0, |p| of(r, p));
+    // |q'/n' - q/n| <= (|error of q| + |q/n - its centre| * |error of n|) / n, and the same for each mean deviation d, of which
+    // the product is taken off: |d'e' - de| <= |d||error of e| + |e||error of d|.
+    let mean = |a: &Axis| part(a.sum) + float(&a.half) * count;
+    let square = |a: &Axis| {
+        let half = float(&a.half);
+        let middle = part(a.squares) + half * half / 2.0 * count;
+        (middle, middle + 2.0 * half * mean(a))
+    };
+    let (middle, end) = match &m.y {
+        None => square(&m.x),
+        Some(y) => {
+            let (hx, hy) = (float(&m.x.half), float(&y.half));
+            let middle = part(m.products) + hx * hy * count;
+            (middle, middle + hx * mean(y) + hy * mean(&m.x))
+        }
+    };
+    let of = match m.what {
+        Statistic::Variance { root: false, .. } | Statistic::Covariance { .. } => "",
+        Statistic::Variance { root: true, .. } => "of its square, ",
+        Statistic::Squares | Statistic::Products => "of it divided by n, ",
+        _ => "of the covariance, ",
+    };
+    format!(
+        "{of}about 95 % within ±{} / n for n rows in the group with means near the middle of the range, ±{} / n near its ends (n above {})",
+        short(middle),
+        short(end),
+        short(count)
+    )
+}

@@ -1,0 +1,49 @@
+//! What the analyst's aggregates are computed from, after the noise.
+
+use super::moments::Moment;
+use bigdecimal::BigDecimal;
+use schema::SqlType;
+
+/// How one of the analyst's aggregates is computed from parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// A count, as int8.
+    Count(usize),
+    /// A sum: the part times its grid, as this type.
+    Sum(usize, SqlType),
+    /// An average: centre + sum / count within [low, high]; NULL where the noisy count is below 1.
+    Avg {
+        /// The sum.
+        sum: usize,
+        /// The count of the same rows.
+        count: usize,
+        /// Result type.
+        ty: SqlType,
+        /// Where the values lie.
+        low: BigDecimal,
+        /// Where the values lie.
+        high: BigDecimal,
+    },
+    /// A sum or a count that no row can move from 0: it is known without the database (soundness rule 35).
+    Zero(SqlType),
+    /// An average that no row can move from this value; NULL where the noisy count is below 1.
+    Constant {
+        /// The count of the rows.
+        count: usize,
+        /// Result type.
+        ty: SqlType,
+        /// The value.
+        value: BigDecimal,
+    },
+    /// A variance, a covariance, or what follows from them.
+    Moment(Moment),
+    /// Whether a condition is true in some row, or in all.
+    Truth {
+        /// The count of the rows that decide: those where it is true, or for all, those where it is false.
+        deciding: usize,
+        /// The count of the rows where it is not NULL.
+        count: usize,
+        /// In all rows.
+        all: bool,
+    },
+}
