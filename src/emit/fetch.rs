@@ -5,7 +5,7 @@
 //! part. Stages that keys prove idle are not printed.
 
 use super::{domain, rows, scalar};
-use plan::bounding::{MOST_ROWS, Norm};
+use plan::bounding::{MOST_ROWS, Norm, Spread};
 use plan::expr::print::COLLATE;
 use plan::expr::{GridValue, Scalar};
 use plan::release::{Part, PartKind, Release};
@@ -161,20 +161,22 @@ impl Fetch<'_> {
     /// A part summed over units, each unit's share bounded.
     fn bounded(&mut self, from: &str, i: usize, p: &Part) -> String {
         let rows = self.release.bounding.rows();
-        if self.release.norm().is_some() {
-            return self.shared(i, p);
-        }
-        match &p.kind {
-            PartKind::Units(None) => "pg_catalog.count(*)".into(),
-            PartKind::Units(Some(x)) => {
+        let spread = self.release.bounding.spread();
+        match (&p.kind, spread) {
+            (PartKind::Count(arg), Some(_)) => {
+                format!("COALESCE(pg_catalog.sum(e.m{}::pg_catalog.int4), 0)", self.count(arg.as_ref()))
+            }
+            (PartKind::Sum(s), Some(spread)) => self.shared(i, s, spread),
+            (PartKind::Units(None), _) => "pg_catalog.count(*)".into(),
+            (PartKind::Units(Some(x)), _) => {
                 let n = self.count(Some(x));
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, 1)::pg_catalog.int4), 0)")
             }
-            PartKind::Count(arg) => {
+            (PartKind::Count(arg), None) => {
                 let n = self.count(arg.as_ref());
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, {rows})::pg_catalog.int4), 0)")
             }
-            PartKind::Sum(s) => {
+            (PartKind::Sum(s), None) => {
                 let n = format!("{from}.n{}", self.count(Some(s.arg())));
                 let sum = format!("{from}.s{i}");
                 let limit = p.linf;
@@ -196,31 +198,22 @@ impl Fetch<'_> {
         }
     }
 
-    /// A part summed over units, each of which has a share of its rows in the group.
-    fn shared(&mut self, i: usize, p: &Part) -> String {
-        let most = u128::from(self.release.bounding.spread().map_or(1, |s| s.total));
-        match &p.kind {
-            PartKind::Units => "pg_catalog.count(*)".into(),
-            PartKind::Count(arg) => {
-                format!("COALESCE(pg_catalog.sum(e.m{}::pg_catalog.int4), 0)", self.count(arg.as_ref()))
-            }
-            PartKind::Sum(s) => {
-                let n = self.count(Some(s.arg()));
-                let (sum, n, m) = (format!("e.s{i}"), format!("e.n{n}"), format!("e.m{n}"));
-                let scaled = if s.is_int4() {
-                    format!("({sum} / {n}) * {m} + ({sum} % {n}) * {m} / {n}")
-                } else {
-                    format!("pg_catalog.div({sum} * {m}, {n}::pg_catalog.numeric)")
-                };
-                let each = s.bound();
-                let limit = most.saturating_mul(each);
-                let m_wide = if limit < 1 << 63 { m.clone() } else { format!("{m}::pg_catalog.numeric") };
-                let clamped = format!(
-                    "LEAST(GREATEST(CASE WHEN {n} > {m} THEN {scaled} ELSE {sum} END, {m_wide} * (-{each})), {m_wide} * {each})"
-                );
-                format!("COALESCE(pg_catalog.sum({}), 0)", held(&clamped, limit))
-            }
-        }
+    /// A sum over units, each of which has a share of its rows in the group.
+    fn shared(&mut self, i: usize, s: &GridValue, spread: Spread) -> String {
+        let n = self.count(Some(s.arg()));
+        let (sum, n, m) = (format!("e.s{i}"), format!("e.n{n}"), format!("e.m{n}"));
+        let scaled = if s.is_int4() {
+            format!("({sum} / {n}) * {m} + ({sum} % {n}) * {m} / {n}")
+        } else {
+            format!("pg_catalog.div({sum} * {m}, {n}::pg_catalog.numeric)")
+        };
+        let each = s.bound();
+        let limit = u128::from(spread.total).saturating_mul(each);
+        let wide = if limit < 1 << 63 { m.clone() } else { format!("{m}::pg_catalog.numeric") };
+        let clamped = format!(
+            "LEAST(GREATEST(CASE WHEN {n} > {m} THEN {scaled} ELSE {sum} END, {wide} * (-{each})), {wide} * {each})"
+        );
+        format!("COALESCE(pg_catalog.sum({}), 0)", held(&clamped, limit))
     }
 
     /// `g` straight from the rows: keys prove that each unit has a bounded number of them.
