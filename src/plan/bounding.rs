@@ -222,7 +222,7 @@ pub(super) fn bound(
         Groups::OneRow
     } else if let Some(n) = proven.filter(|n| public && !units && *n <= spread.total) {
         Groups::InAll(n)
-    } else if let Some(n) = exact.filter(|n| listed && *n <= cap && !(spread.is_total() && !units)) {
+    } else if let Some(n) = exact.filter(|n| listed && *n <= cap && (units || !spread.is_total())) {
         Groups::Exact(n)
     } else if public && !units {
         Groups::Spread(spread)
@@ -233,7 +233,7 @@ pub(super) fn bound(
     };
     // Without a proof, rows are counted in the fetch after the joins: whatever these do, the rows of a unit above the
     // bound are scaled down.
-    let most = if keys.is_empty() { most.min(total.unwrap_or(u32::MAX)) } else { most };
+    let most = total.filter(|_| keys.is_empty()).map_or(most, |n| n.min(MOST_ROWS));
     let in_all = matches!(groups, Groups::InAll(_));
     let spread = matches!(groups, Groups::Spread(_));
     let rows = match (proven.filter(|p| !spread && (in_all || *p <= most)), only) {

@@ -61,9 +61,9 @@ pub(super) const TABLE: Keys = Keys {
         Key {
             name: "max_total_rows",
             ty: "whole number",
-            default: "`max_rows` in each of `statement.max_groups` groups",
+            default: "`max_rows`; over groups, `max_rows` times `statement.max_groups`",
             example: "40",
-            purpose: "Rows of one unit that count in a statement, all groups together. The fewer, the less noise; those of a unit with more are scaled down in every group.",
+            purpose: "Rows of one unit that count in a statement without groups, or in all public groups together; those of a unit with more are scaled down.",
         },
         Key {
             name: "columns",
