@@ -241,7 +241,8 @@ fn branch(b: &Branch, mut scope: Scope) -> Branch {
     let (scans, tree, mut filter) = joins(&mut scope, &b.scans, &b.tree);
     filter.extend(b.filter.iter().map(|f| scope.scalar(f, false)));
     let items = b.items.iter().map(|i| scope.scalar(i, false)).collect();
-    Branch { scans, tree, filter: conjunction(filter), items, bound: b.bound }
+    let over = b.over.reworded(&|x| scope.scalar(x, false));
+    Branch { scans, tree, filter: conjunction(filter), items, over, bound: b.bound }
 }
 
 /// Conditions that must all be true: sorted, each once.

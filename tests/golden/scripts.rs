@@ -161,6 +161,8 @@ scripts!(
     in_exists,
     joins,
     one_table,
+    per_unit,
+    per_unit_windows,
     price,
     private_joins,
     public,

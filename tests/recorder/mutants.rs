@@ -86,7 +86,7 @@ async fn rows_that_are_spread_too_wide_are_caught() {
     b.texts("OVER w * 6 /", "OVER w * 12 /", "changes add up to").await;
     let b = Bench::with(text, false, &by(Preference::Gaussian)).await;
     b.claims(|c| c.linf[0] /= 2, "squares add up to").await;
-    b.texts("OVER v > 18 THEN", "OVER v > 1800 THEN", "squares add up to").await;
+    b.texts("OVER v > 18 THEN", "OVER v > 1800000 THEN", "squares add up to").await;
     b.texts("pg_catalog.sqrt(18 /", "pg_catalog.sqrt(36 /", "squares add up to").await;
 }
 

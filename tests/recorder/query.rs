@@ -281,7 +281,10 @@ impl Generator<'_> {
             plain(from, [of("r", RIDERS), public].concat(), unit("r"))
         };
         let (s, c) = (|| of("s", STATIONS), || of("c", CODES));
-        let shape = self.rng.below(48);
+        let shape = self.rng.below(54);
+        if shape >= 48 && !self.exact {
+            return self.per_unit();
+        }
         if shape >= 24 {
             return self.joined();
         }
@@ -439,6 +442,96 @@ impl Generator<'_> {
             35 => plain("riders r LEFT JOIN codes c ON c.id = r.ref".into(), "", vec![r(), of("c", CODES)], "r.rider_id"),
             36 => plain("marks m JOIN slots x ON m.slot = x.n AND m.rider = x.rider_id".into(), "", vec![m(), x()], "x.rider_id"),
             _ => plain("codes c JOIN (riders r LEFT JOIN trips t ON r.rider_id = t.rider_id LEFT JOIN stations s USING (station)) ON c.id = r.level, slots x".into(), "x.rider_id = r.rider_id AND x.n = c.id", vec![of("c", CODES), r(), t(), s(), x()], "x.rider_id"),
+        }
+    }
+
+    /// Groups and windows of one unit's rows, and some that are not of one unit: these are refused.
+    fn per_unit(&mut self) -> Source {
+        let having = self.one(&[
+            "",
+            "",
+            " HAVING count(*) > 1",
+            " HAVING max(zero) < 3 OR count(*) FILTER (WHERE minutes > 60) > 0",
+        ]);
+        let by = self.one(&["rider_id", "rider_id, zero", "zero, rider_id"]);
+        let window = self.one(&[
+            "PARTITION BY rider_id ORDER BY started_at",
+            "PARTITION BY zero, rider_id ORDER BY fare DESC NULLS LAST, minutes",
+            "PARTITION BY rider_id",
+        ]);
+        let frame =
+            self.one(&["", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", " GROUPS UNBOUNDED PRECEDING"]);
+        let frame = if window.contains("ORDER") { frame } else { String::new() };
+        let several = self.one(&["zero", "station, zero", "minutes"]);
+        let row = self.one(&["rn = 1", "rn <= 2", "minutes > 5"]);
+        let of_q = |columns: &[(&str, Ty)]| of("q", columns);
+        let plain = |from: String, columns: Vec<(String, Ty)>, unit: &str| Source {
+            with: String::new(),
+            from,
+            filter: None,
+            columns,
+            unit: Some(unit.to_owned()),
+        };
+        let (n, m, k) = (("n", Ty::Number), ("m", Ty::Number), ("k", Ty::Text));
+        let grouped = format!(
+            "(SELECT rider_id AS u, count(*) AS n, max(minutes) - min(zero) AS m, min(note) AS k FROM trips GROUP BY {by}{having}) q"
+        );
+        match self.rng.below(12) {
+            0 => plain(grouped, of_q(&[n, m, k]), "q.u"),
+            1 => plain(
+                format!("riders r LEFT JOIN {grouped} ON q.u = r.rider_id"),
+                [of("r", RIDERS), of_q(&[n, m, k])].concat(),
+                "r.rider_id",
+            ),
+            2 => plain(
+                format!("trips t JOIN {grouped} ON t.rider_id = q.u AND q.m >= t.minutes"),
+                [of("t", TRIPS), of_q(&[n, k])].concat(),
+                "q.u",
+            ),
+            3 => plain(
+                format!("(SELECT rider_id AS u, sum(minutes) AS n, avg(fare) AS m, max(station) AS k, bool_or(zero = 1) AS b, sum(dist) AS f FROM trips GROUP BY {by}{having}) q"),
+                of_q(&[n, m, k, ("b", Ty::Bool), ("f", Ty::Float)]),
+                "q.u",
+            ),
+            4 => plain(
+                "(SELECT DISTINCT rider_id AS u, station AS k, zero AS n FROM trips WHERE zero > -3) q".into(),
+                of_q(&[k, ("n", Ty::Unbounded)]),
+                "q.u",
+            ),
+            5 => plain(
+                "(SELECT t.rider_id AS u, sum(l.km) AS n, count(DISTINCT l.surface) AS m, max(l.surface) AS k FROM legs l JOIN trips t USING (trip_id) GROUP BY t.rider_id) q".into(),
+                of_q(&[n, m, k]),
+                "q.u",
+            ),
+            6 => plain(
+                format!("(SELECT rider_id AS u, minutes AS m, note AS k, row_number() OVER ({window}) AS n, lag(minutes) OVER ({window}) AS before, sum(fare) OVER ({window}{frame}) AS f FROM trips) q"),
+                of_q(&[n, m, k, ("before", Ty::Number), ("f", Ty::Number)]),
+                "q.u",
+            ),
+            7 => {
+                let from = "(SELECT *, row_number() OVER (PARTITION BY rider_id ORDER BY started_at DESC) AS rn FROM trips) t";
+                Source { filter: Some(row), ..plain(from.into(), of("t", TRIPS), "t.rider_id") }
+            }
+            8 => plain(
+                "(SELECT DISTINCT ON (rider_id) rider_id AS u, minutes AS n, note AS k, first_value(zero) OVER (PARTITION BY rider_id ORDER BY fare) AS z FROM trips ORDER BY rider_id, fare DESC) q".into(),
+                of_q(&[n, k, ("z", Ty::Unbounded)]),
+                "q.u",
+            ),
+            9 => self.under("riders r", RIDERS, "r", &[
+                "r.rider_id IN (SELECT rider_id FROM trips GROUP BY rider_id HAVING count(*) > 2)",
+                "EXISTS (SELECT 1 FROM (SELECT rider_id, max(n) AS n FROM slots GROUP BY 1) x WHERE x.rider_id = r.rider_id AND x.n > r.level)",
+                "r.rider_id IN (SELECT rider_id FROM slots GROUP BY n, rider_id)",
+            ]),
+            10 => plain(
+                format!("(SELECT rider_id AS u, minutes AS n, row_number() OVER (PARTITION BY {several} ORDER BY started_at) AS m, note AS k FROM trips) q"),
+                of_q(&[n, m, k]),
+                "q.u",
+            ),
+            _ => plain(
+                format!("(SELECT max(rider_id) AS u, count(*) AS n, max(minutes) AS m, max(note) AS k FROM trips GROUP BY {several}) q"),
+                of_q(&[n, m, k]),
+                "q.u",
+            ),
         }
     }
 

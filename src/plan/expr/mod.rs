@@ -12,6 +12,7 @@ mod facts;
 mod grid;
 pub mod moments;
 mod numbers;
+pub(crate) mod per_unit;
 pub mod print;
 mod scalar;
 mod table;
@@ -56,7 +57,7 @@ pub struct ColumnInfo<'a> {
 pub trait Columns {
     /// The column behind a binding.
     fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>>;
-    /// A column that a set operation computes.
+    /// A column that a set operation, or a SELECT over several rows of a unit, computes.
     fn computed(&self, _binding: usize, _column: usize) -> Option<Scalar> {
         None
     }
