@@ -5,7 +5,6 @@
 //! (`explain`).
 
 use super::Settings;
-use super::domain::Domain;
 use super::release::Key;
 use super::row_bounds::few;
 use super::source::PrivateSource;
@@ -215,13 +214,16 @@ pub(super) fn bound(
     let cap = in_all.unwrap_or(u32::MAX).min(settings.max_groups);
     let most_groups = exact.filter(|_| public).map_or(cap, |n| n.clamp(1, cap));
     // The kernel counts values that the text lists, and no steps of a series: a rank says how many there are.
-    let named = |k: &Key| matches!(k.domain, Some((Domain::Bool | Domain::Values(_), _)));
-    let listed = public && keys.iter().all(named);
     let spread = Spread {
         groups: most_groups,
         rows: most,
         total: most.saturating_mul(most_groups).min(total.unwrap_or(u32::MAX)).min(MOST_ROWS),
     };
+    let listed = keys.iter().filter(|_| public).try_fold(1u32, |size, k| {
+        let (domain, with_null) = k.domain.as_ref()?;
+        let n = u32::try_from(domain.listed()?).ok()?.checked_add(u32::from(*with_null))?;
+        size.checked_mul(n)
+    });
     let groups = if keys.is_empty() {
         Groups::Only
     } else if settings.question {
@@ -230,7 +232,7 @@ pub(super) fn bound(
         Groups::OneRow
     } else if let Some(n) = proven.filter(|n| public && !units && *n <= spread.total) {
         Groups::InAll(n)
-    } else if let Some(n) = exact.filter(|n| listed && *n <= cap && (units || !spread.is_total())) {
+    } else if let Some(n) = listed.filter(|n| public && *n <= cap && (units || !spread.is_total())) {
         Groups::Exact(n)
     } else if public && !units {
         Groups::Spread(spread)

@@ -88,6 +88,8 @@ pub struct Settings {
     pub old_extract: bool,
     /// It is a question to a stream: its groups are bounded one by one.
     pub question: bool,
+    /// The session's time zone is UTC: a moment that is written without a zone is one of UTC.
+    pub utc: bool,
     /// Which noise the session asks for.
     pub mechanism: dp::Preference,
     /// Name and notion of every budget that the user pays from.
@@ -168,10 +170,8 @@ pub fn plan(
     // Tables that only lead to the unit prove it by their keys (soundness rule 7).
     tables.extend(releases.iter().flat_map(|r| &r.source.served));
     // Domains are read by the fetch, too.
-    tables.extend(releases.iter().flat_map(|r| &r.keys).filter_map(|k| match &k.domain {
-        Some((domain::Domain::Table { table, .. }, _)) => Some(*table),
-        _ => None,
-    }));
+    let keys = releases.iter().flat_map(|r| &r.keys);
+    tables.extend(keys.filter_map(|k| k.domain.as_ref()).flat_map(|(d, _)| d.tables()));
     tables.sort_unstable();
     tables.dedup();
     let (charge, noise) = price(&mut releases, settings)?.unzip();

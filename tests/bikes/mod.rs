@@ -124,6 +124,7 @@ impl Bikes {
             chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
             question: false,
+            utc: true,
             mechanism: noisegate::dp::Preference::Auto,
             budgets: ledger.notions(&identity()),
         };

@@ -31,6 +31,7 @@ fn usual() -> plan::Settings {
         chosen_rows: None,
         old_extract: false,
         question: false,
+        utc: true,
         mechanism: Preference::Auto,
         budgets: Vec::new(),
     }

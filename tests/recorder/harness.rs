@@ -315,6 +315,7 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
         chosen_rows: None,
         old_extract: false,
         question: false,
+        utc: true,
         mechanism: dp::Preference::Auto,
         budgets: vec![("everyone".into(), dp::Notion::Zcdp)],
     }

@@ -583,6 +583,17 @@ impl Generator<'_> {
         for _ in 0..*self.rng.pick(&[0, 0, 1, 1, 2]) {
             conditions.push(self.truth(2));
         }
+        // Over keys: what narrows their domain.
+        if let Some(key) = keys.first().filter(|_| self.rng.chance(25)) {
+            let last = keys.last().unwrap_or(key);
+            conditions.push(match self.rng.below(5) {
+                0 => format!("({key} IS NOT NULL)"),
+                1 => format!("({key} = {key})"),
+                2 => format!("({key} IS NOT DISTINCT FROM {key} AND {last} IS NOT NULL)"),
+                3 => format!("({key} IS NULL OR {})", self.truth(0)),
+                _ => format!("(NOT ({last} <> {last}) OR {key} IS NULL)"),
+            });
+        }
         let mut out =
             Statement { with: source.with, from: source.from, keys, conditions, ..Statement::default() };
         if !self.exact && self.rng.chance(6) {
@@ -685,7 +696,17 @@ impl Generator<'_> {
                 _ => self.sample(Kind::Number, 0),
             };
         }
-        match self.rng.below(25) {
+        match self.rng.below(28) {
+            // What is computed of keys that have values.
+            25 => {
+                let unit = self.one(&["month", "year", "week"]);
+                format!("CAST(date_trunc('{unit}', {}) AS date)", self.time())
+            }
+            26 => {
+                let time = self.moment();
+                format!("EXTRACT(year FROM {time}) * 100 + EXTRACT(month FROM {time})")
+            }
+            27 => format!("COALESCE(NULLIF({}, 'Oslo'), {})", self.text(0), self.text(1)),
             0..=3 => self.text(0),
             4 => self.column(&[Ty::Enum]).unwrap_or_else(|| self.text(1)),
             5 => self.text(depth),

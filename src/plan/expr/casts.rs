@@ -34,12 +34,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
     },
     Entry {
-        form: "d::timestamp, d::timestamptz, ts::timestamptz, ts::date",
+        form: "d::timestamp, d::timestamptz, ts::timestamptz, ts::date, tz::date",
         types: "date or timestamp → that type",
         total: "a value with a declared range is moved into it; without one it is NULL outside the years 1 to 9999",
         range: "that of the argument, within a day where the zone decides",
         cost: "50",
-        samples: &["extract(epoch FROM {t}::timestamptz)", "extract(year FROM {t}::timestamp::date)"],
+        samples: &[
+            "extract(epoch FROM {t}::timestamptz)",
+            "extract(year FROM {t}::timestamp::date)",
+            "extract(year FROM {t}::timestamptz::date)",
+        ],
     },
     Entry {
         form: "s::text, s::varchar, enum::text",
@@ -72,7 +76,8 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
         }
         (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz)
-        | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date) => cast_time(x, &to.ty, pos),
+        | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date)
+        | (SqlType::Timestamptz, SqlType::Date) => cast_time(x, &to.ty, pos),
         (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
             .hint("Casts between numbers, from date to timestamp and from timestamp to date are.")),
     }
@@ -105,13 +110,20 @@ fn cast_time(x: Scalar, to: &SqlType, pos: Pos) -> Result<Scalar> {
         None => Interval::default(),
     };
     let (span, bound) = match to {
+        SqlType::Date if x.facts.ty == SqlType::Timestamptz => {
+            let day = |i: &Interval| to_day(&either_side(i));
+            (x.facts.span.one(day), x.facts.bound.one(day))
+        }
         SqlType::Date => (x.facts.span.one(to_day), x.facts.bound.one(to_day)),
         SqlType::Timestamptz => (x.facts.span.one(either_side), x.facts.bound.one(either_side)),
         _ => (x.facts.span.clone(), x.facts.bound.clone()),
     };
     let domain = match to {
-        SqlType::Date => times::micros(x.facts.bound.interval())
-            .map(|(lo, hi)| Domain::Days { lo: lo - lo.rem_euclid(DAY), hi }),
+        SqlType::Date => times::micros(x.facts.bound.interval()).map(|(lo, hi)| Domain::Days {
+            lo,
+            hi,
+            from: x.facts.ty.clone(),
+        }),
         _ => None,
     };
     let facts = Facts {

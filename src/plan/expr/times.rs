@@ -301,6 +301,12 @@ pub(super) fn date_trunc(unit: &str, x: Scalar, pos: Pos) -> Result<Scalar> {
     Scalar::apply(&TRUNC, vec![bounded_constant(x, pos)?], param).map_err(|e| e.at(pos))
 }
 
+/// date_trunc of what functions can take already.
+pub(crate) fn truncated(unit: &'static str, x: &Scalar) -> Option<Scalar> {
+    let ty = if x.facts.ty == SqlType::Timestamp { SqlType::Timestamp } else { SqlType::Timestamptz };
+    Scalar::apply(&TRUNC, vec![x.clone()], Param::Field(unit, ty)).ok()
+}
+
 fn trunc_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
     let x = argument(args)?;
     let Param::Field(unit, ty) = param else { return Err(Refusal::new("date_trunc without a unit")) };
@@ -315,8 +321,14 @@ fn trunc_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refu
         hi,
         from: source.facts.ty.clone(),
     });
-    // What is cast back from local time may lie on another side of a year's end: nothing is said of the result.
-    Ok(Facts { domain, cost: 200, ..Facts::of_type(ty.clone(), x.facts.nullable) })
+    // Back by one unit at most, and what is cast back from local time by another two days at most.
+    let length = if *unit == "century" { 36_525 } else { 3_653 } * DAY;
+    let back = |i: &Interval| match micros(i) {
+        Some((lo, hi)) => Interval::new(lo.saturating_sub(length + 2 * DAY), hi.saturating_add(2 * DAY)),
+        None => Interval::default(),
+    };
+    let span = x.facts.span.one(back);
+    Ok(Facts { domain, span, cost: 200, ..Facts::of_type(ty.clone(), x.facts.nullable) })
 }
 
 fn trunc_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {

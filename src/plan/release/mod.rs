@@ -10,6 +10,7 @@ pub mod output;
 use super::bounding::Norm;
 use super::domain::Domain;
 use super::flatten::{Flattener, unsupported};
+use super::groups::Groups;
 use super::source::PrivateSource;
 use super::work::{self, Work};
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
@@ -70,6 +71,8 @@ pub struct Release {
     pub public_groups: bool,
     /// Why groups are public or private, for EXPLAIN.
     pub groups_why: String,
+    /// Conditions over the keys (`expr::KEYS`) that narrow the public domain.
+    pub only: Vec<Scalar>,
     /// Released integers.
     pub parts: Vec<Part>,
     /// The analyst's aggregates, and how each is computed.
@@ -109,8 +112,11 @@ impl<'a, 'b> Builder<'a, 'b> {
     /// The release: `keys` are the group keys, `above` every expression over the aggregates.
     pub fn build(mut self, select: &Select, keys: &[Expr], above: &[&Expr]) -> Result<Release> {
         let mut built = Vec::with_capacity(keys.len());
+        let mut written = Vec::with_capacity(keys.len());
         for k in keys {
-            built.push(self.key(k)?);
+            let (key, over_scans) = self.key(k)?;
+            built.push(key);
+            written.push(over_scans);
         }
         self.flattener.optional_side(&self.source.optional, above, keys)?;
         // What is released for a sum serves an average of the same, whichever is written first.
@@ -118,7 +124,10 @@ impl<'a, 'b> Builder<'a, 'b> {
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
-        let (public_groups, groups_why) = groups::decide(&self.source, self.policy, self.sizes, &mut built)?;
+        let having = self.over_keys(select.having.as_ref());
+        let given = (self.policy, self.settings, self.sizes);
+        let Groups { public: public_groups, why: groups_why, only } =
+            groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
         if !public_groups && !self.source.optional.is_empty() {
             return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
                 .detail(groups_why)
@@ -151,6 +160,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             keys: built,
             public_groups,
             groups_why,
+            only,
             parts: self.parts,
             outputs: self.outputs,
             bounding,
