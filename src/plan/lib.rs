@@ -10,7 +10,7 @@ pub mod constant;
 mod cross_unit;
 pub mod domain;
 mod equivalence_classes;
-mod expected_error;
+pub mod expected_error;
 pub mod explain;
 pub mod expr;
 mod flatten;

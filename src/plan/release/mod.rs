@@ -70,6 +70,8 @@ pub struct Release {
     pub public_groups: bool,
     /// Why groups are public or private, for EXPLAIN.
     pub groups_why: String,
+    /// What makes private groups public, for those who miss some.
+    pub groups_remedy: String,
     /// Conditions over the keys (`expr::KEYS`) that narrow the public domain.
     pub only: Vec<Scalar>,
     /// Released integers.
@@ -125,7 +127,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
         let having = self.over_keys(select.having.as_ref());
         let given = (self.policy, self.settings, self.sizes);
-        let Groups { public: public_groups, why: groups_why, only } =
+        let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } =
             groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
         if !public_groups && !self.source.optional.is_empty() {
             return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
@@ -159,6 +161,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             keys: built,
             public_groups,
             groups_why,
+            groups_remedy,
             only,
             parts: self.parts,
             outputs: self.outputs,
