@@ -1,7 +1,7 @@
 //! The grammar of a fetch. AND and OR never stand beside each other without brackets; of other operators without brackets
 //! it is not known which binds first, so that nothing but their operands is.
 
-use super::names::{KEYWORDS, is_listed, type_of};
+use super::names::{KEYWORDS, is_listed, takes, type_of};
 use super::tokens::{Token, read};
 use super::tree::*;
 use super::{Result, refuse};
@@ -378,6 +378,9 @@ impl<'p> Parser<'p> {
                 Ok(if distinct { vec![call("DISTINCT", args)] } else { args })
             })?,
         };
+        if !takes(&name, &args) {
+            return refuse("a function whose arguments rows choose", name);
+        }
         let called = call(&name, args);
         if several && self.eat("OVER") { self.bracketed(|p| p.window(called.clone())) } else { Ok(called) }
     }

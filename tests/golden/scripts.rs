@@ -156,6 +156,8 @@ scripts!(
     bounding,
     bounds,
     expressions,
+    expressions_texts,
+    expressions_times,
     finish,
     gaussian,
     group_by,

@@ -85,11 +85,10 @@ pub(super) fn output_text(index: usize, r: &Release, output: &Output) -> String 
                 "LEAST(GREATEST(r{index}.a{part}, -9223372036854775808), 9223372036854775807)::pg_catalog.int8"
             )
         }
-        Output::Sum(part, ty) => format!("(r{index}.a{part})::{}", ty.sql_name()),
-        Output::Zero(ty) => format!("0::{}", ty.sql_name()),
+        Output::Sum(part, ty) => typed(&format!("r{index}.a{part}"), ty),
+        Output::Zero(ty) => typed("0", ty),
         Output::Constant { count, ty, value } => {
-            let value = number(value);
-            format!("(CASE WHEN r{index}.a{count} >= 1 THEN {value} END)::{}", ty.sql_name())
+            typed(&format!("CASE WHEN r{index}.a{count} >= 1 THEN {} END", number(value)), ty)
         }
         Output::Moment(m) => super::moments::text(index, r, m),
         Output::Truth { deciding, count, all } => {
@@ -101,10 +100,25 @@ pub(super) fn output_text(index: usize, r: &Release, output: &Output) -> String 
             let Some(PartKind::Sum(s)) = r.parts.get(*sum).map(|p| &p.kind) else { return "NULL".into() };
             let center = number(&(BigDecimal::from(s.centre()) * s.grid()));
             let (low, high) = (number(low), number(high));
+            let average = format!(
+                "CASE WHEN r{index}.a{count} >= 1 THEN LEAST(GREATEST({center} + r{index}.a{sum} / r{index}.a{count}, {low}), {high}) END"
+            );
+            typed(&average, ty)
+        }
+    }
+}
+
+/// A released number in a type; of an interval it is the length in seconds, within what its days can hold.
+fn typed(number: &str, ty: &SqlType) -> String {
+    match ty {
+        SqlType::Interval => {
+            let held = format!(
+                "pg_catalog.numeric_smaller(pg_catalog.numeric_larger(({number})::pg_catalog.numeric, -185000000000000), 185000000000000)"
+            );
             format!(
-                "(CASE WHEN r{index}.a{count} >= 1 THEN LEAST(GREATEST({center} + r{index}.a{sum} / r{index}.a{count}, {low}), {high}) END)::{}",
-                ty.sql_name()
+                "pg_catalog.make_interval(days => pg_catalog.div({held}, 86400)::pg_catalog.int4, secs => ({held} % 86400)::pg_catalog.float8)"
             )
         }
+        ty => format!("({number})::{}", ty.sql_name()),
     }
 }

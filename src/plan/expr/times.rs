@@ -64,7 +64,7 @@ const TRUNC: Function =
     Function { name: "date_trunc", rule: trunc_rule, text: trunc_text, commutes: false, int8: false };
 
 /// The years 1 to 9999.
-fn years() -> Interval {
+pub(super) fn years() -> Interval {
     Interval::new(time::FIRST, time::LAST)
 }
 
@@ -187,6 +187,9 @@ const FIELDS: &[(&str, i64, i64, bool)] = &[
 
 /// EXTRACT of a constant field, giving a number of type `ty`.
 pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<Scalar> {
+    if x.facts.ty == SqlType::Interval {
+        return super::dates::extract(field, x, ty, pos);
+    }
     if !x.facts.ty.is_datetime() {
         return Err(mismatch("EXTRACT needs a date or a timestamp", pos));
     }
@@ -203,7 +206,7 @@ pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<S
 }
 
 /// Functions of constants that are not surely within the years 1 to 9999 are left to PostgreSQL, above the release.
-fn bounded_constant(x: Scalar, pos: Pos) -> Result<Scalar> {
+pub(super) fn bounded_constant(x: Scalar, pos: Pos) -> Result<Scalar> {
     match x.node {
         Node::Text(_) if !x.facts.span.inside(&years()) => {
             Err(refuse("a function of this constant time", pos).hint("Write it as '2024-01-31 08:30:00'."))
