@@ -3,6 +3,8 @@
 //! `docs/sql.md` says it at length. The examples are run by `tests/answers/help.rs`.
 
 use emit::print::OwnRow;
+use plan::release::SUPPORTED;
+use sql::functions::{Class, names};
 
 /// Topics, and what is said of each.
 pub const HELP: &[(&str, &[&str])] = &[
@@ -66,8 +68,7 @@ pub const HELP: &[(&str, &[&str])] = &[
     (
         "functions",
         &[
-            "Above the aggregates most of PostgreSQL's functions may stand, at no price: round(avg(x), 1), to_char(sum(x), '999').",
-            "Over single rows these may, written with arguments, and with the types that they take and give:",
+            "Above the aggregates these may stand, at no price: round(avg(x), 1), rank() OVER (ORDER BY count(*)).",
         ],
     ),
     (
@@ -89,6 +90,10 @@ pub(super) fn rows() -> Vec<OwnRow> {
     for (topic, lines) in HELP {
         out.extend(lines.iter().map(|line| row(topic, (*line).to_owned())));
         if *topic == "functions" {
+            for class in [Class::Plain, Class::Aggregate, Class::Window] {
+                out.push(row(topic, names(class).join(" ")));
+            }
+            out.push(row(topic, format!("{SUPPORTED} In them, and in WHERE and GROUP BY:")));
             out.extend(plan::expr::entries().map(|e| row(topic, format!("{}: {}", e.form, e.types))));
         }
     }

@@ -529,7 +529,7 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
             times::date_trunc(unit, lower(x, env)?, pos)
         }
         _ => Err(ClientError::unsupported(format!("function {} is not supported over private rows", written(name)))
-            .hint("Over rows: arithmetic, comparison, COALESCE, NULLIF, CASE, LEAST, GREATEST, ABS, ROUND, FLOOR, CEIL, TRUNC, MOD, EXTRACT, date_trunc. Others may stand above the aggregates.")
+            .hint("SELECT text FROM noisegate.help WHERE topic = 'functions' lists what may stand over rows; others may stand above the aggregates.")
             .at(pos)),
     }
 }

@@ -18,6 +18,7 @@ use answer::ClientError;
 use policy::Policy;
 use sql::ast::*;
 
+pub use aggregates::SUPPORTED;
 pub use output::Output;
 
 type Result<T> = std::result::Result<T, PlanError>;
