@@ -43,8 +43,8 @@ pub const HELP: &[(&str, &[&str])] = &[
     (
         "bounds",
         &[
-            "One person's rows count up to a bound: noisegate.max_rows in a group, noisegate.max_groups groups.",
-            "Who has more rows is scaled down; who has more groups loses some at random. EXPLAIN says which bounds hold.",
+            "One person's rows count up to a bound, which noisegate.max_rows and noisegate.max_groups set.",
+            "Who has more is scaled down, or loses some groups at random. EXPLAIN says which bounds hold.",
             "A sum or an average needs a range, declared or written: sum(LEAST(GREATEST(x, 0), 100)).",
             "Values outside a range count as its nearest end.",
         ],

@@ -21,11 +21,13 @@ pub(crate) struct Column {
     pub deterministic: bool,
     /// It counts: never NULL, at least 0.
     pub count: bool,
+    /// It is a unit's share of rows in a group: a count that the stage before spread (`stages::Spread`).
+    pub share: bool,
 }
 
 impl Column {
     pub fn of(ty: Option<SqlType>) -> Self {
-        Self { ty, deterministic: true, count: false }
+        Self { ty, deterministic: true, count: false, share: false }
     }
 }
 

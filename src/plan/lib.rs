@@ -86,6 +86,8 @@ pub struct Settings {
     pub chosen_rows: Option<u32>,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
+    /// It is a question to a stream: its groups are bounded one by one.
+    pub question: bool,
     /// The session's time zone is UTC: a moment that is written without a zone is one of UTC.
     pub utc: bool,
     /// Which noise the session asks for.

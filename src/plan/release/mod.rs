@@ -7,6 +7,7 @@ mod keys;
 pub mod moments;
 pub mod output;
 
+use super::bounding::Norm;
 use super::domain::Domain;
 use super::flatten::{Flattener, unsupported};
 use super::groups::Groups;
@@ -186,6 +187,14 @@ impl Release {
             linf: self.parts.iter().map(|p| p.linf).collect(),
             selection_delta: (!self.public_groups).then_some(*delta),
         }
+    }
+
+    /// In which norm rows are spread over groups, where they are: that of the noise.
+    pub fn norm(&self) -> Option<Norm> {
+        let spread = self.bounding.spread()?;
+        let gaussian = |n: &dp::Noise| matches!(n.distribution, dp::Distribution::Gaussian { .. });
+        let squares = spread.squares().filter(|_| self.spec.aggregates.iter().any(gaussian));
+        Some(squares.map_or(Norm::Sum(spread.total), Norm::Squares))
     }
 
     /// Nothing private is read: public groups without aggregates.
