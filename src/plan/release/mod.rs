@@ -14,7 +14,7 @@ use super::groups::Groups;
 use super::source::PrivateSource;
 use super::work::{self, Work};
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
-use crate::expr::{GridValue, Scalar, lower};
+use crate::expr::{GridValue, Scalar};
 use answer::ClientError;
 use policy::Policy;
 use sql::ast::*;
@@ -127,6 +127,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
+        self.flattener.note(&mut self.source);
         let having = self.over_keys(select.having.as_ref());
         let given = (self.policy, self.settings, self.sizes);
         let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } =
@@ -174,8 +175,7 @@ impl<'a, 'b> Builder<'a, 'b> {
     }
 
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
-        let e = self.flattener.expand(e)?;
-        Ok(lower(&e, self.flattener)?)
+        Ok(self.flattener.value(e)?)
     }
 }
 
