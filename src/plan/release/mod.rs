@@ -19,6 +19,7 @@ use answer::ClientError;
 use policy::Policy;
 use sql::ast::*;
 
+pub use aggregates::SUPPORTED;
 pub use output::Output;
 
 type Result<T> = std::result::Result<T, PlanError>;
@@ -71,6 +72,8 @@ pub struct Release {
     pub public_groups: bool,
     /// Why groups are public or private, for EXPLAIN.
     pub groups_why: String,
+    /// What makes private groups public, for those who miss some.
+    pub groups_remedy: String,
     /// Conditions over the keys (`expr::KEYS`) that narrow the public domain.
     pub only: Vec<Scalar>,
     /// Released integers.
@@ -127,7 +130,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.flattener.note(&mut self.source);
         let having = self.over_keys(select.having.as_ref());
         let given = (self.policy, self.settings, self.sizes);
-        let Groups { public: public_groups, why: groups_why, only } =
+        let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } =
             groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
         let scalars: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
         if !public_groups && self.flattener.is_one_unit_each(&scalars) {
@@ -165,6 +168,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             keys: built,
             public_groups,
             groups_why,
+            groups_remedy,
             only,
             parts: self.parts,
             outputs: self.outputs,
