@@ -257,8 +257,9 @@ impl Flattener<'_> {
                 _ => return None,
             },
             Leaf::Set(rows) => {
-                let column = rows.columns.get(rows.unit)?;
-                (format!("c{}", rows.unit), column.ty().clone(), column.nullable())
+                let unit = rows.unit?;
+                let column = rows.columns.get(unit)?;
+                (format!("c{unit}"), column.ty().clone(), column.nullable())
             }
         };
         Some(Unit { columns: vec![(binding, name)], ty, nullable })

@@ -183,6 +183,7 @@ scripts!(
     spread,
     streams,
     unit_path,
+    values,
     where_clause,
 );
 
