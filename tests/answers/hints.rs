@@ -181,6 +181,21 @@ const TRIED: &[(&str, &[&str])] = &[
         &["SELECT station FROM trips WHERE fare > 1 GROUP BY station HAVING count(*) > 100"],
     ),
     ("HAVING count(*) > 100", &["SELECT station FROM trips GROUP BY station HAVING count(*) > 100"]),
+    ("exp(LEAST(GREATEST(x, -10), 10))", &["SELECT sum(exp(LEAST(GREATEST(minutes, -10), 10))) FROM trips"]),
+    ("power(GREATEST(x, 1), -1)", &["SELECT sum(power(GREATEST(minutes, 1), -1)) FROM trips"]),
+    ("WHERE x <> 'NaN'", &["SELECT count(*) FROM devices WHERE battery <> 'NaN'"]),
+    (r"such as '^[A-Z]+-\d{3}$'", &[r"SELECT count(*) FROM trips WHERE note ~ '^[A-Z]+-\d{3}$'"]),
+    (
+        "(a, b) = (1, 2), (a, b) IN ((1, 2), (3, 4))",
+        &[
+            "SELECT count(*) FROM trips WHERE (stars, minutes) = (1, 2) OR (stars, minutes) IN ((1, 2), (3, 4))",
+        ],
+    ),
+    ("Write power(x, 2)", &["SELECT sum(power(stars, 2)) FROM trips"]),
+    (
+        "width_bucket(fare, 0, 60, 12)",
+        &["SELECT width_bucket(fare, 0, 60, 12), count(*) FROM trips GROUP BY 1"],
+    ),
     (
         "Begin it with ",
         &[
