@@ -443,14 +443,9 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "SELECT count(*) FROM (SELECT rider_id, count(*) AS n FROM trips GROUP BY rider_id) q",
-        "the privacy unit",
-        "",
-    ),
-    (
-        "SELECT count(*) FROM (SELECT rider_id, rank() OVER (PARTITION BY rider_id ORDER BY fare) AS n FROM trips) q",
+        "SELECT count(*) FROM (SELECT rider_id, rank() OVER (PARTITION BY station ORDER BY fare) AS n FROM trips) q",
         "window",
-        "",
+        "PARTITION BY trips.rider_id",
     ),
 ];
 

@@ -11,6 +11,7 @@ mod city;
 mod extended;
 mod joins;
 mod leaks;
+mod reading;
 mod rules;
 mod sessions;
 mod stream_neighbours;

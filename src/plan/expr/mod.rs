@@ -188,7 +188,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Session(_) => Err(refuse("now() and its kin over private rows", pos)
             .hint("Write the date or timestamp as a constant.")),
         ExprKind::Exists { .. } | ExprKind::InQuery { .. } => env.prepared(e).ok_or_else(|| {
-            refuse("IN or EXISTS with a subquery anywhere but in WHERE, over private rows", pos)
+            refuse("IN or EXISTS with a subquery in this place, over private rows,", pos)
                 .hint("Write it into WHERE, or join the table in FROM.")
         }),
         ExprKind::Subquery(_) => Err(refuse("a subquery in an expression over private rows", pos)
@@ -529,7 +529,7 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
             times::date_trunc(unit, lower(x, env)?, pos)
         }
         _ => Err(ClientError::unsupported(format!("function {} is not supported over private rows", written(name)))
-            .hint("Over rows: arithmetic, comparison, COALESCE, NULLIF, CASE, LEAST, GREATEST, ABS, ROUND, FLOOR, CEIL, TRUNC, MOD, EXTRACT, date_trunc. Others may stand above the aggregates.")
+            .hint("SELECT text FROM noisegate.help WHERE topic = 'functions' lists what may stand over rows; others may stand above the aggregates.")
             .at(pos)),
     }
 }

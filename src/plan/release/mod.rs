@@ -14,11 +14,12 @@ use super::groups::Groups;
 use super::source::PrivateSource;
 use super::work::{self, Work};
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
-use crate::expr::{GridValue, Scalar, lower};
+use crate::expr::{GridValue, Scalar};
 use answer::ClientError;
 use policy::Policy;
 use sql::ast::*;
 
+pub use aggregates::SUPPORTED;
 pub use output::Output;
 
 type Result<T> = std::result::Result<T, PlanError>;
@@ -71,6 +72,8 @@ pub struct Release {
     pub public_groups: bool,
     /// Why groups are public or private, for EXPLAIN.
     pub groups_why: String,
+    /// What makes private groups public, for those who miss some.
+    pub groups_remedy: String,
     /// Conditions over the keys (`expr::KEYS`) that narrow the public domain.
     pub only: Vec<Scalar>,
     /// Released integers.
@@ -124,9 +127,10 @@ impl<'a, 'b> Builder<'a, 'b> {
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
+        self.flattener.note(&mut self.source);
         let having = self.over_keys(select.having.as_ref());
         let given = (self.policy, self.settings, self.sizes);
-        let Groups { public: public_groups, why: groups_why, only } =
+        let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } =
             groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
         if !public_groups && !self.source.optional.is_empty() {
             return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
@@ -160,6 +164,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             keys: built,
             public_groups,
             groups_why,
+            groups_remedy,
             only,
             parts: self.parts,
             outputs: self.outputs,
@@ -170,8 +175,7 @@ impl<'a, 'b> Builder<'a, 'b> {
     }
 
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
-        let e = self.flattener.expand(e)?;
-        Ok(lower(&e, self.flattener)?)
+        Ok(self.flattener.value(e)?)
     }
 }
 
