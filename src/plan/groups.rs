@@ -223,7 +223,7 @@ fn day(micros: i64) -> String {
 fn listed(filter: &Scalar, key: &Scalar) -> Option<Domain> {
     let text = |s: &Scalar| match s.node() {
         Node::Number(n) => Some(n.to_plain_string()),
-        Node::Text(t) => Some(t.clone()),
+        Node::Text(t) if !s.ty().is_number() => Some(t.clone()),
         Node::Bool(b) => Some(b.to_string()),
         _ => None,
     };
