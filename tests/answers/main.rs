@@ -8,7 +8,9 @@ mod bikes;
 mod cache;
 #[path = "../city/mod.rs"]
 mod city;
+mod cookbook;
 mod extended;
+mod hints;
 mod joins;
 mod leaks;
 mod reading;
