@@ -217,6 +217,7 @@ pub(super) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &
                 SetTree::Branch(b) if matches!(b.over, Over::Windows(_)) => {
                     format!("Windows within units: private, unit {name}")
                 }
+                _ if rows.unit.is_none() => "Rows of the statement: public".to_owned(),
                 _ => format!("Set operation: private, unit {name} in every branch"),
             };
             out.push(format!("  {what}{place}"));

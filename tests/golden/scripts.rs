@@ -184,6 +184,7 @@ scripts!(
     spread,
     streams,
     unit_path,
+    values,
     where_clause,
 );
 

@@ -132,6 +132,10 @@ impl<'a, 'b> Builder<'a, 'b> {
         let given = (self.policy, self.settings, self.sizes);
         let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } =
             groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
+        let scalars: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
+        if !public_groups && self.flattener.is_one_unit_each(&scalars) {
+            return Err(one_unit_each(&built, select.pos).into());
+        }
         if !public_groups && !self.source.optional.is_empty() {
             return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
                 .detail(groups_why)
@@ -177,6 +181,15 @@ impl<'a, 'b> Builder<'a, 'b> {
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
         Ok(self.flattener.value(e)?)
     }
+}
+
+/// Refuses groups that would all be dropped, at a price.
+fn one_unit_each(keys: &[Key], pos: Pos) -> ClientError {
+    let labels: Vec<&str> = keys.iter().map(|k| k.label.as_str()).collect();
+    let what = format!("GROUP BY {}, whose groups are of one unit each,", labels.join(", "));
+    unsupported(&what, pos)
+        .detail("A group comes back where many units share it: of these none would.")
+        .hint("Group by something that many units share, or count without groups.")
 }
 
 impl Release {
