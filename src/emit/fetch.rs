@@ -51,6 +51,12 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
 }
 
 impl Fetch<'_> {
+    /// What is added up. Of cells, their rows, once for all choices.
+    fn parts(&self) -> &[Part] {
+        let parts = self.release.parts.as_slice();
+        if self.release.cells.is_some() { parts.get(..1).unwrap_or(parts) } else { parts }
+    }
+
     fn keys(&self) -> Vec<String> {
         let canonical = !self.release.public_groups;
         self.release
@@ -88,12 +94,15 @@ impl Fetch<'_> {
 
     /// `c`: one row per unit and group. Then `e`: at most l0 groups per unit. Then `g`: one row per group.
     fn per_unit(&mut self) {
-        let parts = self.release.parts.clone();
+        let parts = self.parts().to_vec();
         let mut sums = Vec::new();
         for (i, p) in parts.iter().enumerate() {
             match &p.kind {
                 PartKind::Count(arg) => {
                     self.count(arg.as_ref());
+                }
+                PartKind::Point(_) => {
+                    self.count(None);
                 }
                 PartKind::Sum(s) => {
                     self.count(Some(s.arg()));
@@ -156,8 +165,9 @@ impl Fetch<'_> {
                 let n = self.count(Some(x));
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, 1)::pg_catalog.int4), 0)")
             }
-            PartKind::Count(arg) => {
-                let n = self.count(arg.as_ref());
+            PartKind::Count(_) | PartKind::Point(_) => {
+                let arg = if let PartKind::Count(Some(x)) = &p.kind { Some(x) } else { None };
+                let n = self.count(arg);
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, {rows})::pg_catalog.int4), 0)")
             }
             PartKind::Sum(s) => {
@@ -189,9 +199,11 @@ impl Fetch<'_> {
         if self.release.spec.selection.is_some() {
             select.push("pg_catalog.count(*) AS units".into());
         }
-        for (i, p) in self.release.parts.iter().enumerate() {
+        for (i, p) in self.parts().iter().enumerate() {
             let sql = match &p.kind {
-                PartKind::Units(None) | PartKind::Count(None) => "pg_catalog.count(*)".into(),
+                PartKind::Units(None) | PartKind::Count(None) | PartKind::Point(_) => {
+                    "pg_catalog.count(*)".into()
+                }
                 PartKind::Units(Some(x)) | PartKind::Count(Some(x)) => {
                     format!("pg_catalog.count({})", scalar::text(x))
                 }
@@ -239,7 +251,7 @@ impl Fetch<'_> {
     }
 
     fn last(&self, public: bool) -> String {
-        let parts = 0..self.release.parts.len();
+        let parts = 0..self.parts().len();
         if !public {
             let mut select = self.key_names("g");
             if self.release.spec.selection.is_some() {

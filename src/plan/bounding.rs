@@ -60,6 +60,9 @@ pub enum Groups {
     Exact(u32),
     /// A unit has no more rows than this: proven.
     NoMoreRows(u32),
+    /// Each point of a quantile is a group: of the points of a unit so many count, over all groups, in an order that a
+    /// secret seed decides.
+    Points(u32),
     /// Groups above this number are dropped, in an order that a secret seed decides.
     Ranked(u32),
     /// Each group is a question of its own to a stream.
@@ -108,13 +111,13 @@ impl Bounding {
     pub fn l0(&self) -> u32 {
         match &self.groups {
             Groups::Only | Groups::OneRow | Groups::Each => 1,
-            Groups::Exact(n) | Groups::NoMoreRows(n) | Groups::Ranked(n) => (*n).max(1),
+            Groups::Exact(n) | Groups::NoMoreRows(n) | Groups::Ranked(n) | Groups::Points(n) => (*n).max(1),
         }
     }
 
     /// Groups above that must be dropped.
     pub fn l0_stage(&self) -> bool {
-        matches!(self.groups, Groups::Ranked(_))
+        matches!(self.groups, Groups::Ranked(_) | Groups::Points(_))
     }
 
     /// Rows are first aggregated per unit and group.
@@ -128,6 +131,28 @@ impl Bounding {
     #[must_use]
     pub fn of_any_parts(&self) -> Self {
         Self { counts_units: true, ..self.clone() }
+    }
+
+    /// The same for the cells of these groups: a unit that may bring r rows to each of l groups weighs l·r in all, at as many
+    /// points, once at each; where there are few points, more often at each.
+    #[must_use]
+    pub fn of_cells(&self, points: usize) -> Self {
+        if matches!(self.rows, Rows::Proven(1, _)) {
+            return Self { groups: Groups::OneRow, has_keys: true, ..self.clone() };
+        }
+        let points = u32::try_from(points).unwrap_or(u32::MAX).max(1);
+        let (weight, whose) = match &self.rows {
+            Rows::Scaled(n, whose) => (n.saturating_mul(self.l0()), whose.clone()),
+            Rows::Proven(n, _) => (*n, Whose::Own),
+        };
+        let often = self.rows().div_ceil(points);
+        let cells = weight.div_ceil(often);
+        Self {
+            rows: Rows::Scaled(often, whose),
+            groups: Groups::Points(cells),
+            has_keys: true,
+            ..self.clone()
+        }
     }
 
     /// The same for a question to a stream, where a unit may touch every group: each is a question of its own.

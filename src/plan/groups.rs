@@ -72,6 +72,23 @@ fn domain(source: &PrivateSource, key: &Scalar) -> Option<Domain> {
     })
 }
 
+/// How many groups these keys have, at most, where their domains are public.
+pub(super) fn size(keys: &[Key], sizes: &Sizes) -> Result<usize> {
+    let mut product: usize = 1;
+    for (domain, with_null) in keys.iter().filter_map(|k| k.domain.as_ref()) {
+        let size = match (domain, domain.size()) {
+            (_, Some(n)) => n,
+            (Domain::Table { table, column }, None) => {
+                let size = Size::Distinct(*table, column.clone());
+                *sizes.get(&size).ok_or(PlanError::NeedSize(size))?
+            }
+            (_, None) => usize::MAX,
+        };
+        product = product.saturating_mul(size.saturating_add(usize::from(*with_null)));
+    }
+    Ok(product)
+}
+
 fn describe(policy: &Policy, domain: &Domain, with_null: bool) -> String {
     let base = match domain {
         Domain::Bool => "true and false".into(),

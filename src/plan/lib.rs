@@ -403,8 +403,7 @@ impl<'a> Planner<'a> {
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
         let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type);
         let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
-        let release = builder.build(s, &keys, &above)?;
-        self.releases.push(release);
+        self.releases.extend(builder.build(s, &keys, &above)?);
         Ok(Rel::Released)
     }
 

@@ -119,7 +119,8 @@ async fn rule_46_what_was_not_proven_is_not_released() {
 /// Gaussian noise has the variance of the specification, beside a selection by Laplace noise.
 #[tokio::test]
 async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
-    let outline = Outline { l0: 2, linf: vec![30], selection_delta: Some(Ratio::new(1, 1_000_000)) };
+    let outline =
+        Outline { l0: 2, linf: vec![30], selection_delta: Some(Ratio::new(1, 1_000_000)), points: None };
     let choice = choose(&one(), &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
     let spec = &choice.specs[0];
     let Distribution::Gaussian { variance } = spec.aggregates[0].distribution else { panic!() };

@@ -67,7 +67,11 @@ impl Claim {
     pub fn of(release: &Release) -> Self {
         Self {
             l0: release.spec.l0,
-            linf: release.spec.aggregates.iter().map(|a| a.linf).collect(),
+            // Of cells there is one count, however many points are chosen.
+            linf: match &release.cells {
+                Some(_) => vec![release.bounding.rows().into()],
+                None => release.spec.aggregates.iter().map(|a| a.linf).collect(),
+            },
             public: release.public_groups,
             keys: release.keys.len(),
             selects: release.spec.selection.is_some(),
@@ -185,7 +189,11 @@ impl Lab {
         for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
             assert_eq!(r.spec.l0, r.bounding.l0());
             assert_eq!(r.spec.selection.is_some(), !r.public_groups);
-            let linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
+            let mut linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
+            if let Some(points) = &r.spec.points {
+                linf.dedup();
+                assert!(u128::from(points.weight()) >= linf.iter().sum::<u128>() * u128::from(r.spec.l0));
+            }
             assert!(
                 linf.iter().all(|n| *n > 0),
                 "a part that nobody can change is read, and nothing is paid: {r:?}"

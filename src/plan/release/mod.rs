@@ -6,6 +6,7 @@ mod aggregates;
 mod keys;
 pub mod moments;
 pub mod output;
+pub mod points;
 
 use super::domain::Domain;
 use super::flatten::{Flattener, unsupported};
@@ -18,6 +19,8 @@ use policy::Policy;
 use sql::ast::*;
 
 pub use output::Output;
+pub use points::Cells;
+use points::Request;
 
 type Result<T> = std::result::Result<T, PlanError>;
 
@@ -54,6 +57,8 @@ pub enum PartKind {
     Units(Option<Scalar>),
     /// A sum of values on a grid.
     Sum(GridValue),
+    /// A point of its cells.
+    Point(dp::Pick),
 }
 
 /// One maximal private aggregate.
@@ -75,6 +80,8 @@ pub struct Release {
     pub outputs: Vec<(Aggregate, Output)>,
     /// Contribution bounding.
     pub bounding: Bounding,
+    /// Where points are chosen: the last key is the point, and there is a part for each choice.
+    pub cells: Option<Cells>,
     /// What one row can make PostgreSQL do.
     pub work: Work,
     /// The noise; set once the statement's price is split.
@@ -90,6 +97,10 @@ pub struct Builder<'a, 'b> {
     source: PrivateSource,
     parts: Vec<Part>,
     outputs: Vec<(Aggregate, Output)>,
+    /// Choices among points, each a release of its own.
+    requests: Vec<Request>,
+    /// How many public groups there are, once it is known.
+    group_count: usize,
 }
 
 impl<'a, 'b> Builder<'a, 'b> {
@@ -102,22 +113,35 @@ impl<'a, 'b> Builder<'a, 'b> {
         select: &Select,
     ) -> Result<Self> {
         let source = flattener.flatten(select)?;
-        Ok(Self { flattener, policy, settings, sizes, source, parts: Vec::new(), outputs: Vec::new() })
+        let (parts, outputs, requests) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { flattener, policy, settings, sizes, source, parts, outputs, requests, group_count: 1 })
     }
 
-    /// The release: `keys` are the group keys, `above` every expression over the aggregates.
-    pub fn build(mut self, select: &Select, keys: &[Expr], above: &[&Expr]) -> Result<Release> {
+    /// The releases, of the same groups: `keys` are the group keys, `above` every expression over the aggregates.
+    pub fn build(mut self, select: &Select, keys: &[Expr], above: &[&Expr]) -> Result<Vec<Release>> {
         let mut built = Vec::with_capacity(keys.len());
         for k in keys {
             built.push(self.key(k)?);
         }
         self.flattener.optional_side(&self.source.optional, above, keys)?;
+        let (public_groups, groups_why) = groups::decide(&self.source, self.policy, self.sizes, &mut built)?;
+        if public_groups {
+            self.group_count = groups::size(&built, self.sizes)?;
+        }
         // What is released for a sum serves an average of the same, whichever is written first.
         let sums = aggregates::sums_beside_others(above);
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
-        let (public_groups, groups_why) = groups::decide(&self.source, self.policy, self.sizes, &mut built)?;
+        if let Some(what) = self.requests.first().map(|r| r.pos) {
+            self.cells_possible(public_groups, &groups_why, what)?;
+        }
+        let mut cells = self.cells(&built, select, &groups_why)?;
+        if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty()) {
+            // What needs no part of its own.
+            first.outputs.append(&mut self.outputs);
+            return Ok(cells);
+        }
         if !public_groups && !self.source.optional.is_empty() {
             return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
                 .detail(groups_why)
@@ -133,6 +157,7 @@ impl<'a, 'b> Builder<'a, 'b> {
                 PartKind::Count(_) => rows,
                 PartKind::Units(_) => 1,
                 PartKind::Sum(s) => rows.checked_mul(s.bound()).ok_or_else(too_wide)?,
+                PartKind::Point(_) => p.linf,
             };
         }
         if self.parts.is_empty() && built.is_empty() {
@@ -142,11 +167,13 @@ impl<'a, 'b> Builder<'a, 'b> {
         expressions.extend(self.parts.iter().filter_map(|p| match &p.kind {
             PartKind::Count(arg) | PartKind::Units(arg) => arg.as_ref(),
             PartKind::Sum(s) => Some(s.arg()),
+            PartKind::Point(_) => None,
         }));
         let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;
-        Ok(Release {
+        let release = Release {
             select: select.id,
             source: self.source,
+            cells: None,
             keys: built,
             public_groups,
             groups_why,
@@ -154,8 +181,21 @@ impl<'a, 'b> Builder<'a, 'b> {
             outputs: self.outputs,
             bounding,
             work,
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None },
-        })
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
+        };
+        cells.insert(0, release);
+        Ok(cells)
+    }
+
+    /// Refuses choices among points where there are no public groups.
+    fn cells_possible(&self, public: bool, why: &str, pos: Pos) -> Result<()> {
+        let hint = match (public, self.source.optional.is_empty()) {
+            (false, _) => "Group by keys whose values are public, or ask for count, sum and avg.",
+            (_, false) => "Write an inner JOIN.",
+            _ => return Ok(()),
+        };
+        let what = "a quantile, min, max or mode with private groups, or of public LEFT JOIN private,";
+        Err(unsupported(what, pos).detail(why.to_owned()).hint(hint).into())
     }
 
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
@@ -169,8 +209,17 @@ impl Release {
     pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
         dp::Outline {
             l0: self.bounding.l0(),
-            linf: self.parts.iter().map(|p| p.linf).collect(),
+            linf: self.parts.iter().map(|p| p.linf).filter(|_| self.cells.is_none()).collect(),
             selection_delta: (!self.public_groups).then_some(*delta),
+            points: self.cells.as_ref().map(|c| (c.picks.clone(), c.weight)),
+        }
+    }
+
+    /// The keys of the groups that come back: all but the point of a cell.
+    pub fn group_keys(&self) -> &[Key] {
+        match (&self.cells, self.keys.split_last()) {
+            (Some(_), Some((_, groups))) => groups,
+            _ => &self.keys,
         }
     }
 
