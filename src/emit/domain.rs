@@ -1,12 +1,13 @@
 //! Public domains as text: constants, series, and values of public tables.
 
-use super::{ident, number, string, table};
-use plan::domain::Domain;
+use super::{alias, ident, number, scalar, string, table};
+use plan::domain::{Domain, Image};
 use plan::expr::print::{float, moment};
+use plan::expr::{BASES, Scalar, VALUE};
 use plan::release::Release;
 use policy::Policy;
 use schema::SqlType;
-use std::fmt::Write;
+use schema::time::DAY;
 
 /// Every combination of public key values: stage `d` of a fetch, and the whole of a release without aggregates, for the
 /// finish login to read.
@@ -15,19 +16,44 @@ pub fn rows(release: &Release, policy: &Policy) -> String {
     let mut from = Vec::new();
     for (i, k) in release.keys.iter().enumerate() {
         let Some((domain, with_null)) = &k.domain else { continue };
-        let ty = k.scalar.ty();
-        let mut rows = values(domain, ty, policy);
-        if *with_null {
-            let _ = write!(rows, " UNION SELECT NULL::{}", ty.sql_name());
-        }
-        select.push(format!("x{i}.k AS k{i}"));
-        from.push(format!("({rows}) AS x{i}(k)"));
+        select.push(format!("x{i}.{VALUE} AS k{i}"));
+        from.push(format!("({}) AS x{i}({VALUE})", of(domain, k.scalar.ty(), *with_null, "", policy)));
     }
-    format!("SELECT {} FROM {}", select.join(", "), from.join(" CROSS JOIN "))
+    format!(
+        "SELECT {} FROM {}{}",
+        select.join(", "),
+        from.join(" CROSS JOIN "),
+        conditions(&release.only, None)
+    )
 }
 
-/// A query for the values of a domain, as the key's type.
-fn values(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
+/// ` WHERE …`
+fn conditions(list: &[Scalar], first: Option<String>) -> String {
+    let all: Vec<String> = first.into_iter().chain(list.iter().map(scalar::text)).collect();
+    if all.is_empty() { String::new() } else { format!(" WHERE {}", all.join(" AND ")) }
+}
+
+/// A query for the values of a domain, each once.
+fn of(domain: &Domain, ty: &SqlType, with_null: bool, n: &str, policy: &Policy) -> String {
+    let null = if with_null { format!(" UNION SELECT NULL::{}", ty.sql_name()) } else { String::new() };
+    values(domain, ty, n, policy) + &null
+}
+
+/// An expression over the values of what it is a function of.
+fn image(image: &Image, policy: &Policy) -> String {
+    let value = scalar::key(&image.of, false);
+    let bases = image.bases.iter().enumerate().map(|(i, b)| {
+        let rows = of(&b.domain, &b.ty, b.null, &i.to_string(), policy);
+        format!("({rows}) AS {}({VALUE})", alias(BASES + i))
+    });
+    let from: Vec<String> = bases.collect();
+    let present = image.of.nullable().then(|| format!("({value}) IS NOT NULL"));
+    let from = if from.is_empty() { String::new() } else { format!(" FROM {}", from.join(" CROSS JOIN ")) };
+    format!("SELECT DISTINCT {value}{from}{}", conditions(&image.only, present))
+}
+
+/// The same, of its values but NULL, in this type. `n` keeps the names of several apart.
+fn values(domain: &Domain, ty: &SqlType, n: &str, policy: &Policy) -> String {
     let name = ty.sql_name();
     match domain {
         Domain::Bool => "SELECT true UNION SELECT false".into(),
@@ -40,16 +66,18 @@ fn values(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
                 false => format!("{}::{name}", string(v)),
             };
             let rows: Vec<String> = list.iter().map(|v| format!("({})", value(v))).collect();
-            format!("SELECT DISTINCT v.v FROM (VALUES {}) AS v(v)", rows.join(", "))
+            format!("SELECT DISTINCT v{n}.v FROM (VALUES {}) AS v{n}(v)", rows.join(", "))
         }
         Domain::Table { table: t, column } => {
             let from = policy.tables.get(*t).map(table).unwrap_or_default();
             let column = ident(column);
-            format!("SELECT DISTINCT t.{column}::{name} FROM {from} AS t WHERE t.{column} IS NOT NULL")
+            format!(
+                "SELECT DISTINCT t{n}.{column}::{name} FROM {from} AS t{n} WHERE t{n}.{column} IS NOT NULL"
+            )
         }
         // Steps that a float cannot tell apart are one key, which comes back once.
         Domain::Series { lo, hi, step } => format!(
-            "SELECT DISTINCT g.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g(g)",
+            "SELECT DISTINCT g{n}.g::{name} FROM pg_catalog.generate_series({}::pg_catalog.numeric, {}::pg_catalog.numeric, {}::pg_catalog.numeric) AS g{n}(g)",
             number(lo),
             number(hi),
             number(step)
@@ -61,13 +89,22 @@ fn values(domain: &Domain, ty: &SqlType, policy: &Policy) -> String {
             let unit = string(unit);
             let (lo, hi) = (moment(from, *lo), moment(from, *hi));
             format!(
-                "SELECT DISTINCT pg_catalog.date_trunc({unit}, g.g)::{name} FROM pg_catalog.generate_series(pg_catalog.date_trunc({unit}, ({lo}){cast}), ({hi}){cast}, '{step}'::pg_catalog.interval) AS g(g)"
+                "SELECT DISTINCT pg_catalog.date_trunc({unit}, g{n}.g)::{name} FROM pg_catalog.generate_series(pg_catalog.date_trunc({unit}, ({lo}){cast}), ({hi}){cast}, '{step}'::pg_catalog.interval) AS g{n}(g)"
             )
         }
-        Domain::Days { lo, hi } => format!(
-            "SELECT DISTINCT g.g::pg_catalog.date FROM pg_catalog.generate_series({}, {}, '1 day'::pg_catalog.interval) AS g(g)",
-            moment(&SqlType::Timestamp, *lo),
-            moment(&SqlType::Timestamp, *hi)
-        ),
+        Domain::Days { lo, hi, from } => {
+            let day = |at: i64| match from {
+                // The day of a moment with a time zone is one of the session's.
+                SqlType::Timestamptz => {
+                    format!("pg_catalog.date_trunc('day', ({})::pg_catalog.timestamp)", moment(from, at))
+                }
+                _ => moment(&SqlType::Timestamp, at - at.rem_euclid(DAY)),
+            };
+            let (lo, hi) = (day(*lo), day(*hi));
+            format!(
+                "SELECT DISTINCT g{n}.g::pg_catalog.date FROM pg_catalog.generate_series({lo}, {hi}, '1 day'::pg_catalog.interval) AS g{n}(g)"
+            )
+        }
+        Domain::Image(of) => image(of, policy),
     }
 }

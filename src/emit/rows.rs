@@ -3,7 +3,7 @@
 use super::{alias, table_name};
 use plan::expr::print::in_collation;
 use plan::expr::{Node, Phys, Scalar};
-use plan::source::{Branch, Kind, Leaf, Scan, SetRows, SetTree, Tree};
+use plan::source::{Branch, Call, Kind, Leaf, Over, Scan, SetRows, SetTree, Sorted, Tree, Window};
 use sql::ast::SetOp;
 
 /// The text of a scalar, in its physical type, with the relations of its subqueries.
@@ -51,9 +51,25 @@ fn scan(s: &Scan) -> String {
 fn set(tree: &SetTree, rows: &SetRows) -> String {
     match tree {
         SetTree::Branch(b) => {
-            let items: Vec<String> =
-                b.items.iter().zip(&rows.columns).map(|(item, column)| typed(item, column)).collect();
-            format!("SELECT {}{}", items.join(", "), from_where(&b.tree, &b.scans, None, &b.filter))
+            let mut columns = rows.columns.iter();
+            let mut items: Vec<String> =
+                b.items.iter().zip(columns.by_ref()).map(|(item, column)| typed(item, column)).collect();
+            let mut groups = String::new();
+            match &b.over {
+                Over::Rows => {}
+                Over::Groups(calls) => {
+                    let places: Vec<String> = (1..=items.len()).map(|i| i.to_string()).collect();
+                    groups = format!(" GROUP BY {}", places.join(", "));
+                    items.extend(
+                        calls.iter().zip(columns).map(|(c, column)| as_column(&call(c, column), column)),
+                    );
+                }
+                Over::Windows(windows) => {
+                    let unit = b.items.first().map(text).unwrap_or_default();
+                    items.extend(windows.iter().zip(columns).map(|(w, column)| window(w, &unit, column)));
+                }
+            }
+            format!("SELECT {}{}{groups}", items.join(", "), from_where(&b.tree, &b.scans, None, &b.filter))
         }
         SetTree::Op { op, all, left, right } => {
             let word = match op {
@@ -65,6 +81,53 @@ fn set(tree: &SetTree, rows: &SetRows) -> String {
             format!("({}) {word}{all} ({})", set(left, rows), set(right, rows))
         }
     }
+}
+
+/// What is computed over several rows, in the type of its column.
+fn as_column(text: &str, column: &Scalar) -> String {
+    let ty = match (column.node(), column.phys()) {
+        (Node::Cast(_), Phys::Int) => "pg_catalog.int8".to_owned(),
+        (Node::Cast(_), Phys::Num) => "pg_catalog.numeric".to_owned(),
+        _ => column.ty().sql_name(),
+    };
+    format!("({text})::{ty}")
+}
+
+fn call(c: &Call, column: &Scalar) -> String {
+    let arg = c.arg.as_ref().map(|x| match c.name {
+        // As numerics: no sum overflows.
+        "sum" | "avg" => x.operand_text(Phys::Num, &subquery),
+        "min" | "max" | "lag" | "lead" | "first_value" | "last_value" => typed(x, column),
+        _ => text(x),
+    });
+    let distinct = if c.distinct { "DISTINCT " } else { "" };
+    match (c.name, arg, c.offset) {
+        ("count", None, _) => "pg_catalog.count(*)".to_owned(),
+        (name, None, _) => format!("pg_catalog.{name}()"),
+        (name, Some(arg), None) => format!("pg_catalog.{name}({distinct}{arg})"),
+        (name, Some(arg), Some(n)) => format!("pg_catalog.{name}({arg}, {n})"),
+    }
+}
+
+fn window(w: &Window, unit: &str, column: &Scalar) -> String {
+    let mut over = format!("PARTITION BY {unit}");
+    w.partition.iter().for_each(|p| over += &format!(", {}", text(p)));
+    let order: Vec<String> = w.order.iter().map(sorted).collect();
+    if !order.is_empty() {
+        over += &format!(" ORDER BY {}", order.join(", "));
+    }
+    over.extend(w.frame.iter().map(|f| format!(" {f}")));
+    as_column(&format!("{} OVER ({over})", call(&w.call, column)), column)
+}
+
+fn sorted(o: &Sorted) -> String {
+    let desc = if o.desc { " DESC" } else { "" };
+    let nulls = match o.nulls_first {
+        Some(true) => " NULLS FIRST",
+        Some(false) => " NULLS LAST",
+        None => "",
+    };
+    format!("{}{desc}{nulls}", text(&o.by))
 }
 
 /// An item of a branch in the type that all branches give.

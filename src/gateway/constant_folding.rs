@@ -40,10 +40,12 @@ impl Session {
             }
         });
         let found = constants(statement, wanted);
-        if found.is_empty() {
+        let zones = if wanted == Wanted::Values { zones(statement) } else { Vec::new() };
+        if found.is_empty() && zones.is_empty() {
             return Ok(());
         }
-        let list: Vec<(&Expr, bool)> = found.iter().map(|c| (&c.expr, c.array)).collect();
+        let mut list: Vec<(&Expr, bool)> = found.iter().map(|c| (&c.expr, c.array)).collect();
+        list.extend(zones.iter().map(|e| (e, false)));
         let text = print::constants(statement, &list, policy, texts);
         let params = params(types, values);
         let settings = round_trip(&self.settings.backend());
@@ -77,6 +79,28 @@ impl Session {
         failure.map_or(Ok(()), Err)?;
         comparisons(statement, policy.limits.max_in_list)
     }
+}
+
+/// A moment in each time zone that the statement names: PostgreSQL says which it does not know, before anything is paid.
+fn zones(statement: &mut Statement) -> Vec<Expr> {
+    let mut found = Vec::new();
+    sql::constants::each(statement, &mut |e| {
+        let zone = match &e.kind {
+            ExprKind::AtTimeZone { zone, .. } => &**zone,
+            ExprKind::Call { name: "timezone", args } => match args.as_slice() {
+                [zone, _] => zone,
+                _ => return,
+            },
+            _ => return,
+        };
+        if matches!(zone.kind, ExprKind::Literal(Literal::String(_))) {
+            let moment =
+                Box::new(parameters::constant(Some("2000-01-01 00:00:00"), &SqlType::Timestamp, e.pos));
+            let there = ExprKind::AtTimeZone { expr: moment, zone: Box::new(zone.clone()) };
+            found.push(Expr::new(there, e.pos));
+        }
+    });
+    found
 }
 
 /// Whether any table of the statement is private.

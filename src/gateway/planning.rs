@@ -4,6 +4,7 @@ use super::settings::custom::NoisegateSetting;
 use super::statement::Planned;
 use super::{Gateway, Session, snapping};
 use answer::{ClientError, Values};
+use backend::Setting;
 use emit::print::Constants;
 use plan::PlanError;
 
@@ -30,6 +31,7 @@ impl Session {
             every.and_then(|every| snapping::snap(&mut statement, &gateway.policy, &constants.now, every));
         self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
         let mut settings = self.settings.plan(&gateway.settings);
+        settings.utc = self.settings.backend().get(Setting::TimeZone).eq_ignore_ascii_case("utc");
         settings.budgets = gateway.ledger.notions(&self.identity);
         loop {
             let sizes = gateway.sizes.known();

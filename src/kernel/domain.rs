@@ -1,7 +1,8 @@
-//! Public domains: constants and values of public tables, each combination of keys once.
+//! Public domains: constants and values of public tables, what expressions make of them, and conditions over both; each
+//! combination of keys once.
 
 use super::names::compared_exactly;
-use super::rows::Scans;
+use super::rows::{Column, Rows, Scans, Source};
 use super::stages::Key;
 use super::tree::*;
 use super::{Result, refuse};
@@ -19,7 +20,7 @@ pub(crate) struct Domain {
 /// `SELECT x0.k AS k0, … FROM (…) AS x0(k) CROSS JOIN …`
 pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     let mut out = Domain { keys: Vec::new(), size: Some(1) };
-    let mut scans = Vec::new();
+    let (mut scans, mut shown) = (Vec::new(), Scans::new(policy));
     let mut tree = select.from.as_ref();
     while let Some(Tree::Join(Kind::Inner, left, right, on)) = tree
         && on.is_empty()
@@ -44,12 +45,16 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
         }
         let (ty, size) = values(set, policy)?;
         out.size = out.size.zip(size).and_then(|(a, b)| a.checked_mul(b));
+        let columns = columns.iter().map(|c| (c.clone(), Column::of(ty.clone()))).collect();
+        shown.add(of, Source::Rows(Rows { columns, ..Rows::default() }))?;
         let null = |s: &Set| matches!(s, Set::Select(s) if matches!(s.items.as_slice(), [(Expr::Cast(x, _), _)] if **x == Expr::Null));
         out.keys.push((ty, matches!(set, Set::Op(_, list) if list.last().is_some_and(null))));
     }
-    match select.is_plain() && select.filter.is_empty() && select.items.len() == scans.len() {
+    // No rows are around the conditions, so that they hold no subquery: they look at the domain's own columns.
+    select.filter.iter().try_for_each(|e| shown.walk(e, None, &mut Vec::new()))?;
+    match select.is_plain() && select.items.len() == scans.len() {
         true => Ok(out),
-        false => refuse("a domain with conditions, or with parts that no column shows", select),
+        false => refuse("a domain with parts that no column shows", select),
     }
 }
 

@@ -1,14 +1,16 @@
 //! Functions and types that may occur, and what is known of types.
 
 use super::tokens::{self, Token};
+use super::tree::Expr;
 use policy::Policy;
 use schema::SqlType;
 
 /// Pure functions of pg_catalog: they look at nothing but their arguments, and let no argument choose how much memory
 /// they take; and the aggregates, which have their places.
-const FUNCTIONS: &str = "abs ceil date_larger date_smaller date_trunc div float8larger float8smaller floor \
-    count sum int8larger int8smaller left numeric_larger numeric_smaller round sign timestamp_larger \
-    timestamp_smaller timestamptz_larger timestamptz_smaller trim_scale trunc";
+const FUNCTIONS: &str = "abs age btrim ceil date_larger date_smaller date_trunc div float8larger float8smaller floor \
+    count sum initcap int8larger int8smaller left length lower ltrim md5 numeric_larger numeric_smaller octet_length \
+    replace reverse right round rtrim sign split_part starts_with strpos substr timestamp_larger timestamp_smaller \
+    timestamptz_larger timestamptz_smaller timezone translate trim_scale trunc upper";
 
 /// Keywords that look like functions, whose meaning no search path changes.
 pub(crate) const KEYWORDS: &[&str] = &["COALESCE", "GREATEST", "LEAST", "NULLIF"];
@@ -32,6 +34,18 @@ const TYPES: &[SqlType] = &[
     SqlType::Interval,
     SqlType::Uuid,
 ];
+
+/// Of these, the others than the first are constants: rows must not choose how much they do, or what fails.
+const FIXED: &[&str] = &["replace", "split_part", "translate"];
+
+/// Whether a function may have these arguments. An age needs two: with one, the clock is the other.
+pub(crate) fn takes(name: &str, args: &[Expr]) -> bool {
+    let constant = |e: &Expr| match e {
+        Expr::Cast(x, _) => matches!(**x, Expr::Text(_)),
+        e => matches!(e, Expr::Text(_) | Expr::Number(_)),
+    };
+    (name != "age" || args.len() == 2) && (!FIXED.contains(&name) || args.iter().skip(1).all(constant))
+}
 
 /// Whether a function of pg_catalog may be called.
 pub(crate) fn is_listed(name: &str) -> bool {

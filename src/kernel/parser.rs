@@ -1,7 +1,7 @@
 //! The grammar of a fetch. AND and OR never stand beside each other without brackets; of other operators without brackets
 //! it is not known which binds first, so that nothing but their operands is.
 
-use super::names::{KEYWORDS, is_listed, type_of};
+use super::names::{KEYWORDS, is_listed, takes, type_of};
 use super::tokens::{Token, read};
 use super::tree::*;
 use super::{Result, refuse};
@@ -18,6 +18,8 @@ const JOINS: &[(&str, Kind)] = &[("JOIN", Kind::Inner), ("LEFT JOIN", Kind::Left
 const OPERATORS: &str = "IS NOT NULL,IS NULL,IS NOT TRUE,IS TRUE,IS NOT FALSE,IS FALSE,IS NOT UNKNOWN,IS UNKNOWN,\
     IS NOT DISTINCT FROM,IS DISTINCT FROM,NOT BETWEEN,BETWEEN,NOT IN,IN,NOT LIKE,LIKE,NOT ILIKE,ILIKE,ESCAPE,\
     =,<>,<,<=,>,>=,||,+,-,*,/,%";
+
+const FRAMES: &[&str] = &["BETWEEN", "AND", "UNBOUNDED", "PRECEDING", "FOLLOWING", "CURRENT", "ROW"];
 
 /// What is free in a fetch is parsed; what is not is compared ([`Parser::exactly`]).
 pub(crate) struct Parser<'p> {
@@ -364,12 +366,47 @@ impl<'p> Parser<'p> {
         if scan != "pg_catalog" {
             return self.stop("a function that is not one of pg_catalog");
         }
-        if name == "count" && self.eat("( * )") {
-            return Ok(call("count", Vec::new()));
+        let several = AGGREGATES.contains(&name.as_str()) || WINDOWS.contains(&name.as_str());
+        if !several && !is_listed(&name) {
+            return refuse("a function that is not listed", name);
         }
-        match is_listed(&name) {
-            true => Ok(call(&name, self.bracketed(|p| p.list(Self::expression))?)),
-            false => refuse("a function that is not listed", name),
+        let args = match several && (self.eat("( )") || name == "count" && self.eat("( * )")) {
+            true => Vec::new(),
+            false => self.bracketed(|p| {
+                let distinct = several && p.eat("DISTINCT");
+                let args = p.list(Self::expression)?;
+                Ok(if distinct { vec![call("DISTINCT", args)] } else { args })
+            })?,
+        };
+        if !takes(&name, &args) {
+            return refuse("a function whose arguments rows choose", name);
         }
+        let called = call(&name, args);
+        if several && self.eat("OVER") { self.bracketed(|p| p.window(called.clone())) } else { Ok(called) }
+    }
+
+    /// `PARTITION BY … ORDER BY …`, and a frame of constants.
+    fn window(&mut self, called: Expr) -> Result<Expr> {
+        self.need("PARTITION BY")?;
+        let mut all = vec![called];
+        all.extend(self.list(Self::expression)?);
+        if self.eat("ORDER BY") {
+            all.extend(self.list(|p| {
+                let e = p.expression()?;
+                p.eat("DESC");
+                p.one_of(&["NULLS FIRST", "NULLS LAST"]);
+                Ok(e)
+            })?);
+        }
+        if self.one_of(&["ROWS", "RANGE", "GROUPS"]).is_some() {
+            while !self.is(self.at, ")") {
+                match self.next() {
+                    Some(Token::Number(_)) => {}
+                    Some(Token::Mark(m)) if FRAMES.contains(&m.as_str()) => {}
+                    _ => return self.stop("a frame that is not of constants"),
+                }
+            }
+        }
+        Ok(call("OVER", all))
     }
 }

@@ -132,7 +132,7 @@ impl<'p> Scans<'p> {
                 self.column(c).map_or_else(|| refuse("a column that the policy does not show", c), |_| Ok(()))
             }
             Expr::Cast(x, _) => self.walk(x, around, seen),
-            Expr::Call(name, args) => match AGGREGATES.contains(&name.as_str()) {
+            Expr::Call(name, args) => match AGGREGATES.iter().chain(WINDOWS).any(|n| n == name) {
                 true => refuse("a call that has no place here", e),
                 false => args.iter().try_for_each(|a| self.walk(a, around, seen)),
             },
@@ -292,9 +292,12 @@ impl<'p> Scans<'p> {
         }
         for start in &parts {
             let (mut fixed, mut rows, mut alone) = (start.scans.clone(), start.rows, true);
+            let mut private = start.private;
             let mut left: Vec<&Part> = parts.iter().filter(|p| p.scans != start.scans).collect();
             while !left.is_empty() {
-                let found = left.iter().position(|p| self.is_fixed(p, &fixed, &all));
+                // All that is private here is of one unit.
+                let only = |p: &Part| private && p.private && p.rows == Some(1);
+                let found = left.iter().position(|p| only(p) || self.is_fixed(p, &fixed, &all));
                 let fewest =
                     (0..left.len()).min_by_key(|i| left.get(*i).and_then(|p| p.rows).unwrap_or(u64::MAX));
                 let next = left.swap_remove(found.or(fewest).unwrap_or_default());
@@ -302,6 +305,7 @@ impl<'p> Scans<'p> {
                     (alone, rows) = (false, times(rows, next.rows));
                 }
                 fixed.extend(next.scans.iter().cloned());
+                private |= next.private;
             }
             if alone {
                 out.anchors.extend(start.anchors.iter().cloned());
@@ -332,7 +336,7 @@ impl<'p> Scans<'p> {
             return refuse("private rows of different units in a LEFT JOIN", &r.scans);
         }
         let scans = l.scans.iter().chain(&r.scans).cloned().collect();
-        if self.is_fixed(&r, &l.scans, &all) {
+        if r.private && r.rows == Some(1) || self.is_fixed(&r, &l.scans, &all) {
             return Ok(Part { scans, ..l });
         }
         // Each row has its partners, or is alone.
@@ -408,21 +412,47 @@ impl<'p> Scans<'p> {
         Ok(out)
     }
 
+    /// A SELECT of rows; or, where the unit is among the keys, of groups, of which each is of one unit.
     fn branch(&mut self, select: &Select) -> Result<Rows> {
         let part = self.frame(select, &Part::default())?;
-        let mut out = Rows { nullable: part.nullable, bound: part.rows, ..Rows::default() };
+        let bound = if select.groups == 1 { Some(1) } else { part.rows };
+        let mut out = Rows { nullable: part.nullable, bound, ..Rows::default() };
         for (i, (e, _)) in select.items.iter().enumerate() {
             let mut seen = Vec::new();
-            self.walk(e, Some(&part), &mut seen)?;
+            let looked_at = self.over_several(e, i >= select.groups && select.groups > 0, &part)?;
+            looked_at.iter().try_for_each(|e| self.walk(e, Some(&part), &mut seen))?;
             let deterministic = seen.iter().all(|c| self.column(c).is_some_and(|c| c.deterministic));
             if self.is_unit(e, &part) {
                 out.units.push(i);
             }
             out.columns.push((String::new(), Column { deterministic, ..Column::of(self.type_of(e)) }));
         }
-        match select.groups == 0 && (!part.private || !select.distinct && !out.units.is_empty()) {
-            true => Ok(out),
-            false => refuse("a branch that groups, or over private rows without their unit", select),
+        let of_units = !out.units.is_empty() && !select.distinct;
+        match (part.private, select.groups) {
+            (false, 0) => Ok(out),
+            (true, _) if of_units => Ok(out),
+            _ => refuse("a branch that groups public rows, or over private rows without their unit", select),
+        }
+    }
+
+    /// What an item looks at. Aggregates of groups look at rows of one unit, since that is among the keys; windows do where
+    /// they are partitioned by it.
+    fn over_several<'e>(&self, e: &'e Expr, grouped: bool, part: &Part) -> Result<Vec<&'e Expr>> {
+        let bare = if let Expr::Cast(x, _) = e { x } else { e };
+        let of = |call: &'e Expr, names: &[&str]| match call {
+            Expr::Call(name, args) if names.contains(&name.as_str()) => Some(args),
+            _ => None,
+        };
+        match (grouped, bare.call("OVER")) {
+            (false, None) => Ok(vec![e]),
+            (true, None) if of(bare, AGGREGATES).is_some() => {
+                Ok(of(bare, AGGREGATES).into_iter().flatten().collect())
+            }
+            (false, Some([called, by, rest @ ..])) if self.is_unit(by, part) => {
+                let args = of(called, AGGREGATES).or_else(|| of(called, WINDOWS)).into_iter().flatten();
+                Ok(args.chain([by]).chain(rest).collect())
+            }
+            _ => refuse("something over rows of several units", e),
         }
     }
 }

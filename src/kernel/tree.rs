@@ -21,8 +21,13 @@ pub(crate) enum Expr {
     Rows(Box<Select>),
 }
 
-/// Aggregates have their places, and stand nowhere else.
-pub(crate) const AGGREGATES: &[&str] = &["count", "sum"];
+/// Aggregates have their places, and stand nowhere else. They give the same in whatever order rows come, but for those of
+/// [`WINDOWS`], whose calls are all called OVER: what is called, by what it is partitioned, and by what it is ordered.
+pub(crate) const AGGREGATES: &[&str] = &["count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every"];
+
+/// What stands over windows alone.
+pub(crate) const WINDOWS: &[&str] =
+    &["row_number", "rank", "dense_rank", "lag", "lead", "first_value", "last_value", "OVER"];
 
 /// An item, and the name it comes out under; a computed one may have none.
 pub(crate) type Item = (Expr, String);

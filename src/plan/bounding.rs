@@ -5,9 +5,10 @@
 //! (`explain`).
 
 use super::Settings;
-use super::domain::Domain;
 use super::release::Key;
+use super::row_bounds::few;
 use super::source::PrivateSource;
+use crate::expr::Scalar;
 use policy::{Policy, Privacy, Table};
 
 /// No unit brings more rows than this to a group, whatever is asked for: the integers of a fetch stay in reach of int8.
@@ -25,6 +26,8 @@ pub enum ProvenBy {
     },
     /// A key and a CHECK of this table.
     Check(String),
+    /// GROUP BY the unit below, and keys where it is joined.
+    Grouped,
     /// Keys of several tables.
     Several,
 }
@@ -176,12 +179,16 @@ pub(super) fn bound(
     let several = source.named().filter(|s| private(&s.binding).is_some() || s.table().is_none()).count() > 1;
     let only = source.named().find_map(|s| private(&s.binding)).filter(|_| !several);
     let (most, whose) = chosen(source, policy, settings, several);
+    let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
+    let (in_all, in_group) = few(source, &scalars);
+    let most = [in_all, in_group].into_iter().flatten().fold(most, u32::min);
     // Without a proof, rows are counted in the fetch after the joins: whatever these do, the rows of a unit above the
     // bound are scaled down.
     let rows = match (proven.filter(|p| *p <= most), only) {
         (Some(1), Some(Table { name, privacy: Privacy::Private { unit, .. }, .. })) => {
             Rows::Proven(1, ProvenBy::Unit { table: name.clone(), column: unit.clone() })
         }
+        (Some(1), None) if source.named().any(|s| s.table().is_none()) => Rows::Proven(1, ProvenBy::Grouped),
         (Some(1), _) | (Some(_), None) => Rows::Proven(proven.unwrap_or(1), ProvenBy::Several),
         (Some(p), Some(table)) => Rows::Proven(p, ProvenBy::Check(table.name.clone())),
         (None, _) => Rows::Scaled(most, whose),
@@ -192,16 +199,19 @@ pub(super) fn bound(
         let n = u32::try_from(domain.exact_size()?).ok()?.checked_add(u32::from(*with_null))?;
         size.checked_mul(n)
     });
-    let cap = settings.max_groups;
+    let cap = in_all.unwrap_or(u32::MAX).min(settings.max_groups);
     let most_groups = exact.filter(|_| public).map_or(cap, |n| n.clamp(1, cap));
     // The kernel counts values that the text lists, and no steps of a series: a rank says how many there are.
-    let named = |k: &Key| matches!(k.domain, Some((Domain::Bool | Domain::Values(_), _)));
-    let listed = public && keys.iter().all(named);
+    let listed = keys.iter().filter(|_| public).try_fold(1u32, |size, k| {
+        let (domain, with_null) = k.domain.as_ref()?;
+        let n = u32::try_from(domain.listed()?).ok()?.checked_add(u32::from(*with_null))?;
+        size.checked_mul(n)
+    });
     let groups = if keys.is_empty() {
         Groups::Only
     } else if proven == Some(1) {
         Groups::OneRow
-    } else if let Some(n) = exact.filter(|n| listed && *n <= cap) {
+    } else if let Some(n) = listed.filter(|n| public && *n <= cap) {
         Groups::Exact(n)
     } else if let Some(n) = proven.filter(|n| *n <= most_groups) {
         Groups::NoMoreRows(n)
@@ -214,13 +224,18 @@ pub(super) fn bound(
 /// The private table that is read under a binding.
 fn private_table<'p>(source: &PrivateSource, policy: &'p Policy, binding: usize) -> Option<&'p Table> {
     let table = source.scans.iter().find(|s| s.binding == binding)?.table()?;
+    known(policy, table)
+}
+
+/// The private table of this index.
+fn known(policy: &Policy, table: usize) -> Option<&Table> {
     policy.tables.get(table).filter(|t| t.privacy != Privacy::Public)
 }
 
 /// The bound on rows where keys prove none, and whose it is.
 fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> (u32, Whose) {
-    let followed: Vec<&Table> =
-        source.rows.follows.iter().filter_map(|b| private_table(source, policy, *b)).collect();
+    let keeps = |b: &usize| source.scans.iter().find(|s| s.binding == *b)?.keeps();
+    let followed: Vec<&Table> = source.rows.follows.iter().filter_map(|b| known(policy, keeps(b)?)).collect();
     let own = followed.iter().filter_map(|t| Some((t.max_rows?, t.name.as_str()))).min();
     let (most, whose) = match (settings.chosen_rows, own) {
         (Some(chosen), _) => (chosen, Whose::Own),

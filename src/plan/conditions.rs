@@ -1,6 +1,6 @@
 //! Conditions, and the shape of subqueries that are read as part of the query around them.
 
-use super::flatten::{Result, unsupported};
+use super::flatten::Result;
 use crate::expr::Scalar;
 use answer::{ClientError, SqlState};
 use schema::SqlType;
@@ -18,29 +18,17 @@ pub(super) fn truth(s: Scalar, of: &str, pos: Pos) -> Result<Scalar> {
     }
 }
 
-/// The SELECT of a query that only projects and filters; None for a set operation.
-pub(super) fn plain(q: &Query, pos: Pos) -> Result<Option<&Select>> {
-    let cut = q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty();
-    let refused = || {
-        unsupported("LIMIT, OFFSET, ORDER BY or DISTINCT over private rows", pos)
-            .hint("Which rows remain would depend on private rows. Filter with WHERE, or order and limit above the aggregates.")
-    };
-    if cut {
-        return Err(refused());
+/// The SELECT that a query is, and its ORDER BY; None for a set operation.
+pub(super) fn single(q: &Query, pos: Pos) -> Result<Option<(&Select, &[OrderItem])>> {
+    if q.limit.is_some() || q.offset.is_some() {
+        return Err(super::per_unit::cut(pos));
     }
-    let s = match &q.body {
-        Body::Select(s) => s,
-        Body::Query(inner) => return plain(inner, pos),
-        _ => return Ok(None),
-    };
-    if !matches!(s.distinct, Distinct::No) {
-        return Err(refused());
+    match &q.body {
+        Body::Select(s) => Ok(Some((s, &q.order_by))),
+        _ if !q.order_by.is_empty() => Err(super::per_unit::cut(pos)),
+        Body::Query(inner) => single(inner, pos),
+        _ => Ok(None),
     }
-    if !s.group_by.is_empty() || s.having.is_some() || s.items.iter().any(|i| super::has_aggregate(&i.expr)) {
-        return Err(unsupported("a join of private rows with an aggregated subquery", pos)
-            .hint("Release each by itself, and join the results."));
-    }
-    Ok(Some(s))
 }
 
 /// How many expressions it is.

@@ -38,7 +38,9 @@ pub fn evaluate(e: &Expr, now: Option<&str>) -> Option<Expr> {
 
 fn value(e: &Expr, now: Option<&str>) -> Option<Value> {
     match &e.kind {
-        ExprKind::Interval(text) => interval(text),
+        ExprKind::Interval(text) => {
+            interval(text).map(|[months, days, micros]| Value::Interval { months, days, micros })
+        }
         ExprKind::Literal(Literal::Number(n)) => n.parse().ok().map(Value::Days),
         ExprKind::Session(v) => {
             let at = moment(now?.strip_suffix("+00")?)?;
@@ -116,14 +118,20 @@ fn moment(text: &str) -> Option<i64> {
     in_range.then_some(days * DAY + (hours * 3_600 + minutes * 60 + seconds) * MICROS_PER_SECOND + fraction)
 }
 
-/// `90 day`, `1 year 6 months`, `-2 hours`: whole numbers with a unit each.
-fn interval(text: &str) -> Option<Value> {
+/// Months, days and microseconds of `90 day`, `1 year 6 months`, `-2 hours`, `1 day 02:30:00`: whole numbers with a unit
+/// each, and a time of day at the end.
+pub(crate) fn interval(text: &str) -> Option<[i64; 3]> {
     let (mut months, mut days, mut micros) = (0i64, 0i64, 0i64);
-    let mut words = text.split_ascii_whitespace();
-    let mut any = false;
-    while let Some(n) = words.next() {
-        let n: i64 = n.parse::<i32>().ok()?.into();
-        let unit = words.next()?.to_ascii_lowercase();
+    let mut words = text.split_ascii_whitespace().peekable();
+    words.peek()?;
+    while let Some(word) = words.next() {
+        if word.contains(':') {
+            micros = micros.checked_add(clock(word)?)?;
+            return words.next().is_none().then_some([months, days, micros]);
+        }
+        let n: i64 = word.parse::<i32>().ok()?.into();
+        // A number without a unit is one of seconds.
+        let unit = words.next().unwrap_or("sec").to_ascii_lowercase();
         let (to, factor): (&mut i64, i64) = match unit.strip_suffix('s').unwrap_or(&unit) {
             "year" => (&mut months, 12),
             "month" | "mon" => (&mut months, 1),
@@ -135,22 +143,50 @@ fn interval(text: &str) -> Option<Value> {
             _ => return None,
         };
         *to = to.checked_add(n.checked_mul(factor)?)?;
-        any = true;
     }
-    any.then_some(Value::Interval { months, days, micros })
+    Some([months, days, micros])
 }
 
-/// As PostgreSQL adds: months first (to the last day where a month is too short), then days, then time.
+/// Microseconds of `36:00`, `-02:30:15.25`.
+fn clock(word: &str) -> Option<i64> {
+    let (sign, word) = match word.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, word),
+    };
+    let digits = |s: &str| {
+        (!s.is_empty() && s.len() <= 6 && s.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| s.parse::<i64>().ok())?
+    };
+    let mut parts = word.split(':');
+    let (hours, minutes) = (digits(parts.next()?)?, digits(parts.next()?).filter(|m| *m < 60)?);
+    let (seconds, fraction) = match parts.next() {
+        None => (0, 0),
+        Some(s) => {
+            let (whole, part) = s.split_once('.').unwrap_or((s, "0"));
+            let scale = u32::try_from(part.len()).ok().and_then(|n| 6u32.checked_sub(n))?;
+            (digits(whole).filter(|s| *s < 60)?, digits(part)? * 10i64.pow(scale))
+        }
+    };
+    let whole = hours * 3_600 + minutes * 60 + seconds;
+    parts.next().is_none().then_some(sign * (whole * MICROS_PER_SECOND + fraction))
+}
+
+/// As PostgreSQL adds, within the years 1 to 9999 where months are added.
 fn add(at: i64, months: i64, days: i64, micros: i64) -> Option<i64> {
+    let (y, m, _) = time::civil(at.div_euclid(DAY));
+    let year = (y * 12 + m - 1).checked_add(months)?.div_euclid(12);
+    (months == 0 || (1..=9999).contains(&year)).then(|| shifted(at, [months, days, micros]))?
+}
+
+/// A moment plus an interval, as PostgreSQL adds: months first (to the last day where a month is too short), then days,
+/// then time. It keeps the order of moments.
+pub(crate) fn shifted(at: i64, [months, days, micros]: [i64; 3]) -> Option<i64> {
     let mut day = at.div_euclid(DAY);
     let in_day = at.rem_euclid(DAY);
     if months != 0 {
         let (y, m, d) = time::civil(day);
         let month = (y * 12 + m - 1).checked_add(months)?;
         let (y, m) = (month.div_euclid(12), month.rem_euclid(12) + 1);
-        if !(1..=9999).contains(&y) {
-            return None;
-        }
         let next = if m == 12 { time::days(y + 1, 1, 1) } else { time::days(y, m + 1, 1) };
         let first = time::days(y, m, 1);
         day = first + (d - 1).min(next - first - 1);
@@ -206,6 +242,10 @@ mod tests {
                 "timestamp 2023-12-31 23:30:15.250000",
             ),
             ("timestamp '2024-01-01' + interval '-2 weeks'", "timestamp 2023-12-18 00:00:00"),
+            (
+                "timestamp '2024-01-01' + interval '1 day -02:30:15.25'",
+                "timestamp 2024-01-01 21:29:44.750000",
+            ),
         ] {
             assert_eq!(text(sql, None).as_deref(), Some(expected), "{sql}");
         }

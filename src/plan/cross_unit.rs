@@ -55,7 +55,10 @@ impl Flattener<'_> {
         let index = table.and_then(|t| t.columns.iter().position(|c| c.name == *name));
         let index = match table {
             Some(_) => index,
-            None => name.strip_prefix('c').and_then(|n| n.parse().ok()),
+            None => name.strip_prefix('c').and_then(|n| n.parse().ok()).map(|column| {
+                let derived = self.origin.get(binding).copied().unwrap_or(*binding);
+                self.derived_column(derived, *binding, column).unwrap_or(column)
+            }),
         };
         let own = index.and_then(|i| b.columns.get(i));
         format!("{}.{}", b.name, own.unwrap_or(name))

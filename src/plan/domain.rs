@@ -32,7 +32,7 @@ pub enum Domain {
     /// date_trunc(unit, x) for every x from lo to hi (microseconds), enumerated by PostgreSQL under the session's
     /// time zone.
     DateTrunc {
-        /// The unit.
+        /// The unit, one of [`TRUNC_UNITS`].
         unit: &'static str,
         /// First moment.
         lo: i64,
@@ -41,17 +41,48 @@ pub enum Domain {
         /// Type of x.
         from: SqlType,
     },
-    /// Every day from lo to hi (microseconds).
+    /// x::date for every x from lo to hi (microseconds), under the session's time zone where that matters.
     Days {
-        /// First day.
+        /// First moment.
         lo: i64,
-        /// Last day.
+        /// Last moment.
         hi: i64,
+        /// Type of x.
+        from: SqlType,
     },
+    /// The values of an expression over the values of others, each with each, evaluated by PostgreSQL: `upper(plan)` where
+    /// the values of plan are listed, `to_char(date_trunc('month', t), 'YYYY-MM')` where t has a declared range. Built by
+    /// `groups` for any key whose columns all stand inside parts that have domains, so that a function of such a part
+    /// needs no domain of its own.
+    Image(Box<Image>),
+}
+
+/// See [`Domain::Image`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Image {
+    /// What it is a function of.
+    pub bases: Vec<Base>,
+    /// The expression, with the column `y0.k`, `y1.k`, … in the place of each base (`expr::BASES`).
+    pub of: Scalar,
+    /// Conditions over the same columns: values that come from none of those that meet them are left out.
+    pub only: Vec<Scalar>,
+    /// The number of its values, where more is known of it than how many its bases have.
+    pub most: Option<usize>,
+}
+
+/// A part of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Base {
+    /// Its type.
+    pub ty: SqlType,
+    /// Its values, NULL aside.
+    pub domain: Domain,
+    /// NULL is one of them.
+    pub null: bool,
 }
 
 /// Units of date_trunc whose groups can be enumerated, with a lower bound of their length: zones have skipped two
-/// hours of a day (Troll) and whole days (Apia, 30 December 2011).
+/// hours of a day (Troll) and whole days (Apia, 30 December 2011). From weeks on they are counted by the calendar.
 pub const TRUNC_UNITS: &[(&str, i64)] = &[
     ("minute", 60 * MICROS_PER_SECOND),
     ("hour", 3_600 * MICROS_PER_SECOND),
@@ -64,35 +95,101 @@ pub const TRUNC_UNITS: &[(&str, i64)] = &[
     ("century", 36_500 * DAY),
 ];
 
+/// Local time is nearer to UTC than this (soundness rule 37).
+const ZONE: i64 = 16 * 3_600 * MICROS_PER_SECOND;
+
+/// The number of the week, month or longer unit that holds a moment of UTC.
+fn calendar(unit: &str, at: i64) -> Option<i64> {
+    let days = at.div_euclid(DAY);
+    let (year, month, _) = schema::time::civil(days);
+    Some(match unit {
+        // 2000-01-03 was a Monday.
+        "week" => (days - 2).div_euclid(7),
+        "month" => year * 12 + month - 1,
+        "quarter" => year * 4 + (month - 1) / 3,
+        "year" => year,
+        "decade" => year.div_euclid(10),
+        "century" => (year - 1).div_euclid(100),
+        _ => return None,
+    })
+}
+
 impl Domain {
-    /// An upper bound of the number of values; None for a public table, whose size is not known here.
-    pub fn size(&self) -> Option<usize> {
+    /// An upper bound of the number of values; `table` knows how many a column of a public table has.
+    pub fn size<E>(&self, table: &dyn Fn(usize, &str) -> Result<usize, E>) -> Result<usize, E> {
+        match self {
+            Domain::Image(image) => {
+                let each =
+                    image.bases.iter().map(|b| Ok(b.domain.size(table)?.saturating_add(usize::from(b.null))));
+                let all = each.reduce(|a, b| Ok(a?.saturating_mul(b?))).unwrap_or(Ok(1))?;
+                Ok(image.most.map_or(all, |most| most.min(all)))
+            }
+            Domain::Table { table: t, column } => table(*t, column),
+            other => Ok(other.enumerated().unwrap_or(usize::MAX)),
+        }
+    }
+
+    /// An upper bound of the number of values, of constants and series.
+    fn enumerated(&self) -> Option<usize> {
         match self {
             Domain::Bool => Some(2),
             Domain::Values(v) => Some(v.len()),
-            Domain::Table { .. } => None,
+            Domain::Table { .. } | Domain::Image(_) => None,
             Domain::Series { lo, hi, step } => {
                 let n = ((hi - lo) / step).with_scale_round(0, RoundingMode::Floor) + BigDecimal::from(1);
                 Some(n.to_usize().unwrap_or(usize::MAX))
+            }
+            Domain::DateTrunc { unit, lo, hi, from } if calendar(unit, 0).is_some() => {
+                let zone = if *from == SqlType::Timestamptz { ZONE } else { 0 };
+                let (first, last) =
+                    (calendar(unit, lo.saturating_sub(zone)), calendar(unit, hi.saturating_add(zone)));
+                let n = last.zip(first).and_then(|(last, first)| usize::try_from(last - first + 1).ok());
+                Some(n.unwrap_or_default())
             }
             Domain::DateTrunc { unit, lo, hi, .. } => {
                 let length = TRUNC_UNITS.iter().find(|(u, _)| u == unit).map_or(1, |(_, l)| *l);
                 Some(usize::try_from(hi.saturating_sub(*lo) / length + 2).unwrap_or(usize::MAX))
             }
-            Domain::Days { lo, hi } => {
-                Some(usize::try_from(hi.saturating_sub(*lo) / DAY + 1).unwrap_or(usize::MAX))
+            Domain::Days { lo, hi, from } => {
+                let zone = i64::from(*from == SqlType::Timestamptz);
+                let days = hi.div_euclid(DAY) - lo.div_euclid(DAY) + 1 + zone;
+                Some(usize::try_from(days).unwrap_or_default())
             }
         }
     }
-}
 
-impl Domain {
     /// The number of values where the text alone fixes it, or an upper bound of it: not for the values of a public table,
     /// which may change, nor for series of times, whose number follows the zone (soundness rule 37).
     pub fn exact_size(&self) -> Option<usize> {
         match self {
-            Domain::Bool | Domain::Values(_) | Domain::Series { .. } => self.size(),
+            Domain::Bool | Domain::Values(_) | Domain::Series { .. } => self.enumerated(),
             Domain::Table { .. } | Domain::DateTrunc { .. } | Domain::Days { .. } => None,
+            Domain::Image(image) => image.most.or_else(|| {
+                let each = |b: &Base| b.domain.exact_size()?.checked_add(usize::from(b.null));
+                image.bases.iter().try_fold(1usize, |n, b| n.checked_mul(each(b)?))
+            }),
+        }
+    }
+
+    /// How many values its text lists one by one; what the kernel counts.
+    pub fn listed(&self) -> Option<usize> {
+        match self {
+            Domain::Bool | Domain::Values(_) => self.enumerated(),
+            Domain::Image(image) => match image.bases.as_slice() {
+                [] => Some(1),
+                [base] => base.domain.listed()?.checked_add(usize::from(base.null)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The public tables that are read for its values.
+    pub fn tables(&self) -> Vec<usize> {
+        match self {
+            Domain::Table { table, .. } => vec![*table],
+            Domain::Image(image) => image.bases.iter().flat_map(|b| b.domain.tables()).collect(),
+            _ => Vec::new(),
         }
     }
 }

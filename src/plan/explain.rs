@@ -4,7 +4,7 @@ use super::bounding::{Bounding, Groups, ProvenBy, Rows, Whose};
 use super::expected_error::error95;
 use super::release::points::Axis;
 use super::release::{Cells, Part, PartKind, Release};
-use super::source::{Leaf, PrivateSource, Scan};
+use super::source::{Leaf, Over, PrivateSource, Scan, SetTree};
 use super::work::Work;
 use super::{Plan, Settings};
 use answer::{Field, Outcome, text_cells};
@@ -179,6 +179,9 @@ pub fn bounds(b: &Bounding) -> Vec<String> {
         Rows::Proven(1, ProvenBy::Unit { table, column }) => {
             format!("one row per unit: {table}.{column} is a key; nothing to bound")
         }
+        Rows::Proven(1, ProvenBy::Grouped) => {
+            "one row per unit: its rows are grouped below; nothing to bound".into()
+        }
         Rows::Proven(1, _) => "one row per unit: keys prove it; nothing to bound".into(),
         Rows::Proven(n, ProvenBy::Check(table)) => {
             format!("at most {n} rows per unit: a key and a CHECK of {table} prove it; nothing to bound")
@@ -222,7 +225,17 @@ pub(super) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &
     {
         let Some(table) = table_of(scan) else {
             let Leaf::Set(rows) = &scan.leaf else { continue };
-            out.push(format!("  Set operation: private, unit {} in every branch{place}", rows.unit_name));
+            let name = &rows.unit_name;
+            let what = match &rows.tree {
+                SetTree::Branch(b) if matches!(b.over, Over::Groups(_)) => {
+                    format!("Groups within units: private, unit {name}")
+                }
+                SetTree::Branch(b) if matches!(b.over, Over::Windows(_)) => {
+                    format!("Windows within units: private, unit {name}")
+                }
+                _ => format!("Set operation: private, unit {name} in every branch"),
+            };
+            out.push(format!("  {what}{place}"));
             continue;
         };
         let what = match (&table.privacy, scan.serves.and_then(scan_of).and_then(table_of)) {

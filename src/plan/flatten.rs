@@ -1,10 +1,11 @@
 //! From FROM and WHERE to joins of scans: derived tables and CTEs that only project and filter are read as part of the
 //! query around them.
 
-use super::conditions::{count, plain, split, truth};
+use super::conditions::{count, single, split, truth};
 use super::equivalence_classes::Col;
 use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
+use super::per_unit::{RowsPerUnit, Selected};
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
 use super::units::{Block, Outside, Owner};
@@ -20,6 +21,9 @@ pub(super) type Result<T> = std::result::Result<T, ClientError>;
 
 /// Relations under one release, those of CTEs as often as they are read: PostgreSQL's planning time grows fast with them.
 const MAX_RELATIONS: usize = 100;
+
+/// The binding of what has none.
+pub(super) const NO_BINDING: usize = usize::MAX;
 
 /// Joins before units are found.
 pub(super) enum Draft {
@@ -38,11 +42,16 @@ struct Substitute {
 
 /// Where a relation stands.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     /// On the nullable side of an outer join.
-    nullable: bool,
+    pub nullable: bool,
     /// Where conditions of derived tables go: WHERE (0), or the ON of an outer join.
-    sink: usize,
+    pub sink: usize,
+}
+
+impl Place {
+    /// Under no outer join.
+    pub(super) const TOP: Self = Self { nullable: false, sink: 0 };
 }
 
 /// Flattens the FROM and WHERE of a SELECT over private rows.
@@ -55,6 +64,8 @@ pub struct Flattener<'a> {
     pub ctes: &'a HashMap<usize, &'a Query>,
     /// EXTRACT's type.
     pub extract_type: SqlType,
+    /// How many rows a unit is said to have.
+    pub rows: RowsPerUnit,
     substitutes: HashMap<usize, Vec<std::rc::Rc<Substitute>>>,
     pub(super) scans: Vec<Scan>,
     pub(super) positions: HashMap<usize, Pos>,
@@ -67,7 +78,7 @@ pub struct Flattener<'a> {
     pub(super) prepared: Vec<(Expr, Scalar)>,
     pub(super) optional: Vec<(HashSet<usize>, Pos)>,
     /// Which of the statement's bindings a binding of a CTE that is read here stands for.
-    origin: HashMap<usize, usize>,
+    pub(super) origin: HashMap<usize, usize>,
     /// The number of the next binding that the statement does not have.
     pub(super) next: usize,
     size: usize,
@@ -82,12 +93,14 @@ impl<'a> Flattener<'a> {
         bindings: &'a [Binding],
         ctes: &'a HashMap<usize, &'a Query>,
         extract_type: SqlType,
+        rows: RowsPerUnit,
     ) -> Self {
         Self {
             policy,
             bindings,
             ctes,
             extract_type,
+            rows,
             substitutes: HashMap::new(),
             scans: Vec::new(),
             positions: HashMap::new(),
@@ -108,7 +121,8 @@ impl<'a> Flattener<'a> {
 
     /// For a subquery or a branch inside; `correlated`: it sees the rows around it.
     pub(super) fn nested(&self, correlated: bool) -> Self {
-        let mut inner = Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone());
+        let mut inner =
+            Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone(), self.rows);
         inner.next = self.next;
         inner.origin = self.origin.clone();
         (inner.size, inner.relations) = (self.size, self.relations);
@@ -158,14 +172,20 @@ impl<'a> Flattener<'a> {
 
     /// FROM as joins of scans, and WHERE with what derived tables add to it, as conjuncts.
     pub(super) fn draft(&mut self, select: &Select) -> Result<(Draft, Vec<Expr>)> {
-        let Some(draft) = self.list(&select.from, Place { nullable: false, sink: 0 })? else {
+        let Some(draft) = self.list(&select.from, Place::TOP)? else {
             return Err(unsupported("this FROM", select.pos));
         };
         if let Some(f) = &select.filter {
             let f = self.expand(f)?;
-            split(f, self.sinks.first_mut().ok_or_else(|| unsupported("this WHERE", select.pos))?);
+            self.condition(f, Place::TOP);
         }
-        let conditions = self.sinks.first_mut().map(std::mem::take).unwrap_or_default();
+        let conditions = self.finished()?;
+        Ok((draft, conditions))
+    }
+
+    /// All that WHERE says, once FROM is read.
+    pub(super) fn finished(&mut self) -> Result<Vec<Expr>> {
+        let conditions = self.taken(Place::TOP);
         // WHERE that drops the rows without partners makes an inner join of public LEFT JOIN private.
         self.optional.retain(|(of, _)| !conditions.iter().any(|c| rejects(c, of)));
         for (of, pos) in &self.optional {
@@ -173,7 +193,7 @@ impl<'a> Flattener<'a> {
                 return Err(absence(test.pos.or(*pos)));
             }
         }
-        Ok((draft, conditions))
+        Ok(conditions)
     }
 
     /// The conditions of WHERE, subqueries in them included.
@@ -203,7 +223,7 @@ impl<'a> Flattener<'a> {
     }
 
     /// Several entries of FROM are a cross join.
-    fn list(&mut self, list: &[From], at: Place) -> Result<Option<Draft>> {
+    pub(super) fn list(&mut self, list: &[From], at: Place) -> Result<Option<Draft>> {
         let mut all: Option<Draft> = None;
         for from in list {
             let next = self.from(from, at)?;
@@ -306,14 +326,12 @@ impl<'a> Flattener<'a> {
             let of = self.scans.get(of).unwrap_or_default().iter().map(|s| s.binding).collect();
             self.optional.push((of, pos));
         }
-        let moved =
-            |f: &mut Self, at: Place| f.sinks.get_mut(at.sink).map(std::mem::take).unwrap_or_default();
         match kind {
             _ if by_rule_8 || kind == JoinKind::Left => {
                 let at = if swapped { at_left } else { at_right };
-                conditions.extend(moved(self, at));
+                conditions.extend(self.taken(at));
             }
-            JoinKind::Full if !(moved(self, at_left).is_empty() && moved(self, at_right).is_empty()) => {
+            JoinKind::Full if !(self.taken(at_left).is_empty() && self.taken(at_right).is_empty()) => {
                 return Err(unsupported("a subquery with WHERE in a FULL JOIN of private rows", pos)
                     .hint("Join the tables themselves, or UNION ALL two LEFT JOINs."));
             }
@@ -338,32 +356,38 @@ impl<'a> Flattener<'a> {
         Ok(Draft::Scan(place))
     }
 
-    /// A projection-only subquery: its columns become expressions over its own scans.
+    /// A derived table: its columns become expressions over scans.
     fn derived(&mut self, binding: usize, q: &Query, at: Place, pos: Pos) -> Result<Draft> {
-        let Some(s) = plain(q, pos)? else { return self.set(binding, q, at.nullable, pos) };
+        let Some((s, order_by)) = single(q, pos)? else { return self.set(binding, q, at.nullable, pos) };
         let before = self.scans.len();
-        let Some(draft) = self.list(&s.from, at)? else {
-            return Err(unsupported("a subquery without FROM in this place", pos));
-        };
-        if let Some(f) = &s.filter {
-            let f = self.expand(f)?;
-            if let Some(sink) = self.sinks.get_mut(at.sink) {
-                split(f, sink);
-            }
-        }
+        let Selected { draft, items } = self.selected(binding, s, order_by, at, pos)?;
         let own: HashSet<usize> =
             self.scans.get(before..).unwrap_or_default().iter().map(|s| s.binding).collect();
-        let columns = s
-            .items
-            .iter()
-            .map(|i| {
-                let expr = self.expand(&i.expr)?;
-                let lost = at.nullable && !strict(&expr, &own);
-                Ok(std::rc::Rc::new(Substitute { expr, lost }))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let columns = items.into_iter().map(|expr| {
+            let lost = at.nullable && !strict(&expr, &own);
+            std::rc::Rc::new(Substitute { expr, lost })
+        });
+        let columns = columns.collect();
         self.substitutes.insert(binding, columns);
         Ok(draft)
+    }
+
+    /// A condition where those of derived tables go.
+    pub(super) fn condition(&mut self, e: Expr, at: Place) {
+        if let Some(sink) = self.sinks.get_mut(at.sink) {
+            split(e, sink);
+        }
+    }
+
+    /// What went there.
+    pub(super) fn taken(&mut self, at: Place) -> Vec<Expr> {
+        self.sinks.get_mut(at.sink).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The column of a derived table that is this column of a scan in it.
+    pub(super) fn derived_column(&self, derived: usize, binding: usize, column: usize) -> Option<usize> {
+        let wanted = ExprKind::Column { binding, column };
+        self.substitutes.get(&derived)?.iter().position(|s| s.expr.kind == wanted)
     }
 
     /// Whether this part of FROM holds private rows.

@@ -1,89 +1,202 @@
 //! Which groups come back: whether the values of every key are public, and which they are.
+//!
+//! Rows that a condition drops are in no group, so that whatever a condition says of keys narrows the public domain: groups
+//! that are left out could only be empty. Conditions over keys alone are applied to the domain by PostgreSQL; of others,
+//! what they say about columns narrows the declared ranges that keys follow from (`ranges`). Only the statement's text, the
+//! policy and the schema are looked at (soundness rule 2).
 
-use super::domain::{Domain, of_lattice};
+mod narrowed;
+mod ranges;
+mod values;
+
+use super::domain::Domain;
+use super::flatten::Flattener;
 use super::release::Key;
-use super::source::PrivateSource;
-use super::{PlanError, Size, Sizes};
-use crate::expr::{Node, Scalar, type_span};
+use super::source::{Kind, PrivateSource, Tree};
+use super::{PlanError, Settings, Size, Sizes};
+use crate::expr::{KEYS, Node, Param, Scalar, alike};
+use narrowed::Narrowed;
 use policy::Policy;
 use schema::SqlType;
-use sql::ast::BinaryOp;
+use sql::ast::{BinaryOp, Expr, Is};
 
 type Result<T> = std::result::Result<T, PlanError>;
 
-/// Decides whether groups are public, and fills in domains.
+/// Which groups a release has.
+pub(super) struct Groups {
+    /// All of them come back.
+    pub public: bool,
+    /// Why, for EXPLAIN.
+    pub why: String,
+    /// Conditions over the keys alone (`expr::KEYS`), which narrow the public domain.
+    pub only: Vec<Scalar>,
+}
+
+/// Decides whether groups are public, and fills in domains. `written`: what the keys were lowered from. `having`: what stands
+/// in HAVING over keys alone.
 pub(super) fn decide(
+    flattener: &Flattener<'_>,
     source: &PrivateSource,
-    policy: &Policy,
-    sizes: &Sizes,
+    (policy, settings, sizes): (&Policy, &Settings, &Sizes),
     keys: &mut [Key],
-) -> Result<(bool, String)> {
+    written: &[Expr],
+    having: &[Scalar],
+) -> Result<Groups> {
+    let private =
+        |why: String| Ok(Groups { public: false, why: format!("private: {why}"), only: Vec::new() });
     if keys.is_empty() {
-        return Ok((true, "one group: no GROUP BY".into()));
+        return Ok(Groups { public: true, why: "one group: no GROUP BY".into(), only: Vec::new() });
     }
+    let limit = policy.limits.max_public_groups;
+    let conditions = conditions(source, having);
+    let narrowed = Narrowed::new(flattener, &ranges::ranges(&conditions, settings.utc));
     let mut found = Vec::with_capacity(keys.len());
     let mut reasons = Vec::with_capacity(keys.len());
     let mut product: usize = 1;
-    for k in keys.iter() {
-        let Some(domain) = domain(source, &k.scalar) else {
-            return Ok((
-                false,
-                format!("private: the values of {} do not follow from the policy or the statement", k.label),
+    let size_of = |table: usize, column: &str| {
+        let size = Size::Distinct(table, column.to_owned());
+        sizes.get(&size).copied().ok_or(PlanError::NeedSize(size))
+    };
+    for (k, expr) in keys.iter().zip(written) {
+        let listed = conditions.iter().find_map(|c| listed(c, &k.scalar));
+        let within = || values::of_key(&narrowed.lower(&k.scalar, expr), &conditions, limit);
+        let Some(domain) = listed.or_else(within) else {
+            return private(format!(
+                "the values of {} do not follow from the policy or the statement",
+                k.label
             ));
         };
-        let with_null = k.scalar.nullable() && !source.filter.iter().any(|f| rejects_null(f, &k.scalar));
-        let size = match (&domain, domain.size()) {
-            (_, Some(n)) => n,
-            (Domain::Table { table, column }, None) => {
-                let size = Size::Distinct(*table, column.clone());
-                *sizes.get(&size).ok_or(PlanError::NeedSize(size))?
-            }
-            (_, None) => usize::MAX,
-        };
+        let with_null = k.scalar.nullable() && !conditions.iter().any(|f| rejects_null(f, &k.scalar));
+        let size = domain.size(&size_of)?;
         product = product.saturating_mul(size.saturating_add(usize::from(with_null)));
         reasons.push(format!("{}: {}", k.label, describe(policy, &domain, with_null)));
         found.push((domain, with_null));
     }
-    let limit = policy.limits.max_public_groups;
     if product > limit {
-        return Ok((
-            false,
-            format!("private: {product} public groups would exceed limits.max_public_groups = {limit}"),
-        ));
+        return private(format!("{product} public groups would exceed limits.max_public_groups = {limit}"));
     }
     for (k, d) in keys.iter_mut().zip(found) {
         k.domain = Some(d);
     }
-    Ok((true, format!("public: {}", reasons.join("; "))))
+    let only = over_keys(&conditions, keys);
+    let narrower = match only.len() {
+        0 => String::new(),
+        n => format!("; {n} condition(s) on keys alone"),
+    };
+    Ok(Groups { public: true, why: format!("public: {}{narrower}", reasons.join("; ")), only })
 }
 
-fn domain(source: &PrivateSource, key: &Scalar) -> Option<Domain> {
-    let listed = source.filter.iter().find_map(|f| listed(f, key));
-    listed.or_else(|| key.domain().cloned()).or_else(|| {
-        if !key.binned() || matches!(key.node(), Node::Number(_)) {
-            return None;
+/// What is true of every row that is in a group, as conjuncts.
+fn conditions(source: &PrivateSource, having: &[Scalar]) -> Vec<Scalar> {
+    let mut all = Vec::new();
+    // Public LEFT JOIN private has groups without rows, which its ON does not drop.
+    if source.optional.is_empty() {
+        joined(&source.tree, &mut all);
+    }
+    for f in source.filter.iter().chain(having) {
+        split(f, &mut all);
+    }
+    all
+}
+
+/// The conditions of joins that drop rows, both sides included.
+fn joined(tree: &Tree, out: &mut Vec<Scalar>) {
+    match tree {
+        Tree::Join { kind: Kind::Inner, left, right, on } => {
+            joined(left, out);
+            joined(right, out);
+            on.iter().for_each(|c| split(c, out));
         }
-        // A cast to an integer type is NULL beyond it, and so are values that no cast could print.
-        match key.bound().interval().intersect(&type_span(key.ty())) {
-            // All of it is beyond the type.
-            None => Some(Domain::Values(Vec::new())),
-            Some(held) => of_lattice(&held, key.lattice()),
+        Tree::Join { kind: Kind::Left, left, .. } => joined(left, out),
+        Tree::Join { kind: Kind::Full, .. } | Tree::Scan(_) => {}
+    }
+}
+
+fn split(condition: &Scalar, out: &mut Vec<Scalar>) {
+    match condition.node() {
+        Node::Logic(BinaryOp::And, a, b) => {
+            split(a, out);
+            split(b, out);
         }
-    })
+        _ => out.push(condition.clone()),
+    }
+}
+
+/// The conditions over keys alone, each once. A column that a condition equates with a key is as good as the key.
+fn over_keys(conditions: &[Scalar], keys: &[Key]) -> Vec<Scalar> {
+    let stands: Vec<Scalar> = keys.iter().enumerate().map(|(i, k)| k.scalar.stand_in(KEYS + i)).collect();
+    let mut given: Vec<(&Scalar, Scalar)> =
+        keys.iter().zip(&stands).map(|(k, stand)| (&k.scalar, stand.clone())).collect();
+    for (a, b) in conditions.iter().filter_map(equated) {
+        for (key, other) in [(a, b), (b, a)] {
+            if let Some(at) = keys.iter().position(|k| k.scalar == *key)
+                && let Some(stand) = stands.get(at)
+            {
+                given.push((other, stand.clone()));
+            }
+        }
+    }
+    let mut only: Vec<Scalar> = Vec::new();
+    for condition in conditions {
+        // The domain has what is listed, and NULL where it is not excluded.
+        let known = |k: &Key| match (condition.node(), &k.domain) {
+            (Node::Is(x, Is::Null, true), _) => **x == k.scalar,
+            (_, Some((domain, _))) => listed(condition, &k.scalar).as_ref() == Some(domain),
+            _ => false,
+        };
+        if keys.iter().any(known) {
+            continue;
+        }
+        // One that looks at nothing is true of all groups or of none, and is left to the rows.
+        let Some(over) = condition.over(&given).filter(|c| looks(c) && is_same_anywhere(c)) else { continue };
+        // An equality of two columns that are one key says that it is not NULL, which the rows see to.
+        if !only.contains(&over) && equated(&over).is_none_or(|(a, b)| a != b) {
+            only.push(over);
+        }
+    }
+    only
+}
+
+/// Two columns of one type whose equal values are the same ones.
+fn equated(condition: &Scalar) -> Option<(&Scalar, &Scalar)> {
+    let column = |s: &Scalar| matches!(s.node(), Node::Column { .. });
+    match condition.node() {
+        Node::Compare(BinaryOp::Eq, a, b)
+            if column(a) && column(b) && a.ty() == b.ty() && a.canonical() && b.canonical() =>
+        {
+            Some((a, b))
+        }
+        _ => None,
+    }
+}
+
+/// Whether an expression looks at a column.
+fn looks(s: &Scalar) -> bool {
+    matches!(s.node(), Node::Column { .. }) || s.children().into_iter().any(looks)
+}
+
+/// Whether a condition means the same over the texts of a domain as over the rows': the order of texts, and what their
+/// letters are, is a matter of the collation of a column.
+fn is_same_anywhere(s: &Scalar) -> bool {
+    let by_order = |op: &BinaryOp| matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
+    let here = match s.node() {
+        Node::Compare(op, a, b) => !(by_order(op) && (a.ty().is_text() || b.ty().is_text())),
+        Node::Column { .. } => s.canonical(),
+        Node::Apply(_, _, Param::Pattern { pattern, insensitive: true, .. }) => pattern.is_ascii(),
+        _ => true,
+    };
+    here && s.children().into_iter().all(is_same_anywhere)
 }
 
 /// How many groups these keys have, at most, where their domains are public.
 pub(super) fn size(keys: &[Key], sizes: &Sizes) -> Result<usize> {
+    let size_of = |table: usize, column: &str| {
+        let size = Size::Distinct(table, column.to_owned());
+        sizes.get(&size).copied().ok_or(PlanError::NeedSize(size))
+    };
     let mut product: usize = 1;
     for (domain, with_null) in keys.iter().filter_map(|k| k.domain.as_ref()) {
-        let size = match (domain, domain.size()) {
-            (_, Some(n)) => n,
-            (Domain::Table { table, column }, None) => {
-                let size = Size::Distinct(*table, column.clone());
-                *sizes.get(&size).ok_or(PlanError::NeedSize(size))?
-            }
-            (_, None) => usize::MAX,
-        };
+        let size = domain.size(&size_of)?;
         product = product.saturating_mul(size.saturating_add(usize::from(*with_null)));
     }
     Ok(product)
@@ -101,12 +214,20 @@ fn describe(policy: &Policy, domain: &Domain, with_null: bool) -> String {
         Domain::Series { lo, hi, step } => {
             format!("{} to {} by {}", lo.to_plain_string(), hi.to_plain_string(), step.to_plain_string())
         }
-        Domain::DateTrunc { unit, .. } => format!("every {unit} of the declared range"),
-        Domain::Days { .. } => "every day of the declared range".into(),
+        Domain::DateTrunc { unit, lo, hi, .. } => format!("every {unit} from {} to {}", day(*lo), day(*hi)),
+        Domain::Days { lo, hi, .. } => format!("every day from {} to {}", day(*lo), day(*hi)),
+        Domain::Image(image) if image.bases.is_empty() => "one value".into(),
+        Domain::Image(image) => {
+            let of: Vec<String> = image.bases.iter().map(|b| describe(policy, &b.domain, b.null)).collect();
+            format!("its values for {}", of.join(" and "))
+        }
     };
     if with_null { format!("{base}, and NULL") } else { base }
 }
 
+fn day(micros: i64) -> String {
+    schema::time::date(micros)
+}
 /// The constants that a conjunct `key = c` or `key IN (c, …)` leaves.
 fn listed(filter: &Scalar, key: &Scalar) -> Option<Domain> {
     let text = |s: &Scalar| match s.node() {
@@ -143,14 +264,13 @@ fn fits(ty: &SqlType, n: i64) -> bool {
 
 /// Whether a conjunct is never true where the key is NULL.
 fn rejects_null(filter: &Scalar, key: &Scalar) -> bool {
-    use sql::ast::Is;
     match filter.node() {
         Node::Compare(op, a, b) if !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) => {
-            **a == *key || **b == *key
+            alike(a, key) || alike(b, key)
         }
-        Node::In(arg, _, false) => **arg == *key,
-        Node::Is(arg, Is::Null, true) => **arg == *key,
-        Node::Apply(f, args, _) if f.name == "like" => args.first() == Some(key),
+        Node::In(arg, _, false) => alike(arg, key),
+        Node::Is(arg, Is::Null, true) => alike(arg, key),
+        Node::Apply(f, args, _) if f.name == "like" => args.first().is_some_and(|x| alike(x, key)),
         Node::Logic(BinaryOp::And, a, b) => rejects_null(a, key) || rejects_null(b, key),
         _ => false,
     }

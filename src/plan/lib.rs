@@ -18,6 +18,7 @@ mod groups;
 pub mod interval;
 mod null_extension;
 mod outer_join;
+mod per_unit;
 pub mod release;
 mod renumber;
 mod row_bounds;
@@ -85,6 +86,8 @@ pub struct Settings {
     pub chosen_rows: Option<u32>,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
+    /// The session's time zone is UTC: a moment that is written without a zone is one of UTC.
+    pub utc: bool,
     /// Which noise the session asks for.
     pub mechanism: dp::Preference,
     /// Name and notion of every budget that the user pays from.
@@ -159,16 +162,14 @@ pub fn plan(
     };
     let rel = planner.query(&statement.query)?;
     if rel == Rel::Private {
-        return Err(private_rows(position(&statement.query.body)).into());
+        return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
     }
     let Planner { mut releases, private_ctes, mut tables, .. } = planner;
     // Tables that only lead to the unit prove it by their keys (soundness rule 7).
     tables.extend(releases.iter().flat_map(|r| &r.source.served));
     // Domains are read by the fetch, too.
-    tables.extend(releases.iter().flat_map(|r| &r.keys).filter_map(|k| match &k.domain {
-        Some((domain::Domain::Table { table, .. }, _)) => Some(*table),
-        _ => None,
-    }));
+    let keys = releases.iter().flat_map(|r| &r.keys);
+    tables.extend(keys.filter_map(|k| k.domain.as_ref()).flat_map(|(d, _)| d.tables()));
     tables.sort_unstable();
     tables.dedup();
     let (charge, noise) = price(&mut releases, settings)?.unzip();
@@ -221,6 +222,28 @@ fn private_rows(pos: Pos) -> ClientError {
         .detail("Rows of single units are never returned; aggregates over many units are, with noise.")
         .hint("Aggregate them: SELECT count(*), avg(x) … GROUP BY …")
         .at(pos)
+}
+
+/// Refuses a statement that would return rows of units, or a row for each. `tables`: those that it reads.
+fn rows_of_units(body: &Body, policy: &Policy, tables: &[usize]) -> ClientError {
+    let what = match body {
+        Body::Select(s) if !s.group_by.is_empty() => "GROUP BY the privacy unit",
+        Body::Select(s) if s.distinct == Distinct::All => "SELECT DISTINCT of the privacy unit",
+        _ => return private_rows(position(body)),
+    };
+    let own = tables.iter().filter_map(|t| policy.tables.get(*t)).chain(&policy.tables);
+    let example = own.filter_map(|t| Some((&t.name, t.unit_column()?))).next().map(|(table, unit)| {
+        format!(
+            ", for example SELECT avg(n) FROM (SELECT {unit}, count(*) AS n FROM {table} GROUP BY {unit}) t"
+        )
+    });
+    ClientError::unsupported(format!("{what} is not supported at the top of a statement"))
+        .detail("Each row would be of one unit; aggregates over many units are returned, with noise.")
+        .hint(format!(
+            "Aggregate these rows{}; or group by something that many units share.",
+            example.unwrap_or_default()
+        ))
+        .at(position(body))
 }
 
 fn ordered_rows(pos: Pos) -> PlanError {
@@ -358,11 +381,6 @@ impl<'a> Planner<'a> {
                 .hint("Release each by itself, and join the results.")
                 .into());
         }
-        if matches!(s.distinct, Distinct::On(_)) {
-            return Err(unsupported("DISTINCT ON over private rows", s.pos)
-                .hint("SELECT DISTINCT, or GROUP BY with aggregates, over the columns that are wanted.")
-                .into());
-        }
         // The finish has no row of these tables to give to a subquery.
         let mut own = HashSet::new();
         s.from.iter().for_each(|f| f.bindings(&mut own));
@@ -371,37 +389,33 @@ impl<'a> Planner<'a> {
                 .hint("Release each by itself, as a derived table or CTE, and join the results.")
                 .into());
         }
-        let aggregates = above.iter().any(|e| has_aggregate(e));
-        let distinct = matches!(s.distinct, Distinct::All);
-        if !aggregates && s.group_by.is_empty() && !distinct {
+        let extract_type =
+            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
+        let rows =
+            per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
+        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows);
+        let first = matches!(s.distinct, Distinct::On(_));
+        let grouped = above.iter().any(|e| has_aggregate(e))
+            || !s.group_by.is_empty()
+            || matches!(s.distinct, Distinct::All);
+        if first || grouped && flattener.is_grouped_by_unit(s)? || !grouped && per_unit::has_windows(s) {
+            if cut {
+                return Err(per_unit::cut(s.pos).into());
+            }
+            // What it is read as, and whether it is of one unit, is seen here first.
+            flattener.selected(flatten::NO_BINDING, s, order_by, flatten::Place::TOP, s.pos)?;
+            return Ok(Rel::Private);
+        }
+        if !grouped {
             if s.having.is_some() {
                 return Err(unsupported("HAVING without an aggregate", s.pos).into());
-            }
-            if above.iter().any(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Window { .. }))) {
-                return Err(unsupported("a window function over private rows", s.pos)
-                    .hint("Windows may stand over aggregates: rank() OVER (ORDER BY count(*)) … GROUP BY k.")
-                    .into());
             }
             if cut || !order_by.is_empty() {
                 return Err(ordered_rows(s.pos));
             }
             return Ok(Rel::Private);
         }
-        // SELECT DISTINCT k is GROUP BY k.
-        let keys: Vec<Expr> = if !aggregates && s.group_by.is_empty() {
-            let mut keys: Vec<Expr> = Vec::new();
-            for i in &s.items {
-                if !keys.contains(&i.expr) {
-                    keys.push(i.expr.clone());
-                }
-            }
-            keys
-        } else {
-            s.group_by.clone()
-        };
-        let extract_type =
-            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
-        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type);
+        let keys = per_unit::keys(s);
         let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
         self.releases.extend(builder.build(s, &keys, &above)?);
         Ok(Rel::Released)

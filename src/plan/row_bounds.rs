@@ -7,9 +7,10 @@
 use super::conditions::conjuncts;
 use super::equivalence_classes::Col;
 use super::flatten::Flattener;
-use super::source::{SetRows, SetTree};
+use super::source::{Leaf, Over, PrivateSource, SetRows, SetTree};
 use super::units::compared_exactly;
-use crate::expr::lower;
+use crate::expr::{Node, Scalar, lower};
+use bigdecimal::ToPrimitive;
 use sql::ast::*;
 use std::collections::HashSet;
 
@@ -98,6 +99,11 @@ impl Flattener<'_> {
 
     /// Whether each combination of rows of `given` meets at most one row of the part.
     fn determined(&self, part: &Part, given: &HashSet<usize>, equations: &[Equation]) -> bool {
+        // Private rows that meet are of one unit.
+        let private = |b: &usize| self.private_scan(*b);
+        if part.rows.bound == Some(1) && part.bindings.iter().any(private) && given.iter().any(private) {
+            return true;
+        }
         part.rows.anchors.iter().any(|anchor| {
             let fixed = |column: &String| {
                 let here = |e: &&Equation| e.column.0 == *anchor && e.column.1 == *column;
@@ -199,6 +205,44 @@ pub(super) fn full_rows(l: &Rows, r: &Rows) -> Rows {
         _ => None,
     };
     Rows { bound, ..Rows::default() }
+}
+
+/// How many rows of a unit a relation keeps by its own words: in all, and in each group of these keys. The fetch counts them
+/// all the same, and scales down what is more: this chooses a bound, and proves nothing.
+pub(super) fn few(source: &PrivateSource, keys: &[&Scalar]) -> (Option<u32>, Option<u32>) {
+    let [binding] = source.rows.follows.as_slice() else { return (None, None) };
+    let scan = source.scans.iter().find(|s| s.binding == *binding);
+    let Some(Leaf::Set(rows)) = scan.map(|s| &s.leaf) else { return (None, None) };
+    let SetTree::Branch(branch) = &rows.tree else { return (None, None) };
+    let first = branch.items.len();
+    let is_column = |s: &Scalar, at: usize| match s.node() {
+        Node::Column { binding: b, name } => b == binding && *name == format!("c{at}"),
+        _ => false,
+    };
+    match &branch.over {
+        // A row for each unit and what else is a key, all of which are keys again.
+        Over::Groups(_) => {
+            let all = (1..first).all(|at| keys.iter().any(|k| is_column(k, at)));
+            (None, all.then_some(1))
+        }
+        // The first rows of each unit.
+        Over::Windows(windows) => {
+            let numbers = |at: &usize| match windows.get(at.saturating_sub(first)) {
+                Some(w) => w.call.name == "row_number" && w.partition.is_empty(),
+                None => false,
+            };
+            let most = |c: &Scalar| match c.node() {
+                Node::Compare(BinaryOp::Le | BinaryOp::Eq, a, b) => {
+                    let numbered = (first..rows.columns.len()).filter(numbers).any(|at| is_column(a, at));
+                    let Node::Number(n) = b.node() else { return None };
+                    n.to_u32().filter(|n| numbered && *n > 0)
+                }
+                _ => None,
+            };
+            (source.filter.iter().filter_map(most).min(), None)
+        }
+        Over::Rows => (None, None),
+    }
 }
 
 impl SetTree {

@@ -4,10 +4,11 @@
 //! of unit u is kept then depends on rows of u. A public one needs no tie; what it says of the row around it obeys the
 //! same allow-list as every row expression.
 
-use super::conditions::{plain, truth};
+use super::conditions::{single, truth};
 use super::equivalence_classes::Col;
-use super::flatten::{Draft, Flattener, Result, unsupported};
-use super::source::{Branch, equal};
+use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result, unsupported};
+use super::per_unit::Selected;
+use super::source::{Branch, Over, equal};
 use super::units::{Block, Outside, Owner, stands_in};
 use crate::expr::{Node, Scalar, comparison, lower};
 use answer::ClientError;
@@ -19,6 +20,8 @@ struct Inside<'a> {
     draft: Draft,
     /// Its WHERE.
     conditions: Vec<Expr>,
+    /// What it selects.
+    items: Vec<Expr>,
     private: bool,
 }
 
@@ -43,12 +46,11 @@ impl<'a> Flattener<'a> {
             }
             ExprKind::InQuery { expr, query, negated } => {
                 self.prepare(expr, block)?;
-                let select = projection(query, e.pos)?;
                 // Before the subquery, which goes on counting from here.
                 let operand = lower(expr, self)?;
-                let mut inside = self.inside(select, e.pos)?;
-                let item = match select.items.as_slice() {
-                    [item] => inside.inner.expand(&item.expr)?,
+                let inside = self.inside(projection(query, e.pos)?, e.pos)?;
+                let item = match inside.items.as_slice() {
+                    [item] => item.clone(),
                     _ => return Err(unsupported("IN over a subquery of several columns", e.pos)),
                 };
                 let membership = self.membership(&inside.inner, item, (expr, operand), block, e.pos);
@@ -60,12 +62,13 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
-    fn inside(&self, select: &Select, pos: Pos) -> Result<Inside<'a>> {
+    fn inside(&self, (select, order_by): (&Select, &[OrderItem]), pos: Pos) -> Result<Inside<'a>> {
         let private = select.from.iter().any(|f| self.is_private(f));
         let mut inner = self.nested(true);
-        let (draft, conditions) = inner.draft(select)?;
+        let Selected { draft, items } = inner.selected(NO_BINDING, select, order_by, Place::TOP, pos)?;
+        let conditions = inner.finished()?;
         inner.no_optional(pos)?;
-        Ok(Inside { inner, draft, conditions, private })
+        Ok(Inside { inner, draft, conditions, items, private })
     }
 
     fn membership(
@@ -95,7 +98,7 @@ impl<'a> Flattener<'a> {
         around: &Block,
         pos: Pos,
     ) -> Result<Scalar> {
-        let Inside { mut inner, draft, conditions, private } = inside;
+        let Inside { mut inner, draft, conditions, private, .. } = inside;
         let (known, outside) = if private {
             let same = membership.iter().flat_map(|m| &m.condition);
             (
@@ -184,13 +187,13 @@ impl<'a> Flattener<'a> {
         filter: Vec<Scalar>,
         items: Vec<Scalar>,
     ) -> Branch {
-        Branch { scans: self.scans.clone(), tree, filter, items, bound: None }
+        Branch { scans: self.scans.clone(), tree, filter, items, over: Over::Rows, bound: None }
     }
 }
 
-/// The SELECT of a subquery that only projects and filters.
-fn projection(query: &Query, pos: Pos) -> Result<&Select> {
-    plain(query, pos)?.ok_or_else(|| {
+/// The SELECT of a subquery.
+fn projection(query: &Query, pos: Pos) -> Result<(&Select, &[OrderItem])> {
+    single(query, pos)?.ok_or_else(|| {
         unsupported("IN or EXISTS over a set operation", pos)
             .hint("Write one condition for each branch, joined by OR.")
     })

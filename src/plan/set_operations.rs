@@ -3,9 +3,10 @@
 //! The unit stands in the same place of every branch, with one type (soundness rule 10). Rows are equal only where
 //! their units are, so that what a row of unit u meets in another branch is a row of u.
 
-use super::conditions::plain;
+use super::conditions::single;
 use super::equivalence_classes::Col;
-use super::flatten::{Draft, Flattener, Result, unsupported};
+use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result, unsupported};
+use super::per_unit::Selected;
 use super::source::{Leaf, SetRows, SetTree};
 use super::units::{Outside, Owner};
 use crate::expr::{Node, Scalar, lower, united};
@@ -47,7 +48,12 @@ impl Flattener<'_> {
             columns.push(column);
         }
         let unit_name = self.binding(binding).and_then(|b| b.columns.get(unit)).cloned().unwrap_or_default();
-        self.scan(binding, Leaf::Set(Box::new(SetRows { tree, columns, unit, unit_name })), nullable, pos)
+        self.scan(
+            binding,
+            Leaf::Set(Box::new(SetRows { tree, columns, unit, unit_name, keeps: None })),
+            nullable,
+            pos,
+        )
     }
 
     fn set_tree(&mut self, body: &Body, found: &mut Vec<Found>, pos: Pos) -> Result<SetTree> {
@@ -61,31 +67,28 @@ impl Flattener<'_> {
                 let right = Box::new(self.set_tree(right, found, pos)?);
                 Ok(SetTree::Op { op: *op, all: *all, left, right })
             }
-            Body::Select(s) => {
-                let q = Query {
-                    with: Vec::new(),
-                    body: Body::Select(s.clone()),
-                    order_by: Vec::new(),
-                    limit: None,
-                    offset: None,
-                };
-                self.set_branch(&q, found, pos)
-            }
-            Body::Query(q) => match plain(q, pos)? {
-                Some(_) => self.set_branch(q, found, pos),
+            Body::Select(s) => self.set_branch((s, &[]), found, pos),
+            Body::Query(q) => match single(q, pos)? {
+                Some(select) => self.set_branch(select, found, pos),
                 None => self.set_tree(&q.body, found, pos),
             },
             Body::Values(_) => Err(mixed(pos)),
         }
     }
 
-    fn set_branch(&mut self, q: &Query, found: &mut Vec<Found>, pos: Pos) -> Result<SetTree> {
-        let Some(select) = plain(q, pos)? else { return Err(unsupported("this set operation", pos)) };
+    fn set_branch(
+        &mut self,
+        (select, order_by): (&Select, &[OrderItem]),
+        found: &mut Vec<Found>,
+        pos: Pos,
+    ) -> Result<SetTree> {
         if !select.from.iter().any(|f| self.is_private(f)) {
             return Err(mixed(select.pos.or(pos)));
         }
         let mut inner = self.nested(false);
-        let (draft, conditions) = inner.draft(select)?;
+        let Selected { draft, items: selected } =
+            inner.selected(NO_BINDING, select, order_by, Place::TOP, pos)?;
+        let conditions = inner.finished()?;
         inner.no_optional(select.pos)?;
         let block = inner.block(draft, &conditions, &Outside::default())?;
         let Owner::Unit(unit) = &block.owner else {
@@ -93,10 +96,9 @@ impl Flattener<'_> {
         };
         let filter = inner.conditions(&conditions, &block)?;
         let exact = inner.exact(&block);
-        let mut items = Vec::with_capacity(select.items.len());
+        let mut items = Vec::with_capacity(selected.len());
         let mut units = Vec::new();
-        for (i, item) in select.items.iter().enumerate() {
-            let e = inner.expand(&item.expr)?;
+        for (i, e) in selected.into_iter().enumerate() {
             let col: Option<Col> = inner.col(&e);
             let s = lower(&e, &inner)?;
             let own = unit.ty.oid() == s.ty().oid();

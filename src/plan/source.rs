@@ -9,7 +9,9 @@
 //! * LEFT JOIN keeps the unit of its left side, FULL JOIN has the one that is there;
 //! * what is joined beside that is public, and every expression looks at its row alone, or at rows of the same unit
 //!   through a subquery that holds the same equality;
-//! * set operations compare whole rows, the unit among them, in the same place of every branch (rule 10).
+//! * set operations compare whole rows, the unit among them, in the same place of every branch (rule 10);
+//! * groups below a release are grouped by the unit, and perhaps more, and windows partitioned by it: what is computed
+//!   over several rows is computed over rows of one unit.
 
 use super::equivalence_classes::Col;
 use super::row_bounds::Rows;
@@ -55,7 +57,7 @@ pub struct Scan {
 pub enum Leaf {
     /// A table, by its index in the policy.
     Table(usize, TableName),
-    /// A set operation over private rows.
+    /// A set operation over private rows, or a SELECT over several rows of a unit.
     Set(Box<SetRows>),
 }
 
@@ -65,6 +67,14 @@ impl Scan {
         match &self.leaf {
             Leaf::Table(t, _) => Some(*t),
             Leaf::Set(_) => None,
+        }
+    }
+
+    /// The table, by its index in the policy, of which it has about as many rows.
+    pub fn keeps(&self) -> Option<usize> {
+        match &self.leaf {
+            Leaf::Table(t, _) => Some(*t),
+            Leaf::Set(rows) => rows.keeps,
         }
     }
 }
@@ -107,8 +117,10 @@ pub struct Branch {
     pub tree: Tree,
     /// WHERE, all conjuncts.
     pub filter: Vec<Scalar>,
-    /// Its columns.
+    /// Its columns: of its rows, or those that it is grouped by.
     pub items: Vec<Scalar>,
+    /// Columns behind these, of several rows of one unit.
+    pub over: Over,
     /// Rows of one unit, where keys prove it.
     pub bound: Option<u64>,
 }
@@ -116,8 +128,96 @@ pub struct Branch {
 impl Branch {
     /// Steps that it takes at most for one row of each of its scans.
     pub fn cost(&self) -> u64 {
-        let all = self.items.iter().chain(&self.filter).map(Scalar::cost).chain(self.tree.costs());
-        all.fold(1_000, u64::saturating_add)
+        let own = self.items.iter().chain(&self.filter).chain(self.over.scalars());
+        own.map(Scalar::cost).chain(self.tree.costs()).fold(1_000, u64::saturating_add)
+    }
+}
+
+/// What a branch computes over several rows, all of one unit: the unit is its first item, and it is grouped, or its windows
+/// are partitioned, by that first of all.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Over {
+    /// Nothing: it has the rows of its FROM.
+    Rows,
+    /// It has a row for each combination of its items.
+    Groups(Vec<Call>),
+    /// It has the rows of its FROM, with more columns.
+    Windows(Vec<Window>),
+}
+
+/// An aggregate or a window function of the list in `per_unit`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Its name in `pg_catalog`.
+    pub name: &'static str,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// Its argument; none for `count(*)` and for what numbers rows.
+    pub arg: Option<Scalar>,
+    /// How many rows away `lag` and `lead` look.
+    pub offset: Option<u32>,
+}
+
+/// A call over a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// What is called.
+    pub call: Call,
+    /// PARTITION BY, behind the unit.
+    pub partition: Vec<Scalar>,
+    /// ORDER BY.
+    pub order: Vec<Sorted>,
+    /// The frame clause, of constants.
+    pub frame: Option<String>,
+}
+
+impl Window {
+    fn scalars(&self) -> Vec<&Scalar> {
+        let order = self.order.iter().map(|o| &o.by);
+        self.call.arg.iter().chain(&self.partition).chain(order).collect()
+    }
+}
+
+/// An item of ORDER BY.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sorted {
+    /// By what.
+    pub by: Scalar,
+    /// DESC.
+    pub desc: bool,
+    /// NULLS FIRST (true), NULLS LAST (false).
+    pub nulls_first: Option<bool>,
+}
+
+impl Over {
+    /// All scalars in it.
+    pub fn scalars(&self) -> Vec<&Scalar> {
+        match self {
+            Self::Rows => Vec::new(),
+            Self::Groups(calls) => calls.iter().filter_map(|c| c.arg.as_ref()).collect(),
+            Self::Windows(windows) => windows.iter().flat_map(Window::scalars).collect(),
+        }
+    }
+
+    /// The same over other scalars.
+    #[must_use]
+    pub fn reworded(&self, f: &dyn Fn(&Scalar) -> Scalar) -> Self {
+        let call = |c: &Call| Call { arg: c.arg.as_ref().map(f), ..c.clone() };
+        match self {
+            Self::Rows => Self::Rows,
+            Self::Groups(calls) => Self::Groups(calls.iter().map(call).collect()),
+            Self::Windows(windows) => Self::Windows(
+                windows
+                    .iter()
+                    .map(|w| Window {
+                        call: call(&w.call),
+                        partition: w.partition.iter().map(f).collect(),
+                        order: w.order.iter().map(|o| Sorted { by: f(&o.by), ..o.clone() }).collect(),
+                        frame: w.frame.clone(),
+                    })
+                    .collect(),
+            ),
+        }
     }
 }
 
@@ -136,7 +236,8 @@ impl Tree {
     }
 }
 
-/// A set operation: its branches have the unit in the same place, so that whole rows are compared within units.
+/// A set operation, whose branches have the unit in the same place, so that whole rows are compared within units; or one
+/// branch that computes over several rows of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetRows {
     /// The branches.
@@ -147,6 +248,8 @@ pub struct SetRows {
     pub unit: usize,
     /// What the analyst calls that column.
     pub unit_name: String,
+    /// The table, by its index in the policy, of which it has about as many rows.
+    pub keeps: Option<usize>,
 }
 
 /// Branches and operators.

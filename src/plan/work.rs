@@ -162,7 +162,7 @@ impl Judge<'_> {
         let mut steps = b.cost().saturating_add(self.sets(&b.scans)?);
         let mut on = Vec::new();
         conditions(&b.tree, &mut on);
-        for s in b.filter.iter().chain(&b.items).chain(on) {
+        for s in b.filter.iter().chain(&b.items).chain(b.over.scalars()).chain(on) {
             steps = steps.saturating_add(self.subqueries(s, &outer)?);
         }
         Ok(steps.saturating_mul(fan_out))

@@ -19,7 +19,7 @@
 use super::walk::is_small;
 use emit::scalar::text;
 use plan::domain::Domain;
-use plan::expr::{Node, Scalar, compared, in_list, is, logic, not};
+use plan::expr::{BASES, KEYS, Node, Scalar, compared, in_list, is, logic, not};
 use plan::source::{Branch, Kind, Leaf, Scan, SetTree, Tree};
 use plan::{Key, Part, PartKind, Release};
 use sql::ast::BinaryOp;
@@ -72,10 +72,7 @@ pub fn canonical(release: &Release) -> Canonical {
         .map(|(place, k)| {
             let mut key = k.clone();
             key.scalar = scope.scalar(&k.scalar, false);
-            if let Some((Domain::Values(values), _)) = &mut key.domain {
-                values.sort_unstable();
-                values.dedup();
-            }
+            key.domain.iter_mut().for_each(|(d, _)| domain(d));
             (text(&key.scalar), place, key)
         })
         .collect();
@@ -84,7 +81,10 @@ pub fn canonical(release: &Release) -> Canonical {
     if let Some(groups) = keys.get_mut(..groups) {
         groups.sort_by(|a, b| a.0.cmp(&b.0));
     }
-    let places = keys.iter().map(|(_, place, _)| *place).collect();
+    let places: Vec<usize> = keys.iter().map(|(_, place, _)| *place).collect();
+    let names = places.iter().enumerate().map(|(to, from)| (KEYS + from, KEYS + to)).collect();
+    let over_keys = Scope { names, first: 0 };
+    base.only = conjunction(release.only.iter().map(|c| over_keys.scalar(c, false)).collect());
     base.keys = keys.into_iter().map(|(_, _, key)| key).collect();
     let parts = release.parts.iter().map(|p| scope.part(p)).collect();
     base.parts = Vec::new();
@@ -92,6 +92,24 @@ pub fn canonical(release: &Release) -> Canonical {
     base.bounding = base.bounding.of_any_parts();
     base.spec = dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None };
     Canonical { base, keys: places, parts }
+}
+
+/// A domain whose values and conditions have no order.
+fn domain(of: &mut Domain) {
+    match of {
+        Domain::Values(values) => {
+            values.sort_unstable();
+            values.dedup();
+        }
+        Domain::Image(image) => {
+            image.bases.iter_mut().for_each(|b| domain(&mut b.domain));
+            let names = (0..image.bases.len()).map(|i| (BASES + i, BASES + i)).collect();
+            let over_bases = Scope { names, first: 0 };
+            image.of = over_bases.scalar(&image.of, false);
+            image.only = conjunction(image.only.iter().map(|c| over_bases.scalar(c, false)).collect());
+        }
+        _ => {}
+    }
 }
 
 /// Numbers of the bindings in sight.
@@ -245,7 +263,8 @@ fn branch(b: &Branch, mut scope: Scope) -> Branch {
     let (scans, tree, mut filter) = joins(&mut scope, &b.scans, &b.tree);
     filter.extend(b.filter.iter().map(|f| scope.scalar(f, false)));
     let items = b.items.iter().map(|i| scope.scalar(i, false)).collect();
-    Branch { scans, tree, filter: conjunction(filter), items, bound: b.bound }
+    let over = b.over.reworded(&|x| scope.scalar(x, false));
+    Branch { scans, tree, filter: conjunction(filter), items, over, bound: b.bound }
 }
 
 /// Conditions that must all be true: sorted, each once.

@@ -225,7 +225,7 @@ fn mattering(canonical: &Canonical) -> Vec<Setting> {
     };
     let base = &canonical.base;
     each(&base.source.unit.scalar(), &mut look);
-    base.keys.iter().for_each(|k| each(&k.scalar, &mut look));
+    base.keys.iter().map(|k| &k.scalar).chain(&base.only).for_each(|s| each(s, &mut look));
     each_of_rows(&base.source.scans, &base.source.tree, &base.source.filter, &mut look);
     for part in &canonical.parts {
         match &part.kind {

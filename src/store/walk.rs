@@ -44,7 +44,7 @@ fn each_of_set(tree: &SetTree, f: &mut dyn FnMut(&Scalar)) {
 
 fn each_of_branch(b: &Branch, f: &mut dyn FnMut(&Scalar)) {
     each_of_rows(&b.scans, &b.tree, &b.filter, f);
-    b.items.iter().for_each(|s| each(s, f));
+    b.items.iter().chain(b.over.scalars()).for_each(|s| each(s, f));
 }
 
 /// Whether a scalar has few parts, without looking at many.

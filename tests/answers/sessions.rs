@@ -26,6 +26,23 @@ impl World {
     }
 }
 
+/// A zone that PostgreSQL does not know would fail for the first row: it is found before anything is paid.
+#[tokio::test(flavor = "multi_thread")]
+async fn zones_are_looked_up_before_anything_is_paid() {
+    let world = World::new().await;
+    let ada = world.ada().await;
+    let spent = "SELECT min(fraction_left) FROM noisegate.budget";
+    let before = one(&ada, spent).await;
+    let sql = "SELECT count(*) FROM trips WHERE started_at AT TIME ZONE 'Mars/Olympus' > '2024-01-01'";
+    let refused = rows(&ada, sql).await.unwrap_err();
+    let refused = refused.as_db_error().expect("an answer of the gateway");
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("22023", "time zone \"Mars/Olympus\" not recognized")
+    );
+    assert_eq!(one(&ada, spent).await, before);
+}
+
 async fn one(client: &Client, sql: &str) -> String {
     let all = rows(client, sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
     all.first().and_then(|r| r.first().cloned().flatten()).unwrap_or_else(|| panic!("{sql}: {all:?}"))

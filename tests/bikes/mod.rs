@@ -123,6 +123,7 @@ impl Bikes {
             max_rows: policy.statement.max_rows,
             chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
+            utc: true,
             mechanism: noisegate::dp::Preference::Auto,
             budgets: ledger.notions(&identity()),
         };

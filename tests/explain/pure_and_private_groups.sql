@@ -1,2 +1,2 @@
 -- --policy config/minimal.toml
-SELECT birth_year, count(*) FROM riders GROUP BY 1
+SELECT plan, birth_year, birth_year % 500, count(*) FROM riders GROUP BY 1, 2, 3

@@ -43,13 +43,16 @@ impl goldenscript::Runner for Runner {
             return Ok(forms(&plan, &self.bikes.policy));
         }
         let asked = self.runtime.block_on(self.bikes.ask(sql)).map_err(|e| told(sql, &e))?;
-        Ok(match tags.as_slice() {
-            [] => whole(&asked),
-            ["plan"] => lines(&asked.lines),
-            ["sql"] => texts(&asked),
-            ["answer"] => answer(&asked),
-            other => return Err(format!("unknown tags {other:?}").into()),
-        })
+        if tags.is_empty() {
+            return Ok(whole(&asked));
+        }
+        // The parts, in the order of the whole.
+        let shown = [("plan", lines(&asked.lines)), ("sql", texts(&asked)), ("answer", answer(&asked))];
+        if let Some(other) = tags.iter().find(|t| !shown.iter().any(|(name, _)| name == *t)) {
+            return Err(format!("unknown tag {other:?}").into());
+        }
+        let wanted = shown.into_iter().filter(|(name, _)| tags.contains(name));
+        Ok(wanted.map(|(_, text)| text.trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
     }
 }
 
@@ -153,14 +156,20 @@ scripts!(
     bounding,
     bounds,
     expressions,
+    expressions_texts,
+    expressions_times,
     finish,
     gaussian,
     group_by,
+    groups_computed,
+    groups_narrowed,
     groups_private,
     groups_public,
     in_exists,
     joins,
     one_table,
+    per_unit,
+    per_unit_windows,
     price,
     private_joins,
     public,

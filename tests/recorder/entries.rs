@@ -255,6 +255,10 @@ const TEXT: &[&str] = &[
     "repeat('a', 1000000)",
     "repeat(U&'e\\0301', 20000)",
     "'it''s'",
+    "'ŉΐǰ'",
+    "'a,b,,c'",
+    "'2024-02-29'",
+    "' 12.5 '",
 ];
 
 fn values(ty: &str, version: u32) -> Vec<String> {
@@ -370,13 +374,16 @@ fn check(written: &str, x: &Scalar, zoned: bool) -> Check {
         _ => format!("({})", n.to_plain_string()),
     };
     // A float without a proven span is compared with nothing.
-    if x.ty().is_number() || x.ty().is_datetime() {
+    if x.is_measured() || x.ty().is_datetime() {
         if let Some(lo) = &span.lo {
             all.push(format!("(v IS NULL OR v >= {})", constant(lo)));
         }
         if let Some(hi) = &span.hi {
             all.push(format!("(v IS NULL OR v <= {})", constant(hi)));
         }
+    }
+    if x.ty().is_text() && x.longest() < u64::MAX {
+        all.push(format!("(v IS NULL OR length(v) <= {})", x.longest()));
     }
     let holds = if all.is_empty() { "true".into() } else { all.join(" AND ") };
     let says = format!("span {span:?}, nullable {}, {:?}", x.nullable(), x.phys());

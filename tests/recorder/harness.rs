@@ -310,6 +310,7 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
         max_rows,
         chosen_rows: None,
         old_extract: false,
+        utc: true,
         mechanism: dp::Preference::Auto,
         budgets: vec![("everyone".into(), dp::Notion::Zcdp)],
     }

@@ -281,7 +281,10 @@ impl Generator<'_> {
             plain(from, [of("r", RIDERS), public].concat(), unit("r"))
         };
         let (s, c) = (|| of("s", STATIONS), || of("c", CODES));
-        let shape = self.rng.below(48);
+        let shape = self.rng.below(54);
+        if shape >= 48 && !self.exact {
+            return self.per_unit();
+        }
         if shape >= 24 {
             return self.joined();
         }
@@ -442,6 +445,96 @@ impl Generator<'_> {
         }
     }
 
+    /// Groups and windows of one unit's rows, and some that are not of one unit: these are refused.
+    fn per_unit(&mut self) -> Source {
+        let having = self.one(&[
+            "",
+            "",
+            " HAVING count(*) > 1",
+            " HAVING max(zero) < 3 OR count(*) FILTER (WHERE minutes > 60) > 0",
+        ]);
+        let by = self.one(&["rider_id", "rider_id, zero", "zero, rider_id"]);
+        let window = self.one(&[
+            "PARTITION BY rider_id ORDER BY started_at",
+            "PARTITION BY zero, rider_id ORDER BY fare DESC NULLS LAST, minutes",
+            "PARTITION BY rider_id",
+        ]);
+        let frame =
+            self.one(&["", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", " GROUPS UNBOUNDED PRECEDING"]);
+        let frame = if window.contains("ORDER") { frame } else { String::new() };
+        let several = self.one(&["zero", "station, zero", "minutes"]);
+        let row = self.one(&["rn = 1", "rn <= 2", "minutes > 5"]);
+        let of_q = |columns: &[(&str, Ty)]| of("q", columns);
+        let plain = |from: String, columns: Vec<(String, Ty)>, unit: &str| Source {
+            with: String::new(),
+            from,
+            filter: None,
+            columns,
+            unit: Some(unit.to_owned()),
+        };
+        let (n, m, k) = (("n", Ty::Number), ("m", Ty::Number), ("k", Ty::Text));
+        let grouped = format!(
+            "(SELECT rider_id AS u, count(*) AS n, max(minutes) - min(zero) AS m, min(note) AS k FROM trips GROUP BY {by}{having}) q"
+        );
+        match self.rng.below(12) {
+            0 => plain(grouped, of_q(&[n, m, k]), "q.u"),
+            1 => plain(
+                format!("riders r LEFT JOIN {grouped} ON q.u = r.rider_id"),
+                [of("r", RIDERS), of_q(&[n, m, k])].concat(),
+                "r.rider_id",
+            ),
+            2 => plain(
+                format!("trips t JOIN {grouped} ON t.rider_id = q.u AND q.m >= t.minutes"),
+                [of("t", TRIPS), of_q(&[n, k])].concat(),
+                "q.u",
+            ),
+            3 => plain(
+                format!("(SELECT rider_id AS u, sum(minutes) AS n, avg(fare) AS m, max(station) AS k, bool_or(zero = 1) AS b, sum(dist) AS f FROM trips GROUP BY {by}{having}) q"),
+                of_q(&[n, m, k, ("b", Ty::Bool), ("f", Ty::Float)]),
+                "q.u",
+            ),
+            4 => plain(
+                "(SELECT DISTINCT rider_id AS u, station AS k, zero AS n FROM trips WHERE zero > -3) q".into(),
+                of_q(&[k, ("n", Ty::Unbounded)]),
+                "q.u",
+            ),
+            5 => plain(
+                "(SELECT t.rider_id AS u, sum(l.km) AS n, count(DISTINCT l.surface) AS m, max(l.surface) AS k FROM legs l JOIN trips t USING (trip_id) GROUP BY t.rider_id) q".into(),
+                of_q(&[n, m, k]),
+                "q.u",
+            ),
+            6 => plain(
+                format!("(SELECT rider_id AS u, minutes AS m, note AS k, row_number() OVER ({window}) AS n, lag(minutes) OVER ({window}) AS before, sum(fare) OVER ({window}{frame}) AS f FROM trips) q"),
+                of_q(&[n, m, k, ("before", Ty::Number), ("f", Ty::Number)]),
+                "q.u",
+            ),
+            7 => {
+                let from = "(SELECT *, row_number() OVER (PARTITION BY rider_id ORDER BY started_at DESC) AS rn FROM trips) t";
+                Source { filter: Some(row), ..plain(from.into(), of("t", TRIPS), "t.rider_id") }
+            }
+            8 => plain(
+                "(SELECT DISTINCT ON (rider_id) rider_id AS u, minutes AS n, note AS k, first_value(zero) OVER (PARTITION BY rider_id ORDER BY fare) AS z FROM trips ORDER BY rider_id, fare DESC) q".into(),
+                of_q(&[n, k, ("z", Ty::Unbounded)]),
+                "q.u",
+            ),
+            9 => self.under("riders r", RIDERS, "r", &[
+                "r.rider_id IN (SELECT rider_id FROM trips GROUP BY rider_id HAVING count(*) > 2)",
+                "EXISTS (SELECT 1 FROM (SELECT rider_id, max(n) AS n FROM slots GROUP BY 1) x WHERE x.rider_id = r.rider_id AND x.n > r.level)",
+                "r.rider_id IN (SELECT rider_id FROM slots GROUP BY n, rider_id)",
+            ]),
+            10 => plain(
+                format!("(SELECT rider_id AS u, minutes AS n, row_number() OVER (PARTITION BY {several} ORDER BY started_at) AS m, note AS k FROM trips) q"),
+                of_q(&[n, m, k]),
+                "q.u",
+            ),
+            _ => plain(
+                format!("(SELECT max(rider_id) AS u, count(*) AS n, max(minutes) AS m, max(note) AS k FROM trips GROUP BY {several}) q"),
+                of_q(&[n, m, k]),
+                "q.u",
+            ),
+        }
+    }
+
     /// A table under one of these conditions.
     fn under(&mut self, from: &str, columns: &[(&str, Ty)], alias: &str, conditions: &[&str]) -> Source {
         Source {
@@ -489,6 +582,17 @@ impl Generator<'_> {
         let mut conditions: Vec<String> = source.filter.iter().cloned().collect();
         for _ in 0..*self.rng.pick(&[0, 0, 1, 1, 2]) {
             conditions.push(self.truth(2));
+        }
+        // Over keys: what narrows their domain.
+        if let Some(key) = keys.first().filter(|_| self.rng.chance(25)) {
+            let last = keys.last().unwrap_or(key);
+            conditions.push(match self.rng.below(5) {
+                0 => format!("({key} IS NOT NULL)"),
+                1 => format!("({key} = {key})"),
+                2 => format!("({key} IS NOT DISTINCT FROM {key} AND {last} IS NOT NULL)"),
+                3 => format!("({key} IS NULL OR {})", self.truth(0)),
+                _ => format!("(NOT ({last} <> {last}) OR {key} IS NULL)"),
+            });
         }
         let mut out =
             Statement { with: source.with, from: source.from, keys, conditions, ..Statement::default() };
@@ -603,7 +707,17 @@ impl Generator<'_> {
                 _ => self.sample(Kind::Number, 0),
             };
         }
-        match self.rng.below(25) {
+        match self.rng.below(28) {
+            // What is computed of keys that have values.
+            25 => {
+                let unit = self.one(&["month", "year", "week"]);
+                format!("CAST(date_trunc('{unit}', {}) AS date)", self.time())
+            }
+            26 => {
+                let time = self.moment();
+                format!("EXTRACT(year FROM {time}) * 100 + EXTRACT(month FROM {time})")
+            }
+            27 => format!("COALESCE(NULLIF({}, 'Oslo'), {})", self.text(0), self.text(1)),
             0..=3 => self.text(0),
             4 => self.column(&[Ty::Enum]).unwrap_or_else(|| self.text(1)),
             5 => self.text(depth),

@@ -128,11 +128,10 @@ pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
                 of(part)
             )
         }
-        Output::Sum(part, ty) => format!("({})::{}", of(part), ty.sql_name()),
-        Output::Zero(ty) => format!("0::{}", ty.sql_name()),
+        Output::Sum(part, ty) => typed(&of(part), ty),
+        Output::Zero(ty) => typed("0", ty),
         Output::Constant { count, ty, value } => {
-            let value = number(value);
-            format!("(CASE WHEN {} >= 1 THEN {value} END)::{}", of(count), ty.sql_name())
+            typed(&format!("CASE WHEN {} >= 1 THEN {} END", of(count), number(value)), ty)
         }
         Output::Moment(m) => super::moments::text(row, r, m),
         Output::Points { parts, array, ty } => {
@@ -151,11 +150,11 @@ pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
             let Some(PartKind::Sum(s)) = r.parts.get(*sum).map(|p| &p.kind) else { return "NULL".into() };
             let center = number(&(BigDecimal::from(s.centre()) * s.grid()));
             let (low, high, n) = (number(low), number(high), of(count));
-            format!(
-                "(CASE WHEN {n} >= 1 THEN LEAST(GREATEST({center} + {} / {n}, {low}), {high}) END)::{}",
-                of(sum),
-                ty.sql_name()
-            )
+            let average = format!(
+                "CASE WHEN {n} >= 1 THEN LEAST(GREATEST({center} + {} / {n}, {low}), {high}) END",
+                of(sum)
+            );
+            typed(&average, ty)
         }
     }
 }
@@ -172,5 +171,20 @@ fn point(column: &str, axis: Option<&Axis>, ty: &SqlType) -> String {
             format!("('1970-01-01 00:00:00{zone}'::{} + {seconds})", t.sql_name())
         }
         _ => format!("({cut})::{}", ty.sql_name()),
+    }
+}
+
+/// A released number in a type; of an interval it is the length in seconds, within what its days can hold.
+fn typed(number: &str, ty: &SqlType) -> String {
+    match ty {
+        SqlType::Interval => {
+            let held = format!(
+                "pg_catalog.numeric_smaller(pg_catalog.numeric_larger(({number})::pg_catalog.numeric, -185000000000000), 185000000000000)"
+            );
+            format!(
+                "pg_catalog.make_interval(days => pg_catalog.div({held}, 86400)::pg_catalog.int4, secs => ({held} % 86400)::pg_catalog.float8)"
+            )
+        }
+        ty => format!("({number})::{}", ty.sql_name()),
     }
 }

@@ -394,6 +394,22 @@ fn faults_of_ranks() {
 }
 
 #[test]
+fn conditions_over_a_domain_are_its_own() {
+    let narrowed = LISTED.replacen(
+        " AS x1(k))",
+        r#" AS x1(k) WHERE (x0."k" <> 'Depot'::P.text) AND (x1."k" IS NOT FALSE))"#,
+        1,
+    );
+    assert_eq!(linf(&accept(&narrowed)), linf(&accept(LISTED)));
+    let computed = LISTED.replacen(
+        "(SELECT true UNION SELECT false UNION SELECT NULL::P.bool) AS x1(k)",
+        r#"(SELECT DISTINCT (y0."k" > 'D'::P.text)::P.bool FROM (SELECT DISTINCT t0."station"::P.text FROM "public"."stations" AS t0) AS y0(k) UNION SELECT NULL::P.bool) AS x1(k)"#,
+        1,
+    );
+    accept(&computed);
+}
+
+#[test]
 fn faults_of_domains() {
     let station =
         r#"SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL"#;
@@ -423,6 +439,24 @@ fn faults_of_domains() {
             ("ordered by an answer", " ORDER BY 1, 2", " ORDER BY 3, 1, 2"),
             ("keys of the groups", "SELECT d.k0, d.k1", "SELECT g.k0, d.k1"),
             ("no rank", " WHERE e.r <= 4", ""),
+            (
+                "chosen by private rows",
+                " AS x1(k))",
+                r#" AS x1(k) WHERE (x0."k" IN (SELECT b8."station" FROM "public"."trips" AS b8)))"#,
+            ),
+            (
+                "chosen by what private rows hold",
+                " AS x1(k))",
+                r#" AS x1(k) WHERE (EXISTS (SELECT 1 FROM "public"."trips" AS b8 WHERE (b8."station" = x0."k"))))"#,
+            ),
+            ("chosen by a row of another stage", " AS x1(k))", r#" AS x1(k) WHERE (x0."k" = b0."station"))"#),
+            ("chosen by the seed", " AS x1(k))", " AS x1(k) WHERE (x0.k = $1))"),
+            ("chosen by an aggregate", " AS x1(k))", " AS x1(k) WHERE (P.count(x0.k) > 1))"),
+            (
+                "a private column computed with",
+                station,
+                r#"SELECT DISTINCT (P."left"(y0."k", 1))::P.text FROM (SELECT DISTINCT t."station"::P.text FROM "public"."trips" AS t) AS y0(k)"#,
+            ),
             (
                 "with a subquery",
                 station,
@@ -506,6 +540,7 @@ fn functions_and_types_are_listed() {
     let base = JOINED;
     let with = |what: &str| base.replacen(r#"(b0."minutes" > 5)"#, &format!("({what} > 5)"), 1);
     accept(&with(r#"P.abs(b0."minutes")"#));
+    accept(&with(r#"P.length(P.replace(b0."note", 'a'::P.text, 'b'::P.text))"#));
     for what in [
         "P.pg_sleep(5)",
         "P.random()",
@@ -517,6 +552,8 @@ fn functions_and_types_are_listed() {
         "P.now()",
         "P.age(b0.\"started_at\")",
         "P.repeat(b0.\"note\", 1000)",
+        "P.length(P.replace(b0.\"note\", 'a', b0.\"note\"))",
+        "P.length(P.split_part(b0.\"note\", 'a', b0.\"minutes\"))",
         "P.lo_import('a')",
         "P.dblink('a', 'b')",
         "abs(b0.\"minutes\")",

@@ -285,3 +285,82 @@ fn domains_that_the_text_lists_bound_groups() {
         refused(name, &grouped(domain, key, "g.k0 = d.k0"), words);
     }
 }
+
+#[test]
+fn several_rows_are_of_one_unit() {
+    let trips = r#"FROM "public"."trips" AS b0"#;
+    let over = |select: &str| format!("(SELECT {select}) AS b1(c0, c1)");
+    let unit = r#"b0."rider_id""#;
+    for (name, select, rows) in [
+        ("groups of the unit", format!("{unit}, (P.count(*))::P.int8 {trips} GROUP BY 1"), Some(1)),
+        ("the unit in another place", format!("b0.\"station\", {unit} {trips} GROUP BY 1, 2"), None),
+        ("more than the unit", format!("{unit}, b0.\"station\" {trips} GROUP BY 1, 2"), None),
+        (
+            "a window of the unit",
+            format!(
+                "{unit}, (P.lag(b0.\"fare\", 2) OVER (PARTITION BY {unit} ORDER BY b0.\"minutes\" DESC NULLS LAST, b0.\"fare\"))::P.numeric {trips}"
+            ),
+            None,
+        ),
+        (
+            "a frame",
+            format!(
+                "{unit}, (P.sum((b0.\"fare\")::P.numeric) OVER (PARTITION BY {unit}, b0.\"station\" ORDER BY b0.\"fare\" ROWS BETWEEN 2 PRECEDING AND CURRENT ROW))::P.numeric {trips}"
+            ),
+            None,
+        ),
+    ] {
+        let column = if name == "the unit in another place" { r#"b1."c1""# } else { r#"b1."c0""# };
+        assert_eq!(linf(&accept(&counted(&over(&select), column))), [20], "{name}");
+        match rows {
+            Some(n) => assert_eq!(linf(&accept(&direct(&over(&select)))), [n], "{name}"),
+            None => refused(name, &direct(&over(&select)), "no key shows to be few"),
+        }
+    }
+    let one = over(&format!("{unit}, (P.count(*))::P.int8 {trips} GROUP BY 1"));
+    // All that is private and meets is of one unit, of which there is one row.
+    for from in [
+        format!(r#""public"."riders" AS b2 JOIN {one} ON (b1."c0" = b2."rider_id")"#),
+        format!(r#""public"."riders" AS b2 LEFT JOIN {one} ON (b1."c0" = b2."rider_id") AND (b1."c1" > 3)"#),
+    ] {
+        assert_eq!(linf(&accept(&direct(&from))), [1], "{from}");
+    }
+    for (name, select, why) in [
+        (
+            "groups of several units",
+            format!("b0.\"station\", (P.count(*))::P.int8 {trips} GROUP BY 1"),
+            "without their unit",
+        ),
+        ("the greatest unit", format!("(P.max({unit}))::P.int4, b0.\"station\" {trips}"), "no place here"),
+        (
+            "a group's greatest unit",
+            format!("b0.\"station\", (P.max({unit}))::P.int4 {trips} GROUP BY 1"),
+            "without their unit",
+        ),
+        (
+            "a window of several units",
+            format!(
+                "{unit}, (P.row_number() OVER (PARTITION BY b0.\"station\", {unit} ORDER BY b0.\"fare\"))::P.int8 {trips}"
+            ),
+            "several units",
+        ),
+        ("a window without a call", format!("{unit}, (P.row_number())::P.int8 {trips}"), "no place here"),
+        (
+            "a window in an expression",
+            format!("{unit}, (P.row_number() OVER (PARTITION BY {unit})) + 1 {trips}"),
+            "no place here",
+        ),
+        (
+            "an aggregate of an aggregate",
+            format!("{unit}, (P.sum(P.count(*)))::P.numeric {trips} GROUP BY 1"),
+            "no place here",
+        ),
+        (
+            "public rows in groups",
+            "b0.\"station\", (P.count(*))::P.int8 FROM \"public\".\"stations\" AS b0 GROUP BY 1".to_owned(),
+            "groups public rows",
+        ),
+    ] {
+        refused(name, &counted(&over(&select), r#"b1."c0""#), why);
+    }
+}

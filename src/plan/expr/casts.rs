@@ -34,20 +34,24 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
     },
     Entry {
-        form: "d::timestamp, d::timestamptz, ts::timestamptz, ts::date",
+        form: "t::date, t::timestamp, t::timestamptz",
         types: "date or timestamp → that type",
         total: "a value with a declared range is moved into it; without one it is NULL outside the years 1 to 9999",
         range: "that of the argument, within a day where the zone decides",
         cost: "50",
-        samples: &["extract(epoch FROM {t}::timestamptz)", "extract(year FROM {t}::timestamp::date)"],
+        samples: &[
+            "extract(epoch FROM {t}::timestamptz)",
+            "extract(year FROM {t}::timestamp::date)",
+            "extract(epoch FROM {t}::timestamptz::date)",
+        ],
     },
     Entry {
-        form: "s::text, s::varchar, enum::text",
-        types: "text or enum → text",
+        form: "x::text, x::varchar",
+        types: "text, enum, integer or uuid → text",
         total: "nothing is cut",
         range: "the same values",
-        cost: "10",
-        samples: &["({s}::text = {e})"],
+        cost: "10, 100 where it is not a text",
+        samples: &["({s}::text = {e})", "{i}::text"],
     },
 ];
 
@@ -63,19 +67,41 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             let facts = Facts { ty: b.clone(), ..x.facts.clone() };
             Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
         }
-        (SqlType::Enum { .. }, b) if b.is_text() && to.modifier.is_empty() => {
-            let facts = Facts {
-                domain: x.facts.domain.clone(),
-                cost: x.facts.cost.saturating_add(10),
-                ..Facts::of_type(b.clone(), x.facts.nullable)
-            };
-            Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
+        (a, b)
+            if b.is_text()
+                && to.modifier.is_empty()
+                && (a.is_integer() || matches!(a, SqlType::Enum { .. } | SqlType::Uuid)) =>
+        {
+            let ty = b.clone();
+            Ok(numbers::retyped(to_text(x, pos)?, ty))
         }
         (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz)
-        | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date) => cast_time(x, &to.ty, pos),
+        | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date)
+        | (SqlType::Timestamptz, SqlType::Timestamp | SqlType::Date) => cast_time(x, &to.ty, pos),
         (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
-            .hint("Casts between numbers, from date to timestamp and from timestamp to date are.")),
+            .hint("Casts between numbers, between dates and timestamps, and of integers, enums and uuids to text are.")),
     }
+}
+
+/// An integer, an enum or a uuid as text.
+pub(super) fn to_text(x: Scalar, pos: Pos) -> Result<Scalar> {
+    let longest = match &x.facts.ty {
+        // Digits and a sign; a numeric that stands for it has nothing behind its point.
+        t if t.is_integer() && x.facts.scale == 0 => x.facts.digits() + 1,
+        SqlType::Uuid => 36,
+        // A name of PostgreSQL's.
+        SqlType::Enum { .. } => 63,
+        other => return Err(refuse(&format!("a cast from {} to text over private rows", short(other)), pos)),
+    };
+    // Its own domain is printed in its own type: text has the same form of it where it is an enum's label.
+    let domain = x.facts.domain.clone().filter(|_| matches!(x.facts.ty, SqlType::Enum { .. }));
+    let facts = Facts {
+        domain,
+        longest,
+        cost: x.facts.cost.saturating_add(100),
+        ..Facts::of_type(SqlType::Text, x.facts.nullable)
+    };
+    Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
 }
 
 fn short(ty: &SqlType) -> String {
@@ -105,13 +131,23 @@ fn cast_time(x: Scalar, to: &SqlType, pos: Pos) -> Result<Scalar> {
         None => Interval::default(),
     };
     let (span, bound) = match to {
+        _ if x.facts.ty == SqlType::Timestamptz => {
+            let local = |i: &Interval| match to {
+                SqlType::Date => to_day(&either_side(i)),
+                _ => either_side(i),
+            };
+            (x.facts.span.one(local), x.facts.bound.one(local))
+        }
         SqlType::Date => (x.facts.span.one(to_day), x.facts.bound.one(to_day)),
         SqlType::Timestamptz => (x.facts.span.one(either_side), x.facts.bound.one(either_side)),
         _ => (x.facts.span.clone(), x.facts.bound.clone()),
     };
     let domain = match to {
-        SqlType::Date => times::micros(x.facts.bound.interval())
-            .map(|(lo, hi)| Domain::Days { lo: lo - lo.rem_euclid(DAY), hi }),
+        SqlType::Date => times::micros(x.facts.bound.interval()).map(|(lo, hi)| Domain::Days {
+            lo,
+            hi,
+            from: x.facts.ty.clone(),
+        }),
         _ => None,
     };
     let facts = Facts {

@@ -56,7 +56,8 @@ fn hull<'a>(list: &[&'a Scalar], f: impl Fn(&'a Scalar) -> Interval) -> Interval
 /// Facts of one of several values.
 fn merged(list: &[&Scalar], nullable: bool) -> Facts {
     let ty = list.first().map_or(SqlType::Text, |s| s.facts.ty.clone());
-    let phys = if !ty.is_number() {
+    // Numbers, and intervals that are lengths.
+    let phys = if list.iter().any(|s| s.facts.phys == Phys::Other) {
         Phys::Other
     } else if list.iter().all(|s| s.facts.phys == Phys::Int) {
         Phys::Int
@@ -73,6 +74,7 @@ fn merged(list: &[&Scalar], nullable: bool) -> Facts {
         binned: list.iter().all(|s| s.facts.binned || matches!(s.node, Node::Null)),
         canonical: list.iter().all(|s| s.facts.canonical),
         scale: list.iter().map(|s| s.facts.scale).max().unwrap_or(0),
+        longest: typed().map(|s| s.facts.longest).max().unwrap_or(0),
         cost: list.iter().fold(10, |sum: u64, s| sum.saturating_add(s.facts.cost)),
         ..Facts::of_type(ty, nullable)
     }
@@ -117,7 +119,7 @@ pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Refusal
     let mut facts = Facts { span, bound, ..merged(&all, list.iter().all(|s| s.facts.nullable)) };
     if which == Choice::Coalesce {
         facts.domain = domain::of_branches(list.iter());
-    } else if !(facts.ty.is_number() || facts.ty.is_datetime()) {
+    } else if facts.phys == Phys::Other && !facts.ty.is_datetime() {
         return Err(Refusal::new("LEAST and GREATEST of anything but numbers and dates"));
     }
     Ok(Scalar { node: Node::Choice(which, list), facts })
@@ -127,6 +129,9 @@ pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Refusal
 /// meet other numbers, which PostgreSQL would cast.
 pub(crate) fn united(each: &[&Scalar], ty: SqlType, binding: usize, name: String) -> Option<Scalar> {
     let typed = || each.iter().filter(|s| !matches!(s.node, Node::Null));
+    if !ty.is_number() && each.iter().any(|s| s.facts.phys != Phys::Other) {
+        return None;
+    }
     let phys = if !ty.is_number() {
         Phys::Other
     } else if typed().all(|s| s.facts.phys == Phys::Int) {

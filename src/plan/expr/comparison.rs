@@ -4,14 +4,14 @@ use super::facts::{Facts, OF_FLOAT, Phys};
 use super::print::{Print, collated, is_varied};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, casts, mismatch, refuse};
+use super::{Result, casts, dates, mismatch, refuse};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Is, Pos};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         form: "a = b, <>, <, <=, >, >=, IS [NOT] DISTINCT FROM, BETWEEN",
-        types: "numbers; texts; dates and timestamps; booleans; one enum, uuid or time → boolean",
+        types: "numbers; texts; dates and timestamps; intervals; booleans; one enum, uuid or time → boolean",
         total: "both sides are of types that PostgreSQL compares without a cast that could fail; texts under one collation",
         range: "NULL where a side is, but for IS DISTINCT FROM",
         cost: "10",
@@ -143,6 +143,10 @@ pub(crate) fn comparison(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
             (casts::to_time(l, SqlType::Timestamptz, pos)?, casts::to_time(r, SqlType::Timestamptz, pos)?)
         }
         true => (casts::to_time(l, SqlType::Timestamp, pos)?, casts::to_time(r, SqlType::Timestamp, pos)?),
+        false => (l, r),
+    };
+    let (l, r) = match dates::is_length(&l) || dates::is_length(&r) {
+        true => (dates::seconds(l, pos)?, dates::seconds(r, pos)?),
         false => (l, r),
     };
     let (l, r) = match (l.facts.phys, r.facts.phys) {

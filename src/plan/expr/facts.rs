@@ -120,6 +120,8 @@ pub struct Facts {
     pub(super) domain: Option<Domain>,
     /// Proven: no more digits than this stand after the point of a number.
     pub(super) scale: u32,
+    /// Proven: a text has at most so many characters.
+    pub(super) longest: u64,
     /// Proven: evaluating the text for one row takes at most so many steps of about a nanosecond, subqueries aside.
     pub(super) cost: u64,
 }
@@ -144,6 +146,7 @@ impl Facts {
             canonical: true,
             domain: None,
             scale: 0,
+            longest: u64::MAX,
             cost: 1,
         }
     }

@@ -8,12 +8,16 @@
 mod casts;
 mod choice;
 mod comparison;
+mod dates;
 mod facts;
 mod grid;
 pub mod moments;
 mod numbers;
+pub(crate) mod per_unit;
 pub mod print;
 mod scalar;
+mod strings;
+mod substitute;
 mod table;
 mod text;
 mod times;
@@ -26,9 +30,11 @@ pub use facts::{Declared, Phys, Proven, type_span};
 pub use grid::{GridValue, TooWide};
 pub use numbers::gcd;
 pub use scalar::{Choice, Node, Param, Relation, Scalar};
+pub use substitute::{BASES, KEYS, VALUE, alike};
 pub use table::{Entry, Function, entries, reference};
 pub use text::LONGEST_TEXT;
 pub use times::clamp;
+pub(crate) use times::truncated;
 
 use crate::domain::Domain;
 use crate::interval::Interval;
@@ -56,7 +62,7 @@ pub struct ColumnInfo<'a> {
 pub trait Columns {
     /// The column behind a binding.
     fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>>;
-    /// A column that a set operation computes.
+    /// A column that a set operation, or a SELECT over several rows of a unit, computes.
     fn computed(&self, _binding: usize, _column: usize) -> Option<Scalar> {
         None
     }
@@ -138,7 +144,10 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             let x = lower(expr, env)?;
             let mut items = Vec::with_capacity(list.len());
             for item in list {
-                let y = comparison::coerce(lower_like(item, &x, env)?, &x, item.pos)?;
+                let mut y = comparison::coerce(lower_like(item, &x, env)?, &x, item.pos)?;
+                if dates::is_length(&x) {
+                    y = dates::seconds(y, item.pos)?;
+                }
                 if !matches!(y.node, Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null) {
                     return Err(refuse("an IN list of anything but constants", item.pos)
                         .hint("Write a = b OR a = c."));
@@ -165,9 +174,17 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         }
         ExprKind::Extract { field, expr } => times::extract(field, lower(expr, env)?, env.extract_type(), pos),
         ExprKind::Call { name, args } => call(name, args, env, pos),
-        ExprKind::Interval(_) => Err(refuse("INTERVAL in a row expression", pos)
-            .hint("Compare with a constant: ts >= TIMESTAMP '2024-01-01 00:00'.")),
-        ExprKind::AtTimeZone { .. } => Err(refuse("AT TIME ZONE over private rows", pos)),
+        ExprKind::Interval(text) => {
+            let facts = Facts::of_type(SqlType::Interval, false);
+            Ok(Scalar { node: Node::Text(text.clone()), facts })
+        }
+        ExprKind::AtTimeZone { expr, zone } => {
+            let Some(zone) = constant_text(zone) else {
+                return Err(refuse("AT TIME ZONE with a zone that is not a constant", pos)
+                    .hint("Write its name: ts AT TIME ZONE 'Europe/Berlin'."));
+            };
+            dates::at_time_zone(lower(expr, env)?, zone, pos)
+        }
         ExprKind::Session(_) => Err(refuse("now() and its kin over private rows", pos)
             .hint("Write the date or timestamp as a constant.")),
         ExprKind::Exists { .. } | ExprKind::InQuery { .. } => env.prepared(e).ok_or_else(|| {
@@ -274,7 +291,8 @@ fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<Scalar> {
         (Literal::String(s), Some(ty)) if ty.is_datetime() => Ok(times::literal(s, ty)),
         (Literal::String(s), like) => {
             let ty = like.cloned().unwrap_or(SqlType::Text);
-            Ok(Scalar { node: Node::Text(s.clone()), facts: Facts::of_type(ty, false) })
+            let longest = u64::try_from(s.chars().count()).unwrap_or(u64::MAX);
+            Ok(Scalar { node: Node::Text(s.clone()), facts: Facts { longest, ..Facts::of_type(ty, false) } })
         }
     }
 }
@@ -364,13 +382,21 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
         B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge | B::Distinct | B::NotDistinct => {
             compare(op, left, right, env, pos)
         }
-        B::Concat => Err(refuse("|| over private rows", pos)
-            .hint("Group by the columns themselves, and concatenate above the aggregates.")),
+        B::Concat => strings::concatenation(lower(left, env)?, lower(right, env)?, pos),
         B::Add | B::Sub | B::Mul | B::Div | B::Mod => {
-            let (l, r) = pair(left, right, env)?;
-            if l.facts.ty.is_datetime() || r.facts.ty.is_datetime() {
-                return Err(refuse("arithmetic with dates over private rows", pos)
-                    .hint("Use date_trunc or EXTRACT, or compare with constants."));
+            let (mut l, mut r) = pair(left, right, env)?;
+            // What is added to a moment is an interval; what is subtracted from it is a moment, too.
+            if op == B::Add && l.facts.ty.is_datetime() && r.facts.ty.is_datetime() {
+                let interval = Some(&SqlType::Interval);
+                if let ExprKind::Literal(s) = &right.kind {
+                    r = literal(s, interval, right.pos)?;
+                } else if let ExprKind::Literal(s) = &left.kind {
+                    l = literal(s, interval, left.pos)?;
+                }
+            }
+            let of_time = |x: &Scalar| x.facts.ty.is_datetime() || x.facts.ty == SqlType::Interval;
+            if of_time(&l) || of_time(&r) {
+                return dates::arithmetic(op, l, r, pos);
             }
             let (l, r) = (numbers::ready(l, left.pos.or(pos))?, numbers::ready(r, right.pos.or(pos))?);
             numbers::arithmetic(op, l, r, pos)
@@ -408,6 +434,12 @@ fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
         });
     }
     let ty = ty.unwrap_or(SqlType::Text);
+    let mut lengths = false;
+    if ty == SqlType::Interval {
+        for e in list.iter().filter(|e| !is_constant_text(e)) {
+            lengths |= dates::is_length(&lower(e, env)?);
+        }
+    }
     list.iter()
         .map(|e| {
             let mut x = match &e.kind {
@@ -416,6 +448,9 @@ fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
             };
             if ty.is_number() {
                 x = choice::number_or_raw(x, e.pos.or(pos))?;
+            }
+            if lengths {
+                x = dates::seconds(x, e.pos.or(pos))?;
             }
             Ok(numbers::retyped(x, ty.clone()))
         })
@@ -446,6 +481,21 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
             let ty = nullif_type(&l.facts.ty, &r.facts.ty);
             Ok(numbers::retyped(case(&[(same, null)], Some(a), env, pos)?, ty))
         }
+        ("concat", _) => {
+            let list = args.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
+            strings::concat(list, pos)
+        }
+        ("concat_ws", [separator, rest @ ..]) => {
+            let Some(separator) = constant_text(separator) else {
+                return Err(refuse("concat_ws with a separator that is not a constant", pos));
+            };
+            let list = rest.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
+            strings::concat_with(separator, list, pos)
+        }
+        (name, _) if strings::is_known(name) => {
+            let list = args.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
+            strings::call(name, list, pos)
+        }
         ("abs", [x]) => numbers::magnitude(number(x, env, pos)?, pos),
         ("round", [x]) => rounded(Rounding::Round, x, None, env, pos),
         ("floor", [x]) => rounded(Rounding::Floor, x, None, env, pos),
@@ -454,6 +504,18 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
         ("round", [x, digits]) => rounded(Rounding::Round, x, Some(digits_of(digits)?), env, pos),
         ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, Some(digits_of(digits)?), env, pos),
         ("mod", [a, b]) => binary(BinaryOp::Mod, a, b, env, pos),
+        ("age", [a, b]) => {
+            let (a, b) = pair(a, b, env)?;
+            dates::age(a, b, pos)
+        }
+        ("age", [_]) => Err(refuse("age with one argument, which depends on the day, over private rows", pos)
+            .hint("Write the day: age(DATE '2025-01-01', born).")),
+        ("timezone", [zone, x]) => {
+            let Some(zone) = constant_text(zone) else {
+                return Err(refuse("timezone with a zone that is not a constant", pos));
+            };
+            dates::at_time_zone(lower(x, env)?, zone, pos)
+        }
         ("date_part", [field, x]) => {
             let Some(field) = constant_text(field) else {
                 return Err(refuse("date_part with a field that is not a constant", pos));

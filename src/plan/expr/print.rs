@@ -1,5 +1,6 @@
 //! Names, constants and the small forms that every printed text is made of.
 
+use super::substitute::{BASES, KEYS};
 use crate::expr::{Node, Phys, Scalar};
 use bigdecimal::{BigDecimal, Signed};
 use schema::{SqlType, time};
@@ -26,7 +27,11 @@ pub fn number(n: &BigDecimal) -> String {
 
 /// The name that a binding is printed under.
 pub fn alias(binding: usize) -> String {
-    format!("b{binding}")
+    match (binding.checked_sub(BASES), binding.checked_sub(KEYS)) {
+        (Some(base), _) => format!("y{base}"),
+        (None, Some(key)) => format!("x{key}"),
+        _ => format!("b{binding}"),
+    }
 }
 
 /// A date or timestamp constant.

@@ -29,6 +29,10 @@ pub enum Param {
     Digits(i64),
     /// A field of EXTRACT, or a unit of date_trunc, and the type of the result.
     Field(&'static str, SqlType),
+    /// Months, days and microseconds.
+    Interval([i64; 3]),
+    /// A time zone, by its name.
+    Zone(String),
     /// A pattern of LIKE, its escape character, and whether letters match whatever their case.
     Pattern {
         /// The pattern, which does not end in its escape character.
@@ -119,6 +123,11 @@ impl Scalar {
         self.facts.phys
     }
 
+    /// Its text is a number: it is one, or an interval as its length in seconds.
+    pub fn is_measured(&self) -> bool {
+        self.facts.phys != Phys::Other
+    }
+
     /// Whether a row can make it NULL (proven, where it is false).
     pub fn nullable(&self) -> bool {
         self.facts.nullable
@@ -152,6 +161,11 @@ impl Scalar {
     /// A public domain of its values, NULL aside.
     pub fn domain(&self) -> Option<&Domain> {
         self.facts.domain.as_ref()
+    }
+
+    /// Characters that a text has at most, whatever the rows hold.
+    pub fn longest(&self) -> u64 {
+        self.facts.longest
     }
 
     /// Steps of about a nanosecond that one evaluation takes at most.
@@ -191,6 +205,13 @@ impl Scalar {
             node: Node::Choice(Choice::Coalesce, list),
             facts: Facts { cost, ..Facts::of_type(ty, nullable) },
         }
+    }
+
+    /// A text.
+    pub(super) fn text_constant(text: &str) -> Self {
+        let longest = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+        let facts = Facts { longest, ..Facts::of_type(SqlType::Text, false) };
+        Self { node: Node::Text(text.to_owned()), facts }
     }
 
     /// TRUE or FALSE.
@@ -289,7 +310,7 @@ impl Scalar {
             Node::Text(t) => format!("{}::{}", string(t), self.facts.ty.sql_name()),
             Node::Bool(b) => b.to_string(),
             // In an IN list, a NULL of a float type would turn the whole list and its operand into floats.
-            Node::Null if self.facts.ty.is_number() => "NULL::pg_catalog.int4".into(),
+            Node::Null if self.facts.phys != Phys::Other => "NULL::pg_catalog.int4".into(),
             Node::Null => format!("NULL::{}", self.facts.ty.sql_name()),
             Node::Clamp(x) => times::clamp_text(self, x, print),
             Node::Short(x) => format!("pg_catalog.round({}, {})", print(x), super::facts::FINEST),

@@ -64,7 +64,7 @@ const TRUNC: Function =
     Function { name: "date_trunc", rule: trunc_rule, text: trunc_text, commutes: false, int8: false };
 
 /// The years 1 to 9999.
-fn years() -> Interval {
+pub(super) fn years() -> Interval {
     Interval::new(time::FIRST, time::LAST)
 }
 
@@ -187,6 +187,9 @@ const FIELDS: &[(&str, i64, i64, bool)] = &[
 
 /// EXTRACT of a constant field, giving a number of type `ty`.
 pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<Scalar> {
+    if x.facts.ty == SqlType::Interval {
+        return super::dates::extract(field, x, ty, pos);
+    }
     if !x.facts.ty.is_datetime() {
         return Err(mismatch("EXTRACT needs a date or a timestamp", pos));
     }
@@ -203,7 +206,7 @@ pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<S
 }
 
 /// Functions of constants that are not surely within the years 1 to 9999 are left to PostgreSQL, above the release.
-fn bounded_constant(x: Scalar, pos: Pos) -> Result<Scalar> {
+pub(super) fn bounded_constant(x: Scalar, pos: Pos) -> Result<Scalar> {
     match x.node {
         Node::Text(_) if !x.facts.span.inside(&years()) => {
             Err(refuse("a function of this constant time", pos).hint("Write it as '2024-01-31 08:30:00'."))
@@ -301,6 +304,12 @@ pub(super) fn date_trunc(unit: &str, x: Scalar, pos: Pos) -> Result<Scalar> {
     Scalar::apply(&TRUNC, vec![bounded_constant(x, pos)?], param).map_err(|e| e.at(pos))
 }
 
+/// date_trunc of what functions can take already.
+pub(crate) fn truncated(unit: &'static str, x: &Scalar) -> Option<Scalar> {
+    let ty = if x.facts.ty == SqlType::Timestamp { SqlType::Timestamp } else { SqlType::Timestamptz };
+    Scalar::apply(&TRUNC, vec![x.clone()], Param::Field(unit, ty)).ok()
+}
+
 fn trunc_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
     let x = argument(args)?;
     let Param::Field(unit, ty) = param else { return Err(Refusal::new("date_trunc without a unit")) };
@@ -315,8 +324,14 @@ fn trunc_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refu
         hi,
         from: source.facts.ty.clone(),
     });
-    // What is cast back from local time may lie on another side of a year's end: nothing is said of the result.
-    Ok(Facts { domain, cost: 200, ..Facts::of_type(ty.clone(), x.facts.nullable) })
+    // Back by one unit at most, and what is cast back from local time by another two days at most.
+    let length = if *unit == "century" { 36_525 } else { 3_653 } * DAY;
+    let back = |i: &Interval| match micros(i) {
+        Some((lo, hi)) => Interval::new(lo.saturating_sub(length + 2 * DAY), hi.saturating_add(2 * DAY)),
+        None => Interval::default(),
+    };
+    let span = x.facts.span.one(back);
+    Ok(Facts { domain, span, cost: 200, ..Facts::of_type(ty.clone(), x.facts.nullable) })
 }
 
 fn trunc_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {

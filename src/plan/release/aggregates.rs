@@ -178,7 +178,7 @@ impl Builder<'_, '_> {
     }
 
     fn sum_or_avg(&mut self, average: bool, value: &Scalar, x: &Expr) -> Result<Output> {
-        if !value.ty().is_number() && !matches!(value.node(), Node::Null) {
+        if !value.is_measured() && !matches!(value.node(), Node::Null) {
             let m = format!(
                 "sum and avg of type {} are not supported",
                 value.ty().sql_name().replace("pg_catalog.", "")
@@ -186,7 +186,7 @@ impl Builder<'_, '_> {
             return Err(ClientError::unsupported(m).at(x.pos).into());
         }
         let null = Scalar::null(SqlType::Int4);
-        let value = if value.ty().is_number() { value } else { &null };
+        let value = if value.is_measured() { value } else { &null };
         let Some((low, high)) = value.bound().finite() else {
             return Err(unbounded(value, x.pos).into());
         };
@@ -282,6 +282,7 @@ fn aggregates_of<'e>(e: &'e Expr, out: &mut Vec<&'e Aggregate>) {
 /// The type that PostgreSQL gives a sum, or an average.
 pub(super) fn result_type(average: bool, ty: &SqlType) -> SqlType {
     match (average, ty) {
+        (_, SqlType::Interval) => SqlType::Interval,
         (_, SqlType::Float8) | (true, SqlType::Float4) => SqlType::Float8,
         (false, SqlType::Float4) => SqlType::Float4,
         (false, SqlType::Int2 | SqlType::Int4) => SqlType::Int8,

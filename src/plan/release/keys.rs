@@ -1,8 +1,9 @@
 //! Group keys: what a release may be grouped by.
 
 use super::{Builder, Key, Result};
+use crate::conditions::split;
 use crate::equivalence_classes::Col;
-use crate::expr::{Choice, Node, Scalar};
+use crate::expr::{Choice, Node, Scalar, lower};
 use answer::ClientError;
 use schema::SqlType;
 use sql::ast::*;
@@ -26,8 +27,10 @@ impl Builder<'_, '_> {
         }
     }
 
-    pub(super) fn key(&mut self, e: &Expr) -> Result<Key> {
-        let scalar = self.lower(e)?;
+    /// A key, and the expression over the scans that it was lowered from.
+    pub(super) fn key(&mut self, e: &Expr) -> Result<(Key, Expr)> {
+        let over_scans = self.flattener.expand(e)?;
+        let scalar = lower(&over_scans, self.flattener)?;
         let label = self.label(e);
         if self.is_unit(&scalar, false) {
             return Err(ClientError::unsupported(format!(
@@ -46,7 +49,16 @@ impl Builder<'_, '_> {
                 .at(e.pos)
                 .into());
         }
-        Ok(Key { expr: e.clone(), scalar, domain: None, label })
+        Ok((Key { expr: e.clone(), scalar, domain: None, label }, over_scans))
+    }
+
+    /// The conditions of HAVING over keys alone: they drop groups whatever these hold. What cannot be lowered is left to what
+    /// stands above the aggregates.
+    pub(super) fn over_keys(&mut self, having: Option<&Expr>) -> Vec<Scalar> {
+        let mut conjuncts = Vec::new();
+        having.into_iter().for_each(|e| split(e.clone(), &mut conjuncts));
+        let plain = conjuncts.iter().filter(|e| !crate::has_aggregate(e));
+        plain.filter_map(|e| self.lower(e).ok().filter(|s| *s.ty() == SqlType::Bool)).collect()
     }
 
     /// A short name for messages: the column's or the function's.

@@ -10,6 +10,7 @@ pub mod points;
 
 use super::domain::Domain;
 use super::flatten::{Flattener, unsupported};
+use super::groups::Groups;
 use super::source::PrivateSource;
 use super::work::{self, Work};
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
@@ -74,6 +75,8 @@ pub struct Release {
     pub public_groups: bool,
     /// Why groups are public or private, for EXPLAIN.
     pub groups_why: String,
+    /// Conditions over the keys (`expr::KEYS`) that narrow the public domain.
+    pub only: Vec<Scalar>,
     /// Released integers.
     pub parts: Vec<Part>,
     /// The analyst's aggregates, and how each is computed.
@@ -120,12 +123,17 @@ impl<'a, 'b> Builder<'a, 'b> {
     /// The releases, of the same groups: `keys` are the group keys, `above` every expression over the aggregates.
     pub fn build(mut self, select: &Select, keys: &[Expr], above: &[&Expr]) -> Result<Vec<Release>> {
         let mut built = Vec::with_capacity(keys.len());
+        let mut written = Vec::with_capacity(keys.len());
         for k in keys {
-            built.push(self.key(k)?);
+            let (key, over_scans) = self.key(k)?;
+            built.push(key);
+            written.push(over_scans);
         }
         self.flattener.optional_side(&self.source.optional, above, keys)?;
-        let (public_groups, groups_why) = groups::decide(&self.source, self.policy, self.sizes, &mut built)?;
-        if public_groups {
+        let having = self.over_keys(select.having.as_ref());
+        let given = (self.policy, self.settings, self.sizes);
+        let found = groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
+        if found.public {
             self.group_count = groups::size(&built, self.sizes)?;
         }
         // What is released for a sum serves an average of the same, whichever is written first.
@@ -134,9 +142,10 @@ impl<'a, 'b> Builder<'a, 'b> {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
         if let Some(what) = self.requests.first().map(|r| r.pos) {
-            self.cells_possible(public_groups, &groups_why, what)?;
+            self.cells_possible(&found, what)?;
         }
-        let mut cells = self.cells(&built, select, &groups_why)?;
+        let mut cells = self.cells(&built, select, &found)?;
+        let Groups { public: public_groups, why: groups_why, only } = found;
         if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty()) {
             // What needs no part of its own.
             first.outputs.append(&mut self.outputs);
@@ -177,6 +186,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             keys: built,
             public_groups,
             groups_why,
+            only,
             parts: self.parts,
             outputs: self.outputs,
             bounding,
@@ -188,14 +198,14 @@ impl<'a, 'b> Builder<'a, 'b> {
     }
 
     /// Refuses choices among points where there are no public groups.
-    fn cells_possible(&self, public: bool, why: &str, pos: Pos) -> Result<()> {
-        let hint = match (public, self.source.optional.is_empty()) {
+    fn cells_possible(&self, found: &Groups, pos: Pos) -> Result<()> {
+        let hint = match (found.public, self.source.optional.is_empty()) {
             (false, _) => "Group by keys whose values are public, or ask for count, sum and avg.",
             (_, false) => "Write an inner JOIN.",
             _ => return Ok(()),
         };
         let what = "a quantile, min, max or mode with private groups, or of public LEFT JOIN private,";
-        Err(unsupported(what, pos).detail(why.to_owned()).hint(hint).into())
+        Err(unsupported(what, pos).detail(found.why.clone()).hint(hint).into())
     }
 
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {

@@ -7,7 +7,8 @@ use super::{Builder, Key, Output, Part, PartKind, Release, Result, refuse, too_w
 use crate::bounding::{self, Bounding};
 use crate::domain::Domain;
 use crate::expr::{Scalar, filtered, unbounded};
-use crate::{groups, work};
+use crate::groups::{self, Groups};
+use crate::work;
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
 use dp::{Pick, Ratio};
@@ -142,12 +143,14 @@ impl Builder<'_, '_> {
 
     /// `mode() WITHIN GROUP (ORDER BY x)`, of public values.
     fn mode(&mut self, a: &Aggregate, x: &Expr, when: Option<&Scalar>, pos: Pos) -> Result<()> {
-        let mut keys = [self.key(x)?];
-        let (public, why) = groups::decide(&self.source, self.policy, self.sizes, &mut keys)?;
+        let (key, written) = self.key(x)?;
+        let mut keys = [key];
+        let given = (self.policy, self.settings, self.sizes);
+        let found = groups::decide(self.flattener, &self.source, given, &mut keys, &[written], &[])?;
         let [mut key] = keys;
-        if !public {
+        if !found.public {
             return Err(ClientError::unsupported("mode() of values that are not public is not supported")
-                .detail(why)
+                .detail(found.why)
                 .hint("List the values: mode() WITHIN GROUP (ORDER BY x) … WHERE x IN ('a', 'b').")
                 .at(pos)
                 .into());
@@ -253,12 +256,12 @@ impl Builder<'_, '_> {
     }
 
     /// The releases of all requests.
-    pub(super) fn cells(&mut self, keys: &[Key], select: &Select, groups_why: &str) -> Result<Vec<Release>> {
+    pub(super) fn cells(&mut self, keys: &[Key], select: &Select, found: &Groups) -> Result<Vec<Release>> {
         let requests = std::mem::take(&mut self.requests);
-        requests.into_iter().map(|r| self.cells_of(r, keys, select, groups_why)).collect()
+        requests.into_iter().map(|r| self.cells_of(r, keys, select, found)).collect()
     }
 
-    fn cells_of(&self, r: Request, keys: &[Key], select: &Select, why: &str) -> Result<Release> {
+    fn cells_of(&self, r: Request, keys: &[Key], select: &Select, found: &Groups) -> Result<Release> {
         let base = bounding::bound(&self.source, self.policy, self.settings, keys, true, false);
         let points = groups::size(std::slice::from_ref(&r.key), self.sizes)?.max(1);
         if points.saturating_mul(self.group_count) > self.policy.limits.max_public_groups {
@@ -285,7 +288,8 @@ impl Builder<'_, '_> {
             cells: Some(Cells { axis: r.axis, points, picks: r.picks, weight }),
             keys,
             public_groups: true,
-            groups_why: why.to_owned(),
+            groups_why: found.why.clone(),
+            only: found.only.clone(),
             outputs: r.outputs,
             bounding,
             work,
@@ -356,8 +360,8 @@ fn step(
     let least = (high - low) / steps;
     if ty.is_datetime() {
         let finest = if *ty == SqlType::Date { SECONDS_PER_DAY } else { 1 };
-        let named = MOMENTS.iter().map(|s| BigDecimal::from(*s));
-        let found = named.filter(|s| *s >= BigDecimal::from(finest)).find(|s| *s >= least);
+        let named = MOMENTS.iter().filter(|s| **s >= finest).map(|s| BigDecimal::from(*s));
+        let found = named.into_iter().find(|s| *s >= least);
         let day = BigDecimal::from(SECONDS_PER_DAY);
         return found.unwrap_or_else(|| (least / &day).with_scale_round(0, RoundingMode::Ceiling) * day);
     }

@@ -1,0 +1,112 @@
+//! What is known of a value that is computed from several rows of one unit, exactly, inside the fetch.
+//!
+//! Every function here is total and gives the same in whatever order its rows come: numbers are added up as numerics,
+//! clamped before, so that no sum overflows and none is rounded.
+
+use super::choice::united;
+use super::facts::{Declared, Facts, LONGEST, Phys, Proven, int_limit};
+use super::{Scalar, casts, numbers, refuse};
+use crate::interval::Interval;
+use answer::ClientError;
+use bigdecimal::BigDecimal;
+use schema::SqlType;
+use sql::ast::Pos;
+
+type Result<T> = std::result::Result<T, ClientError>;
+
+/// Where a value stands: the scan that it comes out of, its name there, and whether a row can make it NULL.
+pub(crate) struct Place {
+    /// The scan's binding.
+    pub binding: usize,
+    /// The column's name.
+    pub name: String,
+    /// There may be no row to compute it from.
+    pub nullable: bool,
+}
+
+impl Place {
+    fn column(self, facts: Facts) -> Scalar {
+        let column = Scalar {
+            facts: Facts { nullable: facts.nullable || self.nullable, cost: 1, ..facts },
+            node: super::Node::Column { binding: self.binding, name: self.name },
+        };
+        // The text's type is numeric, whatever the analyst sees.
+        let other = column.facts.phys == Phys::Num && !matches!(column.facts.ty, SqlType::Numeric { .. });
+        if other { casts::as_computed(column) } else { column }
+    }
+}
+
+/// A count of rows, of which a unit is said to have no more than `most`. Rows are counted one by one: 2^62 of them would
+/// take a century.
+pub(crate) fn count(place: Place, least: u32, most: u32) -> Scalar {
+    let span = Proven::by_text(Interval { lo: Some(least.into()), hi: Some(int_limit()) });
+    let facts = Facts {
+        phys: Phys::Int,
+        span,
+        bound: Declared::says(Interval::new(least, most.max(least))),
+        lattice: Some(1.into()),
+        binned: true,
+        ..Facts::of_type(SqlType::Int8, false)
+    };
+    place.column(facts)
+}
+
+/// The argument of a sum or an average: a number within its range.
+pub(crate) fn addend(x: Scalar, pos: Pos) -> Result<Scalar> {
+    numbers::ready(x, pos)
+}
+
+/// A sum of at least one and at most `most` such numbers.
+pub(crate) fn sum(place: Place, x: &Scalar, most: u32) -> Scalar {
+    let ty = match &x.facts.ty {
+        SqlType::Int2 | SqlType::Int4 => SqlType::Int8,
+        SqlType::Int8 | SqlType::Numeric { .. } => SqlType::Numeric { scale: None },
+        t => t.clone(),
+    };
+    let whole = x.facts.bound.interval();
+    let all = whole.mul(&Interval::point(BigDecimal::from(most))).hull(whole);
+    place.column(Facts {
+        phys: Phys::Num,
+        bound: Declared::says(all),
+        lattice: x.facts.lattice.clone(),
+        scale: x.facts.scale,
+        ..Facts::of_type(ty, x.facts.nullable)
+    })
+}
+
+/// An average of such numbers, which lies where they do.
+pub(crate) fn average(place: Place, x: &Scalar) -> Scalar {
+    let ty = if x.facts.ty.is_float() { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
+    place.column(Facts {
+        phys: Phys::Num,
+        bound: x.facts.bound.clone(),
+        scale: LONGEST,
+        ..Facts::of_type(ty, x.facts.nullable)
+    })
+}
+
+/// All or any of truth values.
+pub(crate) fn truth(place: Place, x: &Scalar) -> Scalar {
+    place.column(Facts::truth(x.facts.nullable, 1))
+}
+
+/// One of the values themselves: the least, the greatest, that of another row. `what` names the function in a refusal.
+pub(crate) fn one_of(place: Place, x: &Scalar, what: &str, pos: Pos) -> Result<Scalar> {
+    let refused = |why: &str| refuse(&format!("{what} over {why}, of one unit's rows,"), pos);
+    match x.ty() {
+        SqlType::Other { .. } | SqlType::Bpchar => return Err(refused("values of this type")),
+        t if t.is_text() && !x.canonical() => return Err(refused("a nondeterministic collation")),
+        _ => {}
+    }
+    let ty = match x.ty() {
+        SqlType::Numeric { .. } => SqlType::Numeric { scale: None },
+        t => t.clone(),
+    };
+    let mut column =
+        united(&[x], ty, place.binding, place.name).ok_or_else(|| refused("values of this type"))?;
+    column.facts.nullable |= place.nullable;
+    if let super::Node::Cast(inner) = &mut column.node {
+        inner.facts.nullable |= place.nullable;
+    }
+    Ok(column)
+}

@@ -1,0 +1,201 @@
+//! The public domain of a key: what is known of it by itself, or what it is a function of.
+
+use super::{is_same_anywhere, looks, rejects_null};
+use crate::domain::{Base, Domain, Image, of_lattice};
+use crate::expr::{BASES, Node, Param, Scalar, truncated, type_span};
+use bigdecimal::{BigDecimal, ToPrimitive};
+use schema::SqlType;
+
+/// The domain of a key, if it has one. `conditions` hold for all rows; of more values than `limit` nobody makes groups.
+pub(super) fn of_key(key: &Scalar, conditions: &[Scalar], limit: usize) -> Option<Domain> {
+    let own = own(key).filter(|_| units(key).is_none());
+    // Multiples of a lattice may be more than what it is computed from.
+    if own.is_some() && (key.domain().is_some() || !key.binned()) {
+        return own;
+    }
+    let image = bases(key, limit).and_then(|bases| image(key, &bases, conditions));
+    let fewer = |d: &Domain| own.as_ref().is_none_or(|own| count(d) < count(own));
+    image.filter(fewer).or(own)
+}
+
+fn is_constant(s: &Scalar) -> bool {
+    !looks(s) && !matches!(s.node(), Node::Exists(..) | Node::InRows(..))
+}
+
+/// What is known of the values of an expression without looking at its parts.
+fn own(s: &Scalar) -> Option<Domain> {
+    s.domain().cloned().or_else(|| bins(s)).or_else(|| plain(s))
+}
+
+/// A binned number: the multiples of its lattice within its bounds.
+fn bins(s: &Scalar) -> Option<Domain> {
+    if !s.binned() || matches!(s.node(), Node::Number(_)) {
+        return None;
+    }
+    // A cast to an integer type is NULL beyond it, and so are values that no cast could print.
+    match s.bound().interval().intersect(&type_span(s.ty())) {
+        // All of it is beyond the type.
+        None => Some(Domain::Values(Vec::new())),
+        Some(held) => of_lattice(&held, s.lattice()),
+    }
+}
+
+/// A whole number or a date with a range: each of it.
+fn plain(s: &Scalar) -> Option<Domain> {
+    let column = match s.node() {
+        Node::Clamp(x) | Node::Guard(x) => x,
+        _ => s,
+    };
+    if !matches!(column.node(), Node::Column { .. }) {
+        return None;
+    }
+    match s.ty() {
+        t if t.is_integer() => {
+            let one = BigDecimal::from(1);
+            let grid = s.lattice().filter(|l| l.is_integer() && **l > one).unwrap_or(&one);
+            of_lattice(&s.bound().interval().intersect(&type_span(t))?, Some(grid))
+        }
+        SqlType::Date => {
+            let (lo, hi) = micros(s)?;
+            Some(Domain::Days { lo, hi, from: SqlType::Date })
+        }
+        _ => None,
+    }
+}
+
+fn micros(s: &Scalar) -> Option<(i64, i64)> {
+    let (lo, hi) = s.bound().finite()?;
+    Some((lo.to_i64()?, hi.to_i64()?))
+}
+
+/// What a field of times with a range is a function of, with fewer values: the beginning of each unit that it is the same in.
+/// Years follow the zone, which PostgreSQL knows; other fields are all of theirs, unless the range is shorter than that.
+fn units(s: &Scalar) -> Option<Scalar> {
+    let Node::Apply(f, args, Param::Field(field, _)) = s.node() else { return None };
+    let x = args.first().filter(|_| f.name == "extract")?;
+    let unit = match *field {
+        "year" | "decade" | "century" | "millennium" => "year",
+        "isoyear" | "week" => "week",
+        "quarter" => "quarter",
+        "month" => "month",
+        "day" | "doy" | "dow" | "isodow" => "day",
+        "hour" => "hour",
+        _ => return None,
+    };
+    // Of a time that is truncated already, or a date, there are few.
+    if x.domain().is_some() {
+        return Some(x.clone());
+    }
+    let base = truncated(unit, x)?;
+    let (begins, all) = (count(base.domain()?), bins(s).map_or(usize::MAX, |d| count(&d)));
+    (begins < all || unit == "year" && *x.ty() == SqlType::Timestamptz).then_some(base)
+}
+
+/// How many values are enumerated. Those of public tables are not known here.
+fn count(domain: &Domain) -> usize {
+    domain.size(&|_, _| Ok::<_, ()>(1)).unwrap_or(usize::MAX)
+}
+
+/// What a key is a function of: parts that have domains and hold all that it looks at. The largest of them, unless two look
+/// at the same column: then each with each would make values that no row can have, and smaller ones are better.
+fn bases(key: &Scalar, limit: usize) -> Option<Vec<Scalar>> {
+    let mut large = Vec::new();
+    match units(key) {
+        Some(unit) => large.push(unit),
+        None => key.children().into_iter().try_for_each(|x| cover(x, &mut large))?,
+    }
+    let alone = |i: usize, s: &Scalar| {
+        let others = || large.iter().enumerate().filter(|(j, _)| i != *j);
+        !columns(s).iter().any(|c| others().any(|(_, o)| columns(o).contains(c)))
+    };
+    if large.iter().enumerate().all(|(i, s)| alone(i, s)) {
+        return Some(large);
+    }
+    let few = |list: &Vec<Scalar>| {
+        let each = list.iter().map(|s| own(s).map_or(usize::MAX, |d| count(&d)));
+        each.fold(1, usize::saturating_mul) <= limit
+    };
+    let mut small = Vec::new();
+    let columns = deep(key, &mut small).map(|()| small).filter(few);
+    Some(columns.or_else(|| truncation(key, key).map(|t| vec![t]).filter(few)).unwrap_or(large))
+}
+
+/// The columns that an expression looks at.
+fn columns(s: &Scalar) -> Vec<&Scalar> {
+    match s.node() {
+        Node::Column { .. } => vec![s],
+        _ => s.children().into_iter().flat_map(columns).collect(),
+    }
+}
+
+/// The coarsest truncation, of a time that `part` looks at, that `key` is a function of.
+fn truncation(key: &Scalar, part: &Scalar) -> Option<Scalar> {
+    let time = match part.node() {
+        Node::Apply(f, args, Param::Field(..)) if matches!(f.name, "extract" | "date_trunc") => args.first(),
+        Node::Cast(x) if *part.ty() == SqlType::Date && x.ty().is_datetime() => Some(&**x),
+        _ => None,
+    };
+    let units = ["year", "quarter", "month", "week", "day", "hour", "minute"];
+    let whole =
+        |base: &Scalar| base.domain().is_some() && key.over(&[(base, base.stand_in(BASES))]).is_some();
+    let found = time.and_then(|x| units.iter().filter_map(|u| truncated(u, x)).find(whole));
+    found.or_else(|| part.children().into_iter().find_map(|c| truncation(key, c)))
+}
+
+/// The smallest parts that have domains.
+fn deep(s: &Scalar, out: &mut Vec<Scalar>) -> Option<()> {
+    let before = out.len();
+    let parts = match s.node() {
+        _ if is_constant(s) => return Some(()),
+        Node::Column { .. } | Node::Exists(..) | Node::InRows(..) => None,
+        _ => s.children().into_iter().try_for_each(|x| deep(x, out)),
+    };
+    if parts.is_none() {
+        own(s)?;
+        out.truncate(before);
+        if !out.contains(s) {
+            out.push(s.clone());
+        }
+    }
+    Some(())
+}
+
+/// The largest parts of an expression that have domains, if they hold all that it looks at.
+fn cover(s: &Scalar, out: &mut Vec<Scalar>) -> Option<()> {
+    if is_constant(s) {
+        return Some(());
+    }
+    if let Some(part) = units(s).or_else(|| own(s).map(|_| s.clone())) {
+        if !out.contains(&part) {
+            out.push(part);
+        }
+        return Some(());
+    }
+    match s.node() {
+        Node::Column { .. } | Node::Exists(..) | Node::InRows(..) => None,
+        _ => s.children().into_iter().try_for_each(|x| cover(x, out)),
+    }
+}
+
+/// What an expression is for the values of its parts, where these meet the conditions over them alone.
+fn image(s: &Scalar, bases: &[Scalar], conditions: &[Scalar]) -> Option<Domain> {
+    let given: Vec<(&Scalar, Scalar)> =
+        bases.iter().enumerate().map(|(i, b)| (b, b.stand_in(BASES + i))).collect();
+    let of = s.over(&given)?;
+    let over = conditions.iter().filter_map(|c| c.over(&given).filter(|c| looks(c) && is_same_anywhere(c)));
+    let bases = bases.iter().map(|b| {
+        let column = match b.node() {
+            Node::Clamp(x) => x,
+            _ => b,
+        };
+        let null = b.nullable() && !conditions.iter().any(|c| rejects_null(c, column));
+        Some(Base { ty: b.ty().clone(), domain: own(b)?, null })
+    });
+    let most = bins(s).and_then(|d| d.exact_size());
+    Some(Domain::Image(Box::new(Image {
+        bases: bases.collect::<Option<_>>()?,
+        of,
+        only: over.collect(),
+        most,
+    })))
+}

@@ -1,0 +1,544 @@
+//! Relations of which each row is computed from several rows of one unit: GROUP BY the unit, SELECT DISTINCT of it, windows
+//! that are partitioned by it, DISTINCT ON.
+//!
+//! Each becomes a scan of its own, with the unit in its first column, and what the analyst selects becomes expressions over
+//! its columns. What stands above aggregates or windows (HAVING, `max(x) - min(x)`, `rn = 1`) is thus read as if it stood in
+//! the query around it.
+//!
+//! An order within a unit may leave ties. They are broken by all columns that are selected, so that rows that come out in
+//! one order or another are the same rows: how a table lies on disk says nothing.
+
+use super::equivalence_classes::Col;
+use super::flatten::{Draft, Flattener, Place, Result, unsupported};
+use super::source::{Call, Leaf, Over, SetRows, SetTree, Sorted, Tree, Unit, Window};
+use super::units::{Outside, Owner};
+use crate::expr::per_unit::{self, Place as Column};
+use crate::expr::{Scalar, filtered, lower};
+use answer::{ClientError, SqlState};
+use sql::ast::*;
+
+/// How many rows a unit is said to have, where its table does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct RowsPerUnit {
+    /// Chosen by the session, for every table.
+    pub chosen: Option<u32>,
+    /// Else, where a table sets no bound of its own.
+    pub otherwise: u32,
+}
+
+/// A SELECT as a draft, with what it selects over the draft's scans.
+pub(super) struct Selected {
+    pub draft: Draft,
+    pub items: Vec<Expr>,
+}
+
+/// Rows under what is computed over several of them, with their units found.
+struct Under<'a> {
+    inner: Flattener<'a>,
+    tree: Tree,
+    filter: Vec<Scalar>,
+    unit: Unit,
+    exact: Vec<Col>,
+    bound: Option<u64>,
+    /// Rows that a unit is said to have.
+    most: u32,
+    keeps: Option<usize>,
+}
+
+/// The scan in the making: its columns, and what in the analyst's expressions they stand for.
+struct Made {
+    binding: usize,
+    columns: Vec<Scalar>,
+    named: Vec<(Expr, usize)>,
+}
+
+impl Made {
+    /// Where the next column stands.
+    fn place(&self, nullable: bool) -> Column {
+        Column { binding: self.binding, name: format!("c{}", self.columns.len()), nullable }
+    }
+
+    fn push(&mut self, e: &Expr, column: Scalar) {
+        self.named.push((e.clone(), self.columns.len()));
+        self.columns.push(column);
+    }
+
+    fn column(&self, e: &Expr) -> Option<Expr> {
+        let (_, column) = self.named.iter().find(|(named, _)| named == e)?;
+        Some(Expr::new(ExprKind::Column { binding: self.binding, column: *column }, e.pos))
+    }
+}
+
+fn is_window(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Window { .. })
+}
+
+/// Whether a SELECT has windows over its rows.
+pub(super) fn has_windows(s: &Select) -> bool {
+    s.items.iter().any(|i| i.expr.any(&mut is_window))
+}
+
+/// Whether it is grouped.
+fn groups(s: &Select) -> bool {
+    let aggregates = || s.items.iter().map(|i| &i.expr).chain(&s.having).any(super::has_aggregate);
+    !s.group_by.is_empty() || s.having.is_some() || aggregates()
+}
+
+/// What a SELECT is grouped by: SELECT DISTINCT k is GROUP BY k.
+pub(super) fn keys(s: &Select) -> Vec<Expr> {
+    if groups(s) || s.distinct != Distinct::All {
+        return s.group_by.clone();
+    }
+    let mut keys: Vec<Expr> = Vec::new();
+    for i in &s.items {
+        if !keys.contains(&i.expr) {
+            keys.push(i.expr.clone());
+        }
+    }
+    keys
+}
+
+impl<'a> Flattener<'a> {
+    /// Whether a SELECT is grouped by its unit: its rows are then of one unit each.
+    pub(super) fn is_grouped_by_unit(&self, s: &Select) -> Result<bool> {
+        let keys = keys(s);
+        if keys.is_empty() {
+            return Ok(false);
+        }
+        let mut inner = self.nested(false);
+        let (draft, conditions) = inner.draft(s)?;
+        let block = inner.block(draft, &conditions, &Outside::default())?;
+        let exact = inner.exact(&block);
+        for k in &keys {
+            let k = inner.expand(k)?;
+            if inner.col(&k).is_some_and(|c| exact.contains(&c)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The rows of a SELECT below a release. `binding`: the derived table that it is, or is part of.
+    pub(super) fn selected(
+        &mut self,
+        binding: usize,
+        s: &Select,
+        order_by: &[OrderItem],
+        at: Place,
+        pos: Pos,
+    ) -> Result<Selected> {
+        let pos = s.pos.or(pos);
+        let grouped = groups(s) || s.distinct == Distinct::All;
+        let windows = has_windows(s);
+        match &s.distinct {
+            Distinct::On(on) => return self.first_of_each(binding, (s, on, order_by), at, pos),
+            _ if !order_by.is_empty() => return Err(cut(pos)),
+            Distinct::All if groups(s) || windows => {
+                return Err(unsupported(
+                    "SELECT DISTINCT of aggregates or windows over one unit's rows",
+                    pos,
+                )
+                .hint("Write SELECT DISTINCT around it, over a derived table."));
+            }
+            _ => {}
+        }
+        match (grouped, windows) {
+            (false, false) => self.plain_rows(s, at, pos),
+            (true, false) => self.grouped(binding, s, at, pos),
+            (_, true) => {
+                let (under, items) = self.below(binding, s, pos)?;
+                self.windowed(binding, under, &items, at, pos)
+            }
+        }
+    }
+
+    /// A SELECT that only projects and filters.
+    fn plain_rows(&mut self, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
+        let Some(draft) = self.list(&s.from, at)? else {
+            return Err(unsupported("a subquery without FROM in this place", pos));
+        };
+        if let Some(f) = &s.filter {
+            let f = self.expand(f)?;
+            self.condition(f, at);
+        }
+        let items = s.items.iter().map(|i| self.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
+        Ok(Selected { draft, items })
+    }
+
+    /// What windows stand over: rows, or groups of them.
+    fn below(&self, binding: usize, s: &Select, pos: Pos) -> Result<(Under<'a>, Vec<Expr>)> {
+        let mut inner = self.nested(false);
+        let (draft, conditions, items) = if groups(s) {
+            let Selected { draft, items } = inner.grouped(binding, s, Place::TOP, pos)?;
+            (draft, inner.finished()?, items)
+        } else {
+            let (draft, conditions) = inner.draft(s)?;
+            let items = s.items.iter().map(|i| inner.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
+            (draft, conditions, items)
+        };
+        Ok((inner.under(draft, &conditions, pos)?, items))
+    }
+
+    /// DISTINCT ON: the rows that a window numbers 1.
+    fn first_of_each(
+        &mut self,
+        binding: usize,
+        (s, on, order_by): (&Select, &[Expr], &[OrderItem]),
+        at: Place,
+        pos: Pos,
+    ) -> Result<Selected> {
+        let (mut under, mut items) = self.below(binding, s, pos)?;
+        let mut written = |e: &Expr| match &e.kind {
+            ExprKind::Output(i) => items.get(*i).cloned().ok_or_else(|| cut(pos)),
+            _ => under.inner.expand(e),
+        };
+        let partition_by = on.iter().map(&mut written).collect::<Result<Vec<_>>>()?;
+        let mut order = Vec::new();
+        for o in order_by {
+            let expr = written(&o.expr)?;
+            if !partition_by.contains(&expr) {
+                order.push(OrderItem { expr, ..o.clone() });
+            }
+        }
+        if !partition_by.iter().any(|p| under.is_unit(p)) {
+            return Err(unsupported("DISTINCT ON over rows of several units", pos)
+                .detail("Which row is the first would depend on other units.")
+                .hint(format!("Begin it with {}, the privacy unit.", under.unit_name())));
+        }
+        let function = Box::new(Expr::new(ExprKind::Call { name: "row_number", args: Vec::new() }, pos));
+        let kind = ExprKind::Window { function, partition_by, order_by: order, frame: None };
+        items.push(Expr::new(kind, pos));
+        let Selected { draft, mut items } = self.windowed(binding, under, &items, at, pos)?;
+        let number = items.pop().ok_or_else(|| cut(pos))?;
+        let one = Expr::new(ExprKind::Literal(Literal::Number("1".into())), pos);
+        let first = ExprKind::Binary { op: BinaryOp::Eq, left: Box::new(number), right: Box::new(one) };
+        self.condition(Expr::new(first, pos), at);
+        Ok(Selected { draft, items })
+    }
+
+    /// Finds whose the rows below are.
+    fn under(mut self, draft: Draft, conditions: &[Expr], pos: Pos) -> Result<Under<'a>> {
+        self.no_optional(pos)?;
+        let block = self.block(draft, conditions, &Outside::default())?;
+        let filter = self.conditions(conditions, &block)?;
+        let exact = self.exact(&block);
+        let Owner::Unit(unit) = block.owner else { return Err(unsupported("this FROM", pos)) };
+        let own = block.rows.follows.iter().filter_map(|b| self.scan_of(*b)?.keeps());
+        let own = own.filter_map(|t| Some((self.table(t)?.max_rows?, t))).min();
+        let said = self.rows.chosen.or(own.map(|o| o.0)).unwrap_or(self.rows.otherwise);
+        let proven = block.rows.bound.and_then(|n| u32::try_from(n).ok());
+        let most = proven.map_or(said, |p| p.min(said)).max(1);
+        let (bound, keeps) = (block.rows.bound, own.map(|o| o.1));
+        Ok(Under { inner: self, tree: block.tree, filter, unit, exact, bound, most, keeps })
+    }
+
+    /// GROUP BY the unit, and perhaps more.
+    fn grouped(&mut self, binding: usize, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
+        let mut inner = self.nested(false);
+        let (draft, conditions) = inner.draft(s)?;
+        let mut keys = keys(s).iter().map(|k| inner.expand(k)).collect::<Result<Vec<_>>>()?;
+        let mut items = s.items.iter().map(|i| inner.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
+        items.extend(s.having.as_ref().map(|h| inner.expand(h)).transpose()?);
+        let mut under = inner.under(draft, &conditions, pos)?;
+        let Some(unit) = keys.iter().position(|k| under.is_unit(k)) else {
+            return Err(unsupported("an aggregate over several units below another", pos).hint(format!(
+                "GROUP BY {}, the privacy unit, and what you like behind it.",
+                under.unit_name()
+            )));
+        };
+        keys.swap(0, unit);
+        let mut made = under.made();
+        let mut values = Vec::with_capacity(keys.len());
+        for k in &keys {
+            let value = lower(k, &under.inner)?;
+            made.push(k, per_unit::one_of(made.place(false), &value, "GROUP BY", k.pos)?);
+            values.push(value);
+        }
+        let mut calls = Vec::new();
+        let mut items =
+            items.iter().map(|e| under.above(e, &mut made, &mut calls)).collect::<Result<Vec<_>>>()?;
+        if values.len() == 1 {
+            under.bound = Some(1);
+        }
+        let draft = self.scan_over(binding, under, made, (values, Over::Groups(calls)), at, pos)?;
+        if s.having.is_some()
+            && let Some(having) = items.pop()
+        {
+            self.condition(having, at);
+        }
+        Ok(Selected { draft, items })
+    }
+
+    /// Windows partitioned by the unit, and perhaps more.
+    fn windowed(
+        &mut self,
+        binding: usize,
+        mut under: Under<'a>,
+        items: &[Expr],
+        at: Place,
+        pos: Pos,
+    ) -> Result<Selected> {
+        if under.unit.columns.len() != 1 {
+            return Err(unsupported("a window over a FULL JOIN of private rows", pos)
+                .hint("Write the FULL JOIN as UNION ALL of two LEFT JOINs."));
+        }
+        let mut made = under.made();
+        let unit = under.unit.scalar();
+        made.columns.push(per_unit::one_of(made.place(false), &unit, "a window", pos)?);
+        let mut values = vec![unit];
+        for e in items {
+            under.columns_of(e, &mut made, &mut values)?;
+        }
+        let mut calls = Vec::new();
+        for e in items {
+            under.calls_of(e, &mut made, &mut calls)?;
+        }
+        // Whatever comes out breaks ties.
+        let mut ties: Vec<Scalar> = values.iter().skip(1).cloned().collect();
+        ties.extend(calls.iter().filter_map(|(_, call)| call.arg.clone()));
+        let mut windows = Vec::with_capacity(calls.len());
+        for (e, call) in calls {
+            windows.push(under.window(&e, call, &ties)?);
+        }
+        let items = items.iter().map(|e| named(e, &made)).collect::<Result<Vec<_>>>()?;
+        let draft = self.scan_over(binding, under, made, (values, Over::Windows(windows)), at, pos)?;
+        Ok(Selected { draft, items })
+    }
+
+    /// The scan of what was made.
+    fn scan_over(
+        &mut self,
+        binding: usize,
+        under: Under<'a>,
+        made: Made,
+        (items, over): (Vec<Scalar>, Over),
+        at: Place,
+        pos: Pos,
+    ) -> Result<Draft> {
+        let unit_name = under.unit_name();
+        let Under { inner, tree, filter, bound, keeps, .. } = under;
+        let mut branch = inner.branch(tree, filter, items);
+        (branch.over, branch.bound) = (over, bound);
+        self.absorb(&inner);
+        self.origin.insert(made.binding, *self.origin.get(&binding).unwrap_or(&binding));
+        let tree = SetTree::Branch(Box::new(branch));
+        let rows = SetRows { tree, columns: made.columns, unit: 0, unit_name, keeps };
+        self.scan(made.binding, Leaf::Set(Box::new(rows)), at.nullable, pos)
+    }
+}
+
+impl Under<'_> {
+    fn made(&mut self) -> Made {
+        self.inner.next += 1;
+        Made { binding: self.inner.next - 1, columns: Vec::new(), named: Vec::new() }
+    }
+
+    /// Whether an expression is the unit in every row.
+    fn is_unit(&self, e: &Expr) -> bool {
+        self.inner.col(e).is_some_and(|c| self.exact.contains(&c))
+    }
+
+    /// What the analyst calls the unit.
+    fn unit_name(&self) -> String {
+        self.unit.columns.first().map(|c| self.inner.shown(c)).unwrap_or_default()
+    }
+
+    /// An expression above groups, over the columns that they come out with.
+    fn above(&self, e: &Expr, made: &mut Made, calls: &mut Vec<Call>) -> Result<Expr> {
+        if let Some(column) = made.column(e) {
+            return Ok(column);
+        }
+        let mut out = e.clone();
+        match &mut out.kind {
+            ExprKind::Aggregate(_) => {
+                let (call, column) = self.called(e, made, false)?;
+                calls.push(call);
+                made.push(e, column);
+                return made.column(e).ok_or_else(|| unsupported("this aggregate", e.pos));
+            }
+            ExprKind::Column { binding, column } => {
+                let b = self.inner.binding(*binding);
+                let name = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
+                let table = b.map(|b| b.name.clone()).unwrap_or_default();
+                let m = format!(
+                    "column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
+                );
+                return Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(e.pos));
+            }
+            // What is called over a window is no aggregate of the groups; what stands in it may be.
+            ExprKind::Window { function, partition_by, order_by, .. } => {
+                function.map_children(&mut |c| self.above(c, made, calls))?;
+                let rest = partition_by.iter_mut().chain(order_by.iter_mut().map(|o| &mut o.expr));
+                for c in rest {
+                    *c = self.above(c, made, calls)?;
+                }
+            }
+            _ => out.map_children(&mut |c| self.above(c, made, calls))?,
+        }
+        Ok(out)
+    }
+
+    /// The columns that stand beside windows.
+    fn columns_of(&self, e: &Expr, made: &mut Made, values: &mut Vec<Scalar>) -> Result<()> {
+        match &e.kind {
+            ExprKind::Window { .. } => Ok(()),
+            ExprKind::Column { .. } if made.column(e).is_some() => Ok(()),
+            ExprKind::Column { .. } if self.is_unit(e) => {
+                made.named.push((e.clone(), 0));
+                Ok(())
+            }
+            ExprKind::Column { .. } => {
+                let value = lower(e, &self.inner)?;
+                made.push(e, per_unit::one_of(made.place(false), &value, "a SELECT with windows", e.pos)?);
+                values.push(value);
+                Ok(())
+            }
+            _ => e.children().into_iter().try_for_each(|c| self.columns_of(c, made, values)),
+        }
+    }
+
+    /// The calls over windows, each once.
+    fn calls_of(&self, e: &Expr, made: &mut Made, calls: &mut Vec<(Expr, Call)>) -> Result<()> {
+        match &e.kind {
+            ExprKind::Window { .. } if made.column(e).is_some() => Ok(()),
+            ExprKind::Window { function, .. } => {
+                let (call, column) = self.called(function, made, true)?;
+                made.push(e, column);
+                calls.push((e.clone(), call));
+                Ok(())
+            }
+            _ => e.children().into_iter().try_for_each(|c| self.calls_of(c, made, calls)),
+        }
+    }
+
+    fn window(&self, e: &Expr, call: Call, ties: &[Scalar]) -> Result<Window> {
+        let ExprKind::Window { partition_by, order_by, frame, .. } = &e.kind else {
+            return Err(unsupported("this window", e.pos));
+        };
+        if !partition_by.iter().any(|p| self.is_unit(p)) {
+            return Err(unsupported("a window over rows of several units", e.pos)
+                .detail("What it says of one unit's row would depend on rows of others.")
+                .hint(format!(
+                    "PARTITION BY {}, the privacy unit; windows over results may stand above the aggregates.",
+                    self.unit_name()
+                )));
+        }
+        let others = partition_by.iter().filter(|p| !self.is_unit(p));
+        let partition = others.map(|p| lower(p, &self.inner)).collect::<Result<Vec<_>>>()?;
+        let mut order = Vec::new();
+        for o in order_by {
+            let by = lower(&o.expr, &self.inner)?;
+            order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first });
+        }
+        let by_place = ["row_number", "lag", "lead", "first_value", "last_value"].contains(&call.name);
+        if by_place || frame.as_ref().is_some_and(|f| f.starts_with("ROWS")) {
+            for by in ties {
+                if !order.iter().any(|o| o.by == *by) {
+                    order.push(Sorted { by: by.clone(), desc: false, nulls_first: None });
+                }
+            }
+        }
+        Ok(Window { call, partition, order, frame: frame.clone() })
+    }
+
+    /// An aggregate or a window function, and the column that it comes out as. `window`: a frame may be empty.
+    fn called(&self, e: &Expr, made: &Made, window: bool) -> Result<(Call, Scalar)> {
+        let (name, args, distinct, filter) = match &e.kind {
+            ExprKind::Aggregate(a) if a.order_by.is_empty() && a.within_group.is_empty() => {
+                (a.name, a.args.as_slice(), a.distinct, a.filter.as_ref())
+            }
+            ExprKind::Call { name, args } => (*name, args.as_slice(), false, None),
+            _ => return Err(unlisted("ORDER BY in an aggregate", e.pos)),
+        };
+        let when =
+            filter.map(|f| super::conditions::truth(lower(f, &self.inner)?, "FILTER", f.pos)).transpose()?;
+        let only = |s: Scalar| match &when {
+            None => s,
+            Some(w) => filtered(w.clone(), s),
+        };
+        let value = |x: &Expr| Ok::<_, ClientError>(only(lower(x, &self.inner)?));
+        let place = made.place(window);
+        let call = |name, arg| Call { name, distinct, arg, offset: None };
+        Ok(match (name, args) {
+            ("count", []) => {
+                let arg = when.is_some().then(|| only(Scalar::constant_truth(true)));
+                let least = u32::from(arg.is_none() && !window);
+                (call("count", arg), per_unit::count(made.place(false), least, self.most))
+            }
+            ("count", [x]) => {
+                let arg = value(x)?;
+                let least = u32::from(!arg.nullable() && !window);
+                (call("count", Some(arg)), per_unit::count(made.place(false), least, self.most))
+            }
+            ("sum", [x]) => {
+                let arg = per_unit::addend(value(x)?, x.pos)?;
+                let column = per_unit::sum(place, &arg, self.most);
+                (call("sum", Some(arg)), column)
+            }
+            ("avg", [x]) => {
+                let arg = per_unit::addend(value(x)?, x.pos)?;
+                let column = per_unit::average(place, &arg);
+                (call("avg", Some(arg)), column)
+            }
+            ("min" | "max", [x]) => {
+                let arg = value(x)?;
+                let column = per_unit::one_of(place, &arg, name, x.pos)?;
+                (call(name, Some(arg)), column)
+            }
+            ("bool_and" | "bool_or" | "every", [x]) => {
+                let arg = super::conditions::truth(value(x)?, name, x.pos)?;
+                let column = per_unit::truth(place, &arg);
+                (call(name, Some(arg)), column)
+            }
+            ("row_number" | "rank" | "dense_rank", []) if window => {
+                (call(name, None), per_unit::count(made.place(false), 1, self.most))
+            }
+            ("first_value" | "last_value", [x]) if window => {
+                let arg = value(x)?;
+                let column = per_unit::one_of(place, &arg, name, x.pos)?;
+                (call(name, Some(arg)), column)
+            }
+            ("lag" | "lead", [x, rest @ ..]) if window && rest.len() <= 1 => {
+                let arg = value(x)?;
+                let column = per_unit::one_of(place, &arg, name, x.pos)?;
+                let offset = rest.first().map(|n| match &n.kind {
+                    ExprKind::Literal(Literal::Number(n)) => {
+                        n.parse::<u32>().ok().filter(|n| *n <= 1_000_000)
+                    }
+                    _ => None,
+                });
+                if offset == Some(None) {
+                    return Err(unsupported(
+                        &format!("{name} by a number of rows that is no constant"),
+                        e.pos,
+                    ));
+                }
+                (Call { offset: offset.flatten(), ..call(name, Some(arg)) }, column)
+            }
+            _ => return Err(unlisted(name, e.pos)),
+        })
+    }
+}
+
+/// An expression over windows, over the columns that they come out with.
+fn named(e: &Expr, made: &Made) -> Result<Expr> {
+    if let Some(column) = made.column(e) {
+        return Ok(column);
+    }
+    let mut out = e.clone();
+    out.map_children(&mut |c| named(c, made))?;
+    Ok(out)
+}
+
+fn unlisted(what: &str, pos: Pos) -> ClientError {
+    unsupported(&format!("{what} over one unit's rows"), pos).hint(
+        "Below an aggregate there are count, sum, avg, min, max, bool_and and bool_or; over windows also row_number, rank, dense_rank, lag(x), lead(x), first_value and last_value.",
+    )
+}
+
+/// The refusal of what depends on an order of all rows.
+pub(super) fn cut(pos: Pos) -> ClientError {
+    unsupported("LIMIT, OFFSET or ORDER BY over private rows", pos).hint(
+        "Which rows remain would depend on other units. Number the rows of each unit: row_number() OVER (PARTITION BY the unit ORDER BY …) AS n, and filter n <= 3 around it; or order and limit above the aggregates.",
+    )
+}
