@@ -100,6 +100,7 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         max_rows: policy.statement.max_rows,
         chosen_rows: None,
         old_extract: false,
+        question: false,
         utc: true,
         mechanism: dp::Preference::Auto,
         budgets: vec![("bench".into(), dp::Notion::Approx)],

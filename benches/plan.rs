@@ -67,6 +67,7 @@ fn plan_and_emit(c: &mut Criterion) {
         max_rows: 8,
         chosen_rows: None,
         old_extract: false,
+        question: false,
         utc: true,
         mechanism: noisegate::dp::Preference::Auto,
         budgets: vec![("bench".into(), noisegate::dp::Notion::Approx)],

@@ -21,11 +21,11 @@ pub enum Pick {
 
 /// A choice among the points of each group, from counts of cells: one cell for each group and point, all of them public.
 ///
-/// Guarantee, for add/remove neighbours: if one unit touches at most L cells and adds at most r to each, and weight w >= L·r,
-/// then all choices in all groups are ε-DP together, and by [`Selector::Exponential`] each of [`Self::levels`] levels is
-/// ε/levels-bounded-range.
+/// Guarantee, for add/remove neighbours: if one unit adds at most w to all cells together (L cells with at most r in each are
+/// w = L·r), then all choices in all groups are ε-DP together, and by [`Selector::Exponential`] each of [`Self::levels`]
+/// levels is ε/levels-bounded-range.
 ///
-/// Proof. Let w_g be what the unit adds to all cells of group g: Σ_g w_g <= L·r <= w. On one level, with ε′ = ε/levels, each
+/// Proof. Let w_g be what the unit adds to all cells of group g: Σ_g w_g <= w. On one level, with ε′ = ε/levels, each
 /// group's mechanism is set for a unit of weight w. Its scores move in proportion to the weight that comes: a quantile's by at
 /// most w_g·max(q, 1-q), an extreme's by w_g, a mode's all upwards by at most w_g (the proofs stand at
 /// [`Quantiles`], [`Extreme`] and [`TopK`]). So its loss is at most ε′·w_g/w, and with the exponential mechanism lies in an

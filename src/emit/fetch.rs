@@ -5,6 +5,7 @@
 //! part. Stages that keys prove idle are not printed.
 
 use super::{domain, rows, scalar};
+use plan::bounding::{MOST_ROWS, Norm, Spread};
 use plan::expr::print::COLLATE;
 use plan::expr::{GridValue, Scalar};
 use plan::release::{Part, PartKind, Release};
@@ -47,7 +48,11 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
             format!("{name} AS {hint}({sql})")
         })
         .collect();
-    FetchText { sql: format!("WITH {} {body}", ctes.join(", ")), seeded: release.bounding.l0_stage() }
+    let ordered = matches!(release.norm(), Some(Norm::Sum(_)));
+    FetchText {
+        sql: format!("WITH {} {body}", ctes.join(", ")),
+        seeded: release.bounding.l0_stage() || ordered,
+    }
 }
 
 impl Fetch<'_> {
@@ -132,9 +137,15 @@ impl Fetch<'_> {
         let public = self.release.public_groups && !self.release.keys.is_empty();
         let mut from = "c".to_owned();
         let mut kept = String::new();
+        // Rows outside a public domain are gone before a unit's groups are counted (soundness rule 2).
+        let inside = if public { format!(" JOIN d ON {}", self.matches("c")) } else { String::new() };
+        if let Some(norm) = self.release.norm() {
+            let shares: String = (0..self.counts.len()).map(|i| share(norm, i)).collect();
+            let windows = windows(norm, || self.order());
+            self.ctes.push(("e", format!("SELECT c.*{shares} FROM c{inside} WINDOW {windows}")));
+            from = "e".into();
+        }
         if self.release.bounding.l0_stage() {
-            // Rows outside a public domain are gone before a unit's groups are counted (soundness rule 2).
-            let inside = if public { format!(" JOIN d ON {}", self.matches("c")) } else { String::new() };
             let order = self.order();
             self.ctes.push((
                 "e",
@@ -159,18 +170,22 @@ impl Fetch<'_> {
     /// A part summed over units, each unit's share bounded.
     fn bounded(&mut self, from: &str, i: usize, p: &Part) -> String {
         let rows = self.release.bounding.rows();
-        match &p.kind {
-            PartKind::Units(None) => "pg_catalog.count(*)".into(),
-            PartKind::Units(Some(x)) => {
+        let spread = self.release.bounding.spread();
+        match (&p.kind, spread) {
+            (PartKind::Count(_) | PartKind::Point(_), Some(_)) => {
+                format!("COALESCE(pg_catalog.sum(e.m{}::pg_catalog.int4), 0)", self.count(counted(p)))
+            }
+            (PartKind::Sum(s), Some(spread)) => self.shared(i, s, spread),
+            (PartKind::Units(None), _) => "pg_catalog.count(*)".into(),
+            (PartKind::Units(Some(x)), _) => {
                 let n = self.count(Some(x));
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, 1)::pg_catalog.int4), 0)")
             }
-            PartKind::Count(_) | PartKind::Point(_) => {
-                let arg = if let PartKind::Count(Some(x)) = &p.kind { Some(x) } else { None };
-                let n = self.count(arg);
+            (PartKind::Count(_) | PartKind::Point(_), None) => {
+                let n = self.count(counted(p));
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, {rows})::pg_catalog.int4), 0)")
             }
-            PartKind::Sum(s) => {
+            (PartKind::Sum(s), None) => {
                 let n = format!("{from}.n{}", self.count(Some(s.arg())));
                 let sum = format!("{from}.s{i}");
                 let limit = p.linf;
@@ -190,6 +205,24 @@ impl Fetch<'_> {
                 format!("COALESCE(pg_catalog.sum({}), 0)", held(&clamped, limit))
             }
         }
+    }
+
+    /// A sum over units, each of which has a share of its rows in the group.
+    fn shared(&mut self, i: usize, s: &GridValue, spread: Spread) -> String {
+        let n = self.count(Some(s.arg()));
+        let (sum, n, m) = (format!("e.s{i}"), format!("e.n{n}"), format!("e.m{n}"));
+        let scaled = if s.is_int4() {
+            format!("({sum} / {n}) * {m} + ({sum} % {n}) * {m} / {n}")
+        } else {
+            format!("pg_catalog.div({sum} * {m}, {n}::pg_catalog.numeric)")
+        };
+        let each = s.bound();
+        let limit = u128::from(spread.total).saturating_mul(each);
+        let wide = if limit < 1 << 63 { m.clone() } else { format!("{m}::pg_catalog.numeric") };
+        let clamped = format!(
+            "LEAST(GREATEST(CASE WHEN {n} > {m} THEN {scaled} ELSE {sum} END, {wide} * (-{each})), {wide} * {each})"
+        );
+        format!("COALESCE(pg_catalog.sum({}), 0)", held(&clamped, limit))
     }
 
     /// `g` straight from the rows: keys prove that each unit has a bounded number of them.
@@ -269,6 +302,47 @@ impl Fetch<'_> {
             self.matches("g"),
             order.join(", ")
         )
+    }
+}
+
+/// A unit's share of rows in a group: the count, where the norm over the unit's groups is small enough.
+///
+/// Else, for the sum of counts: what of ⌊C·most/T⌋ this group adds, where C adds up the unit's counts in a random order and T
+/// is their sum, so that shares add up to `most` whatever was rounded. For their squares: ⌊n·√(most/Q)⌋, where Q adds up their
+/// squares, by a factor that is less than exact by more than double precision rounds.
+fn share(norm: Norm, i: usize) -> String {
+    let n = format!("LEAST(c.n{i}, {MOST_ROWS})::pg_catalog.int4");
+    match norm {
+        Norm::Sum(most) => {
+            let (upto, all) = (format!("pg_catalog.sum({n}) OVER w"), format!("pg_catalog.sum({n}) OVER v"));
+            format!(
+                ", CASE WHEN {all} > {most} THEN {upto} * {most} / {all} - ({upto} - {n}) * {most} / {all} ELSE {n} END AS m{i}"
+            )
+        }
+        Norm::Squares(most) => {
+            let all = format!("pg_catalog.sum({n}::pg_catalog.int8 * {n}) OVER v");
+            format!(
+                ", CASE WHEN {all} > {most} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({most} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8 ELSE {n} END AS m{i}"
+            )
+        }
+    }
+}
+
+fn windows(norm: Norm, order: impl Fn() -> String) -> String {
+    let whole = "v AS (PARTITION BY c.u)";
+    match norm {
+        Norm::Sum(_) => {
+            format!("{whole}, w AS (PARTITION BY c.u ORDER BY {} ROWS UNBOUNDED PRECEDING)", order())
+        }
+        Norm::Squares(_) => whole.into(),
+    }
+}
+
+/// Rows where what is not NULL are counted; None for all.
+fn counted(p: &Part) -> Option<&Scalar> {
+    match &p.kind {
+        PartKind::Count(arg) => arg.as_ref(),
+        _ => None,
     }
 }
 

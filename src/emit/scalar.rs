@@ -2,7 +2,7 @@
 
 use super::rows;
 use plan::expr::print::{float, number};
-use plan::expr::{Node, Scalar, type_span};
+use plan::expr::{Node, Phys, Scalar, type_span};
 use schema::SqlType;
 
 /// The text of a scalar, in its physical type.
@@ -15,7 +15,8 @@ pub fn key(s: &Scalar, canonical: bool) -> String {
     let inner = text(s);
     let computed = !matches!(s.node(), Node::Column { .. });
     match s.ty() {
-        t if t.is_integer() && computed => {
+        // A sum of one unit's integers comes as a numeric.
+        t if t.is_integer() && (computed || s.phys() == Phys::Num) => {
             let held = type_span(t);
             if s.span().inside(&held) {
                 return format!("({inner})::{}", t.sql_name());

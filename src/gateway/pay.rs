@@ -136,7 +136,7 @@ impl Settlement {
         let mut exact = Vec::with_capacity(answers.len());
         for (part, rows) in parts.iter().zip(&answers) {
             let spec = &part.release.spec;
-            exact.push((Exact::decode(rows, &part.certified, spec).map_err(|e| e.client())?, spec));
+            exact.push((Exact::decode(rows, &part.certified, spec, true).map_err(|e| e.client())?, spec));
         }
         drop(answers);
         drop(order.turn);

@@ -212,6 +212,7 @@ impl Gateway {
             max_rows: policy.statement.max_rows,
             chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
+            question: false,
             utc: true,
             mechanism: dp::Preference::Auto,
             // Those of a session's user, once there is one.

@@ -169,7 +169,7 @@ impl Session {
         };
         let (release, rows) = plan.releases.first().zip(answers.first()).ok_or_else(defect)?;
         let certified = certified.ok_or_else(defect)?;
-        let exact = Exact::decode(rows, &certified, &release.spec).map_err(|e| e.client())?;
+        let exact = Exact::decode(rows, &certified, &release.spec, false).map_err(|e| e.client())?;
         drop(answers);
         place.ended_well();
         let (noisy, told, left) = user_stream.ask(exact, question, stream)?;

@@ -110,8 +110,8 @@ unit = {unit}
 # What one statement costs and may touch, unless a session says otherwise.
 epsilon = 0.1      # the price. Noise has the scale (what one unit can change) / epsilon: half the price, twice the noise
 delta = 1e-9       # spent when groups are private: the chance that a group of one unit alone is shown
-max_groups = 4     # groups that one unit may touch; its other groups are dropped at random
-max_rows = 8       # rows that one unit may bring to one group; a unit with more counts as this many
+max_groups = 4     # private groups that one unit may touch; its others are dropped at random
+max_rows = 8       # rows that one unit may bring to one group; a unit with more is scaled down
 
 # The guarantee: all answers together, to everybody, cost at most this.
 [[budget]]

@@ -30,7 +30,8 @@ use std::fmt::Debug;
 ///
 /// A row of the answer holds the keys of a group, the number of its units where [`Self::selects`], and an integer for each
 /// part. Between neighbours at most [`Self::l0`] rows differ, come or go, and in each of them the number of units by at
-/// most 1, and each part by at most its `linf`. A row that comes or goes counts as one whose integers were 0.
+/// most 1, and each part by at most its `linf`; over all rows each part keeps to its norms. A row that comes or goes counts
+/// as one whose integers were 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certified {
     text: String,
@@ -47,6 +48,23 @@ pub struct Certified {
 pub struct Part {
     /// How much one unit can change it in one group.
     pub linf: u128,
+    /// The sum over all groups of how much it changes in each; None where no number holds it.
+    pub l1: Option<u128>,
+    /// The sum over all groups of the squares of that.
+    pub l2_squared: Option<u128>,
+}
+
+impl Part {
+    /// What changes by at most `linf` in each of `l0` groups.
+    pub fn in_each(linf: u128, l0: Option<u64>) -> Self {
+        let times = |n: u128| n.checked_mul(l0?.into());
+        Self { linf, l1: times(linf), l2_squared: linf.checked_mul(linf).and_then(times) }
+    }
+
+    /// What changes by at most this in all groups together.
+    pub fn in_all(l1: u128) -> Self {
+        Self { linf: l1, l1: Some(l1), l2_squared: l1.checked_mul(l1) }
+    }
 }
 
 impl Certified {

@@ -60,6 +60,15 @@ impl<'p> Parser<'p> {
         Ok(found)
     }
 
+    /// The first number behind the next such mark.
+    pub fn number_behind(&self, what: &str) -> Option<u64> {
+        let mark = (self.at..self.tokens.len()).find(|at| self.is(*at, what))?;
+        match self.tokens.get(mark + 1)? {
+            Token::Number(n) => n.parse().ok(),
+            _ => None,
+        }
+    }
+
     pub fn end(&self) -> Result<()> {
         match self.at == self.tokens.len() {
             true => Ok(()),

@@ -21,11 +21,13 @@ pub(crate) struct Column {
     pub deterministic: bool,
     /// It counts: never NULL, at least 0.
     pub count: bool,
+    /// It is a unit's share of rows in a group: a count that the stage before spread (`stages::Spread`).
+    pub share: bool,
 }
 
 impl Column {
     pub fn of(ty: Option<SqlType>) -> Self {
-        Self { ty, deterministic: true, count: false }
+        Self { ty, deterministic: true, count: false, share: false }
     }
 }
 
@@ -68,7 +70,7 @@ pub(crate) struct Part {
     pub rows: Option<u64>,
 }
 
-/// All scans of a stage. No two have one name, wherever they stand, so that a name means the same to PostgreSQL.
+/// All scans of a stage that are in sight. No two have one name, so that a name means the same to PostgreSQL.
 pub(crate) struct Scans<'p> {
     policy: &'p Policy,
     all: BTreeMap<String, Source>,
@@ -145,6 +147,7 @@ impl<'p> Scans<'p> {
         let ([(item, _)], true, Some(around)) = (select.items.as_slice(), select.is_plain(), around) else {
             return refuse("a subquery that has no place here", select);
         };
+        let outer: BTreeSet<String> = self.all.keys().cloned().collect();
         let mut inner = self.frame(select, around)?;
         if inner.private && !inner.facts.meet(&inner.units, &around.units) {
             return refuse("a subquery over private rows that is not tied to the unit around it", select);
@@ -152,7 +155,10 @@ impl<'p> Scans<'p> {
         if !inner.private {
             inner.units.clone_from(&around.units);
         }
-        self.walk(item, Some(&inner), &mut Vec::new())
+        self.walk(item, Some(&inner), &mut Vec::new())?;
+        // Another subquery, which does not see these, may have scans of the same names.
+        self.all.retain(|name, _| outer.contains(name));
+        Ok(())
     }
 
     /// Reads FROM and WHERE, among the rows of `around`.

@@ -1,10 +1,11 @@
-//! The stages of a fetch: `d`, the domain; `c`, a row per unit and group; `e`, which ranks a unit's groups; `g`, sums over
-//! units; and what comes back. Each but `g` may be missing. `e` and what comes back follow from the others, to the letter.
+//! The stages of a fetch: `d`, the domain; `c`, a row per unit and group; `e`, which ranks a unit's groups or spreads its
+//! rows over them; `g`, sums over units; and what comes back. Each but `g` may be missing. `e` and what comes back follow
+//! from the others, to the letter.
 
 use super::domain::{Domain, domain};
 use super::parser::Parser;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source};
-use super::sums::{added, magnitude};
+use super::sums::{added, magnitude, shared};
 use super::tree::*;
 use super::{Certified, Part, Result, refuse};
 use policy::Policy;
@@ -30,8 +31,29 @@ struct Units {
 struct Groups {
     keys: Vec<Key>,
     /// Name, how much one unit changes it, whether it counts units.
-    sums: Vec<(String, u128, bool)>,
+    sums: Vec<(String, Sum, bool)>,
     groups: Option<u64>,
+}
+
+/// How much one unit changes a sum.
+enum Sum {
+    /// By at most this in each group.
+    Each(u128),
+    /// By at most this in all groups.
+    All(u128),
+    /// By at most this times its share of rows in a group.
+    Shares(u128),
+}
+
+/// What `e` does.
+#[derive(Clone, Copy, PartialEq)]
+enum Middle {
+    Missing,
+    Ranked,
+    /// Shares of a unit add up to at most so many.
+    Sum(u64),
+    /// Squares of a unit's shares add up to at most so many.
+    Squares(u64),
 }
 
 /// Certifies a whole fetch.
@@ -40,15 +62,15 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     p.need("WITH")?;
     let domain = p.stage("d")?.map(|d| domain(&d, policy)).transpose()?;
     let units = p.stage("c")?.map(|c| units(&c, policy)).transpose()?;
-    let ranked = match &units {
-        Some(units) => p.exactly(&rank(units, domain.as_ref())?)?,
-        None => false,
+    let middle = match &units {
+        Some(units) => middle(&mut p, units, domain.as_ref())?,
+        None => Middle::Missing,
     };
     let Some(last) = p.stage("g")? else { return refuse("stages that are not d, c, e and g", sql) };
     // Public groups that are not of the statement are seen by nobody.
     let size = domain.as_ref().and_then(|d| d.size);
     let mut g = match units {
-        Some(units) => sums_of_units(&last, ranked, units, policy)?,
+        Some(units) => sums_of_units(&last, middle, units, policy)?,
         None => direct(&last, policy)?,
     };
     g.groups = [g.groups, size].into_iter().flatten().min();
@@ -73,16 +95,36 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
         None if domain.is_some() => u64::MAX,
         None => return refuse("nothing bounds the groups of a unit", sql),
     };
-    let parts = g.sums.iter().skip(usize::from(selects)).map(|s| Part { linf: s.1 }).collect();
+    let sums = g.sums.iter().skip(usize::from(selects));
+    let Some(parts) = sums.map(|s| s.1.part(middle, g.groups)).collect() else {
+        return refuse("a multiple of a share that nothing bounds", sql);
+    };
     Ok(Certified {
         text: sql.to_owned(),
-        seeded: ranked,
+        seeded: matches!(middle, Middle::Ranked | Middle::Sum(_)),
         keys: g.keys.len(),
         selects,
         parts,
         l0,
         public: !selects,
     })
+}
+
+impl Sum {
+    /// Its norms, where a unit touches so many groups.
+    fn part(&self, middle: Middle, groups: Option<u64>) -> Option<Part> {
+        Some(match (self, middle) {
+            (Self::Each(n), _) => Part::in_each(*n, groups),
+            (Self::All(n), _) => Part::in_all(*n),
+            (Self::Shares(n), Middle::Sum(most)) => Part::in_all(n.checked_mul(most.into())?),
+            (Self::Shares(n), Middle::Squares(most)) => Part {
+                linf: n.checked_mul(most.isqrt().into())?,
+                l1: None,
+                l2_squared: n.checked_mul(*n).and_then(|n| n.checked_mul(most.into())),
+            },
+            (Self::Shares(_), _) => return None,
+        })
+    }
 }
 
 /// The rows of a stage over tables, each of one unit.
@@ -182,19 +224,81 @@ fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
     }
 }
 
-/// `e`: a rank of each unit's groups, of those of the domain where there is one. By nothing but the seed, the unit and the
-/// keys, and without ties: which group is dropped hangs on no other unit's rows.
-fn rank(units: &Units, domain: Option<&Domain>) -> Result<String> {
+/// `e`, if it is there.
+fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Middle> {
+    let order = order(units);
+    let joined = domain.map(|d| d.joins("c", &units.keys)).transpose()?;
+    let joined = joined.map_or_else(String::new, |on| format!(" JOIN d ON {on}"));
+    if p.exactly(&rank(&order, &joined))? {
+        return Ok(Middle::Ranked);
+    }
+    let Some(most) = p.number_behind(">") else { return Ok(Middle::Missing) };
+    if p.exactly(&spread(units, &order, &joined, most))? {
+        return Ok(Middle::Sum(most));
+    }
+    Ok(if p.exactly(&spread_squares(units, &joined, most))? {
+        Middle::Squares(most)
+    } else {
+        Middle::Missing
+    })
+}
+
+/// A random order of a unit's groups: by nothing but the seed, the unit and the keys, and without ties.
+fn order(units: &Units) -> String {
     let mut hash = "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned();
     for i in 0..units.keys.len() {
         hash = format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})");
     }
-    let joined = domain.map(|d| d.joins("c", &units.keys)).transpose()?;
-    let joined = joined.map_or_else(String::new, |on| format!(" JOIN d ON {on}"));
-    let order = columns("c.k", units.keys.len());
-    Ok(format!(
-        "e AS (SELECT c.*, pg_catalog.row_number() OVER (PARTITION BY c.u ORDER BY {hash}{order}) AS r FROM c{joined}),"
-    ))
+    hash + &columns("c.k", units.keys.len())
+}
+
+/// A rank of each unit's groups, of those of the domain where there is one: which group is dropped hangs on no other unit's
+/// rows.
+fn rank(order: &str, joined: &str) -> String {
+    format!(
+        "e AS (SELECT c.*, pg_catalog.row_number() OVER (PARTITION BY c.u ORDER BY {order}) AS r FROM c{joined}),"
+    )
+}
+
+/// What of a count enters a share: no sum of a unit's reaches the end of int8.
+const COUNTED: &str = "1000000";
+
+/// The counts of `c`, and a share of each by this rule, where the sum over the unit's groups is above a bound.
+fn shares(units: &Units, share: impl Fn(&str) -> String) -> String {
+    let counts = (0..)
+        .map(|i| format!("n{i}"))
+        .take_while(|n| units.columns.iter().any(|(name, c)| name == n && c.count));
+    let each = counts.enumerate().map(|(i, n)| {
+        let n = format!("LEAST(c.{n}, {COUNTED})::pg_catalog.int4");
+        format!(", {} AS m{i}", share(&n))
+    });
+    each.collect()
+}
+
+/// Shares of at most `most` rows in all: differences of ⌊C·most/T⌋, where C adds up a unit's counts and T is their sum, which
+/// add up to ⌊most⌋ in any order.
+fn spread(units: &Units, order: &str, joined: &str, most: u64) -> String {
+    let shares = shares(units, |n| {
+        let (upto, all) = (format!("pg_catalog.sum({n}) OVER w"), format!("pg_catalog.sum({n}) OVER v"));
+        format!(
+            "CASE WHEN {all} > {most} THEN {upto} * {most} / {all} - ({upto} - {n}) * {most} / {all} ELSE {n} END"
+        )
+    });
+    format!(
+        "e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY {order} ROWS UNBOUNDED PRECEDING)),"
+    )
+}
+
+/// Shares whose squares add up to at most `most`: ⌊n·√(most/Q)⌋, where Q adds up the squares of a unit's counts. The factor is
+/// less than exact by a part in 10^9; what its four roundings in double precision can add is a part in 10^15.
+fn spread_squares(units: &Units, joined: &str, most: u64) -> String {
+    let shares = shares(units, |n| {
+        let all = format!("pg_catalog.sum({n}::pg_catalog.int8 * {n}) OVER v");
+        format!(
+            "CASE WHEN {all} > {most} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({most} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8 ELSE {n} END"
+        )
+    });
+    format!("e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u)),")
 }
 
 /// `, c.k0, c.k1`
@@ -203,13 +307,15 @@ fn columns(prefix: &str, n: usize) -> String {
 }
 
 /// `g` over `c` or `e`: sums over units.
-fn sums_of_units(select: &Select, ranked: bool, units: Units, policy: &Policy) -> Result<Groups> {
-    let from = if ranked { "e" } else { "c" };
+fn sums_of_units(select: &Select, middle: Middle, units: Units, policy: &Policy) -> Result<Groups> {
+    let from = if middle == Middle::Missing { "c" } else { "e" };
     let own = |name: &str| Expr::Column((from.to_owned(), name.to_owned()));
     let kept = match select.filter.as_slice() {
         [] => None,
         [e] => match e.call("<=") {
-            Some([r, most]) if ranked && *r == own("r") => most.integer().and_then(|n| u64::try_from(n).ok()),
+            Some([r, most]) if middle == Middle::Ranked && *r == own("r") => {
+                most.integer().and_then(|n| u64::try_from(n).ok())
+            }
             _ => return refuse("a condition that is no rank", e),
         },
         _ => return refuse("a condition that is no rank", select),
@@ -224,9 +330,14 @@ fn sums_of_units(select: &Select, ranked: bool, units: Units, policy: &Policy) -
         return refuse("groups of something else than the stage before, by all keys, in order", select);
     }
     let mut scans = Scans::new(policy);
-    scans.add(from, Source::Rows(Rows { columns: units.columns, ..Rows::default() }))?;
+    let mut columns = units.columns;
+    if matches!(middle, Middle::Sum(_) | Middle::Squares(_)) {
+        let share = |i| (format!("m{i}"), Column { share: true, ..Column::of(None) });
+        columns.extend((0..columns.len()).map(share));
+    }
+    scans.add(from, Source::Rows(Rows { columns, ..Rows::default() }))?;
     let groups = [units.groups, kept].into_iter().flatten().min();
-    Ok(Groups { keys: units.keys, sums: sums(rest, &mut scans, None, 1)?, groups })
+    Ok(Groups { keys: units.keys, sums: sums(rest, &mut scans, None, None)?, groups })
 }
 
 /// `g` straight from the rows, of which a unit has few.
@@ -238,27 +349,33 @@ fn direct(select: &Select, policy: &Policy) -> Result<Groups> {
     let (by, rest) = select.grouped();
     let keys = keys(by, &mut scans, &part)?;
     let groups = if keys.is_empty() { Some(1) } else { Some(n) };
-    Ok(Groups { keys, sums: sums(rest, &mut scans, Some(&part), n)?, groups })
+    Ok(Groups { keys, sums: sums(rest, &mut scans, Some(&part), Some(n))?, groups })
 }
 
-/// What is added up over at most `n` rows for each unit and group.
+/// What is added up: over one row for each unit and group, or `rows` of a unit in all.
 fn sums(
     list: &[Item],
     scans: &mut Scans<'_>,
     part: Option<&Joined>,
-    n: u64,
-) -> Result<Vec<(String, u128, bool)>> {
+    rows: Option<u64>,
+) -> Result<Vec<(String, Sum, bool)>> {
     let mut out = Vec::new();
     for (e, name) in list {
         let Some((args, count)) = added(e) else {
             return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
+        let share = if count { None } else { args.first().and_then(|x| shared(x, scans)) };
         let each = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, scans)) };
         args.iter().try_for_each(|e| scans.walk(e, part, &mut Vec::new()))?;
-        let Some(linf) = each.and_then(|x| x.checked_mul(n.into())) else {
+        let sum = match (share, each, rows) {
+            (Some(n), ..) => Some(Sum::Shares(n)),
+            (_, each, None) => each.map(Sum::Each),
+            (_, each, Some(rows)) => each.and_then(|x| x.checked_mul(rows.into())).map(Sum::All),
+        };
+        let Some(sum) = sum else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
-        out.push((name.clone(), linf, n == 1 && count && args.is_empty()));
+        out.push((name.clone(), sum, rows.is_none_or(|n| n == 1) && count && args.is_empty()));
     }
     Ok(out)
 }

@@ -18,6 +18,28 @@ pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool)> {
     matches!(args, [Expr::Cast(_, ty)] if is_exact(ty)).then_some((args, false))
 }
 
+/// A multiple of a unit's share of rows: the share itself, or a value that is clamped to ±(share · n), cast to an integer
+/// type or a numeric that is rounded. Gives n.
+pub(crate) fn shared(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
+    let Expr::Cast(inner, ty) = value else { return None };
+    let share = |e: &Expr| e.column().and_then(|c| scans.column(c)).is_some_and(|c| c.share);
+    let times = |e: &Expr| match e.call("*")? {
+        [Expr::Cast(m, ty), n] if share(m) && is_exact(ty) => n.integer(),
+        [m, n] if share(m) => n.integer(),
+        _ => None,
+    };
+    let inner = match inner.call("round") {
+        Some([whole]) if matches!(ty, SqlType::Numeric { .. }) => whole,
+        None if ty.is_integer() && share(inner) => return Some(1),
+        None if ty.is_integer() => inner,
+        _ => return None,
+    };
+    let [low, high] = inner.call("LEAST")? else { return None };
+    let [_, low] = low.call("GREATEST")? else { return None };
+    let (low, high) = (times(low)?, times(high)?);
+    (high >= 0 && low == -high).then_some(high.unsigned_abs())
+}
+
 /// The largest magnitude of an integer: a cast to an integer type, or a numeric that is rounded, of a clamp to integers. A
 /// value that is NULL adds nothing.
 pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<u128> {

@@ -63,13 +63,57 @@ pub enum Groups {
     Exact(u32),
     /// A unit has no more rows than this: proven.
     NoMoreRows(u32),
-    /// Each point of a quantile is a group: of the points of a unit so many count, over all groups, in an order that a
-    /// secret seed decides.
-    Points(u32),
+    /// A unit has no more rows than this in all of its groups together: proven.
+    InAll(u32),
+    /// Rows of all groups together are bounded: those of a unit with more are scaled down in each.
+    Spread(Spread),
     /// Groups above this number are dropped, in an order that a secret seed decides.
     Ranked(u32),
     /// Each group is a question of its own to a stream.
     Each,
+}
+
+/// How rows of one unit are bounded over all groups: a vector, one number of rows for each group, whose norm is bounded,
+/// instead of so many rows in each of so many groups.
+///
+/// Whoever keeps to `rows` rows in each of `groups` groups keeps to it: in l₁ norm (for Laplace noise) the bound is
+/// `groups`·`rows`, in l₂ norm (for Gaussian noise) √`groups`·`rows`. Noise is the same as for those, and nobody loses a
+/// group to it. Where the owner bounds rows in all groups by less, it is `total` in either norm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Groups that a unit is thought to touch.
+    pub groups: u32,
+    /// Rows in each of them.
+    pub rows: u32,
+    /// Rows in all of them: their product, or less.
+    pub total: u32,
+}
+
+impl Spread {
+    /// So many in all, wherever they are.
+    fn of_all(total: u32) -> Self {
+        Self { groups: 1, rows: total, total }
+    }
+
+    /// The bound on all rows is below what rows and groups say.
+    pub fn is_total(&self) -> bool {
+        self.groups.checked_mul(self.rows).is_none_or(|most| self.total < most)
+    }
+
+    /// What the squares of a unit's rows in each group add up to, at most: for Gaussian noise where there is no bound on
+    /// all rows.
+    pub fn squares(&self) -> Option<u64> {
+        (!self.is_total()).then(|| u64::from(self.groups) * u64::from(self.rows) * u64::from(self.rows))
+    }
+}
+
+/// What bounds the rows of a unit over its groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norm {
+    /// They add up to at most this.
+    Sum(u32),
+    /// Their squares do.
+    Squares(u64),
 }
 
 /// What bounds one unit's contribution.
@@ -100,8 +144,9 @@ impl Bounding {
 
     /// Rows of a unit that count in a group.
     pub fn rows(&self) -> u32 {
-        match &self.rows {
-            Rows::Proven(n, _) | Rows::Scaled(n, _) => *n,
+        match (&self.rows, &self.groups) {
+            (_, Groups::Spread(spread)) if spread.is_total() => spread.total,
+            (Rows::Proven(n, _) | Rows::Scaled(n, _), _) => *n,
         }
     }
 
@@ -110,23 +155,33 @@ impl Bounding {
         matches!(self.rows, Rows::Scaled(..))
     }
 
-    /// Groups that a unit may touch.
+    /// Groups that a unit may touch, or as many as have the norm of all that it touches.
     pub fn l0(&self) -> u32 {
         match &self.groups {
-            Groups::Only | Groups::OneRow | Groups::Each => 1,
-            Groups::Exact(n) | Groups::NoMoreRows(n) | Groups::Ranked(n) | Groups::Points(n) => (*n).max(1),
+            Groups::Only | Groups::OneRow | Groups::Each | Groups::InAll(_) => 1,
+            Groups::Spread(spread) if spread.is_total() => 1,
+            Groups::Spread(spread) => spread.groups.max(1),
+            Groups::Exact(n) | Groups::NoMoreRows(n) | Groups::Ranked(n) => (*n).max(1),
         }
     }
 
     /// Groups above that must be dropped.
     pub fn l0_stage(&self) -> bool {
-        matches!(self.groups, Groups::Ranked(_) | Groups::Points(_))
+        matches!(self.groups, Groups::Ranked(_))
+    }
+
+    /// Rows that must be spread over groups.
+    pub fn spread(&self) -> Option<Spread> {
+        match &self.groups {
+            Groups::Spread(spread) => Some(*spread),
+            _ => None,
+        }
     }
 
     /// Rows are first aggregated per unit and group.
     pub fn per_unit(&self) -> bool {
         let one_row = matches!(self.rows, Rows::Proven(1, _));
-        !one_row && (self.rows_stage() || self.l0_stage() || self.counts_units)
+        !one_row && (self.rows_stage() || self.l0_stage() || self.spread().is_some() || self.counts_units)
     }
 
     /// The same for whatever parts: whether rows are first aggregated per unit is how they are read, and where keys prove a
@@ -136,32 +191,20 @@ impl Bounding {
         Self { counts_units: true, ..self.clone() }
     }
 
-    /// The same for the cells of these groups: a unit that may bring r rows to each of l groups weighs l·r in all, at as many
-    /// points, once at each; where there are few points, more often at each.
+    /// The same for the cells of these groups: rows of a unit are bounded over all of them together, by as many as count in
+    /// all groups.
     #[must_use]
-    pub fn of_cells(&self, points: usize) -> Self {
-        if matches!(self.rows, Rows::Proven(1, _)) {
-            return Self { groups: Groups::OneRow, has_keys: true, ..self.clone() };
-        }
-        let points = u32::try_from(points).unwrap_or(u32::MAX).max(1);
-        let (weight, whose) = match &self.rows {
-            Rows::Scaled(n, whose) => (n.saturating_mul(self.l0()), whose.clone()),
-            Rows::Proven(n, _) => (*n, Whose::Own),
+    pub fn of_cells(&self) -> Self {
+        let groups = match (&self.rows, &self.groups) {
+            (Rows::Proven(1, _), _) => Groups::OneRow,
+            (_, Groups::InAll(n)) | (Rows::Proven(n, _), _) => Groups::InAll(*n),
+            (_, Groups::Spread(Spread { total, .. })) => Groups::Spread(Spread::of_all(*total)),
+            _ => {
+                let total = self.rows().saturating_mul(self.l0()).min(MOST_ROWS);
+                Groups::Spread(Spread::of_all(total))
+            }
         };
-        let often = self.rows().div_ceil(points);
-        let cells = weight.div_ceil(often);
-        Self {
-            rows: Rows::Scaled(often, whose),
-            groups: Groups::Points(cells),
-            has_keys: true,
-            ..self.clone()
-        }
-    }
-
-    /// The same for a question to a stream, where a unit may touch every group: each is a question of its own.
-    #[must_use]
-    pub fn of_question(&self) -> Self {
-        Self { groups: Groups::Each, ..self.clone() }
+        Self { groups, has_keys: true, ..self.clone() }
     }
 }
 
@@ -178,21 +221,11 @@ pub(super) fn bound(
     let private = |b: &usize| private_table(source, policy, *b);
     let several = source.named().filter(|s| private(&s.binding).is_some() || s.table().is_none()).count() > 1;
     let only = source.named().find_map(|s| private(&s.binding)).filter(|_| !several);
-    let (most, whose) = chosen(source, policy, settings, several);
+    let Chosen { rows: most, whose, total } = chosen(source, policy, settings, several);
     let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
     let (in_all, in_group) = few(source, &scalars);
     let most = [in_all, in_group].into_iter().flatten().fold(most, u32::min);
-    // Without a proof, rows are counted in the fetch after the joins: whatever these do, the rows of a unit above the
-    // bound are scaled down.
-    let rows = match (proven.filter(|p| *p <= most), only) {
-        (Some(1), Some(Table { name, privacy: Privacy::Private { unit, .. }, .. })) => {
-            Rows::Proven(1, ProvenBy::Unit { table: name.clone(), column: unit.clone() })
-        }
-        (Some(1), None) if source.named().any(|s| s.table().is_none()) => Rows::Proven(1, ProvenBy::Grouped),
-        (Some(1), _) | (Some(_), None) => Rows::Proven(proven.unwrap_or(1), ProvenBy::Several),
-        (Some(p), Some(table)) => Rows::Proven(p, ProvenBy::Check(table.name.clone())),
-        (None, _) => Rows::Scaled(most, whose),
-    };
+    let total = [in_all, total].into_iter().flatten().min();
     // Sizes that the text fixes: those of public tables may change, and those of series of times follow the zone.
     let exact = keys.iter().try_fold(1u32, |size, k| {
         let (domain, with_null) = k.domain.as_ref()?;
@@ -202,6 +235,11 @@ pub(super) fn bound(
     let cap = in_all.unwrap_or(u32::MAX).min(settings.max_groups);
     let most_groups = exact.filter(|_| public).map_or(cap, |n| n.clamp(1, cap));
     // The kernel counts values that the text lists, and no steps of a series: a rank says how many there are.
+    let spread = Spread {
+        groups: most_groups,
+        rows: most,
+        total: most.saturating_mul(most_groups).min(total.unwrap_or(u32::MAX)).min(MOST_ROWS),
+    };
     let listed = keys.iter().filter(|_| public).try_fold(1u32, |size, k| {
         let (domain, with_null) = k.domain.as_ref()?;
         let n = u32::try_from(domain.listed()?).ok()?.checked_add(u32::from(*with_null))?;
@@ -209,14 +247,34 @@ pub(super) fn bound(
     });
     let groups = if keys.is_empty() {
         Groups::Only
+    } else if settings.question {
+        Groups::Each
     } else if proven == Some(1) {
         Groups::OneRow
-    } else if let Some(n) = listed.filter(|n| public && *n <= cap) {
+    } else if let Some(n) = proven.filter(|n| public && !units && *n <= spread.total) {
+        Groups::InAll(n)
+    } else if let Some(n) = listed.filter(|n| public && *n <= cap && (units || !spread.is_total())) {
         Groups::Exact(n)
+    } else if public && !units {
+        Groups::Spread(spread)
     } else if let Some(n) = proven.filter(|n| *n <= most_groups) {
         Groups::NoMoreRows(n)
     } else {
         Groups::Ranked(most_groups)
+    };
+    // Without a proof, rows are counted in the fetch after the joins: whatever these do, the rows of a unit above the
+    // bound are scaled down.
+    let most = total.filter(|_| keys.is_empty()).map_or(most, |n| n.min(MOST_ROWS));
+    let in_all = matches!(groups, Groups::InAll(_));
+    let spread = matches!(groups, Groups::Spread(_));
+    let rows = match (proven.filter(|p| !spread && (in_all || *p <= most)), only) {
+        (Some(1), Some(Table { name, privacy: Privacy::Private { unit, .. }, .. })) => {
+            Rows::Proven(1, ProvenBy::Unit { table: name.clone(), column: unit.clone() })
+        }
+        (Some(1), None) if source.named().any(|s| s.table().is_none()) => Rows::Proven(1, ProvenBy::Grouped),
+        (Some(1), _) | (Some(_), None) => Rows::Proven(proven.unwrap_or(1), ProvenBy::Several),
+        (Some(p), Some(table)) => Rows::Proven(p, ProvenBy::Check(table.name.clone())),
+        (None, _) => Rows::Scaled(most, whose),
     };
     Bounding { rows, groups, counts_units: units, has_keys: !keys.is_empty() }
 }
@@ -232,8 +290,17 @@ fn known(policy: &Policy, table: usize) -> Option<&Table> {
     policy.tables.get(table).filter(|t| t.privacy != Privacy::Public)
 }
 
-/// The bound on rows where keys prove none, and whose it is.
-fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> (u32, Whose) {
+/// Bounds on rows where keys prove none.
+struct Chosen {
+    /// In each group.
+    rows: u32,
+    /// Whose that is.
+    whose: Whose,
+    /// In all groups, where the owner says so. Who asks for a number of rows in each group asks for as many groups.
+    total: Option<u32>,
+}
+
+fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> Chosen {
     let keeps = |b: &usize| source.scans.iter().find(|s| s.binding == *b)?.keeps();
     let followed: Vec<&Table> = source.rows.follows.iter().filter_map(|b| known(policy, keeps(b)?)).collect();
     let own = followed.iter().filter_map(|t| Some((t.max_rows?, t.name.as_str()))).min();
@@ -246,5 +313,7 @@ fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several:
         }
         (None, None) => (settings.max_rows, Whose::Own),
     };
-    (most.clamp(1, MOST_ROWS), whose)
+    let total = followed.iter().filter_map(|t| t.max_total_rows).min();
+    let total = total.filter(|_| settings.chosen_rows.is_none()).map(|n| n.max(1));
+    Chosen { rows: most.clamp(1, MOST_ROWS), whose, total }
 }

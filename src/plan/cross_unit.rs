@@ -2,6 +2,7 @@
 
 use super::equivalence_classes::Col;
 use super::flatten::{Flattener, unsupported};
+use super::source::Leaf;
 use answer::ClientError;
 use sql::ast::Pos;
 
@@ -50,6 +51,9 @@ impl Flattener<'_> {
     pub(super) fn shown(&self, (binding, name): &Col) -> String {
         let table = self.table_of(*binding);
         let Some(b) = self.binding(*binding) else {
+            if let Some(Leaf::Set(rows)) = self.scan_of(*binding).map(|s| &s.leaf) {
+                return rows.unit_name.clone();
+            }
             return format!("{}.{name}", table.map_or("", |t| t.name.as_str()));
         };
         let index = table.and_then(|t| t.columns.iter().position(|c| c.name == *name));

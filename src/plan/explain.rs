@@ -1,6 +1,6 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
-use super::bounding::{Bounding, Groups, ProvenBy, Rows, Whose};
+use super::bounding::{Bounding, Groups, Norm, ProvenBy, Rows, Whose};
 use super::expected_error::error95;
 use super::release::points::Axis;
 use super::release::{Cells, Part, PartKind, Release};
@@ -88,7 +88,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             s.threshold
         ));
     }
-    for why in bounds(&r.bounding) {
+    for why in bounds(&r.bounding, r.norm()) {
         out.push(format!("  Bound: {why}"));
     }
     out.push(work(&r.work));
@@ -97,11 +97,20 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     }
     for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
         let unit = units_of(part);
+        let by = format!("{}{unit}", noise.linf);
+        let change = match (r.norm(), r.bounding.of_groups()) {
+            (Some(Norm::Squares(_)), _) => {
+                format!("as much as {by} in each of {} group(s), in squares", r.spec.l0)
+            }
+            (Some(Norm::Sum(_)), _) | (None, Groups::InAll(_)) => {
+                let all = u128::from(r.spec.l0).saturating_mul(noise.linf);
+                format!("its groups by at most {all}{unit} in all")
+            }
+            (None, _) => format!("at most {} group(s) by {by}", r.spec.l0),
+        };
         out.push(format!(
-            "  Noise on {}: one unit changes at most {} group(s) by {}{unit}; {}",
+            "  Noise on {}: one unit changes {change}; {}",
             part.label,
-            r.spec.l0,
-            noise.linf,
             parameter(&noise.distribution, &unit),
         ));
     }
@@ -164,16 +173,20 @@ pub(super) fn work(w: &Work) -> String {
     format!("  Work: at most {} steps for one row{met}", w.steps)
 }
 
-/// How a unit's contribution is bounded, in words.
-pub fn bounds(b: &Bounding) -> Vec<String> {
-    if let Groups::Points(n) = b.of_groups() {
-        let often = match b.rows() {
-            1 => "once at each".to_owned(),
-            n => format!("at most {n} times at each"),
-        };
-        return vec![format!(
-            "at most {n} points per unit, over all groups, {often}: others are dropped in a random order"
-        )];
+/// How a unit's contribution is bounded, in words. `norm`: in which its rows are spread over groups.
+pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
+    match norm {
+        Some(Norm::Sum(n)) => {
+            return vec![format!(
+                "at most {n} rows per unit in all groups: the sums and counts of a unit with more are scaled down"
+            )];
+        }
+        Some(Norm::Squares(n)) => {
+            return vec![format!(
+                "rows of a unit in each group, squared, add up to at most {n}: the sums and counts of a unit with more are scaled down"
+            )];
+        }
+        None => {}
     }
     let rows = match b.of_rows() {
         Rows::Proven(1, ProvenBy::Unit { table, column }) => {
@@ -200,12 +213,14 @@ pub fn bounds(b: &Bounding) -> Vec<String> {
         }
     };
     let groups = match b.of_groups() {
-        Groups::Only | Groups::Each | Groups::Points(_) => None,
+        Groups::Only | Groups::Each => None,
         Groups::OneRow => Some("one group per unit: it has one row; nothing to drop".to_owned()),
         Groups::Exact(n) => Some(format!("at most {n} groups per unit: there are no more; nothing to drop")),
         Groups::NoMoreRows(n) => {
             Some(format!("at most {n} groups per unit: it has no more rows; nothing to drop"))
         }
+        Groups::InAll(_) => Some("any number of groups: they have no more rows together".into()),
+        Groups::Spread(s) => Some(format!("at most {} rows per unit in all groups", s.total)),
         Groups::Ranked(n) => {
             Some(format!("at most {n} groups per unit: others are dropped in a random order"))
         }

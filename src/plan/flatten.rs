@@ -8,7 +8,7 @@ use super::outer_join::absence;
 use super::per_unit::{RowsPerUnit, Selected};
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
-use super::units::{Block, Outside, Owner};
+use super::units::{Block, Found, Outside, Owner};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use answer::{ClientError, SqlState};
 use policy::{Policy, Privacy, Table};
@@ -71,11 +71,15 @@ pub struct Flattener<'a> {
     pub(super) positions: HashMap<usize, Pos>,
     /// Scans of the query around a subquery.
     pub(super) around: Vec<Scan>,
-    sinks: Vec<Vec<Expr>>,
+    pub(super) sinks: Vec<Vec<Expr>>,
     pub(super) added: Vec<Added>,
     pub(super) inside: Vec<Scan>,
     pub(super) served: Vec<usize>,
     pub(super) prepared: Vec<(Expr, Scalar)>,
+    /// Scalar subqueries that look at rows around them, and what they are.
+    pub(super) scalars: Vec<(Expr, Expr)>,
+    /// The rows that were found, for subqueries in what is computed from them.
+    pub(super) found: Option<Found>,
     pub(super) optional: Vec<(HashSet<usize>, Pos)>,
     /// Which of the statement's bindings a binding of a CTE that is read here stands for.
     pub(super) origin: HashMap<usize, usize>,
@@ -110,6 +114,8 @@ impl<'a> Flattener<'a> {
             inside: Vec::new(),
             served: Vec::new(),
             prepared: Vec::new(),
+            scalars: Vec::new(),
+            found: None,
             optional: Vec::new(),
             origin: HashMap::new(),
             next: bindings.len(),
@@ -155,7 +161,8 @@ impl<'a> Flattener<'a> {
         };
         let (exact, aliases) = (self.exact(&block), self.unit_columns(&block.bindings));
         self.private_optional(&block);
-        Ok(PrivateSource {
+        self.found = Some(block.found());
+        let mut source = PrivateSource {
             scans: self.scans.clone(),
             tree: block.tree,
             filter,
@@ -163,11 +170,34 @@ impl<'a> Flattener<'a> {
             exact,
             aliases,
             rows: block.rows,
-            added: self.added.clone(),
-            inside: self.inside.clone(),
+            added: Vec::new(),
+            inside: Vec::new(),
             optional: self.optional.iter().map(|(of, _)| of.clone()).collect(),
-            served: self.served.clone(),
-        })
+            served: Vec::new(),
+        };
+        self.note(&mut source);
+        Ok(source)
+    }
+
+    /// Notes what was read in subqueries.
+    pub fn note(&self, source: &mut PrivateSource) {
+        source.added.clone_from(&self.added);
+        source.inside.clone_from(&self.inside);
+        source.served.clone_from(&self.served);
+    }
+
+    /// A value of the rows that were found, subqueries in it included.
+    pub fn value(&mut self, e: &Expr) -> Result<Scalar> {
+        let e = self.expand(e)?;
+        self.value_over_scans(&e)
+    }
+
+    /// The same of an expression over their scans.
+    pub fn value_over_scans(&mut self, e: &Expr) -> Result<Scalar> {
+        if let Some(found) = self.found.clone() {
+            self.prepare(e, &found)?;
+        }
+        lower(e, self)
     }
 
     /// FROM as joins of scans, and WHERE with what derived tables add to it, as conjuncts.
@@ -175,6 +205,7 @@ impl<'a> Flattener<'a> {
         let Some(draft) = self.list(&select.from, Place::TOP)? else {
             return Err(unsupported("this FROM", select.pos));
         };
+        let draft = self.with_scalars(draft, select)?;
         if let Some(f) = &select.filter {
             let f = self.expand(f)?;
             self.condition(f, Place::TOP);
@@ -199,7 +230,7 @@ impl<'a> Flattener<'a> {
     /// The conditions of WHERE, subqueries in them included.
     pub(super) fn conditions(&mut self, conditions: &[Expr], block: &Block) -> Result<Vec<Scalar>> {
         for c in conditions {
-            self.prepare(c, block)?;
+            self.prepare(c, &block.found())?;
         }
         conditions.iter().map(|c| truth(lower(c, self)?, "WHERE", c.pos)).collect()
     }
@@ -446,6 +477,11 @@ impl<'a> Flattener<'a> {
                 "max_expressions",
                 self.policy.limits.max_expressions,
             ));
+        }
+        if let ExprKind::Subquery(_) = &e.kind
+            && let Some((_, value)) = self.scalars.iter().find(|(have, _)| have == e)
+        {
+            return Ok(value.clone());
         }
         let mut out = e.clone();
         if let ExprKind::Column { binding, column } = &e.kind {

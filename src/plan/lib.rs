@@ -7,6 +7,7 @@
 pub mod bounding;
 mod conditions;
 pub mod constant;
+mod correlated;
 mod cross_unit;
 pub mod domain;
 mod equivalence_classes;
@@ -86,6 +87,8 @@ pub struct Settings {
     pub chosen_rows: Option<u32>,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
+    /// It is a question to a stream: its groups are bounded one by one.
+    pub question: bool,
     /// The session's time zone is UTC: a moment that is written without a zone is one of UTC.
     pub utc: bool,
     /// Which noise the session asks for.
@@ -365,12 +368,20 @@ impl<'a> Planner<'a> {
             .chain(order_by.iter().map(|o| &o.expr))
             .collect();
         let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
-        for e in above.iter().copied().chain(&s.group_by) {
-            self.subqueries(e, around)?;
+        let keys = per_unit::keys(s);
+        let grouped = !keys.is_empty() || above.iter().any(|e| has_aggregate(e));
+        // IN and EXISTS over private rows are tied to the rows around them when these are flattened. Above the aggregates
+        // there are none.
+        let rows = |e: &Expr| rel == Rel::Private && (!grouped || keys.contains(e));
+        for e in above.iter().copied() {
+            match rel {
+                Rel::Private => self.above_rows(e, around, &rows)?,
+                _ => self.subqueries(e, around)?,
+            }
         }
-        if let Some(f) = &s.filter {
-            // IN and EXISTS over private rows are tied to the rows around them when these are flattened.
-            self.subqueries(f, if rel == Rel::Private { Rel::Private } else { around })?;
+        let below = if rel == Rel::Private { Rel::Private } else { around };
+        for e in s.group_by.iter().chain(&s.filter) {
+            self.subqueries(e, below)?;
         }
         if rel != Rel::Private {
             let inside = if self.releases.len() > before { Rel::Released } else { Rel::Public };
@@ -384,7 +395,7 @@ impl<'a> Planner<'a> {
         // The finish has no row of these tables to give to a subquery.
         let mut own = HashSet::new();
         s.from.iter().for_each(|f| f.bindings(&mut own));
-        if let Some(e) = above.iter().find_map(|e| correlated(e, &own)) {
+        if let Some(e) = above.iter().find_map(|e| correlated(e, &own, &rows)) {
             return Err(unsupported("a subquery that refers to private rows around it", e.pos)
                 .hint("Release each by itself, as a derived table or CTE, and join the results.")
                 .into());
@@ -421,9 +432,53 @@ impl<'a> Planner<'a> {
         Ok(Rel::Released)
     }
 
+    /// Visits the queries inside an expression above aggregates, whose arguments are computed from rows, as is what `rows`
+    /// says.
+    fn above_rows(
+        &mut self,
+        e: &'a Expr,
+        around: Rel,
+        rows: &dyn Fn(&Expr) -> bool,
+    ) -> Result<(), PlanError> {
+        if rows(e) || matches!(e.kind, ExprKind::Aggregate(_)) {
+            return self.subqueries(e, Rel::Private);
+        }
+        self.query_of(e, around)?;
+        let children = match &e.kind {
+            // What is called over a window is no aggregate of rows.
+            ExprKind::Window { function, partition_by, order_by, .. } => {
+                let rest = partition_by.iter().chain(order_by.iter().map(|o| &o.expr));
+                function.children().into_iter().chain(rest).collect()
+            }
+            _ => e.children(),
+        };
+        children.into_iter().try_for_each(|c| self.above_rows(c, around, rows))
+    }
+
     /// Visits the queries inside an expression. `around` says whether releases may stand in them.
     fn subqueries(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
+        self.query_of(e, around)?;
+        e.children().into_iter().try_for_each(|c| self.subqueries(c, around))
+    }
+
+    /// Visits the query that an expression is.
+    fn query_of(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
         match &e.kind {
+            // It is read with the rows around it, when these are flattened.
+            ExprKind::Subquery(q) if around == Rel::Private && correlated::is_correlated(q) => {
+                let before = self.releases.len();
+                if let Some((s, _)) = conditions::single(q, e.pos)? {
+                    let mut kinds = Vec::new();
+                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds))?;
+                    let inner = s.items.iter().map(|i| &i.expr).chain(&s.filter);
+                    inner.into_iter().try_for_each(|e| self.subqueries(e, Rel::Private))?;
+                }
+                if self.releases.len() > before {
+                    return Err(unsupported("a released result in a subquery over private rows", e.pos)
+                        .hint("Release each by itself, and join the results.")
+                        .into());
+                }
+            }
             ExprKind::Subquery(q) => {
                 let before = self.releases.len();
                 if self.query(q)? == Rel::Private {
@@ -448,27 +503,51 @@ impl<'a> Planner<'a> {
             }
             _ => {}
         }
-        e.children().into_iter().try_for_each(|c| self.subqueries(c, around))
+        Ok(())
     }
 }
 
-/// A column of one of these relations inside a subquery of `e`.
-fn correlated<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
-    let inside = match &e.kind {
+/// A column of one of these relations inside a subquery of `e`, which stands above aggregates of them; `rows` says what does
+/// not.
+fn correlated<'e>(e: &'e Expr, own: &HashSet<usize>, rows: &dyn Fn(&Expr) -> bool) -> Option<&'e Expr> {
+    if rows(e) || matches!(e.kind, ExprKind::Aggregate(_)) {
+        return None;
+    }
+    let children = match &e.kind {
+        ExprKind::Window { function, .. } => function.children(),
+        _ => e.children(),
+    };
+    inside(e, own).or_else(|| children.into_iter().find_map(|c| correlated(c, own, rows)))
+}
+
+/// A column of one of these relations inside the query that an expression is.
+fn inside<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
+    match &e.kind {
         ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } => {
             q.exprs().into_iter().find_map(|e| refers(e, own))
         }
         _ => None,
-    };
-    inside.or_else(|| e.children().into_iter().find_map(|c| correlated(c, own)))
+    }
 }
 
 /// A column of one of these relations in `e` or in a subquery of it.
 fn refers<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
     match &e.kind {
         ExprKind::Column { binding, .. } if own.contains(binding) => Some(e),
-        _ => correlated(e, own).or_else(|| e.children().into_iter().find_map(|c| refers(c, own))),
+        _ => inside(e, own).or_else(|| e.children().into_iter().find_map(|c| refers(c, own))),
     }
+}
+
+/// A column of a relation that is not one of these, in `e` or in a subquery of it.
+fn refers_outside<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
+    let inside = match &e.kind {
+        ExprKind::Column { binding, .. } if !own.contains(binding) => return Some(e),
+        ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } => {
+            q.exprs().into_iter().find_map(|e| refers_outside(e, own))
+        }
+        _ => None,
+    };
+    inside.or_else(|| e.children().into_iter().find_map(|c| refers_outside(c, own)))
 }
 
 /// Whether an aggregate (not one over a window) stands in the expression.

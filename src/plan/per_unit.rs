@@ -8,12 +8,13 @@
 //! An order within a unit may leave ties. They are broken by all columns that are selected, so that rows that come out in
 //! one order or another are the same rows: how a table lies on disk says nothing.
 
+use super::conditions::truth;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, Place, Result, unsupported};
 use super::source::{Call, Leaf, Over, SetRows, SetTree, Sorted, Tree, Unit, Window};
 use super::units::{Outside, Owner};
 use crate::expr::per_unit::{self, Place as Column};
-use crate::expr::{Scalar, filtered, lower};
+use crate::expr::{Scalar, filtered};
 use answer::{ClientError, SqlState};
 use sql::ast::*;
 
@@ -157,6 +158,7 @@ impl<'a> Flattener<'a> {
         let Some(draft) = self.list(&s.from, at)? else {
             return Err(unsupported("a subquery without FROM in this place", pos));
         };
+        let draft = self.with_scalars(draft, s)?;
         if let Some(f) = &s.filter {
             let f = self.expand(f)?;
             self.condition(f, at);
@@ -222,6 +224,7 @@ impl<'a> Flattener<'a> {
         let block = self.block(draft, conditions, &Outside::default())?;
         let filter = self.conditions(conditions, &block)?;
         let exact = self.exact(&block);
+        self.found = Some(block.found());
         let Owner::Unit(unit) = block.owner else { return Err(unsupported("this FROM", pos)) };
         let own = block.rows.follows.iter().filter_map(|b| self.scan_of(*b)?.keeps());
         let own = own.filter_map(|t| Some((self.table(t)?.max_rows?, t))).min();
@@ -250,7 +253,7 @@ impl<'a> Flattener<'a> {
         let mut made = under.made();
         let mut values = Vec::with_capacity(keys.len());
         for k in &keys {
-            let value = lower(k, &under.inner)?;
+            let value = under.inner.value(k)?;
             made.push(k, per_unit::one_of(made.place(false), &value, "GROUP BY", k.pos)?);
             values.push(value);
         }
@@ -344,7 +347,7 @@ impl Under<'_> {
     }
 
     /// An expression above groups, over the columns that they come out with.
-    fn above(&self, e: &Expr, made: &mut Made, calls: &mut Vec<Call>) -> Result<Expr> {
+    fn above(&mut self, e: &Expr, made: &mut Made, calls: &mut Vec<Call>) -> Result<Expr> {
         if let Some(column) = made.column(e) {
             return Ok(column);
         }
@@ -379,7 +382,7 @@ impl Under<'_> {
     }
 
     /// The columns that stand beside windows.
-    fn columns_of(&self, e: &Expr, made: &mut Made, values: &mut Vec<Scalar>) -> Result<()> {
+    fn columns_of(&mut self, e: &Expr, made: &mut Made, values: &mut Vec<Scalar>) -> Result<()> {
         match &e.kind {
             ExprKind::Window { .. } => Ok(()),
             ExprKind::Column { .. } if made.column(e).is_some() => Ok(()),
@@ -388,7 +391,7 @@ impl Under<'_> {
                 Ok(())
             }
             ExprKind::Column { .. } => {
-                let value = lower(e, &self.inner)?;
+                let value = self.inner.value(e)?;
                 made.push(e, per_unit::one_of(made.place(false), &value, "a SELECT with windows", e.pos)?);
                 values.push(value);
                 Ok(())
@@ -398,7 +401,7 @@ impl Under<'_> {
     }
 
     /// The calls over windows, each once.
-    fn calls_of(&self, e: &Expr, made: &mut Made, calls: &mut Vec<(Expr, Call)>) -> Result<()> {
+    fn calls_of(&mut self, e: &Expr, made: &mut Made, calls: &mut Vec<(Expr, Call)>) -> Result<()> {
         match &e.kind {
             ExprKind::Window { .. } if made.column(e).is_some() => Ok(()),
             ExprKind::Window { function, .. } => {
@@ -411,7 +414,7 @@ impl Under<'_> {
         }
     }
 
-    fn window(&self, e: &Expr, call: Call, ties: &[Scalar]) -> Result<Window> {
+    fn window(&mut self, e: &Expr, call: Call, ties: &[Scalar]) -> Result<Window> {
         let ExprKind::Window { partition_by, order_by, frame, .. } = &e.kind else {
             return Err(unsupported("this window", e.pos));
         };
@@ -424,10 +427,11 @@ impl Under<'_> {
                 )));
         }
         let others = partition_by.iter().filter(|p| !self.is_unit(p));
-        let partition = others.map(|p| lower(p, &self.inner)).collect::<Result<Vec<_>>>()?;
+        let others: Vec<&Expr> = others.collect();
+        let partition = others.into_iter().map(|p| self.inner.value(p)).collect::<Result<Vec<_>>>()?;
         let mut order = Vec::new();
         for o in order_by {
-            let by = lower(&o.expr, &self.inner)?;
+            let by = self.inner.value(&o.expr)?;
             order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first });
         }
         let by_place = ["row_number", "lag", "lead", "first_value", "last_value"].contains(&call.name);
@@ -442,7 +446,7 @@ impl Under<'_> {
     }
 
     /// An aggregate or a window function, and the column that it comes out as. `window`: a frame may be empty.
-    fn called(&self, e: &Expr, made: &Made, window: bool) -> Result<(Call, Scalar)> {
+    fn called(&mut self, e: &Expr, made: &Made, window: bool) -> Result<(Call, Scalar)> {
         let (name, args, distinct, filter) = match &e.kind {
             ExprKind::Aggregate(a) if a.order_by.is_empty() && a.within_group.is_empty() => {
                 (a.name, a.args.as_slice(), a.distinct, a.filter.as_ref())
@@ -450,56 +454,45 @@ impl Under<'_> {
             ExprKind::Call { name, args } => (*name, args.as_slice(), false, None),
             _ => return Err(unlisted("ORDER BY in an aggregate", e.pos)),
         };
-        let when =
-            filter.map(|f| super::conditions::truth(lower(f, &self.inner)?, "FILTER", f.pos)).transpose()?;
-        let only = |s: Scalar| match &when {
-            None => s,
-            Some(w) => filtered(w.clone(), s),
+        let when = filter.map(|f| truth(self.inner.value(f)?, "FILTER", f.pos)).transpose()?;
+        let arg = args.first().map(|x| self.inner.value(x)).transpose()?;
+        let arg = match (when, arg, name) {
+            (Some(w), Some(x), _) => Some(filtered(w, x)),
+            (Some(w), None, _) => Some(filtered(w, Scalar::constant_truth(true))),
+            (None, x, _) => x,
         };
-        let value = |x: &Expr| Ok::<_, ClientError>(only(lower(x, &self.inner)?));
         let place = made.place(window);
-        let call = |name, arg| Call { name, distinct, arg, offset: None };
-        Ok(match (name, args) {
-            ("count", []) => {
-                let arg = when.is_some().then(|| only(Scalar::constant_truth(true)));
-                let least = u32::from(arg.is_none() && !window);
-                (call("count", arg), per_unit::count(made.place(false), least, self.most))
+        let call = |arg| Call { name, distinct, arg, offset: None };
+        Ok(match (name, args, arg) {
+            ("count", [] | [_], arg) => {
+                let least = u32::from(!window && arg.as_ref().is_none_or(|x| !x.nullable()));
+                (call(arg), per_unit::count(made.place(false), least, self.most))
             }
-            ("count", [x]) => {
-                let arg = value(x)?;
-                let least = u32::from(!arg.nullable() && !window);
-                (call("count", Some(arg)), per_unit::count(made.place(false), least, self.most))
+            ("sum" | "avg", [x], Some(arg)) => {
+                let arg = per_unit::addend(arg, x.pos)?;
+                let column = match name {
+                    "sum" => per_unit::sum(place, &arg, self.most),
+                    _ => per_unit::average(place, &arg),
+                };
+                (call(Some(arg)), column)
             }
-            ("sum", [x]) => {
-                let arg = per_unit::addend(value(x)?, x.pos)?;
-                let column = per_unit::sum(place, &arg, self.most);
-                (call("sum", Some(arg)), column)
-            }
-            ("avg", [x]) => {
-                let arg = per_unit::addend(value(x)?, x.pos)?;
-                let column = per_unit::average(place, &arg);
-                (call("avg", Some(arg)), column)
-            }
-            ("min" | "max", [x]) => {
-                let arg = value(x)?;
-                let column = per_unit::one_of(place, &arg, name, x.pos)?;
-                (call(name, Some(arg)), column)
-            }
-            ("bool_and" | "bool_or" | "every", [x]) => {
-                let arg = super::conditions::truth(value(x)?, name, x.pos)?;
+            ("bool_and" | "bool_or" | "every", [x], Some(arg)) => {
+                let arg = truth(arg, name, x.pos)?;
                 let column = per_unit::truth(place, &arg);
-                (call(name, Some(arg)), column)
+                (call(Some(arg)), column)
             }
-            ("row_number" | "rank" | "dense_rank", []) if window => {
-                (call(name, None), per_unit::count(made.place(false), 1, self.most))
+            ("row_number" | "rank" | "dense_rank", [], _) if window => {
+                (call(None), per_unit::count(made.place(false), 1, self.most))
             }
-            ("first_value" | "last_value", [x]) if window => {
-                let arg = value(x)?;
+            ("min" | "max", [x], Some(arg)) => {
                 let column = per_unit::one_of(place, &arg, name, x.pos)?;
-                (call(name, Some(arg)), column)
+                (call(Some(arg)), column)
             }
-            ("lag" | "lead", [x, rest @ ..]) if window && rest.len() <= 1 => {
-                let arg = value(x)?;
+            ("first_value" | "last_value", [x], Some(arg)) if window => {
+                let column = per_unit::one_of(place, &arg, name, x.pos)?;
+                (call(Some(arg)), column)
+            }
+            ("lag" | "lead", [x, rest @ ..], Some(arg)) if window && rest.len() <= 1 => {
                 let column = per_unit::one_of(place, &arg, name, x.pos)?;
                 let offset = rest.first().map(|n| match &n.kind {
                     ExprKind::Literal(Literal::Number(n)) => {
@@ -513,7 +506,7 @@ impl Under<'_> {
                         e.pos,
                     ));
                 }
-                (Call { offset: offset.flatten(), ..call(name, Some(arg)) }, column)
+                (Call { offset: offset.flatten(), ..call(Some(arg)) }, column)
             }
             _ => return Err(unlisted(name, e.pos)),
         })

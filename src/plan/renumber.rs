@@ -2,7 +2,7 @@
 //! one name would be one in the printed text, and a condition that ties them would tie a row to itself.
 
 use sql::ast::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The query with fresh bindings from `next` on; `origin` learns which binding each stands for.
 pub(super) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usize, usize>) -> Query {
@@ -22,6 +22,19 @@ pub(super) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usi
     };
     Walk { relation: &mut |_| {}, column: &mut refer }.query(&mut copy);
     copy
+}
+
+/// The bindings that a query defines, and those that its columns refer to.
+pub(super) fn defined(query: &Query) -> (HashSet<usize>, HashSet<usize>) {
+    let (mut own, mut columns) = (HashSet::new(), HashSet::new());
+    let mut define = |binding: &mut usize| {
+        own.insert(*binding);
+    };
+    let mut refer = |binding: &mut usize| {
+        columns.insert(*binding);
+    };
+    Walk { relation: &mut define, column: &mut refer }.query(&mut query.clone());
+    (own, columns)
 }
 
 /// Visits the bindings of a query, wherever they stand in it.

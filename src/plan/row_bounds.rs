@@ -114,6 +114,20 @@ impl Flattener<'_> {
         })
     }
 
+    /// Whether each row of `l` meets at most one group of `r`: all that these are grouped by is equated. A choice of bounds,
+    /// no proof: the kernel does not know it.
+    fn is_group(&self, r: &Part, l: &Part, equations: &[Equation]) -> bool {
+        let [binding] = r.bindings.as_slice() else { return false };
+        let Some(Leaf::Set(rows)) = self.scan_of(*binding).map(|s| &s.leaf) else { return false };
+        let SetTree::Branch(branch) = &rows.tree else { return false };
+        let equated = |at: usize| {
+            let column = (*binding, format!("c{at}"));
+            let here = |e: &&Equation| e.column == column && e.needs.iter().all(|n| l.bindings.contains(n));
+            equations.iter().any(|e| here(&e))
+        };
+        matches!(branch.over, Over::Groups(_)) && (0..branch.items.len()).all(equated)
+    }
+
     /// The parts that are fixed once those in `start` are.
     fn closure(&self, start: &[usize], parts: &[Part], equations: &[Equation]) -> Vec<bool> {
         let mut fixed = vec![false; parts.len()];
@@ -181,6 +195,9 @@ impl Flattener<'_> {
         }
         if !private {
             return Rows::default();
+        }
+        if self.is_group(r, l, equations) {
+            return Rows { follows: l.rows.follows.clone(), ..Rows::default() };
         }
         // Each row of l has its partners, or is alone.
         let pairs = times(l.rows.bound, r.rows.bound.map(|n| n.max(1)));

@@ -1,4 +1,4 @@
-//! IN and EXISTS over a subquery in the WHERE of private rows.
+//! IN and EXISTS over a subquery, in WHERE and in whatever else is computed from private rows.
 //!
 //! A private subquery is tied to the unit of the row around it, inside the subquery (soundness rule 11): whether a row
 //! of unit u is kept then depends on rows of u. A public one needs no tie; what it says of the row around it obeys the
@@ -9,7 +9,7 @@ use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result, unsupported};
 use super::per_unit::Selected;
 use super::source::{Branch, Over, equal};
-use super::units::{Block, Outside, Owner, stands_in};
+use super::units::{Block, Found, Outside, Owner, stands_in};
 use crate::expr::{Node, Scalar, comparison, lower};
 use answer::ClientError;
 use sql::ast::*;
@@ -38,7 +38,7 @@ struct Membership {
 
 impl<'a> Flattener<'a> {
     /// Makes the subqueries of a condition ready to be lowered.
-    pub(super) fn prepare(&mut self, e: &Expr, block: &Block) -> Result<()> {
+    pub(super) fn prepare(&mut self, e: &Expr, block: &Found) -> Result<()> {
         let made = match &e.kind {
             ExprKind::Exists { query, negated } => {
                 let inside = self.inside(projection(query, e.pos)?, e.pos)?;
@@ -76,7 +76,7 @@ impl<'a> Flattener<'a> {
         inner: &Self,
         item: Expr,
         (written, operand): (&Expr, Scalar),
-        around: &Block,
+        around: &Found,
         pos: Pos,
     ) -> Membership {
         let padded = inner.col(&item).and_then(|c| inner.scan_of(c.0)).is_none_or(|s| s.nullable);
@@ -95,7 +95,7 @@ impl<'a> Flattener<'a> {
         inside: Inside<'a>,
         membership: Option<Membership>,
         negated: bool,
-        around: &Block,
+        around: &Found,
         pos: Pos,
     ) -> Result<Scalar> {
         let Inside { mut inner, draft, conditions, private, .. } = inside;
@@ -111,6 +111,7 @@ impl<'a> Flattener<'a> {
         let block =
             inner.block(draft, &known, &outside).map_err(|err| untied(err, membership.is_some(), pos))?;
         let mut filter = inner.conditions(&conditions, &block)?;
+        let found = block.found();
         let mut met = Vec::new();
         if private {
             inner.tie_around(&mut filter, &mut met, &block, around, pos)?;
@@ -122,7 +123,7 @@ impl<'a> Flattener<'a> {
                 // The unit's own column, and those of its path, are equated inside.
                 let item_solid = !item.nullable()
                     || column.is_some_and(|c| {
-                        inner.solid(&c, &block) || met.iter().any(|(a, b)| *a == c || *b == c)
+                        inner.solid(&c, &found) || met.iter().any(|(a, b)| *a == c || *b == c)
                     });
                 let nullable = !(m.operand_solid && item_solid);
                 let compared = comparison(BinaryOp::Eq, item, m.operand, pos)?;
@@ -158,7 +159,7 @@ impl<'a> Flattener<'a> {
         filter: &mut Vec<Scalar>,
         met: &mut Vec<(Col, Col)>,
         block: &Block,
-        around: &Block,
+        around: &Found,
         pos: Pos,
     ) -> Result<()> {
         let unit = match (&block.owner, around.owner.unit()) {
@@ -177,8 +178,9 @@ impl<'a> Flattener<'a> {
     }
 
     /// Whether a column is never NULL in the rows of a block that have a unit.
-    fn solid(&self, col: &Col, block: &Block) -> bool {
-        self.exact(block).contains(col) || block.equal.iter().any(|(a, b)| a == col || b == col)
+    fn solid(&self, col: &Col, block: &Found) -> bool {
+        self.exact_of(&block.bindings, &block.equal).contains(col)
+            || block.equal.iter().any(|(a, b)| a == col || b == col)
     }
 
     pub(super) fn branch(

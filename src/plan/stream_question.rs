@@ -64,7 +64,8 @@ pub fn plan(
     settings.chosen_rows = settings.chosen_rows.or(terms.stream.max_rows);
     // Neither its noise nor its groups' number has to do with what it costs.
     settings.mechanism = dp::Preference::Laplace;
-    settings.max_groups = u32::MAX;
+    // A unit may touch every group: each is a question of its own.
+    settings.question = true;
     let first = super::plan(statement.clone(), policy, &settings, sizes)?;
     if first.charge.is_none() {
         return Ok(first);
@@ -325,8 +326,6 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
         .ok_or_else(|| one_release(stream))?;
     let noise = Noise { linf: part.linf, distribution: Distribution::None };
     release.spec = Spec { l0: 1, aggregates: vec![noise], selection: None, points: None };
-    // A unit may touch every group: each is a question of its own.
-    release.bounding = release.bounding.of_question();
     Ok(Question {
         stream: stream.clone(),
         comparison: asked,

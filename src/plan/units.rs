@@ -31,6 +31,23 @@ pub(super) struct Block {
     pub rows: Rows,
 }
 
+/// What a subquery may know of the rows around it.
+#[derive(Clone)]
+pub(super) struct Found {
+    /// All scans.
+    pub bindings: Vec<usize>,
+    /// Whose the rows are.
+    pub owner: Owner,
+    /// Columns that are equal in each row.
+    pub equal: Vec<(Col, Col)>,
+}
+
+impl Block {
+    pub(super) fn found(&self) -> Found {
+        Found { bindings: self.bindings.clone(), owner: self.owner.clone(), equal: self.equal.clone() }
+    }
+}
+
 /// Whose the rows of a block are.
 #[derive(Clone)]
 pub(super) enum Owner {
@@ -254,9 +271,14 @@ impl Flattener<'_> {
 
     /// Columns that are the unit in every row of the block.
     pub(super) fn exact(&self, block: &Block) -> Vec<Col> {
-        let classes = Classes::of(&block.equal);
+        self.exact_of(&block.bindings, &block.equal)
+    }
+
+    /// The same of these scans, where these columns are equal.
+    pub(super) fn exact_of(&self, bindings: &[usize], equal: &[(Col, Col)]) -> Vec<Col> {
+        let classes = Classes::of(equal);
         let there = |c: &Col| self.scan_of(c.0).is_some_and(|s| !s.nullable);
-        let units = self.unit_columns(&block.bindings);
+        let units = self.unit_columns(bindings);
         let mut exact: Vec<Col> = units.iter().filter(|c| there(c)).flat_map(|c| classes.mates(c)).collect();
         exact.sort();
         exact.dedup();

@@ -317,8 +317,10 @@ fn table(
             "which rows are read would depend on the login and on expressions that may fail: disable it there",
         );
     }
-    if t.public && t.max_rows.is_some() {
-        f.error(&t.name.span, format!("[table.{name}] is public and has max_rows"), "remove max_rows");
+    for (key, bound) in [("max_rows", t.max_rows), ("max_total_rows", t.max_total_rows)] {
+        if t.public && bound.is_some() {
+            f.error(&t.name.span, format!("[table.{name}] is public and has {key}"), format!("remove {key}"));
+        }
     }
     for c in &t.columns {
         let visible = r.columns.iter().map(|c| c.name.as_str());
@@ -347,6 +349,7 @@ fn table(
         name: r.name.clone(),
         privacy,
         max_rows: t.max_rows,
+        max_total_rows: t.max_total_rows,
         columns,
         keys,
         proven_rows,

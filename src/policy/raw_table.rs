@@ -18,6 +18,7 @@ pub(super) struct RawTable {
     /// A key says whose rows it holds, right or wrong: wrong ones were reported already.
     pub says_whose: bool,
     pub max_rows: Option<u32>,
+    pub max_total_rows: Option<u32>,
     pub columns: Vec<RawColumn>,
 }
 

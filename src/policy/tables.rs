@@ -59,6 +59,13 @@ pub(super) const TABLE: Keys = Keys {
             purpose: "As there, for this table.",
         },
         Key {
+            name: "max_total_rows",
+            ty: "whole number",
+            default: "`max_rows`; over groups, `max_rows` times `statement.max_groups`",
+            example: "40",
+            purpose: "Rows of one unit that count in a statement without groups, or in all public groups together; those of a unit with more are scaled down.",
+        },
+        Key {
             name: "columns",
             ty: "table",
             default: "none",
@@ -155,6 +162,7 @@ pub(super) fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> 
         }
         let unit_path = written.and_then(|text| path::parse(&text, f)).filter(|_| !public);
         let max_rows = budget::bound(&section, "max_rows", f);
+        let max_total_rows = budget::bound(&section, "max_total_rows", f);
         let columns = match section.get("columns") {
             Some(value) => columns(&section.name, value, f),
             None => Vec::new(),
@@ -170,6 +178,7 @@ pub(super) fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> 
             unit_path,
             says_whose,
             max_rows,
+            max_total_rows,
             columns,
         });
     }

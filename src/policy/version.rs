@@ -91,6 +91,7 @@ pub(super) fn of(policy: &Policy) -> [u8; 32] {
             }
         }
         c.option(t.max_rows, |c, n| c.number(n.into()));
+        c.option(t.max_total_rows, |c, n| c.number(n.into()));
         c.option(t.proven_rows, |c, n| c.number(n.into()));
         c.number(u64::from(t.only));
         c.list(&t.keys, |c, key| c.list(key, |c, column| c.text(column)));

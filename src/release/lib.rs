@@ -10,8 +10,8 @@ pub mod stream;
 
 use answer::{ClientError, SqlState};
 use bytes::Bytes;
-use dp::{Charge, Distribution, DpError, Entropy, EntropyError, Spec};
-use kernel::Certified;
+use dp::{Charge, Distribution, DpError, Entropy, EntropyError, Noise, Spec};
+use kernel::{Certified, Part};
 use ledger::Receipt;
 use postgres_types::{FromSql, Type};
 use tokio_postgres::Row;
@@ -25,8 +25,16 @@ pub struct Exact {
     units: Option<Vec<i128>>,
     values: Vec<Vec<i128>>,
     rows: usize,
-    /// Groups that one unit can touch, as the kernel proved.
+    proven: Proven,
+}
+
+/// What one unit can change, as the kernel proved.
+#[derive(Clone, Debug)]
+struct Proven {
+    /// Groups.
     l0: u64,
+    /// Each integer behind the keys and the units.
+    parts: Vec<Part>,
 }
 
 /// What may leave: every number has its noise, every group was public or selected.
@@ -96,10 +104,15 @@ impl Exact {
     /// integer per aggregate of `spec`. Keys stay raw. Integers are int4, int8 or numeric without a fraction, never NULL,
     /// and saturate at the edges of i128.
     ///
-    /// What was proven of the text must be covered by `spec`, and where units are counted no integer may exceed what so
+    /// What was proven of the text must be covered by `spec`, for `groups` over all groups together, and where units are counted no integer may exceed what so
     /// many units can add up to.
-    pub fn decode(rows: &[Row], certified: &Certified, spec: &Spec) -> Result<Self, ReleaseError> {
-        if !covers(certified, spec, false) {
+    pub fn decode(
+        rows: &[Row],
+        certified: &Certified,
+        spec: &Spec,
+        groups: bool,
+    ) -> Result<Self, ReleaseError> {
+        if !covers(certified, spec, groups) {
             return Err(ReleaseError::Uncertified);
         }
         let keys = certified.keys();
@@ -132,30 +145,49 @@ impl Exact {
             }
         }
         let keys = (0..keys).map(key).collect::<Result<_, _>>()?;
-        Ok(Self { keys, values, units, rows: rows.len(), l0: certified.l0() })
+        let proven = Proven { l0: certified.l0(), parts: certified.parts().to_vec() };
+        Ok(Self { keys, values, units, rows: rows.len(), proven })
     }
 }
 
 /// Whether a release's noise covers what was proven of its fetch: each part changes by no more than its sensitivity, units
-/// are counted where groups are selected and nowhere else, groups that are not selected are public, and, for `groups`, a
-/// unit touches no more of them. Where points are chosen, that the cells of one unit weigh no more together.
+/// are counted where groups are selected and nowhere else, groups that are not selected are public, and, for `groups`, no
+/// part changes by more over all groups. Where points are chosen, that the cells of one unit weigh no more together.
 pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
     let parts = certified.parts();
-    if let Some(points) = &spec.points {
-        let weight = |part: &kernel::Part| part.linf.checked_mul(certified.l0().into());
-        return matches!(parts, [cells] if weight(cells).is_some_and(|w| w <= points.weight().into()))
-            && spec.aggregates.is_empty()
-            && spec.selection.is_none()
-            && certified.public()
-            && !certified.selects()
-            && certified.keys() > 0
-            && certified.l0() <= u64::from(spec.l0);
+    if spec.points.is_some() {
+        let public = certified.public() && !certified.selects() && certified.keys() > 0;
+        return public && covers_groups(certified.l0(), parts, spec);
     }
-    parts.len() == spec.aggregates.len()
-        && parts.iter().zip(&spec.aggregates).all(|(part, noise)| part.linf <= noise.linf)
-        && certified.selects() == spec.selection.is_some()
+    let each = || parts.iter().zip(&spec.aggregates).all(|(part, noise)| part.linf <= noise.linf);
+    certified.selects() == spec.selection.is_some()
         && (certified.selects() || certified.public())
-        && (!groups || certified.l0() <= u64::from(spec.l0))
+        && parts.len() == spec.aggregates.len()
+        && if groups { covers_groups(certified.l0(), parts, spec) } else { each() }
+}
+
+/// Whether the noise covers these norms: Laplace noise of sensitivity l0·l∞ the sum of changes, Gaussian noise the sum of
+/// their squares up to l0·l∞². Choices among points, a sum of changes up to their weight. Where groups are selected, a unit touches no more than l0 of them.
+fn covers_groups(l0: u64, parts: &[Part], spec: &Spec) -> bool {
+    if let Some(points) = &spec.points {
+        let light = |cells: &Part| cells.l1.is_some_and(|weight| weight <= points.weight().into());
+        return matches!(parts, [cells] if light(cells))
+            && spec.aggregates.is_empty()
+            && spec.selection.is_none();
+    }
+    let groups = u128::from(spec.l0);
+    let covered = |(part, noise): (&Part, &Noise)| match noise.distribution {
+        Distribution::Gaussian { .. } => {
+            let square = noise.linf.checked_mul(noise.linf).and_then(|n| n.checked_mul(groups));
+            part.l2_squared.zip(square).is_some_and(|(proven, covered)| proven <= covered)
+        }
+        Distribution::Laplace { .. } | Distribution::None => {
+            let sum = noise.linf.checked_mul(groups);
+            part.l1.zip(sum).is_some_and(|(proven, covered)| proven <= covered)
+        }
+    };
+    let selected = spec.selection.is_none() || l0 <= u64::from(spec.l0);
+    selected && parts.len() == spec.aggregates.len() && parts.iter().zip(&spec.aggregates).all(covered)
 }
 
 fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
@@ -174,8 +206,9 @@ fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
 
 /// Releases all parts of a statement, once, for the receipt of their charge.
 ///
-/// Guarantee: if each part's rows come from a fetch in which one unit touches at most `spec.l0` groups and changes
-/// aggregate j by at most `spec.aggregates[j].linf` in each, the result costs what the receipt's events and
+/// Guarantee: if each part's rows come from a fetch in which one unit changes aggregate j, over all groups, by at most
+/// `spec.l0`·`spec.aggregates[j].linf` in l₁ norm (for Gaussian noise √`spec.l0` times it in l₂ norm), and touches at most
+/// `spec.l0` groups where these are selected, the result costs what the receipt's events and
 /// selection δ say. That the receipt is for these very specifications is checked, and so is every selection's
 /// threshold against the δ it states; otherwise nothing is released.
 ///
@@ -203,9 +236,6 @@ pub fn perturb(
         if !held || exact.units.is_some() != spec.selection.is_some() {
             return Err(ReleaseError::Receipt);
         }
-        if exact.l0 > u64::from(spec.l0) {
-            return Err(ReleaseError::Uncertified);
-        }
         // Nothing private leaves without noise (soundness rule 35).
         if spec.aggregates.iter().any(|a| a.linf == 0 || a.distribution == Distribution::None) {
             return Err(ReleaseError::Receipt);
@@ -213,6 +243,9 @@ pub fn perturb(
         let integers = if spec.points.is_some() { 1 } else { spec.aggregates.len() };
         if exact.values.len() != integers {
             return Err(ReleaseError::Shape);
+        }
+        if !covers_groups(exact.proven.l0, &exact.proven.parts, spec) {
+            return Err(ReleaseError::Uncertified);
         }
     }
     parts.into_iter().map(|(exact, spec)| perturb_one(exact, spec, rng)).collect()

@@ -139,7 +139,13 @@ mod tests {
 
     fn groups(values: &[i128]) -> Exact {
         let keys = (0..values.len()).map(|i| Some(Bytes::from(format!("k{i}")))).collect();
-        Exact { keys: vec![keys], units: None, values: vec![values.to_vec()], rows: values.len(), l0: 1 }
+        Exact {
+            keys: vec![keys],
+            units: None,
+            values: vec![values.to_vec()],
+            rows: values.len(),
+            proven: super::super::Proven { l0: 1, parts: Vec::new() },
+        }
     }
 
     fn question(sensitivity: u128, threshold: i64) -> Question {

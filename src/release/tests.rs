@@ -49,9 +49,14 @@ fn public(keys: &[&str], values: Vec<Vec<i128>>) -> Exact {
         keys: vec![keys.iter().map(|k| bytes(k)).collect()],
         units: None,
         rows: keys.len(),
+        proven: still(values.len()),
         values,
-        l0: 1,
     }
+}
+
+/// So many parts that no unit changes.
+fn still(parts: usize) -> Proven {
+    Proven { l0: 1, parts: vec![Part::in_all(0); parts] }
 }
 
 // Whether a type has a trait, decided while compiling: the inherent constant wins where its bound holds.
@@ -103,20 +108,55 @@ async fn rule_35_nothing_leaves_without_noise() {
     assert_eq!(refused.err(), Some(ReleaseError::Receipt));
 }
 
-/// More than the kernel proved is not released: more groups, or parts that change by more.
+/// More than the kernel proved is not released: parts that change by more, over all groups or, for a stream, in one; more
+/// groups where they are selected.
 #[tokio::test]
 async fn rule_46_what_was_not_proven_is_not_released() {
     let spec = Spec::laplace(&one(), 2, &[3], None).unwrap();
-    let exact = |l0| Exact { l0, ..public(&["a"], vec![vec![1000]]) };
-    for (l0, released) in [(1, true), (2, true), (3, false), (u64::MAX, false)] {
+    let exact = |part| Exact {
+        proven: Proven { l0: u64::MAX, parts: vec![part] },
+        ..public(&["a"], vec![vec![1000]])
+    };
+    let each = [
+        (Part::in_each(3, Some(2)), true),
+        (Part::in_each(2, Some(3)), true),
+        (Part::in_all(6), true),
+        (Part::in_all(7), false),
+        (Part::in_each(3, Some(3)), false),
+        (Part::in_each(3, None), false),
+    ];
+    for (part, released) in each {
         let paid = receipt(std::slice::from_ref(&spec), one()).await;
-        let out = perturb(vec![(exact(l0), &spec)], paid, &mut SeededRng::new(1));
-        assert_eq!(out.is_ok(), released, "{l0}");
+        let out = perturb(vec![(exact(part), &spec)], paid, &mut SeededRng::new(1));
+        assert_eq!(out.is_ok(), released, "{part:?}");
+        let certified = Certified::unproven("", 1, false, vec![part]);
+        assert_eq!(covers(&certified, &spec, true), released, "{part:?}");
+        assert_eq!(covers(&certified, &spec, false), part.linf <= 3, "{part:?}");
     }
-    let part = |linf| Certified::unproven("", 1, false, vec![Part { linf }]);
-    assert!(covers(&part(3), &spec, true) && !covers(&part(4), &spec, true));
-    assert!(!covers(&Certified::unproven("", 1, true, vec![Part { linf: 3 }]), &spec, true));
+    assert!(!covers(&Certified::unproven("", 1, true, vec![Part::in_all(3)]), &spec, true));
     assert!(!covers(&Certified::unproven("", 1, false, Vec::new()), &spec, true));
+    let delta = Ratio::new(1, 1_000_000);
+    let selecting = Spec::laplace(&one(), 2, &[3], Some(&delta)).unwrap();
+    assert!(covers_groups(2, &[Part::in_all(6)], &selecting));
+    assert!(!covers_groups(3, &[Part::in_all(6)], &selecting));
+}
+
+/// Gaussian noise covers what the squares of changes add up to, and Laplace noise nothing that is known by its squares alone.
+#[test]
+fn rule_46_each_noise_covers_its_own_norm() {
+    let laplace = Spec::laplace(&one(), 4, &[10], None).unwrap();
+    let gaussian = laplace.gaussian(&dp::BigRatio::from_integer(1u8.into())).unwrap();
+    let squares = |n| Part { linf: 20, l1: None, l2_squared: Some(n) };
+    for (part, by_laplace, by_gaussian) in [
+        (squares(400), false, true),
+        (squares(401), false, false),
+        (Part::in_all(20), true, true),
+        (Part::in_all(40), true, false),
+        (Part::in_each(10, Some(4)), true, true),
+    ] {
+        assert_eq!(covers_groups(1, &[part], &laplace), by_laplace, "{part:?}");
+        assert_eq!(covers_groups(1, &[part], &gaussian), by_gaussian, "{part:?}");
+    }
 }
 
 /// Of cells only which points were chosen leaves, for a weight that was proven, against the receipt of that choice.
@@ -173,7 +213,7 @@ async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
         units: Some(vec![9999; 4096]),
         values: vec![vec![500; 4096]],
         rows: 4096,
-        l0: 1,
+        proven: still(1),
     };
     let paid = receipt_in(Accounting::Zcdp, &choice.specs, one()).await;
     let noisy = perturb(vec![(exact, spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
@@ -198,7 +238,7 @@ async fn private_groups_pass_a_threshold_and_are_sorted() {
         units: Some(vec![900, 1, 5000, 700, 800]),
         values: vec![vec![9000, 1, 50_000, 7000, 8000]],
         rows: 5,
-        l0: 1,
+        proven: still(1),
     };
     for seed in 0..20 {
         let paid = receipt(std::slice::from_ref(&spec), one()).await;
@@ -234,7 +274,7 @@ async fn rule_29_draws_are_padded() {
             units: Some(vec![units; groups]),
             values: vec![vec![5; groups]],
             rows: groups,
-            l0: 1,
+            proven: still(1),
         };
         let paid = receipt(std::slice::from_ref(&spec), one()).await;
         let mut rng = Counting(SeededRng::new(9), 0);
@@ -282,7 +322,8 @@ async fn inconsistent_parts_are_refused() {
         selection: Some(Selection { threshold: selection.threshold - 1, ..selection }),
         ..honest.clone()
     };
-    let exact = || Exact { keys: vec![], units: Some(vec![]), values: vec![vec![]], rows: 0, l0: 1 };
+    let exact =
+        || Exact { keys: vec![], units: Some(vec![]), values: vec![vec![]], rows: 0, proven: still(1) };
     let paid = receipt(std::slice::from_ref(&lying), one()).await;
     let result = perturb(vec![(exact(), &lying)], paid, &mut SeededRng::new(1));
     assert_eq!(result.unwrap_err(), ReleaseError::Receipt);
@@ -389,7 +430,7 @@ fn spec(aggregates: usize, private: bool) -> Spec {
 }
 
 fn proven(keys: usize, selects: bool, parts: usize) -> Certified {
-    Certified::unproven("", keys, selects, vec![Part { linf: 1 << 100 }; parts])
+    Certified::unproven("", keys, selects, vec![Part::in_all(1 << 100); parts])
 }
 
 #[tokio::test]
@@ -409,18 +450,18 @@ async fn rows_are_decoded_as_raw_keys_and_integers() {
         ],
     )
     .await;
-    let exact = Exact::decode(&fetched, &proven(2, true, 2), &spec(2, true)).ok().unwrap();
+    let exact = Exact::decode(&fetched, &proven(2, true, 2), &spec(2, true), true).ok().unwrap();
     assert_eq!(exact.keys[0], [bytes("café"), None]);
     assert_eq!(exact.keys[1], [Some(Bytes::from(vec![1; 8])), Some(Bytes::new())]);
     assert_eq!(exact.units, Some(vec![5, 0]));
     assert_eq!(exact.values, [[-3, 0], [1 << 100, 0]]);
     // Public groups have no column of units.
-    let exact = Exact::decode(&fetched, &proven(2, false, 3), &spec(3, false)).ok().unwrap();
+    let exact = Exact::decode(&fetched, &proven(2, false, 3), &spec(3, false), true).ok().unwrap();
     assert_eq!((exact.units, exact.values[0].clone()), (None, vec![5, 0]));
-    let Err(error) = Exact::decode(&fetched, &proven(2, false, 2), &spec(2, false)) else { panic!() };
+    let Err(error) = Exact::decode(&fetched, &proven(2, false, 2), &spec(2, false), true) else { panic!() };
     assert_eq!(error, ReleaseError::Shape);
     // No rows, no columns to look at.
-    let exact = Exact::decode(&[], &proven(2, true, 2), &spec(2, true)).ok().unwrap();
+    let exact = Exact::decode(&[], &proven(2, true, 2), &spec(2, true), true).ok().unwrap();
     assert_eq!((exact.keys.len(), exact.values.len(), exact.rows), (2, 2, 0));
 }
 
@@ -436,7 +477,9 @@ async fn what_is_no_integer_is_an_error_without_a_value() {
         (Type::INT4, Some(vec![0; 8]), "a malformed integer"),
     ] {
         let fetched = rows(std::slice::from_ref(&ty), &[vec![cell]]).await;
-        let Err(error) = Exact::decode(&fetched, &proven(0, false, 1), &spec(1, false)) else { panic!() };
+        let Err(error) = Exact::decode(&fetched, &proven(0, false, 1), &spec(1, false), true) else {
+            panic!()
+        };
         assert_eq!(error, ReleaseError::Column { column: 0, problem });
         let client = error.client();
         assert_eq!(client.code, SqlState::INTERNAL);

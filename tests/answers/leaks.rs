@@ -3,7 +3,7 @@
 
 use crate::bikes::Bikes;
 use crate::support;
-use noisegate::dp::Distribution;
+use noisegate::dp::{Distribution, Noise};
 use noisegate::emit::fetch;
 use noisegate::error::{ClientError, SqlState};
 use std::collections::BTreeMap;
@@ -91,19 +91,30 @@ impl World {
                 .chain(release.spec.aggregates.iter().map(|a| a.linf))
                 .collect();
             let none = vec![0; limits.len()];
-            let mut changed = 0;
+            let (mut changed, mut norms) = (0, none.clone());
+            let gaussian = |a: &Noise| matches!(a.distribution, Distribution::Gaussian { .. });
+            let squared = release.spec.aggregates.iter().any(gaussian);
             let groups: std::collections::BTreeSet<_> = with.keys().chain(without.keys()).collect();
             for group in groups {
                 let (a, b) = (with.get(group).unwrap_or(&none), without.get(group).unwrap_or(&none));
                 changed += u32::from(a != b);
-                for ((x, y), limit) in a.iter().zip(b).zip(&limits) {
-                    assert!(
-                        x.abs_diff(*y) <= *limit,
-                        "{x} and {y} differ by more than {limit}: {sql}\n{text}"
-                    );
+                for (i, (x, y)) in a.iter().zip(b).enumerate() {
+                    let difference = x.abs_diff(*y) as i128;
+                    norms[i] += if squared { difference * difference } else { difference };
                 }
             }
-            assert!(changed <= release.spec.l0, "{changed} groups of {} changed: {sql}", release.spec.l0);
+            // Over all groups together, in the norm that the noise covers.
+            for (norm, limit) in norms.iter().zip(&limits) {
+                let limit =
+                    i128::from(release.spec.l0) * *limit as i128 * if squared { *limit as i128 } else { 1 };
+                assert!(*norm <= limit, "changes of {norm} are more than {limit}: {sql}\n{text}");
+            }
+            let selects = release.spec.selection.is_some();
+            assert!(
+                !selects || changed <= release.spec.l0,
+                "{changed} groups of {} changed: {sql}",
+                release.spec.l0
+            );
         }
         assert!(read > 0, "nothing private is read: {sql}");
     }

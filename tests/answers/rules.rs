@@ -202,9 +202,9 @@ async fn rule_03_null_belongs_to_a_public_domain() {
     // It counts: true, false and NULL are one group more than a unit may touch.
     b.plan.max_groups = 2;
     let plan = b.plan("SELECT ill, count(*) FROM visits GROUP BY 1").await.unwrap();
-    assert!(plan.releases[0].bounding.l0_stage());
+    assert!(plan.releases[0].bounding.spread().is_some());
     let plan = b.plan("SELECT ill, count(*) FROM visits WHERE ill IS NOT NULL GROUP BY 1").await.unwrap();
-    assert!(!plan.releases[0].bounding.l0_stage());
+    assert!(plan.releases[0].bounding.spread().is_none());
 }
 
 #[tokio::test]

@@ -126,7 +126,7 @@ async fn the_session_chooses_its_price_and_bounds() {
         (c, text.join("\n"))
     };
     let (c, plan) = explain(c).await;
-    assert!(plan.contains("epsilon 0.1") && plan.contains("at most 5 rows"), "{plan}");
+    assert!(plan.contains("epsilon 0.1") && plan.contains("at most 15 rows"), "{plan}");
     run(&c, "SET noisegate.epsilon = 0.25; SET noisegate.max_rows = 2; SET noisegate.max_groups = 1").await;
     let (_c, plan) = explain(c).await;
     assert!(plan.contains("epsilon 0.25") && plan.contains("at most 2 rows"), "{plan}");

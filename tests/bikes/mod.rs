@@ -123,6 +123,7 @@ impl Bikes {
             max_rows: policy.statement.max_rows,
             chosen_rows: None,
             old_extract: backend.server_version() < 140_000,
+            question: false,
             utc: true,
             mechanism: noisegate::dp::Preference::Auto,
             budgets: ledger.notions(&identity()),
@@ -275,7 +276,11 @@ impl Bikes {
         let answers = self.backend.fetch(request).await.unwrap_or_else(|e| panic!("{e:?}: {fetches:#?}"));
         let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
         let answers = paying.zip(&answers).zip(&statements);
-        answers.map(|((r, rows), text)| Exact::decode(rows, &text.certified, &r.spec).unwrap()).collect()
+        answers
+            .map(|((r, rows), text)| {
+                Exact::decode(rows, &text.certified, &r.spec, plan.question.is_none()).unwrap()
+            })
+            .collect()
     }
 
     /// What PostgreSQL answers to the analyst's own text: columns and rows.

@@ -177,6 +177,7 @@ scripts!(
     refused_rows,
     refused_statements,
     same_question,
+    scalar_subqueries,
     set_operations,
     spread,
     streams,

@@ -4,10 +4,11 @@ use crate::data::{self, Variant};
 use crate::support::{self, TestDb};
 use bigdecimal::BigDecimal;
 use futures::future::join_all;
-use noisegate::dp::{self, Charge, Ratio};
+use noisegate::dp::{self, Charge, Distribution, Ratio};
 use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
 use noisegate::kernel;
+use noisegate::plan::bounding::Groups;
 use noisegate::plan::{self, Plan, PlanError, Release, Settings};
 use noisegate::policy::{Limits, Policy};
 use noisegate::release::covers;
@@ -50,10 +51,14 @@ pub enum Refusal {
 /// What a unit may change: the claim that is put to the test.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// Groups.
+    /// Groups, or as many as have the norm of all that may change.
     pub l0: u32,
+    /// No more groups than that change.
+    pub few: bool,
     /// Each part within one group.
     pub linf: Vec<u128>,
+    /// Its noise is Gaussian, which covers the squares of changes, and not their sum.
+    pub gaussian: bool,
     /// Keys, order and number of groups are the same in all databases.
     pub public: bool,
     /// Number of keys.
@@ -67,9 +72,16 @@ impl Claim {
     pub fn of(release: &Release) -> Self {
         Self {
             l0: release.spec.l0,
+            few: release.bounding.spread().is_none()
+                && !matches!(release.bounding.of_groups(), Groups::InAll(_)),
+            gaussian: release
+                .spec
+                .aggregates
+                .iter()
+                .any(|a| matches!(a.distribution, Distribution::Gaussian { .. })),
             // Of cells there is one count, however many points are chosen.
-            linf: match &release.cells {
-                Some(_) => vec![release.bounding.rows().into()],
+            linf: match &release.spec.points {
+                Some(points) => vec![points.weight().into()],
                 None => release.spec.aggregates.iter().map(|a| a.linf).collect(),
             },
             public: release.public_groups,
@@ -190,9 +202,8 @@ impl Lab {
             assert_eq!(r.spec.l0, r.bounding.l0());
             assert_eq!(r.spec.selection.is_some(), !r.public_groups);
             let mut linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
-            if let Some(points) = &r.spec.points {
+            if r.cells.is_some() {
                 linf.dedup();
-                assert!(u128::from(points.weight()) >= linf.iter().sum::<u128>() * u128::from(r.spec.l0));
             }
             assert!(
                 linf.iter().all(|n| *n > 0),
@@ -310,6 +321,7 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
         max_rows,
         chosen_rows: None,
         old_extract: false,
+        question: false,
         utc: true,
         mechanism: dp::Preference::Auto,
         budgets: vec![("everyone".into(), dp::Notion::Zcdp)],
@@ -434,6 +446,7 @@ pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
     let zeros = vec![0; width];
     let mut changed = 0u32;
     let mut most = Use::default();
+    let mut norms = vec![0u128; width];
     for (x, y) in pairs {
         let (there, here) = (x.is_some(), y.is_some());
         let (x, y) = (x.unwrap_or(&zeros), y.unwrap_or(&zeros));
@@ -442,20 +455,38 @@ pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
         let limits = claim.selects.then_some(1u128).into_iter().chain(claim.linf.iter().copied());
         for (i, ((x, y), limit)) in x.iter().zip(y).zip(limits).enumerate() {
             let difference = x.abs_diff(*y);
-            if difference > limit {
+            let selects = claim.selects && i == 0;
+            norms[i] = norms[i].saturating_add(difference.saturating_mul(if claim.gaussian && !selects {
+                difference
+            } else {
+                1
+            }));
+            if claim.few && difference > limit {
                 return Err(format!(
                     "integer {i} changes by {difference}, from {x} to {y}, and may by {limit}"
                 ));
             }
-            if limit > 0 && !(claim.selects && i == 0) {
+            if limit > 0 && !selects {
                 most.linf = most.linf.max(difference as f64 / limit as f64);
             }
         }
     }
-    if changed > claim.l0 {
+    if claim.few && changed > claim.l0 {
         return Err(format!("{changed} groups change, and {} may", claim.l0));
     }
-    most.l0 = f64::from(changed) / f64::from(claim.l0);
+    let limits = claim.selects.then_some(1u128).into_iter().chain(claim.linf.iter().copied());
+    for (i, (norm, limit)) in norms.iter().zip(limits).enumerate() {
+        let squared = claim.gaussian && !(claim.selects && i == 0);
+        let limit =
+            u128::from(claim.l0).saturating_mul(limit.saturating_mul(if squared { limit } else { 1 }));
+        if *norm > limit {
+            let what = if squared { "squares" } else { "changes" };
+            return Err(format!("integer {i}: {what} add up to {norm}, and may to {limit}"));
+        }
+    }
+    if claim.few {
+        most.l0 = f64::from(changed) / f64::from(claim.l0);
+    }
     Ok(most)
 }
 

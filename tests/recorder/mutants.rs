@@ -2,6 +2,8 @@
 
 use crate::data::{HOSTILE, Variant};
 use crate::harness::{Claim, Lab, settings};
+use noisegate::dp::Preference;
+use noisegate::plan::Settings;
 
 /// What a spoiled fetch, or claim, is caught by.
 struct Bench {
@@ -17,9 +19,12 @@ impl Bench {
     }
 
     async fn bounded(text: &str, dirty: bool, max_rows: u32) -> Self {
+        Self::with(text, dirty, &settings(2, max_rows)).await
+    }
+
+    async fn with(text: &str, dirty: bool, settings: &Settings) -> Self {
         let mut lab = Lab::new(Variant { dirty, nullable_unit: false, seed: 5 }).await;
-        let planned =
-            lab.plan(text, &settings(2, max_rows)).await.unwrap_or_else(|e| panic!("{text}: {e:?}"));
+        let planned = lab.plan(text, settings).await.unwrap_or_else(|e| panic!("{text}: {e:?}"));
         let paying = lab.paying(&planned);
         let [(release, sql)] = paying.as_slice() else { panic!("{} releases", paying.len()) };
         let (claim, sql) = (Claim::of(release), (*sql).to_owned());
@@ -68,6 +73,21 @@ async fn wrong_claims_and_broken_fetches_are_caught() {
     b.claims(|c| c.l0 -= 1, "groups change").await;
     b.texts("WHERE e.r <= 2", "", "groups change").await;
     b.texts("LEAST(e.n0, 3)", "e.n0", "changes by 100").await;
+}
+
+/// Rows that are spread over groups: by the sum of shares for Laplace noise, by their squares for Gaussian noise.
+#[tokio::test]
+async fn rows_that_are_spread_too_wide_are_caught() {
+    let text = "SELECT station, sum(minutes) FROM trips GROUP BY station";
+    let by = |mechanism| Settings { mechanism, ..settings(2, 3) };
+    let b = Bench::with(text, false, &by(Preference::Laplace)).await;
+    b.claims(|c| c.linf[0] /= 2, "changes add up to").await;
+    b.texts("> 6 THEN", "> 6000 THEN", "changes add up to").await;
+    b.texts("OVER w * 6 /", "OVER w * 12 /", "changes add up to").await;
+    let b = Bench::with(text, false, &by(Preference::Gaussian)).await;
+    b.claims(|c| c.linf[0] /= 2, "squares add up to").await;
+    b.texts("OVER v > 18 THEN", "OVER v > 1800000 THEN", "squares add up to").await;
+    b.texts("pg_catalog.sqrt(18 /", "pg_catalog.sqrt(36 /", "squares add up to").await;
 }
 
 #[tokio::test]

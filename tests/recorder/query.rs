@@ -476,7 +476,23 @@ impl Generator<'_> {
         let grouped = format!(
             "(SELECT rider_id AS u, count(*) AS n, max(minutes) - min(zero) AS m, min(note) AS k FROM trips GROUP BY {by}{having}) q"
         );
-        match self.rng.below(12) {
+        match self.rng.below(15) {
+            12 => self.under("riders r", RIDERS, "r", &[
+                "r.level < (SELECT count(*) FROM trips u WHERE u.rider_id = r.rider_id AND u.minutes > 5)",
+                "r.birth_year > 10 * (SELECT sum(u.minutes) FROM trips u WHERE u.rider_id = r.rider_id AND u.zero = r.level)",
+                "(SELECT max(x.n) FROM slots x WHERE r.rider_id = x.rider_id) IS NULL",
+            ]),
+            13 => plain(
+                "(SELECT t.*, EXISTS (SELECT 1 FROM slots x WHERE x.rider_id = t.rider_id AND x.n > t.zero) AS b, (SELECT s.capacity FROM stations s WHERE s.station = t.station) AS c FROM trips t) t".into(),
+                [of("t", TRIPS), vec![("t.b".into(), Ty::Bool), ("t.c".into(), Ty::Number)]].concat(),
+                "t.rider_id",
+            ),
+            // Refused: rows of others.
+            14 => self.under("riders r", RIDERS, "r", &[
+                "r.level < (SELECT count(*) FROM trips u WHERE u.zero = r.level)",
+                "r.level < (SELECT count(*) FROM trips u WHERE u.zero = r.level AND u.rider_id > r.rider_id)",
+                "r.birth_year > (SELECT max(u.minutes) FROM trips u WHERE u.trip_id = 1 AND u.rider_id + 0 = r.rider_id)",
+            ]),
             0 => plain(grouped, of_q(&[n, m, k]), "q.u"),
             1 => plain(
                 format!("riders r LEFT JOIN {grouped} ON q.u = r.rider_id"),

@@ -10,7 +10,7 @@ use ledger::{Amount, Counter};
 use num_bigint::BigUint;
 use plan::release::Cells;
 use plan::release::points::Axis;
-use plan::{Bounding, Output, Part, PartKind, Plan, Release, explain};
+use plan::{Output, Part, PartKind, Plan, Release, explain};
 use policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use serde_json::{Map, Value, json};
 use sql::ast::{Expr, ExprKind};
@@ -106,7 +106,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         "private": true,
         "tables": tables,
         "groups": groups,
-        "bounding": bounding(&r.bounding),
+        "bounding": bounding(r),
         "work": { "fan_out": r.work.fan_out, "steps": r.work.steps },
         "aggregates": aggregates,
         "outputs": outputs,
@@ -121,13 +121,15 @@ fn short_type(name: &str) -> &str {
     name.trim_start_matches("pg_catalog.")
 }
 
-fn bounding(b: &Bounding) -> Value {
+fn bounding(r: &Release) -> Value {
+    let b = &r.bounding;
     json!({
         "max_groups": b.l0(),
         "drops_groups": b.l0_stage(),
+        "max_total_rows": b.spread().map(|s| s.total),
         "max_rows": b.rows(),
         "scales_rows": b.rows_stage(),
-        "why": explain::bounds(b),
+        "why": explain::bounds(b, r.norm()),
     })
 }
 

@@ -179,6 +179,7 @@ fn settings(args: &Args, policy: &Policy, server_version: u32) -> Result<plan::S
         max_rows: statement.max_rows,
         chosen_rows: args.max_rows,
         old_extract: server_version < 140_000,
+        question: false,
         utc: true,
         mechanism: dp::Preference::Auto,
         // Whoever asks may have to pay from each of them.

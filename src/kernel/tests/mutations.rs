@@ -1,6 +1,7 @@
 //! One fault in a text at a time: it is refused, or its bounds are wider.
 
 use super::{Certified, accept, check, linf, long};
+use crate::Part;
 
 /// Rows per unit and group over a join, with a listed domain.
 const JOINED: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES ('day'::P.text), ('month'::P.text), ('year'::P.text)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b1."plan" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 JOIN "public"."riders" AS b1 ON (b1."rider_id" = b0."rider_id") WHERE (b0."minutes" > 5) GROUP BY 1, 2), g AS (SELECT c.k0, COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN c.n0 > 20 THEN (c.s1 / c.n0) * 20 + (c.s1 % c.n0) * 20 / c.n0 ELSE c.s1 END, (-120000)), 120000))::P.int4), 0) AS a1, P.count(*) AS a2 FROM c GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1, COALESCE(g.a2, 0) AS a2 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
@@ -30,9 +31,17 @@ const FULL: &str = r#"WITH c AS (SELECT COALESCE(b0."rider_id", b1."rider_id") A
 const NOBODY: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, P.count(*) AS n0 FROM "public"."visits" AS b0 WHERE b0."rider_id" IS NOT NULL GROUP BY 1), g AS (SELECT COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c) SELECT g.a0 FROM g"#;
 const ONLY: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, P.count(*) AS n0 FROM ONLY "public"."events" AS b0 GROUP BY 1), g AS (SELECT COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c) SELECT g.a0 FROM g"#;
 
+/// Rows that are spread over public groups: at most 80 in all, or numbers whose squares add up to 1600.
+const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v > 80 THEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v - (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w - LEAST(c.n0, 1000000)::P.int4) * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8)), c.k0 ROWS UNBOUNDED PRECEDING)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN e.n0 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 END, e.m0 * (-6000)), e.m0 * 6000))::P.int4), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+const SQUARES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v > 1600 THEN P.floor(LEAST(c.n0, 1000000)::P.int4::P.float8 * P.sqrt(1600 / (P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v)::P.float8) * 0.999999999::P.float8)::P.int8 ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+
 fn wider(new: &Certified, old: &Certified) -> bool {
-    let parts = linf(new).iter().zip(linf(old)).any(|(a, b)| *a > b);
-    new.l0() > old.l0() || parts || linf(new).len() < linf(old).len()
+    let of = |c: &Certified| c.parts().iter().map(|p| [Some(p.linf), p.l1, p.l2_squared]).collect::<Vec<_>>();
+    let (a, b) = (of(new), of(old));
+    // A norm that nothing bounds is the widest.
+    let more = |(a, b): (&Option<u128>, &Option<u128>)| b.is_some_and(|b| a.is_none_or(|a| a > b));
+    let parts = a.iter().flatten().zip(b.iter().flatten()).any(more);
+    new.l0() > old.l0() || parts || a.len() < b.len()
 }
 
 /// Each change of the text alone: what stands there, and what in its place.
@@ -348,6 +357,51 @@ fn faults_of_clamps() {
             ),
             ("a wrong shift", "45)::P.int4", "45)::P.int4 - 10"),
             ("text", "P.int8smaller(P.int8larger", "P.text_smaller(P.int8larger"),
+        ],
+    );
+}
+
+/// Norms over all groups: shares of a unit add up, or their squares do.
+#[test]
+fn faults_of_spreading() {
+    let spread = accept(SPREAD);
+    assert_eq!(spread.parts(), [Part::in_all(80), Part::in_all(480_000)]);
+    assert!(spread.seeded() && spread.public());
+    let squares = accept(SQUARES);
+    assert_eq!(squares.parts(), [Part { linf: 40, l1: None, l2_squared: Some(1600) }]);
+    assert!(!squares.seeded());
+    caught(
+        SPREAD,
+        &[
+            ("a wider bound", "OVER v > 80 THEN", "OVER v > 90 THEN"),
+            ("a wider share", "OVER w * 80", "OVER w * 81"),
+            (
+                "what was added before",
+                "- (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w - LEAST",
+                "- (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w + LEAST",
+            ),
+            ("another's rows", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.k0)"),
+            ("windows of one group", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.u, c.k0)"),
+            ("no partition", "w AS (PARTITION BY c.u ORDER", "w AS (ORDER"),
+            ("no frame", " ROWS UNBOUNDED PRECEDING", ""),
+            ("the count itself", "P.sum(e.m0::P.int4)", "P.sum(e.n0::P.int4)"),
+            ("a clamp by the count", "e.m0 * 6000))", "e.n0 * 6000))"),
+            ("a wider clamp", "e.m0 * 6000))", "e.m0 * 6001))"),
+            ("a wider clamp below", "e.m0 * (-6000))", "e.m0 * (-6001))"),
+            ("no clamp below", "GREATEST(CASE", "LEAST(CASE"),
+            ("an end that is not a multiple", "e.m0 * 6000))", "e.m0 + 6000))"),
+            ("shares of shares", "ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0", "ELSE c.n0 END AS m0"),
+        ],
+    );
+    caught(
+        SQUARES,
+        &[
+            ("a wider bound", "OVER v > 1600", "OVER v > 1601"),
+            ("a wider factor", "P.sqrt(1600 /", "P.sqrt(1601 /"),
+            ("no margin", "* 0.999999999::P.float8", "* 1.000000001::P.float8"),
+            ("rounded up", "P.floor(", "P.ceil("),
+            ("another's rows", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.k0)"),
+            ("the count itself", "P.sum(e.m0::P.int4)", "P.sum(e.n0::P.int4)"),
         ],
     );
 }

@@ -188,7 +188,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Session(_) => Err(refuse("now() and its kin over private rows", pos)
             .hint("Write the date or timestamp as a constant.")),
         ExprKind::Exists { .. } | ExprKind::InQuery { .. } => env.prepared(e).ok_or_else(|| {
-            refuse("IN or EXISTS with a subquery anywhere but in WHERE, over private rows", pos)
+            refuse("IN or EXISTS with a subquery in this place, over private rows,", pos)
                 .hint("Write it into WHERE, or join the table in FROM.")
         }),
         ExprKind::Subquery(_) => Err(refuse("a subquery in an expression over private rows", pos)

@@ -3,7 +3,7 @@
 use super::{Builder, Key, Result};
 use crate::conditions::split;
 use crate::equivalence_classes::Col;
-use crate::expr::{Choice, Node, Scalar, lower};
+use crate::expr::{Choice, Node, Scalar};
 use answer::ClientError;
 use schema::SqlType;
 use sql::ast::*;
@@ -30,7 +30,7 @@ impl Builder<'_, '_> {
     /// A key, and the expression over the scans that it was lowered from.
     pub(super) fn key(&mut self, e: &Expr) -> Result<(Key, Expr)> {
         let over_scans = self.flattener.expand(e)?;
-        let scalar = lower(&over_scans, self.flattener)?;
+        let scalar = self.flattener.value_over_scans(&over_scans)?;
         let label = self.label(e);
         if self.is_unit(&scalar, false) {
             return Err(ClientError::unsupported(format!(

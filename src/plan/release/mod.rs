@@ -8,13 +8,14 @@ pub mod moments;
 pub mod output;
 pub mod points;
 
+use super::bounding::Norm;
 use super::domain::Domain;
 use super::flatten::{Flattener, unsupported};
 use super::groups::Groups;
 use super::source::PrivateSource;
 use super::work::{self, Work};
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
-use crate::expr::{GridValue, Scalar, lower};
+use crate::expr::{GridValue, Scalar};
 use answer::ClientError;
 use policy::Policy;
 use sql::ast::*;
@@ -141,6 +142,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
+        self.flattener.note(&mut self.source);
         if let Some(what) = self.requests.first().map(|r| r.pos) {
             self.cells_possible(&found, what)?;
         }
@@ -209,8 +211,7 @@ impl<'a, 'b> Builder<'a, 'b> {
     }
 
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
-        let e = self.flattener.expand(e)?;
-        Ok(lower(&e, self.flattener)?)
+        Ok(self.flattener.value(e)?)
     }
 }
 
@@ -231,6 +232,14 @@ impl Release {
             (Some(_), Some((_, groups))) => groups,
             _ => &self.keys,
         }
+    }
+
+    /// In which norm rows are spread over groups, where they are: that of the noise.
+    pub fn norm(&self) -> Option<Norm> {
+        let spread = self.bounding.spread()?;
+        let gaussian = |n: &dp::Noise| matches!(n.distribution, dp::Distribution::Gaussian { .. });
+        let squares = spread.squares().filter(|_| self.spec.aggregates.iter().any(gaussian));
+        Some(squares.map_or(Norm::Sum(spread.total), Norm::Squares))
     }
 
     /// Nothing private is read: public groups without aggregates.

@@ -1,7 +1,7 @@
 //! Quantiles, least and greatest values and modes: points of a public grid, chosen by how many rows there are at each.
 //!
-//! The fetch counts cells: groups by one more key, which is the point that a value is nearest to. A unit's cells are
-//! bounded as its groups are, by a rank, and how often it counts in each by a clamp. No cell comes back ([`dp::Points`]).
+//! The fetch counts cells: groups by one more key, which is the point that a value is nearest to. A unit's rows are bounded
+//! over all cells together, and spread over them where it has more. No cell comes back ([`dp::Points`]).
 
 use super::{Builder, Key, Output, Part, PartKind, Release, Result, refuse, too_wide};
 use crate::bounding::{self, Bounding};
@@ -273,7 +273,7 @@ impl Builder<'_, '_> {
             .at(r.pos)
             .into());
         }
-        let bounding = Bounding::of_cells(&base, points);
+        let bounding = Bounding::of_cells(&base);
         let (rows, cells) = (bounding.rows(), bounding.l0());
         let weight = rows.checked_mul(cells).ok_or_else(too_wide)?;
         let mut keys = keys.to_vec();

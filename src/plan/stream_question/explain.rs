@@ -40,7 +40,7 @@ pub fn lines(plan: &Plan, question: &Question, standing: &str, policy: &Policy) 
     }
     let each = if release.keys.is_empty() { "" } else { "; each is one question, in the order of its keys" };
     out.push(format!("  Groups {}{each}", release.groups_why));
-    for why in bounds(&release.bounding) {
+    for why in bounds(&release.bounding, None) {
         out.push(format!("  Bound: {why}"));
     }
     out.push(work(&release.work));

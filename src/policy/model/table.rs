@@ -16,6 +16,8 @@ pub struct Table {
     pub privacy: Privacy,
     /// `max_rows` of this table, if the policy sets one.
     pub max_rows: Option<u32>,
+    /// `max_total_rows` of this table, if the policy sets one.
+    pub max_total_rows: Option<u32>,
     /// Visible columns. Hidden ones and those the policy does not name (for private tables) do not exist.
     pub columns: Vec<Column>,
     /// Keys that prove uniqueness, as column names; they may name hidden columns.
