@@ -90,11 +90,6 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// So many in all, wherever they are.
-    fn of_all(total: u32) -> Self {
-        Self { groups: 1, rows: total, total }
-    }
-
     /// The bound on all rows is below what rows and groups say.
     pub fn is_total(&self) -> bool {
         self.groups.checked_mul(self.rows).is_none_or(|most| self.total < most)
@@ -195,16 +190,18 @@ impl Bounding {
     /// all groups.
     #[must_use]
     pub fn of_cells(&self) -> Self {
-        let groups = match (&self.rows, &self.groups) {
-            (Rows::Proven(1, _), _) => Groups::OneRow,
-            (_, Groups::InAll(n)) | (Rows::Proven(n, _), _) => Groups::InAll(*n),
-            (_, Groups::Spread(Spread { total, .. })) => Groups::Spread(Spread::of_all(*total)),
-            _ => {
-                let total = self.rows().saturating_mul(self.l0()).min(MOST_ROWS);
-                Groups::Spread(Spread::of_all(total))
-            }
+        let spread = |total: u32, whose: &Whose| {
+            let total = total.min(MOST_ROWS);
+            let groups = Groups::Spread(Spread { groups: 1, rows: total, total });
+            (Rows::Scaled(total, whose.clone()), groups)
         };
-        Self { groups, has_keys: true, ..self.clone() }
+        let (rows, groups) = match (&self.rows, &self.groups) {
+            (Rows::Proven(1, _), _) => (self.rows.clone(), Groups::OneRow),
+            (Rows::Proven(n, _), _) => (self.rows.clone(), Groups::InAll(*n)),
+            (Rows::Scaled(_, whose), Groups::Spread(Spread { total, .. })) => spread(*total, whose),
+            (Rows::Scaled(n, whose), _) => spread(n.saturating_mul(self.l0()), whose),
+        };
+        Self { rows, groups, has_keys: true, ..self.clone() }
     }
 }
 

@@ -191,10 +191,10 @@ async fn points_are_chosen_in_each_group_and_no_cell_comes_back() {
     assert_eq!(refused.err(), Some(ReleaseError::Receipt));
     // What one unit's cells weigh together.
     for (linf, enough) in [(1, true), (2, true), (3, false)] {
-        let proven = Certified::unproven("", 2, false, vec![Part { linf }]);
+        let proven = Certified::unproven("", 2, false, vec![Part::in_all(linf)]);
         assert_eq!(covers(&proven, &spec, true), enough, "{linf}");
     }
-    assert!(!covers(&Certified::unproven("", 2, true, vec![Part { linf: 1 }]), &spec, true));
+    assert!(!covers(&Certified::unproven("", 2, true, vec![Part::in_all(1)]), &spec, true));
 }
 
 /// Gaussian noise has the variance of the specification, beside a selection by Laplace noise.
