@@ -17,10 +17,12 @@ mod domain_sizes;
 mod execution;
 mod fingerprints;
 pub mod finish;
+pub mod help;
 mod parameters;
 mod pay;
 mod planning;
 mod price;
+mod reading;
 mod reads;
 mod session;
 pub mod settings;
@@ -202,7 +204,7 @@ impl Session {
         if let Some(question) = plan.question.clone() {
             return self.ask_stream(gateway, &plan, &question, constants, fields, notices).await;
         }
-        let noisy = match plan.charge.clone() {
+        let mut noisy = match plan.charge.clone() {
             None => Vec::new(),
             Some(charge) => {
                 gateway.check_failures(&self.identity.user)?;
@@ -210,6 +212,10 @@ impl Session {
                 self.released(gateway, &mut plan, &charge, text, &settings, notices).await?
             }
         };
+        let told = reading::told(&plan, &mut noisy, self.settings.empty_groups());
+        if self.settings.notices() {
+            notices.extend(told);
+        }
         self.finish(gateway, &plan, constants, &noisy, fields).await
     }
 }

@@ -3,8 +3,11 @@
 use super::settings::custom::NoisegateSetting;
 use super::{Gateway, Session};
 use answer::ClientError;
+use bigdecimal::BigDecimal;
 use emit::print::OwnRow;
 use policy::{Column, Domain, Policy, Privacy, Range, Table};
+use schema::SqlType;
+use schema::time::DAY;
 use sql::ast::{Own, Source, Statement};
 
 impl Session {
@@ -25,6 +28,7 @@ impl Session {
                 Own::Settings => self.settings_rows(gateway),
                 Own::History => self.history(gateway).await?,
                 Own::Streams => self.stream_rows(gateway).await?,
+                Own::Help => super::help::rows(),
             };
             out.push((own, rows));
         }
@@ -134,7 +138,17 @@ fn column(policy: &Policy, t: &Table, index: usize, c: &Column) -> OwnRow {
         None => None,
     };
     let public = t.privacy == Privacy::Public;
-    let listed = domain.is_some() || c.ty == schema::SqlType::Bool;
+    // A whole number or a day is a group of its own, where the range holds no more of them than groups may be.
+    let days = |low: &i64, high: &i64| (high.div_euclid(DAY) - low.div_euclid(DAY)).into();
+    let counted = match &c.range {
+        Some(Range::Number { low, high }) if c.ty.is_integer() => Some(high - low),
+        Some(Range::Time { low, high }) if c.ty == SqlType::Date => Some(days(low, high)),
+        _ => None,
+    };
+    let most = BigDecimal::from(u64::try_from(policy.limits.max_public_groups).unwrap_or(u64::MAX));
+    let listed = domain.is_some()
+        || c.ty == SqlType::Bool
+        || counted.is_some_and(|n| n < most) && unit != Some(c.name.as_str());
     let text = |s: &str| Some(s.to_owned());
     vec![
         Some(t.schema.clone()),

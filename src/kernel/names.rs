@@ -7,10 +7,11 @@ use schema::SqlType;
 
 /// Pure functions of pg_catalog: they look at nothing but their arguments, and let no argument choose how much memory
 /// they take; and the aggregates, which have their places.
-const FUNCTIONS: &str = "abs age btrim ceil date_larger date_smaller date_trunc div float8larger float8smaller floor \
-    count sum initcap int8larger int8smaller left length lower ltrim md5 numeric_larger numeric_smaller octet_length \
-    replace reverse right round rtrim sign split_part starts_with strpos substr timestamp_larger timestamp_smaller \
-    timestamptz_larger timestamptz_smaller timezone translate trim_scale trunc upper";
+const FUNCTIONS: &str = "abs age atan btrim cbrt ceil cos count date_larger date_smaller date_trunc degrees div exp float8larger \
+    float8smaller floor initcap int8larger int8smaller left length ln log lower ltrim md5 numeric_larger \
+    numeric_smaller octet_length power radians replace reverse right round rtrim sign sin split_part sqrt \
+    starts_with strpos substr sum tan texticregexeq textregexeq timestamp_larger timestamp_smaller \
+    timestamptz_larger timestamptz_smaller timezone translate trim_scale trunc upper width_bucket";
 
 /// Keywords that look like functions, whose meaning no search path changes.
 pub(crate) const KEYWORDS: &[&str] = &["COALESCE", "GREATEST", "LEAST", "NULLIF"];
@@ -36,7 +37,7 @@ const TYPES: &[SqlType] = &[
 ];
 
 /// Of these, the others than the first are constants: rows must not choose how much they do, or what fails.
-const FIXED: &[&str] = &["replace", "split_part", "translate"];
+const FIXED: &[&str] = &["replace", "split_part", "texticregexeq", "textregexeq", "translate"];
 
 /// Whether a function may have these arguments. An age needs two: with one, the clock is the other.
 pub(crate) fn takes(name: &str, args: &[Expr]) -> bool {

@@ -14,6 +14,20 @@ fn of(r: &Release, part: usize) -> f64 {
     steps * unit
 }
 
+/// The 95 % error of a count or a sum, in its own unit; None for what depends on how many rows there are.
+pub fn fixed95(r: &Release, output: &Output) -> Option<f64> {
+    match output {
+        Output::Count(part) | Output::Sum(part, _) => Some(of(r, *part)),
+        _ => None,
+    }
+}
+
+/// The value of a count or a sum whose part is this, in its own unit.
+pub fn shown(r: &Release, part: usize, value: i128) -> f64 {
+    // The cast rounds to 53 bits.
+    value as f64 * r.parts.get(part).and_then(grid).and_then(ToPrimitive::to_f64).unwrap_or(1.0)
+}
+
 /// From how many rows that decide on, by their noisy count, a condition counts as one that some row meets: where there is
 /// none, noise reaches it once in forty draws.
 pub fn deciding(r: &Release, part: usize) -> i64 {

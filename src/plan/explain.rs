@@ -88,6 +88,9 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             s.threshold
         ));
     }
+    if !r.groups_remedy.is_empty() {
+        out.push(format!("    to make them public: {}", r.groups_remedy));
+    }
     for why in bounds(&r.bounding, r.norm()) {
         out.push(format!("  Bound: {why}"));
     }

@@ -7,6 +7,7 @@
 
 mod narrowed;
 mod ranges;
+mod remedy;
 mod values;
 
 use super::domain::Domain;
@@ -28,6 +29,8 @@ pub(super) struct Groups {
     pub public: bool,
     /// Why, for EXPLAIN.
     pub why: String,
+    /// What makes private ones public.
+    pub remedy: String,
     /// Conditions over the keys alone (`expr::KEYS`), which narrow the public domain.
     pub only: Vec<Scalar>,
 }
@@ -42,10 +45,12 @@ pub(super) fn decide(
     written: &[Expr],
     having: &[Scalar],
 ) -> Result<Groups> {
-    let private =
-        |why: String| Ok(Groups { public: false, why: format!("private: {why}"), only: Vec::new() });
+    let private = |why: String, remedy| {
+        Ok(Groups { public: false, why: format!("private: {why}"), remedy, only: Vec::new() })
+    };
     if keys.is_empty() {
-        return Ok(Groups { public: true, why: "one group: no GROUP BY".into(), only: Vec::new() });
+        let why = "one group: no GROUP BY".into();
+        return Ok(Groups { public: true, why, remedy: String::new(), only: Vec::new() });
     }
     let limit = policy.limits.max_public_groups;
     let conditions = conditions(source, having);
@@ -61,10 +66,8 @@ pub(super) fn decide(
         let listed = conditions.iter().find_map(|c| listed(c, &k.scalar));
         let within = || values::of_key(&narrowed.lower(&k.scalar, expr), &conditions, limit);
         let Some(domain) = listed.or_else(within) else {
-            return private(format!(
-                "the values of {} do not follow from the policy or the statement",
-                k.label
-            ));
+            let why = format!("the values of {} do not follow from the policy or the statement", k.label);
+            return private(why, remedy::of(&k.scalar));
         };
         let with_null = k.scalar.nullable() && !conditions.iter().any(|f| rejects_null(f, &k.scalar));
         let size = domain.size(&size_of)?;
@@ -73,7 +76,8 @@ pub(super) fn decide(
         found.push((domain, with_null));
     }
     if product > limit {
-        return private(format!("{product} public groups would exceed limits.max_public_groups = {limit}"));
+        let why = format!("{product} public groups would exceed limits.max_public_groups = {limit}");
+        return private(why, remedy::of_too_many(limit));
     }
     for (k, d) in keys.iter_mut().zip(found) {
         k.domain = Some(d);
@@ -83,7 +87,8 @@ pub(super) fn decide(
         0 => String::new(),
         n => format!("; {n} condition(s) on keys alone"),
     };
-    Ok(Groups { public: true, why: format!("public: {}{narrower}", reasons.join("; ")), only })
+    let why = format!("public: {}{narrower}", reasons.join("; "));
+    Ok(Groups { public: true, why, remedy: String::new(), only })
 }
 
 /// What is true of every row that is in a group, as conjuncts.
@@ -232,7 +237,7 @@ fn day(micros: i64) -> String {
 fn listed(filter: &Scalar, key: &Scalar) -> Option<Domain> {
     let text = |s: &Scalar| match s.node() {
         Node::Number(n) => Some(n.to_plain_string()),
-        Node::Text(t) => Some(t.clone()),
+        Node::Text(t) if !s.ty().is_number() => Some(t.clone()),
         Node::Bool(b) => Some(b.to_string()),
         _ => None,
     };

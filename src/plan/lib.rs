@@ -11,7 +11,7 @@ mod correlated;
 mod cross_unit;
 pub mod domain;
 mod equivalence_classes;
-mod expected_error;
+pub mod expected_error;
 pub mod explain;
 pub mod expr;
 mod flatten;

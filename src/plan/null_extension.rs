@@ -13,6 +13,7 @@ pub fn strict(e: &Expr, of: &HashSet<usize>) -> bool {
         ExprKind::Cast { expr, .. }
         | ExprKind::Extract { expr, .. }
         | ExprKind::Like { expr, .. }
+        | ExprKind::Matches { expr, .. }
         | ExprKind::In { expr, .. }
         | ExprKind::Between { expr, .. } => strict(expr, of),
         ExprKind::Binary { op, left, right } => match op {

@@ -43,7 +43,8 @@ impl Own {
     pub const SCHEMA: &'static str = "noisegate";
 
     /// All of them.
-    pub const ALL: [Own; 5] = [Self::Budget, Self::Columns, Self::Settings, Self::History, Self::Streams];
+    pub const ALL: [Own; 6] =
+        [Self::Budget, Self::Columns, Self::Settings, Self::History, Self::Streams, Self::Help];
 
     /// The relation's name in its schema.
     pub fn name(self) -> &'static str {
@@ -53,6 +54,7 @@ impl Own {
             Self::Settings => "settings",
             Self::History => "history",
             Self::Streams => "streams",
+            Self::Help => "help",
         }
     }
 
@@ -102,6 +104,7 @@ impl Own {
             Self::Settings => {
                 &[("name", "text"), ("setting", "text"), ("default_setting", "text"), ("description", "text")]
             }
+            Self::Help => &[("topic", "text"), ("text", "text")],
             Self::Streams => &[
                 ("name", "text"),
                 ("variant", "text"),

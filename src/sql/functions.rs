@@ -169,6 +169,15 @@ pub fn lookup(name: &str) -> Option<(Class, &'static str)> {
         .or_else(|| find(PLAIN).map(|n| (Class::Plain, n)))
 }
 
+/// The names of a class, as they may be written.
+pub fn names(class: Class) -> &'static [&'static str] {
+    match class {
+        Class::Aggregate => AGGREGATES,
+        Class::Window => WINDOW,
+        Class::Plain => PLAIN,
+    }
+}
+
 /// The allowed function whose name is nearest to this one.
 pub fn nearest(name: &str) -> Option<&'static str> {
     nearest_of(name, AGGREGATES.iter().chain(WINDOW).chain(PLAIN).copied())

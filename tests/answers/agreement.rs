@@ -115,6 +115,21 @@ const STATEMENTS: &[&str] = &[
     "SELECT count(*) FROM trips WHERE btrim(note, 'ef') = 'in' OR ltrim(note, 'fl') = 'at_tyre' OR rtrim(note) = 'fine' OR trim(both 'f' from note) = 'ine'",
     "SELECT count(*) FROM trips WHERE starts_with(note, 'fi') OR reverse(note) = 'enif' OR minutes::text LIKE '1%'",
     "SELECT left(md5(note), 1) AS bin, count(*) FROM trips GROUP BY bin HAVING count(*) > 2 ORDER BY bin",
+    // Patterns, rows, arrays.
+    "SELECT count(*) FROM trips WHERE note ~ '^f[a-l]+_t.{2,3}$' OR note ~* 'FIN(E|D)' OR note !~ '[[:lower:]]'",
+    "SELECT count(*) FROM trips WHERE note SIMILAR TO '%(tyre|ne)' AND note NOT SIMILAR TO 'f_at\\_%'",
+    "SELECT count(*) FROM trips WHERE (station, stars) = ('Central', 5) OR (minutes, stars) IN ((16, 1), (20, 2)) OR (day, minutes) >= ('2024-06-01', 30)",
+    "SELECT count(*) FROM trips WHERE (stars, minutes) <> (5, 16) AND (stars, minutes) < (4, NULL) AND (stars, minutes) NOT IN ((1, 2), (3, 4))",
+    "SELECT count(*) FROM riders WHERE birth_year = ANY('{1960,1970,1977}') OR plan <> ALL ('{day,\"month\"}'::text[]) OR birth_year > ALL ('{1980,1990}'::int[])",
+    "SELECT count(*) FROM trips WHERE stars = ANY ('{1,NULL}') OR stars <> ALL ('{}')",
+    "SELECT count(*) FROM devices WHERE battery <> 'NaN' AND signal < 'Infinity' AND version <> 'NaN'::numeric",
+    // Functions of numbers.
+    "SELECT round(sum(sqrt(fare))::numeric, 3), round(sum(ln(minutes + 1))::numeric, 3), round(avg(log(fare + 1))::numeric, 3), round(sum(exp(-stars))::numeric, 3), round(sum(cbrt(fare))::numeric, 3) FROM trips",
+    "SELECT round(sum(power(fare - 30, 2)), 3), round(sum(minutes ^ 0.5)::numeric, 3), round(sum(power(stars, -1))::numeric, 3), round(sum((minutes - 60) ^ 3)::numeric, 0) FROM trips",
+    "SELECT round(sum(sin(radians(minutes)))::numeric, 3), round(sum(cos(fare))::numeric, 3), round(sum(atan(stars))::numeric, 3), round(avg(degrees(fare))::numeric, 2), round(sum(stars * pi())::numeric, 3) FROM trips",
+    "SELECT sum(sign(fare - 30)), sum(sign(stars - 3)), sum(div(minutes, 7)), sum(div(fare, 2.5)), sum(div(minutes, stars)) FROM trips",
+    "SELECT width_bucket(fare, 0, 60, 4) AS bin, count(*) FROM trips GROUP BY bin HAVING count(*) > 0 ORDER BY bin",
+    "SELECT width_bucket(minutes, 200, 0, 5), count(*) FROM trips GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
     // Joins with public tables.
     "SELECT count(*) FROM trips t JOIN stations s ON s.station = t.station WHERE s.capacity > 25",
     "SELECT count(*), sum(capacity) FROM trips JOIN stations USING (station)",

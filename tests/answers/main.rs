@@ -8,9 +8,12 @@ mod bikes;
 mod cache;
 #[path = "../city/mod.rs"]
 mod city;
+mod cookbook;
 mod extended;
+mod hints;
 mod joins;
 mod leaks;
+mod reading;
 mod rules;
 mod sessions;
 mod stream_neighbours;

@@ -156,6 +156,8 @@ scripts!(
     bounding,
     bounds,
     expressions,
+    expressions_functions,
+    expressions_patterns,
     expressions_texts,
     expressions_times,
     finish,

@@ -73,6 +73,21 @@ impl Printer<'_> {
                 }
                 self.put(")");
             }
+            ExprKind::Matches { expr, pattern, how, negated } => {
+                self.wrapped(
+                    "(",
+                    expr,
+                    match (how, negated) {
+                        (Pattern::Similar, false) => " SIMILAR TO ",
+                        (Pattern::Similar, true) => " NOT SIMILAR TO ",
+                        (Pattern::Regex, false) => " OPERATOR(pg_catalog.~) ",
+                        (Pattern::Regex, true) => " OPERATOR(pg_catalog.!~) ",
+                        (Pattern::RegexAnyCase, false) => " OPERATOR(pg_catalog.~*) ",
+                        (Pattern::RegexAnyCase, true) => " OPERATOR(pg_catalog.!~*) ",
+                    },
+                );
+                self.wrapped("", pattern, ")");
+            }
             ExprKind::In { expr, list, negated } => {
                 self.wrapped("(", expr, if *negated { " NOT IN (" } else { " IN (" });
                 self.list(list, Self::expr);

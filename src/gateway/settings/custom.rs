@@ -28,6 +28,8 @@ pub enum NoisegateSetting {
     Notices,
     /// Whether stored answers are given.
     Cache,
+    /// Whether public groups that cannot be told from empty ones come back.
+    EmptyGroups,
     /// The stream that is asked.
     Stream,
     /// The ended stream that the next question may open anew.
@@ -40,7 +42,7 @@ pub enum NoisegateSetting {
 
 impl NoisegateSetting {
     /// All of them.
-    pub const ALL: [NoisegateSetting; 11] = [
+    pub const ALL: [NoisegateSetting; 12] = [
         Self::Epsilon,
         Self::Delta,
         Self::MaxGroups,
@@ -48,6 +50,7 @@ impl NoisegateSetting {
         Self::Mechanism,
         Self::Notices,
         Self::Cache,
+        Self::EmptyGroups,
         Self::Stream,
         Self::StreamReopen,
         Self::StreamQuestions,
@@ -64,6 +67,7 @@ impl NoisegateSetting {
             Self::Mechanism => "noisegate.mechanism",
             Self::Notices => "noisegate.notices",
             Self::Cache => "noisegate.cache",
+            Self::EmptyGroups => "noisegate.empty_groups",
             Self::Stream => "noisegate.stream",
             Self::StreamReopen => "noisegate.stream_reopen",
             Self::StreamQuestions => "noisegate.stream_questions",
@@ -91,6 +95,9 @@ impl NoisegateSetting {
             Self::Cache => {
                 "Whether what was answered before is answered the same again, for nothing: on; off pays for new noise; \
                  best pays where a fresh answer has less."
+            }
+            Self::EmptyGroups => {
+                "Whether all public groups come back: on; off leaves out those whose noisy count is within its own noise of 0."
             }
             Self::Stream => {
                 "The stream of the policy that statements over private rows are questions to; empty for none."
@@ -138,7 +145,7 @@ impl NoisegateSetting {
                 _ => Err(self.wrong(text, "auto, laplace or gaussian")),
             },
             Self::Cache if text.eq_ignore_ascii_case("best") => Ok("best".into()),
-            Self::Notices | Self::Cache => match text.to_lowercase().as_str() {
+            Self::Notices | Self::Cache | Self::EmptyGroups => match text.to_lowercase().as_str() {
                 "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
                 "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
                 _ if self == Self::Cache => Err(self.wrong(text, "on, off or best")),
@@ -198,7 +205,7 @@ impl NoisegateSetting {
             Self::MaxGroups => policy.max_groups.to_string(),
             Self::MaxRows => policy.max_rows.to_string(),
             Self::Mechanism => "auto".into(),
-            Self::Notices | Self::Cache => "on".into(),
+            Self::Notices | Self::Cache | Self::EmptyGroups => "on".into(),
             Self::Stream | Self::StreamReopen => String::new(),
             Self::StreamQuestions => DEFAULT_QUESTIONS.to_string(),
             Self::StreamBeta => DEFAULT_BETA.to_string(),
@@ -237,6 +244,11 @@ impl SessionSettings {
     /// Whether charges are told.
     pub fn notices(&self) -> bool {
         self.get(NoisegateSetting::Notices.name()) != Some("off")
+    }
+
+    /// Whether all public groups come back.
+    pub fn empty_groups(&self) -> bool {
+        self.get(NoisegateSetting::EmptyGroups.name()) != Some("off")
     }
 
     /// Whether a fresh answer is paid for where a stored one has more noise.

@@ -57,6 +57,10 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 /// `x::to`
 pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
+    if !to.modifier.is_empty() && (to.ty.is_datetime() || to.ty == SqlType::Time) {
+        return Err(refuse("a cast to a time with so many digits, over private rows,", pos)
+            .hint("Cut it: date_trunc('minute', ts)."));
+    }
     match (&x.facts.ty, &to.ty) {
         (a, b) if a == b && to.modifier.is_empty() => Ok(x),
         (SqlType::Numeric { .. }, SqlType::Numeric { .. }) if to.modifier.is_empty() => {

@@ -208,6 +208,9 @@ pub(super) fn text(s: &Scalar, print: Print) -> String {
 
 /// A number for CASE, COALESCE, LEAST, GREATEST: these cannot fail, so a number without bounds may stay without.
 pub(super) fn number_or_raw(x: Scalar, at: sql::ast::Pos) -> super::Result<Scalar> {
+    if numbers::is_special(&x) {
+        return Err(numbers::only_compared(at));
+    }
     if x.facts.phys == Phys::Float {
         // Floats become numeric through their clamp only.
         return numbers::ready(x, at);

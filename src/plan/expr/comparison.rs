@@ -4,7 +4,7 @@ use super::facts::{Facts, OF_FLOAT, Phys};
 use super::print::{Print, collated, is_varied};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, casts, dates, mismatch, refuse};
+use super::{Result, casts, dates, mismatch, numbers, refuse};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Is, Pos};
 
@@ -149,6 +149,11 @@ pub(crate) fn comparison(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
         true => (dates::seconds(l, pos)?, dates::seconds(r, pos)?),
         false => (l, r),
     };
+    let special = numbers::is_special(&l) || numbers::is_special(&r);
+    if special && l.facts.phys != r.facts.phys && l.facts.ty != r.facts.ty {
+        return Err(numbers::only_compared(pos)
+            .hint("Write it without a type, or with that of the column: x <> 'NaN'."));
+    }
     let (l, r) = match (l.facts.phys, r.facts.phys) {
         (Phys::Float, Phys::Num) => (l, as_float(r)),
         (Phys::Num, Phys::Float) => (as_float(l), r),

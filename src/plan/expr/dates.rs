@@ -430,11 +430,12 @@ fn age_field_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, 
     let Some((_, most, whole)) = AGE_FIELDS.iter().find(|(f, ..)| f == field) else {
         return Err(Refusal::new("EXTRACT of this field"));
     };
-    // A year has 365 days at least; a day more on either side for the zone.
+    // A year has 365 or 366 days; two days more on either side for the zone.
     let years = |i: &Interval| {
-        let year = 365 * DAY;
-        let q = i.add(&Interval::new(-2 * DAY, 2 * DAY)).div(&Interval::point(year.into()), &year.into());
-        q.round(0, RoundingMode::Down)
+        let (short, long) = (BigDecimal::from(365 * DAY), BigDecimal::from(366 * DAY));
+        let wide = i.add(&Interval::new(-2 * DAY, 2 * DAY));
+        let in_years = |year: &BigDecimal| wide.div(&Interval::point(year.clone()), year);
+        in_years(&short).hull(&in_years(&long)).round(0, RoundingMode::Down)
     };
     let (span, bound) = match *field {
         "year" => {

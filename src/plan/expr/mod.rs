@@ -10,11 +10,13 @@ mod choice;
 mod comparison;
 mod dates;
 mod facts;
+mod functions;
 mod grid;
 pub mod moments;
 mod numbers;
 pub(crate) mod per_unit;
 pub mod print;
+mod regex;
 mod scalar;
 mod strings;
 mod substitute;
@@ -42,7 +44,7 @@ use answer::{ClientError, SqlState};
 use facts::Facts;
 use numbers::Rounding;
 use schema::SqlType;
-use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pos};
+use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos};
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -139,6 +141,16 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             };
             let like = text::like(x, pattern, escape.as_deref(), *insensitive, pos)?;
             Ok(if *negated { not(like) } else { like })
+        }
+        ExprKind::Matches { expr, pattern, how, negated } => {
+            let x = lower(expr, env)?;
+            let Some(pattern) = constant_text(pattern) else {
+                return Err(refuse("a pattern that is not a constant", pos)
+                    .hint("Write the pattern into the statement: note ~ '^[A-Z]+$'."));
+            };
+            let (similar, insensitive) = (*how == Pattern::Similar, *how == Pattern::RegexAnyCase);
+            let found = regex::matches(x, pattern, similar, insensitive, pos)?;
+            Ok(if *negated { not(found) } else { found })
         }
         ExprKind::In { expr, list, negated } => {
             let x = lower(expr, env)?;
@@ -276,6 +288,9 @@ fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<Scalar> {
         (Literal::Null, like) => Ok(Scalar::null(like.cloned().unwrap_or(SqlType::Text))),
         (Literal::Bool(b), _) => Ok(Scalar::constant_truth(*b)),
         (Literal::Number(n), _) => numbers::literal(n, None, pos),
+        (Literal::String(s), Some(ty)) if ty.is_number() && numbers::special(s, ty).is_some() => {
+            numbers::special(s, ty).ok_or_else(|| numbers::only_compared(pos))
+        }
         (Literal::String(s), Some(ty)) if ty.is_number() => numbers::literal(s.trim(), Some(ty), pos),
         (Literal::String(s), Some(SqlType::Bool)) => {
             let b = match s.trim().to_lowercase().as_str() {
@@ -303,6 +318,9 @@ fn number(e: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
 
 /// The refusal of a number without bounds, with the remedy.
 pub fn unbounded(x: &Scalar, pos: Pos) -> ClientError {
+    if numbers::is_special(x) {
+        return numbers::only_compared(pos);
+    }
     let name = match &x.node {
         Node::Column { name, .. } => Some(name),
         Node::Clamp(inner) | Node::Guard(inner) | Node::Short(inner) => return unbounded(inner, pos),
@@ -496,6 +514,15 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
             let list = args.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
             strings::call(name, list, pos)
         }
+        (name, [x]) if functions::is_known(name) => functions::call(name, number(x, env, pos)?, pos),
+        ("pi", []) => functions::pi(pos),
+        ("sign", [x]) => functions::sign(number(x, env, pos)?, pos),
+        ("power", [x, y]) => functions::power(number(x, env, pos)?, number(y, env, pos)?, pos),
+        ("div", [x, y]) => functions::quotient(number(x, env, pos)?, number(y, env, pos)?, pos),
+        ("width_bucket", [_, _, _, _]) => {
+            let list = args.iter().map(|e| number(e, env, pos)).collect::<Result<Vec<_>>>()?;
+            functions::bucket(list, pos)
+        }
         ("abs", [x]) => numbers::magnitude(number(x, env, pos)?, pos),
         ("round", [x]) => rounded(Rounding::Round, x, None, env, pos),
         ("floor", [x]) => rounded(Rounding::Floor, x, None, env, pos),
@@ -529,7 +556,7 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
             times::date_trunc(unit, lower(x, env)?, pos)
         }
         _ => Err(ClientError::unsupported(format!("function {} is not supported over private rows", written(name)))
-            .hint("Over rows: arithmetic, comparison, COALESCE, NULLIF, CASE, LEAST, GREATEST, ABS, ROUND, FLOOR, CEIL, TRUNC, MOD, EXTRACT, date_trunc. Others may stand above the aggregates.")
+            .hint("SELECT text FROM noisegate.help WHERE topic = 'functions' lists what may stand over rows; others may stand above the aggregates.")
             .at(pos)),
     }
 }

@@ -68,6 +68,9 @@ pub(super) fn ready(x: Scalar, at: Pos) -> Result<Scalar> {
     if matches!(x.node, Node::Null) && !x.facts.ty.is_number() {
         return Ok(Scalar::null(SqlType::Int4));
     }
+    if is_special(&x) {
+        return Err(only_compared(at));
+    }
     if !x.facts.ty.is_number() {
         return Err(super::mismatch("arithmetic needs numbers", at));
     }
@@ -104,25 +107,57 @@ pub(super) fn short(x: Scalar) -> Scalar {
     Scalar { node: Node::Short(Box::new(x)), facts }
 }
 
+/// NaN and the infinities of a type of number: they can be compared with, and nothing else.
+pub(super) fn special(text: &str, ty: &SqlType) -> Option<Scalar> {
+    let word = text.trim().to_ascii_lowercase();
+    let word = word.strip_prefix(['+', '-']).unwrap_or(&word);
+    if ty.is_integer() || !matches!(word, "nan" | "inf" | "infinity") || text.trim().ends_with(['+', '-']) {
+        return None;
+    }
+    let phys = if ty.is_float() { Phys::Float } else { Phys::Num };
+    let facts = Facts { phys, scale: LONGEST, ..Facts::of_type(ty.clone(), false) };
+    Some(Scalar { node: Node::Text(text.trim().to_owned()), facts })
+}
+
+/// Whether it is one of these.
+pub(super) fn is_special(x: &Scalar) -> bool {
+    matches!(x.node, Node::Text(_)) && x.facts.ty.is_number()
+}
+
+/// The refusal of one of these in any other place.
+pub(super) fn only_compared(pos: Pos) -> answer::ClientError {
+    super::refuse("NaN or an infinity as anything but what a number is compared with", pos)
+        .hint("Compare with it: WHERE x <> 'NaN'.")
+}
+
 /// A number as it stands in the statement, of the type of what it meets where it is written as a string.
 pub(super) fn literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Scalar> {
-    let invalid = |ty: &str| {
-        let m = format!("invalid input syntax for type {ty}");
+    let shown: String = text.chars().take(60).collect();
+    let invalid = || {
+        let ty = match like {
+            Some(SqlType::Int2) => "smallint",
+            Some(SqlType::Int4) => "integer",
+            Some(SqlType::Int8) => "bigint",
+            Some(SqlType::Float4) => "real",
+            Some(SqlType::Float8) => "double precision",
+            _ => "numeric",
+        };
+        let m = format!("invalid input syntax for type {ty}: \"{shown}\"");
         answer::ClientError::new(SqlState(*b"22P02"), m).at(pos)
     };
     // Strings come here as they were written: a few characters of exponent would be a gigabyte of digits.
     let exponent = text.split_once(['e', 'E']).map_or("0", |(_, e)| e);
     if text.len() > 1_000 || !exponent.parse::<i32>().is_ok_and(|e| e.abs() <= 300) {
-        return Err(invalid("numeric"));
+        return Err(invalid());
     }
-    let value = BigDecimal::from_str(text).map_err(|_| invalid("numeric"))?.normalized();
+    let value = BigDecimal::from_str(text).map_err(|_| invalid())?.normalized();
     if value.abs() > num_limit() || value.fractional_digit_count() > FINEST {
         return Err(super::refuse("a constant of more than 60 digits", pos));
     }
     let integer = value.is_integer() && !text.contains(['.', 'e', 'E']);
     let fits = |ty: &SqlType| type_span(ty).finite().is_some_and(|(lo, hi)| *lo <= value && value <= *hi);
     let ty = match like {
-        Some(t) if t.is_integer() && !(integer && fits(t)) => return Err(invalid("integer")),
+        Some(t) if t.is_integer() && !(integer && fits(t)) => return Err(invalid()),
         Some(t) => t.clone(),
         None if integer && fits(&SqlType::Int4) => SqlType::Int4,
         None if integer && fits(&SqlType::Int8) => SqlType::Int8,
@@ -362,6 +397,11 @@ fn div(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
         long(&out.span)?;
     }
     Ok(out)
+}
+
+/// What is known of a quotient that is cut to a whole number.
+pub(super) fn quotient(args: &[Scalar]) -> std::result::Result<Facts, Refusal> {
+    div(args, &Param::None)
 }
 
 fn modulo(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {

@@ -33,6 +33,15 @@ pub enum Param {
     Interval([i64; 3]),
     /// A time zone, by its name.
     Zone(String),
+    /// A regular expression, how many states it has, and whether letters match whatever their case.
+    Regex {
+        /// As PostgreSQL reads it.
+        pattern: String,
+        /// Its states.
+        states: u64,
+        /// `~*`.
+        insensitive: bool,
+    },
     /// A pattern of LIKE, its escape character, and whether letters match whatever their case.
     Pattern {
         /// The pattern, which does not end in its escape character.

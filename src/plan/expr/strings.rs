@@ -128,16 +128,24 @@ const CUT: Function = Function { name: "cut", rule: cut_rule, text: cut_text, co
 const CONCAT: Function =
     Function { name: "||", rule: joined, text: joined_text, commutes: false, int8: false };
 
+/// The function of texts that has this name; two have a second one, by their syntax.
+fn named(name: &str) -> Option<&'static Function> {
+    let name = match name {
+        "substring" => "substr",
+        "position" => "strpos",
+        name => name,
+    };
+    FUNCTIONS.iter().find(|f| f.name == name)
+}
+
 /// Whether a function of texts has this name.
 pub(super) fn is_known(name: &str) -> bool {
-    FUNCTIONS.iter().any(|f| f.name == name)
+    named(name).is_some()
 }
 
 /// `name(x, constants)`
 pub(super) fn call(name: &str, mut args: Vec<Scalar>, pos: Pos) -> Result<Scalar> {
-    let Some(f) = FUNCTIONS.iter().find(|f| f.name == name) else {
-        return Err(refuse("this function", pos));
-    };
+    let f = named(name).ok_or_else(|| refuse("this function", pos))?;
     if let Some(x) = args.first_mut() {
         *x = short(x.clone(), pos)?;
     }
@@ -175,11 +183,7 @@ pub(super) fn concat_with(separator: &str, list: Vec<Scalar>, pos: Pos) -> Resul
     let all = concat(led.collect::<Result<Vec<_>>>()?, pos)?;
     let from = i64::try_from(separator.chars().count()).unwrap_or(MOST_PLACE) + 1;
     let from = super::numbers::literal(&from.to_string(), None, pos)?;
-    Scalar::apply(named("substr", pos)?, vec![all, from], Param::None).map_err(|e| e.at(pos))
-}
-
-fn named(name: &str, pos: Pos) -> Result<&'static Function> {
-    FUNCTIONS.iter().find(|f| f.name == name).ok_or_else(|| refuse("this function", pos))
+    call("substr", vec![all, from], pos)
 }
 
 /// A value as text, where every type has one way to be written.

@@ -8,7 +8,7 @@
 use super::facts::Facts;
 use super::print::Print;
 use super::{Param, Refusal, Scalar};
-use super::{casts, choice, comparison, dates, numbers, strings, text, times};
+use super::{casts, choice, comparison, dates, functions, numbers, regex, strings, text, times};
 
 /// Computes the facts of a result.
 pub(super) type Rule = fn(&[Scalar], &Param) -> Result<Facts, Refusal>;
@@ -66,11 +66,13 @@ pub struct Entry {
 
 /// The whole allow-list, in the order of the reference.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    let all: [&[Entry]; 8] = [
+    let all: [&[Entry]; 10] = [
         numbers::ENTRIES,
+        functions::ENTRIES,
         comparison::ENTRIES,
         choice::ENTRIES,
         text::ENTRIES,
+        regex::ENTRIES,
         strings::ENTRIES,
         times::ENTRIES,
         dates::ENTRIES,

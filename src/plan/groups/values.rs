@@ -51,6 +51,7 @@ fn plain(s: &Scalar) -> Option<Domain> {
     }
     match s.ty() {
         t if t.is_integer() => {
+            s.bound().finite()?;
             let one = BigDecimal::from(1);
             let grid = s.lattice().filter(|l| l.is_integer() && **l > one).unwrap_or(&one);
             of_lattice(&s.bound().interval().intersect(&type_span(t))?, Some(grid))

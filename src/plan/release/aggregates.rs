@@ -13,7 +13,7 @@ use sql::ast::*;
 const DEFAULT_STEPS: u32 = 9;
 
 /// What may stand instead of an aggregate that may not.
-const SUPPORTED: &str = "Over private rows: count, count(DISTINCT unit), sum, avg, variance, stddev, covar_pop, covar_samp, corr, regr_*, bool_and, bool_or, median, percentile_cont, percentile_disc, min, max and mode.";
+pub const SUPPORTED: &str = "Over private rows: count, count(DISTINCT unit), sum, avg, variance, stddev, covar_pop, covar_samp, corr, regr_*, bool_and, bool_or, median, percentile_cont, percentile_disc, min, max and mode.";
 
 impl Builder<'_, '_> {
     /// Walks an expression above the aggregates: keys and aggregates are its leaves, plain columns an error.

@@ -20,6 +20,7 @@ use answer::ClientError;
 use policy::Policy;
 use sql::ast::*;
 
+pub use aggregates::SUPPORTED;
 pub use output::Output;
 pub use points::Cells;
 use points::Request;
@@ -76,6 +77,8 @@ pub struct Release {
     pub public_groups: bool,
     /// Why groups are public or private, for EXPLAIN.
     pub groups_why: String,
+    /// What makes private groups public, for those who miss some.
+    pub groups_remedy: String,
     /// Conditions over the keys (`expr::KEYS`) that narrow the public domain.
     pub only: Vec<Scalar>,
     /// Released integers.
@@ -147,7 +150,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             self.cells_possible(&found, what)?;
         }
         let mut cells = self.cells(&built, select, &found)?;
-        let Groups { public: public_groups, why: groups_why, only } = found;
+        let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } = found;
         if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty()) {
             // What needs no part of its own.
             first.outputs.append(&mut self.outputs);
@@ -188,6 +191,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             keys: built,
             public_groups,
             groups_why,
+            groups_remedy,
             only,
             parts: self.parts,
             outputs: self.outputs,

@@ -289,6 +289,7 @@ impl Builder<'_, '_> {
             keys,
             public_groups: true,
             groups_why: found.why.clone(),
+            groups_remedy: found.remedy.clone(),
             only: found.only.clone(),
             outputs: r.outputs,
             bounding,

@@ -75,6 +75,17 @@ pub enum Is {
     Unknown,
 }
 
+/// Kinds of patterns beside LIKE's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// SIMILAR TO
+    Similar,
+    /// `~`
+    Regex,
+    /// `~*`
+    RegexAnyCase,
+}
+
 /// A constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
@@ -137,6 +148,17 @@ pub enum ExprKind {
         /// ILIKE.
         insensitive: bool,
         /// NOT.
+        negated: bool,
+    },
+    /// \[NOT\] SIMILAR TO, ~ and its like.
+    Matches {
+        /// The operand.
+        expr: Box<Expr>,
+        /// The pattern.
+        pattern: Box<Expr>,
+        /// Which kind of pattern.
+        how: Pattern,
+        /// NOT, or `!~`.
         negated: bool,
     },
     /// \[NOT\] IN a list.

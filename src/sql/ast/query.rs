@@ -187,6 +187,8 @@ pub enum Own {
     History,
     /// The streams that this user may open, and how they stand.
     Streams,
+    /// What an analyst needs to know.
+    Help,
 }
 
 /// ORDER BY item.

@@ -21,7 +21,9 @@ impl Expr {
             | ExprKind::Cast { expr, .. }
             | ExprKind::Extract { expr, .. }
             | ExprKind::InQuery { expr, .. } => vec![expr],
-            ExprKind::Like { expr, pattern, .. } => vec![expr, pattern],
+            ExprKind::Like { expr, pattern, .. } | ExprKind::Matches { expr, pattern, .. } => {
+                vec![expr, pattern]
+            }
             ExprKind::In { expr, list, .. } => std::iter::once(&**expr).chain(list).collect(),
             ExprKind::Between { expr, low, high, .. } => vec![expr, low, high],
             ExprKind::AtTimeZone { expr, zone } => vec![expr, zone],
@@ -66,7 +68,9 @@ impl Expr {
             | ExprKind::Cast { expr, .. }
             | ExprKind::Extract { expr, .. }
             | ExprKind::InQuery { expr, .. } => vec![expr],
-            ExprKind::Like { expr, pattern, .. } => vec![expr, pattern],
+            ExprKind::Like { expr, pattern, .. } | ExprKind::Matches { expr, pattern, .. } => {
+                vec![expr, pattern]
+            }
             ExprKind::In { expr, list, .. } => std::iter::once(&mut **expr).chain(list).collect(),
             ExprKind::Between { expr, low, high, .. } => vec![expr, low, high],
             ExprKind::AtTimeZone { expr, zone } => vec![expr, zone],

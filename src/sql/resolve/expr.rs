@@ -1,5 +1,6 @@
 //! Expressions: syntax to our own few kinds.
 
+use super::arrays::{array_literal, is_placeholder, row};
 use super::types::cast_type;
 use super::{Resolver, Result};
 use crate::ast::*;
@@ -33,6 +34,9 @@ impl Resolver<'_> {
             sp::Expr::IsNotUnknown(e) => self.is(e, Is::Unknown, true)?,
             sp::Expr::IsDistinctFrom(l, r) => self.binary(BinaryOp::Distinct, l, r)?,
             sp::Expr::IsNotDistinctFrom(l, r) => self.binary(BinaryOp::NotDistinct, l, r)?,
+            sp::Expr::InList { expr, list, negated } if row(expr).is_some() => {
+                return self.row_in_list(expr, list, *negated, pos);
+            }
             sp::Expr::InList { expr, list, negated } => {
                 if list.len() > self.limits.max_in_list {
                     return Err(crate::parse::too_large(
@@ -87,6 +91,14 @@ impl Resolver<'_> {
             sp::Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), true, *negated, pos)?
             }
+            sp::Expr::SimilarTo { negated, expr, pattern, escape_char: None } => {
+                self.matches(expr, pattern, Pattern::Similar, *negated)?
+            }
+            sp::Expr::Tuple(_) => {
+                return Err(self
+                    .unsupported("a row of values in this place", pos)
+                    .hint("Rows may be compared with rows: (a, b) = (1, 2), (a, b) IN ((1, 2), (3, 4))."));
+            }
             sp::Expr::Case { operand, conditions, else_result, .. } => {
                 let before = self.nodes;
                 let operand = operand.as_ref().map(|o| self.expr(o)).transpose()?;
@@ -139,7 +151,7 @@ impl Resolver<'_> {
             sp::Expr::Ceil { expr, field: sp::CeilFloorKind::Scale(s) } => {
                 return Err(self.unsupported(&format!("ceil(…, {s})"), self.lines.start(&**expr)));
             }
-            sp::Expr::Substring { expr, substring_from, substring_for, .. } => {
+            sp::Expr::Substring { expr, substring_from, substring_for, shorthand, .. } => {
                 let mut args = vec![self.expr(expr)?];
                 match (substring_from, substring_for) {
                     (Some(from), to) => {
@@ -154,7 +166,7 @@ impl Resolver<'_> {
                     }
                     (None, None) => {}
                 }
-                ExprKind::Call { name: "substr", args }
+                ExprKind::Call { name: if *shorthand { "substr" } else { "substring" }, args }
             }
             sp::Expr::Trim { trim_where, trim_what, expr, trim_characters: None } => {
                 let name = match trim_where {
@@ -169,7 +181,7 @@ impl Resolver<'_> {
                 ExprKind::Call { name, args }
             }
             sp::Expr::Position { expr, r#in } => {
-                ExprKind::Call { name: "strpos", args: vec![self.expr(r#in)?, self.expr(expr)?] }
+                ExprKind::Call { name: "position", args: vec![self.expr(r#in)?, self.expr(expr)?] }
             }
             sp::Expr::Array(a) => ExprKind::Array(self.exprs(&a.elem)?),
             sp::Expr::Function(f) => return self.function(f),
@@ -191,7 +203,7 @@ impl Resolver<'_> {
         Ok(ExprKind::Is { expr: self.boxed(e)?, what, negated })
     }
 
-    fn binary(&mut self, op: BinaryOp, left: &sp::Expr, right: &sp::Expr) -> Result<ExprKind> {
+    pub(super) fn binary(&mut self, op: BinaryOp, left: &sp::Expr, right: &sp::Expr) -> Result<ExprKind> {
         Ok(ExprKind::Binary { op, left: self.boxed(left)?, right: self.boxed(right)? })
     }
 
@@ -223,7 +235,19 @@ impl Resolver<'_> {
                 ))
             }
             other => {
-                let array = self.boxed(other)?;
+                if let Some(elements) = array_literal(other) {
+                    return self.any_of_texts(op, expr, elements, all, pos);
+                }
+                // A parameter's type is that of what it is compared with.
+                let parameter = match other {
+                    sp::Expr::Cast { expr, data_type: sp::DataType::Array(_), .. }
+                        if is_placeholder(expr) =>
+                    {
+                        &**expr
+                    }
+                    other => other,
+                };
+                let array = self.boxed(parameter)?;
                 match array.kind {
                     ExprKind::Array(list) if member && !list.is_empty() => {
                         Ok(ExprKind::In { expr, list, negated: all })
@@ -243,6 +267,9 @@ impl Resolver<'_> {
     ) -> Result<ExprKind> {
         use sp::BinaryOperator as B;
         if let Some(op) = comparison(op) {
+            if let (Some(a), Some(b)) = (row(left), row(right)) {
+                return self.rows(op, a, b, pos);
+            }
             return self.binary(op, left, right);
         }
         let op = match op {
@@ -254,6 +281,13 @@ impl Resolver<'_> {
             B::StringConcat => BinaryOp::Concat,
             B::And => BinaryOp::And,
             B::Or => BinaryOp::Or,
+            B::PGExp => {
+                return Ok(ExprKind::Call { name: "power", args: vec![self.expr(left)?, self.expr(right)?] });
+            }
+            B::PGRegexMatch => return self.matches(left, right, Pattern::Regex, false),
+            B::PGRegexNotMatch => return self.matches(left, right, Pattern::Regex, true),
+            B::PGRegexIMatch => return self.matches(left, right, Pattern::RegexAnyCase, false),
+            B::PGRegexNotIMatch => return self.matches(left, right, Pattern::RegexAnyCase, true),
             B::PGLikeMatch => return self.like(left, right, None, false, false, pos),
             B::PGNotLikeMatch => return self.like(left, right, None, false, true, pos),
             B::PGILikeMatch => return self.like(left, right, None, true, false, pos),
@@ -293,6 +327,16 @@ impl Resolver<'_> {
         })
     }
 
+    fn matches(
+        &mut self,
+        expr: &sp::Expr,
+        pattern: &sp::Expr,
+        how: Pattern,
+        negated: bool,
+    ) -> Result<ExprKind> {
+        Ok(ExprKind::Matches { expr: self.boxed(expr)?, pattern: self.boxed(pattern)?, how, negated })
+    }
+
     pub(super) fn unsupported(&self, what: &str, pos: Pos) -> ClientError {
         ClientError::unsupported(format!("{what} is not supported")).at(pos)
     }
@@ -318,7 +362,6 @@ fn describe(e: &sp::Expr) -> String {
         sp::Expr::SimilarTo { .. } => "SIMILAR TO".into(),
         sp::Expr::AnyOp { .. } => "ANY".into(),
         sp::Expr::AllOp { .. } => "ALL".into(),
-        sp::Expr::Tuple(_) => "a row of values".into(),
         sp::Expr::Overlay { .. } => "OVERLAY".into(),
         sp::Expr::CompoundFieldAccess { .. } | sp::Expr::JsonAccess { .. } => {
             "access to a part of a value".into()

@@ -16,8 +16,8 @@ impl Resolver<'_> {
         }
         let Some((class, name)) = functions::lookup(&name) else {
             let hint = match functions::nearest(&name) {
-                Some(n) => format!("The nearest allowed function is {n}. Functions are allowed by list, because others could read what they should not."),
-                None => "Functions are allowed by list, because others could read what they should not; docs/sql.md has the list.".into(),
+                Some(n) => format!("The nearest allowed function is {n}; SELECT text FROM noisegate.help WHERE topic = 'functions' lists all."),
+                None => "Functions are allowed by list, because others could read what they should not: SELECT text FROM noisegate.help WHERE topic = 'functions'.".into(),
             };
             return Err(ClientError::unsupported(format!("function {name} is not allowed"))
                 .hint(hint)

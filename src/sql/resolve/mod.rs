@@ -3,6 +3,7 @@
 //!
 //! Nothing of the statement's text survives but constants and output names.
 
+mod arrays;
 mod column;
 mod constant;
 mod expr;

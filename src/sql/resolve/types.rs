@@ -25,6 +25,11 @@ pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
         };
         Ok(CastType { ty, modifier })
     };
+    // Digits of seconds.
+    let moment = |ty, precision: Option<u64>| match precision {
+        Some(p) if p > 6 => Err(unknown(data_type, pos)),
+        p => Ok(CastType { ty, modifier: p.map_or_else(String::new, |p| format!("({p})")) }),
+    };
     match data_type {
         D::Bool | D::Boolean => plain(SqlType::Bool),
         D::SmallInt(None) | D::Int2(None) => plain(SqlType::Int2),
@@ -37,9 +42,9 @@ pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
         D::Varchar(n) | D::CharacterVarying(n) | D::CharVarying(n) => text(SqlType::Varchar, n),
         D::Char(n) | D::Character(n) => text(SqlType::Bpchar, n),
         D::Date => plain(SqlType::Date),
-        D::Timestamp(None, Tz::None | Tz::WithoutTimeZone) => plain(SqlType::Timestamp),
-        D::Timestamp(None, Tz::WithTimeZone | Tz::Tz) => plain(SqlType::Timestamptz),
-        D::Time(None, Tz::None | Tz::WithoutTimeZone) => plain(SqlType::Time),
+        D::Timestamp(p, Tz::None | Tz::WithoutTimeZone) => moment(SqlType::Timestamp, *p),
+        D::Timestamp(p, Tz::WithTimeZone | Tz::Tz) => moment(SqlType::Timestamptz, *p),
+        D::Time(p, Tz::None | Tz::WithoutTimeZone) => moment(SqlType::Time, *p),
         D::Interval { fields: None, precision: None } => plain(SqlType::Interval),
         D::Uuid => plain(SqlType::Uuid),
         D::Custom(name, modifiers) if modifiers.is_empty() => {

@@ -1,0 +1,125 @@
+//! What whoever reads an answer should know: which of its numbers are nothing but noise, and why groups are missing.
+//!
+//! All of it follows from values that are released already, from public scales and from the plan (soundness rule 30): it is
+//! post-processing, and costs nothing.
+
+use answer::Notice;
+use plan::Plan;
+use plan::expected_error::{fixed95, shown};
+use plan::explain::short;
+use plan::release::{Output, PartKind, Release};
+use release::Noisy;
+use sql::ast::{Expr, ExprKind};
+use sql::names::output_name;
+
+/// Private groups up to so many are few: whoever sees them may wonder where the others are.
+const FEW: usize = 10;
+
+/// Notices on the answers of a plan's releases. Without `empty_groups`, public groups that cannot be told from empty ones
+/// are left out of them.
+pub(super) fn told(plan: &Plan, noisy: &mut [Noisy], empty_groups: bool) -> Vec<Notice> {
+    let mut out = Vec::new();
+    for (release, noisy) in plan.releases.iter().zip(noisy) {
+        if release.parts.is_empty() && release.public_groups {
+            continue;
+        }
+        if release.public_groups && !release.keys.is_empty() && !empty_groups {
+            out.push(without_empty(release, noisy));
+        }
+        out.extend(selected(release, noisy.rows));
+        out.extend(drowned(plan, release, noisy, empty_groups));
+    }
+    out
+}
+
+fn notice(message: String, hint: Option<String>) -> Notice {
+    Notice { message: format!("noisegate: {message}"), code: "00000", hint }
+}
+
+fn groups(n: usize) -> String {
+    match n {
+        0 => "no group".into(),
+        1 => "1 group".into(),
+        n => format!("{n} groups"),
+    }
+}
+
+/// Why private groups are few.
+fn selected(release: &Release, rows: usize) -> Option<Notice> {
+    let selection = release.spec.selection.as_ref().filter(|_| rows < FEW)?;
+    let message = format!(
+        "{} passed: groups are {}; one comes back only if its number of units, with noise of scale {}, is at least {}",
+        groups(rows),
+        release.groups_why,
+        plan::explain::decimal(&selection.scale),
+        selection.threshold
+    );
+    Some(notice(message, Some(release.groups_remedy.clone())))
+}
+
+/// The count that says how many rows a group has.
+fn counted(release: &Release) -> Option<usize> {
+    let all = release.parts.iter().position(|p| p.kind == PartKind::Count(None));
+    let some =
+        || release.parts.iter().position(|p| matches!(p.kind, PartKind::Count(_) | PartKind::Units(_)));
+    all.or_else(some)
+}
+
+/// Leaves out groups whose noisy count is within its own 95 % error of 0.
+fn without_empty(release: &Release, noisy: &mut Noisy) -> Notice {
+    let before = noisy.rows;
+    let Some((part, error)) = counted(release).and_then(|p| Some((p, fixed95(release, &Output::Count(p))?)))
+    else {
+        return notice(
+            "noisegate.empty_groups = off leaves out nothing here: no rows are counted".into(),
+            Some("Select count(*), too.".into()),
+        );
+    };
+    let counts = noisy.values.get(part).cloned().unwrap_or_default();
+    let kept: Vec<bool> = counts.iter().map(|n| shown(release, part, *n) > error).collect();
+    noisy.keys.iter_mut().for_each(|column| retain(column, &kept));
+    noisy.values.iter_mut().for_each(|column| retain(column, &kept));
+    noisy.rows = kept.iter().filter(|k| **k).count();
+    let message = format!(
+        "noisegate.empty_groups = off leaves out {} of {before}, whose noisy count is at most its 95 % error of {}; \
+         some of them may have rows",
+        groups(before - noisy.rows),
+        short(error)
+    );
+    notice(message, None)
+}
+
+fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    column.retain(|_| kept.next() == Some(&true));
+}
+
+/// Which values are smaller than their errors.
+fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) -> Option<Notice> {
+    let mut each = Vec::new();
+    for (aggregate, output) in &release.outputs {
+        let (Output::Count(part) | Output::Sum(part, _)) = output else { continue };
+        let (Some(error), Some(values)) = (fixed95(release, output), noisy.values.get(*part)) else {
+            continue;
+        };
+        let small = values.iter().filter(|v| shown(release, *part, **v).abs() < error).count();
+        if small > 0 {
+            let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
+            let name = output_name(&e, &plan.statement.bindings);
+            let of = match values.len() {
+                1 => format!("{name} is"),
+                n => format!("{small} of {n} values of {name} are"),
+            };
+            each.push(format!("{of} smaller than the 95 % error of ±{}", short(error)));
+        }
+    }
+    if each.is_empty() {
+        return None;
+    }
+    let empty = match !release.keys.is_empty() && release.public_groups && empty_groups {
+        true => ", or leave out what is next to nothing: SET noisegate.empty_groups = off",
+        false => "",
+    };
+    let hint = format!("Ask for fewer or larger groups, or raise noisegate.epsilon{empty}.");
+    Some(notice(each.join("; "), Some(hint)))
+}

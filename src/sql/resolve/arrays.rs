@@ -1,0 +1,234 @@
+//! Rows and arrays of constants, as the comparisons that they stand for.
+
+use super::types::cast_type;
+use super::{Resolver, Result};
+use crate::ast::*;
+use answer::{ClientError, SqlState};
+use sqlparser::ast as sp;
+
+/// Comparisons that `x < ANY ('{…}')` may become, each of them a level of the tree.
+const CHAIN: usize = 100;
+
+/// An array that was written as a string: its elements, and the type that it was cast to.
+pub(super) struct Elements<'e> {
+    text: &'e str,
+    ty: Option<&'e sp::DataType>,
+}
+
+/// `(a, b)` or `ROW(a, b)` of at least two values.
+pub(super) fn row(e: &sp::Expr) -> Option<&[sp::Expr]> {
+    match e {
+        sp::Expr::Tuple(list) if list.len() > 1 => Some(list),
+        sp::Expr::Nested(inner) => row(inner),
+        _ => None,
+    }
+}
+
+pub(super) fn is_placeholder(e: &sp::Expr) -> bool {
+    matches!(e, sp::Expr::Value(v) if matches!(v.value, sp::Value::Placeholder(_)))
+}
+
+/// `'{1,2}'`, `'{1,2}'::int[]`
+pub(super) fn array_literal(e: &sp::Expr) -> Option<Elements<'_>> {
+    match e {
+        sp::Expr::Value(v) => match &v.value {
+            sp::Value::SingleQuotedString(text) => Some(Elements { text, ty: None }),
+            _ => None,
+        },
+        sp::Expr::Cast { expr, data_type: sp::DataType::Array(of), format: None, .. } => {
+            let of = match of {
+                sp::ArrayElemTypeDef::SquareBracket(of, None) => of,
+                _ => return None,
+            };
+            array_literal(expr).map(|elements| Elements { ty: Some(of), ..elements })
+        }
+        _ => None,
+    }
+}
+
+fn joined(op: BinaryOp, all: Vec<Expr>, pos: Pos) -> Option<Expr> {
+    all.into_iter()
+        .reduce(|a, b| Expr::new(ExprKind::Binary { op, left: Box::new(a), right: Box::new(b) }, pos))
+}
+
+impl Resolver<'_> {
+    fn pairs(&mut self, op: BinaryOp, a: &[sp::Expr], b: &[sp::Expr], pos: Pos) -> Result<Vec<Expr>> {
+        if a.len() != b.len() {
+            let m = "unequal number of entries in row expressions";
+            return Err(ClientError::new(SqlState::SYNTAX_ERROR, m).at(pos));
+        }
+        let each = a.iter().zip(b);
+        each.map(|(x, y)| Ok(Expr::new(self.binary(op, x, y)?, pos))).collect()
+    }
+
+    /// A comparison of rows: equal where all are, less where the first that differs is.
+    pub(super) fn rows(
+        &mut self,
+        op: BinaryOp,
+        a: &[sp::Expr],
+        b: &[sp::Expr],
+        pos: Pos,
+    ) -> Result<ExprKind> {
+        let out = match op {
+            BinaryOp::Eq | BinaryOp::NotDistinct => {
+                let all = self.pairs(op, a, b, pos)?;
+                joined(BinaryOp::And, all, pos)
+            }
+            BinaryOp::Ne | BinaryOp::Distinct => {
+                let all = self.pairs(op, a, b, pos)?;
+                joined(BinaryOp::Or, all, pos)
+            }
+            _ => {
+                let strict = match op {
+                    BinaryOp::Le => BinaryOp::Lt,
+                    BinaryOp::Ge => BinaryOp::Gt,
+                    op => op,
+                };
+                let mut places = self.pairs(op, a, b, pos)?.into_iter().rev();
+                let before = self.pairs(strict, a, b, pos)?.into_iter().rev().skip(1);
+                let equal = self.pairs(BinaryOp::Eq, a, b, pos)?.into_iter().rev().skip(1);
+                places.next().map(|last| {
+                    before.zip(equal).fold(last, |rest, (less, same)| {
+                        let and = ExprKind::Binary {
+                            op: BinaryOp::And,
+                            left: Box::new(same),
+                            right: Box::new(rest),
+                        };
+                        let right = Box::new(Expr::new(and, pos));
+                        Expr::new(ExprKind::Binary { op: BinaryOp::Or, left: Box::new(less), right }, pos)
+                    })
+                })
+            }
+        };
+        match out {
+            Some(e) => Ok(e.kind),
+            None => Err(self.unsupported("a comparison of empty rows", pos)),
+        }
+    }
+
+    /// `(a, b) [NOT] IN ((1, 2), …)`
+    pub(super) fn row_in_list(
+        &mut self,
+        expr: &sp::Expr,
+        list: &[sp::Expr],
+        negated: bool,
+        pos: Pos,
+    ) -> Result<Expr> {
+        if list.len() > CHAIN {
+            return Err(crate::parse::too_large("an IN list of rows", "max_in_list", CHAIN).at(pos));
+        }
+        let mut all = Vec::with_capacity(list.len());
+        for item in list {
+            let (Some(a), Some(b)) = (row(expr), row(item)) else {
+                let m = "a row is compared with something that is no row";
+                return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos));
+            };
+            all.push(Expr::new(self.rows(BinaryOp::Eq, a, b, pos)?, pos));
+        }
+        let any = joined(BinaryOp::Or, all, pos).ok_or_else(|| self.unsupported("an empty IN list", pos))?;
+        Ok(if negated { Expr::new(ExprKind::Not(Box::new(any)), pos) } else { any })
+    }
+
+    /// `x op ANY ('{…}')`, `x op ALL ('{…}')`: the elements take the type of x, as PostgreSQL reads them.
+    pub(super) fn any_of_texts(
+        &mut self,
+        op: BinaryOp,
+        expr: Box<Expr>,
+        array: Elements<'_>,
+        all: bool,
+        pos: Pos,
+    ) -> Result<ExprKind> {
+        let malformed = || {
+            let shown: String = array.text.chars().take(60).collect();
+            ClientError::new(SqlState(*b"22P02"), format!("malformed array literal: \"{shown}\""))
+                .hint("Write one level of elements: '{1,2,3}', or ARRAY[1, 2, 3].")
+                .at(pos)
+        };
+        let elements = elements(array.text).ok_or_else(malformed)?;
+        let member = matches!((op, all), (BinaryOp::Eq, false) | (BinaryOp::Ne, true));
+        let limit = if member { self.limits.max_in_list } else { CHAIN.min(self.limits.max_in_list) };
+        if elements.len() > limit {
+            return Err(crate::parse::too_large("an array", "max_in_list", limit).at(pos));
+        }
+        let ty = array.ty.map(|ty| cast_type(ty, pos)).transpose()?;
+        let constant = |text: Option<String>| {
+            let literal = Expr::new(ExprKind::Literal(text.map_or(Literal::Null, Literal::String)), pos);
+            match &ty {
+                Some(ty) => Expr::new(ExprKind::Cast { expr: Box::new(literal), ty: ty.clone() }, pos),
+                None => literal,
+            }
+        };
+        let list: Vec<Expr> = elements.into_iter().map(constant).collect();
+        if list.is_empty() {
+            return Ok(ExprKind::Literal(Literal::Bool(all)));
+        }
+        if member {
+            return Ok(ExprKind::In { expr, list, negated: all });
+        }
+        let each = list
+            .into_iter()
+            .map(|x| Expr::new(ExprKind::Binary { op, left: expr.clone(), right: Box::new(x) }, pos));
+        let joiner = if all { BinaryOp::And } else { BinaryOp::Or };
+        let chain = joined(joiner, each.collect(), pos);
+        chain.map(|e| e.kind).ok_or_else(malformed)
+    }
+}
+
+/// The elements of an array of one dimension; None where it is not surely one.
+fn elements(text: &str) -> Option<Vec<Option<String>>> {
+    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let mut all = Vec::new();
+    if inner.trim().is_empty() {
+        return Some(all);
+    }
+    let mut chars = inner.chars().peekable();
+    loop {
+        while chars.next_if(|c| c.is_whitespace()).is_some() {}
+        let (mut element, mut quoted) = (String::new(), false);
+        if chars.next_if_eq(&'"').is_some() {
+            quoted = true;
+            loop {
+                match chars.next()? {
+                    '"' => break,
+                    '\\' => element.push(chars.next()?),
+                    c => element.push(c),
+                }
+            }
+            while chars.next_if(|c| c.is_whitespace()).is_some() {}
+        } else {
+            while let Some(c) = chars.next_if(|c| *c != ',') {
+                if matches!(c, '{' | '}' | '"' | '\\') {
+                    return None;
+                }
+                element.push(c);
+            }
+            element.truncate(element.trim_end().len());
+            if element.is_empty() {
+                return None;
+            }
+        }
+        let null = !quoted && element.eq_ignore_ascii_case("null");
+        all.push((!null).then_some(element));
+        match chars.next() {
+            None => return Some(all),
+            Some(',') => {}
+            Some(_) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::elements;
+
+    #[test]
+    fn arrays_are_read_as_postgresql_does() {
+        let of = |list: &[Option<&str>]| Some(list.iter().map(|x| x.map(str::to_owned)).collect::<Vec<_>>());
+        assert_eq!(elements("{1, 2 ,NULL}"), of(&[Some("1"), Some("2"), None]));
+        assert_eq!(elements(r#"{"a,b","null", "x\"y" }"#), of(&[Some("a,b"), Some("null"), Some("x\"y")]));
+        assert_eq!(elements("{}"), of(&[]));
+        for wrong in ["1,2", "{1,}", "{{1},{2}}", "{\"a}", "{a\"b}", "{,}"] {
+            assert_eq!(elements(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What a refusal says to write instead is accepted: each example of the hints that golden scripts show, filled in for the
+//! bikes.
+
+use crate::bikes::Bikes;
+use std::collections::BTreeSet;
+
+/// A piece of a hint, and statements that do as it says.
+const TRIED: &[(&str, &[&str])] = &[
+    (
+        "Aggregate them: SELECT count(*), avg(x) … GROUP BY …",
+        &["SELECT plan, count(*), avg(birth_year) FROM riders GROUP BY plan"],
+    ),
+    (
+        "SELECT k, count(*) … GROUP BY k ORDER BY 2 LIMIT 10",
+        &["SELECT station AS k, count(*) FROM trips GROUP BY k ORDER BY 2 LIMIT 10"],
+    ),
+    (
+        "SELECT avg(n) FROM (SELECT rider_id, count(*) AS n FROM trips GROUP BY rider_id) t",
+        &["SELECT avg(n) FROM (SELECT rider_id, count(*) AS n FROM trips GROUP BY rider_id) t"],
+    ),
+    ("(SELECT count(*) FROM … WHERE …) > 10", &["SELECT (SELECT count(*) FROM trips WHERE fare > 50) > 10"]),
+    (
+        "Write one SELECT for each grouping set",
+        &["SELECT plan, count(*) FROM riders GROUP BY plan UNION ALL SELECT NULL, count(*) FROM riders"],
+    ),
+    (
+        "Write ON ",
+        &[
+            "SELECT count(*) FROM trips t JOIN riders r ON t.rider_id = r.rider_id",
+            "SELECT count(*) FROM trips t JOIN payments p ON t.rider_id = p.rider_id",
+        ],
+    ),
+    (
+        "into its WHERE",
+        &[
+            "SELECT count(*) FROM riders r WHERE EXISTS (SELECT 1 FROM trips t WHERE t.fare > 50 AND t.rider_id = r.rider_id)",
+        ],
+    ),
+    (
+        "into the subquery's WHERE",
+        &[
+            "SELECT count(*) FROM trips t WHERE t.minutes IN (SELECT u.minutes FROM trips u WHERE u.rider_id = t.rider_id)",
+        ],
+    ),
+    (
+        "SELECT rider_id, … UNION ALL SELECT rider_id, …",
+        &[
+            "SELECT count(*) FROM (SELECT rider_id, fare FROM trips UNION ALL SELECT rider_id, amount FROM payments) q",
+        ],
+    ),
+    (
+        "SELECT count(*) … UNION ALL SELECT count(*) …",
+        &["SELECT count(*) FROM trips UNION ALL SELECT count(*) FROM stations"],
+    ),
+    (
+        "Release each by itself",
+        &[
+            "WITH a AS (SELECT station, count(*) AS n FROM trips GROUP BY station), b AS (SELECT station, sum(fare) AS f FROM trips GROUP BY station) SELECT a.n, b.f FROM a JOIN b USING (station)",
+        ],
+    ),
+    (
+        "Join the table in FROM",
+        &["SELECT count(*) FROM trips JOIN stations USING (station) WHERE capacity > 20"],
+    ),
+    (
+        "Over private rows: count,",
+        &[
+            "SELECT count(*), count(DISTINCT rider_id), sum(fare), avg(fare), variance(fare), stddev(minutes), corr(fare, minutes), bool_and(fare > 1) FROM trips",
+        ],
+    ),
+    (
+        "Clamp it in the query, LEAST(GREATEST(",
+        &[
+            "SELECT sum(LEAST(GREATEST(version, 0), 10)) FROM devices",
+            "SELECT sum(LEAST(GREATEST(serial, 0), 10)) FROM devices",
+            "SELECT sum(LEAST(GREATEST(trip_id, 0), 10)) FROM trips",
+        ],
+    ),
+    (
+        "Clamp the divisor away from 0: GREATEST(x, 1)",
+        &["SELECT sum(fare / GREATEST(minutes, 1)) FROM trips"],
+    ),
+    ("count(DISTINCT rider_id) counts units", &["SELECT count(DISTINCT rider_id) FROM trips"]),
+    (
+        "ts + interval '1 day'",
+        &["SELECT count(*) FROM trips WHERE started_at + interval '1 day' < '2024-01-01'"],
+    ),
+    ("day + 30", &["SELECT count(*) FROM trips WHERE day + 30 < '2024-01-01'"]),
+    (
+        "age(DATE '2025-01-01', born)",
+        &["SELECT extract(year FROM age(DATE '2025-01-01', day)), count(*) FROM trips GROUP BY 1"],
+    ),
+    ("replace(note, 'from', 'to')", &["SELECT count(*) FROM trips WHERE replace(note, 'from', 'to') = 'to'"]),
+    ("left(note, 3)", &["SELECT count(*) FROM trips WHERE left(note, 3) = 'fin'"]),
+    ("left(x, 1000)", &["SELECT count(*) FROM trips WHERE length(left(note, 1000)) > 3"]),
+    ("split_part(note, ' ', 1)", &["SELECT count(*) FROM trips WHERE split_part(note, ' ', 1) = 'fine'"]),
+    ("note || ' ' || stars", &["SELECT count(*) FROM trips WHERE note || ' ' || stars = 'fine 5'"]),
+    (
+        "interval '90 days', interval '1 day 02:30:00'",
+        &["SELECT count(*) FROM trips WHERE started_at + interval '1 day 02:30:00' < '2024-01-01'"],
+    ),
+    ("Write a = b OR a = c", &["SELECT count(*) FROM trips WHERE minutes = stars OR minutes = fare"]),
+    (
+        "Write private LEFT JOIN public, or an inner JOIN",
+        &["SELECT count(*) FROM trips t LEFT JOIN stations s ON s.station = t.station"],
+    ),
+    (
+        "SELECT k, count(*), rank() OVER (ORDER BY count(*)) … GROUP BY k",
+        &["SELECT plan AS k, count(*), rank() OVER (ORDER BY count(*)) FROM riders GROUP BY k"],
+    ),
+    ("Write (SELECT …) AS q", &["SELECT count(*) FROM (SELECT fare FROM trips) AS q"]),
+    ("SELECT (SELECT count(*) FROM …)", &["SELECT (SELECT count(*) FROM riders)"]),
+    (
+        "noisegate.help WHERE topic = 'functions'",
+        &["SELECT text FROM noisegate.help WHERE topic = 'functions'"],
+    ),
+    ("WHERE k = 'a'", &["SELECT count(*) FROM riders WHERE city = 'Norwick'"]),
+    ("extract(epoch FROM a - b)", &["SELECT avg(extract(epoch FROM started_at - day)) FROM trips"]),
+    (
+        "a - b < interval '30 days'",
+        &["SELECT count(*) FROM trips WHERE started_at - day < interval '30 days'"],
+    ),
+    (
+        "(SELECT avg(u.x) FROM … u WHERE u.unit = t.unit AND …)",
+        &[
+            "SELECT count(*) FROM trips t WHERE t.fare > (SELECT avg(u.fare) FROM trips u WHERE u.rider_id = t.rider_id)",
+        ],
+    ),
+    (
+        "count(t.x)",
+        &[
+            "SELECT s.station, count(t.trip_id) FROM stations s LEFT JOIN trips t ON t.station = s.station GROUP BY s.station",
+        ],
+    ),
+    (
+        "row_number() OVER (PARTITION BY the unit ORDER BY …) AS n, and filter n <= 3",
+        &[
+            "SELECT count(*) FROM (SELECT rider_id, fare, row_number() OVER (PARTITION BY rider_id ORDER BY fare) AS n FROM trips) t WHERE n <= 3",
+        ],
+    ),
+    (
+        "lag(x) OVER (PARTITION BY unit ORDER BY …)",
+        &[
+            "SELECT count(*) FROM (SELECT rider_id, fare - lag(fare) OVER (PARTITION BY rider_id ORDER BY started_at) AS d FROM trips) t WHERE d > 0",
+        ],
+    ),
+    (
+        "PARTITION BY trips.rider_id, the privacy unit",
+        &[
+            "SELECT count(*) FROM (SELECT rider_id, rank() OVER (PARTITION BY trips.rider_id ORDER BY fare) AS n FROM trips) t WHERE n = 1",
+        ],
+    ),
+    (
+        "count, sum, avg, min, max, bool_and and bool_or; over windows",
+        &[
+            "SELECT count(*) FROM (SELECT rider_id, count(*) AS n, max(fare) AS m FROM trips GROUP BY rider_id) t WHERE n > 2 AND m > 20",
+        ],
+    ),
+    (
+        "WHERE city IN ('a', 'b') makes groups",
+        &["SELECT city, count(*) FROM riders WHERE city IN ('a', 'b') GROUP BY city"],
+    ),
+    (
+        "WHERE note IN ('a', 'b') makes groups",
+        &["SELECT note, count(*) FROM trips WHERE note IN ('a', 'b') GROUP BY note"],
+    ),
+    (
+        "give the columns in them ranges by WHERE (x BETWEEN 0 AND 99)",
+        &["SELECT trip_id / 10, count(*) FROM trips WHERE trip_id BETWEEN 0 AND 99 GROUP BY 1"],
+    ),
+    (
+        "BETWEEN 0 AND 99 makes each of these numbers",
+        &["SELECT trip_id, count(*) FROM trips WHERE trip_id BETWEEN 0 AND 99 GROUP BY trip_id"],
+    ),
+    (
+        "GROUP BY floor(LEAST(GREATEST(",
+        &["SELECT floor(LEAST(GREATEST(version, 0), 100) / 10) * 10, count(*) FROM devices GROUP BY 1"],
+    ),
+    (
+        "a count, sum or avg",
+        &["SELECT station FROM trips WHERE fare > 1 GROUP BY station HAVING count(*) > 100"],
+    ),
+    ("HAVING count(*) > 100", &["SELECT station FROM trips GROUP BY station HAVING count(*) > 100"]),
+    ("exp(LEAST(GREATEST(x, -10), 10))", &["SELECT sum(exp(LEAST(GREATEST(minutes, -10), 10))) FROM trips"]),
+    ("power(GREATEST(x, 1), -1)", &["SELECT sum(power(GREATEST(minutes, 1), -1)) FROM trips"]),
+    ("WHERE x <> 'NaN'", &["SELECT count(*) FROM devices WHERE battery <> 'NaN'"]),
+    (r"such as '^[A-Z]+-\d{3}$'", &[r"SELECT count(*) FROM trips WHERE note ~ '^[A-Z]+-\d{3}$'"]),
+    (
+        "(a, b) = (1, 2), (a, b) IN ((1, 2), (3, 4))",
+        &[
+            "SELECT count(*) FROM trips WHERE (stars, minutes) = (1, 2) OR (stars, minutes) IN ((1, 2), (3, 4))",
+        ],
+    ),
+    ("Write power(x, 2)", &["SELECT sum(power(stars, 2)) FROM trips"]),
+    (
+        "width_bucket(fare, 0, 60, 12)",
+        &["SELECT width_bucket(fare, 0, 60, 12), count(*) FROM trips GROUP BY 1"],
+    ),
+    (
+        "Begin it with ",
+        &[
+            "SELECT count(*) FROM (SELECT DISTINCT ON (trips.rider_id) rider_id, fare FROM trips ORDER BY trips.rider_id, fare) t",
+        ],
+    ),
+];
+
+/// Hints that tell a name or a rule, and no statement; a piece of each.
+const IN_WORDS: &[&str] = &[
+    "to the database itself",
+    "are supported",
+    "SET noisegate.",
+    "The columns here are",
+    "The policy names these tables",
+    "Perhaps you meant",
+    "lists the others",
+    "Leave out ",
+    "Only functions of pg_catalog",
+    "Write a name, such as",
+    "Casts ",
+    "Below an aggregate there are",
+    "Compare numbers and dates",
+    "Only texts are taken",
+    "select the keys alone",
+];
+
+/// All hints of the golden scripts, and what EXPLAIN says of private groups.
+fn hints() -> BTreeSet<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let mut out = BTreeSet::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for line in text.lines().map(|l| l.trim_start_matches("> ").trim()) {
+            let hint = line.strip_prefix("HINT: ").or_else(|| line.strip_prefix("to make them public: "));
+            out.extend(hint.map(str::to_owned));
+        }
+    }
+    out
+}
+
+/// It says how something is written.
+fn has_example(hint: &str) -> bool {
+    let words = ["SELECT", "WHERE ", "GROUP BY", "HAVING", "JOIN", "UNION", "ORDER BY", "OVER ("];
+    words.iter().any(|w| hint.contains(w)) || hint.contains('(') && hint.contains(')') || hint.contains(" = ")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn what_hints_say_to_write_is_accepted() {
+    let bikes = Bikes::new().await;
+    let all = hints();
+    assert!(all.len() > 50, "{}", all.len());
+    let known = |h: &str| {
+        TRIED.iter().any(|(part, _)| h.contains(part)) || IN_WORDS.iter().any(|part| h.contains(part))
+    };
+    let untried: Vec<&String> = all.iter().filter(|h| has_example(h) && !known(h)).collect();
+    assert!(untried.is_empty(), "say in TRIED what these are tried with:\n{untried:#?}");
+    let mut wrong = Vec::new();
+    for (part, statements) in TRIED {
+        if !all.iter().any(|h| h.contains(part)) {
+            wrong.push(format!("no golden script shows a hint with: {part}"));
+        }
+        for sql in *statements {
+            if let Err(e) = bikes.ask(sql).await {
+                wrong.push(format!("{part}\n  {sql}\n  {e:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

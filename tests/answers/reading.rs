@@ -1,0 +1,125 @@
+//! What is said beside an answer: errors that drown it, groups that are missing, and `noisegate.help`.
+
+use crate::city::{self, PASSWORD, policy};
+use crate::support::{Gate, Workdir, connect, psql};
+use noisegate::gateway::help::HELP;
+
+const RULES: &str = "[statement]\nepsilon = 1\ndelta = 1e-6\nmax_groups = 3\nmax_rows = 4\n
+[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 0.1\n";
+
+struct World {
+    _dir: Workdir,
+    gate: Gate,
+}
+
+impl World {
+    async fn new() -> Self {
+        let db = city::bikes().await;
+        let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], RULES));
+        let gate = dir.serve().await;
+        Self { _dir: dir, gate }
+    }
+
+    /// Rows, and notices with their hints.
+    async fn ask(&self, script: &str) -> (String, String) {
+        let out = psql(&self.gate.url("ada", PASSWORD, "bikes"), script).await;
+        assert!(!out.stderr.contains("ERROR"), "{script}: {}", out.stderr);
+        (out.stdout, out.stderr)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn few_private_groups_are_explained() {
+    let world = World::new().await;
+    let (_, told) = world.ask("SELECT note, count(*) FROM trips GROUP BY note;").await;
+    assert!(told.contains("no group passed: groups are private: the values of note do not follow"), "{told}");
+    assert!(told.contains("is at least ") && told.contains("WHERE note IN ('a', 'b')"), "{told}");
+    // The hint is right: groups of listed values are public, and nobody is told of a threshold.
+    let (_, told) =
+        world.ask("SELECT note, count(*) FROM trips WHERE note IN ('a', 'b') GROUP BY note;").await;
+    assert!(!told.contains("passed"), "{told}");
+    let (_, told) =
+        world.ask("SET noisegate.notices = off; SELECT note, count(*) FROM trips GROUP BY note;").await;
+    assert_eq!(told, "");
+    let (plan, _) = world.ask("EXPLAIN SELECT note, count(*) FROM trips GROUP BY note;").await;
+    assert!(plan.contains("to make them public: WHERE note IN ('a', 'b')"), "{plan}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_below_their_error_are_told() {
+    let world = World::new().await;
+    let (_, told) = world.ask("SET noisegate.epsilon = 100; SELECT count(*) FROM riders;").await;
+    assert!(!told.contains("smaller than the 95 % error"), "{told}");
+    let (_, told) = world
+        .ask("SET noisegate.epsilon = 0.001; SELECT count(*), sum(fare) FROM trips WHERE minutes < 0;")
+        .await;
+    assert!(told.contains("count is smaller than the 95 % error of ±"), "{told}");
+    assert!(!told.contains("empty_groups"), "{told}");
+    // Years without trips: of three groups, one has rows.
+    let years = "SELECT date_trunc('year', started_at), count(*) FROM trips GROUP BY 1";
+    let (_, told) = world.ask(&format!("{years};")).await;
+    assert!(told.contains(" of 3 values of count are smaller than the 95 % error of ±"), "{told}");
+    assert!(told.contains("SET noisegate.empty_groups = off"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn groups_that_cannot_be_told_from_empty_ones_may_be_left_out() {
+    let world = World::new().await;
+    let years = "SELECT extract(year FROM started_at) AS y, count(*) FROM trips WHERE fare > 0 AND fare < 60 GROUP BY 1 ORDER BY 1;";
+    let (all, told) = world.ask(&format!("SET noisegate.epsilon = 100; {years}")).await;
+    assert!(all.contains("2023") && all.contains("2024") && all.contains("2025"), "{all}");
+    assert!(!told.contains("leaves out"), "{told}");
+    let (some, told) =
+        world.ask(&format!("SET noisegate.epsilon = 100; SET noisegate.empty_groups = off; {years}")).await;
+    assert!(some.contains("2024") && !some.contains("2023"), "{some}");
+    assert!(told.contains("leaves out 1 group of 3") || told.contains("leaves out 2 groups of 3"), "{told}");
+    // Without a count nothing says which are empty; one group is no group that could be left out.
+    let sums = "SET noisegate.empty_groups = off; SELECT extract(year FROM started_at), sum(fare) FROM trips GROUP BY 1;";
+    let (rows, told) = world.ask(sums).await;
+    assert!(rows.contains("2023") && told.contains("Select count(*), too"), "{rows}{told}");
+    let (rows, told) =
+        world.ask("SET noisegate.empty_groups = off; SELECT count(*) FROM trips WHERE minutes < 0;").await;
+    assert!(rows.contains("(1 row)") && !told.contains("leaves out"), "{rows}{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn help_is_there_for_whoever_has_no_documents() {
+    let world = World::new().await;
+    let (topics, told) = world.ask("SELECT DISTINCT topic FROM noisegate.help ORDER BY 1;").await;
+    assert_eq!(told, "");
+    for topic in ["start", "budget", "groups", "bounds", "joins", "settings", "functions", "errors"] {
+        assert!(topics.contains(topic), "{topics}");
+    }
+    let (all, told) = world.ask("SELECT * FROM noisegate.help;").await;
+    assert!(all.contains("date_trunc('unit', t): date or timestamp") && told.is_empty(), "{all}");
+    // The order of a topic's lines is theirs.
+    let (groups, _) = world.ask("SELECT text FROM noisegate.help WHERE topic = 'groups';").await;
+    let places: Vec<usize> = HELP
+        .iter()
+        .find(|(t, _)| *t == "groups")
+        .unwrap()
+        .1
+        .iter()
+        .map(|l| groups.find(l).unwrap())
+        .collect();
+    assert!(places.is_sorted());
+    // Its examples are accepted, and so is what refusals send people to.
+    let client = connect(&world.gate.url("ada", PASSWORD, "bikes")).await;
+    let lines = HELP.iter().flat_map(|(_, lines)| *lines).flat_map(|line| line.split("; "));
+    let examples: Vec<String> = lines
+        .map(|l| l.split(": ").next().unwrap().split(" lists ").next().unwrap().trim_end_matches('.'))
+        .filter(|l| {
+            ["SELECT ", "SET ", "RESET ", "SHOW "].iter().any(|w| l.starts_with(w)) && !l.contains('…')
+        })
+        .map(|l| l.split(" leaves out ").next().unwrap().to_owned())
+        .collect();
+    assert!(examples.len() >= 8, "{examples:?}");
+    for sql in examples {
+        client.simple_query(&sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    for wrong in ["SELECT sum(asinh(fare)) FROM trips", "SELECT xmlagg(note) FROM trips"] {
+        let e = client.simple_query(wrong).await.unwrap_err();
+        let hint = e.as_db_error().unwrap().hint().unwrap_or_default().to_owned();
+        assert!(hint.contains("noisegate.help"), "{wrong}: {hint}");
+    }
+}
