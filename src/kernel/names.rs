@@ -11,7 +11,7 @@ const FUNCTIONS: &str = "abs age atan btrim cbrt ceil cos count date_larger date
     float8smaller floor initcap int8larger int8smaller left length ln log lower ltrim md5 numeric_larger \
     numeric_smaller octet_length power radians replace reverse right round rtrim sign sin split_part sqrt \
     starts_with strpos substr sum tan texticregexeq textregexeq timestamp_larger timestamp_smaller \
-    timestamptz_larger timestamptz_smaller timezone translate trim_scale trunc upper width_bucket";
+    timestamptz_larger timestamptz_smaller timezone to_char translate trim_scale trunc upper width_bucket";
 
 /// Keywords that look like functions, whose meaning no search path changes.
 pub(crate) const KEYWORDS: &[&str] = &["COALESCE", "GREATEST", "LEAST", "NULLIF"];
@@ -37,7 +37,7 @@ const TYPES: &[SqlType] = &[
 ];
 
 /// Of these, the others than the first are constants: rows must not choose how much they do, or what fails.
-const FIXED: &[&str] = &["replace", "split_part", "texticregexeq", "textregexeq", "translate"];
+const FIXED: &[&str] = &["replace", "split_part", "texticregexeq", "textregexeq", "to_char", "translate"];
 
 /// Whether a function may have these arguments. An age needs two: with one, the clock is the other.
 pub(crate) fn takes(name: &str, args: &[Expr]) -> bool {

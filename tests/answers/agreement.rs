@@ -123,6 +123,14 @@ const STATEMENTS: &[&str] = &[
     "SELECT count(*) FROM riders WHERE birth_year = ANY('{1960,1970,1977}') OR plan <> ALL ('{day,\"month\"}'::text[]) OR birth_year > ALL ('{1980,1990}'::int[])",
     "SELECT count(*) FROM trips WHERE stars = ANY ('{1,NULL}') OR stars <> ALL ('{}')",
     "SELECT count(*) FROM devices WHERE battery <> 'NaN' AND signal < 'Infinity' AND version <> 'NaN'::numeric",
+    // Formats; texts as numbers.
+    "SELECT to_char(started_at, 'YYYY-MM') AS month, count(*) FROM trips GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
+    "SELECT to_char(day, 'FMDay, Q \"of\" yyyy'), count(*) FROM trips GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
+    "SELECT to_char(paid_at, 'IYYY-IW'), count(*) FROM payments GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
+    "SELECT to_char(date_trunc('quarter', started_at), 'YYYY\"Q\"Q'), count(*) FROM trips GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
+    "SELECT count(*) FROM trips WHERE to_char(started_at, 'HH24:MI') >= '12:30' AND to_char(started_at, 'DD Mon, AM') <> '05 Mar, PM'",
+    "SELECT sum((stars > 3)::int), sum(active::int), avg((minutes > 30)::int) FROM trips JOIN riders USING (rider_id)",
+    "SELECT sum(LEAST(GREATEST((minutes::text || '.5')::numeric, 0), 300)), sum(LEAST(GREATEST(minutes::text::int, 0), 300)), count(to_date('2024-02-' || LEAST(stars + 10, 29), 'YYYY-MM-DD')) FROM trips",
     // Functions of numbers.
     "SELECT round(sum(sqrt(fare))::numeric, 3), round(sum(ln(minutes + 1))::numeric, 3), round(avg(log(fare + 1))::numeric, 3), round(sum(exp(-stars))::numeric, 3), round(sum(cbrt(fare))::numeric, 3) FROM trips",
     "SELECT round(sum(power(fare - 30, 2)), 3), round(sum(minutes ^ 0.5)::numeric, 3), round(sum(power(stars, -1))::numeric, 3), round(sum((minutes - 60) ^ 3)::numeric, 0) FROM trips",

@@ -156,6 +156,7 @@ scripts!(
     bounding,
     bounds,
     expressions,
+    expressions_formats,
     expressions_functions,
     expressions_patterns,
     expressions_texts,

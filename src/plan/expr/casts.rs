@@ -5,7 +5,7 @@ use super::numbers::{self, Rounding};
 use super::print::{Print, float};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, refuse, times};
+use super::{Result, formats, refuse, times};
 use crate::domain::Domain;
 use crate::interval::Interval;
 use bigdecimal::BigDecimal;
@@ -71,6 +71,9 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             let facts = Facts { ty: b.clone(), ..x.facts.clone() };
             Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
         }
+        (a, SqlType::Date) if a.is_text() => formats::parsed(x, &SqlType::Date, pos),
+        (a, b) if a.is_text() && b.is_number() => cast_number(formats::parsed(x, b, pos)?, to, at, pos),
+        (SqlType::Bool, SqlType::Int4) => formats::of_truth(x, pos),
         (a, b)
             if b.is_text()
                 && to.modifier.is_empty()
@@ -83,7 +86,7 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date)
         | (SqlType::Timestamptz, SqlType::Timestamp | SqlType::Date) => cast_time(x, &to.ty, pos),
         (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
-            .hint("Casts between numbers, between dates and timestamps, and of integers, enums and uuids to text are.")),
+            .hint("Casts between numbers, between dates and timestamps, of text to numbers and dates, and of integers, enums and uuids to text are.")),
     }
 }
 

@@ -278,8 +278,8 @@ fn real(x: &Scalar, print: Print) -> String {
 fn domain(from: From, x: &Scalar, text: &str) -> String {
     let below = match from {
         _ if defined(from, x.facts.span.interval()) => return text.to_owned(),
-        From::All | From::Zero => "(-1e-305)",
-        From::Positive => "0",
+        From::All | From::Zero => "'-1e-305'",
+        From::Positive => "'0'",
     };
     format!("NULLIF(pg_catalog.float8larger({text}, {below}::pg_catalog.float8), {below}::pg_catalog.float8)")
 }

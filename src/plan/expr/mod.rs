@@ -10,6 +10,7 @@ mod choice;
 mod comparison;
 mod dates;
 mod facts;
+mod formats;
 mod functions;
 mod grid;
 pub mod moments;
@@ -522,6 +523,17 @@ fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar
         ("width_bucket", [_, _, _, _]) => {
             let list = args.iter().map(|e| number(e, env, pos)).collect::<Result<Vec<_>>>()?;
             functions::bucket(list, pos)
+        }
+        ("to_char" | "to_date", [x, format]) => {
+            let Some(format) = constant_text(format) else {
+                return Err(refuse(&format!("{name} with a format that is not a constant"), pos)
+                    .hint("Write the format into the statement: to_char(ts, 'YYYY-MM')."));
+            };
+            let x = lower(x, env)?;
+            if name == "to_char" { formats::to_char(x, format, pos) } else { formats::to_date(x, format, pos) }
+        }
+        ("to_number", _) => {
+            Err(refuse("to_number over private rows", pos).hint("Write a cast: note::numeric is NULL where the text is no number."))
         }
         ("abs", [x]) => numbers::magnitude(number(x, env, pos)?, pos),
         ("round", [x]) => rounded(Rounding::Round, x, None, env, pos),

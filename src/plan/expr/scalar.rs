@@ -31,6 +31,8 @@ pub enum Param {
     Field(&'static str, SqlType),
     /// Months, days and microseconds.
     Interval([i64; 3]),
+    /// A format of to_char.
+    Format(String),
     /// A time zone, by its name.
     Zone(String),
     /// A regular expression, how many states it has, and whether letters match whatever their case.

@@ -8,7 +8,7 @@
 use super::facts::Facts;
 use super::print::Print;
 use super::{Param, Refusal, Scalar};
-use super::{casts, choice, comparison, dates, functions, numbers, regex, strings, text, times};
+use super::{casts, choice, comparison, dates, formats, functions, numbers, regex, strings, text, times};
 
 /// Computes the facts of a result.
 pub(super) type Rule = fn(&[Scalar], &Param) -> Result<Facts, Refusal>;
@@ -66,7 +66,7 @@ pub struct Entry {
 
 /// The whole allow-list, in the order of the reference.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    let all: [&[Entry]; 10] = [
+    let all: [&[Entry]; 11] = [
         numbers::ENTRIES,
         functions::ENTRIES,
         comparison::ENTRIES,
@@ -77,6 +77,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         times::ENTRIES,
         dates::ENTRIES,
         casts::ENTRIES,
+        formats::ENTRIES,
     ];
     all.into_iter().flatten()
 }

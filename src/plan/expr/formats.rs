@@ -1,0 +1,281 @@
+//! Times as texts by constant formats, and texts as numbers and dates where they are written as such.
+
+use super::facts::{Declared, Facts, Phys, Proven};
+use super::print::{Print, string};
+use super::scalar::{Node, Param, Scalar};
+use super::table::{Entry, Function};
+use super::times::{self, bounded_constant, years};
+use super::{Refusal, Result, casts, mismatch, refuse, strings};
+use crate::interval::Interval;
+use bigdecimal::BigDecimal;
+use schema::SqlType;
+use sql::ast::Pos;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        form: "to_char(t, 'format')",
+        types: "date or timestamp → text",
+        total: "as for extract; the format is a constant of YYYY, MM, DD, HH24, MI, SS, Q, IW, Mon, Day and their like, and of characters that are no letters",
+        range: "as long as the format says; a function of the unit that the format shows, so that its groups are public where that unit's are",
+        cost: "2,000",
+        samples: &[
+            "to_char({t}, 'YYYY-MM')",
+            "to_char({t}, 'FMDay, DD Mon YYYY')",
+            "to_char({t}::timestamptz, 'IYYY\"w\"IW-ID')",
+            "to_char({t}::timestamp, 'HH12:MI:SS.US AM')",
+        ],
+    },
+    Entry {
+        form: "x::integer, x::numeric, x::double precision, x::date, to_date(x, 'YYYY-MM-DD'), b::integer",
+        types: "text → that type; boolean → integer",
+        total: "a text that is not written as up to 30 digits, with as many behind a point for numerics, or as a day of the calendar, YYYY-MM-DD, is NULL, and so is what an integer type cannot hold",
+        range: "within ±10^30, the type, or the years 1 to 9999; 0 and 1 for booleans; NULL where x is",
+        cost: "400,000",
+        samples: &[
+            "{s}::int",
+            "({s}::numeric * 2)",
+            "{s}::float8",
+            "extract(year FROM {s}::date)",
+            "extract(doy FROM to_date({s}, 'YYYY-MM-DD'))",
+            "{b}::int",
+        ],
+    },
+];
+
+const CHAR: Function =
+    Function { name: "to_char", rule: char_rule, text: char_text, commutes: false, int8: false };
+const PARSE: Function =
+    Function { name: "parse", rule: parse_rule, text: parse_text, commutes: false, int8: false };
+const TRUTH: Function =
+    Function { name: "truth", rule: truth_rule, text: truth_text, commutes: false, int8: false };
+
+/// Parts of a format as they may be written (or all in small letters), and the unit within which each is the same: the
+/// place in [`UNITS`]. Longer ones come first.
+const PARTS: &[(&str, usize)] = &[
+    ("YYYY", 4),
+    ("YYY", 4),
+    ("YY", 4),
+    ("Y", 4),
+    ("IYYY", 2),
+    ("IYY", 2),
+    ("IY", 2),
+    ("IDDD", 2),
+    ("ID", 2),
+    ("IW", 2),
+    ("I", 2),
+    ("MONTH", 3),
+    ("Month", 3),
+    ("MON", 3),
+    ("Mon", 3),
+    ("MM", 3),
+    ("MI", 0),
+    ("MS", 5),
+    ("DDD", 2),
+    ("DD", 2),
+    ("DAY", 2),
+    ("Day", 2),
+    ("DY", 2),
+    ("Dy", 2),
+    ("D", 2),
+    ("HH24", 1),
+    ("HH12", 1),
+    ("HH", 1),
+    ("SSSS", 5),
+    ("SS", 5),
+    ("US", 5),
+    ("WW", 2),
+    ("W", 2),
+    ("Q", 3),
+    ("AM", 1),
+    ("PM", 1),
+    ("CC", 4),
+    ("J", 2),
+];
+
+/// Units, the finest first; what changes within a minute is beyond them.
+const UNITS: &[&str] = &["minute", "hour", "day", "month", "year"];
+
+/// The finest unit that a format shows (None: one within a minute), and how long its texts are at most.
+fn read(format: &str) -> Option<(Option<&'static str>, u64)> {
+    let (mut rest, mut finest, mut longest) = (format, UNITS.len(), 0);
+    let mut within = false;
+    while let Some(c) = rest.chars().next() {
+        let part = PARTS.iter().find(|(name, _)| {
+            rest.starts_with(name) || rest.get(..name.len()).is_some_and(|r| r == name.to_lowercase())
+        });
+        let length = if let Some((name, unit)) = part {
+            within |= *unit >= UNITS.len();
+            finest = finest.min(*unit);
+            longest += 12;
+            name.len()
+        } else if rest.starts_with("FM") || rest.starts_with("fm") {
+            2
+        } else if c == '"' {
+            let end = rest.get(1..)?.find('"')?;
+            let quoted = rest.get(1..1 + end)?;
+            longest += u64::try_from(quoted.chars().count()).ok().filter(|_| !quoted.contains('\\'))?;
+            end + 2
+        } else if !c.is_alphanumeric() && c != '\\' {
+            longest += 1;
+            c.len_utf8()
+        } else {
+            return None;
+        };
+        rest = rest.get(length..)?;
+    }
+    let unit = UNITS.get(finest.min(UNITS.len() - 1)).copied();
+    (longest <= 1_000).then_some((unit.filter(|_| !within), longest))
+}
+
+/// `to_char(t, format)`
+pub(super) fn to_char(x: Scalar, format: &str, pos: Pos) -> Result<Scalar> {
+    if !x.facts.ty.is_datetime() {
+        return Err(refuse("to_char of anything but a date or a timestamp, over private rows,", pos)
+            .hint("Group by the number itself, and write to_char above the aggregates."));
+    }
+    let Some((unit, _)) = read(format) else {
+        return Err(refuse("to_char with this format", pos)
+            .hint("Formats are made of YYYY, MM, DD, HH24, MI, SS, Q, IYYY, IW, Mon, Day and characters that are no letters: to_char(ts, 'YYYY-MM')."));
+    };
+    // What the format does not show is cut off, so that groups are those of the unit.
+    let x = match unit {
+        Some(unit) => times::date_trunc(unit, x, pos)?,
+        None => casts::to_time(
+            x.clone(),
+            if x.facts.ty == SqlType::Timestamp { SqlType::Timestamp } else { SqlType::Timestamptz },
+            pos,
+        )?,
+    };
+    let x = bounded_constant(x, pos)?;
+    Scalar::apply(&CHAR, vec![x], Param::Format(format.to_owned())).map_err(|e| e.at(pos))
+}
+
+fn char_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+    let ([x], Param::Format(format)) = (args, param) else { return Err(Refusal::new("to_char of this")) };
+    let within = matches!(x.node, Node::Null) || x.facts.span.inside(&years());
+    match read(format).filter(|_| within && x.facts.ty.is_datetime()) {
+        Some((_, longest)) => {
+            Ok(Facts { longest, cost: 2_000, ..Facts::of_type(SqlType::Text, x.facts.nullable) })
+        }
+        None => Err(Refusal::new("to_char with this format")),
+    }
+}
+
+fn char_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
+    let (Some(x), Param::Format(format)) = (args.first(), param) else { return "NULL".into() };
+    format!("pg_catalog.to_char({}, {}::pg_catalog.text)", print(x), string(format))
+}
+
+/// How a whole number is written.
+const INTEGER: &str = "^ *[-+]?[0-9]{1,30} *$";
+/// How a number is written.
+const NUMBER: &str = "^ *[-+]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30}) *$";
+/// How a day of the calendar is written; the year 0000 aside.
+const DAY: &str = "^([0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)$";
+
+/// A text as a number or a date; NULL where it is not written as one.
+pub(super) fn parsed(x: Scalar, ty: &SqlType, pos: Pos) -> Result<Scalar> {
+    let x = strings::short(x, pos)?;
+    let (form, ty) = match ty {
+        SqlType::Date => ("date", SqlType::Date),
+        t if t.is_integer() => ("integer", SqlType::Numeric { scale: None }),
+        _ => ("number", SqlType::Numeric { scale: None }),
+    };
+    Scalar::apply(&PARSE, vec![x], Param::Field(form, ty)).map_err(|e| e.at(pos))
+}
+
+/// `to_date(x, format)`
+pub(super) fn to_date(x: Scalar, format: &str, pos: Pos) -> Result<Scalar> {
+    match format {
+        "YYYY-MM-DD" | "yyyy-mm-dd" => parsed(x, &SqlType::Date, pos),
+        _ => Err(refuse("to_date with this format over private rows", pos)
+            .hint("Bring the text into the form of to_date(note, 'YYYY-MM-DD'): others cannot be judged without failing.")),
+    }
+}
+
+fn parse_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+    let ([x], Param::Field(form, ty)) = (args, param) else { return Err(Refusal::new("a text as a number")) };
+    if !x.facts.canonical || !x.facts.ty.is_text() {
+        return Err(Refusal::new("a cast of text with a nondeterministic collation"));
+    }
+    let cost = 400_000;
+    if *form == "date" {
+        let facts = Facts::of_type(SqlType::Date, true);
+        return Ok(Facts { span: Proven::by_text(years()), cost, ..facts });
+    }
+    let most = BigDecimal::new(1.into(), -30);
+    let span = Proven::by_text(Interval::new(-&most, most));
+    Ok(Facts {
+        phys: Phys::Num,
+        bound: if *form == "integer" { Declared::of(&span) } else { Declared::default() },
+        span,
+        lattice: (*form == "integer").then(|| 1.into()),
+        scale: if *form == "integer" { 0 } else { 30 },
+        cost,
+        ..Facts::of_type(ty.clone(), true)
+    })
+}
+
+fn parse_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
+    let (Some(x), Param::Field(form, ty)) = (args.first(), param) else { return "NULL".into() };
+    let x = print(x);
+    let is = |pattern: &str| format!("pg_catalog.textregexeq({x}, {}::pg_catalog.text)", string(pattern));
+    let when = match *form {
+        "date" => format!("{} AND (NOT {})", is(DAY), is("^0000")),
+        "integer" => is(INTEGER),
+        _ => is(NUMBER),
+    };
+    format!("(CASE WHEN {when} THEN ({x})::{} END)", ty.sql_name())
+}
+
+/// A truth value as 0 or 1.
+pub(super) fn of_truth(x: Scalar, pos: Pos) -> Result<Scalar> {
+    if x.facts.ty != SqlType::Bool {
+        return Err(mismatch("argument must be of type boolean", pos));
+    }
+    Scalar::apply(&TRUTH, vec![x], Param::None).map_err(|e| e.at(pos))
+}
+
+fn truth_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+    let [x] = args else { return Err(Refusal::new("a truth value as a number")) };
+    let span = Proven::by_text(Interval::new(0, 1));
+    Ok(Facts {
+        phys: Phys::Int,
+        bound: Declared::of(&span),
+        span,
+        lattice: Some(1.into()),
+        binned: true,
+        cost: 10,
+        ..Facts::of_type(SqlType::Int4, x.facts.nullable)
+    })
+}
+
+fn truth_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
+    args.first().map_or_else(String::new, |x| format!("({})::pg_catalog.int4", print(x)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_read_to_the_end() {
+        for (format, unit) in [
+            ("YYYY-MM", Some("month")),
+            ("yyyy", Some("year")),
+            ("Q/YYYY", Some("month")),
+            ("IYYY\"w\"IW", Some("day")),
+            ("FMDay", Some("day")),
+            ("HH24:MI", Some("minute")),
+            ("HH24", Some("hour")),
+            ("MI:SS", None),
+            ("YYYY-MM-DD HH24:MI:SS.US", None),
+            ("--", Some("year")),
+        ] {
+            assert_eq!(read(format).map(|r| r.0), Some(unit), "{format}");
+        }
+        for format in ["TMMonth", "YYYYx", "TZ", "OF", "FXYYYY", "\"open", "MMth", "YYYY\\", "RM", "SPDD"] {
+            assert_eq!(read(format), None, "{format}");
+        }
+    }
+}
