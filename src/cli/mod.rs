@@ -8,6 +8,7 @@ mod database;
 pub mod demo;
 pub mod explain;
 mod file;
+pub mod fit;
 pub mod init;
 pub mod passwd;
 pub mod postgres_copy;
@@ -46,6 +47,8 @@ enum Command {
     Check(check::Args),
     /// Writes a starter policy from the catalogs of a database; reads no row.
     Init(init::Args),
+    /// Measures, through a proxy and at its price, which bounds the rows of a table want.
+    Fit(fit::Args),
     /// Shows what a statement would cost and send, from the schema snapshot: no database is asked.
     Explain(explain::Args),
     /// Makes a user's entry from a password: asks for it, and writes its SCRAM verifier.
@@ -88,6 +91,7 @@ pub fn main() -> ExitCode {
             Ok(())
         }),
         Command::Init(args) => block_on(init::run(args)),
+        Command::Fit(args) => block_on(fit::run(args)),
         Command::Explain(args) => return explain(args),
         Command::Passwd(args) => passwd::run(args),
         Command::Account(args) => account::run(args),

@@ -16,7 +16,10 @@ pub(super) fn from_where(tree: &Tree, scans: &[Scan], first: Option<String>, fil
     let conditions: Vec<String> = first.into_iter().chain(filter.iter().map(text)).collect();
     let filter =
         if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
-    format!(" FROM {}{filter}", joins(tree, scans))
+    match scans {
+        [] => filter,
+        _ => format!(" FROM {}{filter}", joins(tree, scans)),
+    }
 }
 
 fn joins(tree: &Tree, scans: &[Scan]) -> String {

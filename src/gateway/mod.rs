@@ -212,6 +212,10 @@ impl Session {
                 self.released(gateway, &mut plan, &charge, text, &settings, notices).await?
             }
         };
+        if self.settings.notices() {
+            let biased = plan.releases.iter().filter_map(plan::explain::bias);
+            notices.extend(biased.map(|message| Notice { message, code: "00000", hint: None }));
+        }
         let told = reading::told(&plan, &mut noisy, self.settings.empty_groups());
         if self.settings.notices() {
             notices.extend(told);

@@ -164,5 +164,6 @@ fn column(policy: &Policy, t: &Table, index: usize, c: &Column) -> OwnRow {
         high,
         c.grid.as_ref().map(|g| g.normalized().to_plain_string()),
         domain,
+        t.cut_rows.as_ref().map(|share| share.normalized().to_plain_string()),
     ]
 }

@@ -9,6 +9,7 @@ use super::release::Key;
 use super::row_bounds::few;
 use super::source::PrivateSource;
 use crate::expr::Scalar;
+use bigdecimal::BigDecimal;
 use policy::{Policy, Privacy, Table};
 
 /// No unit brings more rows than this to a group, whatever is asked for: the integers of a fetch stay in reach of int8.
@@ -111,11 +112,24 @@ pub enum Norm {
     Squares(u64),
 }
 
+/// What a bound on the rows of a unit cuts, as its owner measured it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Whose rows.
+    pub table: String,
+    /// Of one unit at most so many count.
+    pub most: u32,
+    /// The share of all rows that does not.
+    pub share: BigDecimal,
+}
+
 /// What bounds one unit's contribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounding {
     rows: Rows,
     groups: Groups,
+    /// What the bound on all rows was measured to cut, where it is that.
+    cut: Option<Cut>,
     /// Units are counted, which takes their rows together.
     counts_units: bool,
     has_keys: bool,
@@ -130,6 +144,11 @@ impl Bounding {
     /// What is known of groups.
     pub fn of_groups(&self) -> &Groups {
         &self.groups
+    }
+
+    /// What is known to be cut.
+    pub fn cut(&self) -> Option<&Cut> {
+        self.cut.as_ref()
     }
 
     /// There is a GROUP BY.
@@ -218,7 +237,7 @@ pub(super) fn bound(
     let private = |b: &usize| private_table(source, policy, *b);
     let several = source.named().filter(|s| private(&s.binding).is_some() || s.table().is_none()).count() > 1;
     let only = source.named().find_map(|s| private(&s.binding)).filter(|_| !several);
-    let Chosen { rows: most, whose, total } = chosen(source, policy, settings, several);
+    let Chosen { rows: most, whose, total, cut } = chosen(source, policy, settings, several);
     let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
     let (in_all, in_group) = few(source, &scalars);
     let most = [in_all, in_group].into_iter().flatten().fold(most, u32::min);
@@ -273,7 +292,13 @@ pub(super) fn bound(
         (Some(p), Some(table)) => Rows::Proven(p, ProvenBy::Check(table.name.clone())),
         (None, _) => Rows::Scaled(most, whose),
     };
-    Bounding { rows, groups, counts_units: units, has_keys: !keys.is_empty() }
+    let used = match (&groups, &rows) {
+        (Groups::Only, Rows::Scaled(n, _)) => Some(*n),
+        (Groups::Spread(spread), _) => Some(spread.total),
+        _ => None,
+    };
+    let cut = cut.filter(|c| used == Some(c.most));
+    Bounding { rows, groups, cut, counts_units: units, has_keys: !keys.is_empty() }
 }
 
 /// The private table that is read under a binding.
@@ -295,6 +320,8 @@ struct Chosen {
     whose: Whose,
     /// In all groups, where the owner says so. Who asks for a number of rows in each group asks for as many groups.
     total: Option<u32>,
+    /// What that cuts.
+    cut: Option<Cut>,
 }
 
 fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> Chosen {
@@ -310,7 +337,11 @@ fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several:
         }
         (None, None) => (settings.max_rows, Whose::Own),
     };
-    let total = followed.iter().filter_map(|t| t.max_total_rows).min();
-    let total = total.filter(|_| settings.chosen_rows.is_none()).map(|n| n.max(1));
-    Chosen { rows: most.clamp(1, MOST_ROWS), whose, total }
+    let least = followed.iter().filter(|t| t.max_total_rows.is_some()).min_by_key(|t| t.max_total_rows);
+    let least = least.filter(|_| settings.chosen_rows.is_none());
+    let total = least.and_then(|t| t.max_total_rows).map(|n| n.max(1));
+    let cut = least.and_then(|t| {
+        Some(Cut { table: t.name.clone(), most: t.max_total_rows?, share: t.cut_rows.clone()? })
+    });
+    Chosen { rows: most.clamp(1, MOST_ROWS), whose, total, cut }
 }

@@ -8,7 +8,7 @@ use super::source::{Leaf, Over, PrivateSource, Scan, SetTree};
 use super::work::Work;
 use super::{Plan, Settings};
 use answer::{Field, Outcome, text_cells};
-use bigdecimal::{BigDecimal, ToPrimitive, Zero};
+use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
 use bytes::Bytes;
 use dp::quantile::Selector;
 use dp::suspicion::Meaning;
@@ -94,6 +94,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     for why in bounds(&r.bounding, r.norm()) {
         out.push(format!("  Bound: {why}"));
     }
+    out.extend(bias(r).map(|bias| format!("  Bias: {bias}")));
     out.push(work(&r.work));
     if let Some((cells, points)) = r.cells.as_ref().zip(r.spec.points.as_ref()) {
         chosen(out, r, cells, points);
@@ -176,6 +177,20 @@ pub(super) fn work(w: &Work) -> String {
     format!("  Work: at most {} steps for one row{met}", w.steps)
 }
 
+/// What the bound on rows cuts, where it was measured: from here on counts and sums are too low.
+pub fn bias(r: &Release) -> Option<String> {
+    let cut = r.bounding.cut().filter(|_| !matches!(r.norm(), Some(Norm::Squares(_))))?;
+    let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();
+    (percent >= 1).then(|| {
+        format!(
+            "at most {} rows of a unit count: about {} % of the rows of {} do not, and counts and sums are too low by as much",
+            cut.most,
+            percent.to_plain_string(),
+            cut.table
+        )
+    })
+}
+
 /// How a unit's contribution is bounded, in words. `norm`: in which its rows are spread over groups.
 pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
     match norm {
@@ -251,6 +266,7 @@ pub(super) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &
                 SetTree::Branch(b) if matches!(b.over, Over::Windows(_)) => {
                     format!("Windows within units: private, unit {name}")
                 }
+                _ if rows.unit.is_none() => "Rows of the statement: public".to_owned(),
                 _ => format!("Set operation: private, unit {name} in every branch"),
             };
             out.push(format!("  {what}{place}"));

@@ -5,7 +5,7 @@ use super::conditions::{count, single, split, truth};
 use super::equivalence_classes::Col;
 use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
-use super::per_unit::{RowsPerUnit, Selected};
+use super::per_unit::{RowsPerUnit, Selected, is_over_several};
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
 use super::units::{Block, Found, Outside, Owner};
@@ -389,7 +389,10 @@ impl<'a> Flattener<'a> {
 
     /// A derived table: its columns become expressions over scans.
     fn derived(&mut self, binding: usize, q: &Query, at: Place, pos: Pos) -> Result<Draft> {
-        let Some((s, order_by)) = single(q, pos)? else { return self.set(binding, q, at.nullable, pos) };
+        let (s, order_by) = match single(q, pos)? {
+            Some((s, order_by)) if !s.from.is_empty() => (s, order_by),
+            _ => return self.set(binding, q, at.nullable, pos),
+        };
         let before = self.scans.len();
         let Selected { draft, items } = self.selected(binding, s, order_by, at, pos)?;
         let own: HashSet<usize> =
@@ -453,7 +456,7 @@ impl<'a> Flattener<'a> {
     pub(super) fn private_scan(&self, binding: usize) -> bool {
         match self.scan_of(binding).map(|s| &s.leaf) {
             Some(Leaf::Table(t, _)) => self.table(*t).is_none_or(|t| t.privacy != Privacy::Public),
-            Some(Leaf::Set(_)) => true,
+            Some(Leaf::Set(rows)) => rows.unit.is_some(),
             None => false,
         }
     }
@@ -483,6 +486,11 @@ impl<'a> Flattener<'a> {
         {
             return Ok(value.clone());
         }
+        if let ExprKind::Subquery(q) = &e.kind
+            && let Some(value) = constant(q)
+        {
+            return self.expand(&value.clone());
+        }
         let mut out = e.clone();
         if let ExprKind::Column { binding, column } = &e.kind {
             if let Some(list) = self.substitutes.get(binding) {
@@ -504,6 +512,16 @@ impl<'a> Flattener<'a> {
         }
         out.map_children(&mut |c| self.expand(c))?;
         Ok(out)
+    }
+}
+
+/// What a subquery without FROM selects.
+fn constant(q: &Query) -> Option<&Expr> {
+    let Ok(Some((s, []))) = single(q, None) else { return None };
+    let plain = s.from.is_empty() && s.filter.is_none() && !is_over_several(s);
+    match s.items.as_slice() {
+        [item] if plain => Some(&item.expr),
+        _ => None,
     }
 }
 

@@ -85,6 +85,11 @@ fn groups(s: &Select) -> bool {
     !s.group_by.is_empty() || s.having.is_some() || aggregates()
 }
 
+/// Whether a SELECT computes over several of its rows, or leaves some out by others.
+pub(super) fn is_over_several(s: &Select) -> bool {
+    groups(s) || has_windows(s) || s.distinct != Distinct::No
+}
+
 /// What a SELECT is grouped by: SELECT DISTINCT k is GROUP BY k.
 pub(super) fn keys(s: &Select) -> Vec<Expr> {
     if groups(s) || s.distinct != Distinct::All {
@@ -225,7 +230,14 @@ impl<'a> Flattener<'a> {
         let filter = self.conditions(conditions, &block)?;
         let exact = self.exact(&block);
         self.found = Some(block.found());
-        let Owner::Unit(unit) = block.owner else { return Err(unsupported("this FROM", pos)) };
+        let unit = match block.owner {
+            Owner::Unit(unit) => unit,
+            Owner::Public => {
+                return Err(unsupported("an aggregate or a window of public rows in FROM beside private ones", pos)
+                    .hint("Ask for it by itself, which costs nothing, and join its rows as constants: JOIN (VALUES ('a', 1), ('b', 2)) AS v(k, n) ON v.k = t.k."));
+            }
+            Owner::Outside { .. } | Owner::Unfound => return Err(unsupported("this FROM", pos)),
+        };
         let own = block.rows.follows.iter().filter_map(|b| self.scan_of(*b)?.keeps());
         let own = own.filter_map(|t| Some((self.table(t)?.max_rows?, t))).min();
         let said = self.rows.chosen.or(own.map(|o| o.0)).unwrap_or(self.rows.otherwise);
@@ -325,7 +337,7 @@ impl<'a> Flattener<'a> {
         self.absorb(&inner);
         self.origin.insert(made.binding, *self.origin.get(&binding).unwrap_or(&binding));
         let tree = SetTree::Branch(Box::new(branch));
-        let rows = SetRows { tree, columns: made.columns, unit: 0, unit_name, keeps };
+        let rows = SetRows { tree, columns: made.columns, unit: Some(0), unit_name, keeps };
         self.scan(made.binding, Leaf::Set(Box::new(rows)), at.nullable, pos)
     }
 }

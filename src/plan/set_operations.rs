@@ -1,4 +1,4 @@
-//! UNION, INTERSECT and EXCEPT of private rows.
+//! UNION, INTERSECT and EXCEPT of private rows, or of public ones; VALUES.
 //!
 //! The unit stands in the same place of every branch, with one type (soundness rule 10). Rows are equal only where
 //! their units are, so that what a row of unit u meets in another branch is a row of u.
@@ -7,12 +7,15 @@ use super::conditions::single;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result, unsupported};
 use super::per_unit::Selected;
-use super::source::{Leaf, SetRows, SetTree};
+use super::source::{Leaf, SetRows, SetTree, Tree};
 use super::units::{Outside, Owner};
 use crate::expr::{Node, Scalar, lower, united};
-use answer::ClientError;
+use answer::{ClientError, SqlState};
 use schema::SqlType;
 use sql::ast::*;
+
+/// Rows of VALUES: each is a SELECT, in a chain of them.
+const MOST_CONSTANTS: usize = 100;
 
 /// Branches in the making: what is the unit of each, and what it selects.
 struct Found {
@@ -31,14 +34,9 @@ impl Flattener<'_> {
     pub(super) fn set(&mut self, binding: usize, q: &Query, nullable: bool, pos: Pos) -> Result<Draft> {
         let mut found = Vec::new();
         let tree = self.set_tree(&q.body, &mut found, pos)?;
-        let first = found.first().map(|f| f.units.clone()).unwrap_or_default();
-        let Some(unit) = first.into_iter().find(|i| found.iter().all(|f| f.units.contains(i))) else {
-            return Err(unsupported(
-                "a set operation over private rows without the unit in the same place of every branch",
-                pos,
-            )
-            .detail("Rows of different units would be compared, or lose their unit.")
-            .hint("Select the unit column first in every branch: SELECT rider_id, … UNION ALL SELECT rider_id, …"));
+        let unit = match self.is_private_body(&q.body) {
+            true => Some(common_unit(&found).ok_or_else(|| without_unit(pos))?),
+            false => None,
         };
         let width = found.first().map_or(0, |f| f.items.len());
         let mut columns = Vec::with_capacity(width);
@@ -47,7 +45,8 @@ impl Flattener<'_> {
             let column = merged(&each, i, binding, pos)?;
             columns.push(column);
         }
-        let unit_name = self.binding(binding).and_then(|b| b.columns.get(unit)).cloned().unwrap_or_default();
+        let named = |b: &Binding| b.columns.get(unit?).cloned();
+        let unit_name = self.binding(binding).and_then(named).unwrap_or_default();
         self.scan(
             binding,
             Leaf::Set(Box::new(SetRows { tree, columns, unit, unit_name, keeps: None })),
@@ -72,8 +71,41 @@ impl Flattener<'_> {
                 Some(select) => self.set_branch(select, found, pos),
                 None => self.set_tree(&q.body, found, pos),
             },
-            Body::Values(_) => Err(mixed(pos)),
+            Body::Values(rows) => self.values(rows, found, pos),
         }
+    }
+
+    /// Rows of constants: a branch for each.
+    fn values(&mut self, rows: &[Vec<Expr>], found: &mut Vec<Found>, pos: Pos) -> Result<SetTree> {
+        if rows.len() > MOST_CONSTANTS {
+            return Err(ClientError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!("more than {MOST_CONSTANTS} rows of constants are joined with private rows"),
+            )
+            .hint("Ask the owner of the data for a public table of them.")
+            .at(pos));
+        }
+        let mut all: Option<SetTree> = None;
+        for row in rows {
+            let inner = self.nested(false);
+            let mut items = Vec::with_capacity(row.len());
+            for e in row {
+                let loose = matches!(e.kind, ExprKind::Literal(Literal::String(_)));
+                items.push(Item { value: lower(e, &inner)?, loose });
+            }
+            let values = items.iter().map(|i| i.value.clone()).collect();
+            found.push(Found { units: Vec::new(), items });
+            let branch = inner.branch(Tree::Scan(0), Vec::new(), values);
+            self.absorb(&inner);
+            let branch = SetTree::Branch(Box::new(branch));
+            all = Some(match all {
+                None => branch,
+                Some(left) => {
+                    SetTree::Op { op: SetOp::Union, all: true, left: Box::new(left), right: Box::new(branch) }
+                }
+            });
+        }
+        all.ok_or_else(|| unsupported("VALUES without rows", pos))
     }
 
     fn set_branch(
@@ -82,17 +114,25 @@ impl Flattener<'_> {
         found: &mut Vec<Found>,
         pos: Pos,
     ) -> Result<SetTree> {
-        if !select.from.iter().any(|f| self.is_private(f)) {
-            return Err(mixed(select.pos.or(pos)));
-        }
         let mut inner = self.nested(false);
+        if select.from.is_empty() {
+            let plain = select.filter.is_none() && !super::per_unit::is_over_several(select);
+            let row: Vec<Expr> = select.items.iter().map(|i| i.expr.clone()).collect();
+            return if plain {
+                self.values(&[row], found, pos)
+            } else {
+                Err(unsupported("this SELECT", pos))
+            };
+        }
         let Selected { draft, items: selected } =
             inner.selected(NO_BINDING, select, order_by, Place::TOP, pos)?;
         let conditions = inner.finished()?;
         inner.no_optional(select.pos)?;
         let block = inner.block(draft, &conditions, &Outside::default())?;
-        let Owner::Unit(unit) = &block.owner else {
-            return Err(unsupported("this FROM", select.pos));
+        let unit = match &block.owner {
+            Owner::Unit(unit) => Some(unit),
+            Owner::Public => None,
+            Owner::Outside { .. } | Owner::Unfound => return Err(unsupported("this FROM", select.pos)),
         };
         let filter = inner.conditions(&conditions, &block)?;
         let exact = inner.exact(&block);
@@ -101,7 +141,7 @@ impl Flattener<'_> {
         for (i, e) in selected.into_iter().enumerate() {
             let col: Option<Col> = inner.col(&e);
             let s = lower(&e, &inner)?;
-            let own = unit.ty.oid() == s.ty().oid();
+            let own = unit.is_some_and(|unit| unit.ty.oid() == s.ty().oid());
             if own && s.canonical() && col.is_some_and(|c| exact.contains(&c)) {
                 units.push(i);
             }
@@ -115,6 +155,18 @@ impl Flattener<'_> {
         self.absorb(&inner);
         Ok(SetTree::Branch(Box::new(branch)))
     }
+}
+
+/// The column that is the unit in every branch.
+fn common_unit(found: &[Found]) -> Option<usize> {
+    let first = found.first()?;
+    first.units.iter().copied().find(|i| found.iter().all(|f| f.units.contains(i)))
+}
+
+fn without_unit(pos: Pos) -> ClientError {
+    unsupported("a set operation over private rows without the unit in the same place of every branch", pos)
+        .detail("Rows of different units would be compared, or lose their unit.")
+        .hint("Select the unit column first in every branch: SELECT rider_id, … UNION ALL SELECT rider_id, …")
 }
 
 fn mixed(pos: Pos) -> ClientError {

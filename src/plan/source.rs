@@ -57,7 +57,7 @@ pub struct Scan {
 pub enum Leaf {
     /// A table, by its index in the policy.
     Table(usize, TableName),
-    /// A set operation over private rows, or a SELECT over several rows of a unit.
+    /// A set operation, VALUES, or a SELECT over several rows of a unit.
     Set(Box<SetRows>),
 }
 
@@ -111,7 +111,7 @@ pub enum Kind {
 /// A branch of a set operation: rows of its own, and what it selects from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// Its scans.
+    /// Its scans; none where it is of constants, and has no FROM.
     pub scans: Vec<Scan>,
     /// How they are joined.
     pub tree: Tree,
@@ -244,8 +244,8 @@ pub struct SetRows {
     pub tree: SetTree,
     /// The columns as they come out, named `c0`, `c1`, ….
     pub columns: Vec<Scalar>,
-    /// Which of them is the unit.
-    pub unit: usize,
+    /// Which of them is the unit; none where all of it is public.
+    pub unit: Option<usize>,
     /// What the analyst calls that column.
     pub unit_name: String,
     /// The table, by its index in the policy, of which it has about as many rows.

@@ -257,8 +257,9 @@ impl Flattener<'_> {
                 _ => return None,
             },
             Leaf::Set(rows) => {
-                let column = rows.columns.get(rows.unit)?;
-                (format!("c{}", rows.unit), column.ty().clone(), column.nullable())
+                let unit = rows.unit?;
+                let column = rows.columns.get(unit)?;
+                (format!("c{unit}"), column.ty().clone(), column.nullable())
             }
         };
         Some(Unit { columns: vec![(binding, name)], ty, nullable })
@@ -283,6 +284,20 @@ impl Flattener<'_> {
         exact.sort();
         exact.dedup();
         exact
+    }
+
+    /// Whether groups by these hold rows of one unit each, as keys prove: they are a key of a private table's rows.
+    pub(super) fn is_one_unit_each(&self, keys: &[&Scalar]) -> bool {
+        let named = |binding: usize, column: &String| {
+            keys.iter().any(|k| match k.node() {
+                Node::Column { binding: b, name } => *b == binding && name == column,
+                _ => false,
+            })
+        };
+        self.scans.iter().filter(|s| !s.nullable && self.private_scan(s.binding)).any(|s| {
+            let keys = s.table().and_then(|t| self.table(t)).map(|t| t.keys.as_slice()).unwrap_or_default();
+            keys.iter().any(|key| !key.is_empty() && key.iter().all(|c| named(s.binding, c)))
+        })
     }
 
     /// The columns that a condition equates, if equal means the same value of one type (soundness rule 10).

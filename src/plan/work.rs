@@ -84,9 +84,9 @@ impl Judge<'_> {
         on.extend(filter);
         let mut equations = Vec::new();
         on.iter().for_each(|c| equate(c, &mut equations));
-        let public = |s: &&Scan| {
-            let table = s.table().and_then(|t| self.policy.tables.get(t));
-            table.is_some_and(|t| t.privacy == Privacy::Public)
+        let public = |s: &&Scan| match &s.leaf {
+            Leaf::Table(t, _) => self.policy.tables.get(*t).is_some_and(|t| t.privacy == Privacy::Public),
+            Leaf::Set(rows) => rows.unit.is_none(),
         };
         let mut given: HashSet<usize> = around.clone();
         given.extend(scans.iter().filter(|s| !public(s)).map(|s| s.binding));
@@ -101,13 +101,18 @@ impl Judge<'_> {
             let narrowed = |s: &&Scan| self.narrowing(s, &equations, &given).is_some();
             let at = left.iter().position(narrowed).unwrap_or(0);
             let scan = left.remove(at);
-            let Some(table) = scan.table() else { continue };
-            let size = match self.narrowing(scan, &equations, &given) {
-                Some(column) => Size::PerValue(table, column),
-                None => Size::Rows(table),
+            let rows = match &scan.leaf {
+                Leaf::Set(rows) => self.rows_of(&rows.tree)?,
+                Leaf::Table(table, _) => {
+                    let size = match self.narrowing(scan, &equations, &given) {
+                        Some(column) => Size::PerValue(*table, column),
+                        None => Size::Rows(*table),
+                    };
+                    let rows = *self.sizes.get(&size).ok_or(PlanError::NeedSize(size))?;
+                    u64::try_from(rows).unwrap_or(u64::MAX)
+                }
             };
-            let rows = *self.sizes.get(&size).ok_or(PlanError::NeedSize(size))?;
-            product = product.saturating_mul(u64::try_from(rows.max(1)).unwrap_or(u64::MAX));
+            product = product.saturating_mul(rows.max(1));
             given.insert(scan.binding);
             let limit = self.policy.limits.max_fan_out;
             if product > limit {
@@ -134,6 +139,14 @@ impl Judge<'_> {
         let mut columns: Vec<&str> = equations.iter().filter(mine).map(|e| e.column).collect();
         columns.sort_unstable();
         columns.first().map(|c| (*c).to_owned())
+    }
+
+    /// Rows of a public set operation.
+    fn rows_of(&self, tree: &SetTree) -> Result<u64, PlanError> {
+        match tree {
+            SetTree::Branch(b) => self.relation(&b.tree, &b.scans, &b.filter, &HashSet::new()),
+            SetTree::Op { left, right, .. } => Ok(self.rows_of(left)?.saturating_add(self.rows_of(right)?)),
+        }
     }
 
     /// Steps of the set operations that are read as tables.

@@ -10,6 +10,7 @@ use super::raw_table::{RawPath, RawTable};
 use super::reader::shorten;
 use super::suggest::suggest;
 use super::version;
+use num_traits::Signed;
 use schema::{Relation, RelationKind, Schema, SqlType};
 
 impl RawPolicy {
@@ -322,6 +323,21 @@ fn table(
             f.error(&t.name.span, format!("[table.{name}] is public and has {key}"), format!("remove {key}"));
         }
     }
+    if let Some(share) = &t.cut_rows {
+        if share.value.is_negative() || share.value >= 1 {
+            f.error(
+                &share.span,
+                format!("cut_rows = {} is no share", share.value),
+                "write what noisegate fit prints, for example 0.02",
+            );
+        } else if t.max_total_rows.is_none() {
+            f.error(
+                &share.span,
+                "cut_rows without max_total_rows",
+                "write both as noisegate fit prints them, or remove it",
+            );
+        }
+    }
     for c in &t.columns {
         let visible = r.columns.iter().map(|c| c.name.as_str());
         if r.column(&c.name.value).is_none() {
@@ -350,6 +366,7 @@ fn table(
         privacy,
         max_rows: t.max_rows,
         max_total_rows: t.max_total_rows,
+        cut_rows: t.cut_rows.as_ref().map(|share| share.value.clone()),
         columns,
         keys,
         proven_rows,

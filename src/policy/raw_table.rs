@@ -19,6 +19,7 @@ pub(super) struct RawTable {
     pub says_whose: bool,
     pub max_rows: Option<u32>,
     pub max_total_rows: Option<u32>,
+    pub cut_rows: Option<At<BigDecimal>>,
     pub columns: Vec<RawColumn>,
 }
 

@@ -66,6 +66,13 @@ pub(super) const TABLE: Keys = Keys {
             purpose: "Rows of one unit that count in a statement without groups, or in all public groups together; those of a unit with more are scaled down.",
         },
         Key {
+            name: "cut_rows",
+            ty: "number",
+            default: "none: not known",
+            example: "0.02",
+            purpose: "The share of the table's rows that `max_total_rows` cuts, as `noisegate fit` measured it. EXPLAIN, a NOTICE and `noisegate.columns` say it.",
+        },
+        Key {
             name: "columns",
             ty: "table",
             default: "none",
@@ -163,6 +170,7 @@ pub(super) fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> 
         let unit_path = written.and_then(|text| path::parse(&text, f)).filter(|_| !public);
         let max_rows = budget::bound(&section, "max_rows", f);
         let max_total_rows = budget::bound(&section, "max_total_rows", f);
+        let cut_rows = section.number("cut_rows", f);
         let columns = match section.get("columns") {
             Some(value) => columns(&section.name, value, f),
             None => Vec::new(),
@@ -179,6 +187,7 @@ pub(super) fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> 
             says_whose,
             max_rows,
             max_total_rows,
+            cut_rows,
             columns,
         });
     }

@@ -100,6 +100,7 @@ impl Own {
                 ("high", "text"),
                 ("grid", "numeric"),
                 ("domain", "text"),
+                ("cut_rows", "numeric"),
             ],
             Self::Settings => {
                 &[("name", "text"), ("setting", "text"), ("default_setting", "text"), ("description", "text")]

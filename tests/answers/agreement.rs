@@ -316,6 +316,10 @@ const STATEMENTS: &[&str] = &[
     "SELECT EXISTS (SELECT 1 FROM payments p WHERE p.rider_id = r.rider_id) AS pays, count(*) FROM riders r GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
     "SELECT count(*) FROM (SELECT rider_id, active OR EXISTS (SELECT 1 FROM trips t WHERE t.rider_id = r.rider_id AND t.fare > 30) AS there FROM riders r) q WHERE there",
     "SELECT sum(n) FROM (SELECT t.rider_id, count(*) FILTER (WHERE t.station IN (SELECT station FROM stations WHERE capacity > 30)) AS n FROM trips t GROUP BY t.rider_id) q",
+    "SELECT v.zone, count(*), sum(t.fare) FROM trips t JOIN (VALUES ('Central', 'inner'), ('Museum', 'inner'), ('Airport', 'outer')) AS v(station, zone) ON v.station = t.station GROUP BY v.zone ORDER BY 1",
+    "SELECT b.low, count(*), sum(b.high) FROM trips t JOIN (VALUES (0, 20), (20, 60), (60, 241)) AS b(low, high) ON t.minutes >= b.low AND t.minutes < b.high GROUP BY b.low HAVING count(*) > 0 ORDER BY 1",
+    "WITH s AS (SELECT station FROM stations WHERE capacity > 30 UNION SELECT 'Depot') SELECT count(*) FROM trips t LEFT JOIN s ON s.station = t.station WHERE s.station IS NULL",
+    "SELECT count(*), sum(p.most) FROM trips, (SELECT 30 AS most) p WHERE minutes > p.most AND fare > (SELECT 10)",
     // Nothing private.
     "SELECT city, count(*), max(capacity), string_agg(station, ',' ORDER BY station) FROM stations GROUP BY 1 ORDER BY 1",
     "SELECT 5 AS k, count(*) FROM stations GROUP BY k",

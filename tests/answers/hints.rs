@@ -59,10 +59,6 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "Join the table in FROM",
-        &["SELECT count(*) FROM trips JOIN stations USING (station) WHERE capacity > 20"],
-    ),
-    (
         "Over private rows: count,",
         &[
             "SELECT count(*), count(DISTINCT rider_id), sum(fare), avg(fare), variance(fare), stddev(minutes), corr(fare, minutes), bool_and(fare > 1) FROM trips",
@@ -195,6 +191,18 @@ const TRIED: &[(&str, &[&str])] = &[
     (
         "width_bucket(fare, 0, 60, 12)",
         &["SELECT width_bucket(fare, 0, 60, 12), count(*) FROM trips GROUP BY 1"],
+    ),
+    (
+        "tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit)",
+        &[
+            "SELECT count(*) FROM trips t WHERE t.fare > (SELECT avg(u.fare) FROM trips u WHERE u.rider_id = t.rider_id)",
+        ],
+    ),
+    (
+        "JOIN (VALUES ('a', 1), ('b', 2)) AS v(k, n) ON v.k = t.k",
+        &[
+            "SELECT count(*), sum(v.n) FROM trips t JOIN (VALUES ('Central', 1), ('Museum', 2)) AS v(k, n) ON v.k = t.station",
+        ],
     ),
     (
         "Begin it with ",

@@ -371,14 +371,14 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM trips t WHERE t.rider_id = r.rider_id)) FROM riders r",
-        "",
-        "",
+        "SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM trips t WHERE t.fare > 40)) FROM riders r",
+        "not tied to the unit",
+        "t.rider_id = r.rider_id",
     ),
     (
-        "SELECT count(*) FROM trips t WHERE fare > (SELECT avg(fare) FROM trips u WHERE u.rider_id = t.rider_id)",
-        "",
-        "",
+        "SELECT count(*) FROM trips t WHERE fare > (SELECT avg(fare) FROM trips u WHERE u.station = t.station)",
+        "not tied to the unit",
+        "u.unit = t.unit",
     ),
     // Set operations that lose the unit, or mix it.
     (

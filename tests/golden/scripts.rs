@@ -185,6 +185,7 @@ scripts!(
     spread,
     streams,
     unit_path,
+    values,
     where_clause,
 );
 

@@ -7,6 +7,7 @@ mod check;
 #[path = "../city/mod.rs"]
 mod city;
 mod demo;
+mod fit;
 mod init;
 mod launcher;
 mod ops;

@@ -476,7 +476,7 @@ impl Generator<'_> {
         let grouped = format!(
             "(SELECT rider_id AS u, count(*) AS n, max(minutes) - min(zero) AS m, min(note) AS k FROM trips GROUP BY {by}{having}) q"
         );
-        match self.rng.below(15) {
+        match self.rng.below(17) {
             12 => self.under("riders r", RIDERS, "r", &[
                 "r.level < (SELECT count(*) FROM trips u WHERE u.rider_id = r.rider_id AND u.minutes > 5)",
                 "r.birth_year > 10 * (SELECT sum(u.minutes) FROM trips u WHERE u.rider_id = r.rider_id AND u.zero = r.level)",
@@ -486,6 +486,16 @@ impl Generator<'_> {
                 "(SELECT t.*, EXISTS (SELECT 1 FROM slots x WHERE x.rider_id = t.rider_id AND x.n > t.zero) AS b, (SELECT s.capacity FROM stations s WHERE s.station = t.station) AS c FROM trips t) t".into(),
                 [of("t", TRIPS), vec![("t.b".into(), Ty::Bool), ("t.c".into(), Ty::Number)]].concat(),
                 "t.rider_id",
+            ),
+            15 => plain(
+                "trips t JOIN (VALUES ('Central', 1), ('north', 2), (NULL, 3)) AS v(k, n) ON v.k = t.station OR v.n = t.zero".into(),
+                [of("t", TRIPS), vec![("v.k".into(), Ty::Text), ("v.n".into(), Ty::Number)]].concat(),
+                "t.rider_id",
+            ),
+            16 => plain(
+                "riders r LEFT JOIN (SELECT capacity AS n FROM stations UNION ALL SELECT 7) v ON v.n = r.level".into(),
+                [of("r", RIDERS), vec![("v.n".into(), Ty::Number)]].concat(),
+                "r.rider_id",
             ),
             // Refused: rows of others.
             14 => self.under("riders r", RIDERS, "r", &[

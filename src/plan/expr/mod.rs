@@ -205,7 +205,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
                 .hint("Write it into WHERE, or join the table in FROM.")
         }),
         ExprKind::Subquery(_) => Err(refuse("a subquery in an expression over private rows", pos)
-            .hint("Join the table in FROM instead.")),
+            .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")),
         ExprKind::Aggregate(_) => {
             Err(ClientError::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(pos))
         }

@@ -146,6 +146,10 @@ impl<'a, 'b> Builder<'a, 'b> {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
         self.flattener.note(&mut self.source);
+        let scalars: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
+        if !found.public && self.flattener.is_one_unit_each(&scalars) {
+            return Err(one_unit_each(&built, select.pos).into());
+        }
         if let Some(what) = self.requests.first().map(|r| r.pos) {
             self.cells_possible(&found, what)?;
         }
@@ -217,6 +221,15 @@ impl<'a, 'b> Builder<'a, 'b> {
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
         Ok(self.flattener.value(e)?)
     }
+}
+
+/// Refuses groups that would all be dropped, at a price.
+fn one_unit_each(keys: &[Key], pos: Pos) -> ClientError {
+    let labels: Vec<&str> = keys.iter().map(|k| k.label.as_str()).collect();
+    let what = format!("GROUP BY {}, whose groups are of one unit each,", labels.join(", "));
+    unsupported(&what, pos)
+        .detail("A group comes back where many units share it: of these none would.")
+        .hint("Group by something that many units share, or count without groups.")
 }
 
 impl Release {
