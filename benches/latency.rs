@@ -52,8 +52,9 @@ async fn measure(demo: &Demo) -> Result<(), Error> {
     let tables = demo.policy.find("[table.").and_then(|at| demo.policy.get(at..)).ok_or("no tables")?;
     let budget = "[[budget]]\nname = \"bench\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 1e-3\n";
     let text = format!(
-        "{}\n{budget}\n[cache]\nenabled = false\n{tables}",
-        rules.replace("epsilon = 0.5", "epsilon = 0.01")
+        "{}\n{budget}\n{}",
+        rules.replace("epsilon = 0.5", "epsilon = 0.01"),
+        tables.replace("[cache]\n", "[cache]\nenabled = false\n")
     );
     std::fs::write(&demo.policy_file, text)?;
     let raw = policy::load(&demo.policy_file)?;

@@ -67,6 +67,10 @@ async fn parameters_filter_private_rows() {
         "minutes BETWEEN $1 AND $2 AND note LIKE $3", [31, 90, "1%"] => "minutes BETWEEN 31 AND 90 AND note LIKE '1%'";
         "station = ANY($1)", [vec!["Station 1", "Station 2"]] => "station IN ('Station 1', 'Station 2')";
         "station <> ALL($1)", [vec!["Station 1", "Station 2"]] => "station NOT IN ('Station 1', 'Station 2')";
+        "station = ANY($1::text[])", [vec!["Station 1", "Station 2"]] => "station IN ('Station 1', 'Station 2')";
+        "minutes <> ALL($1::int[])", [vec![40, 50]] => "minutes NOT IN (40, 50)";
+        "speed < $1", [f64::INFINITY] => "speed < 'Infinity'";
+        "speed <> $1::float8", [f64::NAN] => "speed <> 'NaN'";
         "station = ANY($1)", [Vec::<String>::new()] => "false";
         "station = ANY($1)", [None::<Vec<String>>] => "false";
         "minutes < ANY($1)", [vec![40, 50]] => "minutes < 50";
