@@ -71,7 +71,7 @@ fn without_empty(release: &Release, noisy: &mut Noisy) -> Notice {
     let Some((part, error)) = counted(release).and_then(|p| Some((p, fixed95(release, &Output::Count(p))?)))
     else {
         return notice(
-            "noisegate.empty_groups = off leaves out nothing here: no rows are counted".into(),
+            "empty_groups = off leaves out nothing here: no rows are counted".into(),
             Some("Select count(*), too.".into()),
         );
     };
@@ -81,7 +81,7 @@ fn without_empty(release: &Release, noisy: &mut Noisy) -> Notice {
     noisy.values.iter_mut().for_each(|column| retain(column, &kept));
     noisy.rows = kept.iter().filter(|k| **k).count();
     let message = format!(
-        "noisegate.empty_groups = off leaves out {} of {before}, whose noisy count is at most its 95 % error of {}; \
+        "empty_groups = off leaves out {} of {before}, whose noisy count is at most its 95 % error of {}; \
          some of them may have rows",
         groups(before - noisy.rows),
         short(error)

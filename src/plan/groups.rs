@@ -8,6 +8,7 @@
 mod narrowed;
 mod ranges;
 mod remedy;
+mod together;
 mod values;
 
 use super::domain::Domain;
@@ -58,14 +59,15 @@ pub(super) fn decide(
     let mut found = Vec::with_capacity(keys.len());
     let mut reasons = Vec::with_capacity(keys.len());
     let mut product: usize = 1;
+    let within: Vec<Scalar> =
+        keys.iter().zip(written).map(|(k, expr)| narrowed.lower(&k.scalar, expr)).collect();
     let size_of = |table: usize, column: &str| {
         let size = Size::Distinct(table, column.to_owned());
         sizes.get(&size).copied().ok_or(PlanError::NeedSize(size))
     };
-    for (k, expr) in keys.iter().zip(written) {
+    for (k, within) in keys.iter().zip(&within) {
         let listed = conditions.iter().find_map(|c| listed(c, &k.scalar));
-        let within = || values::of_key(&narrowed.lower(&k.scalar, expr), &conditions, limit);
-        let Some(domain) = listed.or_else(within) else {
+        let Some(domain) = listed.or_else(|| values::of_key(within, &conditions, limit)) else {
             let why = format!("the values of {} do not follow from the policy or the statement", k.label);
             return private(why, remedy::of(&k.scalar));
         };
@@ -82,7 +84,8 @@ pub(super) fn decide(
     for (k, d) in keys.iter_mut().zip(found) {
         k.domain = Some(d);
     }
-    let only = over_keys(&conditions, keys);
+    let mut only = over_keys(&conditions, keys);
+    only.extend(together::together(keys, &within, settings.utc));
     let narrower = match only.len() {
         0 => String::new(),
         n => format!("; {n} condition(s) on keys alone"),

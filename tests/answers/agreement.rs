@@ -207,6 +207,11 @@ const STATEMENTS: &[&str] = &[
     "SELECT s.station, s.capacity, count(*) FROM trips t JOIN stations s ON s.station = t.station AND s.capacity > 25 GROUP BY 1, 2 HAVING count(*) > 0 ORDER BY 1",
     "SELECT station, count(*) FROM trips WHERE station LIKE '%o%' AND station NOT IN ('Harbour') GROUP BY station HAVING count(*) > 0 ORDER BY station",
     "SELECT s.station, count(t.trip_id) FROM stations s LEFT JOIN trips t ON t.station = s.station AND s.station <> 'Museum' GROUP BY 1 ORDER BY 1",
+    "SELECT extract(year FROM day), extract(month FROM day), count(*) FROM trips WHERE day >= '2023-11-01' AND day < '2024-03-01' GROUP BY 1, 2 ORDER BY 1, 2",
+    "SELECT date_part('year', paid_at), extract(quarter FROM paid_at), count(*) FROM payments WHERE paid_at >= '2023-11-01' AND paid_at < '2024-05-01' GROUP BY 1, 2 ORDER BY 1, 2",
+    "SELECT extract(quarter FROM started_at), date_trunc('month', started_at), count(*) FROM trips WHERE started_at < '2023-05-01' GROUP BY 1, 2 ORDER BY 2",
+    "SELECT active, active IS NULL, coalesce(active, false), count(*) FROM riders GROUP BY 1, 2, 3 ORDER BY 1, 2",
+    "SELECT station, station LIKE 'M%', count(*) FROM trips GROUP BY 1, 2 HAVING count(*) > 0 ORDER BY 1",
     // Functions of what has public values.
     "SELECT extract(quarter FROM day) * 100 + extract(month FROM day), count(*) FROM trips WHERE day < '2023-06-01' GROUP BY 1 ORDER BY 1",
     "SELECT coalesce(nullif(station, 'Depot'), note), count(*) FROM trips WHERE note IN ('fine', 'late') GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",

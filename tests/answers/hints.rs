@@ -177,6 +177,18 @@ const TRIED: &[(&str, &[&str])] = &[
         &["SELECT station FROM trips WHERE fare > 1 GROUP BY station HAVING count(*) > 100"],
     ),
     ("HAVING count(*) > 100", &["SELECT station FROM trips GROUP BY station HAVING count(*) > 100"]),
+    (
+        "to_date(note, 'YYYY-MM-DD')",
+        &["SELECT count(*) FROM trips WHERE to_date(note, 'YYYY-MM-DD') > '2024-01-01'"],
+    ),
+    (
+        "date_trunc('minute', ts)",
+        &["SELECT count(*) FROM trips WHERE to_char(date_trunc('minute', started_at), 'HH24:MI') = '08:00'"],
+    ),
+    (
+        "to_char(ts, 'YYYY-MM')",
+        &["SELECT count(*) FROM trips WHERE to_char(started_at, 'YYYY-MM') = '2024-05'"],
+    ),
     ("exp(LEAST(GREATEST(x, -10), 10))", &["SELECT sum(exp(LEAST(GREATEST(minutes, -10), 10))) FROM trips"]),
     ("power(GREATEST(x, 1), -1)", &["SELECT sum(power(GREATEST(minutes, 1), -1)) FROM trips"]),
     ("WHERE x <> 'NaN'", &["SELECT count(*) FROM devices WHERE battery <> 'NaN'"]),

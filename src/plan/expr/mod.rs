@@ -33,6 +33,7 @@ pub use facts::{Declared, Phys, Proven, type_span};
 pub use grid::{GridValue, TooWide};
 pub use numbers::gcd;
 pub use scalar::{Choice, Node, Param, Relation, Scalar};
+pub(crate) use substitute::weighted;
 pub use substitute::{BASES, KEYS, VALUE, alike};
 pub use table::{Entry, Function, entries, reference};
 pub use text::LONGEST_TEXT;

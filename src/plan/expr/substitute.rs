@@ -3,8 +3,10 @@
 
 use super::casts::as_computed;
 use super::facts::{Facts, Phys};
+use super::numbers;
 use super::scalar::{Node, Param, Scalar};
 use schema::SqlType;
+use sql::ast::BinaryOp;
 
 /// Bindings from here on are keys in a domain, in their order; printed as `x0`, `x1`, ….
 pub const KEYS: usize = 1 << 40;
@@ -47,6 +49,15 @@ impl Scalar {
         });
         complete.then_some(out)
     }
+}
+
+/// `a * n + b`, and numbers to compare it with.
+pub(crate) fn weighted(a: Scalar, n: i64, b: Scalar, ends: [i64; 2]) -> Option<(Scalar, [Scalar; 2])> {
+    let number = |n: i64| numbers::literal(&n.to_string(), None, None).ok();
+    let product = numbers::arithmetic(BinaryOp::Mul, a, number(n)?, None).ok()?;
+    let sum = numbers::arithmetic(BinaryOp::Add, product, b, None).ok()?;
+    let [lo, hi] = ends;
+    Some((sum, [number(lo)?, number(hi)?]))
 }
 
 /// Whether two expressions compute the same, where what is moved into a range lies within it: what is known of ranges may

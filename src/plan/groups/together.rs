@@ -1,0 +1,68 @@
+//! What several keys say of each other: combinations of their values that no row can have are left out.
+
+use super::{is_same_anywhere, looks};
+use crate::expr::{KEYS, Node, Param, Scalar, alike, compared, weighted};
+use crate::release::Key;
+use bigdecimal::ToPrimitive;
+use schema::SqlType;
+use schema::time::{DAY, civil};
+use sql::ast::BinaryOp;
+
+/// Conditions over keys. `narrowed`: the same keys over the ranges that conditions leave of columns.
+pub(super) fn together(keys: &[Key], narrowed: &[Scalar], utc: bool) -> Vec<Scalar> {
+    let mut out = functions(keys);
+    out.extend(seasons(narrowed, utc).unwrap_or_default());
+    out
+}
+
+fn stand(keys: &[Key], i: usize) -> Option<Scalar> {
+    keys.get(i).map(|k| k.scalar.stand_in(KEYS + i))
+}
+
+/// Of a key that is a function of another, what it is for the other's value. Floats are left alone, which may round.
+fn functions(keys: &[Key]) -> Vec<Scalar> {
+    let mut out = Vec::new();
+    let mut done: Vec<(usize, usize)> = Vec::new();
+    for (i, key) in keys.iter().enumerate() {
+        for (j, other) in keys.iter().enumerate() {
+            let float = key.scalar.ty().is_float() || other.scalar.ty().is_float();
+            if i == j || float || done.contains(&(j, i)) || alike(&key.scalar, &other.scalar) {
+                continue;
+            }
+            let (Some(given), Some(own)) = (stand(keys, i), stand(keys, j)) else { continue };
+            let value = other.scalar.over(&[(&key.scalar, given)]);
+            if let Some(value) = value.filter(|v| looks(v) && is_same_anywhere(v)) {
+                done.push((i, j));
+                out.push(compared(BinaryOp::NotDistinct, own, value));
+            }
+        }
+    }
+    out
+}
+
+/// The years and months, or quarters, of a range of times.
+fn seasons(keys: &[Scalar], utc: bool) -> Option<Vec<Scalar>> {
+    let field = |s: &Scalar, wanted: &str| match s.node() {
+        Node::Apply(f, args, Param::Field(field, _)) if f.name == "extract" && *field == wanted => {
+            args.first().cloned()
+        }
+        _ => None,
+    };
+    let (at, (key, time)) = keys.iter().enumerate().find_map(|(i, k)| Some((i, (k, field(k, "year")?))))?;
+    let parts =
+        |name: &str| keys.iter().enumerate().find(|(_, k)| field(k, name).is_some_and(|x| alike(&x, &time)));
+    let ((place, part), n) = parts("month").map(|p| (p, 12)).or_else(|| parts("quarter").map(|p| (p, 4)))?;
+    let (lo, hi) = time.bound().finite()?;
+    let zone = if *time.ty() == SqlType::Timestamptz && !utc { DAY } else { 0 };
+    let index = |at: i64| {
+        let (year, month, _) = civil(at.div_euclid(DAY));
+        year * n + (month - 1) * n / 12 + 1
+    };
+    let (lo, hi) = (index(lo.to_i64()?.saturating_sub(zone)), index(hi.to_i64()?.saturating_add(zone)));
+    let whole = |first: i64, last: i64| (first - 1).rem_euclid(n) == 0 && last.rem_euclid(n) == 0;
+    if whole(lo, hi) {
+        return None;
+    }
+    let (sum, [lo, hi]) = weighted(key.stand_in(KEYS + at), n, part.stand_in(KEYS + place), [lo, hi])?;
+    Some(vec![compared(BinaryOp::Ge, sum.clone(), lo), compared(BinaryOp::Le, sum, hi)])
+}
