@@ -3,8 +3,9 @@
 //! Everything here depends on public data only: text, policy, and which budgets apply to a user.
 
 use super::accounting::{Kind, Rule, rule};
+use super::quantile::Selector;
 use super::spec::{exact, exact_integer};
-use super::{Charge, DpError, Notion, Ratio, Share, Spec, split};
+use super::{Charge, DpError, Notion, Pick, Points, Ratio, Share, Spec, split};
 
 /// What a session asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct Outline {
     pub linf: Vec<u128>,
     /// δ for the selection of its groups; None where groups are public.
     pub selection_delta: Option<Ratio>,
+    /// What is chosen among points, and what one unit's cells weigh together; then there are no aggregates.
+    pub points: Option<(Vec<Pick>, u32)>,
 }
 
 /// Why a statement got its noise.
@@ -95,7 +98,7 @@ pub enum ChoiceError {
 /// The noise of a statement whose price is named by `epsilon`, paid from budgets of these notions.
 ///
 /// Laplace: each of R releases gets ε/R, and splits it evenly over its selection and aggregates. Gaussian: selection
-/// keeps the share, noise and threshold that it has with Laplace noise; with E the sum of these shares, the releases
+/// keeps the share, noise and threshold that it has with Laplace noise, and so does what is chosen among points; with E the sum of these shares, the releases
 /// with aggregates get equal parts of ε² - E², and each splits its part evenly over its aggregates.
 ///
 /// Without being asked, Gaussian noise is taken where every budget has a price for it and its error would be less even
@@ -109,9 +112,16 @@ pub fn choose(
     notions: &[Notion],
 ) -> Result<Choice, ChoiceError> {
     let share = split(epsilon, outlines.len().max(1))?;
+    let selector = selector(notions);
     let laplace = outlines
         .iter()
-        .map(|o| Spec::laplace(&share, o.l0, &o.linf, o.selection_delta.as_ref()))
+        .map(|o| match &o.points {
+            None => Spec::laplace(&share, o.l0, &o.linf, o.selection_delta.as_ref()),
+            Some((picks, weight)) => {
+                let points = Some(Points::new(&share, *weight, picks, selector)?);
+                Ok(Spec { l0: o.l0, aggregates: Vec::new(), selection: None, points })
+            }
+        })
         .collect::<Result<Vec<_>, DpError>>()?;
     let take = |specs: Vec<Spec>, why| -> Result<Choice, ChoiceError> {
         Ok(Choice { charge: Charge::of(epsilon, &specs)?, specs, why })
@@ -144,10 +154,19 @@ pub fn choose(
     take(if better { gaussian } else { laplace }, why)
 }
 
+/// How points are chosen: by permute-and-flip, which errs less, where no budget has a better price for the exponential
+/// mechanism (soundness rule 20).
+fn selector(notions: &[Notion]) -> Selector {
+    match !notions.is_empty() && notions.iter().all(|n| matches!(n, Notion::Pure | Notion::Approx)) {
+        true => Selector::PermuteAndFlip,
+        false => Selector::Exponential,
+    }
+}
+
 /// The same releases with Gaussian noise on their aggregates, at the same name.
 fn gaussian(epsilon: &Ratio, laplace: &[Spec]) -> Result<Vec<Spec>, DpError> {
     let mut selection = exact_integer(0u8);
-    for s in laplace.iter().filter_map(|s| s.selected()) {
+    for s in laplace.iter().flat_map(|s| s.selected().into_iter().chain(s.chosen())) {
         match s.share() {
             Some(Share::Epsilon(e)) => selection += e,
             _ => return Err(DpError::OutOfRange("the noise of a selection")),

@@ -32,6 +32,7 @@ mod laplace;
 pub mod loss;
 mod noise;
 pub mod pld;
+mod points;
 pub mod quantile;
 pub mod randomised;
 pub mod range;
@@ -57,6 +58,7 @@ pub use gaussian::DiscreteGaussian;
 pub use guarantee::Guarantee;
 pub use laplace::DiscreteLaplace;
 pub use noise::{Distribution, Noise, Sampler};
+pub use points::{Pick, Points, PointsError};
 pub use rng::{Entropy, EntropyError, SecureRng};
 pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, split};
 

@@ -1,6 +1,6 @@
 //! What a release will draw, fixed from public data before anything is charged.
 
-use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee, Noise, Ratio};
+use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee, Noise, Points, Ratio};
 use num_bigint::BigUint;
 use num_traits::{CheckedAdd, CheckedDiv, ToPrimitive, Zero};
 
@@ -26,6 +26,9 @@ pub struct Spec {
     /// None where all groups are public. Where it is some, the fetch's first integer column after the keys is the
     /// number of distinct units, before the aggregates.
     pub selection: Option<Selection>,
+    /// Where it is some, there are no aggregates: the fetch counts cells, of which the last key is the point, and points are
+    /// chosen in each group of the other keys.
+    pub points: Option<Points>,
 }
 
 /// A mechanism and the parameters that decide its privacy loss.
@@ -114,7 +117,7 @@ impl Spec {
             Some(delta) => Some(Selection::new(l0, &scale(1)?, delta)?),
             None => None,
         };
-        Ok(Self { l0, aggregates, selection })
+        Ok(Self { l0, aggregates, selection, points: None })
     }
 
     /// The same release with discrete Gaussian noise on its aggregates, whose Σεᵢ² is `square`; its selection stays.
@@ -140,7 +143,7 @@ impl Spec {
             Ok(Noise { linf: noise.linf, distribution })
         };
         let aggregates = self.aggregates.iter().map(noise).collect::<Result<Vec<_>, DpError>>()?;
-        Ok(Self { l0: self.l0, aggregates, selection: self.selection.clone() })
+        Ok(Self { aggregates, ..self.clone() })
     }
 
     /// The aggregates that a unit can change.
@@ -153,6 +156,12 @@ impl Spec {
         let s = self.selection.as_ref()?;
         let mechanism = Mechanism::DiscreteLaplace { sensitivity: 1, scale: s.scale };
         Some(Event { mechanism, times: self.l0 })
+    }
+
+    /// The event of its choices among points, in all groups together.
+    pub(super) fn chosen(&self) -> Option<Event> {
+        // A price that cannot be split was refused when the points were made.
+        self.points.as_ref().and_then(|p| p.event().ok())
     }
 
     /// The events of this release. Constants cost nothing and are not among them.
@@ -168,7 +177,7 @@ impl Spec {
                 Mechanism::DiscreteGaussian { sensitivity: a.linf, variance }
             }
         });
-        self.selected().into_iter().chain(noisy.map(event)).collect()
+        self.selected().into_iter().chain(noisy.map(event)).chain(self.chosen()).collect()
     }
 }
 

@@ -56,6 +56,12 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
 }
 
 impl Fetch<'_> {
+    /// What is added up. Of cells, their rows, once for all choices.
+    fn parts(&self) -> &[Part] {
+        let parts = self.release.parts.as_slice();
+        if self.release.cells.is_some() { parts.get(..1).unwrap_or(parts) } else { parts }
+    }
+
     fn keys(&self) -> Vec<String> {
         let canonical = !self.release.public_groups;
         self.release
@@ -93,12 +99,15 @@ impl Fetch<'_> {
 
     /// `c`: one row per unit and group. Then `e`: at most l0 groups per unit. Then `g`: one row per group.
     fn per_unit(&mut self) {
-        let parts = self.release.parts.clone();
+        let parts = self.parts().to_vec();
         let mut sums = Vec::new();
         for (i, p) in parts.iter().enumerate() {
             match &p.kind {
                 PartKind::Count(arg) => {
                     self.count(arg.as_ref());
+                }
+                PartKind::Point(_) => {
+                    self.count(None);
                 }
                 PartKind::Sum(s) => {
                     self.count(Some(s.arg()));
@@ -163,8 +172,8 @@ impl Fetch<'_> {
         let rows = self.release.bounding.rows();
         let spread = self.release.bounding.spread();
         match (&p.kind, spread) {
-            (PartKind::Count(arg), Some(_)) => {
-                format!("COALESCE(pg_catalog.sum(e.m{}::pg_catalog.int4), 0)", self.count(arg.as_ref()))
+            (PartKind::Count(_) | PartKind::Point(_), Some(_)) => {
+                format!("COALESCE(pg_catalog.sum(e.m{}::pg_catalog.int4), 0)", self.count(counted(p)))
             }
             (PartKind::Sum(s), Some(spread)) => self.shared(i, s, spread),
             (PartKind::Units(None), _) => "pg_catalog.count(*)".into(),
@@ -172,8 +181,8 @@ impl Fetch<'_> {
                 let n = self.count(Some(x));
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, 1)::pg_catalog.int4), 0)")
             }
-            (PartKind::Count(arg), None) => {
-                let n = self.count(arg.as_ref());
+            (PartKind::Count(_) | PartKind::Point(_), None) => {
+                let n = self.count(counted(p));
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, {rows})::pg_catalog.int4), 0)")
             }
             (PartKind::Sum(s), None) => {
@@ -223,9 +232,11 @@ impl Fetch<'_> {
         if self.release.spec.selection.is_some() {
             select.push("pg_catalog.count(*) AS units".into());
         }
-        for (i, p) in self.release.parts.iter().enumerate() {
+        for (i, p) in self.parts().iter().enumerate() {
             let sql = match &p.kind {
-                PartKind::Units(None) | PartKind::Count(None) => "pg_catalog.count(*)".into(),
+                PartKind::Units(None) | PartKind::Count(None) | PartKind::Point(_) => {
+                    "pg_catalog.count(*)".into()
+                }
                 PartKind::Units(Some(x)) | PartKind::Count(Some(x)) => {
                     format!("pg_catalog.count({})", scalar::text(x))
                 }
@@ -273,7 +284,7 @@ impl Fetch<'_> {
     }
 
     fn last(&self, public: bool) -> String {
-        let parts = 0..self.release.parts.len();
+        let parts = 0..self.parts().len();
         if !public {
             let mut select = self.key_names("g");
             if self.release.spec.selection.is_some() {
@@ -324,6 +335,14 @@ fn windows(norm: Norm, order: impl Fn() -> String) -> String {
             format!("{whole}, w AS (PARTITION BY c.u ORDER BY {} ROWS UNBOUNDED PRECEDING)", order())
         }
         Norm::Squares(_) => whole.into(),
+    }
+}
+
+/// Rows where what is not NULL are counted; None for all.
+fn counted(p: &Part) -> Option<&Scalar> {
+    match &p.kind {
+        PartKind::Count(arg) => arg.as_ref(),
+        _ => None,
     }
 }
 

@@ -12,6 +12,7 @@ use emit::print::{self, ArrayParam, Constants};
 use plan::Plan;
 use release::{Noisy, numeric};
 use schema::SqlType;
+use std::collections::HashMap;
 
 impl Session {
     /// That the finish will give the types that the statement was promised: had it others, nobody must pay for it.
@@ -95,10 +96,35 @@ pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec
                 }
             };
             debug_assert!(plan.releases.len() == noisy.len());
+            let cells = beside(plan, noisy, release, cells).ok_or_else(defect)?;
             let array_oid = array_oid(&ty);
             Ok(Param::new(array_oid, Some(array(ty.oid(), &cells).ok_or_else(defect)?)))
         })
         .collect()
+}
+
+/// The cells of a column in the order of the rows that its SELECT has, which are those of its first release: by their keys,
+/// since one of them may be an answer of an earlier time, with other values of a public table. NULL where there is no such row.
+fn beside(
+    plan: &Plan,
+    noisy: &[Noisy],
+    release: usize,
+    cells: Vec<Option<Bytes>>,
+) -> Option<Vec<Option<Bytes>>> {
+    let of = plan.releases.get(release)?;
+    let first = plan.releases.iter().position(|r| r.select == of.select)?;
+    if first == release {
+        return Some(cells);
+    }
+    let keys = of.group_keys().len();
+    let key = |rows: &Noisy, row: usize| -> Vec<Option<Bytes>> {
+        rows.keys.iter().take(keys).filter_map(|column| column.get(row).cloned()).collect()
+    };
+    let (rows, of_first) = (noisy.get(release)?, noisy.get(first)?);
+    let own: HashMap<Vec<Option<Bytes>>, &Option<Bytes>> =
+        cells.iter().enumerate().map(|(row, cell)| (key(rows, row), cell)).collect();
+    let cell = |row| own.get(&key(of_first, row)).copied().cloned().flatten();
+    Some((0..of_first.rows).map(cell).collect())
 }
 
 fn defect() -> ClientError {

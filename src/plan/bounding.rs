@@ -204,6 +204,24 @@ impl Bounding {
     pub fn of_any_parts(&self) -> Self {
         Self { counts_units: true, ..self.clone() }
     }
+
+    /// The same for the cells of these groups: rows of a unit are bounded over all of them together, by as many as count in
+    /// all groups.
+    #[must_use]
+    pub fn of_cells(&self) -> Self {
+        let spread = |total: u32, whose: &Whose| {
+            let total = total.min(MOST_ROWS);
+            let groups = Groups::Spread(Spread { groups: 1, rows: total, total });
+            (Rows::Scaled(total, whose.clone()), groups)
+        };
+        let (rows, groups) = match (&self.rows, &self.groups) {
+            (Rows::Proven(1, _), _) => (self.rows.clone(), Groups::OneRow),
+            (Rows::Proven(n, _), _) => (self.rows.clone(), Groups::InAll(*n)),
+            (Rows::Scaled(_, whose), Groups::Spread(Spread { total, .. })) => spread(*total, whose),
+            (Rows::Scaled(n, whose), _) => spread(n.saturating_mul(self.l0()), whose),
+        };
+        Self { rows, groups, has_keys: true, ..self.clone() }
+    }
 }
 
 /// Decides what is bounded and how. `units`: the release counts units.

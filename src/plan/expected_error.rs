@@ -1,9 +1,11 @@
 //! The error of an aggregate in words: from public data alone, by the noise of its parts (soundness rule 30).
 
-use super::explain::{grid, short};
-use super::release::moments::{Axis, Moment, Statistic};
+use super::explain::{distance, grid, short};
+use super::release::moments::{Moment, Statistic, Variable};
+use super::release::points::Axis;
 use super::release::{Output, Release};
 use bigdecimal::{BigDecimal, ToPrimitive};
+use dp::Pick;
 
 /// The error of a part in its own unit that 95 % of draws stay within.
 fn of(r: &Release, part: usize) -> f64 {
@@ -52,6 +54,27 @@ pub(super) fn error95(r: &Release, output: &Output) -> String {
             )
         }
         Output::Moment(m) => moment(r, m),
+        Output::Points { .. } => {
+            let Some((points, cells)) = r.spec.points.as_ref().zip(r.cells.as_ref()) else {
+                return String::new();
+            };
+            let half = match &cells.axis {
+                Axis::Grid { step, of, .. } => format!("; points are {} apart", distance(step, of)),
+                Axis::Values => String::new(),
+            };
+            let ends = cells.picks.iter().any(|p| matches!(p, Pick::Least | Pick::Greatest));
+            let inside = if ends { ", and ends lie about as many rows inside" } else { "" };
+            format!("95 % within ±{} rows of the rank{inside}{half}", short(points.error95(cells.points)))
+        }
+        Output::Mode(_) => {
+            let Some((points, cells)) = r.spec.points.as_ref().zip(r.cells.as_ref()) else {
+                return String::new();
+            };
+            format!(
+                "in 95 % its rows are at most {} fewer than the most",
+                short(points.error95(cells.points))
+            )
+        }
         Output::Truth { deciding: part, all, .. } => {
             let (what, otherwise) = if *all { ("FALSE", "true") } else { ("TRUE", "false") };
             format!(
@@ -69,8 +92,8 @@ fn moment(r: &Release, m: &Moment) -> String {
     let part = |p: Option<usize>| p.map_or(0.0, |p| of(r, p));
     // |q'/n' - q/n| <= (|error of q| + |q/n - its centre| * |error of n|) / n, and the same for each mean deviation d, of which
     // the product is taken off: |d'e' - de| <= |d||error of e| + |e||error of d|.
-    let mean = |a: &Axis| part(a.sum) + float(&a.half) * count;
-    let square = |a: &Axis| {
+    let mean = |a: &Variable| part(a.sum) + float(&a.half) * count;
+    let square = |a: &Variable| {
         let half = float(&a.half);
         let middle = part(a.squares) + half * half / 2.0 * count;
         (middle, middle + 2.0 * half * mean(a))

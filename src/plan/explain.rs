@@ -2,17 +2,20 @@
 
 use super::bounding::{Bounding, Groups, Norm, ProvenBy, Rows, Whose};
 use super::expected_error::error95;
-use super::release::{Part, PartKind, Release};
+use super::release::points::Axis;
+use super::release::{Cells, Part, PartKind, Release};
 use super::source::{Leaf, Over, PrivateSource, Scan, SetTree};
 use super::work::Work;
 use super::{Plan, Settings};
 use answer::{Field, Outcome, text_cells};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
 use bytes::Bytes;
+use dp::quantile::Selector;
 use dp::suspicion::Meaning;
 use dp::{self, Choice, Distribution, Notion, Ratio, Why};
 use futures::StreamExt;
 use policy::{Policy, Privacy};
+use schema::SqlType;
 use sql::ast::{Expr, ExprKind};
 use sql::names::output_name;
 
@@ -65,6 +68,9 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     let gaussian = r.spec.aggregates.iter().any(|a| is_gaussian(&a.distribution));
     let noise = if gaussian { "Gaussian" } else { "Laplace" };
     out.push(match r.parts.len() {
+        n if r.cells.is_some() => {
+            format!("Release {number}: {n} choice(s) per group, among points of a public grid")
+        }
         0 => format!("Release {number}: group keys, selected by a noisy number of units"),
         1 => format!("Release {number}: discrete {noise} noise on 1 integer per group"),
         n => format!("Release {number}: discrete {noise} noise on {n} integers per group"),
@@ -90,6 +96,9 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     }
     out.extend(bias(r).map(|bias| format!("  Bias: {bias}")));
     out.push(work(&r.work));
+    if let Some((cells, points)) = r.cells.as_ref().zip(r.spec.points.as_ref()) {
+        chosen(out, r, cells, points);
+    }
     for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
         let unit = units_of(part);
         let by = format!("{}{unit}", noise.linf);
@@ -117,6 +126,46 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             error95(r, output)
         ));
     }
+}
+
+/// How points are chosen.
+fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points) {
+    let label = r.keys.last().map(|k| k.label.as_str()).unwrap_or_default();
+    let grid = match &cells.axis {
+        Axis::Grid { step, low, high, of } if of.is_datetime() => {
+            let days = ((high - low) / BigDecimal::from(86_400)).round(0);
+            format!("{} apart over {} days", distance(step, of), days.to_plain_string())
+        }
+        Axis::Grid { step, low, high, .. } => {
+            let [low, high, step] = [low, high, step].map(|x| x.to_plain_string());
+            format!("{low} to {high} by {step}")
+        }
+        Axis::Values => "the values themselves".into(),
+    };
+    out.push(format!("  {label}: {grid}, at most {}; rows are counted at the nearest", cells.points));
+    let mechanism = match points.selector() {
+        Selector::Exponential => "the exponential mechanism",
+        Selector::PermuteAndFlip => "permute-and-flip",
+    };
+    let level = points.level().map_or_else(|_| String::new(), |e| decimal(&e));
+    let parts: Vec<&str> = r.parts.iter().map(|p| p.label.as_str()).collect();
+    out.push(format!(
+        "  Choice of {}: by {mechanism}, {} time(s) with epsilon {level}; one unit weighs at most {} row(s) in all groups together",
+        parts.join(", "),
+        points.levels(),
+        points.weight()
+    ));
+}
+
+/// How far points are apart.
+pub(super) fn distance(step: &BigDecimal, of: &SqlType) -> String {
+    let day = BigDecimal::from(86_400);
+    let (n, unit) = match of.is_datetime() {
+        true if (step % &day).is_zero() => (step / &day, " day(s)"),
+        true => (step.clone(), " second(s)"),
+        false => (step.clone(), ""),
+    };
+    format!("{}{unit}", n.normalized().to_plain_string())
 }
 
 /// What one row can make the database do, in words.
@@ -297,6 +346,11 @@ fn units(units: u128) -> String {
 
 /// Which noise a statement has, and why.
 pub fn noise(choice: &Choice, settings: &Settings) -> String {
+    let drawn =
+        |e: &dp::Event| matches!(e.mechanism.kind(), dp::Kind::DiscreteLaplace | dp::Kind::DiscreteGaussian);
+    if !choice.charge.events.iter().any(drawn) {
+        return "none: points are chosen".into();
+    }
     let name = if gaussian(&choice.charge) { "discrete Gaussian" } else { "discrete Laplace" };
     let why = match choice.why {
         Why::Asked => format!("noisegate.mechanism is {}", settings.mechanism.word()),

@@ -196,6 +196,20 @@ fn is_same_anywhere(s: &Scalar) -> bool {
     here && s.children().into_iter().all(is_same_anywhere)
 }
 
+/// How many groups these keys have, at most, where their domains are public.
+pub(super) fn size(keys: &[Key], sizes: &Sizes) -> Result<usize> {
+    let size_of = |table: usize, column: &str| {
+        let size = Size::Distinct(table, column.to_owned());
+        sizes.get(&size).copied().ok_or(PlanError::NeedSize(size))
+    };
+    let mut product: usize = 1;
+    for (domain, with_null) in keys.iter().filter_map(|k| k.domain.as_ref()) {
+        let size = domain.size(&size_of)?;
+        product = product.saturating_mul(size.saturating_add(usize::from(*with_null)));
+    }
+    Ok(product)
+}
+
 fn describe(policy: &Policy, domain: &Domain, with_null: bool) -> String {
     let base = match domain {
         Domain::Bool => "true and false".into(),

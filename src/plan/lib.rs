@@ -428,8 +428,7 @@ impl<'a> Planner<'a> {
         }
         let keys = per_unit::keys(s);
         let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
-        let release = builder.build(s, &keys, &above)?;
-        self.releases.push(release);
+        self.releases.extend(builder.build(s, &keys, &above)?);
         Ok(Rel::Released)
     }
 

@@ -5,6 +5,7 @@
 //! [`perturb`] and [`stream::Instance::ask`]. No SQL, no I/O, and no error here tells a value.
 
 pub mod numeric;
+mod points;
 pub mod stream;
 
 use answer::{ClientError, SqlState};
@@ -115,7 +116,9 @@ impl Exact {
             return Err(ReleaseError::Uncertified);
         }
         let keys = certified.keys();
-        let width = keys + usize::from(spec.selection.is_some()) + spec.aggregates.len();
+        // Cells have one count.
+        let integers = if spec.points.is_some() { 1 } else { spec.aggregates.len() };
+        let width = keys + usize::from(spec.selection.is_some()) + integers;
         if rows.iter().any(|row| row.len() != width) {
             return Err(ReleaseError::Shape);
         }
@@ -132,8 +135,7 @@ impl Exact {
             rows.iter().map(|row| decode_integer(row, column)).collect::<Result<Vec<_>, ReleaseError>>()
         };
         let units = spec.selection.as_ref().map(|_| integer(keys)).transpose()?;
-        let values: Vec<Vec<i128>> =
-            (width - spec.aggregates.len()..width).map(integer).collect::<Result<_, _>>()?;
+        let values: Vec<Vec<i128>> = (width - integers..width).map(integer).collect::<Result<_, _>>()?;
         if let Some(units) = &units {
             for (column, part) in values.iter().zip(certified.parts()) {
                 let most = |units: &i128| units.unsigned_abs().saturating_mul(part.linf);
@@ -150,9 +152,13 @@ impl Exact {
 
 /// Whether a release's noise covers what was proven of its fetch: each part changes by no more than its sensitivity, units
 /// are counted where groups are selected and nowhere else, groups that are not selected are public, and, for `groups`, no
-/// part changes by more over all groups.
+/// part changes by more over all groups. Where points are chosen, that the cells of one unit weigh no more together.
 pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
     let parts = certified.parts();
+    if spec.points.is_some() {
+        let public = certified.public() && !certified.selects() && certified.keys() > 0;
+        return public && covers_groups(certified.l0(), parts, spec);
+    }
     let each = || parts.iter().zip(&spec.aggregates).all(|(part, noise)| part.linf <= noise.linf);
     certified.selects() == spec.selection.is_some()
         && (certified.selects() || certified.public())
@@ -161,8 +167,14 @@ pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
 }
 
 /// Whether the noise covers these norms: Laplace noise of sensitivity l0·l∞ the sum of changes, Gaussian noise the sum of
-/// their squares up to l0·l∞². Where groups are selected, a unit touches no more than l0 of them.
+/// their squares up to l0·l∞². Choices among points, a sum of changes up to their weight. Where groups are selected, a unit touches no more than l0 of them.
 fn covers_groups(l0: u64, parts: &[Part], spec: &Spec) -> bool {
+    if let Some(points) = &spec.points {
+        let light = |cells: &Part| cells.l1.is_some_and(|weight| weight <= points.weight().into());
+        return matches!(parts, [cells] if light(cells))
+            && spec.aggregates.is_empty()
+            && spec.selection.is_none();
+    }
     let groups = u128::from(spec.l0);
     let covered = |(part, noise): (&Part, &Noise)| match noise.distribution {
         Distribution::Gaussian { .. } => {
@@ -206,6 +218,8 @@ fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
 ///   every aggregate, kept or not, in a batch whose size is a power of two and at least 64 (soundness rule 29). Kept
 ///   groups are sorted by the raw bytes of their keys, NULL first: an order that tells nothing but the keys.
 ///
+/// * Points: chosen in each group ([`dp::Points`]), and nothing else of its cells comes back.
+///
 /// Sums saturate at the edges of i128.
 pub fn perturb(
     parts: Vec<(Exact, &Spec)>,
@@ -226,7 +240,8 @@ pub fn perturb(
         if spec.aggregates.iter().any(|a| a.linf == 0 || a.distribution == Distribution::None) {
             return Err(ReleaseError::Receipt);
         }
-        if exact.values.len() != spec.aggregates.len() {
+        let integers = if spec.points.is_some() { 1 } else { spec.aggregates.len() };
+        if exact.values.len() != integers {
             return Err(ReleaseError::Shape);
         }
         if !covers_groups(exact.proven.l0, &exact.proven.parts, spec) {
@@ -237,6 +252,9 @@ pub fn perturb(
 }
 
 fn perturb_one(exact: Exact, spec: &Spec, rng: &mut impl Entropy) -> Result<Noisy, ReleaseError> {
+    if let Some(points) = &spec.points {
+        return points::choose(exact, points, rng);
+    }
     let rows = exact.rows;
     let count = if spec.selection.is_some() { rows.max(64).next_power_of_two() } else { rows };
     let columns = spec.aggregates.iter().map(|a| Ok(a.sampler()?.draw(count, rng)?));

@@ -3,7 +3,10 @@ use super::*;
 use crate::testing::SeededRng;
 use answer::Identity;
 use bytes::{Buf, BufMut, BytesMut};
-use dp::{DiscreteLaplace, Distribution, Noise, Notion, Outline, Preference, Ratio, Selection, choose};
+use dp::quantile::Selector;
+use dp::{
+    DiscreteLaplace, Distribution, Noise, Notion, Outline, Pick, Points, Preference, Ratio, Selection, choose,
+};
 use kernel::Part;
 use ledger::{Ledger, Terms};
 use policy::{Accounting, Budget, LedgerLocation, Scope};
@@ -156,10 +159,49 @@ fn rule_46_each_noise_covers_its_own_norm() {
     }
 }
 
+/// Of cells only which points were chosen leaves, for a weight that was proven, against the receipt of that choice.
+#[tokio::test]
+async fn points_are_chosen_in_each_group_and_no_cell_comes_back() {
+    let much = Ratio::from_integer(1000);
+    let pick = |picks: &[Pick], weight| Spec {
+        l0: weight,
+        aggregates: Vec::new(),
+        selection: None,
+        points: Some(Points::new(&much, weight, picks, Selector::Exponential).unwrap()),
+    };
+    let spec = pick(&[Pick::Quantile(Ratio::new(1, 2)), Pick::Greatest], 2);
+    let point = |n: i64| Some(Bytes::copy_from_slice(&n.to_be_bytes()));
+    let exact = || Exact {
+        keys: vec![
+            ["a", "a", "a", "b", "b", "b"].map(bytes).to_vec(),
+            [-5, 0, 5, -5, 0, 5].map(point).to_vec(),
+        ],
+        rows: 6,
+        ..public(&[], vec![vec![900, 2000, 0, -7, 100, 1001]])
+    };
+    let paid = receipt(std::slice::from_ref(&spec), much).await;
+    let noisy = perturb(vec![(exact(), &spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
+    assert_eq!(noisy.rows, 2);
+    assert_eq!(noisy.keys, [vec![bytes("a"), bytes("b")], vec![point(0), point(5)]]);
+    assert_eq!(noisy.values, [[0, 5], [0, 5]]);
+    // The receipt of another choice.
+    let other = pick(&[Pick::Quantile(Ratio::new(1, 2))], 2);
+    let paid = receipt(std::slice::from_ref(&other), much).await;
+    let refused = perturb(vec![(exact(), &spec)], paid, &mut SeededRng::new(1));
+    assert_eq!(refused.err(), Some(ReleaseError::Receipt));
+    // What one unit's cells weigh together.
+    for (linf, enough) in [(1, true), (2, true), (3, false)] {
+        let proven = Certified::unproven("", 2, false, vec![Part::in_all(linf)]);
+        assert_eq!(covers(&proven, &spec, true), enough, "{linf}");
+    }
+    assert!(!covers(&Certified::unproven("", 2, true, vec![Part::in_all(1)]), &spec, true));
+}
+
 /// Gaussian noise has the variance of the specification, beside a selection by Laplace noise.
 #[tokio::test]
 async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
-    let outline = Outline { l0: 2, linf: vec![30], selection_delta: Some(Ratio::new(1, 1_000_000)) };
+    let outline =
+        Outline { l0: 2, linf: vec![30], selection_delta: Some(Ratio::new(1, 1_000_000)), points: None };
     let choice = choose(&one(), &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
     let spec = &choice.specs[0];
     let Distribution::Gaussian { variance } = spec.aggregates[0].distribution else { panic!() };
@@ -383,6 +425,7 @@ fn spec(aggregates: usize, private: bool) -> Spec {
             aggregates
         ],
         selection: private.then_some(selection),
+        points: None,
     }
 }
 

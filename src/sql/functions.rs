@@ -43,6 +43,8 @@ const AGGREGATES: &[&str] = &[
     "bool_and",
     "bool_or",
     "every",
+    // Not PostgreSQL's: printed as percentile_cont(0.5).
+    "median",
     "percentile_cont",
     "percentile_disc",
     "mode",
@@ -149,7 +151,6 @@ const PLAIN: &[&str] = &[
 fn canonical(name: &str) -> &str {
     match name {
         "ceiling" => "ceil",
-        "every" => "bool_and",
         "character_length" | "char_length" => "length",
         n => n,
     }

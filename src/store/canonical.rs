@@ -76,7 +76,11 @@ pub fn canonical(release: &Release) -> Canonical {
             (text(&key.scalar), place, key)
         })
         .collect();
-    keys.sort_by(|a, b| a.0.cmp(&b.0));
+    // The point of a cell stays the last.
+    let groups = release.group_keys().len();
+    if let Some(groups) = keys.get_mut(..groups) {
+        groups.sort_by(|a, b| a.0.cmp(&b.0));
+    }
     let places: Vec<usize> = keys.iter().map(|(_, place, _)| *place).collect();
     let names = places.iter().enumerate().map(|(to, from)| (KEYS + from, KEYS + to)).collect();
     let over_keys = Scope { names, first: 0 };
@@ -86,7 +90,7 @@ pub fn canonical(release: &Release) -> Canonical {
     base.parts = Vec::new();
     base.outputs = Vec::new();
     base.bounding = base.bounding.of_any_parts();
-    base.spec = dp::Spec { l0: 1, aggregates: Vec::new(), selection: None };
+    base.spec = dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None };
     Canonical { base, keys: places, parts }
 }
 
@@ -350,6 +354,7 @@ impl Scope {
                 PartKind::Count(arg.as_ref().filter(|a| a.nullable()).map(|a| self.scalar(a, false)))
             }
             PartKind::Units(arg) => PartKind::Units(arg.as_ref().map(|a| self.scalar(a, false))),
+            PartKind::Point(pick) => PartKind::Point(*pick),
             PartKind::Sum(s) => PartKind::Sum(s.reworded(&mut |x| self.scalar(x, false))),
         };
         Part { kind, linf: part.linf, label: String::new() }

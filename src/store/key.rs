@@ -152,6 +152,12 @@ impl Keys {
             exact.show(scale).show(threshold).show(delta);
         }
         let mut like = Canon::new("like");
+        if let Some(points) = &spec.points {
+            // Choices are made together: others have other errors.
+            let points = format!("{points:?}");
+            exact.text(&points);
+            like.text(&points);
+        }
         like.bytes(&read).show(&price(spec)).text(context.mechanism.word());
         if !base.public_groups {
             like.show(context.delta);
@@ -178,6 +184,7 @@ fn part_key(kind: &PartKind) -> Key {
         PartKind::Count(Some(x)) => canon.text("count").text(&scalar::text(x)),
         PartKind::Units(None) => canon.text("units"),
         PartKind::Units(Some(x)) => canon.text("units where").text(&scalar::text(x)),
+        PartKind::Point(pick) => canon.text("point").text(&format!("{pick:?}")),
         PartKind::Sum(s) => return sum(s),
     };
     canon.key()
@@ -224,7 +231,7 @@ fn mattering(canonical: &Canonical) -> Vec<Setting> {
         match &part.kind {
             PartKind::Count(Some(x)) | PartKind::Units(Some(x)) => each(x, &mut look),
             PartKind::Sum(s) => each(s.arg(), &mut look),
-            PartKind::Count(None) | PartKind::Units(None) => {}
+            PartKind::Count(None) | PartKind::Units(None) | PartKind::Point(_) => {}
         }
     }
     match (times, texts) {

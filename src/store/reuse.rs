@@ -3,7 +3,7 @@
 use super::canonical::Canonical;
 use super::encoding::{Column, Stored};
 use super::key::{Key, Keys, Wanted};
-use dp::Spec;
+use dp::{Distribution, Noise, Spec};
 use plan::{PartKind, Release};
 use release::Noisy;
 
@@ -73,8 +73,12 @@ pub fn serve(release: &Release, canonical: &Canonical, keys: &Keys, stored: &[St
         },
         spec: Spec {
             l0: release.spec.l0,
-            aggregates: columns.iter().map(|(c, _)| c.noise.clone()).collect(),
+            aggregates: match &release.spec.points {
+                None => columns.iter().map(|(c, _)| c.noise.clone()).collect(),
+                Some(_) => Vec::new(),
+            },
             selection: first.selection.clone(),
+            points: release.spec.points.clone(),
         },
         plain: columns.iter().map(|(_, plain)| *plain).collect(),
     })
@@ -103,8 +107,12 @@ impl Served {
 
 /// What is kept of a release.
 pub fn stored(canonical: &Canonical, keys: &Keys, spec: &Spec, noisy: &Noisy) -> Option<Stored> {
+    // Chosen points have no noise of their own.
+    let chosen =
+        spec.points.as_ref().map(|p| Noise { linf: p.weight().into(), distribution: Distribution::None });
+    let noises = spec.aggregates.iter().chain(chosen.iter().cycle());
     let columns = canonical.keys.iter().map(|place| noisy.keys.get(*place).cloned());
-    let parts = keys.parts.iter().zip(&spec.aggregates).zip(&noisy.values);
+    let parts = keys.parts.iter().zip(noises).zip(&noisy.values);
     let parts: Vec<Column> = parts
         .map(|((wanted, noise), values)| Column {
             key: wanted.key,

@@ -35,6 +35,16 @@ const STATEMENTS: &[&str] = &[
     "SELECT active, bool_or(plan = 'day'), every(birth_year > 1900) FROM riders GROUP BY active ORDER BY 1",
     "SELECT count(DISTINCT rider_id) FILTER (WHERE minutes > 60), count(DISTINCT rider_id) FILTER (WHERE stars = 5), count(DISTINCT rider_id) FROM trips",
     "SELECT station, count(DISTINCT rider_id) FILTER (WHERE fare > 30) FROM trips GROUP BY station HAVING count(*) > 0 ORDER BY 1",
+    // Quantiles where the rank lies within a value, least and greatest values, modes.
+    "SELECT percentile_disc(0.37) WITHIN GROUP (ORDER BY fare), percentile_disc(0.513) WITHIN GROUP (ORDER BY fare DESC) FROM trips",
+    "SELECT percentile_disc(ARRAY[0.251, 0.503, 0.749]) WITHIN GROUP (ORDER BY fare), percentile_cont(ARRAY[0.5]) WITHIN GROUP (ORDER BY birth_year / 30) FROM trips JOIN riders USING (rider_id)",
+    "SELECT min(birth_year / 20), max(birth_year / 20), count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY birth_year / 30) FROM riders",
+    "SELECT percentile_disc(ARRAY[0.251, 0.503, 0.749]) WITHIN GROUP (ORDER BY stars), percentile_disc(0.777) WITHIN GROUP (ORDER BY stars DESC), percentile_disc(0.37) WITHIN GROUP (ORDER BY minutes) FROM trips",
+    "SELECT percentile_disc(0.513) WITHIN GROUP (ORDER BY day), mode() WITHIN GROUP (ORDER BY station) FILTER (WHERE stars = 1) FROM trips",
+    "SELECT percentile_disc(0.123) WITHIN GROUP (ORDER BY fare) FILTER (WHERE stars = 5) FROM trips",
+    "SELECT mode() WITHIN GROUP (ORDER BY station), mode() WITHIN GROUP (ORDER BY stars > 2), count(*) FROM trips",
+    "SELECT active, count(*), percentile_disc(0.31) WITHIN GROUP (ORDER BY birth_year), sum(birth_year) FROM riders GROUP BY active ORDER BY 1",
+    "SELECT kind, mode() WITHIN GROUP (ORDER BY kind) FROM devices GROUP BY kind HAVING count(*) > 0 ORDER BY 1",
     // WHERE.
     "SELECT count(*) FROM trips WHERE minutes BETWEEN 10 AND 30 AND station IN ('Central', 'Museum') AND stars IS NOT NULL",
     "SELECT count(*) FROM trips WHERE NOT (note LIKE '1%' OR note ILIKE '%TYRE')",

@@ -176,6 +176,7 @@ scripts!(
     price,
     private_joins,
     public,
+    quantiles,
     refused_rows,
     refused_statements,
     same_question,

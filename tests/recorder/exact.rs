@@ -176,7 +176,9 @@ fn same(
             (mean, s.grid().clone())
         }
         Output::Zero(_) => (Some(BigDecimal::zero()), BigDecimal::zero()),
-        Output::Moment(_) | Output::Truth { .. } => panic!("not drawn where answers are compared"),
+        Output::Moment(_) | Output::Truth { .. } | Output::Points { .. } | Output::Mode(_) => {
+            panic!("not drawn where answers are compared")
+        }
         Output::Constant { count, value, .. } => {
             ((parts[*count] != 0).then(|| value.clone()), BigDecimal::zero())
         }

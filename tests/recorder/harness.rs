@@ -79,7 +79,11 @@ impl Claim {
                 .aggregates
                 .iter()
                 .any(|a| matches!(a.distribution, Distribution::Gaussian { .. })),
-            linf: release.spec.aggregates.iter().map(|a| a.linf).collect(),
+            // Of cells there is one count, however many points are chosen.
+            linf: match &release.spec.points {
+                Some(points) => vec![points.weight().into()],
+                None => release.spec.aggregates.iter().map(|a| a.linf).collect(),
+            },
             public: release.public_groups,
             keys: release.keys.len(),
             selects: release.spec.selection.is_some(),
@@ -197,7 +201,10 @@ impl Lab {
         for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
             assert_eq!(r.spec.l0, r.bounding.l0());
             assert_eq!(r.spec.selection.is_some(), !r.public_groups);
-            let linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
+            let mut linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
+            if r.cells.is_some() {
+                linf.dedup();
+            }
             assert!(
                 linf.iter().all(|n| *n > 0),
                 "a part that nobody can change is read, and nothing is paid: {r:?}"

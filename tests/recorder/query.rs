@@ -671,7 +671,7 @@ impl Generator<'_> {
             return format!("sum({})", self.aimed());
         }
         if !self.exact && self.rng.chance(20) {
-            let plain = self.spread(depth);
+            let plain = if self.rng.chance(30) { self.point() } else { self.spread(depth) };
             let filtered = self.rng.chance(20);
             return if filtered { format!("{plain} FILTER (WHERE {})", self.truth(1)) } else { plain };
         }
@@ -686,6 +686,17 @@ impl Generator<'_> {
             _ => format!("avg({})", self.number(depth)),
         };
         if self.rng.chance(20) { format!("{plain} FILTER (WHERE {})", self.truth(1)) } else { plain }
+    }
+
+    /// Points of a grid: quantiles, ends, modes.
+    fn point(&mut self) -> String {
+        match self.rng.below(5) {
+            0 => format!("mode() WITHIN GROUP (ORDER BY {})", self.text(0)),
+            1 => format!("{}({})", self.one(&["min", "max"]), self.time()),
+            2 => format!("{}({})", self.one(&["min", "max", "median"]), self.bounded()),
+            3 => format!("percentile_disc(ARRAY[0.25, 0.5]) WITHIN GROUP (ORDER BY {})", self.number(0)),
+            _ => format!("percentile_cont(0.9) WITHIN GROUP (ORDER BY {} DESC)", self.number(1)),
+        }
     }
 
     /// Variances, covariances, and what decides a condition: sums of squares and products in disguise.

@@ -2,11 +2,14 @@
 
 use super::number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
 use answer::ClientError;
-use dp::{self, Distribution, Noise, Ratio, Selection, UNITS_PER_ONE};
+use dp::quantile::Selector;
+use dp::{self, Distribution, Noise, Points, Ratio, Selection, UNITS_PER_ONE};
 use emit::print::{self, Constants};
 use emit::{domain, fetch};
 use ledger::{Amount, Counter};
 use num_bigint::BigUint;
+use plan::release::Cells;
+use plan::release::points::Axis;
 use plan::{Output, Part, PartKind, Plan, Release, explain};
 use policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use serde_json::{Map, Value, json};
@@ -93,6 +96,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
                 Output::Zero(_) => Vec::new(),
                 Output::Constant { count, .. } => vec![*count],
                 Output::Moment(m) => m.parts(),
+                Output::Points { .. } | Output::Mode(_) => Vec::new(),
                 Output::Truth { deciding, count, .. } => vec![*deciding, *count],
             };
             json!({ "name": output_name(&e, &plan.statement.bindings), "aggregates": from })
@@ -106,6 +110,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         "work": { "fan_out": r.work.fan_out, "steps": r.work.steps },
         "aggregates": aggregates,
         "outputs": outputs,
+        "points": r.cells.as_ref().zip(r.spec.points.as_ref()).map(|(c, p)| points(r, c, p)),
         "selection": r.spec.selection.as_ref().map(selection),
         "fetch_sql": text.sql,
         "parameters": if text.seeded { seed } else { json!([]) },
@@ -128,10 +133,36 @@ fn bounding(r: &Release) -> Value {
     })
 }
 
+/// What is chosen among points of a grid, and how.
+fn points(r: &Release, cells: &Cells, points: &Points) -> Value {
+    let mechanism = match points.selector() {
+        Selector::Exponential => "exponential",
+        Selector::PermuteAndFlip => "permute_and_flip",
+    };
+    let grid = match &cells.axis {
+        Axis::Values => Value::Null,
+        Axis::Grid { step, low, high, .. } => {
+            let [low, high, step] = [low, high, step].map(|x| x.to_plain_string());
+            json!({ "low": low, "high": high, "step": step })
+        }
+    };
+    json!({
+        "choices": r.parts.iter().map(|p| p.label.as_str()).collect::<Vec<_>>(),
+        "mechanism": mechanism,
+        "grid": grid,
+        "points": cells.points,
+        "levels": points.levels(),
+        "epsilon_of_a_level": points.level().ok().map(|e| explain::decimal(&e)),
+        "weight": points.weight(),
+        "error95_in_rows": points.error95(cells.points),
+    })
+}
+
 fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
     let one = bigdecimal::BigDecimal::from(1);
     let (kind, grid) = match &part.kind {
         PartKind::Count(_) => ("count", &one),
+        PartKind::Point(_) => ("point", &one),
         PartKind::Units(_) => ("count_units", &one),
         PartKind::Sum(s) => ("sum", s.grid()),
     };

@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::Printer;
-use super::released::output_text;
+use super::released::{Row, output_text};
 use crate::{alias, ident, string};
 use sql::ast::*;
 
@@ -13,14 +13,16 @@ impl Printer<'_> {
         if let Some(index) = self.release
             && let Some(r) = self.plan.and_then(|p| p.releases.get(index))
         {
-            if let Some(k) = r.keys.iter().position(|k| k.expr == *e) {
+            if let Some(k) = r.group_keys().iter().position(|k| k.expr == *e) {
                 self.put(&format!("r{index}.k{k}"));
                 return;
             }
             if let ExprKind::Aggregate(a) = &e.kind
-                && let Some((_, output)) = r.outputs.iter().find(|(have, _)| *have == **a)
+                && let Some(text) = self.of_select(index).find_map(|(from, r)| {
+                    let (_, output) = r.outputs.iter().find(|(have, _)| *have == **a)?;
+                    Some(output_text(&Row { row: index, from }, r, output))
+                })
             {
-                let text = output_text(index, r, output);
                 self.put(&text);
                 return;
             }
@@ -175,6 +177,12 @@ impl Printer<'_> {
     }
 
     fn aggregate(&mut self, a: &Aggregate) {
+        if let ("median", [x], []) = (a.name, a.args.as_slice(), a.within_group.as_slice()) {
+            let by = OrderItem { expr: x.clone(), desc: false, nulls_first: None };
+            let half = Expr::new(ExprKind::Literal(Literal::Number("0.5".into())), None);
+            let (name, args, within_group) = ("percentile_cont", vec![half], vec![by]);
+            return self.aggregate(&Aggregate { name, args, within_group, ..a.clone() });
+        }
         self.put(&format!("pg_catalog.{}(", ident(a.name)));
         if a.distinct {
             self.put("DISTINCT ");

@@ -3,21 +3,22 @@
 //! Everything is cut to where it would lie without noise: means to their ranges, variances to [0, h²], covariances to
 //! ±hₓ·h_y, correlations to [-1, 1]. NULL where the noisy number of rows is too small, or a noisy divisor is 0.
 
+use super::released::Row;
 use crate::number;
 use bigdecimal::{BigDecimal, Zero};
-use plan::release::moments::{Axis, Moment, Statistic};
+use plan::release::moments::{Moment, Statistic, Variable};
 use plan::release::{PartKind, Release};
 
 struct Texts<'a> {
-    index: usize,
+    row: &'a Row,
     release: &'a Release,
     /// The noisy number of rows.
     n: String,
 }
 
 /// The statistic, in the type that PostgreSQL gives it.
-pub(super) fn text(index: usize, release: &Release, m: &Moment) -> String {
-    let t = Texts { index, release, n: format!("r{index}.a{}", m.count) };
+pub(super) fn text(row: &Row, release: &Release, m: &Moment) -> String {
+    let t = Texts { row, release, n: row.column(m.count) };
     let n = &t.n;
     let sampled = |x: String, sample: bool| if sample { format!("{x} * {n} / ({n} - 1)") } else { x };
     let (vx, vy) = (t.variance(&m.x), m.y.as_ref().map(|y| t.variance(y)).unwrap_or_default());
@@ -57,24 +58,24 @@ impl Texts<'_> {
             Some(PartKind::Sum(s)) => BigDecimal::from(s.centre()) * s.grid(),
             _ => BigDecimal::zero(),
         };
-        let mean = format!("r{}.a{part} / {}", self.index, self.n);
+        let mean = format!("{} / {}", self.row.column(part), self.n);
         let offset = centre - less;
         if offset.is_zero() { mean } else { format!("{} + {mean}", number(&offset)) }
     }
 
     /// The mean deviation from the centre, within ±h.
-    fn deviation(&self, a: &Axis) -> String {
+    fn deviation(&self, a: &Variable) -> String {
         let Some(sum) = a.sum else { return "0.0".into() };
         let (mean, h) = (self.part_mean(sum, &a.centre), number(&a.half));
         format!("LEAST(GREATEST({mean}, -{h}), {h})")
     }
 
-    fn mean(&self, a: &Axis) -> String {
+    fn mean(&self, a: &Variable) -> String {
         format!("({} + {})", number(&a.centre), self.deviation(a))
     }
 
     /// The mean of squares less the square of the mean, within [0, h²].
-    fn variance(&self, a: &Axis) -> String {
+    fn variance(&self, a: &Variable) -> String {
         let Some(squares) = a.squares else { return "0.0".into() };
         let (mean, d, most) =
             (self.part_mean(squares, &BigDecimal::zero()), self.deviation(a), number(&(&a.half * &a.half)));
@@ -82,7 +83,7 @@ impl Texts<'_> {
     }
 
     /// The mean of products less the product of the means, within ±hₓ·h_y.
-    fn covariance(&self, x: &Axis, y: &Axis, products: Option<usize>) -> String {
+    fn covariance(&self, x: &Variable, y: &Variable, products: Option<usize>) -> String {
         let Some(products) = products else { return "0.0".into() };
         let (mean, most) = (self.part_mean(products, &BigDecimal::zero()), number(&(&x.half * &y.half)));
         let (dx, dy) = (self.deviation(x), self.deviation(y));

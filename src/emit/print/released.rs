@@ -3,7 +3,8 @@
 use super::Printer;
 use crate::{domain, number};
 use bigdecimal::BigDecimal;
-use plan::release::{Output, PartKind, Release};
+use plan::release::points::Axis;
+use plan::release::{Output, Part, PartKind, Release};
 use schema::SqlType;
 
 /// One parameter of the finish: a column of a released relation, as an array.
@@ -36,7 +37,14 @@ pub enum ArrayParam {
     },
 }
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
+    /// The releases that stand for one SELECT, the first of which has this index.
+    pub(super) fn of_select(&self, index: usize) -> impl Iterator<Item = (usize, &'a Release)> + use<'a> {
+        let all = self.plan.map(|p| p.releases.as_slice()).unwrap_or_default();
+        let select = all.get(index).map(|r| r.select);
+        all.iter().enumerate().filter(move |(_, r)| Some(r.select) == select)
+    }
+
     /// FROM of a released relation: its arrays, side by side.
     pub(super) fn released(&mut self, index: usize) {
         let Some(r) = self.plan.and_then(|p| p.releases.get(index)) else { return };
@@ -47,23 +55,20 @@ impl Printer<'_> {
         }
         let mut arrays = Vec::new();
         let mut names = Vec::new();
-        for (k, key) in r.keys.iter().enumerate() {
+        for (k, key) in r.group_keys().iter().enumerate() {
             let ty = key.scalar.ty().clone();
             arrays.push(ty.sql_name());
             names.push(format!("k{k}"));
             self.params.push(ArrayParam::Key { release: index, key: k, ty });
         }
-        for (i, part) in r.parts.iter().enumerate() {
-            names.push(format!("a{i}"));
-            match &part.kind {
-                PartKind::Sum(s) => {
-                    arrays.push("pg_catalog.numeric".into());
-                    self.params.push(ArrayParam::Sum { release: index, part: i, grid: s.grid().clone() });
-                }
-                _ => {
-                    arrays.push("pg_catalog.int8".into());
-                    self.params.push(ArrayParam::Count { release: index, part: i });
-                }
+        let releases: Vec<(usize, &Release)> = self.of_select(index).collect();
+        for (from, r) in releases {
+            let row = Row { row: index, from };
+            for (i, part) in r.parts.iter().enumerate() {
+                names.push(row.name(i));
+                let (param, ty) = column(from, i, part, r);
+                arrays.push(ty.sql_name());
+                self.params.push(param);
             }
         }
         let first = self.params.len() - arrays.len() + 1;
@@ -76,35 +81,96 @@ impl Printer<'_> {
     }
 }
 
+/// A released column of a SELECT whose first release names the row.
+pub(super) struct Row {
+    /// The first release.
+    pub row: usize,
+    /// The column's own.
+    pub from: usize,
+}
+
+impl Row {
+    fn name(&self, part: usize) -> String {
+        if self.row == self.from { format!("a{part}") } else { format!("p{}_{part}", self.from) }
+    }
+
+    /// The column of a part.
+    pub fn column(&self, part: usize) -> String {
+        format!("r{}.{}", self.row, self.name(part))
+    }
+}
+
+/// The parameter of a part, and the type of its cells.
+fn column(release: usize, part: usize, of: &Part, r: &Release) -> (ArrayParam, SqlType) {
+    let numeric = SqlType::Numeric { scale: None };
+    let axis = r.cells.as_ref().map(|c| &c.axis);
+    match (&of.kind, axis, r.keys.split_last()) {
+        (PartKind::Sum(s), ..) => (ArrayParam::Sum { release, part, grid: s.grid().clone() }, numeric),
+        (PartKind::Point(_), Some(Axis::Grid { step, .. }), _) => {
+            (ArrayParam::Sum { release, part, grid: step.clone() }, numeric)
+        }
+        (PartKind::Point(_), _, Some((last, before))) => {
+            let ty = last.scalar.ty().clone();
+            (ArrayParam::Key { release, key: before.len(), ty: ty.clone() }, ty)
+        }
+        _ => (ArrayParam::Count { release, part }, SqlType::Int8),
+    }
+}
+
 /// One of the analyst's aggregates over the released columns, in the type that PostgreSQL gives it.
-pub(super) fn output_text(index: usize, r: &Release, output: &Output) -> String {
+pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
+    let of = |part: &usize| row.column(*part);
     match output {
-        Output::Count(part) => format!("r{index}.a{part}"),
+        Output::Count(part) => of(part),
         Output::Sum(part, SqlType::Int8) => {
             format!(
-                "LEAST(GREATEST(r{index}.a{part}, -9223372036854775808), 9223372036854775807)::pg_catalog.int8"
+                "LEAST(GREATEST({}, -9223372036854775808), 9223372036854775807)::pg_catalog.int8",
+                of(part)
             )
         }
-        Output::Sum(part, ty) => typed(&format!("r{index}.a{part}"), ty),
+        Output::Sum(part, ty) => typed(&of(part), ty),
         Output::Zero(ty) => typed("0", ty),
         Output::Constant { count, ty, value } => {
-            typed(&format!("CASE WHEN r{index}.a{count} >= 1 THEN {} END", number(value)), ty)
+            typed(&format!("CASE WHEN {} >= 1 THEN {} END", of(count), number(value)), ty)
         }
-        Output::Moment(m) => super::moments::text(index, r, m),
+        Output::Moment(m) => super::moments::text(row, r, m),
+        Output::Points { parts, array, ty } => {
+            let axis = r.cells.as_ref().map(|c| &c.axis);
+            let each: Vec<String> = parts.iter().map(|p| point(&of(p), axis, ty)).collect();
+            let each = each.join(", ");
+            if *array { format!("ARRAY[{each}]") } else { each }
+        }
+        Output::Mode(ty) => format!("({})::{}", of(&0), ty.sql_name()),
         Output::Truth { deciding, count, all } => {
             let compared = if *all { "<" } else { ">=" };
             let least = plan::deciding(r, *deciding);
-            format!("(CASE WHEN r{index}.a{count} >= 1 THEN r{index}.a{deciding} {compared} {least} END)")
+            format!("(CASE WHEN {} >= 1 THEN {} {compared} {least} END)", of(count), of(deciding))
         }
         Output::Avg { sum, count, ty, low, high } => {
             let Some(PartKind::Sum(s)) = r.parts.get(*sum).map(|p| &p.kind) else { return "NULL".into() };
             let center = number(&(BigDecimal::from(s.centre()) * s.grid()));
-            let (low, high) = (number(low), number(high));
+            let (low, high, n) = (number(low), number(high), of(count));
             let average = format!(
-                "CASE WHEN r{index}.a{count} >= 1 THEN LEAST(GREATEST({center} + r{index}.a{sum} / r{index}.a{count}, {low}), {high}) END"
+                "CASE WHEN {n} >= 1 THEN LEAST(GREATEST({center} + {} / {n}, {low}), {high}) END",
+                of(sum)
             );
             typed(&average, ty)
         }
+    }
+}
+
+/// A point within the range of its values, as this type.
+fn point(column: &str, axis: Option<&Axis>, ty: &SqlType) -> String {
+    let Some(Axis::Grid { low, high, of, .. }) = axis else { return "NULL".into() };
+    let cut = format!("LEAST(GREATEST({column}, {}), {})", number(low), number(high));
+    match of {
+        SqlType::Date => format!("('1970-01-01'::pg_catalog.date + ({cut} / 86400)::pg_catalog.int4)"),
+        t if t.is_datetime() => {
+            let zone = if *t == SqlType::Timestamptz { "+00" } else { "" };
+            let seconds = format!("pg_catalog.make_interval(secs => ({cut})::pg_catalog.float8)");
+            format!("('1970-01-01 00:00:00{zone}'::{} + {seconds})", t.sql_name())
+        }
+        _ => format!("({cut})::{}", ty.sql_name()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Aggregates: what is released of each group, and how the analyst's aggregates follow from it.
 
 use super::moments::{is_moment, is_of_two};
+use super::points::is_choice;
 use super::{Builder, Output, Part, PartKind, Result, refuse, too_wide};
 use crate::expr::{GridValue, Node, Scalar, filtered, not, unbounded};
 use answer::{ClientError, SqlState};
@@ -12,8 +13,7 @@ use sql::ast::*;
 const DEFAULT_STEPS: u32 = 9;
 
 /// What may stand instead of an aggregate that may not.
-/// What may be asked of private rows, in words.
-pub const SUPPORTED: &str = "Over private rows: count, count(DISTINCT unit), sum, avg, variance, stddev, covar_pop, covar_samp, corr, regr_*, bool_and and bool_or.";
+pub const SUPPORTED: &str = "Over private rows: count, count(DISTINCT unit), sum, avg, variance, stddev, covar_pop, covar_samp, corr, regr_*, bool_and, bool_or, median, percentile_cont, percentile_disc, min, max and mode.";
 
 impl Builder<'_, '_> {
     /// Walks an expression above the aggregates: keys and aggregates are its leaves, plain columns an error.
@@ -78,13 +78,19 @@ impl Builder<'_, '_> {
         if self.outputs.iter().any(|(have, _)| have == a) {
             return Ok(());
         }
-        if !a.order_by.is_empty() || !a.within_group.is_empty() {
+        if self.requests.iter().any(|r| r.has(a)) {
+            return Ok(());
+        }
+        if !is_choice(a.name) && (!a.order_by.is_empty() || !a.within_group.is_empty()) {
             return Err(refuse("ORDER BY in an aggregate over private rows", pos));
         }
         let when = a.filter.as_ref().map(|f| self.lower(f)).transpose()?;
         if when.as_ref().is_some_and(|w| *w.ty() != SqlType::Bool) {
             let m = "argument of FILTER must be type boolean";
             return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos).into());
+        }
+        if is_choice(a.name) {
+            return self.choice(a, when.as_ref(), pos);
         }
         let only = |s: Scalar| match &when {
             None => s,
@@ -120,9 +126,9 @@ impl Builder<'_, '_> {
             ("sum" | "avg", [_], true) => {
                 return Err(refuse("DISTINCT in sum and avg over private rows", pos));
             }
-            ("bool_and" | "bool_or", [x], false) => {
+            ("bool_and" | "bool_or" | "every", [x], false) => {
                 let value = self.lower(x)?;
-                self.truth(a.name == "bool_and", value, &only, x.pos)?
+                self.truth(a.name != "bool_or", value, &only, x.pos)?
             }
             (name, [x], false) if is_moment(name) && !is_of_two(name) => {
                 let value = only(self.lower(x)?);
@@ -135,7 +141,7 @@ impl Builder<'_, '_> {
             (name, _, true) if is_moment(name) => {
                 return Err(refuse(&format!("DISTINCT in {name} over private rows"), pos));
             }
-            ("count" | "sum" | "avg" | "bool_and" | "bool_or", _, _) => {
+            ("count" | "sum" | "avg" | "bool_and" | "bool_or" | "every", _, _) => {
                 let m = format!("{} takes one argument", a.name);
                 return Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos).into());
             }

@@ -62,7 +62,7 @@ impl Builder<'_, '_> {
     }
 
     /// A short name for messages: the column's or the function's.
-    fn label(&self, e: &Expr) -> String {
+    pub(super) fn label(&self, e: &Expr) -> String {
         sql::names::output_name(e, self.flattener.bindings)
     }
 }

@@ -6,6 +6,7 @@ mod aggregates;
 mod keys;
 pub mod moments;
 pub mod output;
+pub mod points;
 
 use super::bounding::Norm;
 use super::domain::Domain;
@@ -21,6 +22,8 @@ use sql::ast::*;
 
 pub use aggregates::SUPPORTED;
 pub use output::Output;
+pub use points::Cells;
+use points::Request;
 
 type Result<T> = std::result::Result<T, PlanError>;
 
@@ -57,6 +60,8 @@ pub enum PartKind {
     Units(Option<Scalar>),
     /// A sum of values on a grid.
     Sum(GridValue),
+    /// A point of its cells.
+    Point(dp::Pick),
 }
 
 /// One maximal private aggregate.
@@ -82,6 +87,8 @@ pub struct Release {
     pub outputs: Vec<(Aggregate, Output)>,
     /// Contribution bounding.
     pub bounding: Bounding,
+    /// Where points are chosen: the last key is the point, and there is a part for each choice.
+    pub cells: Option<Cells>,
     /// What one row can make PostgreSQL do.
     pub work: Work,
     /// The noise; set once the statement's price is split.
@@ -97,6 +104,10 @@ pub struct Builder<'a, 'b> {
     source: PrivateSource,
     parts: Vec<Part>,
     outputs: Vec<(Aggregate, Output)>,
+    /// Choices among points, each a release of its own.
+    requests: Vec<Request>,
+    /// How many public groups there are, once it is known.
+    group_count: usize,
 }
 
 impl<'a, 'b> Builder<'a, 'b> {
@@ -109,11 +120,12 @@ impl<'a, 'b> Builder<'a, 'b> {
         select: &Select,
     ) -> Result<Self> {
         let source = flattener.flatten(select)?;
-        Ok(Self { flattener, policy, settings, sizes, source, parts: Vec::new(), outputs: Vec::new() })
+        let (parts, outputs, requests) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { flattener, policy, settings, sizes, source, parts, outputs, requests, group_count: 1 })
     }
 
-    /// The release: `keys` are the group keys, `above` every expression over the aggregates.
-    pub fn build(mut self, select: &Select, keys: &[Expr], above: &[&Expr]) -> Result<Release> {
+    /// The releases, of the same groups: `keys` are the group keys, `above` every expression over the aggregates.
+    pub fn build(mut self, select: &Select, keys: &[Expr], above: &[&Expr]) -> Result<Vec<Release>> {
         let mut built = Vec::with_capacity(keys.len());
         let mut written = Vec::with_capacity(keys.len());
         for k in keys {
@@ -122,19 +134,31 @@ impl<'a, 'b> Builder<'a, 'b> {
             written.push(over_scans);
         }
         self.flattener.optional_side(&self.source.optional, above, keys)?;
+        let having = self.over_keys(select.having.as_ref());
+        let given = (self.policy, self.settings, self.sizes);
+        let found = groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
+        if found.public {
+            self.group_count = groups::size(&built, self.sizes)?;
+        }
         // What is released for a sum serves an average of the same, whichever is written first.
         let sums = aggregates::sums_beside_others(above);
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, keys, only))?;
         }
         self.flattener.note(&mut self.source);
-        let having = self.over_keys(select.having.as_ref());
-        let given = (self.policy, self.settings, self.sizes);
-        let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } =
-            groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
         let scalars: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
-        if !public_groups && self.flattener.is_one_unit_each(&scalars) {
+        if !found.public && self.flattener.is_one_unit_each(&scalars) {
             return Err(one_unit_each(&built, select.pos).into());
+        }
+        if let Some(what) = self.requests.first().map(|r| r.pos) {
+            self.cells_possible(&found, what)?;
+        }
+        let mut cells = self.cells(&built, select, &found)?;
+        let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } = found;
+        if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty()) {
+            // What needs no part of its own.
+            first.outputs.append(&mut self.outputs);
+            return Ok(cells);
         }
         if !public_groups && !self.source.optional.is_empty() {
             return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
@@ -151,6 +175,7 @@ impl<'a, 'b> Builder<'a, 'b> {
                 PartKind::Count(_) => rows,
                 PartKind::Units(_) => 1,
                 PartKind::Sum(s) => rows.checked_mul(s.bound()).ok_or_else(too_wide)?,
+                PartKind::Point(_) => p.linf,
             };
         }
         if self.parts.is_empty() && built.is_empty() {
@@ -160,11 +185,13 @@ impl<'a, 'b> Builder<'a, 'b> {
         expressions.extend(self.parts.iter().filter_map(|p| match &p.kind {
             PartKind::Count(arg) | PartKind::Units(arg) => arg.as_ref(),
             PartKind::Sum(s) => Some(s.arg()),
+            PartKind::Point(_) => None,
         }));
         let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;
-        Ok(Release {
+        let release = Release {
             select: select.id,
             source: self.source,
+            cells: None,
             keys: built,
             public_groups,
             groups_why,
@@ -174,8 +201,21 @@ impl<'a, 'b> Builder<'a, 'b> {
             outputs: self.outputs,
             bounding,
             work,
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None },
-        })
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
+        };
+        cells.insert(0, release);
+        Ok(cells)
+    }
+
+    /// Refuses choices among points where there are no public groups.
+    fn cells_possible(&self, found: &Groups, pos: Pos) -> Result<()> {
+        let hint = match (found.public, self.source.optional.is_empty()) {
+            (false, _) => "Group by keys whose values are public, or ask for count, sum and avg.",
+            (_, false) => "Write an inner JOIN.",
+            _ => return Ok(()),
+        };
+        let what = "a quantile, min, max or mode with private groups, or of public LEFT JOIN private,";
+        Err(unsupported(what, pos).detail(found.why.clone()).hint(hint).into())
     }
 
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
@@ -197,8 +237,17 @@ impl Release {
     pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
         dp::Outline {
             l0: self.bounding.l0(),
-            linf: self.parts.iter().map(|p| p.linf).collect(),
+            linf: self.parts.iter().map(|p| p.linf).filter(|_| self.cells.is_none()).collect(),
             selection_delta: (!self.public_groups).then_some(*delta),
+            points: self.cells.as_ref().map(|c| (c.picks.clone(), c.weight)),
+        }
+    }
+
+    /// The keys of the groups that come back: all but the point of a cell.
+    pub fn group_keys(&self) -> &[Key] {
+        match (&self.cells, self.keys.split_last()) {
+            (Some(_), Some((_, groups))) => groups,
+            _ => &self.keys,
         }
     }
 

@@ -50,9 +50,9 @@ pub struct Moment {
     /// The count of the rows that enter.
     pub count: usize,
     /// The only variable, or that on which the other depends.
-    pub x: Axis,
+    pub x: Variable,
     /// The one that depends.
-    pub y: Option<Axis>,
+    pub y: Option<Variable>,
     /// The sum of products of their deviations, where it is needed and can change.
     pub products: Option<usize>,
     /// Result type.
@@ -61,7 +61,7 @@ pub struct Moment {
 
 /// A variable.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
+pub struct Variable {
     /// The sum of its values, or of their deviations; None where no row can change it.
     pub sum: Option<usize>,
     /// The sum of squares of its deviations, where it is needed and can change.
@@ -172,7 +172,7 @@ impl Builder<'_, '_> {
     }
 
     /// The sums of a variable, and its deviation from the centre.
-    fn axis(&mut self, value: &Scalar, squares: bool, pos: Pos) -> Result<(Axis, Scalar)> {
+    fn axis(&mut self, value: &Scalar, squares: bool, pos: Pos) -> Result<(Variable, Scalar)> {
         let Some((low, high)) = value.bound().finite() else { return Err(unbounded(value, pos).into()) };
         let (low, high) = (low.clone(), high.clone());
         let step = grid(value, &low, &high);
@@ -190,7 +190,7 @@ impl Builder<'_, '_> {
             }
             false => None,
         };
-        Ok((Axis { sum, squares, centre, half }, deviation))
+        Ok((Variable { sum, squares, centre, half }, deviation))
     }
 
     /// A sum of values within [low, high]; None where no row can change it.

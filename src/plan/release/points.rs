@@ -1,0 +1,385 @@
+//! Quantiles, least and greatest values and modes: points of a public grid, chosen by how many rows there are at each.
+//!
+//! The fetch counts cells: groups by one more key, which is the point that a value is nearest to. A unit's rows are bounded
+//! over all cells together, and spread over them where it has more. No cell comes back ([`dp::Points`]).
+
+use super::{Builder, Key, Output, Part, PartKind, Release, Result, refuse, too_wide};
+use crate::bounding::{self, Bounding};
+use crate::domain::Domain;
+use crate::expr::{Scalar, filtered, unbounded};
+use crate::groups::{self, Groups};
+use crate::work;
+use answer::{ClientError, SqlState};
+use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
+use dp::{Pick, Ratio};
+use schema::SqlType;
+use schema::time::MICROS_PER_SECOND;
+use sql::ast::*;
+
+/// No grid has more points.
+const MOST_POINTS: usize = 10_000;
+/// Nor fewer than this because there are many groups.
+const LEAST_POINTS: usize = 16;
+/// No call has more fractions.
+const MOST_FRACTIONS: usize = 100;
+/// Digits of a fraction: their common denominator is below 2^32.
+const DIGITS: i64 = 9;
+/// Distances between moments in seconds, where there are more than points.
+const MOMENTS: &[i64] = &[1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400];
+const SECONDS_PER_DAY: i64 = 86_400;
+/// From 1970, where epochs begin, to 2000, where PostgreSQL's moments do.
+const SECONDS_TO_2000: i64 = 946_684_800;
+
+/// What the points are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Axis {
+    /// Multiples of a step, in the value's unit or in seconds since 1970, where the key says how many steps. What lies
+    /// beyond the ends counts as the nearest.
+    Grid {
+        /// Distance of neighbouring points.
+        step: BigDecimal,
+        /// Where values lie.
+        low: BigDecimal,
+        /// Where values lie.
+        high: BigDecimal,
+        /// The type of the values.
+        of: SqlType,
+    },
+    /// The values of the key itself.
+    Values,
+}
+
+/// Cells: the last key is a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cells {
+    /// What points are.
+    pub axis: Axis,
+    /// How many a group has, at most.
+    pub points: usize,
+    /// What is chosen, one for each part.
+    pub picks: Vec<Pick>,
+    /// What one unit's cells weigh together.
+    pub weight: u32,
+}
+
+/// Choices among the points of one value.
+pub(super) struct Request {
+    key: Key,
+    axis: Axis,
+    picks: Vec<Pick>,
+    outputs: Vec<(Aggregate, Output)>,
+    /// Where it stands.
+    pub(super) pos: Pos,
+}
+
+impl Request {
+    /// Whether it serves this aggregate already.
+    pub(super) fn has(&self, a: &Aggregate) -> bool {
+        self.outputs.iter().any(|(have, _)| have == a)
+    }
+}
+
+/// Whether a name is one of these.
+pub(super) fn is_choice(name: &str) -> bool {
+    matches!(name, "median" | "percentile_cont" | "percentile_disc" | "mode" | "min" | "max")
+}
+
+impl Builder<'_, '_> {
+    /// Notes what an aggregate asks for; `when` is its FILTER.
+    pub(super) fn choice(&mut self, a: &Aggregate, when: Option<&Scalar>, pos: Pos) -> Result<()> {
+        if a.distinct && a.name != "min" && a.name != "max" {
+            return Err(refuse(&format!("DISTINCT in {}", a.name), pos));
+        }
+        let ordered = |args: usize| match a.within_group.as_slice() {
+            [by] if a.args.len() == args && a.order_by.is_empty() => Ok(by),
+            _ => {
+                let m = format!("{} is written {}(…) WITHIN GROUP (ORDER BY x)", a.name, a.name);
+                Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos))
+            }
+        };
+        if a.name == "mode" {
+            let by = ordered(0)?;
+            return self.mode(a, &by.expr, when, pos);
+        }
+        let (x, picks, array) = match (a.name, a.args.as_slice()) {
+            ("min" | "max", [x]) if a.within_group.is_empty() && a.order_by.is_empty() => {
+                (x, vec![if a.name == "min" { Pick::Least } else { Pick::Greatest }], false)
+            }
+            ("median", [x]) if a.within_group.is_empty() && a.order_by.is_empty() => {
+                (x, vec![Pick::Quantile(Ratio::new(1, 2))], false)
+            }
+            ("min" | "max" | "median", _) => {
+                let m = format!("{} takes one argument", a.name);
+                return Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos).into());
+            }
+            (_, args) => {
+                let by = ordered(1)?;
+                let list = match args {
+                    [Expr { kind: ExprKind::Array(list), .. }] => Some(list.as_slice()),
+                    _ => None,
+                };
+                let picks =
+                    list.unwrap_or(args).iter().map(|f| fraction(f, by.desc)).collect::<Result<_>>()?;
+                (&by.expr, picks, list.is_some())
+            }
+        };
+        if picks.is_empty() || picks.len() > MOST_FRACTIONS {
+            let m = format!("{} takes from 1 to {MOST_FRACTIONS} fractions", a.name);
+            return Err(ClientError::new(SqlState::INVALID_PARAMETER_VALUE, m).at(pos).into());
+        }
+        let scalar = self.lower(x)?;
+        let ty = if matches!(a.name, "percentile_cont" | "median") {
+            SqlType::Float8
+        } else {
+            scalar.ty().clone()
+        };
+        let (key, axis) = self.grid_key(a.name, x, &scalar, when)?;
+        self.request(key, axis, pos, |all| {
+            let parts = picks.into_iter().map(|p| pick(all, p)).collect();
+            (a.clone(), Output::Points { parts, array, ty })
+        });
+        Ok(())
+    }
+
+    /// `mode() WITHIN GROUP (ORDER BY x)`, of public values.
+    fn mode(&mut self, a: &Aggregate, x: &Expr, when: Option<&Scalar>, pos: Pos) -> Result<()> {
+        let (key, written) = self.key(x)?;
+        let mut keys = [key];
+        let given = (self.policy, self.settings, self.sizes);
+        let found = groups::decide(self.flattener, &self.source, given, &mut keys, &[written], &[])?;
+        let [mut key] = keys;
+        if !found.public {
+            return Err(ClientError::unsupported("mode() of values that are not public is not supported")
+                .detail(found.why)
+                .hint("List the values: mode() WITHIN GROUP (ORDER BY x) … WHERE x IN ('a', 'b').")
+                .at(pos)
+                .into());
+        }
+        let ty = key.scalar.ty().clone();
+        if let Some(when) = when {
+            key.scalar = filtered(when.clone(), key.scalar);
+        }
+        // NULL is no value.
+        key.domain = key.domain.map(|(domain, _)| (domain, false));
+        self.request(key, Axis::Values, pos, |all| {
+            pick(all, Pick::Mode);
+            (a.clone(), Output::Mode(ty))
+        });
+        Ok(())
+    }
+
+    /// Adds to the choices among these points.
+    fn request(
+        &mut self,
+        key: Key,
+        axis: Axis,
+        pos: Pos,
+        add: impl FnOnce(&mut Vec<Pick>) -> (Aggregate, Output),
+    ) {
+        let have = self.requests.iter().position(|r| r.key.scalar == key.scalar && r.axis == axis);
+        let place = have.unwrap_or_else(|| {
+            self.requests.push(Request { key, axis, picks: Vec::new(), outputs: Vec::new(), pos });
+            self.requests.len() - 1
+        });
+        if let Some(request) = self.requests.get_mut(place) {
+            let output = add(&mut request.picks);
+            request.outputs.push(output);
+        }
+    }
+
+    /// The key of a value's nearest point, `round(x / step)`, on a grid of at most so many points that its groups allow.
+    fn grid_key(
+        &mut self,
+        name: &str,
+        x: &Expr,
+        scalar: &Scalar,
+        when: Option<&Scalar>,
+    ) -> Result<(Key, Axis)> {
+        let ty = scalar.ty().clone();
+        if !ty.is_number() && !ty.is_datetime() {
+            let shown = ty.sql_name().replace("pg_catalog.", "");
+            return Err(ClientError::unsupported(format!("{name} of type {shown} is not supported"))
+                .hint("Numbers, dates and timestamps have quantiles; mode() WITHIN GROUP (ORDER BY x) finds the most frequent of public values.")
+                .at(x.pos)
+                .into());
+        }
+        let Some((low, high)) = scalar.bound().finite() else { return Err(unbounded(scalar, x.pos).into()) };
+        let (per, since) = match ty.is_datetime() {
+            true => (MICROS_PER_SECOND, SECONDS_TO_2000),
+            false => (1, 0),
+        };
+        let unit = |x: &BigDecimal| (x / BigDecimal::from(per) + BigDecimal::from(since)).normalized();
+        let (low, high) = (unit(low), unit(high));
+        let most = MOST_POINTS.min(self.policy.limits.max_public_groups / self.group_count.max(1));
+        if most < LEAST_POINTS {
+            return Err(ClientError::unsupported(format!(
+                "{name} in {} groups is not supported",
+                self.group_count
+            ))
+            .detail("Groups and the points of a quantile make more cells than limits.max_public_groups.")
+            .hint("Group by something with fewer values.")
+            .at(x.pos)
+            .into());
+        }
+        let step = step(&ty, &low, &high, scalar.lattice(), most);
+        let ends = [(&low, RoundingMode::Floor), (&high, RoundingMode::Ceiling)];
+        let [first, last] = ends.map(|(x, mode)| (x / &step).with_scale_round(0, mode));
+        let limit = BigDecimal::from(1i64 << 62);
+        if first.abs() > limit || last.abs() > limit {
+            return Err(too_wide());
+        }
+        let at = |kind| Expr::new(kind, x.pos);
+        let cast =
+            |e, ty| at(ExprKind::Cast { expr: Box::new(e), ty: CastType { ty, modifier: String::new() } });
+        let value = match ty.is_datetime() {
+            true => at(ExprKind::Extract { field: "epoch".into(), expr: Box::new(x.clone()) }),
+            false => x.clone(),
+        };
+        let divisor = at(ExprKind::Literal(Literal::Number(step.to_plain_string())));
+        let quotient = at(ExprKind::Binary {
+            op: BinaryOp::Div,
+            left: Box::new(cast(value, SqlType::Numeric { scale: None })),
+            right: Box::new(divisor),
+        });
+        let nearest = at(ExprKind::Call { name: "round", args: vec![quotient] });
+        let expr = cast(nearest, SqlType::Int8);
+        let mut key = self.lower(&expr)?;
+        if let Some(when) = when {
+            key = filtered(when.clone(), key);
+        }
+        let domain = Domain::Series { lo: first, hi: last, step: BigDecimal::from(1) };
+        let label = format!("points of {}", self.label(x));
+        Ok((
+            Key { expr, scalar: key, domain: Some((domain, false)), label },
+            Axis::Grid { step, low, high, of: ty },
+        ))
+    }
+
+    /// The releases of all requests.
+    pub(super) fn cells(&mut self, keys: &[Key], select: &Select, found: &Groups) -> Result<Vec<Release>> {
+        let requests = std::mem::take(&mut self.requests);
+        requests.into_iter().map(|r| self.cells_of(r, keys, select, found)).collect()
+    }
+
+    fn cells_of(&self, r: Request, keys: &[Key], select: &Select, found: &Groups) -> Result<Release> {
+        let base = bounding::bound(&self.source, self.policy, self.settings, keys, true, false);
+        let points = groups::size(std::slice::from_ref(&r.key), self.sizes)?.max(1);
+        if points.saturating_mul(self.group_count) > self.policy.limits.max_public_groups {
+            return Err(ClientError::unsupported(
+                "a choice among so many values in so many groups is not supported",
+            )
+            .detail("Groups and values make more cells than limits.max_public_groups.")
+            .hint("Group by something with fewer values.")
+            .at(r.pos)
+            .into());
+        }
+        let bounding = Bounding::of_cells(&base);
+        let (rows, cells) = (bounding.rows(), bounding.l0());
+        let weight = rows.checked_mul(cells).ok_or_else(too_wide)?;
+        let mut keys = keys.to_vec();
+        keys.push(r.key);
+        let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
+        let work = work::bound(&self.source, &scalars, self.policy, self.sizes, select.pos)?;
+        let part = |p: &Pick| Part { kind: PartKind::Point(*p), linf: rows.into(), label: named(p) };
+        Ok(Release {
+            select: select.id,
+            source: self.source.clone(),
+            parts: r.picks.iter().map(part).collect(),
+            cells: Some(Cells { axis: r.axis, points, picks: r.picks, weight }),
+            keys,
+            public_groups: true,
+            groups_why: found.why.clone(),
+            groups_remedy: found.remedy.clone(),
+            only: found.only.clone(),
+            outputs: r.outputs,
+            bounding,
+            work,
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
+        })
+    }
+}
+
+/// The place of a pick, which is listed once.
+fn pick(picks: &mut Vec<Pick>, p: Pick) -> usize {
+    picks.iter().position(|have| *have == p).unwrap_or_else(|| {
+        picks.push(p);
+        picks.len() - 1
+    })
+}
+
+/// What is chosen, in words.
+fn named(p: &Pick) -> String {
+    match p {
+        Pick::Quantile(q) => format!("quantile {}", crate::explain::decimal(q)),
+        Pick::Least => "least value".into(),
+        Pick::Greatest => "greatest value".into(),
+        Pick::Mode => "most frequent value".into(),
+    }
+}
+
+/// A constant fraction: the ends are the least and the greatest value.
+fn fraction(e: &Expr, desc: bool) -> Result<Pick> {
+    let constant = |e: &Expr| match &e.kind {
+        ExprKind::Literal(Literal::Number(n) | Literal::String(n)) => n.parse::<BigDecimal>().ok(),
+        _ => None,
+    };
+    let value = match &e.kind {
+        ExprKind::Cast { expr, .. } => constant(expr),
+        _ => constant(e),
+    };
+    let Some(value) = value.map(|v| v.normalized()).filter(|v| v.fractional_digit_count() <= DIGITS) else {
+        return Err(ClientError::unsupported("a fraction that is not a constant is not supported")
+            .hint("Write a number from 0 to 1 with at most nine digits: percentile_cont(0.5).")
+            .at(e.pos)
+            .into());
+    };
+    let one = BigDecimal::from(1);
+    if value.is_negative() || value > one {
+        let m = format!("percentile value {} is not between 0 and 1", value.to_plain_string());
+        return Err(ClientError::new(SqlState(*b"22003"), m).at(e.pos).into());
+    }
+    let value = if desc { one - value } else { value };
+    match dp::ratio(&value) {
+        Some(q) if q == Ratio::from_integer(0) => Ok(Pick::Least),
+        Some(q) if q == Ratio::from_integer(1) => Ok(Pick::Greatest),
+        Some(q) => Ok(Pick::Quantile(q)),
+        None => Err(too_wide()),
+    }
+}
+
+/// The distance of points: that of the values themselves where they are few, else the least round number of them with which
+/// the range has no more than `most`.
+fn step(
+    ty: &SqlType,
+    low: &BigDecimal,
+    high: &BigDecimal,
+    lattice: Option<&BigDecimal>,
+    most: usize,
+) -> BigDecimal {
+    // Both ends are rounded outwards, which may add one.
+    let steps = BigDecimal::from(u32::try_from(most).unwrap_or(u32::MAX)) - BigDecimal::from(2);
+    let least = (high - low) / steps;
+    if ty.is_datetime() {
+        let finest = if *ty == SqlType::Date { SECONDS_PER_DAY } else { 1 };
+        let named = MOMENTS.iter().filter(|s| **s >= finest).map(|s| BigDecimal::from(*s));
+        let found = named.into_iter().find(|s| *s >= least);
+        let day = BigDecimal::from(SECONDS_PER_DAY);
+        return found.unwrap_or_else(|| (least / &day).with_scale_round(0, RoundingMode::Ceiling) * day);
+    }
+    if let Some(l) = lattice.filter(|l| l.is_positive() && **l >= least) {
+        return l.normalized();
+    }
+    if !least.is_positive() {
+        return BigDecimal::from(1);
+    }
+    // 1, 2 or 5 times the power of ten that is not above it.
+    let exponent = least.digits().to_i64().unwrap_or(0) - least.fractional_digit_count() - 1;
+    let power = |e: i64| BigDecimal::new(1.into(), -e);
+    let round = [1, 2, 5, 10].map(|m| power(exponent) * BigDecimal::from(m));
+    let round = round.into_iter().find(|s| *s >= least).unwrap_or_else(|| power(exponent + 1));
+    match lattice.filter(|l| l.is_positive() && !l.is_zero()) {
+        // A multiple of the values' own distance.
+        Some(l) => ((&round / l).with_scale_round(0, RoundingMode::Ceiling) * l).normalized(),
+        None => round.normalized(),
+    }
+}
