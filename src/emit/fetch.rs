@@ -76,14 +76,24 @@ impl Fetch<'_> {
         (0..self.release.keys.len()).map(|i| format!("{of}.k{i}")).collect()
     }
 
+    /// The value whose distinct ones are counted, as one more key of `c`.
+    fn value_key(&self) -> Option<String> {
+        self.release.values().map(|x| scalar::key(x, false))
+    }
+
     fn unit(&self) -> String {
         scalar::text(&self.release.source.unit.scalar())
     }
 
     fn source_rows(&self) -> String {
         let source = &self.release.source;
-        let unit = source.unit.nullable.then(|| format!("{} IS NOT NULL", self.unit()));
-        rows::from_where(&source.tree, &source.scans, unit, &source.filter)
+        let unit = source.unit.nullable.then(|| self.unit());
+        // NULL is no value.
+        let value = self.release.values().filter(|x| x.nullable()).and(self.value_key());
+        let present: Vec<String> =
+            unit.into_iter().chain(value).map(|x| format!("{x} IS NOT NULL")).collect();
+        let present = (!present.is_empty()).then(|| present.join(" AND "));
+        rows::from_where(&source.tree, &source.scans, present, &source.filter)
     }
 
     fn count(&mut self, arg: Option<&Scalar>) -> usize {
@@ -118,10 +128,12 @@ impl Fetch<'_> {
                         self.count(Some(x));
                     }
                 }
+                PartKind::Values(_) => {}
             }
         }
         let mut select = vec![format!("{} AS u", self.unit())];
         select.extend(self.keys());
+        select.extend(self.value_key().map(|x| format!("{x} AS k{}", self.release.keys.len())));
         let group: Vec<String> = (1..=select.len()).map(|i| i.to_string()).collect();
         for (i, c) in self.counts.iter().enumerate() {
             select.push(match c {
@@ -154,7 +166,7 @@ impl Fetch<'_> {
                 ),
             ));
             from = "e".into();
-            kept = format!(" WHERE e.r <= {}", self.release.bounding.l0());
+            kept = format!(" WHERE e.r <= {}", self.release.bounding.kept());
         }
         let mut select = self.key_names(&from);
         let group = self.group_by(select.len());
@@ -177,6 +189,9 @@ impl Fetch<'_> {
             }
             (PartKind::Sum(s), Some(spread)) => self.shared(i, s, spread),
             (PartKind::Units(None), _) => "pg_catalog.count(*)".into(),
+            (PartKind::Values(_), _) => {
+                format!("pg_catalog.count(DISTINCT {from}.k{})", self.release.keys.len())
+            }
             (PartKind::Units(Some(x)), _) => {
                 let n = self.count(Some(x));
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, 1)::pg_catalog.int4), 0)")
@@ -240,6 +255,7 @@ impl Fetch<'_> {
                 PartKind::Units(Some(x)) | PartKind::Count(Some(x)) => {
                     format!("pg_catalog.count({})", scalar::text(x))
                 }
+                PartKind::Values(x) => format!("pg_catalog.count(DISTINCT {})", scalar::key(x, false)),
                 PartKind::Sum(s) => format!("COALESCE(pg_catalog.sum({}), 0)", value(s)),
             };
             select.push(format!("{sql} AS a{i}"));
@@ -276,11 +292,12 @@ impl Fetch<'_> {
     /// A random order of a unit's groups, by the query's secret seed, the unit and the keys alone.
     fn order(&self) -> String {
         let mut hash = "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned();
-        for i in 0..self.release.keys.len() {
+        let keys = self.release.keys.len() + usize::from(self.release.values().is_some());
+        for i in 0..keys {
             hash = format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})");
         }
-        let keys = self.key_names("c");
-        format!("{hash}, {}", keys.join(", "))
+        let keys: String = (0..keys).map(|i| format!(", c.k{i}")).collect();
+        hash + &keys
     }
 
     fn last(&self, public: bool) -> String {

@@ -81,6 +81,11 @@ fn listed(set: &Set) -> Option<u64> {
 }
 
 impl Domain {
+    /// How many keys it has.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
     /// The condition that joins keys of these types with it: NULL meets NULL where it is listed.
     pub fn joins(&self, of: &str, keys: &[Key]) -> Result<String> {
         // Converted to another type, two rows of the domain could be one.

@@ -227,7 +227,9 @@ fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
 /// `e`, if it is there.
 fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Middle> {
     let order = order(units);
-    let joined = domain.map(|d| d.joins("c", &units.keys)).transpose()?;
+    // Where values of a last key are counted, groups are of those before.
+    let joined =
+        domain.map(|d| d.joins("c", units.keys.get(..d.len()).unwrap_or(&units.keys))).transpose()?;
     let joined = joined.map_or_else(String::new, |on| format!(" JOIN d ON {on}"));
     if p.exactly(&rank(&order, &joined))? {
         return Ok(Middle::Ranked);
@@ -307,7 +309,7 @@ fn columns(prefix: &str, n: usize) -> String {
 }
 
 /// `g` over `c` or `e`: sums over units.
-fn sums_of_units(select: &Select, middle: Middle, units: Units, policy: &Policy) -> Result<Groups> {
+fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Policy) -> Result<Groups> {
     let from = if middle == Middle::Missing { "c" } else { "e" };
     let own = |name: &str| Expr::Column((from.to_owned(), name.to_owned()));
     let kept = match select.filter.as_slice() {
@@ -321,6 +323,11 @@ fn sums_of_units(select: &Select, middle: Middle, units: Units, policy: &Policy)
         _ => return refuse("a condition that is no rank", select),
     };
     let (by, rest) = select.grouped();
+    let groups = [units.groups, kept].into_iter().flatten().min();
+    let values = values(rest, from, units.keys.len(), groups);
+    if values.is_some() {
+        units.keys.pop();
+    }
     let keys = (0..units.keys.len()).map(|i| format!("k{i}"));
     let read = |t: &Tree| matches!(t, Tree::Scan(s) if s.of == Relation::Stage && s.name == from);
     if !keys.map(|k| (own(&k), k)).eq(by.iter().cloned())
@@ -329,6 +336,9 @@ fn sums_of_units(select: &Select, middle: Middle, units: Units, policy: &Policy)
     {
         return refuse("groups of something else than the stage before, by all keys, in order", select);
     }
+    if let Some(sum) = values {
+        return Ok(Groups { keys: units.keys, sums: vec![sum], groups });
+    }
     let mut scans = Scans::new(policy);
     let mut columns = units.columns;
     if matches!(middle, Middle::Sum(_) | Middle::Squares(_)) {
@@ -336,8 +346,19 @@ fn sums_of_units(select: &Select, middle: Middle, units: Units, policy: &Policy)
         columns.extend((0..columns.len()).map(share));
     }
     scans.add(from, Source::Rows(Rows { columns, ..Rows::default() }))?;
-    let groups = [units.groups, kept].into_iter().flatten().min();
     Ok(Groups { keys: units.keys, sums: sums(rest, &mut scans, None, None)?, groups })
+}
+
+/// `count(DISTINCT x)` of the last of so many keys, by itself: each row of the stage before adds at most one value to one group,
+/// and a unit has no more rows there than `groups`, which are told apart by that key too.
+fn values(list: &[Item], from: &str, keys: usize, groups: Option<u64>) -> Option<(String, Sum, bool)> {
+    let last = Expr::Column((from.to_owned(), format!("k{}", keys.checked_sub(1)?)));
+    match list {
+        [(e, name)] if *e.call("count")? == [Expr::Call("DISTINCT".into(), vec![last])] => {
+            Some((name.clone(), Sum::All(groups?.into()), false))
+        }
+        _ => None,
+    }
 }
 
 /// `g` straight from the rows, of which a unit has few.

@@ -72,6 +72,9 @@ pub enum Groups {
     Ranked(u32),
     /// Each group is a question of its own to a stream.
     Each,
+    /// Values are counted, of which a unit has no more than rows count, in all groups together: those above are dropped, in an
+    /// order that a secret seed decides.
+    Values,
 }
 
 /// How rows of one unit are bounded over all groups: a vector, one number of rows for each group, whose norm is bounded,
@@ -172,16 +175,21 @@ impl Bounding {
     /// Groups that a unit may touch, or as many as have the norm of all that it touches.
     pub fn l0(&self) -> u32 {
         match &self.groups {
-            Groups::Only | Groups::OneRow | Groups::Each | Groups::InAll(_) => 1,
+            Groups::Only | Groups::OneRow | Groups::Each | Groups::InAll(_) | Groups::Values => 1,
             Groups::Spread(spread) if spread.is_total() => 1,
             Groups::Spread(spread) => spread.groups.max(1),
             Groups::Exact(n) | Groups::NoMoreRows(n) | Groups::Ranked(n) => (*n).max(1),
         }
     }
 
-    /// Groups above that must be dropped.
+    /// Groups above that must be dropped, or values.
     pub fn l0_stage(&self) -> bool {
-        matches!(self.groups, Groups::Ranked(_))
+        matches!(self.groups, Groups::Ranked(_) | Groups::Values)
+    }
+
+    /// Of the rows of `c`, how many of a unit are kept where others are dropped.
+    pub fn kept(&self) -> u32 {
+        if self.groups == Groups::Values { self.rows() } else { self.l0() }
     }
 
     /// Rows that must be spread over groups.
@@ -222,6 +230,19 @@ impl Bounding {
         };
         Self { rows, groups, has_keys: true, ..self.clone() }
     }
+}
+
+/// How many different values a unit adds to all groups together: no more than it has rows, where few are proven, else as many
+/// as it may touch groups.
+pub(super) fn of_values(source: &PrivateSource, policy: &Policy, settings: &Settings) -> Bounding {
+    let base = bound(source, policy, settings, &[], true, false);
+    let most = settings.max_groups.max(1);
+    let (rows, groups) = match base.rows {
+        Rows::Proven(1, by) => (Rows::Proven(1, by), Groups::OneRow),
+        Rows::Proven(n, by) if n <= most => (Rows::Proven(n, by), Groups::InAll(n)),
+        _ => (Rows::Scaled(most.min(MOST_ROWS), Whose::Own), Groups::Values),
+    };
+    Bounding { rows, groups, cut: None, counts_units: false, has_keys: true }
 }
 
 /// Decides what is bounded and how. `units`: the release counts units.

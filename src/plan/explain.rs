@@ -106,7 +106,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             (Some(Norm::Squares(_)), _) => {
                 format!("as much as {by} in each of {} group(s), in squares", r.spec.l0)
             }
-            (Some(Norm::Sum(_)), _) | (None, Groups::InAll(_)) => {
+            (Some(Norm::Sum(_)), _) | (None, Groups::InAll(_) | Groups::Values) => {
                 let all = u128::from(r.spec.l0).saturating_mul(noise.linf);
                 format!("its groups by at most {all}{unit} in all")
             }
@@ -206,6 +206,12 @@ pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
         }
         None => {}
     }
+    if *b.of_groups() == Groups::Values {
+        return vec![format!(
+            "at most {} values per unit in all groups: others are dropped in a random order",
+            b.rows()
+        )];
+    }
     let rows = match b.of_rows() {
         Rows::Proven(1, ProvenBy::Unit { table, column }) => {
             format!("one row per unit: {table}.{column} is a key; nothing to bound")
@@ -231,7 +237,7 @@ pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
         }
     };
     let groups = match b.of_groups() {
-        Groups::Only | Groups::Each => None,
+        Groups::Only | Groups::Each | Groups::Values => None,
         Groups::OneRow => Some("one group per unit: it has one row; nothing to drop".to_owned()),
         Groups::Exact(n) => Some(format!("at most {n} groups per unit: there are no more; nothing to drop")),
         Groups::NoMoreRows(n) => {

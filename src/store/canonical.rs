@@ -354,6 +354,7 @@ impl Scope {
                 PartKind::Count(arg.as_ref().filter(|a| a.nullable()).map(|a| self.scalar(a, false)))
             }
             PartKind::Units(arg) => PartKind::Units(arg.as_ref().map(|a| self.scalar(a, false))),
+            PartKind::Values(x) => PartKind::Values(self.scalar(x, false)),
             PartKind::Point(pick) => PartKind::Point(*pick),
             PartKind::Sum(s) => PartKind::Sum(s.reworded(&mut |x| self.scalar(x, false))),
         };

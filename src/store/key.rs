@@ -184,6 +184,7 @@ fn part_key(kind: &PartKind) -> Key {
         PartKind::Count(Some(x)) => canon.text("count").text(&scalar::text(x)),
         PartKind::Units(None) => canon.text("units"),
         PartKind::Units(Some(x)) => canon.text("units where").text(&scalar::text(x)),
+        PartKind::Values(x) => canon.text("values").text(&scalar::text(x)),
         PartKind::Point(pick) => canon.text("point").text(&format!("{pick:?}")),
         PartKind::Sum(s) => return sum(s),
     };
@@ -229,7 +230,7 @@ fn mattering(canonical: &Canonical) -> Vec<Setting> {
     each_of_rows(&base.source.scans, &base.source.tree, &base.source.filter, &mut look);
     for part in &canonical.parts {
         match &part.kind {
-            PartKind::Count(Some(x)) | PartKind::Units(Some(x)) => each(x, &mut look),
+            PartKind::Count(Some(x)) | PartKind::Units(Some(x)) | PartKind::Values(x) => each(x, &mut look),
             PartKind::Sum(s) => each(s.arg(), &mut look),
             PartKind::Count(None) | PartKind::Units(None) | PartKind::Point(_) => {}
         }

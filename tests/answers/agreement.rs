@@ -35,6 +35,12 @@ const STATEMENTS: &[&str] = &[
     "SELECT active, bool_or(plan = 'day'), every(birth_year > 1900) FROM riders GROUP BY active ORDER BY 1",
     "SELECT count(DISTINCT rider_id) FILTER (WHERE minutes > 60), count(DISTINCT rider_id) FILTER (WHERE stars = 5), count(DISTINCT rider_id) FROM trips",
     "SELECT station, count(DISTINCT rider_id) FILTER (WHERE fare > 30) FROM trips GROUP BY station HAVING count(*) > 0 ORDER BY 1",
+    // Distinct values, of which no unit has more than count.
+    "SELECT count(DISTINCT station), count(DISTINCT fare), count(DISTINCT minutes / 10), count(DISTINCT stars), count(*) FROM trips",
+    "SELECT count(DISTINCT day), count(DISTINCT stars > 2), count(DISTINCT date_trunc('month', started_at)), count(DISTINCT NULL), count(DISTINCT 7) FROM trips",
+    "SELECT station, count(DISTINCT stars), count(DISTINCT minutes) FILTER (WHERE fare > 30), count(DISTINCT rider_id) FROM trips GROUP BY station HAVING count(*) > 0 ORDER BY 1",
+    "SELECT plan, count(DISTINCT birth_year), count(DISTINCT active) FROM riders GROUP BY plan ORDER BY count(DISTINCT birth_year) DESC, 1",
+    "SELECT count(DISTINCT birth_year), count(DISTINCT plan) FILTER (WHERE birth_year > 1980) FROM riders",
     // Quantiles where the rank lies within a value, least and greatest values, modes.
     "SELECT percentile_disc(0.37) WITHIN GROUP (ORDER BY fare), percentile_disc(0.513) WITHIN GROUP (ORDER BY fare DESC) FROM trips",
     "SELECT percentile_disc(ARRAY[0.251, 0.503, 0.749]) WITHIN GROUP (ORDER BY fare), percentile_cont(ARRAY[0.5]) WITHIN GROUP (ORDER BY birth_year / 30) FROM trips JOIN riders USING (rider_id)",

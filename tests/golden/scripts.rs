@@ -155,6 +155,7 @@ macro_rules! scripts {
 scripts!(
     bounding,
     bounds,
+    distinct,
     expressions,
     expressions_formats,
     expressions_functions,

@@ -73,7 +73,7 @@ impl Claim {
         Self {
             l0: release.spec.l0,
             few: release.bounding.spread().is_none()
-                && !matches!(release.bounding.of_groups(), Groups::InAll(_)),
+                && !matches!(release.bounding.of_groups(), Groups::InAll(_) | Groups::Values),
             gaussian: release
                 .spec
                 .aggregates

@@ -688,9 +688,12 @@ impl Generator<'_> {
         if self.rng.chance(20) { format!("{plain} FILTER (WHERE {})", self.truth(1)) } else { plain }
     }
 
-    /// Points of a grid: quantiles, ends, modes.
+    /// What has a release of its own: points of a grid, distinct values.
     fn point(&mut self) -> String {
-        match self.rng.below(5) {
+        match self.rng.below(8) {
+            5 => format!("count(DISTINCT {})", self.anything(1)),
+            6 => format!("count(DISTINCT {})", self.text(0)),
+            7 => format!("count(DISTINCT {})", self.number(1)),
             0 => format!("mode() WITHIN GROUP (ORDER BY {})", self.text(0)),
             1 => format!("{}({})", self.one(&["min", "max"]), self.time()),
             2 => format!("{}({})", self.one(&["min", "max", "median"]), self.bounded()),

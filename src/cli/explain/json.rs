@@ -164,6 +164,7 @@ fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
         PartKind::Count(_) => ("count", &one),
         PartKind::Point(_) => ("point", &one),
         PartKind::Units(_) => ("count_units", &one),
+        PartKind::Values(_) => ("count_values", &one),
         PartKind::Sum(s) => ("sum", s.grid()),
     };
     let (l0_big, linf) = (BigUint::from(l0), BigUint::from(noise.linf));

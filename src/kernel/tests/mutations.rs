@@ -35,6 +35,12 @@ const ONLY: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, P.count(*) AS n0 FRO
 const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v > 80 THEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v - (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w - LEAST(c.n0, 1000000)::P.int4) * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8)), c.k0 ROWS UNBOUNDED PRECEDING)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN e.n0 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 END, e.m0 * (-6000)), e.m0 * 6000))::P.int4), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
 const SQUARES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v > 1600 THEN P.floor(LEAST(c.n0, 1000000)::P.int4::P.float8 * P.sqrt(1600 / (P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v)::P.float8) * 0.999999999::P.float8)::P.int8 ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
 
+/// Distinct values, of which a unit has at most four: in public groups, and in all; and of one row each.
+const VALUES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES (true), (false)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, ((b0."stars" > 3))::P.bool AS k0, b0."station" AS k1 FROM "public"."trips" AS b0 WHERE b0."station" IS NOT NULL GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k1::P.text, ''), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON c.k0 = d.k0), g AS (SELECT e.k0, P.count(DISTINCT e.k1) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 = d.k0 ORDER BY 1"#;
+const ALL_VALUES: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, b0."station" AS k0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8)), c.k0) AS r FROM c), g AS (SELECT P.count(DISTINCT e.k0) AS a0 FROM e WHERE e.r <= 4) SELECT g.a0 FROM g"#;
+const FEW_VALUES: &str =
+    r#"WITH g AS (SELECT P.count(DISTINCT b0."city") AS a0 FROM "public"."riders" AS b0) SELECT g.a0 FROM g"#;
+
 fn wider(new: &Certified, old: &Certified) -> bool {
     let of = |c: &Certified| c.parts().iter().map(|p| [Some(p.linf), p.l1, p.l2_squared]).collect::<Vec<_>>();
     let (a, b) = (of(new), of(old));
@@ -358,6 +364,57 @@ fn faults_of_clamps() {
             ("a wrong shift", "45)::P.int4", "45)::P.int4 - 10"),
             ("text", "P.int8smaller(P.int8larger", "P.text_smaller(P.int8larger"),
         ],
+    );
+}
+
+/// Values of all of a unit's rows, wherever they are.
+#[test]
+fn faults_of_values() {
+    let values = accept(VALUES);
+    assert_eq!((values.parts(), values.keys(), values.public()), (&[Part::in_all(4)][..], 1, true));
+    let all = accept(ALL_VALUES);
+    assert_eq!((all.parts(), all.keys(), all.selects()), (&[Part::in_all(4)][..], 0, false));
+    assert_eq!(accept(FEW_VALUES).parts(), [Part::in_all(1)]);
+    caught(
+        VALUES,
+        &[
+            ("no rank", " WHERE e.r <= 4", ""),
+            ("a wider rank", "e.r <= 4", "e.r <= 5"),
+            ("no stage", "FROM e WHERE e.r <= 4", "FROM c"),
+            ("a rank by another", "PARTITION BY c.u", "PARTITION BY c.k0"),
+            ("a rank in each group", "PARTITION BY c.u", "PARTITION BY c.u, c.k0"),
+            ("a rank by the values of a group", "c.k0, c.k1)", "c.k0)"),
+            ("another key", "count(DISTINCT e.k1)", "count(DISTINCT e.k0)"),
+            ("units", "count(DISTINCT e.k1)", "count(DISTINCT e.u)"),
+            ("rows", "count(DISTINCT e.k1)", "count(e.k1)"),
+            ("all rows", "count(DISTINCT e.k1)", "count(*)"),
+            ("both keys", "count(DISTINCT e.k1)", "count(DISTINCT e.k1, e.k0)"),
+            ("something else of it", "count(DISTINCT e.k1)", "sum(DISTINCT e.k1)"),
+            ("something beside it", "AS a0 FROM e", "AS a0, P.count(*) AS a1 FROM e"),
+            ("groups of values", "SELECT e.k0, P.count", "SELECT e.k1, P.count"),
+            ("not grouped by the unit", "GROUP BY 1, 2, 3", "GROUP BY 2, 3"),
+            ("another's rows", r#"b0."rider_id" AS u"#, r#"b0."stars" AS u"#),
+            ("a hidden column", r#"b0."station" AS k1"#, r#"b0."email" AS k1"#),
+            ("another join", "JOIN d ON c.k0 = d.k0), g", "JOIN d ON c.k1 = d.k0), g"),
+            ("no join", "FROM c JOIN d ON c.k0 = d.k0)", "FROM c CROSS JOIN d)"),
+        ],
+    );
+    caught(
+        ALL_VALUES,
+        &[
+            ("no rank", " WHERE e.r <= 4", ""),
+            (
+                "the groups themselves",
+                "SELECT P.count(DISTINCT e.k0) AS a0",
+                "SELECT e.k0, P.count(DISTINCT e.k0) AS a0",
+            ),
+            ("groups by name", "e.r <= 4) SELECT g.a0", "e.r <= 4 GROUP BY 1) SELECT g.a0"),
+            ("units", "count(DISTINCT e.k0)", "count(DISTINCT e.u)"),
+        ],
+    );
+    caught(
+        FEW_VALUES,
+        &[("a table with more rows", "riders", "trips"), ("a hidden column", "city", "email")],
     );
 }
 

@@ -13,7 +13,7 @@ use sql::ast::*;
 const DEFAULT_STEPS: u32 = 9;
 
 /// What may stand instead of an aggregate that may not.
-pub const SUPPORTED: &str = "Over private rows: count, count(DISTINCT unit), sum, avg, variance, stddev, covar_pop, covar_samp, corr, regr_*, bool_and, bool_or, median, percentile_cont, percentile_disc, min, max and mode.";
+pub const SUPPORTED: &str = "Over private rows: count, count(DISTINCT x), sum, avg, variance, stddev, covar_pop, covar_samp, corr, regr_*, bool_and, bool_or, median, percentile_cont, percentile_disc, min, max and mode.";
 
 impl Builder<'_, '_> {
     /// Walks an expression above the aggregates: keys and aggregates are its leaves, plain columns an error.
@@ -78,7 +78,7 @@ impl Builder<'_, '_> {
         if self.outputs.iter().any(|(have, _)| have == a) {
             return Ok(());
         }
-        if self.requests.iter().any(|r| r.has(a)) {
+        if self.requests.iter().any(|r| r.has(a)) || self.distinct.iter().any(|d| d.has(a)) {
             return Ok(());
         }
         if !is_choice(a.name) && (!a.order_by.is_empty() || !a.within_group.is_empty()) {
@@ -109,12 +109,7 @@ impl Builder<'_, '_> {
             ("count", [x], true) => {
                 let s = self.lower(x)?;
                 if !self.is_unit(&s, true) {
-                    return Err(ClientError::unsupported(
-                        "count(DISTINCT …) of anything but the privacy unit is not supported yet",
-                    )
-                    .hint(self.unit_hint())
-                    .at(x.pos)
-                    .into());
+                    return self.distinct(a, s, when, x.pos);
                 }
                 let arg = when.is_some().then(|| only(Scalar::constant_truth(true)));
                 Output::Count(self.part(PartKind::Units(arg), "count of units".into()))
@@ -166,7 +161,13 @@ impl Builder<'_, '_> {
     }
 
     /// How to count units.
-    fn unit_hint(&self) -> String {
+    pub(super) fn unit_hint(&self) -> String {
+        let sides = self.source.aliases.iter().filter(|c| self.flattener.binding(c.0).is_some());
+        let sides: Vec<String> = sides.map(|c| self.flattener.shown(c)).collect();
+        if self.source.exact.is_empty() && sides.len() > 1 {
+            // FULL JOIN: the unit is of either side.
+            return format!("count(DISTINCT coalesce({})) counts units.", sides.join(", "));
+        }
         let named = self.source.exact.iter().chain(&self.source.aliases);
         match named.into_iter().find(|c| self.flattener.binding(c.0).is_some()) {
             Some(c) if self.source.named().count() > 1 => {

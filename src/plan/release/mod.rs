@@ -7,6 +7,7 @@ mod keys;
 pub mod moments;
 pub mod output;
 pub mod points;
+mod values;
 
 use super::bounding::Norm;
 use super::domain::Domain;
@@ -24,6 +25,7 @@ pub use aggregates::SUPPORTED;
 pub use output::Output;
 pub use points::Cells;
 use points::Request;
+use values::Distinct;
 
 type Result<T> = std::result::Result<T, PlanError>;
 
@@ -58,6 +60,8 @@ pub enum PartKind {
     Count(Option<Scalar>),
     /// Distinct units: of all rows, or of those where the argument is not NULL.
     Units(Option<Scalar>),
+    /// Distinct values, but for NULL: the one part of its release.
+    Values(Scalar),
     /// A sum of values on a grid.
     Sum(GridValue),
     /// A point of its cells.
@@ -106,6 +110,8 @@ pub struct Builder<'a, 'b> {
     outputs: Vec<(Aggregate, Output)>,
     /// Choices among points, each a release of its own.
     requests: Vec<Request>,
+    /// Counts of distinct values, each a release of its own.
+    distinct: Vec<Distinct>,
     /// How many public groups there are, once it is known.
     group_count: usize,
 }
@@ -120,8 +126,18 @@ impl<'a, 'b> Builder<'a, 'b> {
         select: &Select,
     ) -> Result<Self> {
         let source = flattener.flatten(select)?;
-        let (parts, outputs, requests) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { flattener, policy, settings, sizes, source, parts, outputs, requests, group_count: 1 })
+        Ok(Self {
+            flattener,
+            policy,
+            settings,
+            sizes,
+            source,
+            parts: Vec::new(),
+            outputs: Vec::new(),
+            requests: Vec::new(),
+            distinct: Vec::new(),
+            group_count: 1,
+        })
     }
 
     /// The releases, of the same groups: `keys` are the group keys, `above` every expression over the aggregates.
@@ -151,9 +167,13 @@ impl<'a, 'b> Builder<'a, 'b> {
             return Err(one_unit_each(&built, select.pos).into());
         }
         if let Some(what) = self.requests.first().map(|r| r.pos) {
-            self.cells_possible(&found, what)?;
+            self.cells_possible(&found, "a quantile, min, max or mode", what)?;
+        }
+        if let Some(pos) = self.distinct.first().map(|d| d.pos) {
+            self.cells_possible(&found, "count(DISTINCT x)", pos)?;
         }
         let mut cells = self.cells(&built, select, &found)?;
+        cells.extend(self.counts_of_values(&built, select, &found)?);
         let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } = found;
         if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty()) {
             // What needs no part of its own.
@@ -175,7 +195,7 @@ impl<'a, 'b> Builder<'a, 'b> {
                 PartKind::Count(_) => rows,
                 PartKind::Units(_) => 1,
                 PartKind::Sum(s) => rows.checked_mul(s.bound()).ok_or_else(too_wide)?,
-                PartKind::Point(_) => p.linf,
+                PartKind::Point(_) | PartKind::Values(_) => p.linf,
             };
         }
         if self.parts.is_empty() && built.is_empty() {
@@ -184,6 +204,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let mut expressions: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
         expressions.extend(self.parts.iter().filter_map(|p| match &p.kind {
             PartKind::Count(arg) | PartKind::Units(arg) => arg.as_ref(),
+            PartKind::Values(x) => Some(x),
             PartKind::Sum(s) => Some(s.arg()),
             PartKind::Point(_) => None,
         }));
@@ -207,15 +228,15 @@ impl<'a, 'b> Builder<'a, 'b> {
         Ok(cells)
     }
 
-    /// Refuses choices among points where there are no public groups.
-    fn cells_possible(&self, found: &Groups, pos: Pos) -> Result<()> {
+    /// Refuses what has a release of its own where there are no public groups.
+    fn cells_possible(&self, found: &Groups, what: &str, pos: Pos) -> Result<()> {
         let hint = match (found.public, self.source.optional.is_empty()) {
             (false, _) => "Group by keys whose values are public, or ask for count, sum and avg.",
             (_, false) => "Write an inner JOIN.",
             _ => return Ok(()),
         };
-        let what = "a quantile, min, max or mode with private groups, or of public LEFT JOIN private,";
-        Err(unsupported(what, pos).detail(found.why.clone()).hint(hint).into())
+        let what = format!("{what} with private groups, or of public LEFT JOIN private,");
+        Err(unsupported(&what, pos).detail(found.why.clone()).hint(hint).into())
     }
 
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
@@ -248,6 +269,14 @@ impl Release {
         match (&self.cells, self.keys.split_last()) {
             (Some(_), Some((_, groups))) => groups,
             _ => &self.keys,
+        }
+    }
+
+    /// Whose distinct values are counted, where they are.
+    pub fn values(&self) -> Option<&Scalar> {
+        match self.parts.as_slice() {
+            [Part { kind: PartKind::Values(x), .. }] => Some(x),
+            _ => None,
         }
     }
 
