@@ -31,8 +31,8 @@ pub fn key(s: &Scalar, canonical: bool) -> String {
         SqlType::Numeric { .. } if computed => format!("({inner})::pg_catalog.numeric"),
         SqlType::Float4 | SqlType::Float8 => {
             let name = s.ty().sql_name();
-            if computed {
-                // -0 has no place in numeric.
+            // So does a sum of one unit's floats. -0 has no place in numeric.
+            if computed || s.phys() == Phys::Num {
                 float(&inner, s.ty())
             } else if canonical {
                 format!(

@@ -7,6 +7,18 @@ use std::collections::BTreeSet;
 /// A piece of a hint, and statements that do as it says.
 const TRIED: &[(&str, &[&str])] = &[
     (
+        "mode() WITHIN GROUP (ORDER BY x) … WHERE x IN ('a', 'b')",
+        &["SELECT mode() WITHIN GROUP (ORDER BY city) FROM riders WHERE city IN ('a', 'b')"],
+    ),
+    (
+        "mode() WITHIN GROUP (ORDER BY x) finds the most frequent of public values",
+        &["SELECT mode() WITHIN GROUP (ORDER BY station) FROM trips"],
+    ),
+    (
+        "a number from 0 to 1 with at most nine digits: percentile_cont(0.5)",
+        &["SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY minutes) FROM trips"],
+    ),
+    (
         "Aggregate them: SELECT count(*), avg(x) … GROUP BY …",
         &["SELECT plan, count(*), avg(birth_year) FROM riders GROUP BY plan"],
     ),

@@ -193,6 +193,8 @@ async fn rule_03_null_belongs_to_a_public_domain() {
         ("SELECT w.ward, count(*) FROM visits v LEFT JOIN wards w ON w.ward = v.ward", Some("1")),
         ("SELECT CASE WHEN age = 1 THEN 'x' END, count(*) FROM visits", Some("1")),
         ("SELECT CASE WHEN age = 1 THEN 'x' ELSE 'y' END, count(*) FROM visits", None),
+        ("SELECT kind, count(*) FROM visits WHERE kind IS DISTINCT FROM 'a'", Some("1")),
+        ("SELECT kind, count(*) FROM visits WHERE kind <> 'a'", None),
         ("SELECT kind, count(*) FROM visits WHERE kind IS NOT NULL", None),
         ("SELECT kind, count(*) FROM visits WHERE kind IN ('a', NULL)", None),
         ("SELECT w.ward, count(*) FROM visits v JOIN wards w ON w.ward = v.ward", None),

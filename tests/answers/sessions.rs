@@ -130,7 +130,7 @@ async fn the_session_chooses_its_price_and_bounds() {
     run(&c, "SET noisegate.epsilon = 0.25; SET noisegate.max_rows = 2; SET noisegate.max_groups = 1").await;
     let (_c, plan) = explain(c).await;
     assert!(plan.contains("epsilon 0.25") && plan.contains("at most 2 rows"), "{plan}");
-    assert!(plan.contains("at most 1 groups"), "{plan}");
+    assert!(plan.contains("at most 2 rows per unit in all groups"), "{plan}");
     // The quota is pure: it has no price for Gaussian noise, and says so before anything is charged.
     let c = world.ada().await;
     run(&c, "SET noisegate.mechanism = gaussian").await;

@@ -240,7 +240,8 @@ async fn record(v: Variant) {
         }
     }
     assert!(failures.is_empty(), "{} failures, of which:\n{}", failures.len(), failures.join("\n"));
-    if only.is_none() && !stopped {
+    // Shares of a few statements are chance.
+    if only.is_none() && !stopped && statements >= 500 {
         assert!(planned * 100 >= statements * 60, "only {planned} of {statements} statements planned");
         // A recorder whose units never come near the limits would not see them broken.
         assert!(full * 5 >= recorded, "a unit uses all of a limit in only {full} of {recorded} releases");

@@ -62,7 +62,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         form: "t AT TIME ZONE 'zone'",
         types: "timestamp → timestamp with time zone, and back; dates as timestamps with time zone",
-        total: "the zone is a constant name or a plain offset: one that the server does not know fails for every row, and is found before anything is paid",
+        total: "the zone is a constant name (`Etc/GMT+5` for an offset): one that the server does not know fails for every row, and is found before anything is paid",
         range: "that of t, within a day",
         cost: "200",
         samples: &[

@@ -3,7 +3,7 @@
 
 use super::World;
 use crate::city::{self, WITHOUT_500, rows};
-use crate::raw::{Client, Reply};
+use crate::raw::{Client, Message, Reply};
 use std::time::{Duration, Instant};
 
 /// Unit 500 has at most this many rows in an answer.
@@ -64,21 +64,21 @@ const CONDITIONS: &[(&str, Want)] = &[
     ("speed * 1e10 > 0", Count("speed > 0")),
     ("speed > 5", Count("speed > 5")),
     ("speed / speed = 1", Count("speed > 0")),
-    ("speed = 'NaN'", Refusal("22P02")),
-    ("ln(minutes-30) > 0", Refusal("0A000")),
-    ("log(minutes-30) > 0", Refusal("0A000")),
-    ("sqrt(minutes-31) > 0", Refusal("0A000")),
+    ("speed = 'NaN'", Count("speed = 'NaN'")),
+    ("ln(minutes-30) > 0", Count("minutes > 31")),
+    ("log(minutes-30) > 0", Count("minutes > 31")),
+    ("sqrt(minutes-31) > 0", Count("minutes > 31")),
     ("exp(minutes*100) > 0", Refusal("0A000")),
     ("power(minutes, 1000) > 0", Refusal("0A000")),
     ("width_bucket(minutes, 0, 0, 5) = 1", Refusal("0A000")),
     ("factorial(minutes) > 0", Refusal("0A000")),
     ("minutes << minutes > 0", Refusal("0A000")),
     // Text that is no number, no date, no pattern.
-    ("note::int > 0", Refusal("0A000")),
-    ("cast(note AS integer) > 0", Refusal("0A000")),
-    ("CAST(note AS numeric) > 0", Refusal("0A000")),
+    ("note::int > 0", Count("note ~ '^[1-9][0-9]*$'")),
+    ("cast(note AS integer) > 0", Count("note ~ '^[1-9][0-9]*$'")),
+    ("CAST(note AS numeric) > 0", Count("note ~ '^[1-9][0-9]*$'")),
     ("int4(note) > 0", Refusal("0A000")),
-    ("note::date > '2024-01-01'", Refusal("0A000")),
+    ("note::date > '2024-01-01'", Count("false")),
     ("to_number(note, '999') > 0", Refusal("0A000")),
     ("to_date(note, 'YYYY') > '2024-01-01'", Refusal("0A000")),
     ("note > 5", Refusal("42804")),
@@ -89,20 +89,23 @@ const CONDITIONS: &[(&str, Want)] = &[
     ("'1' LIKE note", Refusal("0A000")),
     (r"note LIKE 'a\'", Refusal("22025")),
     ("note LIKE '1!' ESCAPE '!'", Refusal("22025")),
-    ("note ~ '(((a+)+)+)+$'", Refusal("0A000")),
-    ("note SIMILAR TO '(1|2)%'", Refusal("0A000")),
+    ("note ~ '(((a+)+)+)+$'", Count("note ~ 'a+$'")),
+    ("note SIMILAR TO '(1|2)%'", Count("note ~ '^[12]'")),
     ("note COLLATE \"C\" < 'b'", Refusal("0A000")),
     ("(ARRAY[1,2])[minutes] = 1", Refusal("0A000")),
     ("repeat(note, minutes) = ''", Refusal("0A000")),
     // Dates at the ends of time.
-    ("started_at + interval '1 year' > '2024-01-01'", Refusal("0A000")),
+    (
+        "started_at + interval '1 year' > '2024-01-01'",
+        Count("isfinite(started_at) OR started_at > '2024-01-01'"),
+    ),
     ("started_at::date > '2024-06-01'", Count("started_at::date > '2024-06-01'")),
     ("extract(year FROM started_at) = 2024", Count("extract(year FROM started_at) = 2024")),
     (
         "date_trunc('month', started_at) = '2024-02-01'",
         Count("date_trunc('month', started_at) = '2024-02-01'"),
     ),
-    ("started_at AT TIME ZONE 'Nowhere/None' > '2024-01-01'", Refusal("0A000")),
+    ("started_at AT TIME ZONE 'Nowhere/None' > '2024-01-01'", Refusal("22023")),
     ("age(started_at) > interval '1 day'", Refusal("0A000")),
     // Functions that look elsewhere, wait, draw or remember.
     ("CASE WHEN minutes = 30 THEN pg_sleep(1) IS NULL ELSE true END", Refusal("0A000")),
@@ -221,7 +224,7 @@ const STATEMENTS: &[(&str, Want)] = &[
     ("SELECT to_regclass('trips')", Refusal("0A000")),
     ("SELECT string_agg(note, ',') FROM trips", Refusal("0A000")),
     ("SELECT array_agg(minutes) FROM trips", Refusal("0A000")),
-    ("SELECT max(minutes) FROM trips", Refusal("0A000")),
+    ("SELECT max(minutes) FROM trips", Answer),
     ("SELECT count(*) FROM trips TABLESAMPLE SYSTEM (10)", Refusal("0A000")),
     ("SELECT count(*) FROM (SELECT * FROM trips LIMIT 5) q", Refusal("0A000")),
     ("SELECT count(*) FROM (SELECT DISTINCT ON (station) * FROM trips ORDER BY station) q", Refusal("0A000")),
@@ -249,8 +252,11 @@ async fn world(without_500: bool) -> World {
         .await
 }
 
-/// Both must look the same but for the cells of rows.
+/// Both must look the same but for what is released: the cells of rows, and what a NOTICE reads in their noisy values.
 fn assert_alike(sql: &str, with: &Reply, without: &Reply) {
+    let reads = |m: &Message| m.tag == 'N' && m.field('M').is_some_and(|text| text.contains("95 % error of"));
+    let told = |reply: &Reply| reply.0.iter().filter(|m| !reads(m)).cloned().collect::<Vec<_>>();
+    let (with, without) = (Reply(told(with)), Reply(told(without)));
     assert_eq!(with.tags(), without.tags(), "{sql}\n{with:?}\n{without:?}");
     for (a, b) in with.0.iter().zip(&without.0).filter(|(a, _)| a.tag != 'D') {
         assert_eq!(a, b, "{sql}");
