@@ -88,6 +88,18 @@ const TRIED: &[(&str, &[&str])] = &[
         "Clamp the divisor away from 0: GREATEST(x, 1)",
         &["SELECT sum(fare / GREATEST(minutes, 1)) FROM trips"],
     ),
+    (
+        "count(DISTINCT coalesce(d.rider_id, t.rider_id)) counts units",
+        &[
+            "SELECT count(DISTINCT coalesce(d.rider_id, t.rider_id)) FROM devices d FULL JOIN trips t ON t.rider_id = d.rider_id",
+        ],
+    ),
+    (
+        "Write an inner JOIN.",
+        &[
+            "SELECT s.station, count(DISTINCT t.stars) FROM stations s JOIN trips t ON t.station = s.station GROUP BY 1",
+        ],
+    ),
     ("count(DISTINCT rider_id) counts units", &["SELECT count(DISTINCT rider_id) FROM trips"]),
     (
         "ts + interval '1 day'",
