@@ -100,7 +100,10 @@ const TRIED: &[(&str, &[&str])] = &[
             "SELECT s.station, count(DISTINCT t.stars) FROM stations s JOIN trips t ON t.station = s.station GROUP BY 1",
         ],
     ),
-    ("count(DISTINCT rider_id) counts units", &["SELECT count(DISTINCT rider_id) FROM trips"]),
+    (
+        "count(DISTINCT r.rider_id) counts units",
+        &["SELECT count(DISTINCT r.rider_id) FROM riders r LEFT JOIN trips t ON t.rider_id = r.rider_id"],
+    ),
     (
         "ts + interval '1 day'",
         &["SELECT count(*) FROM trips WHERE started_at + interval '1 day' < '2024-01-01'"],
