@@ -55,9 +55,14 @@ def public_groups_are_all_there(connection):
     assert [row[0] for row in rows if row[0] is not None] == ["day", "month", "year"], rows
 
 
+def charged(notice):
+    """What was charged; other notices read the noisy values, and come or not."""
+    return [notice.message_primary] if notice.message_primary.startswith("charged ") else []
+
+
 def a_charged_statement_is_noticed(connection):
     notices = []
-    connection.add_notice_handler(lambda notice: notices.append(notice.message_primary))
+    connection.add_notice_handler(lambda notice: notices.extend(charged(notice)))
     connection.execute("SELECT count(*) FROM riders WHERE birth_year < 1980").fetchone()
     assert len(notices) == 1, notices
 
@@ -144,7 +149,7 @@ def statements_are_prepared_and_results_are_binary(demo):
     with connect(demo, autocommit=True, prepare_threshold=1) as connection:
         connection.execute("SET noisegate.epsilon = 0.05")
         charges = []
-        connection.add_notice_handler(lambda notice: charges.append(notice.message_primary))
+        connection.add_notice_handler(lambda notice: charges.extend(charged(notice)))
         for n in range(4):
             cursor = connection.execute("SELECT count(*), avg(fare) FROM trips WHERE minutes > %s", [n], binary=True)
             count, average = cursor.fetchone()
