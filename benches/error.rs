@@ -5,16 +5,11 @@
 //! else is released; AVG, VAR: as shares of the range and its square), beside the least that a peer was recorded with on the
 //! same shape of data: 20,000 rows of one unit each, values in [0, 100], ε = 1. `cargo bench --bench error`.
 
-use noisegate::adapter::Adapter;
-use noisegate::demo::{Demo, DemoOptions};
-use noisegate::frontend::Server;
-use noisegate::gateway::{Checked, Gateway};
-use noisegate::ledger::{Ledger, Terms};
-use noisegate::policy;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+mod proxy;
+
+use noisegate::demo::Demo;
+use proxy::{Error, Proxy};
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 const ROUNDS: usize = 140;
 
@@ -82,54 +77,26 @@ const LINES: [Line; 7] = [
     },
 ];
 
-type Error = Box<dyn std::error::Error>;
-
 fn main() -> Result<(), Error> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run())
 }
 
 async fn run() -> Result<(), Error> {
-    let options = DemoOptions {
-        noisegate: env!("CARGO_BIN_EXE_noisegate").into(),
-        backend: None,
-        binaries: None,
-        scale: 0.4,
-        listen: "127.0.0.1:0".parse()?,
-    };
-    let demo = Demo::prepare(&options).await?;
+    let demo = proxy::demo(0.4).await?;
     let measured = measure(&demo).await;
     demo.close().await?;
     measured
 }
 
 async fn measure(demo: &Demo) -> Result<(), Error> {
-    // Room for every round: one budget, counted by plain sums.
-    let (rules, _) = demo.policy.split_once("[[budget]]").ok_or("no budget in the demo's policy")?;
-    let tables = demo.policy.find("[table.").and_then(|at| demo.policy.get(at..)).ok_or("no tables")?;
     let budget = "[[budget]]\nname = \"bench\"\naccounting = \"pure\"\nepsilon = 1000\n";
-    let rules = rules.replace("epsilon = 0.5", "epsilon = 1");
-    std::fs::write(
-        &demo.policy_file,
-        format!("{rules}\n{budget}\n{}", tables.replace("[cache]\n", "[cache]\nenabled = false\n")),
-    )?;
-    let raw = policy::load(&demo.policy_file)?;
-    let checked = Checked::new(&raw).await?;
-    Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;
-    let policy = checked.policy.clone();
-    let gateway = Gateway::open(checked, Some("demo".into()))?;
-    let any: SocketAddr = "127.0.0.1:0".parse()?;
-    let server = Server::bind(&[any], Arc::new(Adapter::new(gateway)), policy.limits.clone(), None)?;
-    let port = server.local_addrs()?.first().ok_or("no address")?.port();
-    let stop = server.shutdown_handle();
-    let serving = tokio::spawn(server.run());
-    let through = connect(&format!("postgres://demo@127.0.0.1:{port}/demo")).await?;
-    let direct = connect(&demo.fetch_url).await?;
+    let (proxy, _) = Proxy::start(demo, budget, "1").await?;
     println!("mean absolute error of {ROUNDS} answers, epsilon 1, 20,000 units with one row each");
     for line in &LINES {
-        let exact = numbers(&direct, line.sql).await?;
+        let exact = numbers(&proxy.direct, line.sql).await?;
         let mut error = 0.0;
         for _ in 0..ROUNDS {
-            let noisy = numbers(&through, line.sql).await?;
+            let noisy = numbers(&proxy.through, line.sql).await?;
             if noisy.len() != exact.len() {
                 return Err(format!("{}: other rows than PostgreSQL gives", line.sql).into());
             }
@@ -142,10 +109,7 @@ async fn measure(demo: &Demo) -> Result<(), Error> {
         });
         println!("{:<14} {error:>10.4} = {ours:.3e} {}{peer}", line.name, line.of);
     }
-    drop((through, direct));
-    stop.shutdown(Duration::from_secs(1));
-    serving.await?;
-    Ok(())
+    proxy.end().await
 }
 
 /// The last column.
@@ -159,10 +123,4 @@ async fn numbers(client: &Client, sql: &str) -> Result<Vec<f64>, Error> {
         Ok(row.get(row.len().saturating_sub(1)).ok_or("no number")?.parse()?)
     };
     rows.map(last).collect()
-}
-
-async fn connect(url: &str) -> Result<Client, Error> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    tokio::spawn(connection);
-    Ok(client)
 }

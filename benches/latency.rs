@@ -3,21 +3,18 @@
 //! Prints medians of: a direct fetch, the statement through the gateway (every one charged), this disk's fdatasync,
 //! and what is left after both are subtracted. Aim: under 1 ms. `cargo bench --bench latency`.
 
-use noisegate::adapter::Adapter;
-use noisegate::demo::{Demo, DemoOptions};
+mod proxy;
+
+use noisegate::demo::Demo;
 use noisegate::dp;
 use noisegate::emit::fetch;
-use noisegate::frontend::Server;
-use noisegate::gateway::{Checked, Gateway};
-use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Settings};
-use noisegate::policy::{self, Policy};
+use noisegate::policy::Policy;
 use noisegate::sql::{Kind, classify, parse, resolve};
+use proxy::{Error, Proxy};
 use std::io::Write;
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::Client;
 
 const ROUNDS: usize = 200;
 const STATEMENTS: [&str; 3] = [
@@ -26,56 +23,26 @@ const STATEMENTS: [&str; 3] = [
     "SELECT station, count(*), avg(fare) FROM trips GROUP BY station ORDER BY 2 DESC LIMIT 5",
 ];
 
-type Error = Box<dyn std::error::Error>;
-
 fn main() -> Result<(), Error> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run())
 }
 
 async fn run() -> Result<(), Error> {
-    let options = DemoOptions {
-        noisegate: env!("CARGO_BIN_EXE_noisegate").into(),
-        backend: None,
-        binaries: None,
-        scale: 0.02,
-        listen: "127.0.0.1:0".parse()?,
-    };
-    let demo = Demo::prepare(&options).await?;
+    let demo = proxy::demo(0.02).await?;
     let measured = measure(&demo).await;
     demo.close().await?;
     measured
 }
 
 async fn measure(demo: &Demo) -> Result<(), Error> {
-    // Room for every round: one budget, counted by plain sums.
-    let (rules, _) = demo.policy.split_once("[[budget]]").ok_or("no budget in the demo's policy")?;
-    let tables = demo.policy.find("[table.").and_then(|at| demo.policy.get(at..)).ok_or("no tables")?;
     let budget = "[[budget]]\nname = \"bench\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 1e-3\n";
-    let text = format!(
-        "{}\n{budget}\n{}",
-        rules.replace("epsilon = 0.5", "epsilon = 0.01"),
-        tables.replace("[cache]\n", "[cache]\nenabled = false\n")
-    );
-    std::fs::write(&demo.policy_file, text)?;
-    let raw = policy::load(&demo.policy_file)?;
-    let checked = Checked::new(&raw).await?;
-    Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;
-    let policy = checked.policy.clone();
-    let gateway = Gateway::open(checked, Some("demo".into()))?;
-    let any: SocketAddr = "127.0.0.1:0".parse()?;
-    let server = Server::bind(&[any], Arc::new(Adapter::new(gateway)), policy.limits.clone(), None)?;
-    let port = server.local_addrs()?.first().ok_or("no address")?.port();
-    let stop = server.shutdown_handle();
-    let serving = tokio::spawn(server.run());
-
-    let through = connect(&format!("postgres://demo@127.0.0.1:{port}/demo")).await?;
-    let direct = connect(&demo.fetch_url).await?;
+    let (proxy, policy) = Proxy::start(demo, budget, "0.01").await?;
     let sync = fdatasync(demo.ledger_file.parent().ok_or("no folder")?)?;
     println!("fdatasync on the ledger's disk: median {}", ms(sync));
     for sql in STATEMENTS {
         let text = fetch_text(sql, &policy)?;
-        let straight = time(&direct, &text).await?;
-        let gated = time(&through, sql).await?;
+        let straight = time(&proxy.direct, &text).await?;
+        let gated = time(&proxy.through, sql).await?;
         println!(
             "{sql}\n  direct fetch {}, through the gateway {}, added beyond one fdatasync {}",
             ms(straight),
@@ -83,10 +50,7 @@ async fn measure(demo: &Demo) -> Result<(), Error> {
             ms(gated.saturating_sub(straight).saturating_sub(sync))
         );
     }
-    drop((through, direct));
-    stop.shutdown(Duration::from_secs(1));
-    serving.await?;
-    Ok(())
+    proxy.end().await
 }
 
 /// The fetch that the gateway would send, its seed written into the text.
@@ -115,12 +79,6 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
     let plan = plan::plan(statement, policy, &settings, &sizes).map_err(|e| format!("{e:?}"))?;
     let release = plan.releases.first().ok_or("no release")?;
     Ok(fetch::fetch(release, policy).sql.replace("$1", "42"))
-}
-
-async fn connect(url: &str) -> Result<Client, Error> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    tokio::spawn(connection);
-    Ok(client)
 }
 
 async fn time(client: &Client, sql: &str) -> Result<Duration, Error> {
