@@ -98,8 +98,9 @@ pub enum ChoiceError {
 /// The noise of a statement whose price is named by `epsilon`, paid from budgets of these notions.
 ///
 /// Laplace: each of R releases gets ε/R, and splits it evenly over its selection and aggregates. Gaussian: selection
-/// keeps the share, noise and threshold that it has with Laplace noise, and so does what is chosen among points; with E the sum of these shares, the releases
-/// with aggregates get equal parts of ε² - E², and each splits its part evenly over its aggregates.
+/// keeps the share, noise and threshold that it has with Laplace noise, and so does what is chosen among points; with E the
+/// sum of these shares, the releases with aggregates get equal parts of ε² - E², and each splits its part evenly over its
+/// aggregates.
 ///
 /// Without being asked, Gaussian noise is taken where every budget has a price for it and its error would be less even
 /// if it were given no more ρ than Laplace noise. At the same name it never costs less: ε²/2 against a sum of

@@ -204,17 +204,9 @@ impl Fetch<'_> {
                 let n = format!("{from}.n{}", self.count(Some(s.arg())));
                 let sum = format!("{from}.s{i}");
                 let limit = p.linf;
-                let scaled = if !self.release.bounding.rows_stage() {
-                    sum
-                } else if s.is_int4() {
-                    // sum · rows / n without a product that could overflow.
-                    format!(
-                        "CASE WHEN {n} > {rows} THEN ({sum} / {n}) * {rows} + ({sum} % {n}) * {rows} / {n} ELSE {sum} END"
-                    )
-                } else {
-                    format!(
-                        "CASE WHEN {n} > {rows} THEN pg_catalog.div({sum} * {rows}, {n}::pg_catalog.numeric) ELSE {sum} END"
-                    )
+                let scaled = match self.release.bounding.rows_stage() {
+                    true => scaled(s, &sum, &n, &rows.to_string()),
+                    false => sum,
                 };
                 let clamped = format!("LEAST(GREATEST({scaled}, (-{limit})), {limit})");
                 format!("COALESCE(pg_catalog.sum({}), 0)", held(&clamped, limit))
@@ -226,17 +218,11 @@ impl Fetch<'_> {
     fn shared(&mut self, i: usize, s: &GridValue, spread: Spread) -> String {
         let n = self.count(Some(s.arg()));
         let (sum, n, m) = (format!("e.s{i}"), format!("e.n{n}"), format!("e.m{n}"));
-        let scaled = if s.is_int4() {
-            format!("({sum} / {n}) * {m} + ({sum} % {n}) * {m} / {n}")
-        } else {
-            format!("pg_catalog.div({sum} * {m}, {n}::pg_catalog.numeric)")
-        };
+        let scaled = scaled(s, &sum, &n, &m);
         let each = s.bound();
         let limit = u128::from(spread.total).saturating_mul(each);
         let wide = if limit < 1 << 63 { m.clone() } else { format!("{m}::pg_catalog.numeric") };
-        let clamped = format!(
-            "LEAST(GREATEST(CASE WHEN {n} > {m} THEN {scaled} ELSE {sum} END, {wide} * (-{each})), {wide} * {each})"
-        );
+        let clamped = format!("LEAST(GREATEST({scaled}, {wide} * (-{each})), {wide} * {each})");
         format!("COALESCE(pg_catalog.sum({}), 0)", held(&clamped, limit))
     }
 
@@ -320,6 +306,17 @@ impl Fetch<'_> {
             order.join(", ")
         )
     }
+}
+
+/// A sum of `n` rows that counts as one of `most`, where there are more.
+fn scaled(s: &GridValue, sum: &str, n: &str, most: &str) -> String {
+    let scaled = if s.is_int4() {
+        // sum · most / n without a product that could overflow.
+        format!("({sum} / {n}) * {most} + ({sum} % {n}) * {most} / {n}")
+    } else {
+        format!("pg_catalog.div({sum} * {most}, {n}::pg_catalog.numeric)")
+    };
+    format!("CASE WHEN {n} > {most} THEN {scaled} ELSE {sum} END")
 }
 
 /// A unit's share of rows in a group: the count, where the norm over the unit's groups is small enough.

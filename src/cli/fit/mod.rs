@@ -9,6 +9,7 @@ mod report;
 
 use super::database::{self, Connected};
 use histogram::Histogram;
+use plan::expr::print::{ident, string};
 use std::error::Error;
 use tokio_postgres::SimpleQueryMessage;
 
@@ -78,11 +79,6 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A name as PostgreSQL reads it, whatever it holds.
-fn ident(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 /// A session with the proxy.
 struct Proxy {
     connected: Connected,
@@ -104,10 +100,9 @@ impl Proxy {
 
     /// The unit's column of a private table.
     async fn unit(&self, table: &str) -> Result<String, Box<dyn Error>> {
-        let name = table.replace('\'', "''");
-        let sql = format!(
-            "SELECT column_name, is_unit, privacy FROM noisegate.columns WHERE table_name = '{name}'"
-        );
+        let name = string(table);
+        let sql =
+            format!("SELECT column_name, is_unit, privacy FROM noisegate.columns WHERE table_name = {name}");
         let columns = self
             .rows(&sql)
             .await

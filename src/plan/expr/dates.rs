@@ -73,24 +73,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
 ];
 
-const SHIFT: Function =
-    Function { name: "shift", rule: shift_rule, text: shift_text, commutes: false, int8: false };
-const DAYS: Function =
-    Function { name: "add_days", rule: days_rule, text: days_text, commutes: false, int8: false };
-const BETWEEN: Function =
-    Function { name: "days_between", rule: between_rule, text: between_text, commutes: false, int8: false };
-const LENGTH: Function =
-    Function { name: "seconds_between", rule: length_rule, text: length_text, commutes: false, int8: false };
-const AGE: Function = Function { name: "age", rule: age_rule, text: age_text, commutes: false, int8: false };
-const AGE_FIELD: Function = Function {
-    name: "extract_age",
-    rule: age_field_rule,
-    text: age_field_text,
-    commutes: false,
-    int8: false,
-};
-const ZONE: Function =
-    Function { name: "timezone", rule: zone_rule, text: zone_text, commutes: false, int8: false };
+const SHIFT: Function = Function::plain("shift", shift_rule, shift_text);
+const DAYS: Function = Function::plain("add_days", days_rule, days_text);
+const BETWEEN: Function = Function::plain("days_between", between_rule, between_text);
+const LENGTH: Function = Function::plain("seconds_between", length_rule, length_text);
+const AGE: Function = Function::plain("age", age_rule, age_text);
+const AGE_FIELD: Function = Function::plain("extract_age", age_field_rule, age_field_text);
+const ZONE: Function = Function::plain("timezone", zone_rule, zone_text);
 
 /// Days that a shift may have: two times as many leave every year from 1 to 9999 in PostgreSQL's calendar.
 const MOST_DAYS: i64 = 1_000_000;

@@ -42,12 +42,9 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
 ];
 
-const CHAR: Function =
-    Function { name: "to_char", rule: char_rule, text: char_text, commutes: false, int8: false };
-const PARSE: Function =
-    Function { name: "parse", rule: parse_rule, text: parse_text, commutes: false, int8: false };
-const TRUTH: Function =
-    Function { name: "truth", rule: truth_rule, text: truth_text, commutes: false, int8: false };
+const CHAR: Function = Function::plain("to_char", char_rule, char_text);
+const PARSE: Function = Function::plain("parse", parse_rule, parse_text);
+const TRUTH: Function = Function::plain("truth", truth_rule, truth_text);
 
 /// Parts of a format as they may be written (or all in small letters), and the unit within which each is the same: the
 /// place in [`UNITS`]. Longer ones come first.

@@ -146,15 +146,11 @@ const KNOWN: &[Known] = &[
     known("radians", |a, b| Some([a.to_radians(), b.to_radians()]), From::All, false),
 ];
 
-const REAL: Function =
-    Function { name: "real", rule: real_rule, text: real_text, commutes: false, int8: false };
-const POWER: Function =
-    Function { name: "power", rule: power_rule, text: power_text, commutes: false, int8: false };
-const SIGN: Function =
-    Function { name: "sign", rule: sign_rule, text: sign_text, commutes: false, int8: false };
-const DIV: Function = Function { name: "div", rule: div_rule, text: div_text, commutes: false, int8: false };
-const BUCKET: Function =
-    Function { name: "width_bucket", rule: bucket_rule, text: bucket_text, commutes: false, int8: false };
+const REAL: Function = Function::plain("real", real_rule, real_text);
+const POWER: Function = Function::plain("power", power_rule, power_text);
+const SIGN: Function = Function::plain("sign", sign_rule, sign_text);
+const DIV: Function = Function::plain("div", div_rule, div_text);
+const BUCKET: Function = Function::plain("width_bucket", bucket_rule, bucket_text);
 
 /// Whether a function of one number has this name.
 pub(super) fn is_known(name: &str) -> bool {

@@ -197,15 +197,13 @@ const SUB: Function = Function { name: "-", rule: sub, text: infix, commutes: fa
 const MUL: Function = Function { name: "*", rule: mul, text: infix, commutes: true, int8: true };
 const DIV: Function = Function { name: "/", rule: div, text: divided, commutes: false, int8: true };
 const MOD: Function = Function { name: "%", rule: modulo, text: divided, commutes: false, int8: true };
-const NEG: Function = Function { name: "neg", rule: neg, text: negated, commutes: false, int8: false };
-const ABS: Function = Function { name: "abs", rule: abs, text: absolute, commutes: false, int8: false };
-const ROUND: Function = Function { name: "round", rule: round, text: rounded, commutes: false, int8: false };
-const EVEN: Function =
-    Function { name: "even", rule: even, text: rounded_to_even, commutes: false, int8: false };
-const FLOOR: Function = Function { name: "floor", rule: floor, text: floored, commutes: false, int8: false };
-const CEIL: Function = Function { name: "ceil", rule: ceil, text: ceiled, commutes: false, int8: false };
-const TRUNC: Function =
-    Function { name: "trunc", rule: trunc, text: truncated, commutes: false, int8: false };
+const NEG: Function = Function::plain("neg", neg, negated);
+const ABS: Function = Function::plain("abs", abs, absolute);
+const ROUND: Function = Function::plain("round", round, rounded);
+const EVEN: Function = Function::plain("even", even, rounded_to_even);
+const FLOOR: Function = Function::plain("floor", floor, floored);
+const CEIL: Function = Function::plain("ceil", ceil, ceiled);
+const TRUNC: Function = Function::plain("trunc", trunc, truncated);
 
 /// `l op r`.
 pub(super) fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {

@@ -121,12 +121,11 @@ const FUNCTIONS: &[Function] = &[
     function("translate", translated),
     function("split_part", split),
     function("starts_with", started),
-    Function { name: "md5", rule: hashed, text: hashed_text, commutes: false, int8: false },
+    Function::plain("md5", hashed, hashed_text),
 ];
 
-const CUT: Function = Function { name: "cut", rule: cut_rule, text: cut_text, commutes: false, int8: false };
-const CONCAT: Function =
-    Function { name: "||", rule: joined, text: joined_text, commutes: false, int8: false };
+const CUT: Function = Function::plain("cut", cut_rule, cut_text);
+const CONCAT: Function = Function::plain("||", joined, joined_text);
 
 /// The function of texts that has this name; two have a second one, by their syntax.
 fn named(name: &str) -> Option<&'static Function> {

@@ -29,6 +29,11 @@ pub struct Function {
 }
 
 impl Function {
+    /// One whose arguments keep their places, and whose text is of no type in particular.
+    pub(super) const fn plain(name: &'static str, rule: Rule, text: Text) -> Self {
+        Self { name, rule, text, commutes: false, int8: false }
+    }
+
     pub(super) fn is_int8(&self) -> bool {
         self.int8
     }

@@ -58,10 +58,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
 ];
 
-const EXTRACT: Function =
-    Function { name: "extract", rule: extract_rule, text: extract_text, commutes: false, int8: false };
-const TRUNC: Function =
-    Function { name: "date_trunc", rule: trunc_rule, text: trunc_text, commutes: false, int8: false };
+const EXTRACT: Function = Function::plain("extract", extract_rule, extract_text);
+const TRUNC: Function = Function::plain("date_trunc", trunc_rule, trunc_text);
 
 /// The years 1 to 9999.
 pub(super) fn years() -> Interval {
