@@ -28,6 +28,7 @@ mod session;
 pub mod settings;
 mod shared;
 mod snapping;
+mod stages;
 mod startup;
 mod statement;
 mod stream;
@@ -45,6 +46,7 @@ pub use typing::typing_error;
 use answer::{ClientError, Description, Field, Notice, Outcome, SqlState, Values};
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
+use stages::Asked;
 use statement::{Planned, control_here, formatted};
 use std::sync::Arc;
 
@@ -199,24 +201,26 @@ impl Session {
             notices.push(snapping::notice(&snapped, &gateway.policy));
         }
         if plan.charge.is_some() {
-            self.prove_finish(gateway, &plan, &constants, &fields).await?;
+            let finish = emit::print::finish(&plan, &gateway.policy, &constants);
+            self.prove_finish(gateway, &plan, finish, &fields).await?;
+            self.prove_stages(gateway, &plan, &constants).await?;
         }
         if let Some(question) = plan.question.clone() {
             return self.ask_stream(gateway, &plan, &question, constants, fields, notices).await;
         }
-        let mut noisy = match plan.charge.clone() {
-            None => Vec::new(),
+        let (noisy, told) = match plan.charge.clone() {
+            None => (Vec::new(), Vec::new()),
             Some(charge) => {
                 gateway.check_failures(&self.identity.user)?;
-                // Charge, fetch, release; nothing of it where the answers are kept.
-                self.released(gateway, &mut plan, &charge, text, &settings, notices).await?
+                // Charge, fetch, release, in the order of its stages; nothing of it where the answers are kept.
+                let asked = Asked { gateway, charge: &charge, text, settings: &settings, constants: &constants };
+                self.answers(&asked, &mut plan, notices).await?
             }
         };
         if self.settings.notices() {
             let biased = plan.releases.iter().filter_map(plan::explain::bias);
             notices.extend(biased.map(|message| Notice { message, code: "00000", hint: None }));
         }
-        let told = reading::told(&plan, &mut noisy, self.settings.empty_groups());
         if self.settings.notices() {
             notices.extend(told);
         }

@@ -179,6 +179,7 @@ scripts!(
     public,
     quantiles,
     refused_rows,
+    released_values,
     refused_statements,
     same_question,
     scalar_subqueries,
