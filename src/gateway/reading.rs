@@ -4,10 +4,10 @@
 //! post-processing, and costs nothing.
 
 use answer::Notice;
-use plan::Plan;
 use plan::expected_error::{fixed95, shown};
 use plan::explain::short;
 use plan::release::{Output, PartKind, Release};
+use plan::{GroupingSets, Plan};
 use release::Noisy;
 use sql::ast::{Expr, ExprKind};
 use sql::names::output_name;
@@ -24,7 +24,17 @@ pub(super) fn told(plan: &Plan, noisy: &mut [Noisy], empty_groups: bool) -> Vec<
             continue;
         }
         if release.public_groups && !release.keys.is_empty() && !empty_groups {
-            out.push(without_empty(release, noisy));
+            let added = |s: &GroupingSets| {
+                s.select == release.select && s.sets.iter().any(|s| s.of == release.set && s.added.is_some())
+            };
+            out.push(match plan.grouping_sets.iter().any(added) {
+                false => without_empty(release, noisy),
+                true => notice(
+                    "empty_groups = off leaves out nothing here: groups are added up to those of another set"
+                        .into(),
+                    Some("Ask for each grouping set by itself.".into()),
+                ),
+            });
         }
         out.extend(selected(release, noisy.rows));
         out.extend(drowned(plan, release, noisy, empty_groups));
