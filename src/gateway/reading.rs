@@ -4,7 +4,7 @@
 //! post-processing, and costs nothing.
 
 use answer::Notice;
-use plan::expected_error::{fixed95, shown};
+use plan::expected_error::{average95, fixed95, shown};
 use plan::explain::short;
 use plan::release::{Output, PartKind, Release};
 use plan::{GroupingSets, Plan};
@@ -108,20 +108,30 @@ fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
 fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) -> Option<Notice> {
     let mut each = Vec::new();
     for (aggregate, output) in &release.outputs {
-        let (Output::Count(part) | Output::Sum(part, _)) = output else { continue };
-        let (Some(error), Some(values)) = (fixed95(release, output), noisy.values.get(*part)) else {
-            continue;
-        };
-        let small = values.iter().filter(|v| shown(release, *part, **v).abs() < error).count();
-        if small > 0 {
-            let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
-            let name = output_name(&e, &plan.statement.bindings);
-            let of = match values.len() {
+        let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
+        let name = output_name(&e, &plan.statement.bindings);
+        let told = |small: usize, all: usize, error: &str| {
+            let of = match all {
                 1 => format!("{name} is"),
                 n => format!("{small} of {n} values of {name} are"),
             };
-            each.push(format!("{of} smaller than the 95 % error of ±{}", short(error)));
+            (small > 0).then(|| format!("{of} smaller than {error}"))
+        };
+        if let (Output::Count(part) | Output::Sum(part, _), Some(error)) = (output, fixed95(release, output))
+        {
+            let Some(values) = noisy.values.get(*part) else { continue };
+            let small = values.iter().filter(|v| shown(release, *part, **v).abs() < error).count();
+            each.extend(told(small, values.len(), &format!("the 95 % error of ±{}", short(error))));
         }
+        // Its error hangs on how many rows there are.
+        let averages = (0..noisy.rows)
+            .filter_map(|row| average95(release, output, |part| noisy.values.get(part)?.get(row).copied()));
+        let averages: Vec<(f64, f64)> = averages.collect();
+        let small = averages.iter().filter(|(mean, error)| mean.abs() < *error).count();
+        each.extend(match averages.as_slice() {
+            [(_, error)] => told(small, 1, &format!("its 95 % error of ±{}", short(*error))),
+            several => told(small, several.len(), "their 95 % errors"),
+        });
     }
     if each.is_empty() {
         return None;

@@ -3,7 +3,7 @@
 use super::explain::{distance, grid, short};
 use super::release::moments::{Moment, Statistic, Variable};
 use super::release::points::Axis;
-use super::release::{Output, Release};
+use super::release::{Output, PartKind, Release};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::Pick;
 
@@ -23,6 +23,23 @@ pub fn fixed95(r: &Release, output: &Output) -> Option<f64> {
         Output::Count(part) | Output::Sum(part, _) => Some(of(r, *part, 1)),
         _ => None,
     }
+}
+
+/// The value of an average and its 95 % error, in its own unit, from the noisy values of its parts; None where the noisy
+/// count is below 1, or for what is no average. The error is that of [`error95`]'s formula, at this n.
+pub fn average95(r: &Release, output: &Output, value: impl Fn(usize) -> Option<i128>) -> Option<(f64, f64)> {
+    let Output::Avg { sum, count, low, high, .. } = output else { return None };
+    let n = shown(r, *count, value(*count)?);
+    if n < 1.0 {
+        return None;
+    }
+    let (low, high) = (low.to_f64()?, high.to_f64()?);
+    let centre = match r.parts.get(*sum).map(|p| &p.kind) {
+        Some(PartKind::Sum(s)) => (BigDecimal::from(s.centre()) * s.grid()).to_f64()?,
+        _ => return None,
+    };
+    let mean = (centre + shown(r, *sum, value(*sum)?) / n).clamp(low.min(high), high);
+    Some((mean, (of(r, *sum, 1) + (high - low) / 2.0 * of(r, *count, 1)) / n))
 }
 
 /// The value of a count or a sum whose part is this, in its own unit.

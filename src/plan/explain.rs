@@ -204,8 +204,15 @@ pub(super) fn work(w: &Work) -> String {
     format!("  Work: at most {} steps for one row{met}", w.steps)
 }
 
-/// What the bound on rows cuts, where it was measured: from here on counts and sums are too low.
+/// What bounds cut: rows where it was measured, from where on counts and sums are too low; and distinct values, where units may
+/// have more than count.
 pub fn bias(r: &Release) -> Option<String> {
+    if *r.bounding.of_groups() == Groups::Values {
+        return Some(format!(
+            "at most {} values of a unit count: where units have more, values that few units have may be missed, and the number of distinct values is too low; SET noisegate.max_groups counts more of them, with more noise",
+            r.bounding.rows()
+        ));
+    }
     let cut = r.bounding.cut().filter(|_| !matches!(r.norm(), Some(Norm::Squares(_))))?;
     let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();
     (percent >= 1).then(|| {

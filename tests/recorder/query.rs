@@ -644,7 +644,7 @@ impl Generator<'_> {
         }
         out.ordinals = self.rng.chance(50);
         if !self.exact && self.rng.chance(8) {
-            out.sets = self.rng.pick(&["ROLLUP", "CUBE"]);
+            out.sets = *self.rng.pick(&["ROLLUP", "CUBE"]);
         }
         if !self.exact && self.rng.chance(10) {
             out.tail = " HAVING count(*) > 3";
