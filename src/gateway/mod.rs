@@ -213,7 +213,8 @@ impl Session {
             Some(charge) => {
                 gateway.check_failures(&self.identity.user)?;
                 // Charge, fetch, release, in the order of its stages; nothing of it where the answers are kept.
-                let asked = Asked { gateway, charge: &charge, text, settings: &settings, constants: &constants };
+                let asked =
+                    Asked { gateway, charge: &charge, text, settings: &settings, constants: &constants };
                 self.answers(&asked, &mut plan, notices).await?
             }
         };

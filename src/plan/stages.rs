@@ -67,12 +67,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A scalar subquery that was released, among private rows: `releases` were found in it.
-    pub(super) fn stage(
-        &mut self,
-        q: &'a Query,
-        releases: Range<usize>,
-        pos: Pos,
-    ) -> Result<(), PlanError> {
+    pub(super) fn stage(&mut self, q: &'a Query, releases: Range<usize>, pos: Pos) -> Result<(), PlanError> {
         if self.settings.question {
             return Err(unsupported("a subquery over private rows in a question to a stream", pos)
                 .hint("Ask for it by itself (SET noisegate.stream TO DEFAULT), and write its answer as a constant.")
@@ -130,6 +125,7 @@ fn alone(q: &Query, with: Vec<Cte>) -> Query {
         from: Vec::new(),
         filter: None,
         group_by: Vec::new(),
+        grouping_sets: Vec::new(),
         having: None,
         pos: None,
     };
@@ -155,7 +151,9 @@ fn is_held(ty: &SqlType) -> bool {
 /// Where a subquery of one aggregate lies: its finish cuts averages and points to the range of their values.
 fn bound(q: &Query, releases: &[Release], ty: &SqlType) -> Option<Interval> {
     let Body::Select(s) = &q.body else { return None };
-    let [Item { expr: Expr { kind: ExprKind::Aggregate(a), .. }, .. }] = s.items.as_slice() else { return None };
+    let [Item { expr: Expr { kind: ExprKind::Aggregate(a), .. }, .. }] = s.items.as_slice() else {
+        return None;
+    };
     let of = |r: &&Release| r.select == s.id && ty.is_number();
     releases.iter().filter(of).find_map(|r| {
         let (_, output) = r.outputs.iter().find(|(have, _)| *have == **a)?;

@@ -185,9 +185,8 @@ impl Bikes {
                     let alone = sql::ast::Statement { query: *query, ..statement.clone() };
                     let typed = print::typed(&alone, &self.policy, &constants());
                     let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
-                    let fields = described
-                        .map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?
-                        .fields;
+                    let fields =
+                        described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;
                     statement.types.insert(select, SqlType::from_oid(fields[0].type_oid, -1, "other"));
                 }
                 Err(PlanError::NeedSize(size)) => {
@@ -249,7 +248,8 @@ impl Bikes {
             let mut instances = self.instances.lock().await;
             let name = &question.stream.name;
             if !instances.contains_key(name) {
-                let opened = Instance::open(question.stream.plan().unwrap(), debit(whole.clone()).await?, &mut rng);
+                let opened =
+                    Instance::open(question.stream.plan().unwrap(), debit(whole.clone()).await?, &mut rng);
                 instances.insert(name.clone(), opened.map_err(|e| e.client())?);
             }
             let instance = instances.get_mut(name).unwrap();

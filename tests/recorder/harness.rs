@@ -4,8 +4,8 @@ use crate::data::{self, Variant};
 use crate::support::{self, TestDb};
 use bigdecimal::BigDecimal;
 use futures::future::join_all;
-use noisegate::dp::{self, Charge, Distribution, Ratio};
 use noisegate::answer::ClientError;
+use noisegate::dp::{self, Charge, Distribution, Ratio};
 use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
 use noisegate::kernel;
@@ -176,7 +176,8 @@ impl Lab {
             )));
         }
         // The plan is a function of text, policy and settings.
-        let again = plan_with(text, &self.policy, settings, &self.sizes, self.types.get(text)).unwrap_or_else(|e| panic!("{e:?}"));
+        let again = plan_with(text, &self.policy, settings, &self.sizes, self.types.get(text))
+            .unwrap_or_else(|e| panic!("{e:?}"));
         assert_eq!(planned.fetches, again.fetches, "{text}");
         assert_eq!(planned.typed, again.typed, "{text}");
         assert_eq!(planned.plan.charge, again.plan.charge, "{text}");

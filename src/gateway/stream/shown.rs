@@ -2,8 +2,8 @@
 
 use super::Result;
 use super::instances::{End, State, Status};
-use crate::gateway::statement::Planned;
 use crate::gateway::stages::Asked;
+use crate::gateway::statement::Planned;
 use crate::gateway::{Gateway, Session};
 use answer::{ClientError, SqlState};
 use answer::{Field, Outcome};
@@ -52,7 +52,8 @@ impl Session {
         let Some(question) = plan.question.clone() else {
             let mut kept = None;
             if let Some(charge) = &plan.charge.clone() {
-                let asked = Asked { gateway, charge, text: &"".into(), settings: &settings, constants: &constants };
+                let asked =
+                    Asked { gateway, charge, text: &"".into(), settings: &settings, constants: &constants };
                 kept = self.free_parts(&asked, &mut plan).await?;
             }
             let mut lines = plan::explain::lines(&plan, policy);

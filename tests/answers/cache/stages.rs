@@ -23,7 +23,8 @@ async fn stages_are_paid_for_as_one_statement_and_asking_again_is_free() {
     assert_eq!(world.paid().await, 2);
     let other = world.user("bob").await;
     all(&other, TWICE).await;
-    let words = "SELECT count(*) AS n FROM trips AS t WHERE (SELECT avg(u.minutes) FROM trips AS u) < t.minutes";
+    let words =
+        "SELECT count(*) AS n FROM trips AS t WHERE (SELECT avg(u.minutes) FROM trips AS u) < t.minutes";
     assert_eq!(all(&other, words).await, first, "the same question in other words");
     let explained = one(&other, &format!("EXPLAIN {ASK}")).await;
     assert_eq!(explained, "Kept: answered from an earlier release, nothing would be spent");
