@@ -12,6 +12,7 @@ mod function;
 mod order;
 mod scope;
 mod select;
+mod table_function;
 mod types;
 
 use super::ast::*;
