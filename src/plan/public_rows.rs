@@ -159,6 +159,7 @@ fn nothing(types: Vec<Expr>, pos: Pos) -> Body {
         from: Vec::new(),
         filter: Some(Expr::new(ExprKind::Literal(Literal::Bool(false)), pos)),
         group_by: Vec::new(),
+        grouping_sets: Vec::new(),
         having: None,
         pos,
     }))
