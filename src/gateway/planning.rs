@@ -49,6 +49,9 @@ impl Session {
                     let ty = self.type_of(gateway, &statement, *query, &constants).await?;
                     statement.types.insert(select, ty);
                 }
+                Err(PlanError::NeedRows(wanted)) => {
+                    self.read_public(&mut statement, &wanted, &gateway.policy, &constants).await?;
+                }
                 Err(PlanError::NeedSize(size)) => {
                     gateway.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
                 }

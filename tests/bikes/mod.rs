@@ -189,6 +189,14 @@ impl Bikes {
                         described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;
                     statement.types.insert(select, SqlType::from_oid(fields[0].type_oid, -1, "other"));
                 }
+                Err(PlanError::NeedRows(wanted)) => {
+                    let text = print::public_rows(&statement, &wanted, &self.policy, &constants());
+                    let failed = |e| gateway::typing_error(e, &text, &statement.bindings);
+                    let rows =
+                        self.backend.query(&self.settings, &text.sql, &[], &[0]).await.map_err(failed)?;
+                    let rows = rows.into_texts().await.map_err(failed)?;
+                    gateway::public_rows::put(&mut statement, &wanted, &self.policy, &rows)?;
+                }
                 Err(PlanError::NeedSize(size)) => {
                     let sql = print::size(&self.policy, &size);
                     let rows = self.backend.query(&self.settings, &sql, &[], &[0]).await.unwrap();

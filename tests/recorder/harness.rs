@@ -4,10 +4,11 @@ use crate::data::{self, Variant};
 use crate::support::{self, TestDb};
 use bigdecimal::BigDecimal;
 use futures::future::join_all;
-use noisegate::answer::ClientError;
 use noisegate::dp::{self, Charge, Distribution, Ratio};
 use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
+use noisegate::error::ClientError;
+use noisegate::gateway::public_rows;
 use noisegate::kernel;
 use noisegate::plan::bounding::Groups;
 use noisegate::plan::{self, Plan, PlanError, Release, Settings};
@@ -17,7 +18,7 @@ use noisegate::schema::SqlType;
 use noisegate::sql::{self, Kind, ast};
 use postgres_types::{FromSql, Type};
 use std::collections::HashMap;
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
 /// A database of the family, its policy, and one connection in one transaction.
 pub struct Lab {
@@ -26,8 +27,6 @@ pub struct Lab {
     /// The policy.
     pub policy: Policy,
     sizes: plan::Sizes,
-    /// Of values that are released first, by statement.
-    types: HashMap<String, HashMap<usize, SqlType>>,
     _db: TestDb,
 }
 
@@ -125,24 +124,49 @@ impl Lab {
             )
             .await
             .unwrap();
-        Self { client, policy, sizes: plan::Sizes::new(), types: HashMap::new(), _db: db }
+        Self { client, policy, sizes: plan::Sizes::new(), _db: db }
     }
 
     /// Plans a statement as the gateway does, and prints its fetches.
     pub async fn draft(&mut self, text: &str, settings: &Settings) -> Result<Planned, Refusal> {
+        let mut statement = resolved(text, &self.policy).map_err(|e| Refusal::Plan(e.to_string()))?;
         loop {
-            match plan_with(text, &self.policy, settings, &self.sizes, self.types.get(text)) {
-                Ok(p) => return Ok(p),
+            match plan_with(statement.clone(), &self.policy, settings, &self.sizes) {
+                Ok(p) => {
+                    // The plan is a function of statement, policy and settings.
+                    let again = plan_with(statement, &self.policy, settings, &self.sizes)
+                        .unwrap_or_else(|e| panic!("{e:?}"));
+                    assert_eq!(p.fetches, again.fetches, "{text}");
+                    assert_eq!(p.typed, again.typed, "{text}");
+                    assert_eq!(p.plan.charge, again.plan.charge, "{text}");
+                    assert_eq!(p.plan.releases, again.plan.releases, "{text}");
+                    return Ok(p);
+                }
                 Err(PlanError::Refused(e)) => return Err(Refusal::Plan(e.to_string())),
+                Err(PlanError::NeedRows(wanted)) => {
+                    let sql = print::public_rows(&statement, &wanted, &self.policy, &constants()).sql;
+                    self.client.batch_execute("SAVEPOINT rows").await.unwrap();
+                    let read = self.client.simple_query(&sql).await;
+                    self.client.batch_execute("ROLLBACK TO rows").await.unwrap();
+                    let read = read.map_err(|e| Refusal::Type(message(&e)))?;
+                    let rows = read.iter().filter_map(|m| match m {
+                        SimpleQueryMessage::Row(r) => {
+                            Some((0..r.len()).map(|i| r.get(i).map(str::to_owned)).collect())
+                        }
+                        _ => None,
+                    });
+                    public_rows::put(&mut statement, &wanted, &self.policy, &rows.collect::<Vec<_>>())
+                        .map_err(|e| Refusal::Plan(e.to_string()))?;
+                }
                 Err(PlanError::NeedType(select, query)) => {
-                    let alone = ast::Statement { query: *query, ..resolved(text, &self.policy).unwrap() };
+                    let alone = ast::Statement { query: *query, ..statement.clone() };
                     let typed = print::typed(&alone, &self.policy, &constants()).sql;
                     self.client.batch_execute("SAVEPOINT typing").await.unwrap();
                     let typed = self.client.prepare(&typed).await;
                     self.client.batch_execute("ROLLBACK TO typing").await.unwrap();
                     let typed = typed.map_err(|e| Refusal::Type(message(&e)))?;
                     let ty = SqlType::from_oid(typed.columns()[0].type_().oid(), -1, "other");
-                    self.types.entry(text.to_owned()).or_default().insert(select, ty);
+                    statement.types.insert(select, ty);
                 }
                 Err(PlanError::NeedSize(size)) => {
                     let sql = print::size(&self.policy, &size);
@@ -175,13 +199,6 @@ impl Lab {
                 "the finish gives other types than promised: {given:?}, not {promised:?}"
             )));
         }
-        // The plan is a function of text, policy and settings.
-        let again = plan_with(text, &self.policy, settings, &self.sizes, self.types.get(text))
-            .unwrap_or_else(|e| panic!("{e:?}"));
-        assert_eq!(planned.fetches, again.fetches, "{text}");
-        assert_eq!(planned.typed, again.typed, "{text}");
-        assert_eq!(planned.plan.charge, again.plan.charge, "{text}");
-        assert_eq!(planned.plan.releases, again.plan.releases, "{text}");
         self.price(&planned.plan);
         if std::env::var("NOISEGATE_RECORDER_KERNEL").is_ok_and(|v| v == "off") {
             return Ok(planned);
@@ -363,31 +380,28 @@ fn constants() -> Constants {
 
 /// The plan alone; None where it is refused, or needs to know more.
 pub fn plan_only(text: &str, policy: &Policy) -> Option<Plan> {
-    plan_with(text, policy, &settings(1, 1), &HashMap::new(), None).ok().map(|p| p.plan)
+    plan_with(resolved(text, policy).ok()?, policy, &settings(1, 1), &HashMap::new()).ok().map(|p| p.plan)
 }
 
-/// Text, policy, settings and the sizes of public columns: nothing else reaches a plan.
+fn resolved(text: &str, policy: &Policy) -> Result<sql::ast::Statement, ClientError> {
+    let limits = Limits::default();
+    let parsed = sql::parse::parse(text, &limits)?.pop().unwrap();
+    let Kind::Query(query, lines) = sql::classify(parsed)? else { panic!("not a query: {text}") };
+    sql::resolve::resolve(&query, &lines, policy, &limits)
+}
+
+/// Statement, policy, settings and the sizes of public columns: nothing else reaches a plan.
 fn plan_with(
-    text: &str,
+    statement: sql::ast::Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &plan::Sizes,
-    types: Option<&HashMap<usize, SqlType>>,
 ) -> Result<Planned, PlanError> {
-    let mut statement = resolved(text, policy)?;
-    statement.types = types.cloned().unwrap_or_default();
     let plan = plan::plan(statement, policy, settings, sizes)?;
     let typed = print::typed(&plan.statement, policy, &constants()).sql;
     let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
     let fetches = paying.map(|r| fetch::fetch(r, policy).sql).collect();
     Ok(Planned { plan, typed, fetches })
-}
-
-fn resolved(text: &str, policy: &Policy) -> Result<ast::Statement, ClientError> {
-    let limits = Limits::default();
-    let parsed = sql::parse::parse(text, &limits)?.pop().unwrap();
-    let Kind::Query(query, lines) = sql::classify(parsed)? else { panic!("not a query: {text}") };
-    sql::resolve::resolve(&query, &lines, policy, &limits)
 }
 
 /// How many values are tried for those that are released first.

@@ -260,6 +260,10 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
             "the type of a released value among private rows is PostgreSQL's to say: ask the proxy itself (EXPLAIN SELECT …)"
                 .into(),
         )),
+        Err(PlanError::NeedRows(_)) => Err(Failed::Other(
+            "public rows are computed beside private ones: ask a running proxy for EXPLAIN, which reads them"
+                .into(),
+        )),
         Err(PlanError::NeedSize(plan::Size::Rows(_) | plan::Size::PerValue(..))) => {
             Err(Failed::Other("the rows of a public table are not known".into()))
         }
