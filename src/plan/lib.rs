@@ -15,6 +15,7 @@ pub mod expected_error;
 pub mod explain;
 pub mod expr;
 mod flatten;
+pub mod grouping_sets;
 mod groups;
 pub mod interval;
 mod null_extension;
@@ -35,6 +36,7 @@ use answer::{ClientError, SqlState};
 pub use bounding::Bounding;
 pub use expected_error::deciding;
 use flatten::Flattener;
+pub use grouping_sets::GroupingSets;
 use policy::{Policy, Privacy};
 use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
@@ -104,6 +106,8 @@ pub struct Plan {
     pub statement: Statement,
     /// Its releases, in the order of the text.
     pub releases: Vec<Release>,
+    /// SELECTs with grouping sets, and which release each set is of.
+    pub grouping_sets: Vec<GroupingSets>,
     /// CTEs that are private rows: they exist inside releases only.
     pub private_ctes: HashSet<usize>,
     /// The price; None where nothing private is read.
@@ -141,6 +145,7 @@ struct Planner<'a> {
     ctes: HashMap<usize, &'a Query>,
     kinds: HashMap<usize, Rel>,
     releases: Vec<Release>,
+    grouping_sets: Vec<GroupingSets>,
     private_ctes: HashSet<usize>,
     tables: Vec<usize>,
 }
@@ -160,6 +165,7 @@ pub fn plan(
         ctes: HashMap::new(),
         kinds: HashMap::new(),
         releases: Vec::new(),
+        grouping_sets: Vec::new(),
         private_ctes: HashSet::new(),
         tables: Vec::new(),
     };
@@ -167,7 +173,7 @@ pub fn plan(
     if rel == Rel::Private {
         return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
     }
-    let Planner { mut releases, private_ctes, mut tables, .. } = planner;
+    let Planner { mut releases, grouping_sets, private_ctes, mut tables, .. } = planner;
     // Tables that only lead to the unit prove it by their keys (soundness rule 7).
     tables.extend(releases.iter().flat_map(|r| &r.source.served));
     // Domains are read by the fetch, too.
@@ -177,7 +183,7 @@ pub fn plan(
     tables.dedup();
     let (charge, noise) = price(&mut releases, settings)?.unzip();
     let noise = noise.unwrap_or_default();
-    Ok(Plan { statement, releases, private_ctes, charge, noise, tables, question: None })
+    Ok(Plan { statement, releases, grouping_sets, private_ctes, charge, noise, tables, question: None })
 }
 
 /// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
@@ -187,13 +193,7 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
         return Ok(None);
     }
     let selecting = paying.iter().filter(|r| !r.public_groups).count().max(1);
-    let bad = |e: dp::DpError| {
-        ClientError::new(
-            SqlState::INVALID_PARAMETER_VALUE,
-            format!("the noise of this statement cannot be drawn: {e}"),
-        )
-        .hint("Ask with a larger epsilon, or over narrower ranges.")
-    };
+    let bad = undrawn;
     let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
     let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
     let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
@@ -207,6 +207,12 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
         release.spec = spec;
     }
     Ok(Some((choice.charge, noise)))
+}
+
+fn undrawn(e: dp::DpError) -> ClientError {
+    let what = format!("the noise of this statement cannot be drawn: {e}");
+    ClientError::new(SqlState::INVALID_PARAMETER_VALUE, what)
+        .hint("Ask with a larger epsilon, or over narrower ranges.")
 }
 
 /// Refuses Gaussian noise that the budget of this index cannot pay for.
@@ -369,7 +375,7 @@ impl<'a> Planner<'a> {
             .collect();
         let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
         let keys = per_unit::keys(s);
-        let grouped = !keys.is_empty() || above.iter().any(|e| has_aggregate(e));
+        let grouped = s.has_group_by() || !keys.is_empty() || above.iter().any(|e| has_aggregate(e));
         // IN and EXISTS over private rows are tied to the rows around them when these are flattened. Above the aggregates
         // there are none.
         let rows = |e: &Expr| rel == Rel::Private && (!grouped || keys.contains(e));
@@ -404,12 +410,15 @@ impl<'a> Planner<'a> {
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
         let rows =
             per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows);
+        let new = || Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
+        let mut flattener = new();
         let first = matches!(s.distinct, Distinct::On(_));
-        let grouped = above.iter().any(|e| has_aggregate(e))
-            || !s.group_by.is_empty()
-            || matches!(s.distinct, Distinct::All);
+        let grouped =
+            above.iter().any(|e| has_aggregate(e)) || s.has_group_by() || matches!(s.distinct, Distinct::All);
         if first || grouped && flattener.is_grouped_by_unit(s)? || !grouped && per_unit::has_windows(s) {
+            if !s.grouping_sets.is_empty() {
+                return Err(grouping_sets::of_rows(s.pos).into());
+            }
             if cut {
                 return Err(per_unit::cut(s.pos).into());
             }
@@ -426,9 +435,16 @@ impl<'a> Planner<'a> {
             }
             return Ok(Rel::Private);
         }
+        if !s.grouping_sets.is_empty() {
+            let given = (self.policy, self.settings, self.sizes);
+            let (releases, sets) = grouping_sets::build(s, &above, &new, given)?;
+            self.releases.extend(releases);
+            self.grouping_sets.push(sets);
+            return Ok(Rel::Released);
+        }
         let keys = per_unit::keys(s);
         let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
-        self.releases.extend(builder.build(s, &keys, &above)?);
+        self.releases.extend(builder.build(s, &keys, &keys, &above)?);
         Ok(Rel::Released)
     }
 

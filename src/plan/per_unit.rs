@@ -82,7 +82,7 @@ pub(super) fn has_windows(s: &Select) -> bool {
 /// Whether it is grouped.
 fn groups(s: &Select) -> bool {
     let aggregates = || s.items.iter().map(|i| &i.expr).chain(&s.having).any(super::has_aggregate);
-    !s.group_by.is_empty() || s.having.is_some() || aggregates()
+    s.has_group_by() || s.having.is_some() || aggregates()
 }
 
 /// Whether a SELECT computes over several of its rows, or leaves some out by others.
@@ -134,6 +134,9 @@ impl<'a> Flattener<'a> {
         pos: Pos,
     ) -> Result<Selected> {
         let pos = s.pos.or(pos);
+        if !s.grouping_sets.is_empty() {
+            return Err(super::grouping_sets::of_rows(pos));
+        }
         let grouped = groups(s) || s.distinct == Distinct::All;
         let windows = has_windows(s);
         match &s.distinct {

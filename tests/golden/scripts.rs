@@ -165,6 +165,7 @@ scripts!(
     finish,
     gaussian,
     group_by,
+    grouping_sets,
     groups_computed,
     groups_narrowed,
     groups_private,

@@ -45,6 +45,8 @@ struct Statement {
     from: String,
     conditions: Vec<String>,
     ordinals: bool,
+    /// ROLLUP or CUBE of the keys.
+    sets: &'static str,
     tail: &'static str,
 }
 
@@ -58,8 +60,11 @@ impl Statement {
         }
         if !self.keys.is_empty() && !self.distinct {
             let ordinals = (1..=self.keys.len()).map(|i| i.to_string()).collect();
-            sql +=
-                &format!(" GROUP BY {}", if self.ordinals { ordinals } else { self.keys.clone() }.join(", "));
+            let keys = if self.ordinals { ordinals } else { self.keys.clone() }.join(", ");
+            sql += &match self.sets {
+                "" => format!(" GROUP BY {keys}"),
+                sets => format!(" GROUP BY {sets} ({keys})"),
+            };
         }
         sql + self.tail
     }
@@ -84,6 +89,9 @@ impl Statement {
         }
         if !self.tail.is_empty() {
             all.push(Self { tail: "", ..self.clone() });
+        }
+        if !self.sets.is_empty() {
+            all.push(Self { sets: "", ..self.clone() });
         }
         all.retain(|s| !s.keys.is_empty() || !s.aggregates.is_empty());
         all
@@ -635,6 +643,9 @@ impl Generator<'_> {
             }
         }
         out.ordinals = self.rng.chance(50);
+        if !self.exact && self.rng.chance(8) {
+            out.sets = *self.rng.pick(&["ROLLUP", "CUBE"]);
+        }
         if !self.exact && self.rng.chance(10) {
             out.tail = " HAVING count(*) > 3";
         }

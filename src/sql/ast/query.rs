@@ -74,10 +74,19 @@ pub struct Select {
     pub filter: Option<Expr>,
     /// GROUP BY, ordinals and aliases replaced by the expressions they stand for.
     pub group_by: Vec<Expr>,
+    /// GROUPING SETS, ROLLUP and CUBE written out: each set as places in `group_by`, ascending. Empty for a plain GROUP BY.
+    pub grouping_sets: Vec<Vec<usize>>,
     /// HAVING.
     pub having: Option<Expr>,
     /// Where the SELECT stands.
     pub pos: Pos,
+}
+
+impl Select {
+    /// Whether there is a GROUP BY, be it of no key.
+    pub fn has_group_by(&self) -> bool {
+        !self.group_by.is_empty() || !self.grouping_sets.is_empty()
+    }
 }
 
 /// DISTINCT, and on what.
