@@ -246,7 +246,7 @@ mod tests {
             ("postgres://u@h/d?target_session_attrs=read-write", "target_session_attrs"),
             ("postgres://h/d", "names no user"),
             ("postgres://u@/d", "names no host"),
-            ("mysql://u@h/d", "not a connection URL"),
+            ("mysql://u@h/d", "not a PostgreSQL connection URL"),
         ] {
             let error = parse(url).unwrap_err();
             assert!(error.contains(word), "{url}: {error}");

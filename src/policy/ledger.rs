@@ -57,15 +57,15 @@ pub(super) fn database(
 ) -> Option<LedgerDatabase> {
     let why = match ServerUrl::from_str(&url.value) {
         Ok(u) if !u.config.get_hosts().is_empty() && u.config.get_user().is_some() => None,
-        Ok(_) => Some(String::new()),
-        Err(why) => Some(format!(": {why}")),
+        Ok(_) => Some("it needs a user and a host".into()),
+        Err(why) => Some(why),
     };
     let usable = why.is_none();
     if let Some(why) = why {
         // The text is not repeated: it may hold a password.
         f.error(
             &url.span,
-            format!("the ledger's url is not a PostgreSQL connection URL with a user and a host{why}"),
+            format!("the ledger's url is no use: {why}"),
             "write for example: url = \"postgres://noisegate_ledger@127.0.0.1/books\"",
         );
     }

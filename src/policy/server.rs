@@ -28,8 +28,8 @@ pub(super) fn url(
         }
         // The text is not repeated: it may hold a password.
         unusable => {
-            let why = unusable.err().map(|why| format!(": {why}")).unwrap_or_default();
-            let what = format!("{key} is not a PostgreSQL connection URL with a host{why}");
+            let why = unusable.err().unwrap_or_else(|| "it names no host".into());
+            let what = format!("{key} is no use: {why}");
             f.error(&url.span, what, format!("write for example: {example}"));
             None
         }

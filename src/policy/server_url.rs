@@ -47,9 +47,9 @@ impl FromStr for ServerUrl {
     /// What is wrong is told without a word of the text, which may hold a password.
     fn from_str(text: &str) -> Result<Self, String> {
         let (rest, keys) = split(text);
-        let mut config: Config = rest
-            .parse()
-            .map_err(|e| format!("it is not a connection URL ({e}); write postgres://user@host/database"))?;
+        let mut config: Config = rest.parse().map_err(|e| {
+            format!("it is not a PostgreSQL connection URL ({e}); write postgres://user@host/database")
+        })?;
         let tls = tls(&keys, &mut config)?;
         Ok(Self { config, tls })
     }
@@ -206,7 +206,7 @@ mod tests {
             ("postgres://u@h/d?sslnegotiation=direct", "needs sslmode"),
             ("postgres://u@h/d?channel_binding=require&sslmode=disable", "needs TLS"),
             ("postgres://u@h/d?sslcert=/c", "together"),
-            ("host=h password='secret sslmode=disable", "not a connection URL"),
+            ("host=h password='secret sslmode=disable", "not a PostgreSQL connection URL"),
         ] {
             let error = url.parse::<ServerUrl>().err().unwrap();
             assert!(error.contains(word) && !error.contains("secret"), "{url}: {error}");
