@@ -21,6 +21,7 @@ pub mod interval;
 mod null_extension;
 mod outer_join;
 mod per_unit;
+pub mod public_rows;
 pub mod release;
 mod renumber;
 mod row_bounds;
@@ -38,6 +39,7 @@ pub use expected_error::deciding;
 use flatten::Flattener;
 pub use grouping_sets::GroupingSets;
 use policy::{Policy, Privacy};
+pub use public_rows::PublicRows;
 use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
 use schema::SqlType;
@@ -51,6 +53,8 @@ pub enum PlanError {
     Refused(Box<ClientError>),
     /// This number is needed first.
     NeedSize(Size),
+    /// These rows are needed first, in the statement.
+    NeedRows(Box<PublicRows>),
 }
 
 /// A number that public tables tell, and plans rest on: how many groups there are, how much work a row makes. Tables are
@@ -269,7 +273,7 @@ fn position(body: &Body) -> Pos {
         Body::Select(s) => s.pos,
         Body::SetOp { left, .. } => position(left),
         Body::Query(q) => position(&q.body),
-        Body::Values(_) => None,
+        Body::Values(_) | Body::Rows { .. } => None,
     }
 }
 
@@ -325,20 +329,27 @@ impl<'a> Planner<'a> {
                 }
                 Ok(Rel::Public)
             }
+            Body::Rows { args, .. } => {
+                args.iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
+                Ok(Rel::Public)
+            }
         }
     }
 
     /// The kinds of what stands in FROM, all of it visited.
-    fn from(&mut self, from: &'a From, kinds: &mut Vec<Rel>) -> Result<(), PlanError> {
+    fn from(
+        &mut self,
+        from: &'a From,
+        kinds: &mut Vec<Rel>,
+        on: &mut Vec<&'a Expr>,
+    ) -> Result<(), PlanError> {
         match from {
-            From::Join { left, right, on, .. } => {
-                self.from(left, kinds)?;
-                self.from(right, kinds)?;
-                if let Some(on) = on {
-                    self.subqueries(on, Rel::Public)?;
-                }
+            From::Join { left, right, on: condition, .. } => {
+                self.from(left, kinds, on)?;
+                self.from(right, kinds, on)?;
+                on.extend(condition);
             }
-            From::Relation { binding, query, pos } => {
+            From::Relation { binding, query, pos, .. } => {
                 let rel = match (self.bindings.get(*binding).map(|b| &b.source), query) {
                     (Some(Source::Table(t)), _) => {
                         self.tables.push(*t);
@@ -362,10 +373,17 @@ impl<'a> Planner<'a> {
     fn select(&mut self, s: &'a Select, order_by: &'a [OrderItem], cut: bool) -> Result<Rel, PlanError> {
         let before = self.releases.len();
         let mut kinds = Vec::new();
+        let mut on = Vec::new();
         for f in &s.from {
-            self.from(f, &mut kinds)?;
+            self.from(f, &mut kinds, &mut on)?;
         }
         let rel = kinds.iter().copied().fold(Rel::Public, Rel::or);
+        if rel == Rel::Private {
+            let mut kinds = kinds.iter();
+            s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
+        }
+        on.into_iter()
+            .try_for_each(|e| self.subqueries(e, if rel == Rel::Private { rel } else { Rel::Public }))?;
         let above: Vec<&Expr> = s
             .items
             .iter()
@@ -448,6 +466,43 @@ impl<'a> Planner<'a> {
         Ok(Rel::Released)
     }
 
+    /// Asks for public rows of FROM that are computed beside private ones. `kinds`: of what stands there, in order.
+    fn computed(&self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), PlanError> {
+        match from {
+            From::Join { left, right, .. } => {
+                self.computed(left, kinds)?;
+                self.computed(right, kinds)
+            }
+            From::Relation { binding, query, pos, .. } => {
+                let public = kinds.next() == Some(&Rel::Public);
+                let cte = match self.bindings.get(*binding).map(|b| &b.source) {
+                    Some(Source::Cte(id)) => self.ctes.get(id).copied(),
+                    _ => None,
+                };
+                let known = self.known();
+                match query.as_deref().or(cte) {
+                    Some(q) if public && !public_rows::is_plain(q, known) => {
+                        // What it looks at around it differs from row to row.
+                        if correlated::is_correlated(q) {
+                            return Err(unsupported(
+                                "LATERAL with aggregates, an order or a limit over public rows",
+                                *pos,
+                            )
+                            .hint("Join the table in FROM: JOIN stations s ON s.station = t.station.")
+                            .into());
+                        }
+                        Err(PlanError::NeedRows(Box::new(PublicRows::relation(*binding, q, known, *pos))))
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn known(&self) -> public_rows::Known<'_> {
+        public_rows::Known { bindings: self.bindings, ctes: &self.ctes }
+    }
+
     /// Visits the queries inside an expression above aggregates, whose arguments are computed from rows, as is what `rows`
     /// says.
     fn above_rows(
@@ -485,7 +540,9 @@ impl<'a> Planner<'a> {
                 let before = self.releases.len();
                 if let Some((s, _)) = conditions::single(q, e.pos)? {
                     let mut kinds = Vec::new();
-                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds))?;
+                    let mut on = Vec::new();
+                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds, &mut on))?;
+                    on.into_iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
                     let inner = s.items.iter().map(|i| &i.expr).chain(&s.filter);
                     inner.into_iter().try_for_each(|e| self.subqueries(e, Rel::Private))?;
                 }
@@ -497,8 +554,13 @@ impl<'a> Planner<'a> {
             }
             ExprKind::Subquery(q) => {
                 let before = self.releases.len();
-                if self.query(q)? == Rel::Private {
+                let rel = self.query(q)?;
+                if rel == Rel::Private {
                     return Err(private_rows(e.pos).into());
+                }
+                if around == Rel::Private && rel == Rel::Public && flatten::constant(q).is_none() {
+                    let rows = PublicRows::value(q, self.known(), e.pos);
+                    return Err(PlanError::NeedRows(Box::new(rows)));
                 }
                 if self.releases.len() > before && around == Rel::Public {
                     return Err(unsupported("a private subquery in a query over public rows", e.pos)
@@ -509,6 +571,15 @@ impl<'a> Planner<'a> {
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 let before = self.releases.len();
                 let inside = self.query(query)?;
+                let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
+                if members
+                    && inside == Rel::Public
+                    && !correlated::is_correlated(query)
+                    && !public_rows::is_plain(query, self.known())
+                {
+                    let rows = PublicRows::members(query, self.known(), e.pos);
+                    return Err(PlanError::NeedRows(Box::new(rows)));
+                }
                 let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
                 if !allowed || self.releases.len() > before {
                     return Err(unsupported("IN or EXISTS over a private subquery", e.pos)

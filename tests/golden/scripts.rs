@@ -178,6 +178,7 @@ scripts!(
     price,
     private_joins,
     public,
+    public_rows,
     quantiles,
     refused_rows,
     refused_statements,

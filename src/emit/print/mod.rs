@@ -8,12 +8,14 @@
 mod expr;
 mod moments;
 mod names;
+mod public_rows;
 mod query;
 mod released;
 mod session;
 mod sets;
 
 pub use names::analysts_names;
+pub use public_rows::public_rows;
 pub use released::ArrayParam;
 pub use session::{Constants, OwnRow};
 

@@ -13,6 +13,7 @@ mod grouping;
 mod order;
 mod scope;
 mod select;
+mod table_function;
 mod types;
 
 use super::ast::*;
