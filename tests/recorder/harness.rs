@@ -353,7 +353,7 @@ fn plan_with(
 ) -> Result<Planned, PlanError> {
     let limits = Limits::default();
     let parsed = sql::parse::parse(text, &limits)?.pop().unwrap();
-    let Kind::Query(query, lines) = sql::classify(parsed)? else { panic!("not a query: {text}") };
+    let Kind::Query(query, lines) = sql::classify(parsed)?.kind else { panic!("not a query: {text}") };
     let statement = sql::resolve::resolve(&query, &lines, policy, &limits)?;
     let plan = plan::plan(statement, policy, settings, sizes)?;
     let typed = print::typed(&plan.statement, policy, &constants()).sql;
