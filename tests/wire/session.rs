@@ -218,7 +218,7 @@ impl Session for FakeSession {
         let given = values.parameters.iter().zip(&values.formats).zip(&description.parameters);
         let decoded: Vec<_> = given.map(|((v, f), oid)| decode(v, *f, *oid)).collect::<Result<_, _>>()?;
         let formats = values.results.iter().chain(std::iter::repeat(&0));
-        let times = if columns > 0 { values.results.len() / columns } else { 1 };
+        let times = values.results.len().checked_div(columns).unwrap_or(1);
         let decoded: Vec<_> = decoded.iter().zip(&description.parameters).collect();
         let decoded = decoded.iter().cycle().take(decoded.len() * times).zip(formats);
         let cells = decoded.map(|((v, oid), format)| encode(v, **oid, *format)).collect();
