@@ -125,7 +125,7 @@ async fn what_is_not_for_noisegate_is_refused_and_nothing_is_charged() {
         ("EXECUTE p", "0A000"),
         ("DECLARE c CURSOR FOR SELECT 1", "25P01"),
         ("DECLARE c CURSOR WITH HOLD FOR SELECT * FROM trips", "0A000"),
-        ("DECLARE c CURSOR WITH HOLD FOR DELETE FROM trips", "42601"),
+        ("DECLARE c CURSOR WITH HOLD FOR DELETE FROM trips", "42501"),
         ("FETCH c", "34000"),
         ("INSERT INTO trips VALUES (1)", "42501"),
         ("UPDATE trips SET fare = 0", "42501"),
