@@ -6,6 +6,7 @@ use super::keys::{Key, Keys, REQUIRED};
 use super::ledger;
 use super::model::{Backend, LedgerLocation, Limits};
 use super::reader::{Section, shorten};
+use super::server_url::ServerUrl;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -20,14 +21,15 @@ pub(super) fn url(
     let example = format!("{key} = \"postgres://{user}@127.0.0.1/bikes\"");
     let url = section.required_string(key, &example, f)?;
     let url = expand(key, url, f)?;
-    match tokio_postgres::Config::from_str(&url.value) {
-        Ok(config) if !config.get_hosts().is_empty() => {
+    match ServerUrl::from_str(&url.value) {
+        Ok(ServerUrl { config, .. }) if !config.get_hosts().is_empty() => {
             let user = config.get_user().map(str::to_owned);
             Some((url, user))
         }
         // The text is not repeated: it may hold a password.
-        _ => {
-            let what = format!("{key} is not a PostgreSQL connection URL with a host");
+        unusable => {
+            let why = unusable.err().unwrap_or_else(|| "it names no host".into());
+            let what = format!("{key} is no use: {why}");
             f.error(&url.span, what, format!("write for example: {example}"));
             None
         }
@@ -43,7 +45,7 @@ pub(super) const BACKEND: Keys = Keys {
             ty: "URL",
             default: REQUIRED,
             example: "\"postgres://noisegate@127.0.0.1/bikes\"",
-            purpose: "The database, by the login that reads the policy's tables.",
+            purpose: "The database, by the login that reads the policy's tables. `sslmode` and its kin are [libpq's](operations.md#tls-to-the-database).",
         },
         Key {
             name: "finish_url",

@@ -991,6 +991,10 @@ impl Generator<'_> {
                 "'2024-12-31 23:59:59.999999'",
                 "'infinity'",
                 "TIMESTAMP '2023-12-31 23:59:59.999999'",
+                // Some days less than a hundred years before the ends of ranges: leap years decide.
+                "DATE '1920-01-04'",
+                "TIMESTAMP '1923-01-04 12:00'",
+                "TIMESTAMP '1924-01-04 12:00'",
             ]),
             other => panic!("a hole that nobody fills: {other}"),
         }
