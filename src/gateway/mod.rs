@@ -44,11 +44,11 @@ pub use startup::{Checked, OpenError, Reopened};
 pub use statement::{Portal, Statement};
 pub use typing::typing_error;
 
-use answer::{ClientError, Description, Field, Notice, Outcome, SqlState, Values};
+use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
 use stages::Asked;
-use statement::{Planned, control_here, formatted};
+use statement::{Columns, Planned, control_here};
 use std::sync::Arc;
 
 /// 42P02: a parameter that nothing brings a value for.
@@ -61,7 +61,8 @@ impl Session {
         let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
         let statement = |p: Parsed| {
             let text = p.text.clone();
-            Ok(Statement { kind: Arc::new(sql::classify(p)?), text })
+            let sql::Classified { kind, control } = sql::classify(p)?;
+            Ok(Statement { kind: Arc::new(kind), control, text })
         };
         parsed.into_iter().map(statement).collect()
     }
@@ -76,7 +77,7 @@ impl Session {
         let (query, lines) = match &*statement.kind {
             Kind::Query(query, lines) | Kind::Explain(query, lines) => (query, lines),
             Kind::Session(s) => return self.session_statement(s, notices).await,
-            Kind::Control(_) => return Err(control_here()),
+            Kind::Control => return Err(control_here()),
         };
         let gateway = self.gateway.clone();
         let resolved = self.resolve(&gateway, query, lines)?;
@@ -92,7 +93,7 @@ impl Session {
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
             Kind::Explain(..) => self.explained(&gateway, planned, plan::explain::fields()).await,
-            _ => self.answer(&gateway, planned, &statement.text, typed.fields, notices).await,
+            _ => self.answer(&gateway, planned, &statement.text, Columns::text(typed.fields), notices).await,
         }
     }
 
@@ -113,7 +114,7 @@ impl Session {
                 let fields = (!fields.is_empty()).then_some(fields);
                 return Ok(Description { parameters: Vec::new(), fields });
             }
-            Kind::Control(_) => return Ok(Description { parameters: Vec::new(), fields: None }),
+            Kind::Control => return Ok(Description { parameters: Vec::new(), fields: None }),
         };
         // `unknown` is as good as none.
         let types: Vec<u32> = types.iter().map(|t| if *t == 705 { 0 } else { *t }).collect();
@@ -150,7 +151,7 @@ impl Session {
                 let types = &description.parameters;
                 Some(self.plan(&gateway, resolved, self.constants(), types, &values).await?)
             }
-            Kind::Control(_) | Kind::Session(_) => None,
+            Kind::Control | Kind::Session(_) => None,
         };
         let (kind, text, description) = (statement.kind.clone(), statement.text.clone(), description.clone());
         Ok(Portal { gateway, kind, text, description, values, planned })
@@ -167,25 +168,26 @@ impl Session {
             // These give text, which looks the same in both formats.
             return Ok(match self.session_statement(s, notices).await? {
                 Outcome::Rows { fields, rows, verb, count } => {
-                    Outcome::Rows { fields: formatted(fields, &portal.values), rows, verb, count }
+                    let fields = Columns::bound(fields, &portal.values).fields;
+                    Outcome::Rows { fields, rows, verb, count }
                 }
                 done => done,
             });
         }
         if !Arc::ptr_eq(&portal.gateway, &self.gateway) {
             // Another policy came into force since Bind.
-            let statement = Statement { kind: portal.kind, text: portal.text };
+            let statement = Statement { kind: portal.kind, control: None, text: portal.text };
             portal = self.bind(&statement, &portal.description, portal.values).await?;
         }
         let Portal { gateway, kind, text, description, values, planned } = portal;
         let Some(planned) = planned else {
             return Err(control_here());
         };
-        let fields = formatted(description.fields.unwrap_or_default(), &values);
+        let columns = Columns::bound(description.fields.unwrap_or_default(), &values);
         if matches!(&*kind, Kind::Explain(..)) {
-            return self.explained(&gateway, planned, fields).await;
+            return self.explained(&gateway, planned, columns.fields).await;
         }
-        self.answer(&gateway, planned, &text, fields, notices).await
+        self.answer(&gateway, planned, &text, columns, notices).await
     }
 
     /// The second half of the way, for a statement that is planned and typed.
@@ -194,7 +196,7 @@ impl Session {
         gateway: &Arc<Gateway>,
         planned: Planned,
         text: &Arc<str>,
-        fields: Vec<Field>,
+        columns: Columns,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let Planned { mut plan, constants, settings, snapped } = planned;
@@ -203,11 +205,11 @@ impl Session {
         }
         if plan.charge.is_some() {
             let finish = emit::print::finish(&plan, &gateway.policy, &constants);
-            self.prove_finish(gateway, &plan, finish, &fields).await?;
+            self.prove_finish(gateway, &plan, finish, columns.once()).await?;
             self.prove_stages(gateway, &plan, &constants).await?;
         }
         if let Some(question) = plan.question.clone() {
-            return self.ask_stream(gateway, &plan, &question, constants, fields, notices).await;
+            return self.ask_stream(gateway, &plan, &question, constants, columns, notices).await;
         }
         let (noisy, told) = match plan.charge.clone() {
             None => (Vec::new(), Vec::new()),
@@ -226,6 +228,6 @@ impl Session {
         if self.settings.notices() {
             notices.extend(told);
         }
-        self.finish(gateway, &plan, constants, &noisy, fields).await
+        self.finish(gateway, &plan, constants, &noisy, columns).await
     }
 }

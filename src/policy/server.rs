@@ -337,7 +337,14 @@ pub(super) const LIMITS: Keys = Keys {
             ty: "whole number",
             default: "67108864",
             example: "1048576",
-            purpose: "Bytes of rows that the suspended portals of one session keep.",
+            purpose: "Bytes of rows that the cursors and suspended portals of one session keep in memory. What is beyond goes to disk.",
+        },
+        Key {
+            name: "max_spool_bytes",
+            ty: "whole number",
+            default: "1073741824",
+            example: "10737418240",
+            purpose: "Bytes of rows that the cursors and suspended portals of one session keep on disk, in a file without a name under `TMPDIR`, which vanishes with the session.",
         },
         Key {
             name: "max_logins_per_address",
@@ -392,6 +399,7 @@ pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
             *to = n;
         }
     };
+    long("max_spool_bytes", 1 << 50, &mut limits.max_spool_bytes);
     long("max_fan_out", 1_000_000_000, &mut limits.max_fan_out);
     long("max_row_cost", 1_000_000_000_000, &mut limits.max_row_cost);
     if let Some(t) = section.duration("login_timeout", f) {

@@ -166,7 +166,7 @@ impl Bikes {
     fn parse(&self, text: &str) -> Result<(Box<sqlparser::ast::Query>, Lines), ClientError> {
         let mut parsed = sql::parse::parse(text, &self.policy.limits)?;
         assert_eq!(parsed.len(), 1, "{text}");
-        match sql::classify(parsed.remove(0))? {
+        match sql::classify(parsed.remove(0))?.kind {
             Kind::Query(query, lines) => Ok((query, lines)),
             _ => panic!("not a query: {text}"),
         }

@@ -40,7 +40,7 @@ fn usual() -> plan::Settings {
 fn planned(sql: &str, settings: &plan::Settings) -> Plan {
     let limits = Limits::default();
     let parsed = sql::parse::parse(sql, &limits).unwrap().pop().unwrap();
-    let Kind::Query(query, lines) = sql::classify(parsed).unwrap() else { panic!("{sql}") };
+    let Kind::Query(query, lines) = sql::classify(parsed).unwrap().kind else { panic!("{sql}") };
     let statement =
         sql::resolve::resolve(&query, &lines, policy(), &limits).unwrap_or_else(|e| panic!("{sql}: {e}"));
     let stations = policy().tables.iter().position(|t| t.name == "stations").unwrap();

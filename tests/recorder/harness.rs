@@ -386,7 +386,7 @@ pub fn plan_only(text: &str, policy: &Policy) -> Option<Plan> {
 fn resolved(text: &str, policy: &Policy) -> Result<sql::ast::Statement, ClientError> {
     let limits = Limits::default();
     let parsed = sql::parse::parse(text, &limits)?.pop().unwrap();
-    let Kind::Query(query, lines) = sql::classify(parsed)? else { panic!("not a query: {text}") };
+    let Kind::Query(query, lines) = sql::classify(parsed)?.kind else { panic!("not a query: {text}") };
     sql::resolve::resolve(&query, &lines, policy, &limits)
 }
 

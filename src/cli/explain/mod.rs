@@ -229,9 +229,9 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
         let message = format!("one statement is explained at a time, this text has {statements}");
         return Err(ClientError::new(SqlState::SYNTAX_ERROR, message).into());
     };
-    let (query, lines) = match sql::classify(only)? {
+    let (query, lines) = match sql::classify(only)?.kind {
         Kind::Query(query, lines) | Kind::Explain(query, lines) => (query, lines),
-        Kind::Control(_) | Kind::Session(_) => {
+        Kind::Control | Kind::Session(_) => {
             return Err(ClientError::unsupported("only queries are explained").hint("Write SELECT …").into());
         }
     };
