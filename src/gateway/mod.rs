@@ -29,7 +29,7 @@ mod session;
 pub mod settings;
 mod shared;
 mod snapping;
-mod stages;
+pub mod stages;
 mod startup;
 mod statement;
 mod stream;

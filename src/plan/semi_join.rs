@@ -48,6 +48,11 @@ impl<'a> Flattener<'a> {
                 self.prepare(expr, block)?;
                 // Before the subquery, which goes on counting from here.
                 let operand = lower(expr, self)?;
+                if let Some(made) = self.among_released(&operand, query, *negated, e.pos) {
+                    let made = made?;
+                    self.prepared.push((e.clone(), made));
+                    return Ok(());
+                }
                 let inside = self.inside(projection(query, e.pos)?, e.pos)?;
                 let item = match inside.items.as_slice() {
                     [item] => item.clone(),

@@ -27,7 +27,7 @@ mod times;
 
 pub use choice::filtered;
 pub(crate) use choice::united;
-pub(crate) use comparison::comparison;
+pub(crate) use comparison::{among, comparison};
 pub use comparison::{compared, in_list, is, logic, not, operator};
 pub use facts::{Declared, Phys, Proven, type_span};
 pub use grid::{GridValue, TooWide};
