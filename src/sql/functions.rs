@@ -128,6 +128,7 @@ const PLAIN: &[&str] = &[
     "quote_ident",
     // Dates.
     "date_trunc",
+    "date_bin",
     "date_part",
     "age",
     "make_date",
