@@ -8,6 +8,7 @@ use super::outer_join::absence;
 use super::per_unit::{RowsPerUnit, Selected, is_over_several};
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
+use super::stages::Given;
 use super::units::{Block, Found, Outside, Owner};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use answer::{ClientError, SqlState};
@@ -66,6 +67,8 @@ pub struct Flattener<'a> {
     pub extract_type: SqlType,
     /// How many rows a unit is said to have.
     pub rows: RowsPerUnit,
+    /// What was released before.
+    pub(super) given: Given,
     substitutes: HashMap<usize, Vec<std::rc::Rc<Substitute>>>,
     pub(super) scans: Vec<Scan>,
     pub(super) positions: HashMap<usize, Pos>,
@@ -105,6 +108,7 @@ impl<'a> Flattener<'a> {
             ctes,
             extract_type,
             rows,
+            given: Given::default(),
             substitutes: HashMap::new(),
             scans: Vec::new(),
             positions: HashMap::new(),
@@ -129,6 +133,7 @@ impl<'a> Flattener<'a> {
     pub(super) fn nested(&self, correlated: bool) -> Self {
         let mut inner =
             Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone(), self.rows);
+        inner.given = self.given.clone();
         inner.next = self.next;
         inner.origin = self.origin.clone();
         (inner.size, inner.relations) = (self.size, self.relations);
@@ -563,6 +568,10 @@ impl Columns for Flattener<'_> {
 
     fn prepared(&self, e: &Expr) -> Option<Scalar> {
         self.prepared.iter().find(|(have, _)| have == e).map(|(_, s)| s.clone())
+    }
+
+    fn given(&self, q: &Query) -> Option<Scalar> {
+        self.given.value(q)
     }
 
     fn spend(&self) -> Result<()> {

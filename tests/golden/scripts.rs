@@ -182,6 +182,7 @@ scripts!(
     public_rows,
     quantiles,
     refused_rows,
+    released_values,
     refused_statements,
     same_question,
     scalar_subqueries,

@@ -827,6 +827,7 @@ impl Generator<'_> {
                 format!("CAST({column} AS date)")
             }
             1 => format!("COALESCE({column}, '2024-02-29')"),
+            7 if !self.exact && self.rng.chance(25) => "(SELECT max(started_at) FROM trips)".into(),
             2 => format!("NULLIF({column}, '2024-01-01')"),
             3 if column.ends_with("at") || column.ends_with("joined") => {
                 format!("CAST({column} AS timestamptz)")
@@ -850,6 +851,9 @@ impl Generator<'_> {
         if !self.exact && self.rng.chance(20) {
             return self.sample(Kind::Text, depth - 1);
         }
+        if !self.exact && self.rng.chance(4) {
+            return "(SELECT mode() WITHIN GROUP (ORDER BY plan) FROM riders)".into();
+        }
         match self.rng.below(5) {
             4 => format!("COALESCE({column}, {})", self.text(0)),
             0 => format!("COALESCE({column}, 'none')"),
@@ -859,12 +863,27 @@ impl Generator<'_> {
         }
     }
 
+    /// A number that is released first.
+    fn given(&mut self) -> String {
+        self.one(&[
+            "(SELECT avg(minutes) FROM trips)",
+            "(SELECT max(minutes) FROM trips)",
+            "(SELECT avg(fare) FROM trips WHERE zero > 1)",
+            "LEAST(GREATEST((SELECT count(*) FROM riders), -2), 50)",
+            "LEAST(GREATEST((SELECT sum(minutes) / 7.0 FROM trips), 0.5), 3)",
+            "LEAST(GREATEST((SELECT avg(fare)::float8 FROM trips), -1.5), 40)",
+            "LEAST(GREATEST((SELECT count(*)::int4 FROM trips), -7), 1000)",
+            "CASE WHEN (SELECT count(*) > 10 FROM trips) THEN 1 ELSE 2 END",
+        ])
+    }
+
     fn number(&mut self, depth: usize) -> String {
         if depth == 0 || self.rng.chance(15) {
             return match self.rng.below(10) {
                 0 if self.exact => self.one(&["1", "0", "-1", "2.5", "1000000", "0.001", "-7"]),
                 0 => self.constant(),
                 1 if !self.exact => self.bounded(),
+                2 if !self.exact && self.rng.chance(25) => self.given(),
                 _ => self.column(&[Ty::Number, Ty::Float]).unwrap_or_else(|| "3".into()),
             };
         }
@@ -992,6 +1011,10 @@ impl Generator<'_> {
                 "'2024-12-31 23:59:59.999999'",
                 "'infinity'",
                 "TIMESTAMP '2023-12-31 23:59:59.999999'",
+                // Some days less than a hundred years before the ends of ranges: leap years decide.
+                "DATE '1920-01-04'",
+                "TIMESTAMP '1923-01-04 12:00'",
+                "TIMESTAMP '1924-01-04 12:00'",
             ]),
             other => panic!("a hole that nobody fills: {other}"),
         }

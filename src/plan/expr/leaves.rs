@@ -1,6 +1,6 @@
 //! Columns and constants: what an expression begins with.
 
-use super::facts::{self, Declared, Facts, Phys, Proven, type_span};
+use super::facts::{Declared, Facts};
 use super::*;
 use crate::domain::Domain;
 use crate::interval::Interval;
@@ -24,34 +24,17 @@ pub(super) fn column_scalar(binding: usize, column: usize, env: &dyn Columns, po
         (None, None) if c.ty == SqlType::Bool => Some(Domain::Bool),
         (None, None) => None,
     };
-    let phys = match &c.ty {
-        // An int8 column may hold values beyond the limit of int8 arithmetic: it is computed as numeric.
-        SqlType::Int8 | SqlType::Numeric { .. } => Phys::Num,
-        t if t.is_integer() => Phys::Int,
-        t if t.is_float() => Phys::Float,
-        _ => Phys::Other,
-    };
-    let scale = match &c.ty {
-        SqlType::Numeric { scale: Some(s) } => u32::from(*s),
-        SqlType::Numeric { scale: None } => facts::LONGEST,
-        t if t.is_float() => facts::OF_FLOAT,
-        _ => 0,
-    };
-    let span = Proven::by_text(type_span(&c.ty));
     let bound = match &c.range {
         Some(policy::Range::Number { low, high }) => Interval::new(low.clone(), high.clone()),
         Some(policy::Range::Time { low, high }) => Interval::new(*low, *high),
         None => Interval::default(),
     };
     let facts = Facts {
-        phys,
-        span,
         bound: Declared::says(bound),
         lattice: c.grid.clone(),
         canonical: c.deterministic,
         domain,
-        scale,
-        ..Facts::of_type(c.ty.clone(), info.nullable)
+        ..Facts::of_stored(c.ty.clone(), info.nullable)
     };
     Ok(Scalar { node: Node::Column { binding, name: c.name.clone() }, facts })
 }

@@ -86,7 +86,7 @@ pub(super) fn make_interval(args: Vec<Scalar>, pos: Pos) -> Result<Multiple> {
         let mut all: Option<Scalar> = None;
         for factor in factors {
             let Some(x) = args.next() else { break };
-            if matches!(&x.node, Node::Number(n) if *n == BigDecimal::from(0)) {
+            if matches!(&x.node, Node::Number(n) if *n == 0) {
                 continue;
             }
             let factor = numbers::literal(&factor.to_string(), None, pos)?;

@@ -49,7 +49,7 @@ use calls::call;
 use facts::Facts;
 use leaves::{column_scalar, literal};
 use schema::SqlType;
-use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos};
+use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos, Query};
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -75,6 +75,10 @@ pub trait Columns {
     }
     /// A subquery that was found to be allowed, in its place.
     fn prepared(&self, _e: &Expr) -> Option<Scalar> {
+        None
+    }
+    /// A subquery whose value is released before these rows are read.
+    fn given(&self, _q: &Query) -> Option<Scalar> {
         None
     }
     /// EXTRACT gives numeric since PostgreSQL 14, double precision before.
@@ -211,8 +215,10 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             refuse("IN or EXISTS with a subquery in this place, over private rows,", pos)
                 .hint("Write it into WHERE, or join the table in FROM.")
         }),
-        ExprKind::Subquery(_) => Err(refuse("a subquery in an expression over private rows", pos)
-            .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")),
+        ExprKind::Subquery(q) => env.given(q).ok_or_else(|| {
+            refuse("a subquery in an expression over private rows", pos)
+                .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")
+        }),
         ExprKind::Aggregate(_) => {
             Err(ClientError::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(pos))
         }

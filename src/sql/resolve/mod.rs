@@ -26,6 +26,7 @@ use answer::{ClientError, SqlState};
 use policy::Limits;
 use scope::Scope;
 use sqlparser::ast as sp;
+use std::collections::HashMap;
 pub use view::view;
 
 type Result<T> = std::result::Result<T, ClientError>;
@@ -73,7 +74,7 @@ pub fn resolve(
         next_select: 0,
     };
     let query = resolver.query(query)?;
-    Ok(Statement { query, bindings: resolver.bindings })
+    Ok(Statement { query, bindings: resolver.bindings, types: HashMap::new() })
 }
 
 impl Resolver<'_> {

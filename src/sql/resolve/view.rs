@@ -4,7 +4,7 @@ use super::{Resolver, Result, resolve};
 use crate::ast::*;
 use crate::catalog::Catalog;
 use crate::parse::{Lines, parse};
-use crate::statement::{Kind, classify};
+use crate::statement::{Classified, Kind, classify};
 use answer::{ClientError, SqlState};
 use policy::Limits;
 use sqlparser::ast as sp;
@@ -19,7 +19,7 @@ fn query_of(text: &str, limits: &Limits) -> Result<Box<sp::Query>> {
     let mut parsed = parse(text, limits)?;
     match (parsed.pop(), parsed.is_empty()) {
         (Some(only), true) => match classify(only)? {
-            Kind::Query(query, _) => Ok(query),
+            Classified { kind: Kind::Query(query, _), control: None } => Ok(query),
             _ => Err(no_query()),
         },
         _ => Err(no_query()),
