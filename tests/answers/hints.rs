@@ -248,12 +248,6 @@ const TRIED: &[(&str, &[&str])] = &[
         &["SELECT width_bucket(fare, 0, 60, 12), count(*) FROM trips GROUP BY 1"],
     ),
     (
-        "tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit)",
-        &[
-            "SELECT count(*) FROM trips t WHERE t.fare > (SELECT avg(u.fare) FROM trips u WHERE u.rider_id = t.rider_id)",
-        ],
-    ),
-    (
         "date_bin('15 minutes', ts, TIMESTAMP '2001-01-01')",
         &[
             "SELECT count(*) FROM trips WHERE date_bin('15 minutes', started_at, TIMESTAMP '2001-01-01') > '2024-03-01'",
