@@ -35,6 +35,7 @@ mod statement;
 mod stream;
 mod type_cache;
 mod typing;
+mod views;
 mod virtual_relations;
 
 pub use active::ActiveGateway;
