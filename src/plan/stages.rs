@@ -54,6 +54,9 @@ impl Stage {
     }
 }
 
+/// A released row: its cells, and whether it is there.
+type Row = (Vec<Scalar>, Scalar);
+
 /// The stages of a statement, as a release's rows see them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Given {
@@ -88,7 +91,7 @@ impl Given {
     }
 
     /// The rows of this query, where they were released: the cells of each, and whether it is there.
-    fn rows(&self, q: &Query) -> Option<(&Stage, Vec<(Vec<Scalar>, Scalar)>)> {
+    fn rows(&self, q: &Query) -> Option<(&Stage, Vec<Row>)> {
         let stage = self.stage(q, true)?;
         let free = Interval::default();
         let row = |row: usize| {
@@ -121,9 +124,8 @@ impl Flattener<'_> {
         };
         let columns: Vec<Scalar> = stage.types.iter().zip(&stage.bounds).enumerate().map(column).collect();
         let inner = self.nested(false);
-        let branch = |(cells, there): (Vec<Scalar>, Scalar)| {
-            SetTree::Branch(Box::new(inner.branch(Tree::Scan(0), vec![there], cells)))
-        };
+        let branch =
+            |(cells, there): Row| SetTree::Branch(Box::new(inner.branch(Tree::Scan(0), vec![there], cells)));
         let all = |left, right| SetTree::Op {
             op: SetOp::Union,
             all: true,
