@@ -2,6 +2,7 @@
 //! release.
 
 use super::pay::{Keeping, Order, Purchase, rest};
+use super::private_groups::selected;
 use super::{Gateway, Session};
 use crate::store::{self, Epoch, KeyContext, Known, Question, Served};
 use answer::Notice;
@@ -9,6 +10,7 @@ use answer::{ClientError, SqlState};
 use dp::{Charge, Ratio};
 use plan::{self, Plan};
 use release::Noisy;
+use release::points::Groups;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +35,9 @@ impl Session {
             loop {
                 let (places, charge) = (paying.clone(), charge.clone());
                 let (text, turned) = (text.clone(), turn.permit.clone());
-                let order = Order { places, charge, statement, text, keeping: None, turn: turned };
+                let own = |first| places.iter().position(|p| *p == first).map(Groups::Of);
+                let groups = selected(plan, &places, own);
+                let order = Order { places, groups, charge, statement, text, keeping: None, turn: turned };
                 match self.pay(gateway, plan, order, notices).await? {
                     Purchase::Paid(paid) => {
                         place(&mut noisy, paid);
@@ -86,6 +90,7 @@ impl Session {
                 lead,
             };
             let order = Order {
+                groups: selected(plan, &places, |first| lookup.groups(first)),
                 places,
                 charge,
                 statement: statement_of(lookup.missing.iter().map(|m| &**m.question)),
@@ -126,7 +131,7 @@ impl Session {
         settings: &plan::Settings,
         cached: bool,
     ) -> Result<Vec<(usize, Arc<Question>)>, ClientError> {
-        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| !r.public_groups);
+        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| r.selects());
         let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
         let epoch = match cached {
             true => gateway.store.epoch(&gateway.ledger).await.map_err(|r| r.client())?,
@@ -195,6 +200,17 @@ impl Session {
         // Beside the first entry of all: what others paid for.
         gateway.store.remember(&gateway.ledger, 0, user, &statement, text).await;
         gateway.ledger.reuse(&self.identity, statement, release).await.map_err(|r| r.client())
+    }
+}
+
+impl Lookup<'_> {
+    /// Which groups this release selects: where it is paid for now, its place among what is; else those that were released.
+    fn groups(&self, release: usize) -> Option<Groups> {
+        if let Some((_, served)) = self.found.iter().find(|(place, _)| *place == release) {
+            return Some(Groups::Released(served.noisy.keys.clone()));
+        }
+        let repeated = self.repeated.iter().find(|(place, ..)| *place == release).map(|(_, _, part)| *part);
+        repeated.or_else(|| self.missing.iter().position(|m| m.place == release)).map(Groups::Of)
     }
 }
 

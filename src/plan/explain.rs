@@ -174,6 +174,11 @@ fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points
         Selector::Exponential => "the exponential mechanism",
         Selector::PermuteAndFlip => "permute-and-flip",
     };
+    if !r.public_groups {
+        out.push(
+            "  Points are chosen in the groups that are selected for the same rows, and in no others".into(),
+        );
+    }
     let level = points.level().map_or_else(|_| String::new(), |e| decimal(&e));
     let parts: Vec<&str> = r.parts.iter().map(|p| p.label.as_str()).collect();
     out.push(format!(

@@ -192,7 +192,7 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
     if paying.is_empty() {
         return Ok(None);
     }
-    let selecting = paying.iter().filter(|r| !r.public_groups).count().max(1);
+    let selecting = paying.iter().filter(|r| r.selects()).count().max(1);
     let bad = undrawn;
     let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
     let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();

@@ -159,7 +159,7 @@ impl Keys {
             like.text(&points);
         }
         like.bytes(&read).show(&price(spec)).text(context.mechanism.word());
-        if !base.public_groups {
+        if base.selects() {
             like.show(context.delta);
         }
         Self { statement: statement.key(), exact: exact.key(), like: like.key(), parts }

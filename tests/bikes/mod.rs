@@ -12,11 +12,12 @@ use noisegate::backend::{Setting, introspect};
 use noisegate::dp::{Entropy, EntropyError};
 use noisegate::emit::{fetch, print};
 use noisegate::error::ClientError;
-use noisegate::gateway;
+use noisegate::gateway::{self, private_groups};
 use noisegate::kernel;
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Plan, PlanError};
 use noisegate::policy::{self, Policy};
+use noisegate::release::points::Groups;
 use noisegate::release::stream::{Instance, Told};
 use noisegate::release::{Exact, Noisy, perturb};
 use noisegate::sql::{self, Kind, parse::Lines};
@@ -254,7 +255,15 @@ impl Bikes {
         let receipt = debit().await?;
         let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
         let exact = self.exact_parts(plan, fetches).await;
-        let parts = exact.into_iter().zip(paying.map(|r| &r.spec)).collect();
+        let places: Vec<usize> =
+            (0..plan.releases.len()).filter(|i| !plan.releases[*i].is_domain_only()).collect();
+        let own = |first| places.iter().position(|p| *p == first).map(Groups::Of);
+        let groups = private_groups::selected(plan, &places, own);
+        let parts = exact.into_iter().zip(paying).zip(groups).map(|((exact, r), groups)| {
+            let within = groups.and_then(|groups| private_groups::points_within(r, groups));
+            (exact.within(within), &r.spec)
+        });
+        let parts = parts.collect();
         Ok((perturb(parts, receipt, &mut rng).map_err(|e| e.client())?, None))
     }
 

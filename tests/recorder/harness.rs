@@ -200,7 +200,7 @@ impl Lab {
         }
         for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
             assert_eq!(r.spec.l0, r.bounding.l0());
-            assert_eq!(r.spec.selection.is_some(), !r.public_groups);
+            assert_eq!(r.spec.selection.is_some(), r.selects());
             let mut linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
             if r.cells.is_some() {
                 linf.dedup();

@@ -116,6 +116,8 @@ pub struct Builder<'a, 'b> {
     distinct: Vec<Distinct>,
     /// How many public groups there are, once it is known.
     group_count: usize,
+    /// Groups are public, once it is known.
+    public: bool,
 }
 
 impl<'a, 'b> Builder<'a, 'b> {
@@ -139,6 +141,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             requests: Vec::new(),
             distinct: Vec::new(),
             group_count: 1,
+            public: true,
         })
     }
 
@@ -164,6 +167,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let having = self.over_keys(having);
         let given = (self.policy, self.settings, self.sizes);
         let found = groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
+        self.public = found.public;
         if found.public {
             self.group_count = groups::size(&built, self.sizes)?;
         }
@@ -177,8 +181,10 @@ impl<'a, 'b> Builder<'a, 'b> {
         if !found.public && self.flattener.is_one_unit_each(&scalars) {
             return Err(one_unit_each(&built, select.pos).into());
         }
-        if let Some(what) = self.requests.first().map(|r| r.pos) {
-            self.cells_possible(&found, "a quantile, min, max or mode", what)?;
+        // Points may be chosen in groups that were selected before, where a grid says what they are.
+        let listed = |r: &&Request| r.is_listed() || !self.source.optional.is_empty();
+        if let Some(pos) = self.requests.iter().find(listed).map(|r| r.pos) {
+            self.cells_possible(&found, "a quantile, min, max or mode", pos)?;
         }
         if let Some(pos) = self.distinct.first().map(|d| d.pos) {
             self.cells_possible(&found, "count(DISTINCT x)", pos)?;
@@ -186,7 +192,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let mut cells = self.cells(&built, select, &found)?;
         cells.extend(self.counts_of_values(&built, select, &found)?);
         let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } = found;
-        if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty()) {
+        if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty() && public_groups) {
             // What needs no part of its own.
             first.outputs.append(&mut self.outputs);
             return Ok(cells);
@@ -271,9 +277,19 @@ impl Release {
         dp::Outline {
             l0: self.bounding.l0(),
             linf: self.parts.iter().map(|p| p.linf).filter(|_| self.cells.is_none()).collect(),
-            selection_delta: (!self.public_groups).then_some(*delta),
+            selection_delta: self.selects().then_some(*delta),
             points: self.cells.as_ref().map(|c| (c.picks.clone(), c.weight)),
         }
+    }
+
+    /// Which of its groups come back is decided by a threshold. Points are chosen in groups that were selected with others.
+    pub fn selects(&self) -> bool {
+        !self.public_groups && self.cells.is_none()
+    }
+
+    /// The first of these releases that has the same rows: of the same SELECT, and grouping set of it.
+    pub fn first(&self, all: &[Release]) -> Option<usize> {
+        all.iter().position(|r| (r.select, r.set) == (self.select, self.set))
     }
 
     /// The keys of the groups that come back: all but the point of a cell.
