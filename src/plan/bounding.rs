@@ -206,6 +206,12 @@ impl Bounding {
         !one_row && (self.rows_stage() || self.l0_stage() || self.spread().is_some() || self.counts_units)
     }
 
+    /// The same for groups of which a few come back, each bounded by itself, however many a unit touches.
+    #[must_use]
+    pub fn of_each(&self) -> Self {
+        Self { groups: Groups::Each, cut: None, ..self.clone() }
+    }
+
     /// The same for whatever parts: whether rows are first aggregated per unit is how they are read, and where keys prove a
     /// bound it changes no number. For a form that is hashed.
     #[must_use]

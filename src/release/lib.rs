@@ -7,6 +7,7 @@
 pub mod numeric;
 pub mod points;
 pub mod stream;
+mod top;
 
 use answer::{ClientError, SqlState};
 use bytes::Bytes;
@@ -172,6 +173,9 @@ pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
         let cells = !certified.selects() && certified.keys() > 0;
         return cells && covers_groups(certified.l0(), parts, spec);
     }
+    if spec.top.is_some() {
+        return certified.public() && !certified.selects() && covers_groups(certified.l0(), parts, spec);
+    }
     let each = || parts.iter().zip(&spec.aggregates).all(|(part, noise)| part.linf <= noise.linf);
     certified.selects() == spec.selection.is_some()
         && (certified.selects() || certified.public())
@@ -187,6 +191,14 @@ fn covers_groups(l0: u64, parts: &[Part], spec: &Spec) -> bool {
         return matches!(parts, [cells] if light(cells))
             && spec.aggregates.is_empty()
             && spec.selection.is_none();
+    }
+    if let Some(top) = &spec.top {
+        // No more groups come back than are chosen, however many a unit touches.
+        let light = |part: &Part, noise: &Noise| {
+            part.linf <= noise.linf && part.linf <= u128::from(top.sensitivity()) && top.choices() <= spec.l0
+        };
+        let one = matches!((parts, spec.aggregates.as_slice()), ([part], [noise]) if light(part, noise));
+        return one && spec.selection.is_none();
     }
     let groups = u128::from(spec.l0);
     let covered = |(part, noise): (&Part, &Noise)| match noise.distribution {
@@ -233,6 +245,8 @@ fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
 ///
 /// * Points: chosen in each group ([`dp::Points`]), and nothing else of its cells comes back. Of private groups, in those that
 ///   a part before it has selected, or that were released earlier.
+///
+/// * The greatest counts of public groups: chosen from all, and released with noise for so many.
 ///
 /// Sums saturate at the edges of i128.
 pub fn perturb(
@@ -291,6 +305,9 @@ fn perturb_one(
             Groups::Released(keys) => keys,
         };
         return points::choose_within(exact, points, released, (first, n), rng);
+    }
+    if let Some(top) = &spec.top {
+        return top::choose(exact, spec, top, rng);
     }
     let rows = exact.rows;
     let count = if spec.selection.is_some() { rows.max(64).next_power_of_two() } else { rows };

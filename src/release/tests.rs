@@ -169,6 +169,7 @@ async fn points_are_chosen_in_each_group_and_no_cell_comes_back() {
         aggregates: Vec::new(),
         selection: None,
         points: Some(Points::new(&much, weight, picks, Selector::Exponential).unwrap()),
+        top: None,
     };
     let spec = pick(&[Pick::Quantile(Ratio::new(1, 2)), Pick::Greatest], 2);
     let point = |n: i64| Some(Bytes::copy_from_slice(&n.to_be_bytes()));
@@ -198,15 +199,47 @@ async fn points_are_chosen_in_each_group_and_no_cell_comes_back() {
     assert!(!covers(&Certified::unproven("", 2, true, vec![Part::in_all(1)]), &spec, true));
 }
 
+/// Of all groups those with the greatest counts are chosen, and nothing of the others comes back; the proof is of each count.
+#[tokio::test]
+async fn the_greatest_counts_are_chosen_and_have_noise() {
+    let much = Ratio::from_integer(1000);
+    let spec = Spec::top(&much, 2, 3, Selector::PermuteAndFlip).unwrap();
+    let exact = |linf| Exact {
+        keys: vec![["a", "b", "c", "d"].map(bytes).to_vec()],
+        units: None,
+        values: vec![vec![10, 4000, -5, 9000]],
+        rows: 4,
+        proven: Proven { l0: u64::MAX, parts: vec![Part::in_each(linf, None)], public: true },
+        within: None,
+    };
+    let paid = receipt(std::slice::from_ref(&spec), much).await;
+    let noisy = perturb(vec![(exact(3), &spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
+    assert_eq!((noisy.rows, &noisy.keys), (2, &vec![vec![bytes("d"), bytes("b")]]));
+    assert!(noisy.values[0][0].abs_diff(9000) < 10 && noisy.values[0][1].abs_diff(4000) < 10, "{noisy:?}");
+    // More than there is noise for, and another choice than was paid for.
+    let paid = receipt(std::slice::from_ref(&spec), much).await;
+    let refused = perturb(vec![(exact(4), &spec)], paid, &mut SeededRng::new(1));
+    assert_eq!(refused.err(), Some(ReleaseError::Uncertified));
+    let other = Spec::top(&much, 1, 3, Selector::PermuteAndFlip).unwrap();
+    let paid = receipt(std::slice::from_ref(&other), much).await;
+    let refused = perturb(vec![(exact(3), &spec)], paid, &mut SeededRng::new(1));
+    assert_eq!(refused.err(), Some(ReleaseError::Receipt));
+    // Noise for fewer groups than are chosen, and groups that are not public.
+    let certified = |selects| Certified::unproven("", 1, selects, vec![Part::in_each(3, None)]);
+    assert!(covers(&certified(false), &spec, true) && !covers(&certified(true), &spec, true));
+    assert!(!covers(&certified(false), &Spec { l0: 1, ..spec.clone() }, true));
+}
+
 /// Of private groups points are chosen in those that are given, which another part selects or which were released before, and
 /// nothing is told of the others; cells that a fetch does not have are empty.
 #[tokio::test]
 async fn points_of_private_groups_are_chosen_in_selected_ones() {
     let much = Ratio::from_integer(1000);
     let points = Points::new(&much, 2, &[Pick::Quantile(Ratio::new(1, 2))], Selector::Exponential).unwrap();
-    let spec = Spec { l0: 1, aggregates: Vec::new(), selection: None, points: Some(points) };
+    let spec = Spec { l0: 1, aggregates: Vec::new(), selection: None, points: Some(points), top: None };
     let selection = Selection::new(1, &Ratio::new(1, 100), &Ratio::new(1, 1 << 20)).unwrap();
-    let selecting = Spec { l0: 1, aggregates: Vec::new(), selection: Some(selection), points: None };
+    let selecting =
+        Spec { l0: 1, aggregates: Vec::new(), selection: Some(selection), points: None, top: None };
     let point = |n: i64| Some(Bytes::copy_from_slice(&n.to_be_bytes()));
     let groups = || Exact {
         keys: vec![["a", "b"].map(bytes).to_vec()],
@@ -255,8 +288,13 @@ async fn points_of_private_groups_are_chosen_in_selected_ones() {
 /// Gaussian noise has the variance of the specification, beside a selection by Laplace noise.
 #[tokio::test]
 async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
-    let outline =
-        Outline { l0: 2, linf: vec![30], selection_delta: Some(Ratio::new(1, 1_000_000)), points: None };
+    let outline = Outline {
+        l0: 2,
+        linf: vec![30],
+        selection_delta: Some(Ratio::new(1, 1_000_000)),
+        points: None,
+        top: None,
+    };
     let choice = choose(&one(), &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
     let spec = &choice.specs[0];
     let Distribution::Gaussian { variance } = spec.aggregates[0].distribution else { panic!() };
@@ -490,6 +528,7 @@ fn spec(aggregates: usize, private: bool) -> Spec {
         ],
         selection: private.then_some(selection),
         points: None,
+        top: None,
     }
 }
 

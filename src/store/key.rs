@@ -158,6 +158,12 @@ impl Keys {
             exact.text(&points);
             like.text(&points);
         }
+        if let Some(top) = &spec.top {
+            // Not all groups are there.
+            let top = format!("{top:?}");
+            exact.text(&top);
+            like.text(&top);
+        }
         like.bytes(&read).show(&price(spec)).text(context.mechanism.word());
         if base.selects() {
             like.show(context.delta);

@@ -79,6 +79,7 @@ pub fn serve(release: &Release, canonical: &Canonical, keys: &Keys, stored: &[St
             },
             selection: first.selection.clone(),
             points: release.spec.points.clone(),
+            top: release.spec.top,
         },
         plain: columns.iter().map(|(_, plain)| *plain).collect(),
     })

@@ -46,6 +46,14 @@ const TRIED: &[(&str, &[&str])] = &[
         &["SELECT plan, grouping(plan, active), count(*) FROM riders GROUP BY CUBE (plan, active)"],
     ),
     (
+        "Release the values that enough rows have, and aggregate them",
+        &[
+            "SELECT sum(stars) FROM (SELECT stars FROM trips GROUP BY stars HAVING count(*) > 10) d",
+            "SELECT string_agg(station, ', ') FROM (SELECT station FROM trips GROUP BY station HAVING count(*) > 10) d",
+            "SELECT array_agg(note) FROM (SELECT note FROM trips GROUP BY note HAVING count(*) > 10) d",
+        ],
+    ),
+    (
         "Group by the unit below and by the sets above",
         &[
             "SELECT s, avg(n) FROM (SELECT rider_id, station AS s, count(*) AS n FROM trips GROUP BY rider_id, s) t GROUP BY ROLLUP (s)",

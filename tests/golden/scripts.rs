@@ -179,6 +179,7 @@ scripts!(
     private_joins,
     public,
     quantiles,
+    ranking,
     refused_rows,
     refused_statements,
     same_question,

@@ -7,6 +7,7 @@ mod keys;
 pub mod moments;
 pub mod output;
 pub mod points;
+pub mod ranking;
 mod values;
 
 use super::bounding::Norm;
@@ -25,6 +26,7 @@ pub use aggregates::SUPPORTED;
 pub use output::Output;
 pub use points::Cells;
 use points::Request;
+pub use ranking::Ranking;
 use values::Distinct;
 
 type Result<T> = std::result::Result<T, PlanError>;
@@ -95,6 +97,8 @@ pub struct Release {
     pub bounding: Bounding,
     /// Where points are chosen: the last key is the point, and there is a part for each choice.
     pub cells: Option<Cells>,
+    /// ORDER BY a count DESC LIMIT k, where groups are public.
+    pub ranking: Option<Ranking>,
     /// What one row can make PostgreSQL do.
     pub work: Work,
     /// The noise; set once the statement's price is split.
@@ -231,6 +235,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             set: 0,
             source: self.source,
             cells: None,
+            ranking: None,
             keys: built,
             public_groups,
             groups_why,
@@ -240,7 +245,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             outputs: self.outputs,
             bounding,
             work,
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None },
         };
         cells.insert(0, release);
         Ok(cells)
@@ -275,11 +280,17 @@ impl Release {
     /// What it needs noise for, where each selection gets this share of δ.
     pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
         dp::Outline {
-            l0: self.bounding.l0(),
+            l0: self.top().unwrap_or_else(|| self.bounding.l0()),
             linf: self.parts.iter().map(|p| p.linf).filter(|_| self.cells.is_none()).collect(),
             selection_delta: self.selects().then_some(*delta),
             points: self.cells.as_ref().map(|c| (c.picks.clone(), c.weight)),
+            top: self.top(),
         }
+    }
+
+    /// How many groups are chosen, where not all of them are released.
+    pub fn top(&self) -> Option<u32> {
+        self.ranking.as_ref().filter(|r| r.chosen).map(|r| r.k)
     }
 
     /// Which of its groups come back is decided by a threshold. Points are chosen in groups that were selected with others.

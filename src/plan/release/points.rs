@@ -303,6 +303,7 @@ impl Builder<'_, '_> {
         Ok(Release {
             select: select.id,
             set: 0,
+            ranking: None,
             source: self.source.clone(),
             parts: r.picks.iter().map(part).collect(),
             cells: Some(Cells { axis: r.axis, points, picks: r.picks, weight }),
@@ -314,7 +315,7 @@ impl Builder<'_, '_> {
             outputs: r.outputs,
             bounding,
             work,
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None },
         })
     }
 }
