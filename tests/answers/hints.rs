@@ -95,12 +95,6 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "Over private rows: count,",
-        &[
-            "SELECT count(*), count(DISTINCT rider_id), sum(fare), avg(fare), variance(fare), stddev(minutes), corr(fare, minutes), bool_and(fare > 1) FROM trips",
-        ],
-    ),
-    (
         "Clamp it in the query, LEAST(GREATEST(",
         &[
             "SELECT sum(LEAST(GREATEST(version, 0), 10)) FROM devices",
