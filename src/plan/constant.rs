@@ -216,7 +216,7 @@ mod tests {
     fn text(sql: &str, now: Option<&str>) -> Option<String> {
         let limits = Limits::default();
         let parsed = parse::parse(&format!("SELECT {sql}"), &limits).unwrap().remove(0);
-        let Of::Query(q, lines) = classify(parsed).unwrap() else { panic!("{sql}") };
+        let Of::Query(q, lines) = classify(parsed).unwrap().kind else { panic!("{sql}") };
         let statement = resolve::resolve(&q, &lines, &Nothing, &limits).unwrap();
         let Body::Select(s) = statement.query.body else { panic!("{sql}") };
         let ExprKind::Cast { expr, ty } = evaluate(&s.items.first()?.expr, now)?.kind else {

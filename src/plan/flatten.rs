@@ -8,6 +8,7 @@ use super::outer_join::absence;
 use super::per_unit::{RowsPerUnit, Selected, is_over_several};
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
+use super::stages::Given;
 use super::units::{Block, Found, Outside, Owner};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use answer::{ClientError, SqlState};
@@ -66,6 +67,8 @@ pub struct Flattener<'a> {
     pub extract_type: SqlType,
     /// How many rows a unit is said to have.
     pub rows: RowsPerUnit,
+    /// What was released before.
+    pub(super) given: Given,
     substitutes: HashMap<usize, Vec<std::rc::Rc<Substitute>>>,
     pub(super) scans: Vec<Scan>,
     pub(super) positions: HashMap<usize, Pos>,
@@ -105,6 +108,7 @@ impl<'a> Flattener<'a> {
             ctes,
             extract_type,
             rows,
+            given: Given::default(),
             substitutes: HashMap::new(),
             scans: Vec::new(),
             positions: HashMap::new(),
@@ -129,6 +133,7 @@ impl<'a> Flattener<'a> {
     pub(super) fn nested(&self, correlated: bool) -> Self {
         let mut inner =
             Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone(), self.rows);
+        inner.given = self.given.clone();
         inner.next = self.next;
         inner.origin = self.origin.clone();
         (inner.size, inner.relations) = (self.size, self.relations);
@@ -274,7 +279,7 @@ impl<'a> Flattener<'a> {
 
     fn from(&mut self, from: &From, at: Place) -> Result<Draft> {
         match from {
-            From::Relation { binding, query, pos } => {
+            From::Relation { binding, query, pos, .. } => {
                 let source = self.binding(*binding).map(|b| &b.source);
                 match (source, query) {
                     (Some(Source::Table(table)), _) => {
@@ -448,7 +453,7 @@ impl<'a> Flattener<'a> {
             Body::Select(s) => s.from.iter().any(|f| self.is_private(f)),
             Body::SetOp { left, right, .. } => self.is_private_body(left) || self.is_private_body(right),
             Body::Query(q) => self.is_private_body(&q.body),
-            Body::Values(_) => false,
+            Body::Values(_) | Body::Rows { .. } => false,
         }
     }
 
@@ -516,7 +521,7 @@ impl<'a> Flattener<'a> {
 }
 
 /// What a subquery without FROM selects.
-fn constant(q: &Query) -> Option<&Expr> {
+pub(super) fn constant(q: &Query) -> Option<&Expr> {
     let Ok(Some((s, []))) = single(q, None) else { return None };
     let plain = s.from.is_empty() && s.filter.is_none() && !is_over_several(s);
     match s.items.as_slice() {
@@ -548,6 +553,10 @@ impl Columns for Flattener<'_> {
 
     fn prepared(&self, e: &Expr) -> Option<Scalar> {
         self.prepared.iter().find(|(have, _)| have == e).map(|(_, s)| s.clone())
+    }
+
+    fn given(&self, q: &Query) -> Option<Scalar> {
+        self.given.value(q)
     }
 
     fn spend(&self) -> Result<()> {

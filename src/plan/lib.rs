@@ -21,12 +21,15 @@ pub mod interval;
 mod null_extension;
 mod outer_join;
 mod per_unit;
+pub mod public_rows;
 pub mod release;
 mod renumber;
 mod row_bounds;
 mod semi_join;
 mod set_operations;
+pub mod shares;
 pub mod source;
+pub mod stages;
 pub mod stream_question;
 mod unit_paths;
 mod units;
@@ -38,11 +41,15 @@ pub use expected_error::deciding;
 use flatten::Flattener;
 pub use grouping_sets::GroupingSets;
 use policy::{Policy, Privacy};
+pub use public_rows::PublicRows;
 use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
 use schema::SqlType;
 use sql::ast::*;
+use stages::Given;
+pub use stages::Stage;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Why there is no plan.
 #[derive(Debug)]
@@ -51,6 +58,10 @@ pub enum PlanError {
     Refused(Box<ClientError>),
     /// This number is needed first.
     NeedSize(Size),
+    /// The type of this query's one column is needed first, in [`Statement::types`] under this number.
+    NeedType(usize, Box<Query>),
+    /// These rows are needed first, in the statement.
+    NeedRows(Box<PublicRows>),
 }
 
 /// A number that public tables tell, and plans rest on: how many groups there are, how much work a row makes. Tables are
@@ -106,6 +117,8 @@ pub struct Plan {
     pub statement: Statement,
     /// Its releases, in the order of the text.
     pub releases: Vec<Release>,
+    /// What of it is released and finished before other releases are read, in this order.
+    pub stages: Vec<Stage>,
     /// SELECTs with grouping sets, and which release each set is of.
     pub grouping_sets: Vec<GroupingSets>,
     /// CTEs that are private rows: they exist inside releases only.
@@ -142,9 +155,13 @@ struct Planner<'a> {
     settings: &'a Settings,
     sizes: &'a Sizes,
     bindings: &'a [Binding],
+    types: &'a HashMap<usize, SqlType>,
     ctes: HashMap<usize, &'a Query>,
     kinds: HashMap<usize, Rel>,
+    /// The releases of each CTE.
+    within: HashMap<usize, Range<usize>>,
     releases: Vec<Release>,
+    stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
     private_ctes: HashSet<usize>,
     tables: Vec<usize>,
@@ -162,9 +179,12 @@ pub fn plan(
         settings,
         sizes,
         bindings: &statement.bindings,
+        types: &statement.types,
         ctes: HashMap::new(),
         kinds: HashMap::new(),
+        within: HashMap::new(),
         releases: Vec::new(),
+        stages: Vec::new(),
         grouping_sets: Vec::new(),
         private_ctes: HashSet::new(),
         tables: Vec::new(),
@@ -173,7 +193,7 @@ pub fn plan(
     if rel == Rel::Private {
         return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
     }
-    let Planner { mut releases, grouping_sets, private_ctes, mut tables, .. } = planner;
+    let Planner { mut releases, stages, grouping_sets, private_ctes, mut tables, .. } = planner;
     // Tables that only lead to the unit prove it by their keys (soundness rule 7).
     tables.extend(releases.iter().flat_map(|r| &r.source.served));
     // Domains are read by the fetch, too.
@@ -183,7 +203,17 @@ pub fn plan(
     tables.dedup();
     let (charge, noise) = price(&mut releases, settings)?.unzip();
     let noise = noise.unwrap_or_default();
-    Ok(Plan { statement, releases, grouping_sets, private_ctes, charge, noise, tables, question: None })
+    Ok(Plan {
+        statement,
+        releases,
+        stages,
+        grouping_sets,
+        private_ctes,
+        charge,
+        noise,
+        tables,
+        question: None,
+    })
 }
 
 /// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
@@ -269,7 +299,7 @@ fn position(body: &Body) -> Pos {
         Body::Select(s) => s.pos,
         Body::SetOp { left, .. } => position(left),
         Body::Query(q) => position(&q.body),
-        Body::Values(_) => None,
+        Body::Values(_) | Body::Rows { .. } => None,
     }
 }
 
@@ -280,9 +310,11 @@ fn unsupported(what: &str, pos: Pos) -> ClientError {
 impl<'a> Planner<'a> {
     fn query(&mut self, q: &'a Query) -> Result<Rel, PlanError> {
         for cte in &q.with {
+            let before = self.releases.len();
             let rel = self.query(&cte.query)?;
             self.ctes.insert(cte.id, &cte.query);
             self.kinds.insert(cte.id, rel);
+            self.within.insert(cte.id, before..self.releases.len());
             if rel == Rel::Private {
                 self.private_ctes.insert(cte.id);
             }
@@ -328,20 +360,27 @@ impl<'a> Planner<'a> {
                 }
                 Ok(Rel::Public)
             }
+            Body::Rows { args, .. } => {
+                args.iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
+                Ok(Rel::Public)
+            }
         }
     }
 
     /// The kinds of what stands in FROM, all of it visited.
-    fn from(&mut self, from: &'a From, kinds: &mut Vec<Rel>) -> Result<(), PlanError> {
+    fn from(
+        &mut self,
+        from: &'a From,
+        kinds: &mut Vec<Rel>,
+        on: &mut Vec<&'a Expr>,
+    ) -> Result<(), PlanError> {
         match from {
-            From::Join { left, right, on, .. } => {
-                self.from(left, kinds)?;
-                self.from(right, kinds)?;
-                if let Some(on) = on {
-                    self.subqueries(on, Rel::Public)?;
-                }
+            From::Join { left, right, on: condition, .. } => {
+                self.from(left, kinds, on)?;
+                self.from(right, kinds, on)?;
+                on.extend(condition);
             }
-            From::Relation { binding, query, pos } => {
+            From::Relation { binding, query, pos, .. } => {
                 let rel = match (self.bindings.get(*binding).map(|b| &b.source), query) {
                     (Some(Source::Table(t)), _) => {
                         self.tables.push(*t);
@@ -372,10 +411,17 @@ impl<'a> Planner<'a> {
     ) -> Result<Rel, PlanError> {
         let before = self.releases.len();
         let mut kinds = Vec::new();
+        let mut on = Vec::new();
         for f in &s.from {
-            self.from(f, &mut kinds)?;
+            self.from(f, &mut kinds, &mut on)?;
         }
         let rel = kinds.iter().copied().fold(Rel::Public, Rel::or);
+        if rel == Rel::Private {
+            let mut kinds = kinds.iter();
+            s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
+        }
+        on.into_iter()
+            .try_for_each(|e| self.subqueries(e, if rel == Rel::Private { rel } else { Rel::Public }))?;
         let above: Vec<&Expr> = s
             .items
             .iter()
@@ -420,7 +466,13 @@ impl<'a> Planner<'a> {
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
         let rows =
             per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let new = || Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
+        let given = Given::new(&self.stages);
+        let new = || {
+            let mut flattener =
+                Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
+            flattener.given = given.clone();
+            flattener
+        };
         let mut flattener = new();
         let of_each = matches!(s.distinct, Distinct::On(_));
         let grouped =
@@ -463,6 +515,43 @@ impl<'a> Planner<'a> {
         Ok(Rel::Released)
     }
 
+    /// Asks for public rows of FROM that are computed beside private ones. `kinds`: of what stands there, in order.
+    fn computed(&self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), PlanError> {
+        match from {
+            From::Join { left, right, .. } => {
+                self.computed(left, kinds)?;
+                self.computed(right, kinds)
+            }
+            From::Relation { binding, query, pos, .. } => {
+                let public = kinds.next() == Some(&Rel::Public);
+                let cte = match self.bindings.get(*binding).map(|b| &b.source) {
+                    Some(Source::Cte(id)) => self.ctes.get(id).copied(),
+                    _ => None,
+                };
+                let known = self.known();
+                match query.as_deref().or(cte) {
+                    Some(q) if public && !public_rows::is_plain(q, known) => {
+                        // What it looks at around it differs from row to row.
+                        if correlated::is_correlated(q) {
+                            return Err(unsupported(
+                                "LATERAL with aggregates, an order or a limit over public rows",
+                                *pos,
+                            )
+                            .hint("Join the table in FROM: JOIN stations s ON s.station = t.station.")
+                            .into());
+                        }
+                        Err(PlanError::NeedRows(Box::new(PublicRows::relation(*binding, q, known, *pos))))
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn known(&self) -> public_rows::Known<'_> {
+        public_rows::Known { bindings: self.bindings, ctes: &self.ctes }
+    }
+
     /// Visits the queries inside an expression above aggregates, whose arguments are computed from rows, as is what `rows`
     /// says.
     fn above_rows(
@@ -500,7 +589,9 @@ impl<'a> Planner<'a> {
                 let before = self.releases.len();
                 if let Some((s, _)) = conditions::single(q, e.pos)? {
                     let mut kinds = Vec::new();
-                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds))?;
+                    let mut on = Vec::new();
+                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds, &mut on))?;
+                    on.into_iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
                     let inner = s.items.iter().map(|i| &i.expr).chain(&s.filter);
                     inner.into_iter().try_for_each(|e| self.subqueries(e, Rel::Private))?;
                 }
@@ -510,10 +601,19 @@ impl<'a> Planner<'a> {
                         .into());
                 }
             }
+            ExprKind::Subquery(q) if around == Rel::Private && self.is_staged(q) => {}
             ExprKind::Subquery(q) => {
                 let before = self.releases.len();
-                if self.query(q)? == Rel::Private {
+                let rel = self.query(q)?;
+                if rel == Rel::Private {
                     return Err(private_rows(e.pos).into());
+                }
+                if rel == Rel::Released && around == Rel::Private {
+                    return self.stage(q, before..self.releases.len(), e.pos);
+                }
+                if around == Rel::Private && rel == Rel::Public && flatten::constant(q).is_none() {
+                    let rows = PublicRows::value(q, self.known(), e.pos);
+                    return Err(PlanError::NeedRows(Box::new(rows)));
                 }
                 if self.releases.len() > before && around == Rel::Public {
                     return Err(unsupported("a private subquery in a query over public rows", e.pos)
@@ -524,6 +624,15 @@ impl<'a> Planner<'a> {
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 let before = self.releases.len();
                 let inside = self.query(query)?;
+                let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
+                if members
+                    && inside == Rel::Public
+                    && !correlated::is_correlated(query)
+                    && !public_rows::is_plain(query, self.known())
+                {
+                    let rows = PublicRows::members(query, self.known(), e.pos);
+                    return Err(PlanError::NeedRows(Box::new(rows)));
+                }
                 let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
                 if !allowed || self.releases.len() > before {
                     return Err(unsupported("IN or EXISTS over a private subquery", e.pos)

@@ -236,8 +236,8 @@ impl<'a> Flattener<'a> {
         let unit = match block.owner {
             Owner::Unit(unit) => unit,
             Owner::Public => {
-                return Err(unsupported("an aggregate or a window of public rows in FROM beside private ones", pos)
-                    .hint("Ask for it by itself, which costs nothing, and join its rows as constants: JOIN (VALUES ('a', 1), ('b', 2)) AS v(k, n) ON v.k = t.k."));
+                return Err(unsupported("an aggregate or a window of public rows in this place", pos)
+                    .hint("Join it in FROM, as a derived table or CTE."));
             }
             Owner::Outside { .. } | Owner::Unfound => return Err(unsupported("this FROM", pos)),
         };

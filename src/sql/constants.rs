@@ -116,6 +116,7 @@ fn body(b: &mut Body, f: &mut dyn FnMut(&mut Expr)) {
             body(right, f);
         }
         Body::Values(rows) => rows.iter_mut().flatten().for_each(f),
+        Body::Rows { args, .. } => args.iter_mut().for_each(f),
         Body::Query(q) => roots(q, f),
     }
 }
@@ -241,7 +242,7 @@ mod tests {
     fn statement(sql: &str) -> Statement {
         let limits = Limits::default();
         let parsed = parse::parse(sql, &limits).unwrap().remove(0);
-        let Kind::Query(q, lines) = classify(parsed).unwrap() else { panic!("no query: {sql}") };
+        let Kind::Query(q, lines) = classify(parsed).unwrap().kind else { panic!("no query: {sql}") };
         resolve::resolve(&q, &lines, &One, &limits).unwrap()
     }
 

@@ -126,6 +126,8 @@ const PLAIN: &[&str] = &[
     "chr",
     "starts_with",
     "quote_ident",
+    "quote_literal",
+    "quote_nullable",
     // Dates.
     "date_trunc",
     "date_part",

@@ -256,10 +256,8 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "JOIN (VALUES ('a', 1), ('b', 2)) AS v(k, n) ON v.k = t.k",
-        &[
-            "SELECT count(*), sum(v.n) FROM trips t JOIN (VALUES ('Central', 1), ('Museum', 2)) AS v(k, n) ON v.k = t.station",
-        ],
+        "Join the table in FROM: JOIN stations s ON s.station = t.station",
+        &["SELECT count(*) FROM trips t JOIN stations s ON s.station = t.station"],
     ),
     (
         "Begin it with ",

@@ -356,7 +356,7 @@ impl Generator<'_> {
             _ => format!("{left}.rider_id"),
         };
         let side = if outer == "RIGHT" || full { String::new() } else { extra.clone() };
-        match self.rng.below(if self.exact { 31 } else { 37 }) {
+        match self.rng.below(if self.exact { 31 } else { 40 }) {
             0 => plain(format!("riders r JOIN trips t ON t.rider_id = r.rider_id{extra}"), "", vec![r(), t()], "t.rider_id"),
             1 => plain("riders r, trips t".into(), &format!("r.rider_id = t.rider_id{extra}"), vec![r(), t()], "r.rider_id"),
             2 => plain(format!("riders r {outer} JOIN trips t ON t.rider_id = r.rider_id{side}"), "", vec![r(), t()], &kept("r", "t")),
@@ -396,6 +396,7 @@ impl Generator<'_> {
                 "t.trip_id IN (SELECT l.trip_id FROM legs l WHERE l.km > 5)",
                 "EXISTS (SELECT 1 FROM legs l WHERE l.trip_id = t.trip_id AND l.surface IS NULL)",
                 "t.station IN (SELECT s.station FROM stations s WHERE s.capacity > t.zero)",
+                "t.zero IN (SELECT n FROM generate_series(1, 3) n)",
                 "NOT EXISTS (SELECT 1 FROM trips u JOIN riders r ON r.rider_id = u.rider_id WHERE u.rider_id = t.rider_id AND u.trip_id < t.trip_id AND r.level > 1)",
             ]),
             23 => plain(
@@ -448,6 +449,10 @@ impl Generator<'_> {
                 "r.level NOT IN (SELECT u.zero FROM trips u WHERE u.trip_id = 1)",
             ]),
             35 => plain("riders r LEFT JOIN codes c ON c.id = r.ref".into(), "", vec![r(), of("c", CODES)], "r.rider_id"),
+            // Public rows that are computed.
+            37 => plain("trips t LEFT JOIN (SELECT station, max(capacity) AS n FROM stations GROUP BY station ORDER BY 2 LIMIT 2) q ON q.station = t.station".into(), "t.zero < (SELECT avg(c.id) FROM codes c)", vec![t(), vec![("q.n".into(), Ty::Number)]], "t.rider_id"),
+            38 => plain("generate_series(-1, 4) AS q(n) JOIN slots x ON x.n = q.n".into(), "x.v IN (SELECT max(c.id) FROM codes c GROUP BY c.label)", vec![x(), vec![("q.n".into(), Ty::Number)]], "x.rider_id"),
+            39 => plain("trips t CROSS JOIN LATERAL (SELECT s.capacity + t.zero AS n FROM stations s WHERE s.station = t.station) q".into(), "", vec![t(), vec![("q.n".into(), Ty::Number)]], "t.rider_id"),
             36 => plain("marks m JOIN slots x ON m.slot = x.n AND m.rider = x.rider_id".into(), "", vec![m(), x()], "x.rider_id"),
             _ => plain("codes c JOIN (riders r LEFT JOIN trips t ON r.rider_id = t.rider_id LEFT JOIN stations s USING (station)) ON c.id = r.level, slots x".into(), "x.rider_id = r.rider_id AND x.n = c.id", vec![of("c", CODES), r(), t(), s(), x()], "x.rider_id"),
         }
@@ -825,6 +830,7 @@ impl Generator<'_> {
                 format!("CAST({column} AS date)")
             }
             1 => format!("COALESCE({column}, '2024-02-29')"),
+            7 if !self.exact && self.rng.chance(25) => "(SELECT max(started_at) FROM trips)".into(),
             2 => format!("NULLIF({column}, '2024-01-01')"),
             3 if column.ends_with("at") || column.ends_with("joined") => {
                 format!("CAST({column} AS timestamptz)")
@@ -848,6 +854,9 @@ impl Generator<'_> {
         if !self.exact && self.rng.chance(20) {
             return self.sample(Kind::Text, depth - 1);
         }
+        if !self.exact && self.rng.chance(4) {
+            return "(SELECT mode() WITHIN GROUP (ORDER BY plan) FROM riders)".into();
+        }
         match self.rng.below(5) {
             4 => format!("COALESCE({column}, {})", self.text(0)),
             0 => format!("COALESCE({column}, 'none')"),
@@ -857,12 +866,27 @@ impl Generator<'_> {
         }
     }
 
+    /// A number that is released first.
+    fn given(&mut self) -> String {
+        self.one(&[
+            "(SELECT avg(minutes) FROM trips)",
+            "(SELECT max(minutes) FROM trips)",
+            "(SELECT avg(fare) FROM trips WHERE zero > 1)",
+            "LEAST(GREATEST((SELECT count(*) FROM riders), -2), 50)",
+            "LEAST(GREATEST((SELECT sum(minutes) / 7.0 FROM trips), 0.5), 3)",
+            "LEAST(GREATEST((SELECT avg(fare)::float8 FROM trips), -1.5), 40)",
+            "LEAST(GREATEST((SELECT count(*)::int4 FROM trips), -7), 1000)",
+            "CASE WHEN (SELECT count(*) > 10 FROM trips) THEN 1 ELSE 2 END",
+        ])
+    }
+
     fn number(&mut self, depth: usize) -> String {
         if depth == 0 || self.rng.chance(15) {
             return match self.rng.below(10) {
                 0 if self.exact => self.one(&["1", "0", "-1", "2.5", "1000000", "0.001", "-7"]),
                 0 => self.constant(),
                 1 if !self.exact => self.bounded(),
+                2 if !self.exact && self.rng.chance(25) => self.given(),
                 _ => self.column(&[Ty::Number, Ty::Float]).unwrap_or_else(|| "3".into()),
             };
         }
@@ -990,6 +1014,10 @@ impl Generator<'_> {
                 "'2024-12-31 23:59:59.999999'",
                 "'infinity'",
                 "TIMESTAMP '2023-12-31 23:59:59.999999'",
+                // Some days less than a hundred years before the ends of ranges: leap years decide.
+                "DATE '1920-01-04'",
+                "TIMESTAMP '1923-01-04 12:00'",
+                "TIMESTAMP '1924-01-04 12:00'",
             ]),
             other => panic!("a hole that nobody fills: {other}"),
         }

@@ -75,6 +75,11 @@ impl Printer<'_> {
                 }
                 self.operand(right);
             }
+            Body::Rows { function, args } => {
+                self.put(&format!("SELECT pg_catalog.{function}("));
+                self.list(args, Self::expr);
+                self.put(")");
+            }
             Body::Values(rows) => {
                 self.put("VALUES ");
                 self.list(rows, |p, row| {
@@ -168,7 +173,7 @@ impl Printer<'_> {
 
     fn from(&mut self, f: &From) {
         match f {
-            From::Relation { binding, query, .. } => {
+            From::Relation { binding, query, lateral, .. } => {
                 let Some(b) = self.statement.bindings.get(*binding) else { return };
                 match (&b.source, query) {
                     (Source::Table(t), _) => {
@@ -184,7 +189,7 @@ impl Printer<'_> {
                         self.columns(own.columns().len());
                     }
                     (Source::Derived, Some(q)) => {
-                        self.put("(");
+                        self.put(if *lateral { "LATERAL (" } else { "(" });
                         // A derived table is printed on its own terms.
                         let outer = self.release.take();
                         self.query(q);

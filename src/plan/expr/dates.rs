@@ -57,7 +57,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         total: "as for a - b",
         range: "years from the ends, other fields within theirs",
         cost: "500",
-        samples: &["extract(year FROM age({t}, {t}))", "extract(month FROM age({m}, {t}))"],
+        samples: &[
+            "extract(year FROM age({t}, {t}))",
+            "extract(year FROM age({t}, {m}))",
+            "extract(month FROM age({m}, {t}))",
+        ],
     },
     Entry {
         form: "t AT TIME ZONE 'zone'",

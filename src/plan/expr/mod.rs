@@ -46,7 +46,7 @@ use answer::{ClientError, SqlState};
 use facts::Facts;
 use numbers::Rounding;
 use schema::SqlType;
-use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos};
+use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos, Query};
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -72,6 +72,10 @@ pub trait Columns {
     }
     /// A subquery that was found to be allowed, in its place.
     fn prepared(&self, _e: &Expr) -> Option<Scalar> {
+        None
+    }
+    /// A subquery whose value is released before these rows are read.
+    fn given(&self, _q: &Query) -> Option<Scalar> {
         None
     }
     /// EXTRACT gives numeric since PostgreSQL 14, double precision before.
@@ -205,8 +209,10 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             refuse("IN or EXISTS with a subquery in this place, over private rows,", pos)
                 .hint("Write it into WHERE, or join the table in FROM.")
         }),
-        ExprKind::Subquery(_) => Err(refuse("a subquery in an expression over private rows", pos)
-            .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")),
+        ExprKind::Subquery(q) => env.given(q).ok_or_else(|| {
+            refuse("a subquery in an expression over private rows", pos)
+                .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")
+        }),
         ExprKind::Aggregate(_) => {
             Err(ClientError::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(pos))
         }
@@ -252,34 +258,17 @@ fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> 
         (None, None) if c.ty == SqlType::Bool => Some(Domain::Bool),
         (None, None) => None,
     };
-    let phys = match &c.ty {
-        // An int8 column may hold values beyond the limit of int8 arithmetic: it is computed as numeric.
-        SqlType::Int8 | SqlType::Numeric { .. } => Phys::Num,
-        t if t.is_integer() => Phys::Int,
-        t if t.is_float() => Phys::Float,
-        _ => Phys::Other,
-    };
-    let scale = match &c.ty {
-        SqlType::Numeric { scale: Some(s) } => u32::from(*s),
-        SqlType::Numeric { scale: None } => facts::LONGEST,
-        t if t.is_float() => facts::OF_FLOAT,
-        _ => 0,
-    };
-    let span = Proven::by_text(type_span(&c.ty));
     let bound = match &c.range {
         Some(policy::Range::Number { low, high }) => Interval::new(low.clone(), high.clone()),
         Some(policy::Range::Time { low, high }) => Interval::new(*low, *high),
         None => Interval::default(),
     };
     let facts = Facts {
-        phys,
-        span,
         bound: Declared::says(bound),
         lattice: c.grid.clone(),
         canonical: c.deterministic,
         domain,
-        scale,
-        ..Facts::of_type(c.ty.clone(), info.nullable)
+        ..Facts::of_stored(c.ty.clone(), info.nullable)
     };
     Ok(Scalar { node: Node::Column { binding, name: c.name.clone() }, facts })
 }

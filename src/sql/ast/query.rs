@@ -44,9 +44,19 @@ pub enum Body {
     },
     /// VALUES.
     Values(Vec<Vec<Expr>>),
+    /// The rows of a function of constants that stands in FROM.
+    Rows {
+        /// Its name in `pg_catalog`, one of [`ROWS`].
+        function: &'static str,
+        /// Its arguments.
+        args: Vec<Expr>,
+    },
     /// A query in parentheses.
     Query(Box<Query>),
 }
+
+/// Functions that may stand in FROM.
+pub const ROWS: &[&str] = &["generate_series", "unnest"];
 
 /// A set operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +128,8 @@ pub enum From {
         binding: usize,
         /// The query of a derived table.
         query: Option<Box<Query>>,
+        /// A derived table that looks at what stands before it.
+        lateral: bool,
         /// Where it stands.
         pos: Pos,
     },
@@ -220,7 +232,18 @@ impl Body {
             Body::Values(rows) => {
                 (1..=rows.first().map_or(0, Vec::len)).map(|i| format!("column{i}")).collect()
             }
+            Body::Rows { function, .. } => vec![(*function).to_owned()],
             Body::Query(q) => q.body.names(),
+        }
+    }
+
+    /// The number of the leftmost SELECT: no other query begins with it but those in brackets around this one.
+    pub fn first_select(&self) -> Option<usize> {
+        match self {
+            Body::Select(s) => Some(s.id),
+            Body::SetOp { left, .. } => left.first_select(),
+            Body::Values(_) | Body::Rows { .. } => None,
+            Body::Query(q) => q.body.first_select(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod grouping;
 mod order;
 mod scope;
 mod select;
+mod table_function;
 mod types;
 
 use super::ast::*;
@@ -24,6 +25,7 @@ use answer::{ClientError, SqlState};
 use policy::Limits;
 use scope::Scope;
 use sqlparser::ast as sp;
+use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -63,7 +65,7 @@ pub fn resolve(
         next_select: 0,
     };
     let query = resolver.query(query)?;
-    Ok(Statement { query, bindings: resolver.bindings })
+    Ok(Statement { query, bindings: resolver.bindings, types: HashMap::new() })
 }
 
 impl Resolver<'_> {

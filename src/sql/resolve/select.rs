@@ -19,7 +19,7 @@ impl Resolver<'_> {
         let mut from = Vec::with_capacity(s.from.len());
         let mut scope = Scope::default();
         for table in &s.from {
-            let (item, names) = self.table_with_joins(table)?;
+            let (item, names) = self.table_with_joins(table, &scope)?;
             scope.join(names, &self.bindings, pos)?;
             from.push(item);
         }
