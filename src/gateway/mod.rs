@@ -36,6 +36,7 @@ mod statement;
 mod stream;
 mod type_cache;
 mod typing;
+mod views;
 mod virtual_relations;
 
 pub use active::ActiveGateway;

@@ -1,7 +1,7 @@
 //! From FROM and WHERE to joins of scans: derived tables and CTEs that only project and filter are read as part of the
 //! query around them.
 
-use super::conditions::{count, single, split, truth};
+use super::conditions::{conjuncts, count, single, split, truth};
 use super::equivalence_classes::Col;
 use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
@@ -351,7 +351,17 @@ impl<'a> Flattener<'a> {
         let right = self.from(right, at_right)?;
         let mut conditions = Vec::new();
         if let Some(on) = on {
-            conditions.push(self.expand(on)?);
+            let on = self.expand(on)?;
+            // The ON of inner joins is as good as WHERE, where conditions may hold subqueries.
+            match kind == JoinKind::Inner && !by_rule_8 && !at.nullable {
+                true => {
+                    let (asked, plain): (Vec<Expr>, Vec<Expr>) =
+                        conjuncts(&[on]).into_iter().partition(has_members);
+                    asked.into_iter().for_each(|c| self.condition(c, at));
+                    conditions.extend(plain);
+                }
+                false => conditions.push(on),
+            }
         }
         if kind == JoinKind::Inner && !by_rule_8 {
             // Rows without partners, of joins below, are gone here.
@@ -518,6 +528,11 @@ impl<'a> Flattener<'a> {
         out.map_children(&mut |c| self.expand(c))?;
         Ok(out)
     }
+}
+
+/// Whether IN or EXISTS over a subquery stands in it.
+fn has_members(e: &Expr) -> bool {
+    e.any(&mut |e| matches!(e.kind, ExprKind::Exists { .. } | ExprKind::InQuery { .. }))
 }
 
 /// What a subquery without FROM selects.

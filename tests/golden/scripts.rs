@@ -157,6 +157,7 @@ scripts!(
     bounds,
     distinct,
     expressions,
+    expressions_buckets,
     expressions_formats,
     expressions_functions,
     expressions_patterns,

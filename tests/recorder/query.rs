@@ -476,6 +476,7 @@ impl Generator<'_> {
             self.one(&["", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", " GROUPS UNBOUNDED PRECEDING"]);
         let frame = if window.contains("ORDER") { frame } else { String::new() };
         let several = self.one(&["zero", "station, zero", "minutes"]);
+        let spread = self.one(&["sum", "avg", "stddev", "var_pop"]);
         let row = self.one(&["rn = 1", "rn <= 2", "minutes > 5"]);
         let of_q = |columns: &[(&str, Ty)]| of("q", columns);
         let plain = |from: String, columns: Vec<(String, Ty)>, unit: &str| Source {
@@ -528,7 +529,7 @@ impl Generator<'_> {
                 "q.u",
             ),
             3 => plain(
-                format!("(SELECT rider_id AS u, sum(minutes) AS n, avg(fare) AS m, max(station) AS k, bool_or(zero = 1) AS b, sum(dist) AS f FROM trips GROUP BY {by}{having}) q"),
+                format!("(SELECT rider_id AS u, sum(minutes) AS n, avg(fare) AS m, max(station) AS k, bool_or(zero = 1) AS b, {spread}(dist) AS f FROM trips GROUP BY {by}{having}) q"),
                 of_q(&[n, m, k, ("b", Ty::Bool), ("f", Ty::Float)]),
                 "q.u",
             ),
