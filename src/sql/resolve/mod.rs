@@ -16,6 +16,8 @@ mod select;
 mod table_function;
 mod types;
 
+pub(super) use types::cast_type;
+
 use super::ast::*;
 use super::catalog::Catalog;
 use super::names::fold;
