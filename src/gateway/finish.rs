@@ -9,7 +9,7 @@ use answer::{ClientError, Field, Outcome, SqlState};
 use backend::{Param, RelayError};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use bytes::{BufMut, Bytes, BytesMut};
-use emit::print::{self, ArrayParam, Constants};
+use emit::print::{self, ArrayParam, Constants, Printed};
 use plan::Plan;
 use release::{Noisy, numeric};
 use schema::SqlType;
@@ -21,10 +21,9 @@ impl Session {
         &self,
         gateway: &Gateway,
         plan: &Plan,
-        constants: &Constants,
+        (text, arrays): (Printed, Vec<ArrayParam>),
         fields: &[Field],
     ) -> Result<(), ClientError> {
-        let (text, arrays) = print::finish(plan, &gateway.policy, constants);
         let settings = self.settings.backend();
         if let Some(given) = gateway.finishes.get(&settings, &text.sql) {
             return same_types(fields, &given);

@@ -29,11 +29,13 @@ mod session;
 pub mod settings;
 mod shared;
 mod snapping;
+mod stages;
 mod startup;
 mod statement;
 mod stream;
 mod type_cache;
 mod typing;
+mod views;
 mod virtual_relations;
 
 pub use active::ActiveGateway;
@@ -47,6 +49,7 @@ use answer::{ClientError, Description, Field, Notice, Outcome, SqlState, Values,
 use futures::{StreamExt, TryStreamExt};
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
+use stages::Asked;
 use statement::{Columns, Planned, control_here};
 use std::sync::Arc;
 
@@ -251,24 +254,27 @@ impl Session {
             notices.push(snapping::notice(&snapped, &gateway.policy));
         }
         if plan.charge.is_some() {
-            self.prove_finish(gateway, &plan, &constants, columns.once()).await?;
+            let finish = emit::print::finish(&plan, &gateway.policy, &constants);
+            self.prove_finish(gateway, &plan, finish, columns.once()).await?;
+            self.prove_stages(gateway, &plan, &constants).await?;
         }
         if let Some(question) = plan.question.clone() {
             return self.ask_stream(gateway, &plan, &question, constants, columns, notices).await;
         }
-        let mut noisy = match plan.charge.clone() {
-            None => Vec::new(),
+        let (noisy, told) = match plan.charge.clone() {
+            None => (Vec::new(), Vec::new()),
             Some(charge) => {
                 gateway.check_failures(&self.identity.user)?;
-                // Charge, fetch, release; nothing of it where the answers are kept.
-                self.released(gateway, &mut plan, &charge, text, &settings, notices).await?
+                // Charge, fetch, release, in the order of its stages; nothing of it where the answers are kept.
+                let asked =
+                    Asked { gateway, charge: &charge, text, settings: &settings, constants: &constants };
+                self.answers(&asked, &mut plan, notices).await?
             }
         };
         if self.settings.notices() {
             let biased = plan.releases.iter().filter_map(plan::explain::bias);
             notices.extend(biased.map(|message| Notice { message, code: "00000", hint: None }));
         }
-        let told = reading::told(&plan, &mut noisy, self.settings.empty_groups());
         if self.settings.notices() {
             notices.extend(told);
         }

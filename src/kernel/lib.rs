@@ -75,7 +75,7 @@ impl Certified {
         &self.text
     }
 
-    /// It takes a seed as `$1`, and nothing else.
+    /// It takes a seed as `$1`. What it takes behind has nothing to do with private rows but through what was released.
     pub fn seeded(&self) -> bool {
         self.seeded
     }

@@ -27,7 +27,9 @@ mod renumber;
 mod row_bounds;
 mod semi_join;
 mod set_operations;
+pub mod shares;
 pub mod source;
+pub mod stages;
 pub mod stream_question;
 mod unit_paths;
 mod units;
@@ -44,7 +46,10 @@ use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
 use schema::SqlType;
 use sql::ast::*;
+use stages::Given;
+pub use stages::Stage;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Why there is no plan.
 #[derive(Debug)]
@@ -53,6 +58,8 @@ pub enum PlanError {
     Refused(Box<ClientError>),
     /// This number is needed first.
     NeedSize(Size),
+    /// The type of this query's one column is needed first, in [`Statement::types`] under this number.
+    NeedType(usize, Box<Query>),
     /// These rows are needed first, in the statement.
     NeedRows(Box<PublicRows>),
 }
@@ -110,6 +117,8 @@ pub struct Plan {
     pub statement: Statement,
     /// Its releases, in the order of the text.
     pub releases: Vec<Release>,
+    /// What of it is released and finished before other releases are read, in this order.
+    pub stages: Vec<Stage>,
     /// SELECTs with grouping sets, and which release each set is of.
     pub grouping_sets: Vec<GroupingSets>,
     /// CTEs that are private rows: they exist inside releases only.
@@ -146,9 +155,13 @@ struct Planner<'a> {
     settings: &'a Settings,
     sizes: &'a Sizes,
     bindings: &'a [Binding],
+    types: &'a HashMap<usize, SqlType>,
     ctes: HashMap<usize, &'a Query>,
     kinds: HashMap<usize, Rel>,
+    /// The releases of each CTE.
+    within: HashMap<usize, Range<usize>>,
     releases: Vec<Release>,
+    stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
     private_ctes: HashSet<usize>,
     tables: Vec<usize>,
@@ -166,9 +179,12 @@ pub fn plan(
         settings,
         sizes,
         bindings: &statement.bindings,
+        types: &statement.types,
         ctes: HashMap::new(),
         kinds: HashMap::new(),
+        within: HashMap::new(),
         releases: Vec::new(),
+        stages: Vec::new(),
         grouping_sets: Vec::new(),
         private_ctes: HashSet::new(),
         tables: Vec::new(),
@@ -177,7 +193,7 @@ pub fn plan(
     if rel == Rel::Private {
         return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
     }
-    let Planner { mut releases, grouping_sets, private_ctes, mut tables, .. } = planner;
+    let Planner { mut releases, stages, grouping_sets, private_ctes, mut tables, .. } = planner;
     // Tables that only lead to the unit prove it by their keys (soundness rule 7).
     tables.extend(releases.iter().flat_map(|r| &r.source.served));
     // Domains are read by the fetch, too.
@@ -187,7 +203,17 @@ pub fn plan(
     tables.dedup();
     let (charge, noise) = price(&mut releases, settings)?.unzip();
     let noise = noise.unwrap_or_default();
-    Ok(Plan { statement, releases, grouping_sets, private_ctes, charge, noise, tables, question: None })
+    Ok(Plan {
+        statement,
+        releases,
+        stages,
+        grouping_sets,
+        private_ctes,
+        charge,
+        noise,
+        tables,
+        question: None,
+    })
 }
 
 /// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
@@ -284,9 +310,11 @@ fn unsupported(what: &str, pos: Pos) -> ClientError {
 impl<'a> Planner<'a> {
     fn query(&mut self, q: &'a Query) -> Result<Rel, PlanError> {
         for cte in &q.with {
+            let before = self.releases.len();
             let rel = self.query(&cte.query)?;
             self.ctes.insert(cte.id, &cte.query);
             self.kinds.insert(cte.id, rel);
+            self.within.insert(cte.id, before..self.releases.len());
             if rel == Rel::Private {
                 self.private_ctes.insert(cte.id);
             }
@@ -428,7 +456,13 @@ impl<'a> Planner<'a> {
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
         let rows =
             per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let new = || Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
+        let given = Given::new(&self.stages);
+        let new = || {
+            let mut flattener =
+                Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
+            flattener.given = given.clone();
+            flattener
+        };
         let mut flattener = new();
         let first = matches!(s.distinct, Distinct::On(_));
         let grouped =
@@ -552,11 +586,15 @@ impl<'a> Planner<'a> {
                         .into());
                 }
             }
+            ExprKind::Subquery(q) if around == Rel::Private && self.is_staged(q) => {}
             ExprKind::Subquery(q) => {
                 let before = self.releases.len();
                 let rel = self.query(q)?;
                 if rel == Rel::Private {
                     return Err(private_rows(e.pos).into());
+                }
+                if rel == Rel::Released && around == Rel::Private {
+                    return self.stage(q, before..self.releases.len(), e.pos);
                 }
                 if around == Rel::Private && rel == Rel::Public && flatten::constant(q).is_none() {
                     let rows = PublicRows::value(q, self.known(), e.pos);

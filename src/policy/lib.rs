@@ -36,6 +36,7 @@ mod time;
 pub mod userlist;
 mod users;
 mod version;
+mod view;
 mod window;
 
 pub use error::{PolicyError, PolicyErrors};

@@ -130,6 +130,7 @@ const PLAIN: &[&str] = &[
     "quote_nullable",
     // Dates.
     "date_trunc",
+    "date_bin",
     "date_part",
     "age",
     "make_date",

@@ -52,6 +52,11 @@ impl Lines {
         Self(starts.into(), length)
     }
 
+    /// Of a text that the analyst did not write: nothing has a position.
+    pub fn elsewhere() -> Self {
+        Self(Vec::new().into(), 0)
+    }
+
     /// The position behind the last character.
     fn end(&self) -> usize {
         self.1 + 1

@@ -190,7 +190,7 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "count, sum, avg, min, max, bool_and and bool_or; over windows",
+        "stddev and their kin, bool_and and bool_or; over windows",
         &[
             "SELECT count(*) FROM (SELECT rider_id, count(*) AS n, max(fare) AS m FROM trips GROUP BY rider_id) t WHERE n > 2 AND m > 20",
         ],
@@ -248,9 +248,32 @@ const TRIED: &[(&str, &[&str])] = &[
         &["SELECT width_bucket(fare, 0, 60, 12), count(*) FROM trips GROUP BY 1"],
     ),
     (
-        "tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit)",
+        "date_bin('15 minutes', ts, TIMESTAMP '2001-01-01')",
         &[
-            "SELECT count(*) FROM trips t WHERE t.fare > (SELECT avg(u.fare) FROM trips u WHERE u.rider_id = t.rider_id)",
+            "SELECT count(*) FROM trips WHERE date_bin('15 minutes', started_at, TIMESTAMP '2001-01-01') > '2024-03-01'",
+            "SELECT date_trunc('month', started_at), count(*) FROM trips GROUP BY 1",
+        ],
+    ),
+    (
+        "ts + interval '1 minute' * LEAST(GREATEST(n, 0), 1000)",
+        &[
+            "SELECT count(*) FROM trips WHERE started_at + interval '1 minute' * LEAST(GREATEST(minutes, 0), 1000) > '2024-03-01'",
+        ],
+    ),
+    (
+        "to_timestamp(LEAST(GREATEST(n, 0), 4000000000))",
+        &[
+            "SELECT count(*) FROM trips WHERE to_timestamp(LEAST(GREATEST(minutes, 0), 4000000000)) > '2024-03-01'",
+        ],
+    ),
+    (
+        "Write log(2, x), or ln(x) / ln(b)",
+        &["SELECT sum(log(2, minutes + 1)), sum(ln(minutes + 1) / ln(10)) FROM trips"],
+    ),
+    (
+        "Write ntile(4).",
+        &[
+            "SELECT avg(q) FROM (SELECT ntile(4) OVER (PARTITION BY rider_id ORDER BY fare) AS q FROM trips) t",
         ],
     ),
     (

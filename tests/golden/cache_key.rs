@@ -79,6 +79,7 @@ fn keys_in(sql: &str, place: &Where) -> Vec<Keys> {
         settings: &place.session,
         delta: &place.plan.delta,
         mechanism: place.plan.mechanism,
+        given: &[],
     };
     let keys = plan.releases.iter().map(|r| Keys::of(&canonical(r), &r.spec, &around));
     keys.collect()

@@ -97,6 +97,8 @@ pub struct Release {
     pub cells: Option<Cells>,
     /// What one row can make PostgreSQL do.
     pub work: Work,
+    /// The stages whose values its rows are compared with, by their indexes in [`super::Plan::stages`].
+    pub given: Vec<usize>,
     /// The noise; set once the statement's price is split.
     pub spec: dp::Spec,
 }
@@ -234,6 +236,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             outputs: self.outputs,
             bounding,
             work,
+            given: self.flattener.given.used(),
             spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
         };
         cells.insert(0, release);

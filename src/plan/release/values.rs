@@ -101,6 +101,7 @@ impl Builder<'_, '_> {
             outputs: d.outputs,
             bounding,
             work,
+            given: self.flattener.given.used(),
             spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
         })
     }
