@@ -288,6 +288,7 @@ fn doubled(row: Bytes) -> Bytes {
 fn inner(statement: &str) -> String {
     let query = match statement.split_whitespace().next() {
         Some("declare") => statement.split_once(" for ").map(|(_, query)| query),
+        Some("prepare") => statement.split_once(" as ").map(|(_, query)| query),
         Some("copy") => {
             statement.split_once('(').and_then(|(_, rest)| rest.split_once(") to stdout")).map(|(q, _)| q)
         }
