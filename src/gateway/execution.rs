@@ -2,6 +2,7 @@
 //! release.
 
 use super::pay::{Keeping, Order, Purchase};
+use super::private_groups::selected;
 use super::stages::{Asked, part};
 use super::{Gateway, Session};
 use crate::store::{self, Epoch, KeyContext, Known, Question, Served};
@@ -11,6 +12,7 @@ use dp::Ratio;
 use ledger::{BudgetState, Question as Debit, Refusal};
 use plan::{self, Plan};
 use release::Noisy;
+use release::points::Groups;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +53,10 @@ impl Session {
             loop {
                 let (places, charge) = (step.places.clone(), part(plan, &step.places, charge)?);
                 let (text, turned, given) = ((*text).clone(), turn.permit.clone(), step.given.to_vec());
-                let order = Order { places, charge, statement, text, keeping: None, turn: turned, given };
+                let own = |first| places.iter().position(|p| *p == first).map(Groups::Of);
+                let groups = selected(plan, &places, own);
+                let order =
+                    Order { places, groups, charge, statement, text, keeping: None, turn: turned, given };
                 match self.pay(gateway, plan, order).await? {
                     Purchase::Paid(paid, budgets) => {
                         place(noisy, paid);
@@ -103,6 +108,7 @@ impl Session {
                 lead,
             };
             let order = Order {
+                groups: selected(plan, &places, |first| lookup.groups(first)),
                 places,
                 charge,
                 statement: statement_of(lookup.missing.iter().map(|m| &**m.question)),
@@ -168,7 +174,7 @@ impl Session {
         cached: bool,
     ) -> Result<Vec<(usize, Arc<Question>)>, ClientError> {
         let paying = paying(plan);
-        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| !r.public_groups);
+        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| r.selects());
         let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
         let epoch = match cached {
             true => gateway.store.epoch(&gateway.ledger).await.map_err(|r| r.client())?,
@@ -218,6 +224,17 @@ impl Session {
         // Beside the first entry of all: what others paid for.
         gateway.store.remember(&gateway.ledger, 0, user, &statement, text).await;
         gateway.ledger.reuse(&self.identity, statement, release).await.map_err(|r| r.client())
+    }
+}
+
+impl Lookup<'_> {
+    /// Which groups this release selects: where it is paid for now, its place among what is; else those that were released.
+    fn groups(&self, release: usize) -> Option<Groups> {
+        if let Some((_, served)) = self.found.iter().find(|(place, _)| *place == release) {
+            return Some(Groups::Released(served.noisy.keys.clone()));
+        }
+        let repeated = self.repeated.iter().find(|(place, ..)| *place == release).map(|(_, _, part)| *part);
+        repeated.or_else(|| self.missing.iter().position(|m| m.place == release)).map(Groups::Of)
     }
 }
 

@@ -116,7 +116,7 @@ fn beside(
     cells: Vec<Option<Bytes>>,
 ) -> Option<Vec<Option<Bytes>>> {
     let of = plan.releases.get(release)?;
-    let first = plan.releases.iter().position(|r| (r.select, r.set) == (of.select, of.set))?;
+    let first = of.first(&plan.releases)?;
     if first == release {
         return Some(cells);
     }

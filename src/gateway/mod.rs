@@ -22,6 +22,7 @@ mod parameters;
 mod pay;
 mod planning;
 mod price;
+pub mod private_groups;
 pub mod public_rows;
 mod reading;
 mod reads;

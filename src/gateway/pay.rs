@@ -1,6 +1,7 @@
 //! What costs: charge, fetch, release.
 
 use super::price::{log_price, no_entropy, statement_text};
+use super::private_groups::points_within;
 use super::reads;
 use super::{Gateway, Session};
 use crate::store::{self, Question};
@@ -11,6 +12,7 @@ use emit::fetch;
 use kernel::Certified;
 use ledger::{BudgetState, Ledger, Payment, Question as Debit, Refusal};
 use plan::{self, Plan, Release};
+use release::points::{Groups, Within};
 use release::{Exact, Noisy, perturb};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
@@ -25,7 +27,7 @@ impl Session {
         &self,
         gateway: &Arc<Gateway>,
         plan: &Plan,
-        order: Order,
+        mut order: Order,
     ) -> Result<Purchase, ClientError> {
         let releases: Vec<(usize, &Release)> =
             order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
@@ -48,14 +50,20 @@ impl Session {
                 return Err(gateway.fingerprints.told(backend, policy, &plan.tables, e).await);
             }
         };
-        let parts = releases.into_iter().map(|(i, r)| (i, r.clone())).zip(certified);
+        let parts = releases.into_iter().zip(certified).zip(std::mem::take(&mut order.groups));
+        let part = |(((place, release), certified), groups): (((usize, &Release), _), Option<Groups>)| Part {
+            place,
+            release: release.clone(),
+            certified,
+            within: groups.and_then(|groups| points_within(release, groups)),
+        };
         let payment = Settlement {
             gateway: gateway.clone(),
             who: self.identity.clone(),
             tables: plan.tables.clone(),
             order,
             text,
-            parts: parts.map(|((place, release), certified)| Part { place, release, certified }).collect(),
+            parts: parts.map(part).collect(),
             opened,
         };
         let settled = tokio::spawn(payment.settle().in_current_span()).await.map_err(|e| {
@@ -88,6 +96,7 @@ struct Part {
     place: usize,
     release: Release,
     certified: Arc<Certified>,
+    within: Option<Within>,
 }
 
 /// What came of a settlement.
@@ -102,7 +111,7 @@ enum Settled {
 
 impl Settlement {
     async fn settle(self) -> Result<Settled, ClientError> {
-        let Self { gateway, who, tables, order, text, parts, opened } = self;
+        let Self { gateway, who, tables, order, text, mut parts, opened } = self;
         let release = order.keeping.as_ref().filter(|k| k.awaited).map(|k| k.key);
         let debit = Debit {
             tables: Some(&tables),
@@ -127,9 +136,10 @@ impl Settlement {
         let mut place = receipt.take_read().ok_or_else(uncounted)?;
         let answers = reads::counted(&gateway, &tables, opened, &mut place).await?;
         let mut exact = Vec::with_capacity(answers.len());
-        for (part, rows) in parts.iter().zip(&answers) {
-            let spec = &part.release.spec;
-            exact.push((Exact::decode(rows, &part.certified, spec, true).map_err(|e| e.client())?, spec));
+        for (part, rows) in parts.iter_mut().zip(&answers) {
+            let (spec, within) = (&part.release.spec, part.within.take());
+            let decoded = Exact::decode(rows, &part.certified, spec, true).map_err(|e| e.client())?;
+            exact.push((decoded.within(within), spec));
         }
         drop(answers);
         drop(order.turn);
@@ -192,6 +202,8 @@ pub(super) struct Order {
     /// Places of releases in the plan.
     pub places: Vec<usize>,
     pub charge: Charge,
+    /// For each place, in which groups points are chosen, where these are private.
+    pub groups: Vec<Option<Groups>>,
     /// What the books call it.
     pub statement: [u8; 32],
     /// What its user wrote.

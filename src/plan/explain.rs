@@ -133,6 +133,18 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         out.push(format!("  Bound: {why}"));
     }
     out.extend(bias(r).map(|bias| format!("  Bias: {bias}")));
+    if let Some(ranking) = &r.ranking {
+        out.push(format!("  Top {}: {}", ranking.k, ranking.why));
+    }
+    if let Some(top) = &r.spec.top {
+        out.push(format!(
+            "  Choice of groups: by {}, {} time(s) with epsilon {}; one unit changes each count by at most {}",
+            mechanism(top.selector()),
+            top.choices(),
+            decimal(&top.level()),
+            top.sensitivity()
+        ));
+    }
     out.push(work(&r.work));
     if let Some((cells, points)) = r.cells.as_ref().zip(r.spec.points.as_ref()) {
         chosen(out, r, cells, points);
@@ -188,6 +200,13 @@ fn expected(out: &mut Vec<String>, r: &Release, cells: usize, place: &str, plan:
     }
 }
 
+fn mechanism(selector: Selector) -> &'static str {
+    match selector {
+        Selector::Exponential => "the exponential mechanism",
+        Selector::PermuteAndFlip => "permute-and-flip",
+    }
+}
+
 /// How points are chosen.
 fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points) {
     let label = r.keys.last().map(|k| k.label.as_str()).unwrap_or_default();
@@ -203,10 +222,12 @@ fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points
         Axis::Values => "the values themselves".into(),
     };
     out.push(format!("  {label}: {grid}, at most {}; rows are counted at the nearest", cells.points));
-    let mechanism = match points.selector() {
-        Selector::Exponential => "the exponential mechanism",
-        Selector::PermuteAndFlip => "permute-and-flip",
-    };
+    let mechanism = mechanism(points.selector());
+    if !r.public_groups {
+        out.push(
+            "  Points are chosen in the groups that are selected for the same rows, and in no others".into(),
+        );
+    }
     let level = points.level().map_or_else(|_| String::new(), |e| decimal(&e));
     let parts: Vec<&str> = r.parts.iter().map(|p| p.label.as_str()).collect();
     out.push(format!(

@@ -222,7 +222,7 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
     if paying.is_empty() {
         return Ok(None);
     }
-    let selecting = paying.iter().filter(|r| !r.public_groups).count().max(1);
+    let selecting = paying.iter().filter(|r| r.selects()).count().max(1);
     let bad = undrawn;
     let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
     let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
@@ -320,7 +320,10 @@ impl<'a> Planner<'a> {
             }
         }
         match &q.body {
-            Body::Select(s) => self.select(s, &q.order_by, q.limit.is_some() || q.offset.is_some()),
+            Body::Select(s) => {
+                let cut = q.limit.is_some() || q.offset.is_some();
+                self.select(s, &q.order_by, cut, release::ranking::limit(q))
+            }
             body => {
                 let rel = self.body(body)?;
                 if rel == Rel::Private && (q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty())
@@ -337,7 +340,7 @@ impl<'a> Planner<'a> {
 
     fn body(&mut self, body: &'a Body) -> Result<Rel, PlanError> {
         match body {
-            Body::Select(s) => self.select(s, &[], false),
+            Body::Select(s) => self.select(s, &[], false, None),
             Body::Query(q) => self.query(q),
             Body::SetOp { left, right, .. } => {
                 let (l, r) = (self.body(left)?, self.body(right)?);
@@ -398,7 +401,14 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn select(&mut self, s: &'a Select, order_by: &'a [OrderItem], cut: bool) -> Result<Rel, PlanError> {
+    /// `first`: how many rows are asked for, where ORDER BY says which.
+    fn select(
+        &mut self,
+        s: &'a Select,
+        order_by: &'a [OrderItem],
+        cut: bool,
+        first: Option<u32>,
+    ) -> Result<Rel, PlanError> {
         let before = self.releases.len();
         let mut kinds = Vec::new();
         let mut on = Vec::new();
@@ -464,10 +474,10 @@ impl<'a> Planner<'a> {
             flattener
         };
         let mut flattener = new();
-        let first = matches!(s.distinct, Distinct::On(_));
+        let of_each = matches!(s.distinct, Distinct::On(_));
         let grouped =
             above.iter().any(|e| has_aggregate(e)) || s.has_group_by() || matches!(s.distinct, Distinct::All);
-        if first || grouped && flattener.is_grouped_by_unit(s)? || !grouped && per_unit::has_windows(s) {
+        if of_each || grouped && flattener.is_grouped_by_unit(s)? || !grouped && per_unit::has_windows(s) {
             if !s.grouping_sets.is_empty() {
                 return Err(grouping_sets::of_rows(s.pos).into());
             }
@@ -496,7 +506,12 @@ impl<'a> Planner<'a> {
         }
         let keys = per_unit::keys(s);
         let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
-        self.releases.extend(builder.build(s, &keys, &keys, &above)?);
+        let mut releases = builder.build(s, &keys, &keys, &above)?;
+        if let (Some(_), [release]) = (first, releases.as_slice()) {
+            let groups = if release.public_groups { groups::size(&release.keys, self.sizes)? } else { 0 };
+            release::ranking::decide(&mut releases, s, order_by, first, groups, self.settings);
+        }
+        self.releases.extend(releases);
         Ok(Rel::Released)
     }
 

@@ -167,8 +167,14 @@ impl Keys {
             exact.text(&points);
             like.text(&points);
         }
+        if let Some(top) = &spec.top {
+            // Not all groups are there.
+            let top = format!("{top:?}");
+            exact.text(&top);
+            like.text(&top);
+        }
         like.bytes(&read).show(&price(spec)).text(context.mechanism.word());
-        if !base.public_groups {
+        if base.selects() {
             like.show(context.delta);
         }
         Self { statement: statement.key(), exact: exact.key(), like: like.key(), parts }

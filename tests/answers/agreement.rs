@@ -166,6 +166,13 @@ const STATEMENTS: &[&str] = &[
     "SELECT x.p, sum(x.n) FROM (SELECT plan AS p, count(*) AS n FROM riders GROUP BY GROUPING SETS ((plan), (plan), ())) x GROUP BY 1 ORDER BY 1",
     "SELECT method, count(DISTINCT method), sum(amount) FROM payments GROUP BY ROLLUP (method) HAVING method IS NULL",
     "SELECT count(*), sum(fare) FROM trips GROUP BY ()",
+    // The first few groups, chosen.
+    "SELECT station, count(*) FROM trips GROUP BY station ORDER BY count(*) DESC LIMIT 2",
+    "SELECT minutes / 20 * 20 AS bin, count(DISTINCT rider_id) AS n FROM trips GROUP BY bin ORDER BY n DESC, bin LIMIT 1",
+    "SELECT n * 2, s FROM (SELECT station AS s, count(fare) FILTER (WHERE fare > 10) AS n FROM trips GROUP BY station ORDER BY n DESC LIMIT 1) t",
+    // What was released, in one value.
+    "SELECT string_agg(station, ', ' ORDER BY n DESC, station), array_agg(station ORDER BY station) FROM (SELECT station, count(*) AS n FROM trips GROUP BY station HAVING count(*) > 0) t",
+    "SELECT sum(stars), avg(stars) FROM (SELECT stars FROM trips GROUP BY stars HAVING count(*) > 10) d",
     "SELECT active, count(*) FROM riders GROUP BY active ORDER BY active DESC NULLS LAST",
     "SELECT kind, count(*), count(battery), avg(battery) FROM devices GROUP BY kind ORDER BY kind",
     "SELECT kind::text, count(*) FROM devices GROUP BY 1 ORDER BY 1",

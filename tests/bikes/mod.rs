@@ -12,11 +12,12 @@ use noisegate::backend::{Setting, introspect};
 use noisegate::dp::{Entropy, EntropyError};
 use noisegate::emit::{fetch, print};
 use noisegate::error::ClientError;
-use noisegate::gateway;
+use noisegate::gateway::{self, private_groups};
 use noisegate::kernel;
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Plan, PlanError, Stage};
 use noisegate::policy::{self, Policy};
+use noisegate::release::points::Groups;
 use noisegate::release::stream::{Instance, Told};
 use noisegate::release::{Exact, Noisy, perturb};
 use noisegate::schema::SqlType;
@@ -279,7 +280,13 @@ impl Bikes {
                 };
                 let receipt = debit(charge).await?;
                 let exact = self.exact_parts(plan, &now, &given).await;
-                let parts = exact.into_iter().zip(now.iter().map(|p| &plan.releases[*p].spec)).collect();
+                let own = |first| now.iter().position(|p| *p == first).map(Groups::Of);
+                let groups = private_groups::selected(plan, &now, own);
+                let parts = exact.into_iter().zip(&now).zip(groups).map(|((exact, p), groups)| {
+                    let r = &plan.releases[*p];
+                    (exact.within(groups.and_then(|g| private_groups::points_within(r, g))), &r.spec)
+                });
+                let parts = parts.collect();
                 let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;
                 now.into_iter().zip(noisy).for_each(|(p, n)| all[p] = n);
             }

@@ -181,6 +181,7 @@ scripts!(
     public,
     public_rows,
     quantiles,
+    ranking,
     refused_rows,
     released_values,
     refused_statements,

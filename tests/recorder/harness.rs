@@ -74,7 +74,8 @@ impl Claim {
     /// What the plan declares.
     pub fn of(release: &Release) -> Self {
         Self {
-            l0: release.spec.l0,
+            // Of groups that are chosen no more come back, however many change.
+            l0: if release.spec.top.is_some() { u32::MAX } else { release.spec.l0 },
             few: release.bounding.spread().is_none()
                 && !matches!(release.bounding.of_groups(), Groups::InAll(_) | Groups::Values),
             gaussian: release
@@ -231,8 +232,8 @@ impl Lab {
             Some(c) => assert_eq!(*c, Charge::of(&c.epsilon, &specs).unwrap()),
         }
         for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
-            assert_eq!(r.spec.l0, r.bounding.l0());
-            assert_eq!(r.spec.selection.is_some(), !r.public_groups);
+            assert_eq!(r.spec.l0, r.top().unwrap_or_else(|| r.bounding.l0()));
+            assert_eq!(r.spec.selection.is_some(), r.selects());
             let mut linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
             if r.cells.is_some() {
                 linf.dedup();

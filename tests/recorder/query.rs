@@ -327,6 +327,10 @@ impl Generator<'_> {
         if !self.exact && self.rng.chance(10) {
             out.tail = " ORDER BY 1 DESC LIMIT 5";
         }
+        if !self.exact && !out.keys.is_empty() && self.rng.chance(4) {
+            out.aggregates = vec!["count(*)".into()];
+            (out.tail, out.sets) = (" ORDER BY count(*) DESC LIMIT 1", "");
+        }
         out
     }
 

@@ -90,6 +90,7 @@ impl Builder<'_, '_> {
         Ok(Release {
             select: select.id,
             set: 0,
+            ranking: None,
             source: self.source.clone(),
             parts: vec![Part { kind: PartKind::Values(d.of), linf, label: "count of values".into() }],
             cells: None,
@@ -102,7 +103,7 @@ impl Builder<'_, '_> {
             bounding,
             work,
             given: self.flattener.given.used(),
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None },
         })
     }
 }
