@@ -56,6 +56,17 @@ pub fn refused(number: usize, oid: u32) -> ClientError {
         .hint("Give it another type: $1::text, $1::numeric, … Numbers, text, dates, booleans, uuid, enums of the tables and arrays of these are supported.")
 }
 
+/// The client's values, as they came.
+pub fn params(types: &[u32], values: &Values) -> Vec<Param> {
+    let formats = values.formats.iter().copied().chain(std::iter::repeat(0));
+    let values = values.parameters.iter().zip(formats);
+    types
+        .iter()
+        .zip(values)
+        .map(|(oid, (value, format))| Param { oid: *oid, value: value.clone(), format })
+        .collect()
+}
+
 /// A constant of a type, from its text.
 pub fn constant(text: Option<&str>, ty: &SqlType, pos: Pos) -> Expr {
     let cast = |l: Literal| {

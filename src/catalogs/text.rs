@@ -1,0 +1,68 @@
+//! Pieces of SQL text, quoted.
+
+/// An identifier.
+pub fn ident(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A string literal, whatever `standard_conforming_strings` is.
+pub fn literal(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    if text.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
+}
+
+/// An array of OIDs or numbers.
+pub fn numbers<T: ToString>(items: impl IntoIterator<Item = T>, ty: &str) -> String {
+    let items: Vec<String> = items.into_iter().map(|i| i.to_string()).collect();
+    format!("'{{{}}}'::pg_catalog.{ty}[]", items.join(","))
+}
+
+/// An array of texts.
+pub fn texts<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
+    let items: Vec<String> = items.into_iter().map(literal).collect();
+    format!("ARRAY[{}]::pg_catalog.text[]", items.join(","))
+}
+
+/// A template with its `{placeholders}` filled, in one pass: what fills one is never read again. Others stay as they are.
+pub fn filled(template: &str, mut with: impl FnMut(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let replacement = after.split_once('}').and_then(|(name, rest)| Some((with(name)?, rest)));
+        match replacement {
+            Some((text, after)) => {
+                out.push_str(&text);
+                rest = after;
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fills_a_placeholder_is_not_read_again() {
+        let with = |name: &str| match name {
+            "a" => Some(literal("{b}")),
+            "b" => Some("b".to_owned()),
+            _ => None,
+        };
+        assert_eq!(filled("{a}, {b}, '{}', '{1,2}', {c", with), "'{b}', b, '{}', '{1,2}', {c");
+    }
+
+    #[test]
+    fn literals_and_names_stay_in_their_quotes() {
+        assert_eq!(literal("it's"), "'it''s'");
+        assert_eq!(literal(r"\'"), r"E'\\'''");
+        assert_eq!(ident("a\"b"), "\"a\"\"b\"");
+    }
+}
