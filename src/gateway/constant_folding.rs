@@ -112,7 +112,7 @@ fn reads_private(statement: &Statement, policy: &Policy) -> bool {
 }
 
 /// The session's settings, but for what would lose a part of a value on its way through text.
-fn round_trip(settings: &Settings) -> Settings {
+pub(super) fn round_trip(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let order = settings.get(Setting::DateStyle).rsplit(',').next().unwrap_or("MDY").trim().to_owned();
     settings.set(Setting::DateStyle, format!("ISO, {order}"));

@@ -103,7 +103,7 @@ pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec
         .collect()
 }
 
-/// The cells of a column in the order of the rows that its SELECT has, which are those of its first release: by their keys,
+/// The cells of a column in the order of the rows that its SELECT, or its grouping set, has, which are those of its first release: by their keys,
 /// since one of them may be an answer of an earlier time, with other values of a public table. NULL where there is no such row.
 fn beside(
     plan: &Plan,
@@ -112,7 +112,7 @@ fn beside(
     cells: Vec<Option<Bytes>>,
 ) -> Option<Vec<Option<Bytes>>> {
     let of = plan.releases.get(release)?;
-    let first = plan.releases.iter().position(|r| r.select == of.select)?;
+    let first = plan.releases.iter().position(|r| (r.select, r.set) == (of.select, of.set))?;
     if first == release {
         return Some(cells);
     }

@@ -4,7 +4,7 @@
 //! guarantee: nothing is debited before the database has typed the statement, nothing private is read before the debit
 //! is on disk, and nothing leaves but what was perturbed against a receipt, now or when it was asked first.
 //!
-//! `planning` resolves and plans, `typing` has PostgreSQL type, `execution` looks for stored answers and has `pay` charge,
+//! `planning` resolves and plans, with constants from `constant_folding` and `public_rows`, `typing` has PostgreSQL type, `execution` looks for stored answers and has `pay` charge,
 //! fetch and release the others, `finish` finishes; `advice` says of a refusal at what price it would not be one; `stream` is
 //! the way of a question to a stream. The extended protocol
 //! walks the same way in pieces: [`Session::describe`], [`Session::bind`], [`Session::execute`].
@@ -23,6 +23,7 @@ mod parameters;
 mod pay;
 mod planning;
 mod price;
+pub mod public_rows;
 mod reading;
 mod reads;
 mod session;

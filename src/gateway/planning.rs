@@ -45,6 +45,9 @@ impl Session {
                     return Ok(Planned { plan, constants, settings, snapped });
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),
+                Err(PlanError::NeedRows(wanted)) => {
+                    self.read_public(&mut statement, &wanted, &gateway.policy, &constants).await?;
+                }
                 Err(PlanError::NeedSize(size)) => {
                     gateway.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
                 }

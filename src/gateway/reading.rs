@@ -4,10 +4,10 @@
 //! post-processing, and costs nothing.
 
 use answer::Notice;
-use plan::Plan;
-use plan::expected_error::{fixed95, shown};
+use plan::expected_error::{average95, fixed95, shown};
 use plan::explain::short;
 use plan::release::{Output, PartKind, Release};
+use plan::{GroupingSets, Plan};
 use release::Noisy;
 use sql::ast::{Expr, ExprKind};
 use sql::names::output_name;
@@ -24,7 +24,17 @@ pub(super) fn told(plan: &Plan, noisy: &mut [Noisy], empty_groups: bool) -> Vec<
             continue;
         }
         if release.public_groups && !release.keys.is_empty() && !empty_groups {
-            out.push(without_empty(release, noisy));
+            let added = |s: &GroupingSets| {
+                s.select == release.select && s.sets.iter().any(|s| s.of == release.set && s.added.is_some())
+            };
+            out.push(match plan.grouping_sets.iter().any(added) {
+                false => without_empty(release, noisy),
+                true => notice(
+                    "empty_groups = off leaves out nothing here: groups are added up to those of another set"
+                        .into(),
+                    Some("Ask for each grouping set by itself.".into()),
+                ),
+            });
         }
         out.extend(selected(release, noisy.rows));
         out.extend(drowned(plan, release, noisy, empty_groups));
@@ -98,20 +108,30 @@ fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
 fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) -> Option<Notice> {
     let mut each = Vec::new();
     for (aggregate, output) in &release.outputs {
-        let (Output::Count(part) | Output::Sum(part, _)) = output else { continue };
-        let (Some(error), Some(values)) = (fixed95(release, output), noisy.values.get(*part)) else {
-            continue;
-        };
-        let small = values.iter().filter(|v| shown(release, *part, **v).abs() < error).count();
-        if small > 0 {
-            let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
-            let name = output_name(&e, &plan.statement.bindings);
-            let of = match values.len() {
+        let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
+        let name = output_name(&e, &plan.statement.bindings);
+        let told = |small: usize, all: usize, error: &str| {
+            let of = match all {
                 1 => format!("{name} is"),
                 n => format!("{small} of {n} values of {name} are"),
             };
-            each.push(format!("{of} smaller than the 95 % error of ±{}", short(error)));
+            (small > 0).then(|| format!("{of} smaller than {error}"))
+        };
+        if let (Output::Count(part) | Output::Sum(part, _), Some(error)) = (output, fixed95(release, output))
+        {
+            let Some(values) = noisy.values.get(*part) else { continue };
+            let small = values.iter().filter(|v| shown(release, *part, **v).abs() < error).count();
+            each.extend(told(small, values.len(), &format!("the 95 % error of ±{}", short(error))));
         }
+        // Its error hangs on how many rows there are.
+        let averages = (0..noisy.rows)
+            .filter_map(|row| average95(release, output, |part| noisy.values.get(part)?.get(row).copied()));
+        let averages: Vec<(f64, f64)> = averages.collect();
+        let small = averages.iter().filter(|(mean, error)| mean.abs() < *error).count();
+        each.extend(match averages.as_slice() {
+            [(_, error)] => told(small, 1, &format!("its 95 % error of ±{}", short(*error))),
+            several => told(small, several.len(), "their 95 % errors"),
+        });
     }
     if each.is_empty() {
         return None;

@@ -1,11 +1,11 @@
 //! Public domains: constants and values of public tables, what expressions make of them, and conditions over both; each
 //! combination of keys once.
 
-use super::names::compared_exactly;
+use super::facts::compared_exactly;
 use super::rows::{Column, Rows, Scans, Source};
 use super::stages::Key;
-use super::tree::*;
-use super::{Result, refuse};
+use grammar::tree::*;
+use grammar::{Result, refuse};
 use policy::Policy;
 use schema::SqlType;
 

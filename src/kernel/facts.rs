@@ -1,7 +1,8 @@
 //! Which columns are equal in every row, and so which scans are at rows of one unit.
 
-use super::tree::{Col, Expr};
+use grammar::tree::{Col, Expr};
 use policy::{Privacy, Table};
+use schema::SqlType;
 use std::collections::BTreeSet;
 
 /// A column, or the first of several that is not NULL.
@@ -93,4 +94,17 @@ impl Facts {
         }
         self
     }
+}
+
+/// Integers and numeric: they add up to the same in every order.
+pub(crate) fn is_exact(t: &SqlType) -> bool {
+    t.is_integer() || matches!(t, SqlType::Numeric { .. })
+}
+
+/// Whether `=` between the two compares the values themselves: neither is converted to a type in which different values
+/// of it are one.
+pub(crate) fn compared_exactly(a: Option<&SqlType>, b: Option<&SqlType>) -> bool {
+    let Some((a, b)) = a.zip(b) else { return false };
+    let known = !matches!(a, SqlType::Other { .. });
+    known && a == b || is_exact(a) && is_exact(b) || a.is_text() && b.is_text()
 }

@@ -2,10 +2,9 @@
 //! the very text that is sent, under the facts of the policy and the schema.
 //!
 //! `plan` decides, `emit` prints, and noise is calibrated to what they say; neither is believed here, nor imported. The
-//! text is parsed anew, by a grammar of its own (`tokens`, `parser`, `tree`) that knows the few forms that are printed and
-//! listed names alone (`names`). Rows of private tables must be of one unit each (`rows`, `facts`), groups and what a unit
-//! adds to each of them must be bounded (`stages`, `sums`), domains must be public (`domain`). What is not understood is
-//! refused.
+//! text is parsed anew, by `grammar`, which knows the few forms that are printed and listed names alone. Rows of private
+//! tables must be of one unit each (`rows`, `facts`), groups and what a unit adds to each of them must be bounded
+//! (`stages`, `sums`), domains must be public (`domain`). What is not understood is refused.
 //!
 //! Neighbouring databases differ by all rows of one unit in all private tables; public tables are the same, and so are
 //! rows of nobody, whose unit is NULL or whose path leads nowhere. That a text fails on chosen rows, or takes long, is not
@@ -13,18 +12,14 @@
 
 mod domain;
 mod facts;
-mod names;
-mod parser;
 mod rows;
 mod stages;
 mod sums;
 #[cfg(test)]
 mod tests;
-mod tokens;
-mod tree;
 
+pub use grammar::Uncertified;
 use policy::Policy;
-use std::fmt::Debug;
 
 /// A text, and what one unit can change in its answer. [`certify`] alone makes it.
 ///
@@ -109,25 +104,6 @@ impl Certified {
     pub fn public(&self) -> bool {
         self.public
     }
-}
-
-/// Why a text is not certified. For the operator: it may hold constants of the statement, and no rows.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not certified: {reason}: {fragment}")]
-pub struct Uncertified {
-    /// What was found, in constant words.
-    pub reason: &'static str,
-    /// The piece of the text where it was found, shortened.
-    pub fragment: String,
-}
-
-type Result<T> = std::result::Result<T, Uncertified>;
-
-/// What of a text is shown.
-const FRAGMENT: usize = 200;
-
-fn refuse<T>(reason: &'static str, at: impl Debug) -> Result<T> {
-    Err(Uncertified { reason, fragment: format!("{at:?}").chars().take(FRAGMENT).collect() })
 }
 
 /// Proves what one unit can change in the answer of this text, or refuses it.

@@ -4,10 +4,9 @@
 //! Every join with private rows must say in its conditions that the units of both sides are equal, or meet by a path; what
 //! an outer join leaves out is tied to the unit of the row that stays, and a subquery to that of the row around it.
 
-use super::facts::{Facts, Term, term_of, unit_of};
-use super::names::{compared_exactly, is_exact};
-use super::tree::*;
-use super::{Result, refuse};
+use super::facts::{Facts, Term, compared_exactly, is_exact, term_of, unit_of};
+use grammar::tree::*;
+use grammar::{Result, refuse};
 use policy::{Policy, Privacy, Table};
 use schema::SqlType;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,11 +3,12 @@
 //! from the others, to the letter.
 
 use super::domain::{Domain, domain};
-use super::parser::Parser;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source};
 use super::sums::{added, magnitude, shared};
-use super::tree::*;
-use super::{Certified, Part, Result, refuse};
+use super::{Certified, Part};
+use grammar::parser::Parser;
+use grammar::tree::*;
+use grammar::{Result, refuse};
 use policy::Policy;
 use schema::SqlType;
 use std::collections::BTreeSet;

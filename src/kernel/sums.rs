@@ -1,8 +1,8 @@
 //! What one row adds to a sum, whatever it holds: read off the outermost operation, a clamp to constants.
 
-use super::names::is_exact;
+use super::facts::is_exact;
 use super::rows::Scans;
-use super::tree::Expr;
+use grammar::tree::Expr;
 use schema::SqlType;
 
 /// What is counted, or added up so that the result is the same in every order of its rows: integers or numerics, by an

@@ -55,7 +55,7 @@ impl Flattener<'_> {
         };
         let Some((s, [])) = single(q, pos)? else { return Err(of_rows()) };
         let [item] = s.items.as_slice() else { return Err(of_rows()) };
-        if !s.group_by.is_empty() || s.having.is_some() || s.distinct != Distinct::No {
+        if s.has_group_by() || s.having.is_some() || s.distinct != Distinct::No {
             return Err(of_rows());
         }
         let own = defined(q).0;

@@ -3,13 +3,16 @@
 use super::explain::{distance, grid, short};
 use super::release::moments::{Moment, Statistic, Variable};
 use super::release::points::Axis;
-use super::release::{Output, Release};
+use super::release::{Output, PartKind, Release};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::Pick;
 
-/// The error of a part in its own unit that 95 % of draws stay within.
-fn of(r: &Release, part: usize) -> f64 {
-    let steps = r.spec.aggregates.get(part).map_or(0.0, |n| n.error95());
+/// The error of a part in its own unit that 95 % of draws stay within, where so many groups are added up: their number of
+/// steps within it grows with the root.
+fn of(r: &Release, part: usize, cells: usize) -> f64 {
+    let one = r.spec.aggregates.get(part).map_or(0.0, |n| n.error95());
+    // The cast rounds to 53 bits.
+    let steps = ((1.0 + 2.0 * one) * (cells as f64).sqrt() - 1.0) / 2.0;
     let unit = r.parts.get(part).and_then(grid).and_then(ToPrimitive::to_f64).unwrap_or(1.0);
     steps * unit
 }
@@ -17,9 +20,26 @@ fn of(r: &Release, part: usize) -> f64 {
 /// The 95 % error of a count or a sum, in its own unit; None for what depends on how many rows there are.
 pub fn fixed95(r: &Release, output: &Output) -> Option<f64> {
     match output {
-        Output::Count(part) | Output::Sum(part, _) => Some(of(r, *part)),
+        Output::Count(part) | Output::Sum(part, _) => Some(of(r, *part, 1)),
         _ => None,
     }
+}
+
+/// The value of an average and its 95 % error, in its own unit, from the noisy values of its parts; None where the noisy
+/// count is below 1, or for what is no average. The error is that of [`error95`]'s formula, at this n.
+pub fn average95(r: &Release, output: &Output, value: impl Fn(usize) -> Option<i128>) -> Option<(f64, f64)> {
+    let Output::Avg { sum, count, low, high, .. } = output else { return None };
+    let n = shown(r, *count, value(*count)?);
+    if n < 1.0 {
+        return None;
+    }
+    let (low, high) = (low.to_f64()?, high.to_f64()?);
+    let centre = match r.parts.get(*sum).map(|p| &p.kind) {
+        Some(PartKind::Sum(s)) => (BigDecimal::from(s.centre()) * s.grid()).to_f64()?,
+        _ => return None,
+    };
+    let mean = (centre + shown(r, *sum, value(*sum)?) / n).clamp(low.min(high), high);
+    Some((mean, (of(r, *sum, 1) + (high - low) / 2.0 * of(r, *count, 1)) / n))
 }
 
 /// The value of a count or a sum whose part is this, in its own unit.
@@ -29,15 +49,16 @@ pub fn shown(r: &Release, part: usize, value: i128) -> f64 {
 }
 
 /// From how many rows that decide on, by their noisy count, a condition counts as one that some row meets: where there is
-/// none, noise reaches it once in forty draws.
-pub fn deciding(r: &Release, part: usize) -> i64 {
+/// none, noise reaches it once in forty draws. `cells`: as in [`error95`].
+pub fn deciding(r: &Release, part: usize, cells: usize) -> i64 {
     // The cast cuts at the ends.
-    (of(r, part).ceil() as i64).max(1)
+    (of(r, part, cells).ceil() as i64).max(1)
 }
 
-/// The 95 % error of an aggregate: a number where it does not depend on the data, else a formula in n.
-pub(super) fn error95(r: &Release, output: &Output) -> String {
-    let of = |part: usize| of(r, part);
+/// The 95 % error of an aggregate: a number where it does not depend on the data, else a formula in n. `cells`: how many
+/// released groups are added up.
+pub(super) fn error95(r: &Release, output: &Output, cells: usize) -> String {
+    let of = |part: usize| of(r, part, cells);
     match output {
         Output::Count(part) | Output::Sum(part, _) => format!("95 % within ±{}", short(of(*part))),
         Output::Zero(_) => "none: no row can change it".into(),
@@ -53,7 +74,7 @@ pub(super) fn error95(r: &Release, output: &Output) -> String {
                 short(of(*count))
             )
         }
-        Output::Moment(m) => moment(r, m),
+        Output::Moment(m) => moment(r, m, cells),
         Output::Points { .. } => {
             let Some((points, cells)) = r.spec.points.as_ref().zip(r.cells.as_ref()) else {
                 return String::new();
@@ -79,17 +100,17 @@ pub(super) fn error95(r: &Release, output: &Output) -> String {
             let (what, otherwise) = if *all { ("FALSE", "true") } else { ("TRUE", "false") };
             format!(
                 "{otherwise} unless the noisy number of rows with {what} is at least {}: right in 95 % where it is none or twice that",
-                deciding(r, *part)
+                deciding(r, *part, cells)
             )
         }
     }
 }
 
 /// Of a mean of squares or products, near the centre of the ranges and at their ends.
-fn moment(r: &Release, m: &Moment) -> String {
+fn moment(r: &Release, m: &Moment, cells: usize) -> String {
     let float = |x: &BigDecimal| x.to_f64().unwrap_or(0.0);
-    let count = of(r, m.count);
-    let part = |p: Option<usize>| p.map_or(0.0, |p| of(r, p));
+    let count = of(r, m.count, cells);
+    let part = |p: Option<usize>| p.map_or(0.0, |p| of(r, p, cells));
     // |q'/n' - q/n| <= (|error of q| + |q/n - its centre| * |error of n|) / n, and the same for each mean deviation d, of which
     // the product is taken off: |d'e' - de| <= |d||error of e| + |e||error of d|.
     let mean = |a: &Variable| part(a.sum) + float(&a.half) * count;

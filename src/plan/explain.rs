@@ -6,7 +6,7 @@ use super::release::points::Axis;
 use super::release::{Cells, Part, PartKind, Release};
 use super::source::{Leaf, Over, PrivateSource, Scan, SetTree};
 use super::work::Work;
-use super::{Plan, Settings};
+use super::{GroupingSets, Plan, Settings};
 use answer::{Field, Outcome, text_cells};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
 use bytes::Bytes;
@@ -64,6 +64,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         out.push(format!("  Groups {}", r.groups_why));
         return;
     }
+    let sets = plan.grouping_sets.iter().find(|s| s.select == r.select);
     let is_gaussian = |d: &Distribution| matches!(d, Distribution::Gaussian { .. });
     let gaussian = r.spec.aggregates.iter().any(|a| is_gaussian(&a.distribution));
     let noise = if gaussian { "Gaussian" } else { "Laplace" };
@@ -76,6 +77,10 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         n => format!("Release {number}: discrete {noise} noise on {n} integers per group"),
     });
     relations(out, &r.source, policy);
+    if let Some(sets) = sets {
+        let keys = sets.sets.iter().find(|s| s.of == r.set).map(|s| s.of_keys.as_slice()).unwrap_or_default();
+        out.push(format!("  Grouping set ({}): {}", labels(sets, keys, plan), sets.why));
+    }
     if !r.source.filter.is_empty() {
         out.push(format!("  Filter: {} condition(s) on single rows", r.source.filter.len()));
     }
@@ -118,12 +123,34 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             parameter(&noise.distribution, &unit),
         ));
     }
+    if sets.is_none_or(|s| s.sets.iter().any(|s| s.of == r.set && s.added.is_none())) {
+        expected(out, r, 1, "", plan);
+    }
+    for (sets, set) in sets.iter().flat_map(|s| s.sets.iter().map(move |set| (s, set))) {
+        if let Some(cells) = set.added.filter(|_| set.of == r.set) {
+            let of = labels(sets, &set.keys, plan);
+            out.push(format!(
+                "  Grouping set ({of}): adds up at most {cells} released group(s) for each of its own, at no price"
+            ));
+            expected(out, r, cells, "in it, ", plan);
+        }
+    }
+}
+
+/// The names of keys of grouping sets.
+fn labels(sets: &GroupingSets, keys: &[usize], plan: &Plan) -> String {
+    let keys = keys.iter().filter_map(|k| sets.keys.get(*k));
+    keys.map(|(e, _)| output_name(e, &plan.statement.bindings)).collect::<Vec<_>>().join(", ")
+}
+
+/// The error of each aggregate, where so many groups are added up.
+fn expected(out: &mut Vec<String>, r: &Release, cells: usize, place: &str, plan: &Plan) {
     for (aggregate, output) in &r.outputs {
         let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
         out.push(format!(
-            "  Expected error of {}: {}",
+            "  Expected error of {}: {place}{}",
             output_name(&e, &plan.statement.bindings),
-            error95(r, output)
+            error95(r, output, cells)
         ));
     }
 }
@@ -177,8 +204,15 @@ pub(super) fn work(w: &Work) -> String {
     format!("  Work: at most {} steps for one row{met}", w.steps)
 }
 
-/// What the bound on rows cuts, where it was measured: from here on counts and sums are too low.
+/// What bounds cut: rows where it was measured, from where on counts and sums are too low; and distinct values, where units may
+/// have more than count.
 pub fn bias(r: &Release) -> Option<String> {
+    if *r.bounding.of_groups() == Groups::Values {
+        return Some(format!(
+            "at most {} values of a unit count: where units have more, values that few units have may be missed, and the number of distinct values is too low; SET noisegate.max_groups counts more of them, with more noise",
+            r.bounding.rows()
+        ));
+    }
     let cut = r.bounding.cut().filter(|_| !matches!(r.norm(), Some(Norm::Squares(_))))?;
     let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();
     (percent >= 1).then(|| {

@@ -274,7 +274,7 @@ impl<'a> Flattener<'a> {
 
     fn from(&mut self, from: &From, at: Place) -> Result<Draft> {
         match from {
-            From::Relation { binding, query, pos } => {
+            From::Relation { binding, query, pos, .. } => {
                 let source = self.binding(*binding).map(|b| &b.source);
                 match (source, query) {
                     (Some(Source::Table(table)), _) => {
@@ -448,7 +448,7 @@ impl<'a> Flattener<'a> {
             Body::Select(s) => s.from.iter().any(|f| self.is_private(f)),
             Body::SetOp { left, right, .. } => self.is_private_body(left) || self.is_private_body(right),
             Body::Query(q) => self.is_private_body(&q.body),
-            Body::Values(_) => false,
+            Body::Values(_) | Body::Rows { .. } => false,
         }
     }
 
@@ -516,7 +516,7 @@ impl<'a> Flattener<'a> {
 }
 
 /// What a subquery without FROM selects.
-fn constant(q: &Query) -> Option<&Expr> {
+pub(super) fn constant(q: &Query) -> Option<&Expr> {
     let Ok(Some((s, []))) = single(q, None) else { return None };
     let plain = s.from.is_empty() && s.filter.is_none() && !is_over_several(s);
     match s.items.as_slice() {

@@ -15,11 +15,13 @@ pub mod expected_error;
 pub mod explain;
 pub mod expr;
 mod flatten;
+pub mod grouping_sets;
 mod groups;
 pub mod interval;
 mod null_extension;
 mod outer_join;
 mod per_unit;
+pub mod public_rows;
 pub mod release;
 mod renumber;
 mod row_bounds;
@@ -35,7 +37,9 @@ use answer::{ClientError, SqlState};
 pub use bounding::Bounding;
 pub use expected_error::deciding;
 use flatten::Flattener;
+pub use grouping_sets::GroupingSets;
 use policy::{Policy, Privacy};
+pub use public_rows::PublicRows;
 use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
 use schema::SqlType;
@@ -49,6 +53,8 @@ pub enum PlanError {
     Refused(Box<ClientError>),
     /// This number is needed first.
     NeedSize(Size),
+    /// These rows are needed first, in the statement.
+    NeedRows(Box<PublicRows>),
 }
 
 /// A number that public tables tell, and plans rest on: how many groups there are, how much work a row makes. Tables are
@@ -104,6 +110,8 @@ pub struct Plan {
     pub statement: Statement,
     /// Its releases, in the order of the text.
     pub releases: Vec<Release>,
+    /// SELECTs with grouping sets, and which release each set is of.
+    pub grouping_sets: Vec<GroupingSets>,
     /// CTEs that are private rows: they exist inside releases only.
     pub private_ctes: HashSet<usize>,
     /// The price; None where nothing private is read.
@@ -141,6 +149,7 @@ struct Planner<'a> {
     ctes: HashMap<usize, &'a Query>,
     kinds: HashMap<usize, Rel>,
     releases: Vec<Release>,
+    grouping_sets: Vec<GroupingSets>,
     private_ctes: HashSet<usize>,
     tables: Vec<usize>,
 }
@@ -160,6 +169,7 @@ pub fn plan(
         ctes: HashMap::new(),
         kinds: HashMap::new(),
         releases: Vec::new(),
+        grouping_sets: Vec::new(),
         private_ctes: HashSet::new(),
         tables: Vec::new(),
     };
@@ -167,7 +177,7 @@ pub fn plan(
     if rel == Rel::Private {
         return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
     }
-    let Planner { mut releases, private_ctes, mut tables, .. } = planner;
+    let Planner { mut releases, grouping_sets, private_ctes, mut tables, .. } = planner;
     // Tables that only lead to the unit prove it by their keys (soundness rule 7).
     tables.extend(releases.iter().flat_map(|r| &r.source.served));
     // Domains are read by the fetch, too.
@@ -177,7 +187,7 @@ pub fn plan(
     tables.dedup();
     let (charge, noise) = price(&mut releases, settings)?.unzip();
     let noise = noise.unwrap_or_default();
-    Ok(Plan { statement, releases, private_ctes, charge, noise, tables, question: None })
+    Ok(Plan { statement, releases, grouping_sets, private_ctes, charge, noise, tables, question: None })
 }
 
 /// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
@@ -187,13 +197,7 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
         return Ok(None);
     }
     let selecting = paying.iter().filter(|r| !r.public_groups).count().max(1);
-    let bad = |e: dp::DpError| {
-        ClientError::new(
-            SqlState::INVALID_PARAMETER_VALUE,
-            format!("the noise of this statement cannot be drawn: {e}"),
-        )
-        .hint("Ask with a larger epsilon, or over narrower ranges.")
-    };
+    let bad = undrawn;
     let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
     let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
     let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
@@ -207,6 +211,12 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
         release.spec = spec;
     }
     Ok(Some((choice.charge, noise)))
+}
+
+fn undrawn(e: dp::DpError) -> ClientError {
+    let what = format!("the noise of this statement cannot be drawn: {e}");
+    ClientError::new(SqlState::INVALID_PARAMETER_VALUE, what)
+        .hint("Ask with a larger epsilon, or over narrower ranges.")
 }
 
 /// Refuses Gaussian noise that the budget of this index cannot pay for.
@@ -263,7 +273,7 @@ fn position(body: &Body) -> Pos {
         Body::Select(s) => s.pos,
         Body::SetOp { left, .. } => position(left),
         Body::Query(q) => position(&q.body),
-        Body::Values(_) => None,
+        Body::Values(_) | Body::Rows { .. } => None,
     }
 }
 
@@ -319,20 +329,27 @@ impl<'a> Planner<'a> {
                 }
                 Ok(Rel::Public)
             }
+            Body::Rows { args, .. } => {
+                args.iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
+                Ok(Rel::Public)
+            }
         }
     }
 
     /// The kinds of what stands in FROM, all of it visited.
-    fn from(&mut self, from: &'a From, kinds: &mut Vec<Rel>) -> Result<(), PlanError> {
+    fn from(
+        &mut self,
+        from: &'a From,
+        kinds: &mut Vec<Rel>,
+        on: &mut Vec<&'a Expr>,
+    ) -> Result<(), PlanError> {
         match from {
-            From::Join { left, right, on, .. } => {
-                self.from(left, kinds)?;
-                self.from(right, kinds)?;
-                if let Some(on) = on {
-                    self.subqueries(on, Rel::Public)?;
-                }
+            From::Join { left, right, on: condition, .. } => {
+                self.from(left, kinds, on)?;
+                self.from(right, kinds, on)?;
+                on.extend(condition);
             }
-            From::Relation { binding, query, pos } => {
+            From::Relation { binding, query, pos, .. } => {
                 let rel = match (self.bindings.get(*binding).map(|b| &b.source), query) {
                     (Some(Source::Table(t)), _) => {
                         self.tables.push(*t);
@@ -356,10 +373,17 @@ impl<'a> Planner<'a> {
     fn select(&mut self, s: &'a Select, order_by: &'a [OrderItem], cut: bool) -> Result<Rel, PlanError> {
         let before = self.releases.len();
         let mut kinds = Vec::new();
+        let mut on = Vec::new();
         for f in &s.from {
-            self.from(f, &mut kinds)?;
+            self.from(f, &mut kinds, &mut on)?;
         }
         let rel = kinds.iter().copied().fold(Rel::Public, Rel::or);
+        if rel == Rel::Private {
+            let mut kinds = kinds.iter();
+            s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
+        }
+        on.into_iter()
+            .try_for_each(|e| self.subqueries(e, if rel == Rel::Private { rel } else { Rel::Public }))?;
         let above: Vec<&Expr> = s
             .items
             .iter()
@@ -369,7 +393,7 @@ impl<'a> Planner<'a> {
             .collect();
         let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
         let keys = per_unit::keys(s);
-        let grouped = !keys.is_empty() || above.iter().any(|e| has_aggregate(e));
+        let grouped = s.has_group_by() || !keys.is_empty() || above.iter().any(|e| has_aggregate(e));
         // IN and EXISTS over private rows are tied to the rows around them when these are flattened. Above the aggregates
         // there are none.
         let rows = |e: &Expr| rel == Rel::Private && (!grouped || keys.contains(e));
@@ -404,12 +428,15 @@ impl<'a> Planner<'a> {
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
         let rows =
             per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows);
+        let new = || Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
+        let mut flattener = new();
         let first = matches!(s.distinct, Distinct::On(_));
-        let grouped = above.iter().any(|e| has_aggregate(e))
-            || !s.group_by.is_empty()
-            || matches!(s.distinct, Distinct::All);
+        let grouped =
+            above.iter().any(|e| has_aggregate(e)) || s.has_group_by() || matches!(s.distinct, Distinct::All);
         if first || grouped && flattener.is_grouped_by_unit(s)? || !grouped && per_unit::has_windows(s) {
+            if !s.grouping_sets.is_empty() {
+                return Err(grouping_sets::of_rows(s.pos).into());
+            }
             if cut {
                 return Err(per_unit::cut(s.pos).into());
             }
@@ -426,10 +453,54 @@ impl<'a> Planner<'a> {
             }
             return Ok(Rel::Private);
         }
+        if !s.grouping_sets.is_empty() {
+            let given = (self.policy, self.settings, self.sizes);
+            let (releases, sets) = grouping_sets::build(s, &above, &new, given)?;
+            self.releases.extend(releases);
+            self.grouping_sets.push(sets);
+            return Ok(Rel::Released);
+        }
         let keys = per_unit::keys(s);
         let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
-        self.releases.extend(builder.build(s, &keys, &above)?);
+        self.releases.extend(builder.build(s, &keys, &keys, &above)?);
         Ok(Rel::Released)
+    }
+
+    /// Asks for public rows of FROM that are computed beside private ones. `kinds`: of what stands there, in order.
+    fn computed(&self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), PlanError> {
+        match from {
+            From::Join { left, right, .. } => {
+                self.computed(left, kinds)?;
+                self.computed(right, kinds)
+            }
+            From::Relation { binding, query, pos, .. } => {
+                let public = kinds.next() == Some(&Rel::Public);
+                let cte = match self.bindings.get(*binding).map(|b| &b.source) {
+                    Some(Source::Cte(id)) => self.ctes.get(id).copied(),
+                    _ => None,
+                };
+                let known = self.known();
+                match query.as_deref().or(cte) {
+                    Some(q) if public && !public_rows::is_plain(q, known) => {
+                        // What it looks at around it differs from row to row.
+                        if correlated::is_correlated(q) {
+                            return Err(unsupported(
+                                "LATERAL with aggregates, an order or a limit over public rows",
+                                *pos,
+                            )
+                            .hint("Join the table in FROM: JOIN stations s ON s.station = t.station.")
+                            .into());
+                        }
+                        Err(PlanError::NeedRows(Box::new(PublicRows::relation(*binding, q, known, *pos))))
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn known(&self) -> public_rows::Known<'_> {
+        public_rows::Known { bindings: self.bindings, ctes: &self.ctes }
     }
 
     /// Visits the queries inside an expression above aggregates, whose arguments are computed from rows, as is what `rows`
@@ -469,7 +540,9 @@ impl<'a> Planner<'a> {
                 let before = self.releases.len();
                 if let Some((s, _)) = conditions::single(q, e.pos)? {
                     let mut kinds = Vec::new();
-                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds))?;
+                    let mut on = Vec::new();
+                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds, &mut on))?;
+                    on.into_iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
                     let inner = s.items.iter().map(|i| &i.expr).chain(&s.filter);
                     inner.into_iter().try_for_each(|e| self.subqueries(e, Rel::Private))?;
                 }
@@ -481,8 +554,13 @@ impl<'a> Planner<'a> {
             }
             ExprKind::Subquery(q) => {
                 let before = self.releases.len();
-                if self.query(q)? == Rel::Private {
+                let rel = self.query(q)?;
+                if rel == Rel::Private {
                     return Err(private_rows(e.pos).into());
+                }
+                if around == Rel::Private && rel == Rel::Public && flatten::constant(q).is_none() {
+                    let rows = PublicRows::value(q, self.known(), e.pos);
+                    return Err(PlanError::NeedRows(Box::new(rows)));
                 }
                 if self.releases.len() > before && around == Rel::Public {
                     return Err(unsupported("a private subquery in a query over public rows", e.pos)
@@ -493,6 +571,15 @@ impl<'a> Planner<'a> {
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 let before = self.releases.len();
                 let inside = self.query(query)?;
+                let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
+                if members
+                    && inside == Rel::Public
+                    && !correlated::is_correlated(query)
+                    && !public_rows::is_plain(query, self.known())
+                {
+                    let rows = PublicRows::members(query, self.known(), e.pos);
+                    return Err(PlanError::NeedRows(Box::new(rows)));
+                }
                 let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
                 if !allowed || self.releases.len() > before {
                     return Err(unsupported("IN or EXISTS over a private subquery", e.pos)

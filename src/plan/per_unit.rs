@@ -82,7 +82,7 @@ pub(super) fn has_windows(s: &Select) -> bool {
 /// Whether it is grouped.
 fn groups(s: &Select) -> bool {
     let aggregates = || s.items.iter().map(|i| &i.expr).chain(&s.having).any(super::has_aggregate);
-    !s.group_by.is_empty() || s.having.is_some() || aggregates()
+    s.has_group_by() || s.having.is_some() || aggregates()
 }
 
 /// Whether a SELECT computes over several of its rows, or leaves some out by others.
@@ -134,6 +134,9 @@ impl<'a> Flattener<'a> {
         pos: Pos,
     ) -> Result<Selected> {
         let pos = s.pos.or(pos);
+        if !s.grouping_sets.is_empty() {
+            return Err(super::grouping_sets::of_rows(pos));
+        }
         let grouped = groups(s) || s.distinct == Distinct::All;
         let windows = has_windows(s);
         match &s.distinct {
@@ -233,8 +236,8 @@ impl<'a> Flattener<'a> {
         let unit = match block.owner {
             Owner::Unit(unit) => unit,
             Owner::Public => {
-                return Err(unsupported("an aggregate or a window of public rows in FROM beside private ones", pos)
-                    .hint("Ask for it by itself, which costs nothing, and join its rows as constants: JOIN (VALUES ('a', 1), ('b', 2)) AS v(k, n) ON v.k = t.k."));
+                return Err(unsupported("an aggregate or a window of public rows in this place", pos)
+                    .hint("Join it in FROM, as a derived table or CTE."));
             }
             Owner::Outside { .. } | Owner::Unfound => return Err(unsupported("this FROM", pos)),
         };

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usize, usize>) -> Query {
     let mut copy = query.clone();
     let mut fresh = HashMap::new();
-    let mut define = |binding: &mut usize| {
+    let mut define = |binding: &mut usize, _: &mut Option<Box<Query>>| {
         origin.insert(*next, origin.get(binding).copied().unwrap_or(*binding));
         fresh.insert(*binding, *next);
         *binding = *next;
@@ -20,14 +20,14 @@ pub(super) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usi
             *binding = *own;
         }
     };
-    Walk { relation: &mut |_| {}, column: &mut refer }.query(&mut copy);
+    Walk { relation: &mut |_, _| {}, column: &mut refer }.query(&mut copy);
     copy
 }
 
 /// The bindings that a query defines, and those that its columns refer to.
 pub(super) fn defined(query: &Query) -> (HashSet<usize>, HashSet<usize>) {
     let (mut own, mut columns) = (HashSet::new(), HashSet::new());
-    let mut define = |binding: &mut usize| {
+    let mut define = |binding: &mut usize, _: &mut Option<Box<Query>>| {
         own.insert(*binding);
     };
     let mut refer = |binding: &mut usize| {
@@ -38,15 +38,15 @@ pub(super) fn defined(query: &Query) -> (HashSet<usize>, HashSet<usize>) {
 }
 
 /// Visits the bindings of a query, wherever they stand in it.
-struct Walk<'f> {
-    /// Where a relation is bound.
-    relation: &'f mut dyn FnMut(&mut usize),
+pub(super) struct Walk<'f> {
+    /// Where a relation is bound; with the query of a derived table.
+    pub relation: &'f mut dyn FnMut(&mut usize, &mut Option<Box<Query>>),
     /// Where a column refers to one.
-    column: &'f mut dyn FnMut(&mut usize),
+    pub column: &'f mut dyn FnMut(&mut usize),
 }
 
 impl Walk<'_> {
-    fn query(&mut self, q: &mut Query) {
+    pub fn query(&mut self, q: &mut Query) {
         q.with.iter_mut().for_each(|c| self.query(&mut c.query));
         self.body(&mut q.body);
         let order = q.order_by.iter_mut().map(|o| &mut o.expr);
@@ -70,13 +70,14 @@ impl Walk<'_> {
             }
             Body::Query(q) => self.query(q),
             Body::Values(rows) => rows.iter_mut().flatten().for_each(|e| self.expr(e)),
+            Body::Rows { args, .. } => args.iter_mut().for_each(|e| self.expr(e)),
         }
     }
 
     fn from(&mut self, from: &mut From) {
         match from {
             From::Relation { binding, query, .. } => {
-                (self.relation)(binding);
+                (self.relation)(binding, query);
                 query.iter_mut().for_each(|q| self.query(q));
             }
             From::Join { left, right, on, .. } => {

@@ -14,8 +14,8 @@ use answer::{ClientError, SqlState};
 use schema::SqlType;
 use sql::ast::*;
 
-/// Rows of VALUES: each is a SELECT, in a chain of them.
-const MOST_CONSTANTS: usize = 100;
+/// Rows of VALUES: each is a SELECT, in a tree of them.
+pub(super) const MOST_CONSTANTS: usize = 1_000;
 
 /// Branches in the making: what is the unit of each, and what it selects.
 struct Found {
@@ -72,6 +72,7 @@ impl Flattener<'_> {
                 None => self.set_tree(&q.body, found, pos),
             },
             Body::Values(rows) => self.values(rows, found, pos),
+            Body::Rows { .. } => Err(unsupported("a function in FROM in this place", pos)),
         }
     }
 
@@ -85,7 +86,7 @@ impl Flattener<'_> {
             .hint("Ask the owner of the data for a public table of them.")
             .at(pos));
         }
-        let mut all: Option<SetTree> = None;
+        let mut branches = Vec::with_capacity(rows.len());
         for row in rows {
             let inner = self.nested(false);
             let mut items = Vec::with_capacity(row.len());
@@ -97,15 +98,9 @@ impl Flattener<'_> {
             found.push(Found { units: Vec::new(), items });
             let branch = inner.branch(Tree::Scan(0), Vec::new(), values);
             self.absorb(&inner);
-            let branch = SetTree::Branch(Box::new(branch));
-            all = Some(match all {
-                None => branch,
-                Some(left) => {
-                    SetTree::Op { op: SetOp::Union, all: true, left: Box::new(left), right: Box::new(branch) }
-                }
-            });
+            branches.push(SetTree::Branch(Box::new(branch)));
         }
-        all.ok_or_else(|| unsupported("VALUES without rows", pos))
+        all_of(branches).ok_or_else(|| unsupported("VALUES without rows", pos))
     }
 
     fn set_branch(
@@ -116,13 +111,17 @@ impl Flattener<'_> {
     ) -> Result<SetTree> {
         let mut inner = self.nested(false);
         if select.from.is_empty() {
-            let plain = select.filter.is_none() && !super::per_unit::is_over_several(select);
+            let none = Expr::new(ExprKind::Literal(Literal::Bool(false)), None);
+            let empty = select.filter.as_ref() == Some(&none);
+            if super::per_unit::is_over_several(select) || select.filter.is_some() && !empty {
+                return Err(unsupported("this SELECT", pos));
+            }
             let row: Vec<Expr> = select.items.iter().map(|i| i.expr.clone()).collect();
-            return if plain {
-                self.values(&[row], found, pos)
-            } else {
-                Err(unsupported("this SELECT", pos))
-            };
+            let mut row = self.values(&[row], found, pos)?;
+            if let (SetTree::Branch(b), true) = (&mut row, empty) {
+                b.filter.push(Scalar::constant_truth(false));
+            }
+            return Ok(row);
         }
         let Selected { draft, items: selected } =
             inner.selected(NO_BINDING, select, order_by, Place::TOP, pos)?;
@@ -155,6 +154,16 @@ impl Flattener<'_> {
         self.absorb(&inner);
         Ok(SetTree::Branch(Box::new(branch)))
     }
+}
+
+/// UNION ALL of branches, no deeper than need be.
+fn all_of(mut branches: Vec<SetTree>) -> Option<SetTree> {
+    if branches.len() <= 1 {
+        return branches.pop();
+    }
+    let right = branches.split_off(branches.len() / 2);
+    let (left, right) = (Box::new(all_of(branches)?), Box::new(all_of(right)?));
+    Some(SetTree::Op { op: SetOp::Union, all: true, left, right })
 }
 
 /// The column that is the unit in every branch.
@@ -212,6 +221,8 @@ fn column_type(each: &[&Item]) -> Option<SqlType> {
     let loose = each.iter().any(|x| x.loose);
     match ty {
         Some(ty) if loose && !ty.is_text() => None,
+        // NULLs alone, of the type that they were cast to.
+        None if !loose => each.first().map(|x| x.value.ty().clone()),
         None => Some(SqlType::Text),
         ty => ty,
     }

@@ -116,7 +116,7 @@ fn in_body<'q>(body: &'q mut Body, order_by: &'q [OrderItem], id: usize) -> Opti
         }
         Body::Query(q) => find(q, id),
         Body::SetOp { left, right, .. } => in_body(left, &[], id).or_else(|| in_body(right, &[], id)),
-        Body::Values(_) => None,
+        Body::Values(_) | Body::Rows { .. } => None,
     }
 }
 

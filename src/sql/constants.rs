@@ -116,6 +116,7 @@ fn body(b: &mut Body, f: &mut dyn FnMut(&mut Expr)) {
             body(right, f);
         }
         Body::Values(rows) => rows.iter_mut().flatten().for_each(f),
+        Body::Rows { args, .. } => args.iter_mut().for_each(f),
         Body::Query(q) => roots(q, f),
     }
 }

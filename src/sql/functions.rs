@@ -50,6 +50,8 @@ const AGGREGATES: &[&str] = &[
     "mode",
     "string_agg",
     "array_agg",
+    // Syntax: which keys a row is not grouped by.
+    "grouping",
 ];
 
 const WINDOW: &[&str] = &[

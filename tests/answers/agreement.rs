@@ -158,6 +158,14 @@ const STATEMENTS: &[&str] = &[
     // Public groups.
     "SELECT plan, count(*), avg(birth_year), sum(birth_year) FROM riders GROUP BY plan ORDER BY plan",
     "SELECT active, count(*) FROM riders GROUP BY active ORDER BY active",
+    // Grouping sets.
+    "SELECT plan, active, count(*), grouping(plan, active), sum(birth_year), avg(birth_year), var_samp(birth_year), bool_or(active) FROM riders GROUP BY CUBE (plan, active) ORDER BY 4, 1, 2",
+    "SELECT plan, active, count(birth_year) FILTER (WHERE active) AS n FROM riders GROUP BY ROLLUP (plan, active) HAVING grouping(active) = 1 ORDER BY n DESC, plan LIMIT 3",
+    "SELECT station, method, sum(fare), avg(minutes), count(DISTINCT rider_id) FROM trips JOIN (SELECT rider_id AS r, method FROM payments WHERE amount > 50) p ON p.r = trips.rider_id GROUP BY GROUPING SETS ((station), (method), ()) HAVING count(*) > 0 ORDER BY 1, 2",
+    "SELECT birth_year / 30, plan, count(*), rank() OVER (PARTITION BY grouping(plan) ORDER BY count(*) DESC) FROM riders GROUP BY 1, ROLLUP (plan) HAVING count(*) > 0 ORDER BY 1, 2",
+    "SELECT x.p, sum(x.n) FROM (SELECT plan AS p, count(*) AS n FROM riders GROUP BY GROUPING SETS ((plan), (plan), ())) x GROUP BY 1 ORDER BY 1",
+    "SELECT method, count(DISTINCT method), sum(amount) FROM payments GROUP BY ROLLUP (method) HAVING method IS NULL",
+    "SELECT count(*), sum(fare) FROM trips GROUP BY ()",
     "SELECT active, count(*) FROM riders GROUP BY active ORDER BY active DESC NULLS LAST",
     "SELECT kind, count(*), count(battery), avg(battery) FROM devices GROUP BY kind ORDER BY kind",
     "SELECT kind::text, count(*) FROM devices GROUP BY 1 ORDER BY 1",
@@ -356,9 +364,13 @@ fn same(a: Option<&str>, b: Option<&str>, oid: u32) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn answers_are_postgresqls_own() {
-    let bikes = Bikes::new().await.without_noise();
     let mut wrong = Vec::new();
-    for sql in STATEMENTS {
+    let mut bikes = Bikes::new().await.without_noise();
+    for (i, sql) in STATEMENTS.iter().enumerate() {
+        // No budget holds more of such prices.
+        if i % 200 == 199 {
+            bikes = Bikes::new().await.without_noise();
+        }
         let (types, expected) = bikes.exact(sql).await;
         let asked = match bikes.ask(sql).await {
             Ok(asked) => asked,

@@ -32,8 +32,24 @@ const TRIED: &[(&str, &[&str])] = &[
     ),
     ("(SELECT count(*) FROM … WHERE …) > 10", &["SELECT (SELECT count(*) FROM trips WHERE fare > 50) > 10"]),
     (
-        "Write one SELECT for each grouping set",
-        &["SELECT plan, count(*) FROM riders GROUP BY plan UNION ALL SELECT NULL, count(*) FROM riders"],
+        "Write GROUP BY ROLLUP (a, b), or GROUP BY a, GROUPING SETS ((b), ())",
+        &["SELECT plan, active, count(*) FROM riders GROUP BY plan, GROUPING SETS ((active), ())"],
+    ),
+    (
+        "List those that you need: GROUP BY GROUPING SETS",
+        &[
+            "SELECT station, stars, sum(minutes) FROM trips GROUP BY GROUPING SETS ((station, stars), (station), ())",
+        ],
+    ),
+    (
+        "Write GROUPING(a, b)",
+        &["SELECT plan, grouping(plan, active), count(*) FROM riders GROUP BY CUBE (plan, active)"],
+    ),
+    (
+        "Group by the unit below and by the sets above",
+        &[
+            "SELECT s, avg(n) FROM (SELECT rider_id, station AS s, count(*) AS n FROM trips GROUP BY rider_id, s) t GROUP BY ROLLUP (s)",
+        ],
     ),
     (
         "Write ON ",
@@ -238,10 +254,8 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "JOIN (VALUES ('a', 1), ('b', 2)) AS v(k, n) ON v.k = t.k",
-        &[
-            "SELECT count(*), sum(v.n) FROM trips t JOIN (VALUES ('Central', 1), ('Museum', 2)) AS v(k, n) ON v.k = t.station",
-        ],
+        "Join the table in FROM: JOIN stations s ON s.station = t.station",
+        &["SELECT count(*) FROM trips t JOIN stations s ON s.station = t.station"],
     ),
     (
         "Begin it with ",

@@ -152,9 +152,14 @@ fn same(ours: Option<&str>, theirs: Option<&str>) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn answers_are_postgresqls_own() {
+    agree(AGREE).await;
+}
+
+/// Asks both, and compares.
+pub async fn agree(statements: &[&str]) {
     let bikes = without_noise().await;
     let mut wrong = Vec::new();
-    for sql in AGREE {
+    for sql in statements {
         let expected = exact(&bikes, sql).await;
         let asked = match bikes.ask(sql).await {
             Ok(asked) => asked,
@@ -180,7 +185,7 @@ async fn answers_are_postgresqls_own() {
             wrong.push(format!("{sql}\n  compares nothing: {expected:?}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), AGREE.len(), wrong.join("\n\n"));
+    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), statements.len(), wrong.join("\n\n"));
 }
 
 /// What is refused, and what the hint says.

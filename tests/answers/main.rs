@@ -13,6 +13,7 @@ mod extended;
 mod hints;
 mod joins;
 mod leaks;
+mod public_rows;
 mod reading;
 mod rules;
 mod sessions;

@@ -53,8 +53,16 @@ async fn numbers_below_their_error_are_told() {
     let (_, told) = world
         .ask("SET noisegate.epsilon = 0.001; SELECT count(*), sum(fare) FROM trips WHERE minutes < 0;")
         .await;
-    assert!(told.contains("count is smaller than the 95 % error of ±"), "{told}");
+    assert!(told.contains(" is smaller than the 95 % error of ±"), "{told}");
     assert!(!told.contains("empty_groups"), "{told}");
+    // The error of an average hangs on how many rows there are.
+    let nowhere = "SELECT avg(CASE WHEN note = 'nowhere' THEN 1 ELSE 0 END) FROM trips";
+    let (_, told) = world.ask(&format!("SET noisegate.epsilon = 10; {nowhere};")).await;
+    assert!(told.contains("avg is smaller than its 95 % error of ±"), "{told}");
+    let (_, told) = world.ask("SET noisegate.epsilon = 100; SELECT avg(fare) FROM trips;").await;
+    assert!(!told.contains("avg is smaller"), "{told}");
+    let (_, told) = world.ask("SELECT count(DISTINCT note) FROM trips;").await;
+    assert!(told.contains("at most 3 values of a unit count"), "{told}");
     // Years without trips: of three groups, one has rows.
     let years = "SELECT date_trunc('year', started_at), count(*) FROM trips GROUP BY 1";
     let (_, told) = world.ask(&format!("{years};")).await;

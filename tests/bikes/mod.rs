@@ -174,12 +174,20 @@ impl Bikes {
     /// Plans a query, and measures public columns where the plan asks for it.
     pub async fn plan(&self, text: &str) -> Result<Plan, ClientError> {
         let (query, lines) = self.parse(text)?;
-        let statement = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
+        let mut statement = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
         loop {
             let sizes = self.sizes.lock().unwrap().clone();
             match self.plan_one(statement.clone(), &sizes) {
                 Ok(plan) => return Ok(plan),
                 Err(PlanError::Refused(e)) => return Err(*e),
+                Err(PlanError::NeedRows(wanted)) => {
+                    let text = print::public_rows(&statement, &wanted, &self.policy, &constants());
+                    let failed = |e| gateway::typing_error(e, &text, &statement.bindings);
+                    let rows =
+                        self.backend.query(&self.settings, &text.sql, &[], &[0]).await.map_err(failed)?;
+                    let rows = rows.into_texts().await.map_err(failed)?;
+                    gateway::public_rows::put(&mut statement, &wanted, &self.policy, &rows)?;
+                }
                 Err(PlanError::NeedSize(size)) => {
                     let sql = print::size(&self.policy, &size);
                     let rows = self.backend.query(&self.settings, &sql, &[], &[0]).await.unwrap();

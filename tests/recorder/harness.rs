@@ -7,6 +7,8 @@ use futures::future::join_all;
 use noisegate::dp::{self, Charge, Distribution, Ratio};
 use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
+use noisegate::error::ClientError;
+use noisegate::gateway::public_rows;
 use noisegate::kernel;
 use noisegate::plan::bounding::Groups;
 use noisegate::plan::{self, Plan, PlanError, Release, Settings};
@@ -15,7 +17,7 @@ use noisegate::release::covers;
 use noisegate::sql::{self, Kind};
 use postgres_types::{FromSql, Type};
 use std::collections::HashMap;
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
 /// A database of the family, its policy, and one connection in one transaction.
 pub struct Lab {
@@ -126,10 +128,35 @@ impl Lab {
 
     /// Plans a statement as the gateway does, and prints its fetches.
     pub async fn draft(&mut self, text: &str, settings: &Settings) -> Result<Planned, Refusal> {
+        let mut statement = resolved(text, &self.policy).map_err(|e| Refusal::Plan(e.to_string()))?;
         loop {
-            match plan_with(text, &self.policy, settings, &self.sizes) {
-                Ok(p) => return Ok(p),
+            match plan_with(statement.clone(), &self.policy, settings, &self.sizes) {
+                Ok(p) => {
+                    // The plan is a function of statement, policy and settings.
+                    let again = plan_with(statement, &self.policy, settings, &self.sizes)
+                        .unwrap_or_else(|e| panic!("{e:?}"));
+                    assert_eq!(p.fetches, again.fetches, "{text}");
+                    assert_eq!(p.typed, again.typed, "{text}");
+                    assert_eq!(p.plan.charge, again.plan.charge, "{text}");
+                    assert_eq!(p.plan.releases, again.plan.releases, "{text}");
+                    return Ok(p);
+                }
                 Err(PlanError::Refused(e)) => return Err(Refusal::Plan(e.to_string())),
+                Err(PlanError::NeedRows(wanted)) => {
+                    let sql = print::public_rows(&statement, &wanted, &self.policy, &constants()).sql;
+                    self.client.batch_execute("SAVEPOINT rows").await.unwrap();
+                    let read = self.client.simple_query(&sql).await;
+                    self.client.batch_execute("ROLLBACK TO rows").await.unwrap();
+                    let read = read.map_err(|e| Refusal::Type(message(&e)))?;
+                    let rows = read.iter().filter_map(|m| match m {
+                        SimpleQueryMessage::Row(r) => {
+                            Some((0..r.len()).map(|i| r.get(i).map(str::to_owned)).collect())
+                        }
+                        _ => None,
+                    });
+                    public_rows::put(&mut statement, &wanted, &self.policy, &rows.collect::<Vec<_>>())
+                        .map_err(|e| Refusal::Plan(e.to_string()))?;
+                }
                 Err(PlanError::NeedSize(size)) => {
                     let sql = print::size(&self.policy, &size);
                     let n: i64 = self.client.query_one(&sql, &[]).await.unwrap().get(0);
@@ -161,12 +188,6 @@ impl Lab {
                 "the finish gives other types than promised: {given:?}, not {promised:?}"
             )));
         }
-        // The plan is a function of text, policy and settings.
-        let again = plan_with(text, &self.policy, settings, &self.sizes).unwrap_or_else(|e| panic!("{e:?}"));
-        assert_eq!(planned.fetches, again.fetches, "{text}");
-        assert_eq!(planned.typed, again.typed, "{text}");
-        assert_eq!(planned.plan.charge, again.plan.charge, "{text}");
-        assert_eq!(planned.plan.releases, again.plan.releases, "{text}");
         self.price(&planned.plan);
         if std::env::var("NOISEGATE_RECORDER_KERNEL").is_ok_and(|v| v == "off") {
             return Ok(planned);
@@ -341,20 +362,23 @@ fn constants() -> Constants {
 
 /// The plan alone; None where it is refused, or needs to know more.
 pub fn plan_only(text: &str, policy: &Policy) -> Option<Plan> {
-    plan_with(text, policy, &settings(1, 1), &HashMap::new()).ok().map(|p| p.plan)
+    plan_with(resolved(text, policy).ok()?, policy, &settings(1, 1), &HashMap::new()).ok().map(|p| p.plan)
 }
 
-/// Text, policy, settings and the sizes of public columns: nothing else reaches a plan.
+fn resolved(text: &str, policy: &Policy) -> Result<sql::ast::Statement, ClientError> {
+    let limits = Limits::default();
+    let parsed = sql::parse::parse(text, &limits)?.pop().unwrap();
+    let Kind::Query(query, lines) = sql::classify(parsed)? else { panic!("not a query: {text}") };
+    sql::resolve::resolve(&query, &lines, policy, &limits)
+}
+
+/// Statement, policy, settings and the sizes of public columns: nothing else reaches a plan.
 fn plan_with(
-    text: &str,
+    statement: sql::ast::Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &plan::Sizes,
 ) -> Result<Planned, PlanError> {
-    let limits = Limits::default();
-    let parsed = sql::parse::parse(text, &limits)?.pop().unwrap();
-    let Kind::Query(query, lines) = sql::classify(parsed)? else { panic!("not a query: {text}") };
-    let statement = sql::resolve::resolve(&query, &lines, policy, &limits)?;
     let plan = plan::plan(statement, policy, settings, sizes)?;
     let typed = print::typed(&plan.statement, policy, &constants()).sql;
     let paying = plan.releases.iter().filter(|r| !r.is_domain_only());

@@ -45,6 +45,8 @@ struct Statement {
     from: String,
     conditions: Vec<String>,
     ordinals: bool,
+    /// ROLLUP or CUBE of the keys.
+    sets: &'static str,
     tail: &'static str,
 }
 
@@ -58,8 +60,11 @@ impl Statement {
         }
         if !self.keys.is_empty() && !self.distinct {
             let ordinals = (1..=self.keys.len()).map(|i| i.to_string()).collect();
-            sql +=
-                &format!(" GROUP BY {}", if self.ordinals { ordinals } else { self.keys.clone() }.join(", "));
+            let keys = if self.ordinals { ordinals } else { self.keys.clone() }.join(", ");
+            sql += &match self.sets {
+                "" => format!(" GROUP BY {keys}"),
+                sets => format!(" GROUP BY {sets} ({keys})"),
+            };
         }
         sql + self.tail
     }
@@ -84,6 +89,9 @@ impl Statement {
         }
         if !self.tail.is_empty() {
             all.push(Self { tail: "", ..self.clone() });
+        }
+        if !self.sets.is_empty() {
+            all.push(Self { sets: "", ..self.clone() });
         }
         all.retain(|s| !s.keys.is_empty() || !s.aggregates.is_empty());
         all
@@ -348,7 +356,7 @@ impl Generator<'_> {
             _ => format!("{left}.rider_id"),
         };
         let side = if outer == "RIGHT" || full { String::new() } else { extra.clone() };
-        match self.rng.below(if self.exact { 31 } else { 37 }) {
+        match self.rng.below(if self.exact { 31 } else { 40 }) {
             0 => plain(format!("riders r JOIN trips t ON t.rider_id = r.rider_id{extra}"), "", vec![r(), t()], "t.rider_id"),
             1 => plain("riders r, trips t".into(), &format!("r.rider_id = t.rider_id{extra}"), vec![r(), t()], "r.rider_id"),
             2 => plain(format!("riders r {outer} JOIN trips t ON t.rider_id = r.rider_id{side}"), "", vec![r(), t()], &kept("r", "t")),
@@ -388,6 +396,7 @@ impl Generator<'_> {
                 "t.trip_id IN (SELECT l.trip_id FROM legs l WHERE l.km > 5)",
                 "EXISTS (SELECT 1 FROM legs l WHERE l.trip_id = t.trip_id AND l.surface IS NULL)",
                 "t.station IN (SELECT s.station FROM stations s WHERE s.capacity > t.zero)",
+                "t.zero IN (SELECT n FROM generate_series(1, 3) n)",
                 "NOT EXISTS (SELECT 1 FROM trips u JOIN riders r ON r.rider_id = u.rider_id WHERE u.rider_id = t.rider_id AND u.trip_id < t.trip_id AND r.level > 1)",
             ]),
             23 => plain(
@@ -440,6 +449,10 @@ impl Generator<'_> {
                 "r.level NOT IN (SELECT u.zero FROM trips u WHERE u.trip_id = 1)",
             ]),
             35 => plain("riders r LEFT JOIN codes c ON c.id = r.ref".into(), "", vec![r(), of("c", CODES)], "r.rider_id"),
+            // Public rows that are computed.
+            37 => plain("trips t LEFT JOIN (SELECT station, max(capacity) AS n FROM stations GROUP BY station ORDER BY 2 LIMIT 2) q ON q.station = t.station".into(), "t.zero < (SELECT avg(c.id) FROM codes c)", vec![t(), vec![("q.n".into(), Ty::Number)]], "t.rider_id"),
+            38 => plain("generate_series(-1, 4) AS q(n) JOIN slots x ON x.n = q.n".into(), "x.v IN (SELECT max(c.id) FROM codes c GROUP BY c.label)", vec![x(), vec![("q.n".into(), Ty::Number)]], "x.rider_id"),
+            39 => plain("trips t CROSS JOIN LATERAL (SELECT s.capacity + t.zero AS n FROM stations s WHERE s.station = t.station) q".into(), "", vec![t(), vec![("q.n".into(), Ty::Number)]], "t.rider_id"),
             36 => plain("marks m JOIN slots x ON m.slot = x.n AND m.rider = x.rider_id".into(), "", vec![m(), x()], "x.rider_id"),
             _ => plain("codes c JOIN (riders r LEFT JOIN trips t ON r.rider_id = t.rider_id LEFT JOIN stations s USING (station)) ON c.id = r.level, slots x".into(), "x.rider_id = r.rider_id AND x.n = c.id", vec![of("c", CODES), r(), t(), s(), x()], "x.rider_id"),
         }
@@ -635,6 +648,9 @@ impl Generator<'_> {
             }
         }
         out.ordinals = self.rng.chance(50);
+        if !self.exact && self.rng.chance(8) {
+            out.sets = *self.rng.pick(&["ROLLUP", "CUBE"]);
+        }
         if !self.exact && self.rng.chance(10) {
             out.tail = " HAVING count(*) > 3";
         }

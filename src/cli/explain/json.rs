@@ -106,6 +106,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         "private": true,
         "tables": tables,
         "groups": groups,
+        "grouping_sets": sets(r, plan),
         "bounding": bounding(r),
         "work": { "fan_out": r.work.fan_out, "steps": r.work.steps },
         "aggregates": aggregates,
@@ -115,6 +116,18 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         "fetch_sql": text.sql,
         "parameters": if text.seeded { seed } else { json!([]) },
     })
+}
+
+/// The grouping sets whose rows a release has, and how many of its groups each adds up to one.
+fn sets(r: &Release, plan: &Plan) -> Vec<Value> {
+    let of = plan.grouping_sets.iter().filter(|s| s.select == r.select);
+    let each = of.flat_map(|all| all.sets.iter().filter(|s| s.of == r.set).map(move |s| (all, s)));
+    each.map(|(all, set)| {
+        let keys = set.keys.iter().filter_map(|k| all.keys.get(*k));
+        let names: Vec<String> = keys.map(|(e, _)| output_name(e, &plan.statement.bindings)).collect();
+        json!({ "keys": names, "adds_up": set.added })
+    })
+    .collect()
 }
 
 fn short_type(name: &str) -> &str {

@@ -256,6 +256,10 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
     match planned {
         Ok(plan) => Ok(plan),
         Err(PlanError::Refused(e)) => Err(Failed::Statement(e)),
+        Err(PlanError::NeedRows(_)) => Err(Failed::Other(
+            "public rows are computed beside private ones: ask a running proxy for EXPLAIN, which reads them"
+                .into(),
+        )),
         Err(PlanError::NeedSize(plan::Size::Rows(_) | plan::Size::PerValue(..))) => {
             Err(Failed::Other("the rows of a public table are not known".into()))
         }

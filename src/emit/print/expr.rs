@@ -13,6 +13,15 @@ impl Printer<'_> {
         if let Some(index) = self.release
             && let Some(r) = self.plan.and_then(|p| p.releases.get(index))
         {
+            if let Some(sets) = self.sets_of(index) {
+                if let Some(text) = self.of_sets(index, sets, e) {
+                    self.put(&text);
+                    return;
+                }
+            } else if matches!(&e.kind, ExprKind::Aggregate(a) if a.name == "grouping") {
+                self.put("0::pg_catalog.int4");
+                return;
+            }
             if let Some(k) = r.group_keys().iter().position(|k| k.expr == *e) {
                 self.put(&format!("r{index}.k{k}"));
                 return;
@@ -20,7 +29,7 @@ impl Printer<'_> {
             if let ExprKind::Aggregate(a) = &e.kind
                 && let Some(text) = self.of_select(index).find_map(|(from, r)| {
                     let (_, output) = r.outputs.iter().find(|(have, _)| *have == **a)?;
-                    Some(output_text(&Row { row: index, from }, r, output))
+                    Some(output_text(&Row { row: index, from, cells: 1 }, r, output))
                 })
             {
                 self.put(&text);
@@ -183,7 +192,11 @@ impl Printer<'_> {
             let (name, args, within_group) = ("percentile_cont", vec![half], vec![by]);
             return self.aggregate(&Aggregate { name, args, within_group, ..a.clone() });
         }
-        self.put(&format!("pg_catalog.{}(", ident(a.name)));
+        match a.name {
+            // Syntax.
+            "grouping" => self.put("GROUPING("),
+            name => self.put(&format!("pg_catalog.{}(", ident(name))),
+        }
         if a.distinct {
             self.put("DISTINCT ");
         }

@@ -1,17 +1,21 @@
 //! The analyst's own statement, printed from our tree: over the real tables, to be typed and never run; and over
 //! released relations, to be finished.
 //!
-//! `query` prints clauses, `expr` expressions, `released` what stands for a released relation, `session` what the proxy
+//! `query` prints clauses, `expr` expressions, `released` what stands for a released relation, `sets` for grouping sets of
+//! several, `session` what the proxy
 //! itself puts in; `names` turns PostgreSQL's words about a text back into the analyst's.
 
 mod expr;
 mod moments;
 mod names;
+mod public_rows;
 mod query;
 mod released;
 mod session;
+mod sets;
 
 pub use names::analysts_names;
+pub use public_rows::public_rows;
 pub use released::ArrayParam;
 pub use session::{Constants, OwnRow};
 
@@ -19,6 +23,7 @@ use super::{ident, table};
 use plan::{Plan, Size};
 use policy::Policy;
 use sql::ast::{Expr, Statement};
+use std::collections::HashMap;
 
 /// A printed statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +109,8 @@ struct Printer<'a> {
     out: String,
     marks: Vec<(usize, usize)>,
     params: Vec<ArrayParam>,
+    /// The number of the first of a release's parameters, where they were named before.
+    first_param: HashMap<usize, usize>,
     /// The release that the SELECT being printed stands for, by its index.
     release: Option<usize>,
 }
@@ -123,6 +130,7 @@ impl<'a> Printer<'a> {
             out: String::new(),
             marks: Vec::new(),
             params: Vec::new(),
+            first_param: HashMap::new(),
             release: None,
         }
     }

@@ -75,6 +75,11 @@ impl Printer<'_> {
                 }
                 self.operand(right);
             }
+            Body::Rows { function, args } => {
+                self.put(&format!("SELECT pg_catalog.{function}("));
+                self.list(args, Self::expr);
+                self.put(")");
+            }
             Body::Values(rows) => {
                 self.put("VALUES ");
                 self.list(rows, |p, row| {
@@ -114,7 +119,10 @@ impl Printer<'_> {
             p.put(&ident(&item.name));
         });
         if let Some(r) = self.release {
-            self.released(r);
+            match self.sets_of(r) {
+                Some(sets) => self.sets(r, sets),
+                None => self.released(r),
+            }
             // Aggregates are columns now: HAVING is a filter over rows.
             self.clause(" WHERE ", s.having.as_ref());
             return;
@@ -124,20 +132,36 @@ impl Printer<'_> {
             self.list(&s.from, Self::from);
         }
         self.clause(" WHERE ", s.filter.as_ref());
-        if !s.group_by.is_empty() {
-            self.put(" GROUP BY ");
-            self.list(&s.group_by, |p, e| {
-                // PostgreSQL takes a constant for a column's number, parentheses or not: give it the number.
-                let item = matches!(e.kind, ExprKind::Literal(_))
-                    .then(|| s.items.iter().position(|i| i.expr == *e))
-                    .flatten();
-                match item {
-                    Some(i) => p.put(&(i + 1).to_string()),
-                    None => p.expr(e),
-                }
-            });
-        }
+        self.group_by(s);
         self.clause(" HAVING ", s.having.as_ref());
+    }
+
+    fn group_by(&mut self, s: &Select) {
+        // PostgreSQL takes a constant for a column's number, parentheses or not: give it the number.
+        let key = |p: &mut Self, e: &Expr| {
+            let item = matches!(e.kind, ExprKind::Literal(_))
+                .then(|| s.items.iter().position(|i| i.expr == *e))
+                .flatten();
+            match item {
+                Some(i) => p.put(&(i + 1).to_string()),
+                None => p.expr(e),
+            }
+        };
+        if s.grouping_sets.is_empty() {
+            if !s.group_by.is_empty() {
+                self.put(" GROUP BY ");
+                self.list(&s.group_by, key);
+            }
+            return;
+        }
+        self.put(" GROUP BY GROUPING SETS (");
+        self.list(&s.grouping_sets, |p, set| {
+            p.put("(");
+            let keys: Vec<&Expr> = set.iter().filter_map(|i| s.group_by.get(*i)).collect();
+            p.list(&keys, |p, e| key(p, e));
+            p.put(")");
+        });
+        self.put(")");
     }
 
     fn clause(&mut self, word: &str, e: Option<&Expr>) {
@@ -149,7 +173,7 @@ impl Printer<'_> {
 
     fn from(&mut self, f: &From) {
         match f {
-            From::Relation { binding, query, .. } => {
+            From::Relation { binding, query, lateral, .. } => {
                 let Some(b) = self.statement.bindings.get(*binding) else { return };
                 match (&b.source, query) {
                     (Source::Table(t), _) => {
@@ -165,7 +189,7 @@ impl Printer<'_> {
                         self.columns(own.columns().len());
                     }
                     (Source::Derived, Some(q)) => {
-                        self.put("(");
+                        self.put(if *lateral { "LATERAL (" } else { "(" });
                         // A derived table is printed on its own terms.
                         let outer = self.release.take();
                         self.query(q);

@@ -38,11 +38,11 @@ pub enum ArrayParam {
 }
 
 impl<'a> Printer<'a> {
-    /// The releases that stand for one SELECT, the first of which has this index.
+    /// The releases that stand for one SELECT, or one grouping set of it, the first of which has this index.
     pub(super) fn of_select(&self, index: usize) -> impl Iterator<Item = (usize, &'a Release)> + use<'a> {
         let all = self.plan.map(|p| p.releases.as_slice()).unwrap_or_default();
-        let select = all.get(index).map(|r| r.select);
-        all.iter().enumerate().filter(move |(_, r)| Some(r.select) == select)
+        let of = all.get(index).map(|r| (r.select, r.set));
+        all.iter().enumerate().filter(move |(_, r)| Some((r.select, r.set)) == of)
     }
 
     /// FROM of a released relation: its arrays, side by side.
@@ -53,25 +53,28 @@ impl<'a> Printer<'a> {
             self.put(&format!(" FROM ({rows}) AS r{index}"));
             return;
         }
-        let mut arrays = Vec::new();
-        let mut names = Vec::new();
+        let (mut arrays, mut names, mut params) = (Vec::new(), Vec::new(), Vec::new());
         for (k, key) in r.group_keys().iter().enumerate() {
             let ty = key.scalar.ty().clone();
             arrays.push(ty.sql_name());
             names.push(format!("k{k}"));
-            self.params.push(ArrayParam::Key { release: index, key: k, ty });
+            params.push(ArrayParam::Key { release: index, key: k, ty });
         }
         let releases: Vec<(usize, &Release)> = self.of_select(index).collect();
         for (from, r) in releases {
-            let row = Row { row: index, from };
+            let row = Row { row: index, from, cells: 1 };
             for (i, part) in r.parts.iter().enumerate() {
                 names.push(row.name(i));
                 let (param, ty) = column(from, i, part, r);
                 arrays.push(ty.sql_name());
-                self.params.push(param);
+                params.push(param);
             }
         }
-        let first = self.params.len() - arrays.len() + 1;
+        let next = self.params.len() + 1;
+        let first = *self.first_param.entry(index).or_insert(next);
+        if first == next {
+            self.params.append(&mut params);
+        }
         let unnest: Vec<String> = arrays
             .iter()
             .enumerate()
@@ -81,12 +84,14 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A released column of a SELECT whose first release names the row.
+/// A released column of a SELECT, or of one of its grouping sets, whose first release names the row.
 pub(super) struct Row {
     /// The first release.
     pub row: usize,
     /// The column's own.
     pub from: usize,
+    /// How many released groups were added up to one.
+    pub cells: usize,
 }
 
 impl Row {
@@ -143,7 +148,7 @@ pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
         Output::Mode(ty) => format!("({})::{}", of(&0), ty.sql_name()),
         Output::Truth { deciding, count, all } => {
             let compared = if *all { "<" } else { ">=" };
-            let least = plan::deciding(r, *deciding);
+            let least = plan::deciding(r, *deciding, row.cells);
             format!("(CASE WHEN {} >= 1 THEN {} {compared} {least} END)", of(count), of(deciding))
         }
         Output::Avg { sum, count, ty, low, high } => {

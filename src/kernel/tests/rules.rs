@@ -1,6 +1,7 @@
 //! What is certified, rule by rule.
 
 use super::{accept, linf, refused};
+use std::path::Path;
 
 /// Counts rows per unit and adds them up.
 fn counted(from: &str, unit: &str) -> String {
@@ -362,5 +363,21 @@ fn several_rows_are_of_one_unit() {
         ),
     ] {
         refused(name, &counted(&over(&select), r#"b1."c0""#), why);
+    }
+}
+
+/// What is believed must be short enough to be read in one sitting, and must not ask those that it checks.
+#[test]
+fn rule_46_the_kernel_is_short_and_imports_no_planner() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    let own = sources.filter(|f| f.extension().is_some_and(|e| e == "rs") && !f.ends_with("tests.rs"));
+    let lines: usize = own.map(|f| std::fs::read_to_string(f).unwrap().lines().count()).sum();
+    assert!(lines > 500 && lines < 1500, "{lines} lines, with comments");
+    for (package, may) in [("kernel", "grammar policy schema"), ("grammar", "policy schema thiserror")] {
+        let manifest = std::fs::read_to_string(folder.join("..").join(package).join("Cargo.toml")).unwrap();
+        let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
+        let names = rest.lines().take_while(|l| !l.is_empty()).map(|l| l.split(['.', ' ']).next().unwrap());
+        assert_eq!(names.collect::<Vec<_>>().join(" "), may, "{package}");
     }
 }

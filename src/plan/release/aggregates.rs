@@ -23,6 +23,15 @@ impl Builder<'_, '_> {
             return Ok(());
         }
         match &e.kind {
+            ExprKind::Aggregate(a) if a.name == "grouping" => {
+                match a.args.iter().find(|k| !keys.contains(k)) {
+                    None => Ok(()),
+                    Some(k) => {
+                        let m = "arguments to GROUPING must be grouping expressions of the associated query level";
+                        Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(k.pos).into())
+                    }
+                }
+            }
             ExprKind::Aggregate(a) if only.is_some_and(|only| !only.contains(a)) => Ok(()),
             ExprKind::Aggregate(a) => self.aggregate(a, e.pos),
             ExprKind::Column { binding, column } => {

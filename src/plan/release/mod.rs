@@ -73,6 +73,8 @@ pub enum PartKind {
 pub struct Release {
     /// The SELECT it stands for.
     pub select: usize,
+    /// Which of the SELECT's grouping sets it is of; 0 where there is one.
+    pub set: usize,
     /// The private relation.
     pub source: PrivateSource,
     /// Group keys.
@@ -140,8 +142,15 @@ impl<'a, 'b> Builder<'a, 'b> {
         })
     }
 
-    /// The releases, of the same groups: `keys` are the group keys, `above` every expression over the aggregates.
-    pub fn build(mut self, select: &Select, keys: &[Expr], above: &[&Expr]) -> Result<Vec<Release>> {
+    /// The releases, of the same groups: `keys` are the group keys, `all` those of all grouping sets, `above` every expression
+    /// over the aggregates.
+    pub fn build(
+        mut self,
+        select: &Select,
+        keys: &[Expr],
+        all: &[Expr],
+        above: &[&Expr],
+    ) -> Result<Vec<Release>> {
         let mut built = Vec::with_capacity(keys.len());
         let mut written = Vec::with_capacity(keys.len());
         for k in keys {
@@ -149,8 +158,10 @@ impl<'a, 'b> Builder<'a, 'b> {
             built.push(key);
             written.push(over_scans);
         }
-        self.flattener.optional_side(&self.source.optional, above, keys)?;
-        let having = self.over_keys(select.having.as_ref());
+        self.flattener.optional_side(&self.source.optional, above, all)?;
+        // Of grouping sets it drops rows of some, and keeps what they add up to.
+        let having = select.having.as_ref().filter(|_| select.grouping_sets.is_empty());
+        let having = self.over_keys(having);
         let given = (self.policy, self.settings, self.sizes);
         let found = groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
         if found.public {
@@ -159,7 +170,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         // What is released for a sum serves an average of the same, whichever is written first.
         let sums = aggregates::sums_beside_others(above);
         for only in [Some(sums.as_slice()), None] {
-            above.iter().try_for_each(|e| self.above(e, keys, only))?;
+            above.iter().try_for_each(|e| self.above(e, all, only))?;
         }
         self.flattener.note(&mut self.source);
         let scalars: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
@@ -211,6 +222,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;
         let release = Release {
             select: select.id,
+            set: 0,
             source: self.source,
             cells: None,
             keys: built,

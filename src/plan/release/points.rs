@@ -283,6 +283,7 @@ impl Builder<'_, '_> {
         let part = |p: &Pick| Part { kind: PartKind::Point(*p), linf: rows.into(), label: named(p) };
         Ok(Release {
             select: select.id,
+            set: 0,
             source: self.source.clone(),
             parts: r.picks.iter().map(part).collect(),
             cells: Some(Cells { axis: r.axis, points, picks: r.picks, weight }),

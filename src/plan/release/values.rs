@@ -89,6 +89,7 @@ impl Builder<'_, '_> {
         let linf = bounding.rows().into();
         Ok(Release {
             select: select.id,
+            set: 0,
             source: self.source.clone(),
             parts: vec![Part { kind: PartKind::Values(d.of), linf, label: "count of values".into() }],
             cells: None,

@@ -44,9 +44,19 @@ pub enum Body {
     },
     /// VALUES.
     Values(Vec<Vec<Expr>>),
+    /// The rows of a function of constants that stands in FROM.
+    Rows {
+        /// Its name in `pg_catalog`, one of [`ROWS`].
+        function: &'static str,
+        /// Its arguments.
+        args: Vec<Expr>,
+    },
     /// A query in parentheses.
     Query(Box<Query>),
 }
+
+/// Functions that may stand in FROM.
+pub const ROWS: &[&str] = &["generate_series", "unnest"];
 
 /// A set operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,10 +84,19 @@ pub struct Select {
     pub filter: Option<Expr>,
     /// GROUP BY, ordinals and aliases replaced by the expressions they stand for.
     pub group_by: Vec<Expr>,
+    /// GROUPING SETS, ROLLUP and CUBE written out: each set as places in `group_by`, ascending. Empty for a plain GROUP BY.
+    pub grouping_sets: Vec<Vec<usize>>,
     /// HAVING.
     pub having: Option<Expr>,
     /// Where the SELECT stands.
     pub pos: Pos,
+}
+
+impl Select {
+    /// Whether there is a GROUP BY, be it of no key.
+    pub fn has_group_by(&self) -> bool {
+        !self.group_by.is_empty() || !self.grouping_sets.is_empty()
+    }
 }
 
 /// DISTINCT, and on what.
@@ -109,6 +128,8 @@ pub enum From {
         binding: usize,
         /// The query of a derived table.
         query: Option<Box<Query>>,
+        /// A derived table that looks at what stands before it.
+        lateral: bool,
         /// Where it stands.
         pos: Pos,
     },
@@ -211,6 +232,7 @@ impl Body {
             Body::Values(rows) => {
                 (1..=rows.first().map_or(0, Vec::len)).map(|i| format!("column{i}")).collect()
             }
+            Body::Rows { function, .. } => vec![(*function).to_owned()],
             Body::Query(q) => q.body.names(),
         }
     }

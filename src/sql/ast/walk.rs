@@ -155,6 +155,7 @@ impl Body {
                 right.exprs(out);
             }
             Body::Values(rows) => out.extend(rows.iter().flatten()),
+            Body::Rows { args, .. } => out.extend(args),
             Body::Query(q) => out.extend(q.exprs()),
         }
     }

@@ -185,11 +185,6 @@ impl Resolver<'_> {
             }
             sp::Expr::Array(a) => ExprKind::Array(self.exprs(&a.elem)?),
             sp::Expr::Function(f) => return self.function(f),
-            sp::Expr::GroupingSets(_) | sp::Expr::Cube(_) | sp::Expr::Rollup(_) => {
-                return Err(self
-                    .unsupported("GROUPING SETS, CUBE and ROLLUP", pos)
-                    .hint("Write one SELECT for each grouping set and join them by UNION ALL."));
-            }
             sp::Expr::Collate { .. } => return Err(self.unsupported("COLLATE", pos)),
             other => {
                 let name = describe(other);

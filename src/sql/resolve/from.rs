@@ -10,12 +10,17 @@ use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
 
 impl Resolver<'_> {
-    pub(super) fn table_with_joins(&mut self, t: &sp::TableWithJoins) -> Result<(From, Scope)> {
-        let (mut from, mut scope) = self.factor(&t.relation)?;
+    /// An entry of FROM; `before`: the names of those to its left, which LATERAL sees.
+    pub(super) fn table_with_joins(
+        &mut self,
+        t: &sp::TableWithJoins,
+        before: &Scope,
+    ) -> Result<(From, Scope)> {
+        let (mut from, mut scope) = self.factor(&t.relation, before)?;
         for join in &t.joins {
             self.count_node()?;
             let pos = self.lines.start(join);
-            let (right, right_scope) = self.factor(&join.relation)?;
+            let (right, right_scope) = self.factor(&join.relation, &before.and(&scope))?;
             let (kind, constraint) = self.join_kind(&join.join_operator, pos)?;
             let on = self.constraint(kind, constraint, &mut scope, right_scope, pos)?;
             from = From::Join { left: Box::new(from), right: Box::new(right), kind, on, pos };
@@ -117,7 +122,7 @@ impl Resolver<'_> {
         Ok(on)
     }
 
-    fn factor(&mut self, t: &sp::TableFactor) -> Result<(From, Scope)> {
+    fn factor(&mut self, t: &sp::TableFactor, before: &Scope) -> Result<(From, Scope)> {
         self.count_node()?;
         let pos = self.lines.start(t);
         match t {
@@ -138,14 +143,34 @@ impl Resolver<'_> {
                 }
                 self.relation(name, alias.as_ref(), pos)
             }
-            sp::TableFactor::Table { args: Some(_), .. } | sp::TableFactor::Function { .. } => {
-                Err(self.unsupported("a function in FROM", pos))
+            sp::TableFactor::Table {
+                name,
+                args: Some(sp::TableFunctionArgs { args, settings: None }),
+                alias,
+                ..
+            } => self.called_in_from(name, args, alias.as_ref(), pos),
+            sp::TableFactor::Function { name, args, alias, .. } => {
+                self.called_in_from(name, args, alias.as_ref(), pos)
+            }
+            sp::TableFactor::UNNEST {
+                alias,
+                array_exprs,
+                with_offset: false,
+                with_ordinality: false,
+                ..
+            } => {
+                let args = self.isolated(|r| r.exprs(array_exprs))?;
+                self.table_function("unnest", args, alias.as_ref(), pos)
             }
             sp::TableFactor::Derived { lateral, subquery, alias, sample: None } => {
-                if *lateral {
-                    return Err(self.unsupported("LATERAL", pos));
-                }
-                let query = self.isolated(|r| r.query(subquery))?;
+                let query = if *lateral {
+                    self.scopes.push(before.clone());
+                    let query = self.query(subquery);
+                    self.scopes.pop();
+                    query?
+                } else {
+                    self.isolated(|r| r.query(subquery))?
+                };
                 let Some(alias) = alias else {
                     let m = "subquery in FROM must have an alias";
                     return Err(ClientError::new(SqlState::SYNTAX_ERROR, m)
@@ -153,10 +178,15 @@ impl Resolver<'_> {
                         .at(pos));
                 };
                 let columns = self.alias_columns(alias, query.body.names(), pos)?;
-                Ok(self.bind(fold(&alias.name), Source::Derived, columns, Some(query), pos))
+                let (mut from, scope) =
+                    self.bind(fold(&alias.name), Source::Derived, columns, Some(query), pos);
+                if let From::Relation { lateral: sees, .. } = &mut from {
+                    *sees = *lateral;
+                }
+                Ok((from, scope))
             }
             sp::TableFactor::NestedJoin { table_with_joins, alias: None } => {
-                self.table_with_joins(table_with_joins)
+                self.table_with_joins(table_with_joins, before)
             }
             _ => Err(self.unsupported("this form of FROM", pos)),
         }
@@ -223,7 +253,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn bind(
+    pub(super) fn bind(
         &mut self,
         name: String,
         source: Source,
@@ -234,7 +264,7 @@ impl Resolver<'_> {
         let binding = self.bindings.len();
         self.bindings.push(Binding { name, source, columns });
         let scope = Scope { bindings: vec![binding], merged: Vec::new() };
-        (From::Relation { binding, query: query.map(Box::new), pos }, scope)
+        (From::Relation { binding, query: query.map(Box::new), lateral: false, pos }, scope)
     }
 
     /// Column names after an alias with a column list, which may be shorter than the columns.

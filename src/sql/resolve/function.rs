@@ -42,6 +42,9 @@ impl Resolver<'_> {
             ExprKind::Call { name, args }
         };
         let call = Expr::new(kind, pos);
+        if name == "grouping" {
+            return self.grouping(call, f.over.is_some());
+        }
         match &f.over {
             None if class == Class::Window => {
                 let m = format!("window function {name} requires an OVER clause");
@@ -55,6 +58,26 @@ impl Resolver<'_> {
             }
             Some(over) => self.window(call, over, pos),
         }
+    }
+
+    /// GROUPING(k, …) is of keys alone.
+    fn grouping(&self, call: Expr, over: bool) -> Result<Expr> {
+        let plain = match &call.kind {
+            ExprKind::Aggregate(a) => {
+                !a.args.is_empty()
+                    && !a.distinct
+                    && a.order_by.is_empty()
+                    && a.within_group.is_empty()
+                    && a.filter.is_none()
+            }
+            _ => false,
+        };
+        if plain && !over {
+            return Ok(call);
+        }
+        Err(self
+            .unsupported("this form of GROUPING", call.pos)
+            .hint("Write GROUPING(a, b), of keys of GROUP BY."))
     }
 
     fn function_name(&self, name: &sp::ObjectName, pos: Pos) -> Result<String> {

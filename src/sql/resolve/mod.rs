@@ -1,5 +1,5 @@
 //! Names to numbers: queries, their clauses and set operations. What stands in a SELECT is in `select`, in its FROM in
-//! `from`, ORDER BY in `order`; expressions are in `expr`, and their leaves in `column`, `constant` and `function`.
+//! `from`, GROUP BY in `grouping`, ORDER BY in `order`; expressions are in `expr`, and their leaves in `column`, `constant` and `function`.
 //!
 //! Nothing of the statement's text survives but constants and output names.
 
@@ -9,9 +9,11 @@ mod constant;
 mod expr;
 mod from;
 mod function;
+mod grouping;
 mod order;
 mod scope;
 mod select;
+mod table_function;
 mod types;
 
 use super::ast::*;

@@ -78,6 +78,12 @@ impl Scope {
         out
     }
 
+    /// The names of both, for what stands behind them: that two are the same is found where they are joined.
+    pub fn and(&self, other: &Scope) -> Scope {
+        let bindings = self.bindings.iter().chain(&other.bindings).copied().collect();
+        Scope { bindings, merged: self.merged.iter().chain(&other.merged).cloned().collect() }
+    }
+
     /// Adds another scope's names; two relations of one name are an error.
     pub fn join(&mut self, other: Scope, all: &[Binding], pos: Pos) -> Result<(), ClientError> {
         for b in &other.bindings {

@@ -19,7 +19,7 @@ impl Resolver<'_> {
         let mut from = Vec::with_capacity(s.from.len());
         let mut scope = Scope::default();
         for table in &s.from {
-            let (item, names) = self.table_with_joins(table)?;
+            let (item, names) = self.table_with_joins(table, &scope)?;
             scope.join(names, &self.bindings, pos)?;
             from.push(item);
         }
@@ -52,22 +52,7 @@ impl Resolver<'_> {
             self.item(item, &mut items)?;
         }
         let names: Vec<String> = items.iter().map(|i| i.name.clone()).collect();
-        let group_by = match &s.group_by {
-            sp::GroupByExpr::Expressions(list, modifiers) if modifiers.is_empty() => {
-                let mut keys: Vec<Expr> = Vec::with_capacity(list.len());
-                for e in list {
-                    let key = self.group_key(e, &items, &names)?;
-                    if !keys.contains(&key) {
-                        keys.push(key);
-                    }
-                }
-                keys
-            }
-            sp::GroupByExpr::Expressions(..) => {
-                return Err(self.unsupported("ROLLUP, CUBE and TOTALS", pos));
-            }
-            sp::GroupByExpr::All(_) => return Err(self.unsupported("GROUP BY ALL", pos)),
-        };
+        let (group_by, grouping_sets) = self.group_by(&s.group_by, (&items, &names), pos)?;
         let having = s.having.as_ref().map(|e| self.expr(e)).transpose()?;
         let distinct = match &s.distinct {
             None | Some(sp::Distinct::All) => Distinct::No,
@@ -86,33 +71,8 @@ impl Resolver<'_> {
         }
         let id = self.next_select;
         self.next_select += 1;
-        let select = Select { id, distinct, items, from, filter, group_by, having, pos };
+        let select = Select { id, distinct, items, from, filter, group_by, grouping_sets, having, pos };
         Ok((select, order))
-    }
-
-    /// GROUP BY: an ordinal, else a column, else an output name.
-    fn group_key(&mut self, e: &sp::Expr, items: &[Item], names: &[String]) -> Result<Expr> {
-        let pos = self.lines.start(e);
-        let inner = unnest(e);
-        let output = match inner {
-            sp::Expr::Value(_) => self.output(inner, names, pos)?,
-            sp::Expr::Identifier(ident) => {
-                let column = match self.scopes.last() {
-                    Some(scope) => scope.column(&self.bindings, &fold(ident), pos)?,
-                    None => None,
-                };
-                if column.is_some() { None } else { self.output(inner, names, pos)? }
-            }
-            _ => None,
-        };
-        match output.and_then(|i| items.get(i)) {
-            Some(item) if item.expr.any(&mut |e| matches!(e.kind, ExprKind::Aggregate(_))) => {
-                let m = "aggregate functions are not allowed in GROUP BY";
-                Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(pos))
-            }
-            Some(item) => Ok(item.expr.clone()),
-            None => self.expr(inner),
-        }
     }
 
     fn plain_select(&self, s: &sp::Select, pos: Pos) -> Result<()> {
@@ -187,12 +147,5 @@ impl Resolver<'_> {
             out.push(Item { expr, name });
         }
         Ok(())
-    }
-}
-
-fn unnest(e: &sp::Expr) -> &sp::Expr {
-    match e {
-        sp::Expr::Nested(inner) => unnest(inner),
-        e => e,
     }
 }

@@ -3,16 +3,22 @@
 use schema::SqlType;
 
 /// The name of a scan, and a column of it. No column has an empty name.
-pub(crate) type Col = (String, String);
+pub type Col = (String, String);
 
+/// What gives a value for each row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Expr {
+pub enum Expr {
+    /// `scan.column`
     Column(Col),
     /// A number, with its sign.
     Number(String),
+    /// A string, without its quotes.
     Text(String),
+    /// `true`, `false`
     Bool(bool),
+    /// `NULL`
     Null,
+    /// `x::schema.type`
     Cast(Box<Expr>, SqlType),
     /// A keyword or operators as they are written, a listed function, or one of [`AGGREGATES`]. CASE has its conditions and
     /// results in turn, and its ELSE.
@@ -23,20 +29,23 @@ pub(crate) enum Expr {
 
 /// Aggregates have their places, and stand nowhere else. They give the same in whatever order rows come, but for those of
 /// [`WINDOWS`], whose calls are all called OVER: what is called, by what it is partitioned, and by what it is ordered.
-pub(crate) const AGGREGATES: &[&str] = &["count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every"];
+pub const AGGREGATES: &[&str] = &["count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every"];
 
 /// What stands over windows alone.
-pub(crate) const WINDOWS: &[&str] =
+pub const WINDOWS: &[&str] =
     &["row_number", "rank", "dense_rank", "lag", "lead", "first_value", "last_value", "OVER"];
 
 /// An item, and the name it comes out under; a computed one may have none.
-pub(crate) type Item = (Expr, String);
+pub type Item = (Expr, String);
 
 /// `SELECT … FROM … WHERE … GROUP BY 1, …`
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Select {
+pub struct Select {
+    /// `SELECT DISTINCT`
     pub distinct: bool,
+    /// What it gives, in order.
     pub items: Vec<Item>,
+    /// What its rows are of; a single one without it.
     pub from: Option<Tree>,
     /// What AND joins in WHERE.
     pub filter: Vec<Expr>,
@@ -58,30 +67,39 @@ impl Select {
 
 /// Rows of several SELECTs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Set {
+pub enum Set {
+    /// Those of one.
     Select(Box<Select>),
+    /// One column of constants.
     Values(Vec<Expr>),
     /// An operator as it is written, between all of these.
     Op(&'static str, Vec<Set>),
 }
 
+/// FROM.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Tree {
+pub enum Tree {
+    /// One thing under one name.
     Scan(Scan),
     /// Two sides, and what AND joins in ON.
     Join(Kind, Box<Tree>, Box<Tree>, Vec<Expr>),
 }
 
+/// Which join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// `JOIN`, `CROSS JOIN`
     Inner,
+    /// `LEFT JOIN`
     Left,
+    /// `FULL JOIN`
     Full,
 }
 
 /// What stands in FROM under a name.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Scan {
+pub struct Scan {
+    /// The name it has for other parts of the SELECT.
     pub name: String,
     /// Names of its columns, where they are written.
     pub columns: Vec<String>,
@@ -89,12 +107,16 @@ pub(crate) struct Scan {
     pub of: Relation,
 }
 
+/// What a scan reads.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Relation {
+pub enum Relation {
     /// A table: schema, name, ONLY.
     Table(String, String, bool),
+    /// A derived table.
     Set(Set),
+    /// `generate_series` between these.
     Series(Vec<Expr>),
+    /// A stage before this one, by its name.
     Stage,
 }
 
@@ -107,6 +129,7 @@ impl Expr {
         }
     }
 
+    /// The column that it is.
     pub fn column(&self) -> Option<&Col> {
         match self {
             Self::Column(c) => Some(c),

@@ -22,7 +22,7 @@ const OPERATORS: &str = "IS NOT NULL,IS NULL,IS NOT TRUE,IS TRUE,IS NOT FALSE,IS
 const FRAMES: &[&str] = &["BETWEEN", "AND", "UNBOUNDED", "PRECEDING", "FOLLOWING", "CURRENT", "ROW"];
 
 /// What is free in a fetch is parsed; what is not is compared ([`Parser::exactly`]).
-pub(crate) struct Parser<'p> {
+pub struct Parser<'p> {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
@@ -69,6 +69,7 @@ impl<'p> Parser<'p> {
         }
     }
 
+    /// Nothing is left.
     pub fn end(&self) -> Result<()> {
         match self.at == self.tokens.len() {
             true => Ok(()),
@@ -91,6 +92,7 @@ impl<'p> Parser<'p> {
         all
     }
 
+    /// Takes these marks, which are next.
     pub fn need(&mut self, marks: &str) -> Result<()> {
         if self.eat(marks) { Ok(()) } else { self.stop("something else than what is printed") }
     }

@@ -12,7 +12,7 @@ const OPERATORS: &str = "+-*/%<>=|:";
 const LISTED: &[&str] = &["+", "-", "*", "/", "%", "<", ">", "=", "<=", ">=", "<>", "||", "::"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Token {
+pub enum Token {
     /// A keyword, a truth value, a bracket or an operator.
     Mark(String),
     /// A name as PostgreSQL folds it.
@@ -23,7 +23,7 @@ pub(crate) enum Token {
     Seed,
 }
 
-pub(crate) fn read(sql: &str) -> Result<Vec<Token>> {
+pub fn read(sql: &str) -> Result<Vec<Token>> {
     let (mut rest, mut out) = (sql, Vec::new());
     loop {
         rest = rest.trim_start_matches(' ');

@@ -14,7 +14,7 @@ const FUNCTIONS: &str = "abs age atan btrim cbrt ceil cos count date_larger date
     timestamptz_larger timestamptz_smaller timezone to_char translate trim_scale trunc upper width_bucket";
 
 /// Keywords that look like functions, whose meaning no search path changes.
-pub(crate) const KEYWORDS: &[&str] = &["COALESCE", "GREATEST", "LEAST", "NULLIF"];
+pub const KEYWORDS: &[&str] = &["COALESCE", "GREATEST", "LEAST", "NULLIF"];
 
 /// Types of pg_catalog that casts may name.
 const TYPES: &[SqlType] = &[
@@ -40,7 +40,7 @@ const TYPES: &[SqlType] = &[
 const FIXED: &[&str] = &["replace", "split_part", "texticregexeq", "textregexeq", "to_char", "translate"];
 
 /// Whether a function may have these arguments. An age needs two: with one, the clock is the other.
-pub(crate) fn takes(name: &str, args: &[Expr]) -> bool {
+pub fn takes(name: &str, args: &[Expr]) -> bool {
     let constant = |e: &Expr| match e {
         Expr::Cast(x, _) => matches!(**x, Expr::Text(_)),
         e => matches!(e, Expr::Text(_) | Expr::Number(_)),
@@ -49,12 +49,12 @@ pub(crate) fn takes(name: &str, args: &[Expr]) -> bool {
 }
 
 /// Whether a function of pg_catalog may be called.
-pub(crate) fn is_listed(name: &str) -> bool {
+pub fn is_listed(name: &str) -> bool {
     FUNCTIONS.split(' ').any(|f| f == name)
 }
 
 /// The type that a cast names: one of pg_catalog's, or an enum that a column of the policy has.
-pub(crate) fn type_of(schema: &str, name: &str, policy: &Policy) -> Option<SqlType> {
+pub fn type_of(schema: &str, name: &str, policy: &Policy) -> Option<SqlType> {
     let known = TYPES.iter().find(|t| t.sql_name().strip_prefix("pg_catalog.") == Some(name));
     let written = |t: &SqlType| match tokens::read(&t.sql_name()).unwrap_or_default().as_slice() {
         [Token::Name(a), Token::Mark(_), Token::Name(b)] => a == schema && b == name,
@@ -63,17 +63,4 @@ pub(crate) fn type_of(schema: &str, name: &str, policy: &Policy) -> Option<SqlTy
     let is_enum = |t: &&SqlType| matches!(t, SqlType::Enum { .. }) && written(t);
     let mut enums = policy.tables.iter().flat_map(|t| &t.columns).map(|c| &c.ty).filter(is_enum);
     if schema == "pg_catalog" { known.cloned() } else { enums.next().cloned() }
-}
-
-/// Integers and numeric: they add up to the same in every order.
-pub(crate) fn is_exact(t: &SqlType) -> bool {
-    t.is_integer() || matches!(t, SqlType::Numeric { .. })
-}
-
-/// Whether `=` between the two compares the values themselves: neither is converted to a type in which different values
-/// of it are one.
-pub(crate) fn compared_exactly(a: Option<&SqlType>, b: Option<&SqlType>) -> bool {
-    let Some((a, b)) = a.zip(b) else { return false };
-    let known = !matches!(a, SqlType::Other { .. });
-    known && a == b || is_exact(a) && is_exact(b) || a.is_text() && b.is_text()
 }
