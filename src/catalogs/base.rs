@@ -3,7 +3,7 @@
 use super::facts::{Facts, Named, notes};
 use super::relations::{BASES, Base};
 use super::scope::Column;
-use super::text::{filled, ident, literal, numbers, texts};
+use super::text::{filled, ident, literal, numbers, table, texts};
 use super::views::views;
 use policy::Policy;
 use sql::ast::Own;
@@ -28,7 +28,6 @@ const OF_SESSION: [&str; 4] = ["shown", "roles", "settings", "database"];
 
 /// The catalogs of one policy.
 pub struct Catalogs {
-    pub(super) version: u32,
     bases: BTreeMap<&'static str, Printed>,
     pub(super) views: BTreeMap<(String, String), Box<Query>>,
     /// Relations that names may stand for: tables, indexes, noisegate's own.
@@ -54,7 +53,7 @@ impl Catalogs {
         schemas.dedup();
         let replacements = replacements(policy, &facts, &own, &schemas);
         let bases = BASES.iter().filter_map(|b| Some((b.name, printed(b, &facts, &replacements)?))).collect();
-        let Facts { version, tables, shown, indexes, constraints, types, .. } = facts;
+        let Facts { tables, shown, indexes, constraints, types, .. } = facts;
         let named = |(oid, own): &(u32, Own)| Named {
             oid: *oid,
             schema: Own::SCHEMA.to_owned(),
@@ -65,7 +64,6 @@ impl Catalogs {
         names.extend(own.iter().map(named));
         schemas.push(Own::SCHEMA.to_owned());
         Self {
-            version,
             bases,
             views: views(),
             relations: oids(&names),
@@ -92,8 +90,7 @@ fn replacements(
     schemas: &[String],
 ) -> Vec<(&'static str, String)> {
     let oids = |named: &[Named]| numbers(named.iter().map(|n| n.oid), "oid");
-    let unnest = |arrays: &[String]| format!("pg_catalog.unnest({})", arrays.join(", "));
-    let columns = unnest(&[
+    let columns = table(&[
         numbers(facts.shown.iter().map(|s| s.table), "oid"),
         numbers(facts.shown.iter().map(|s| s.number), "int2"),
         numbers(facts.shown.iter().map(|s| s.new), "int2"),
@@ -134,7 +131,7 @@ fn replacements(
         ("own_schema", OWN_SCHEMA.to_string()),
         (
             "own_tables",
-            unnest(&[
+            table(&[
                     numbers(own.iter().map(|(oid, _)| *oid), "oid"),
                     texts(own.iter().map(|(_, o)| o.name())),
                     numbers(own.iter().map(|(_, o)| o.columns().len()), "int2"),
@@ -142,7 +139,7 @@ fn replacements(
         ),
         (
             "own_columns",
-            unnest(&[
+            table(&[
                     numbers(own_columns.iter().map(|c| c.0), "oid"),
                     numbers(own_columns.iter().map(|c| c.1), "int2"),
                     texts(own_columns.iter().map(|c| c.2)),
@@ -152,7 +149,7 @@ fn replacements(
         ("schemas", texts(schemas.iter().map(String::as_str))),
         (
             "notes",
-            unnest(&[
+            table(&[
                     numbers(notes.iter().map(|n| n.0), "oid"),
                     numbers(notes.iter().map(|n| n.1), "int4"),
                     numbers(notes.iter().map(|n| n.2), "int4"),
@@ -212,11 +209,11 @@ pub(super) fn of_session(printed: &Printed, asker: &super::print::Asker) -> Stri
     }
     filled(&printed.text, |name| {
         Some(match name {
-            "settings" => format!(
-                "pg_catalog.unnest({}, {}) AS s(name, value)",
-                texts(asker.settings.iter().map(|(n, _)| n.as_str())),
-                texts(asker.settings.iter().map(|(_, v)| v.as_str())),
-            ),
+            "settings" => {
+                let names = texts(asker.settings.iter().map(|(n, _)| n.as_str()));
+                let values = texts(asker.settings.iter().map(|(_, v)| v.as_str()));
+                table(&[names, values]) + " AS s(name, value)"
+            }
             "roles" => format!("(VALUES (10::pg_catalog.oid, 'noisegate'), ({USER}, {}))", literal(&asker.user)),
             "shown" => texts(asker.readable.iter().map(String::as_str)),
             "database" => literal(&asker.database),

@@ -64,16 +64,18 @@ impl Questions {
         let tables = text::numbers(policy.tables.iter().map(|t| t.oid), "oid");
         let columns = || policy.tables.iter().flat_map(|t| t.columns.iter().map(move |c| (t.oid, c.name.as_str())));
         let visible = format!(
-            "(SELECT v.relid, a.attnum, a.attname, a.atttypid FROM pg_catalog.unnest({}, {}) AS v(relid, name)
+            "(SELECT v.relid, a.attnum, a.attname, a.atttypid FROM {} AS v(relid, name)
               JOIN pg_catalog.pg_attribute AS a ON a.attrelid = v.relid AND a.attname = v.name AND a.attnum > 0
                AND NOT a.attisdropped)",
-            text::numbers(columns().map(|(oid, _)| oid), "oid"),
-            text::texts(columns().map(|(_, name)| name)),
+            text::table(&[
+                text::numbers(columns().map(|(oid, _)| oid), "oid"),
+                text::texts(columns().map(|(_, name)| name)),
+            ]),
         );
         let seen = |table: &str, numbers: &str| {
             format!(
-                "NOT EXISTS (SELECT FROM pg_catalog.unnest({numbers}::pg_catalog.int2[]) AS k(num)
-                   WHERE k.num NOT IN (SELECT v.attnum FROM {visible} AS v WHERE v.relid = {table}))"
+                "NOT EXISTS (SELECT FROM pg_catalog.unnest({numbers}::pg_catalog.int2[]) AS p(num)
+                   WHERE p.num NOT IN (SELECT v.attnum FROM {visible} AS v WHERE v.relid = {table}))"
             )
         };
         Self {

@@ -23,6 +23,12 @@ pub fn texts<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     format!("ARRAY[{}]::pg_catalog.text[]", items.join(","))
 }
 
+/// Arrays side by side, as an item of FROM. (`unnest` of several arrays is written without its schema, or like this.)
+pub fn table(arrays: &[String]) -> String {
+    let arrays: Vec<String> = arrays.iter().map(|a| format!("pg_catalog.unnest({a})")).collect();
+    format!("ROWS FROM ({})", arrays.join(", "))
+}
+
 /// A template with its `{placeholders}` filled, in one pass: what fills one is never read again. Others stay as they are.
 pub fn filled(template: &str, mut with: impl FnMut(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(template.len());

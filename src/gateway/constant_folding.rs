@@ -4,7 +4,7 @@
 use super::{Session, parameters, typing_error};
 use answer::Values;
 use answer::{ClientError, SqlState};
-use backend::{Param, RelayError, Setting, Settings};
+use backend::{RelayError, Setting, Settings};
 use emit::print::{self, Constants};
 use policy::{Policy, Privacy};
 use schema::SqlType;

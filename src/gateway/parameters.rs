@@ -3,7 +3,8 @@
 //! By list, because input functions of other types look into catalogs (`regclass` would tell which hidden tables
 //! exist) or run code that nobody here has read.
 
-use answer::ClientError;
+use answer::{ClientError, Values};
+use backend::Param;
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::{CastType, Expr, ExprKind, Literal, Pos};

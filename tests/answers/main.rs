@@ -6,6 +6,7 @@ mod agreement;
 #[path = "../bikes/mod.rs"]
 mod bikes;
 mod cache;
+mod catalogs;
 #[path = "../city/mod.rs"]
 mod city;
 mod cookbook;

@@ -149,12 +149,11 @@ impl Printer<'_> {
             } => {
                 let arrays: Vec<String> = array_exprs.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
                 let columns = array_exprs.iter().map(|_| Column::plain("unnest")).collect();
-                let text = format!("pg_catalog.unnest({})", arrays.join(", "));
+                let text = crate::text::table(&arrays);
                 self.bring_function(text, columns, "unnest", *with_ordinality, alias.as_ref(), scope, factor)
             }
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 let outer = if *lateral { scope.clone() } else { scope.outer.cloned().unwrap_or_default() };
-                let outer = Scope { ctes: scope.ctes.clone(), ..outer };
                 let (text, columns) = self.query(subquery, &outer, true)?;
                 let lateral = if *lateral { "LATERAL " } else { "" };
                 let text = format!("{lateral}({text})");
@@ -231,7 +230,11 @@ impl Printer<'_> {
             }
         }
         let own = output::last(name);
-        let text = self.called(name, &plain, scope, name)?;
+        let text = if own == "unnest" {
+            crate::text::table(&plain.iter().map(|e| self.expr(e, scope)).collect::<Result<Vec<_>>>()?)
+        } else {
+            self.called(name, &plain, scope, name)?
+        };
         let text = if lateral { format!("LATERAL {text}") } else { text };
         let columns = match COLUMNS.iter().find(|(n, _)| *n == own) {
             Some((_, columns)) => columns.iter().map(|c| Column::plain(*c)).collect(),
@@ -239,7 +242,8 @@ impl Printer<'_> {
             None => vec![Column::plain(own.clone())],
         };
         // What is no call any more stands in a query of its own.
-        let text = if text.starts_with("pg_catalog.") || text.starts_with("LATERAL pg_catalog.") || own == "_pg_expandarray" {
+        let call = text.trim_start_matches("LATERAL ");
+        let text = if call.starts_with("pg_catalog.") || call.starts_with("ROWS FROM") || own == "_pg_expandarray" {
             text
         } else {
             format!("LATERAL (SELECT {})", text.trim_start_matches("LATERAL "))

@@ -14,7 +14,7 @@ mod query;
 use super::Catalogs;
 use super::base::of_session;
 use super::scope::Scope;
-use super::text::{filled, ident, literal, texts};
+use super::text::{filled, ident, literal, table, texts};
 use answer::{ClientError, SqlState};
 use sqlparser::ast::{self, Query, SetExpr};
 use sql::parse::Lines;
@@ -177,12 +177,11 @@ impl Printer<'_> {
 
     fn shown_columns(&self) -> String {
         let columns = &self.catalogs.columns;
-        format!(
-            "pg_catalog.unnest({}, {}, {})",
+        table(&[
             super::text::numbers(columns.iter().map(|c| c.0), "oid"),
             super::text::numbers(columns.iter().map(|c| c.1), "int2"),
             texts(columns.iter().map(|c| c.2.as_str())),
-        )
+        ])
     }
 
     /// A name for a common table expression that no relation has.

@@ -194,13 +194,12 @@ impl Printer<'_> {
                 let place = |n: &crate::facts::Named| {
                     self.asker.path.iter().position(|s| *s == n.schema).map_or("NULL".into(), |p| p.to_string())
                 };
-                let lists = format!(
-                    "pg_catalog.unnest({}, {}, {}, {})",
+                let lists = crate::text::table(&[
                     crate::text::numbers(names.iter().map(|n| n.oid), "oid"),
                     crate::text::texts(names.iter().map(|n| n.schema.as_str())),
                     crate::text::texts(names.iter().map(|n| n.name.as_str())),
                     crate::text::numbers(names.iter().map(place), "int4"),
-                );
+                ]);
                 format!(
                     "(SELECT f.oid FROM (SELECT c.oid, 'pg_catalog'::pg_catalog.text, c.relname::pg_catalog.text, -1
                         FROM pg_catalog.pg_class AS c WHERE c.relnamespace = 11 AND c.oid < 16384
