@@ -27,6 +27,8 @@ pub const PLAIN: &[&str] = &[
     "pg_get_keywords", "pg_encoding_to_char", "pg_char_to_encoding", "pg_size_pretty", "version",
     // Locks that no session here holds.
     "pg_advisory_unlock_all",
+    // Rows of what a relation shows of itself, which is NULL here.
+    "pg_options_to_table", "aclexplode",
 ];
 
 /// Functions in FROM that give several columns.
@@ -168,8 +170,6 @@ pub const TEMPLATES: &[Template] = &[
     t("pg_tablespace_size", &[Any], 1, "0::pg_catalog.int8"),
     t("pg_relation_is_publishable", &[Relation], 1, "($1 >= 16384 AND $1 IS NOT NULL)"),
     t("pg_partition_ancestors", &[Relation], 1, "pg_catalog.unnest('{}'::pg_catalog.oid[])"),
-    t("pg_options_to_table", &[Any], 1, "pg_catalog.pg_options_to_table($1)"),
-    t("aclexplode", &[Any], 1, "pg_catalog.aclexplode($1)"),
     t("acldefault", &[Any, Any], 2, "NULL::pg_catalog.aclitem[]"),
     t("has_table_privilege", &[Relation, Any], 2, TABLE_RIGHT),
     t("has_any_column_privilege", &[Relation, Any], 2, TABLE_RIGHT),

@@ -29,21 +29,27 @@ pub fn table(arrays: &[String]) -> String {
     format!("ROWS FROM ({})", arrays.join(", "))
 }
 
-/// A template with its `{placeholders}` filled, in one pass: what fills one is never read again. Others stay as they are.
+/// A template with its `{placeholders}`, `$1` and `$*` filled, in one pass: what fills one is never read again. Those that
+/// nothing fills stay as they are.
 pub fn filled(template: &str, mut with: impl FnMut(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
-    while let Some((before, after)) = rest.split_once('{') {
+    while let Some(at) = rest.find(['{', '$']) {
+        let Some((before, marked)) = rest.split_at_checked(at) else { break };
         out.push_str(before);
-        let replacement = after.split_once('}').and_then(|(name, rest)| Some((with(name)?, rest)));
-        match replacement {
-            Some((text, after)) => {
+        let (name, after) = match marked.strip_prefix('{') {
+            Some(inner) => inner.split_once('}').unwrap_or(("", inner)),
+            None => marked.split_at_checked(2).unwrap_or((marked, "")),
+        };
+        match with(name) {
+            Some(text) => {
                 out.push_str(&text);
                 rest = after;
             }
             None => {
-                out.push('{');
-                rest = after;
+                let mut chars = marked.chars();
+                out.extend(chars.next());
+                rest = chars.as_str();
             }
         }
     }
@@ -60,9 +66,13 @@ mod tests {
         let with = |name: &str| match name {
             "a" => Some(literal("{b}")),
             "b" => Some("b".to_owned()),
+            "$1" => Some("$2 {a}".to_owned()),
             _ => None,
         };
-        assert_eq!(filled("{a}, {b}, '{}', '{1,2}', {c", with), "'{b}', b, '{}', '{1,2}', {c");
+        assert_eq!(
+            filled("{a}, {b}, '{}', '{1,2}', $1 ~ 'é$', $2, {c", with),
+            "'{b}', b, '{}', '{1,2}', $2 {a} ~ 'é$', $2, {c"
+        );
     }
 
     #[test]

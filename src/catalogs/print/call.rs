@@ -1,7 +1,7 @@
 //! Calls of functions, from the list.
 
 use super::{Given, Printer, Result, SetConfig, output};
-use crate::functions::{Arg, PLAIN, Template, known, template};
+use crate::functions::{Arg, PLAIN, known, template};
 use crate::scope::Scope;
 use crate::text::literal;
 use crate::types::Named;
@@ -173,8 +173,21 @@ impl Printer<'_> {
                 Arg::Any => self.expr(arg, scope)?,
             });
         }
-        let body = self.filled(template.text)?;
-        Ok(substituted(template, &body, &texts))
+        // Each argument is computed once; what is only written stays where it is, where it may take its type from.
+        let mut computed = Vec::new();
+        for ((n, text), arg) in texts.iter_mut().enumerate().zip(args) {
+            if !matches!(arg, Expr::Value(_)) || template.args.get(n) != Some(&Arg::Any) {
+                let name = format!("noisegate.a{}", n + 1);
+                computed.push(format!("{} AS a{}", std::mem::replace(text, name), n + 1));
+            }
+        }
+        let text = self.filled(template.text, &texts)?;
+        Ok(match computed.as_slice() {
+            // A series of rows stays one.
+            _ if template.text.starts_with("pg_catalog.unnest") => text,
+            [] => format!("({text})"),
+            computed => format!("(SELECT {text} FROM (SELECT {}) AS noisegate)", computed.join(", ")),
+        })
     }
 
     /// `pg_catalog.f` or `f`.
@@ -247,21 +260,4 @@ fn given(expr: &Expr) -> Option<Given> {
         },
         _ => None,
     }
-}
-
-/// The template with its arguments, each computed once.
-fn substituted(template: &Template, body: &str, args: &[String]) -> String {
-    if args.is_empty() {
-        return format!("({body})");
-    }
-    let names: Vec<String> = (1..=args.len()).map(|n| format!("noisegate.a{n}")).collect();
-    let mut text = body.replace("$*", &names.join(", "));
-    for (n, name) in names.iter().enumerate() {
-        text = text.replace(&format!("${}", n + 1), name);
-    }
-    if template.text.starts_with("pg_catalog.unnest") {
-        return text;
-    }
-    let columns: Vec<String> = args.iter().enumerate().map(|(n, a)| format!("{a} AS a{}", n + 1)).collect();
-    format!("(SELECT {text} FROM (SELECT {}) AS noisegate)", columns.join(", "))
 }

@@ -274,6 +274,20 @@ impl Printer<'_> {
     }
 
     fn access(&mut self, root: &Expr, chain: &[AccessExpr], scope: &Scope<'_>) -> Result<String> {
+        // `a.b[1]` is a column and its subscript.
+        let dots = chain.iter().map_while(|a| match a {
+            AccessExpr::Dot(Expr::Identifier(ident)) => Some(ident.clone()),
+            _ => None,
+        });
+        let names: Vec<Ident> = match root {
+            Expr::Identifier(first) => std::iter::once(first.clone()).chain(dots).collect(),
+            _ => Vec::new(),
+        };
+        let (root, chain) = match names.len() {
+            0 | 1 => (root.clone(), chain),
+            n => (Expr::CompoundIdentifier(names), chain.get(n - 1..).unwrap_or_default()),
+        };
+        let root = &root;
         let mut text = format!("({})", self.expr(root, scope)?);
         for access in chain {
             match access {

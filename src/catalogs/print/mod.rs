@@ -130,8 +130,8 @@ impl Printer<'_> {
         Ok(format!("({})", of_session(base, self.asker)))
     }
 
-    /// A template's own words.
-    fn filled(&self, template: &str) -> Result<String> {
+    /// A template with its arguments.
+    fn filled(&self, template: &str, args: &[String]) -> Result<String> {
         let c = self.catalogs;
         let mut missing = None;
         let text = filled(template, |name| {
@@ -158,7 +158,11 @@ impl Printer<'_> {
                         return None;
                     }
                 },
-                _ => return None,
+                "$*" => args.join(", "),
+                name => {
+                    let number = name.strip_prefix('$').and_then(|n| n.parse::<usize>().ok())?;
+                    number.checked_sub(1).and_then(|n| args.get(n))?.clone()
+                }
             })
         });
         missing.map_or(Ok(text), Err)
