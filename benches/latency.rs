@@ -56,7 +56,7 @@ async fn measure(demo: &Demo) -> Result<(), Error> {
 /// The fetch that the gateway would send, its seed written into the text.
 fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
     let parsed = parse::parse(sql, &policy.limits)?.pop().ok_or("no statement")?;
-    let Kind::Query(query, lines) = classify(parsed)? else { return Err("not a query".into()) };
+    let Kind::Query(query, lines) = classify(parsed)?.kind else { return Err("not a query".into()) };
     let statement = resolve::resolve(&query, &lines, policy, &policy.limits)?;
     let settings = Settings {
         epsilon: dp::Ratio::new(1, 100),

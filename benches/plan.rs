@@ -44,7 +44,9 @@ const STATEMENTS: [(&str, &str); 10] = [
 fn way(sql: &str, policy: &Policy, settings: &Settings, sizes: &plan::Sizes, c: &Constants) -> usize {
     let mut length = 0;
     for parsed in parse::parse(sql, &policy.limits).expect("parses") {
-        let Kind::Query(query, lines) = classify(parsed).expect("is a query") else { panic!("is a query") };
+        let Kind::Query(query, lines) = classify(parsed).expect("is a query").kind else {
+            panic!("is a query")
+        };
         let statement = resolve::resolve(&query, &lines, policy, &policy.limits).expect("resolves");
         let plan = plan::plan(statement, policy, settings, sizes).expect("plans");
         length += print::typed(&plan.statement, policy, c).sql.len();

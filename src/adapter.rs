@@ -103,6 +103,9 @@ impl Session for gateway::Session {
             Some(C::Deallocate(n)) => Control::Deallocate(n.clone()),
             Some(C::CloseCursors(n)) => Control::CloseCursors(n.clone()),
             Some(C::DiscardAll) => Control::DiscardAll,
+            Some(C::Declare(cursor)) => Control::Declare(cursor.clone()),
+            Some(C::Fetch(fetch)) => Control::Fetch(fetch.clone()),
+            Some(C::Copy(copy)) => Control::Copy(copy.clone()),
         }
     }
 
@@ -146,7 +149,7 @@ impl Session for gateway::Session {
     fn transaction(&mut self, step: &Control) {
         use sql::Control as C;
         let step = match step {
-            Control::None => return,
+            Control::None | Control::Declare(_) | Control::Fetch(_) | Control::Copy(_) => return,
             Control::Begin => C::Begin,
             Control::StartTransaction => C::Start,
             Control::Commit { chain } => C::Commit { chain: *chain },

@@ -33,6 +33,7 @@ pub struct Values {
     pub parameters: Vec<Option<Bytes>>,
     /// One for each parameter: 0 text, 1 binary.
     pub formats: Vec<i16>,
-    /// One for each column: 0 text, 1 binary.
+    /// One for each column: 0 text, 1 binary. Twice as many ask for each column twice: for all columns in the formats of
+    /// the first half, and after them for all again in those of the other half.
     pub results: Vec<i16>,
 }

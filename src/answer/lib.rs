@@ -1,10 +1,14 @@
 //! What passes between the gateway and the frontend: who asks, what a statement is given, and what it gives back.
 
+mod copy;
+mod cursor;
 mod description;
 pub mod error;
 mod notice;
 mod outcome;
 
+pub use copy::{Copy, ForceQuote};
+pub use cursor::{Cursor, Direction, Fetch};
 pub use description::{Description, Field, Values};
 pub use error::{ClientError, Severity, SqlState};
 pub use notice::Notice;

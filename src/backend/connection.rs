@@ -4,11 +4,12 @@ use super::error::{RelayError, cause};
 use super::login::Login;
 use super::options::{SESSION_PROOF, SameDatabase};
 use super::relay::Relay;
+use super::tls::Tls;
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tokio::task::JoinHandle;
-use tokio_postgres::{NoTls, Statement};
+use tokio_postgres::Statement;
 
 /// Makes and checks relay connections.
 pub(super) struct Pooled(pub(super) Login, pub(super) SameDatabase);
@@ -32,6 +33,8 @@ pub(super) struct Fetching(pub(super) Login, pub(super) SameDatabase);
 /// A tokio-postgres client and the task that drives it.
 pub(super) struct FetchClient {
     pub(super) client: tokio_postgres::Client,
+    /// For cancel requests.
+    pub(super) tls: Tls,
     task: JoinHandle<()>,
     /// Checks of the schema, prepared: one runs twice in each fetch, and planning it costs more than running it.
     checks: Mutex<HashMap<String, Statement>>,
@@ -69,13 +72,13 @@ impl Manager for Fetching {
     type Error = String;
 
     async fn create(&self) -> Result<FetchClient, String> {
-        let (client, connection) = self.0.config.connect(NoTls).await.map_err(|e| cause(&e))?;
+        let (client, connection) = self.0.connect().await.map_err(|e| cause(&e))?;
         let task = tokio::spawn(async move {
             if let Err(e) = connection.await {
                 tracing::warn!(cause = %cause(&e), "a fetch connection was lost");
             }
         });
-        let made = FetchClient { client, task, checks: Mutex::default() };
+        let made = FetchClient { client, tls: self.0.tls.clone(), task, checks: Mutex::default() };
         let row = made.client.query_one(SESSION_PROOF, &[]).await.map_err(|e| cause(&e))?;
         let hold: Option<bool> = row.try_get(0).map_err(|e| cause(&e))?;
         self.1.prove(hold == Some(true), row.try_get(1).map_err(|e| cause(&e))?)?;

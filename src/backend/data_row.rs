@@ -5,6 +5,12 @@ use bytes::{Buf, Bytes};
 
 /// The cells of a row in text format.
 pub(super) fn texts(row: &Bytes) -> Result<Vec<Option<String>>, RelayError> {
+    let text = |cell: Bytes| String::from_utf8_lossy(&cell).into_owned();
+    Ok(cells(row)?.into_iter().map(|cell| cell.map(text)).collect())
+}
+
+/// The cells of a row, as they came.
+pub(super) fn cells(row: &Bytes) -> Result<Vec<Option<Bytes>>, RelayError> {
     let mut rest = row.clone();
     let short = || RelayError::Protocol("the server sent a row that is cut short".into());
     let count = rest.try_get_u16().map_err(|_| short())?;
@@ -18,8 +24,7 @@ pub(super) fn texts(row: &Bytes) -> Result<Vec<Option<String>>, RelayError> {
         if rest.len() < length {
             return Err(short());
         }
-        let cell = rest.split_to(length);
-        cells.push(Some(String::from_utf8_lossy(&cell).into_owned()));
+        cells.push(Some(rest.split_to(length)));
     }
     Ok(cells)
 }

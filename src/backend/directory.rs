@@ -4,12 +4,13 @@
 //! cannot tell one from the other.
 
 use super::error::cause;
-use policy::{AuthQuery, iterations, with_password};
+use super::tls::Tls;
+use policy::{AuthQuery, ServerUrl, iterations, with_password};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
-use tokio_postgres::{Client, Config, NoTls, Statement};
+use tokio_postgres::{Client, Statement};
 
 /// What a look-up may take, with a new connection for it: less than clients wait for a login.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -127,10 +128,11 @@ impl Directory {
             return Ok(open.clone());
         }
         let url = with_password(&self.query.url, self.password_file.as_deref()).map_err(Failed::Login)?;
-        // The parser's message names a key, never the value.
-        let mut config: Config = url.parse().map_err(|e| Failed::Login(format!("auth_query.url: {e}")))?;
+        let unusable = |why| Failed::Login(format!("auth_query.url: {why}"));
+        let ServerUrl { mut config, tls } = url.parse().map_err(unusable)?;
+        let tls = Tls::load(&tls).map_err(unusable)?;
         config.application_name("noisegate auth_query");
-        let (client, connection) = config.connect(NoTls).await?;
+        let (client, connection) = config.connect(tls).await?;
         let driver = tokio::spawn(async {
             // The client reports what its own requests meet.
             let _ = connection.await;

@@ -42,7 +42,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_postgres::error::Severity;
-use tokio_postgres::{NoTls, Row, Statement};
+use tokio_postgres::{Row, Statement};
 
 /// A fetch: statements that see one snapshot.
 #[derive(Clone, Debug)]
@@ -225,7 +225,8 @@ async fn stop<F: Future>(connection: &FetchClient, end: F) {
     let token = connection.client.cancel_token();
     for patience in [100, 400, 2_000, 10_000].map(Duration::from_millis) {
         // A signal that arrives between two statements hits nothing: so it is repeated.
-        if let Ok(Err(e)) = timeout(Duration::from_secs(5), token.cancel_query(NoTls)).await {
+        if let Ok(Err(e)) = timeout(Duration::from_secs(5), token.cancel_query(connection.tls.clone())).await
+        {
             tracing::warn!(cause = %cause(&e), "a cancel request could not be sent");
         }
         if timeout(patience, &mut end).await.is_ok() {

@@ -23,6 +23,7 @@ mod relay;
 mod rows;
 mod settings;
 mod socket;
+mod tls;
 
 pub use connect::ConnectError;
 pub use directory::Directory;
@@ -36,3 +37,4 @@ pub use pool::{Backend, Reader};
 pub use relay::Description;
 pub use rows::Rows;
 pub use settings::{Setting, Settings};
+pub use tls::{Secured, Tls};

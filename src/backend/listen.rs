@@ -6,7 +6,7 @@ use policy::{Policy, Privacy};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio_postgres::{AsyncMessage, Client, NoTls};
+use tokio_postgres::{AsyncMessage, Client};
 
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,8 +42,8 @@ impl Backend {
     /// # Errors
     /// The database's words, for the operator.
     pub async fn listen(&self, channel: &str) -> Result<Listening, String> {
-        let config = &self.finish.manager().0.config;
-        let connecting = tokio::time::timeout(CONNECT_TIMEOUT, config.connect(NoTls)).await;
+        let login = &self.finish.manager().0;
+        let connecting = tokio::time::timeout(CONNECT_TIMEOUT, login.connect()).await;
         let (client, mut connection) =
             connecting.map_err(|_| "it did not accept a connection in time")?.map_err(|e| cause(&e))?;
         // One that waits stands for all that come before it is heard.

@@ -1,21 +1,26 @@
 //! Start-up of a relay connection: parameters, authentication, and the settings every session of ours has.
 
 use super::error::{DbError, NO_PASSWORD, RelayError};
-use super::socket::{Address, Channel, Frame, addresses};
+use super::socket::{Channel, Frame, Target, targets};
+use super::tls::{Secured, Tls};
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::{
+    ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
+};
 use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
 use postgres_protocol::message::frontend;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tokio_postgres::config::{self, SslMode, SslNegotiation, TargetSessionAttrs};
+use tokio_postgres::config::{self, TargetSessionAttrs};
 use tokio_postgres::fallible_iterator::FallibleIterator;
+use tokio_postgres::{Client, Connection, Socket};
 
 /// Where and as whom to connect, and what the session is set to.
 #[derive(Clone)]
 pub struct Login {
-    pub(super) addresses: Vec<Address>,
+    targets: Vec<Target>,
+    pub(super) tls: Tls,
     /// The role.
     pub user: String,
     password: Option<Vec<u8>>,
@@ -30,38 +35,22 @@ pub struct Login {
 impl std::fmt::Debug for Login {
     /// Without the password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Login").field("addresses", &self.addresses).field("user", &self.user).finish()
+        f.debug_struct("Login").field("targets", &self.targets).field("user", &self.user).finish()
     }
 }
 
 impl Login {
     /// Reads a `postgres://` URL (or libpq's `key=value` form). `gucs` are set at connect and proven after it.
     pub fn parse(url: &str, gucs: &[(&str, String)], timeout: Duration) -> Result<Self, String> {
-        // The parser's message names a key, never the value: a password stays out of it.
-        let mut config: tokio_postgres::Config = url
-            .parse()
-            .map_err(|e| format!("it is not a connection URL ({e}); write postgres://user@host/database"))?;
-        let refused = match () {
-            _ if config.get_ssl_mode() == SslMode::Require => Some("sslmode=require"),
-            _ if config.get_ssl_negotiation() == SslNegotiation::Direct => Some("sslnegotiation=direct"),
-            _ if config.get_channel_binding() == config::ChannelBinding::Require => {
-                Some("channel_binding=require")
-            }
-            _ => None,
-        };
-        if let Some(option) = refused {
-            return Err(format!(
-                "TLS to the backend is not supported yet: remove {option} and let the proxy and the database share \
-                 a host or a private network"
-            ));
-        }
+        let policy::ServerUrl { mut config, tls } = url.parse()?;
+        let tls = Tls::load(&tls)?;
         if config.get_target_session_attrs() != TargetSessionAttrs::Any {
             return Err("target_session_attrs is not supported: name one server".into());
         }
         let user =
             config.get_user().ok_or("it names no user; write postgres://user@host/database")?.to_owned();
-        let addresses = addresses(&config);
-        if addresses.is_empty() {
+        let targets = targets(&config, &tls);
+        if targets.is_empty() {
             return Err("it names no host; write postgres://user@host/database".into());
         }
         // The owner's own options come first: ours win.
@@ -70,9 +59,10 @@ impl Login {
             let value = value.replace('\\', "\\\\").replace(' ', "\\ ");
             options.push_str(&format!(" -c {name}={value}"));
         }
-        config.options(options.clone()).application_name("noisegate").ssl_mode(SslMode::Disable);
+        config.options(options.clone()).application_name("noisegate");
         Ok(Self {
-            addresses,
+            targets,
+            tls,
             user,
             password: config.get_password().map(<[u8]>::to_vec),
             database: config.get_dbname().map(str::to_owned),
@@ -80,6 +70,16 @@ impl Login {
             config,
             statement_timeout: timeout,
         })
+    }
+
+    /// A connection of tokio-postgres, and what drives it.
+    ///
+    /// # Errors
+    /// What the system, TLS or the server says.
+    pub async fn connect(
+        &self,
+    ) -> Result<(Client, Connection<Socket, Secured<Socket>>), tokio_postgres::Error> {
+        self.config.connect(self.tls.clone()).await
     }
 
     /// How long to wait for an answer: as long as a statement may run, and what the network may add to that. Without
@@ -94,10 +94,10 @@ impl Login {
     /// Connects to the first address that answers.
     pub(super) async fn open(&self) -> Result<Session, RelayError> {
         let mut causes = Vec::new();
-        for address in &self.addresses {
-            match Channel::open(address).await {
+        for target in &self.targets {
+            match Channel::open(target).await {
                 Ok(channel) => return self.start(channel).await,
-                Err(e) => causes.push(format!("{address:?}: {e}")),
+                Err(e) => causes.push(format!("{target:?}: {e}")),
             }
         }
         Err(RelayError::Unreachable(causes.join("; ")))
@@ -160,13 +160,30 @@ impl Login {
 
     /// SCRAM-SHA-256 up to and including the proof that the server knows the password too.
     async fn scram(&self, channel: &mut Channel, offer: &AuthenticationSaslBody) -> Result<(), RelayError> {
-        let offered = offer.mechanisms().any(|m| Ok(m == SCRAM_SHA_256)).map_err(RelayError::io)?;
-        if !offered {
-            return Err(RelayError::Unreachable("the server offers no SCRAM-SHA-256".into()));
+        let (mut plain, mut bound) = (false, false);
+        let mut each = offer.mechanisms();
+        while let Some(name) = each.next().map_err(RelayError::io)? {
+            plain |= name == SCRAM_SHA_256;
+            bound |= name == SCRAM_SHA_256_PLUS;
         }
+        let refused = |why: &str| Err(RelayError::Unreachable(why.into()));
+        if !plain && !bound {
+            return refused("the server offers no SCRAM-SHA-256");
+        }
+        let wanted = self.config.get_channel_binding();
+        let binding = channel.binding().filter(|_| wanted != config::ChannelBinding::Disable);
+        let (mechanism, binding) = match binding {
+            Some(binding) if bound => (SCRAM_SHA_256_PLUS, binding),
+            _ if wanted == config::ChannelBinding::Require => {
+                return refused("channel_binding=require, and the server's certificate cannot be bound to");
+            }
+            // Had the server offered it, and somebody between removed that, the server would notice.
+            Some(_) => (SCRAM_SHA_256, ChannelBinding::unrequested()),
+            None => (SCRAM_SHA_256, ChannelBinding::unsupported()),
+        };
         let mut out = BytesMut::new();
-        let mut scram = ScramSha256::new(self.password()?, ChannelBinding::unsupported());
-        frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), &mut out).map_err(RelayError::io)?;
+        let mut scram = ScramSha256::new(self.password()?, binding);
+        frontend::sasl_initial_response(mechanism, scram.message(), &mut out).map_err(RelayError::io)?;
         channel.send(&out).await?;
         let Message::AuthenticationSaslContinue(body) = next(channel).await? else {
             return Err(unexpected("authentication"));
@@ -224,12 +241,12 @@ mod tests {
     #[test]
     fn a_url_must_be_plain_and_complete() {
         for (url, word) in [
-            ("postgres://u@h/d?sslmode=require", "TLS to the backend is not supported yet"),
-            ("postgres://u@h/d?channel_binding=require", "TLS to the backend is not supported yet"),
+            ("postgres://u@h/d?sslmode=verify-full", "needs sslrootcert"),
+            ("postgres://u@h/d?sslrootcert=/nowhere.pem&sslmode=verify-full", "/nowhere.pem"),
             ("postgres://u@h/d?target_session_attrs=read-write", "target_session_attrs"),
             ("postgres://h/d", "names no user"),
             ("postgres://u@/d", "names no host"),
-            ("mysql://u@h/d", "not a connection URL"),
+            ("mysql://u@h/d", "not a PostgreSQL connection URL"),
         ] {
             let error = parse(url).unwrap_err();
             assert!(error.contains(word), "{url}: {error}");
@@ -240,7 +257,7 @@ mod tests {
     fn options_of_ours_come_last_and_are_escaped() {
         let login = parse("postgres://u:secret@h:1234/d?options=-c%20work_mem%3D1MB").unwrap();
         assert_eq!(login.options, r"-c work_mem=1MB -c default_transaction_isolation=repeatable\ read");
-        assert!(matches!(login.addresses.as_slice(), [Address::Tcp(h, 1234)] if h == "h"));
+        assert!(matches!(login.targets.as_slice(), [t] if format!("{t:?}") == "h:1234"));
         assert!(!format!("{login:?}").contains("secret"));
     }
 }

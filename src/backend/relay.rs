@@ -10,7 +10,7 @@ use super::login::{Login, Session};
 use super::options::{SESSION_PROOF, SameDatabase};
 use super::param::Param;
 use super::settings::Settings;
-use super::socket::{self, Address, Frame};
+use super::socket::{self, Frame, Target};
 use answer::Field;
 use bytes::{Bytes, BytesMut};
 use postgres_protocol::IsNull;
@@ -62,7 +62,7 @@ impl Relay {
     }
 
     /// It can serve another statement, as far as one can tell without asking the server.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&mut self) -> bool {
         self.clean && self.session.channel.is_quiet()
     }
 
@@ -77,8 +77,8 @@ impl Relay {
     }
 
     /// Where and how to cancel what runs here.
-    pub(super) fn cancel_target(&self) -> (Address, Option<(i32, i32)>) {
-        (self.session.channel.address().clone(), self.session.key)
+    pub(super) fn cancel_target(&self) -> (Target, Option<(i32, i32)>) {
+        (self.session.channel.target().clone(), self.session.key)
     }
 
     /// Prepares a statement and says what it needs and gives. It is never executed: names and types are analysed,
@@ -275,9 +275,9 @@ pub(super) fn out_of_turn(what: &str) -> RelayError {
 }
 
 /// Cancels what runs on a connection; a server that cannot be asked is logged, no more can be done.
-pub(super) async fn cancel(target: &(Address, Option<(i32, i32)>)) {
-    if let (address, Some(key)) = target {
-        let cancelled = timeout(Duration::from_secs(5), socket::cancel(address, *key)).await;
+pub(super) async fn cancel(target: &(Target, Option<(i32, i32)>)) {
+    if let (server, Some(key)) = target {
+        let cancelled = timeout(Duration::from_secs(5), socket::cancel(server, *key)).await;
         if let Ok(Err(cause)) = cancelled {
             tracing::warn!(%cause, "a cancel request could not be sent");
         }

@@ -1,7 +1,7 @@
 //! Rows of a running query: read ahead a little, wait for the reader, and stop the query when nobody reads.
 
 use super::connection::Pooled;
-use super::data_row::texts;
+use super::data_row::{cells, texts};
 use super::error::RelayError;
 use super::relay::{self, Exchange, Step, fields, out_of_turn};
 use super::socket::Frame;
@@ -32,6 +32,11 @@ impl Rows {
     /// All rows, as text; for queries of ours whose results are small and were asked for in text.
     pub async fn into_texts(self) -> Result<Vec<Vec<Option<String>>>, RelayError> {
         self.rows.and_then(|row| async move { texts(&row) }).try_collect().await
+    }
+
+    /// All rows, as they came; for results that are small.
+    pub async fn into_cells(self) -> Result<Vec<Vec<Option<Bytes>>>, RelayError> {
+        self.rows.and_then(|row| async move { cells(&row) }).try_collect().await
     }
 }
 

@@ -1,44 +1,79 @@
 //! Bytes and frames of one connection to PostgreSQL: where to connect, how to cut messages. No meaning.
 
 use super::error::RelayError;
+use super::tls::Tls;
 use bytes::{Buf, Bytes, BytesMut};
+use futures::FutureExt;
+use postgres_protocol::authentication::sasl::ChannelBinding;
 use postgres_protocol::message::backend::{DATA_ROW_TAG, Header, Message};
 use postgres_protocol::message::frontend;
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
-use tokio_postgres::config::Host;
+use tokio_postgres::config::{Host, SslMode, SslNegotiation};
 
-/// One place where the server may listen.
-#[derive(Clone, Debug)]
-pub(super) enum Address {
+/// One place where the server may listen, and how to talk to it.
+#[derive(Clone)]
+pub(super) struct Target {
+    address: Address,
+    /// The name that a certificate is for.
+    name: String,
+    tls: Tls,
+    mode: SslMode,
+    /// TLS begins at once, and is not asked for.
+    direct: bool,
+}
+
+#[derive(Clone)]
+enum Address {
     Tcp(String, u16),
     Unix(PathBuf),
 }
 
-/// The places of a URL, in its order.
-pub(super) fn addresses(config: &tokio_postgres::Config) -> Vec<Address> {
-    let ports = config.get_ports();
-    let port = |n: usize| ports.get(n).or(ports.last()).copied().unwrap_or(5432);
-    if !config.get_hostaddrs().is_empty() {
-        let ips = config.get_hostaddrs().iter().enumerate();
-        return ips.map(|(n, ip)| Address::Tcp(ip.to_string(), port(n))).collect();
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.address {
+            Address::Tcp(host, port) => write!(f, "{host}:{port}"),
+            Address::Unix(path) => write!(f, "{}", path.display()),
+        }
     }
-    let hosts = config.get_hosts().iter().enumerate();
-    hosts
-        .map(|(n, host)| match host {
-            Host::Tcp(name) => Address::Tcp(name.clone(), port(n)),
-            Host::Unix(folder) => Address::Unix(folder.join(format!(".s.PGSQL.{}", port(n)))),
-        })
-        .collect()
 }
 
-#[derive(Debug)]
-enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+/// The places of a URL, in its order.
+pub(super) fn targets(config: &tokio_postgres::Config, tls: &Tls) -> Vec<Target> {
+    let ports = config.get_ports();
+    let port = |n: usize| ports.get(n).or(ports.last()).copied().unwrap_or(5432);
+    let target = |address, name: &str| Target {
+        address,
+        name: name.to_owned(),
+        tls: tls.clone(),
+        mode: config.get_ssl_mode(),
+        direct: config.get_ssl_negotiation() == SslNegotiation::Direct,
+    };
+    let hosts = config.get_hosts();
+    if !config.get_hostaddrs().is_empty() {
+        let ips = config.get_hostaddrs().iter().enumerate();
+        let named = |(n, ip): (usize, &IpAddr)| {
+            let ip = ip.to_string();
+            let name = match hosts.get(n) {
+                Some(Host::Tcp(name)) => name.clone(),
+                _ => ip.clone(),
+            };
+            target(Address::Tcp(ip, port(n)), &name)
+        };
+        return ips.map(named).collect();
+    }
+    let each = hosts.iter().enumerate().map(|(n, host)| match host {
+        Host::Tcp(name) => target(Address::Tcp(name.clone(), port(n)), name),
+        Host::Unix(folder) => target(Address::Unix(folder.join(format!(".s.PGSQL.{}", port(n)))), ""),
+    });
+    each.collect()
 }
+
+trait Socket: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Socket for T {}
 
 /// A message: a row left as it came, or anything else parsed.
 pub(super) enum Frame {
@@ -49,42 +84,52 @@ pub(super) enum Frame {
 
 /// One connection, before and after login.
 pub(super) struct Channel {
-    socket: Socket,
+    socket: Box<dyn Socket>,
     inbox: BytesMut,
-    address: Address,
+    target: Target,
+    binding: Option<ChannelBinding>,
 }
 
 impl std::fmt::Debug for Channel {
     /// What travels here is not printed.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Channel").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Channel").field("target", &self.target).finish_non_exhaustive()
     }
 }
 
 impl Channel {
-    pub(super) async fn open(address: &Address) -> io::Result<Self> {
-        let socket = match address {
+    pub(super) async fn open(target: &Target) -> io::Result<Self> {
+        let (socket, binding): (Box<dyn Socket>, _) = match &target.address {
             Address::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port)).await?;
+                let mut stream = TcpStream::connect((host.as_str(), *port)).await?;
                 stream.set_nodelay(true)?;
-                Socket::Tcp(stream)
+                if target.has_tls(&mut stream).await? {
+                    let stream = target.tls.connect(&target.name, stream).await?;
+                    let binding = stream.binding();
+                    (Box::new(stream), binding)
+                } else {
+                    (Box::new(stream), None)
+                }
             }
-            Address::Unix(path) => Socket::Unix(UnixStream::connect(path).await?),
+            // As in libpq there is no TLS within a machine.
+            Address::Unix(path) => (Box::new(UnixStream::connect(path).await?), None),
         };
-        Ok(Self { socket, inbox: BytesMut::new(), address: address.clone() })
+        Ok(Self { socket, inbox: BytesMut::new(), target: target.clone(), binding })
     }
 
-    pub(super) fn address(&self) -> &Address {
-        &self.address
+    pub(super) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// What SCRAM can be bound to, under TLS; it is taken once.
+    pub(super) fn binding(&mut self) -> Option<ChannelBinding> {
+        self.binding.take()
     }
 
     /// Sends all of it.
     pub(super) async fn send(&mut self, messages: &[u8]) -> Result<(), RelayError> {
-        let sent = match &mut self.socket {
-            Socket::Tcp(s) => s.write_all(messages).await,
-            Socket::Unix(s) => s.write_all(messages).await,
-        };
-        sent.map_err(RelayError::io)
+        self.socket.write_all(messages).await.map_err(RelayError::io)?;
+        self.socket.flush().await.map_err(RelayError::io)
     }
 
     /// The next message, waiting for it.
@@ -117,10 +162,7 @@ impl Channel {
     /// Waits for more bytes.
     pub(super) async fn fill(&mut self) -> Result<(), RelayError> {
         self.inbox.reserve(16 * 1024);
-        let read = match &mut self.socket {
-            Socket::Tcp(s) => s.read_buf(&mut self.inbox).await,
-            Socket::Unix(s) => s.read_buf(&mut self.inbox).await,
-        };
+        let read = self.socket.read_buf(&mut self.inbox).await;
         match read.map_err(RelayError::io)? {
             0 => Err(RelayError::Lost("the server closed the connection".into())),
             _ => Ok(()),
@@ -128,20 +170,36 @@ impl Channel {
     }
 
     /// Nothing has arrived and the other side has not hung up: what an idle connection must look like.
-    pub(super) fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&mut self) -> bool {
         let mut byte = [0u8; 1];
-        let read = match &self.socket {
-            Socket::Tcp(s) => s.try_read(&mut byte),
-            Socket::Unix(s) => s.try_read(&mut byte),
-        };
-        self.inbox.is_empty() && matches!(read, Err(e) if e.kind() == io::ErrorKind::WouldBlock)
+        self.inbox.is_empty() && self.socket.read(&mut byte).now_or_never().is_none()
+    }
+}
+
+impl Target {
+    /// Whether TLS begins now: it is asked for in the clear, or nobody asks.
+    async fn has_tls(&self, stream: &mut TcpStream) -> io::Result<bool> {
+        if self.mode == SslMode::Disable || self.direct {
+            return Ok(self.direct);
+        }
+        let mut out = BytesMut::new();
+        frontend::ssl_request(&mut out);
+        stream.write_all(&out).await?;
+        let mut answer = [0u8; 1];
+        stream.read_exact(&mut answer).await?;
+        match answer {
+            [b'S'] => Ok(true),
+            [b'N'] if self.mode == SslMode::Prefer => Ok(false),
+            [b'N'] => Err(io::Error::other("the server has no TLS, and sslmode asks for it")),
+            _ => Err(io::Error::other("what answers here is no PostgreSQL server")),
+        }
     }
 }
 
 /// Asks the server to cancel what the session with this key runs. Returns when the server has sent the signal;
 /// whether it hit anything, nobody knows.
-pub(super) async fn cancel(address: &Address, (process, secret): (i32, i32)) -> Result<(), RelayError> {
-    let mut channel = Channel::open(address).await.map_err(RelayError::io)?;
+pub(super) async fn cancel(target: &Target, (process, secret): (i32, i32)) -> Result<(), RelayError> {
+    let mut channel = Channel::open(target).await.map_err(RelayError::io)?;
     let mut buffer = BytesMut::new();
     frontend::cancel_request(process, secret, &mut buffer);
     channel.send(&buffer).await?;

@@ -110,7 +110,13 @@ fn replacements(
     vec![
         ("never", if facts.version >= 140_000 { "-1" } else { "0" }.to_owned()),
         ("stattarget", if facts.version >= 170_000 { "NULL" } else { "-1" }.to_owned()),
-        ("conkey", format!("CASE WHEN x.oid < 16384 THEN x.conkey ELSE {} END", renumbered("x.conkey", "x.conrelid"))),
+        (
+            "conkey",
+            format!(
+                "CASE WHEN x.oid < 16384 THEN x.conkey ELSE {} END",
+                renumbered("x.conkey", "x.conrelid")
+            ),
+        ),
         (
             "confkey",
             format!("CASE WHEN x.confkey IS NOT NULL THEN {} END", renumbered("x.confkey", "x.confrelid")),
@@ -132,28 +138,28 @@ fn replacements(
         (
             "own_tables",
             table(&[
-                    numbers(own.iter().map(|(oid, _)| *oid), "oid"),
-                    texts(own.iter().map(|(_, o)| o.name())),
-                    numbers(own.iter().map(|(_, o)| o.columns().len()), "int2"),
+                numbers(own.iter().map(|(oid, _)| *oid), "oid"),
+                texts(own.iter().map(|(_, o)| o.name())),
+                numbers(own.iter().map(|(_, o)| o.columns().len()), "int2"),
             ]),
         ),
         (
             "own_columns",
             table(&[
-                    numbers(own_columns.iter().map(|c| c.0), "oid"),
-                    numbers(own_columns.iter().map(|c| c.1), "int2"),
-                    texts(own_columns.iter().map(|c| c.2)),
-                    texts(own_columns.iter().map(|c| c.3)),
+                numbers(own_columns.iter().map(|c| c.0), "oid"),
+                numbers(own_columns.iter().map(|c| c.1), "int2"),
+                texts(own_columns.iter().map(|c| c.2)),
+                texts(own_columns.iter().map(|c| c.3)),
             ]),
         ),
         ("schemas", texts(schemas.iter().map(String::as_str))),
         (
             "notes",
             table(&[
-                    numbers(notes.iter().map(|n| n.0), "oid"),
-                    numbers(notes.iter().map(|n| n.1), "int4"),
-                    numbers(notes.iter().map(|n| n.2), "int4"),
-                    texts(notes.iter().map(|n| n.3.as_str())),
+                numbers(notes.iter().map(|n| n.0), "oid"),
+                numbers(notes.iter().map(|n| n.1), "int4"),
+                numbers(notes.iter().map(|n| n.2), "int4"),
+                texts(notes.iter().map(|n| n.3.as_str())),
             ]),
         ),
     ]
@@ -191,13 +197,18 @@ fn printed(base: &Base, facts: &Facts, replacements: &[(&'static str, String)]) 
         }
         columns.push(Column { name: name.clone(), named: ty == "regproc" });
     }
-    let mut text =
-        format!("SELECT {} FROM pg_catalog.{} AS x WHERE {}", first.join(", "), ident(base.name), base.filter);
+    let mut text = format!(
+        "SELECT {} FROM pg_catalog.{} AS x WHERE {}",
+        first.join(", "),
+        ident(base.name),
+        base.filter
+    );
     if let Some((from, _)) = own {
         text.push_str(&format!(" UNION ALL SELECT {} FROM {from}", second.join(", ")));
     }
     let of_session = OF_SESSION.iter().any(|name| text.contains(&format!("{{{name}}}")));
-    let replacement = |name: &str| replacements.iter().find(|(n, _)| *n == name).map(|(_, text)| text.clone());
+    let replacement =
+        |name: &str| replacements.iter().find(|(n, _)| *n == name).map(|(_, text)| text.clone());
     let text = filled(&text, replacement);
     Some(Printed { text, columns, of_session })
 }
@@ -214,7 +225,9 @@ pub(super) fn of_session(printed: &Printed, asker: &super::print::Asker) -> Stri
                 let values = texts(asker.settings.iter().map(|(_, v)| v.as_str()));
                 table(&[names, values]) + " AS s(name, value)"
             }
-            "roles" => format!("(VALUES (10::pg_catalog.oid, 'noisegate'), ({USER}, {}))", literal(&asker.user)),
+            "roles" => {
+                format!("(VALUES (10::pg_catalog.oid, 'noisegate'), ({USER}, {}))", literal(&asker.user))
+            }
             "shown" => texts(asker.readable.iter().map(String::as_str)),
             "database" => literal(&asker.database),
             _ => return None,

@@ -62,7 +62,8 @@ impl Questions {
     /// For the tables of a policy.
     pub fn of(policy: &Policy) -> Self {
         let tables = text::numbers(policy.tables.iter().map(|t| t.oid), "oid");
-        let columns = || policy.tables.iter().flat_map(|t| t.columns.iter().map(move |c| (t.oid, c.name.as_str())));
+        let columns =
+            || policy.tables.iter().flat_map(|t| t.columns.iter().map(move |c| (t.oid, c.name.as_str())));
         let visible = format!(
             "(SELECT v.relid, a.attnum, a.attname, a.atttypid FROM {} AS v(relid, name)
               JOIN pg_catalog.pg_attribute AS a ON a.attrelid = v.relid AND a.attname = v.name AND a.attnum > 0

@@ -6,29 +6,114 @@
 /// Functions that are printed as they are, in `pg_catalog`.
 pub const PLAIN: &[&str] = &[
     // Aggregates.
-    "array_agg", "string_agg", "count", "min", "max", "sum", "avg", "bool_and", "bool_or", "every", "json_agg", "jsonb_agg",
-    "json_object_agg", "jsonb_object_agg",
+    "array_agg",
+    "string_agg",
+    "count",
+    "min",
+    "max",
+    "sum",
+    "avg",
+    "bool_and",
+    "bool_or",
+    "every",
+    "json_agg",
+    "jsonb_agg",
+    "json_object_agg",
+    "jsonb_object_agg",
     // Window functions.
-    "row_number", "rank", "dense_rank", "first_value", "last_value", "lag", "lead", "ntile",
+    "row_number",
+    "rank",
+    "dense_rank",
+    "first_value",
+    "last_value",
+    "lag",
+    "lead",
+    "ntile",
     // Text.
-    "lower", "upper", "initcap", "length", "char_length", "octet_length", "btrim", "ltrim", "rtrim", "substr", "substring",
-    "left", "right", "replace", "translate", "concat", "concat_ws", "strpos", "split_part", "reverse", "md5", "ascii",
-    "starts_with", "quote_ident", "quote_literal", "quote_nullable", "format", "like_escape", "regexp_replace",
-    "regexp_match", "regexp_matches", "regexp_split_to_array", "regexp_split_to_table", "parse_ident", "string_to_array",
-    "array_to_string", "to_char", "position", "encode",
+    "lower",
+    "upper",
+    "initcap",
+    "length",
+    "char_length",
+    "octet_length",
+    "btrim",
+    "ltrim",
+    "rtrim",
+    "substr",
+    "substring",
+    "left",
+    "right",
+    "replace",
+    "translate",
+    "concat",
+    "concat_ws",
+    "strpos",
+    "split_part",
+    "reverse",
+    "md5",
+    "ascii",
+    "starts_with",
+    "quote_ident",
+    "quote_literal",
+    "quote_nullable",
+    "format",
+    "like_escape",
+    "regexp_replace",
+    "regexp_match",
+    "regexp_matches",
+    "regexp_split_to_array",
+    "regexp_split_to_table",
+    "parse_ident",
+    "string_to_array",
+    "array_to_string",
+    "to_char",
+    "position",
+    "encode",
     // Arrays and rows.
-    "array_length", "array_upper", "array_lower", "array_ndims", "array_position", "array_positions", "array_append",
-    "array_prepend", "array_cat", "array_remove", "array_replace", "cardinality", "unnest", "generate_subscripts",
+    "array_length",
+    "array_upper",
+    "array_lower",
+    "array_ndims",
+    "array_position",
+    "array_positions",
+    "array_append",
+    "array_prepend",
+    "array_cat",
+    "array_remove",
+    "array_replace",
+    "cardinality",
+    "unnest",
+    "generate_subscripts",
     // JSON.
-    "json_build_object", "jsonb_build_object", "json_build_array", "jsonb_build_array", "to_json", "to_jsonb",
+    "json_build_object",
+    "jsonb_build_object",
+    "json_build_array",
+    "jsonb_build_array",
+    "to_json",
+    "to_jsonb",
     // Numbers and choice.
-    "abs", "ceil", "floor", "round", "trunc", "mod", "sign", "coalesce", "nullif", "greatest", "least",
+    "abs",
+    "ceil",
+    "floor",
+    "round",
+    "trunc",
+    "mod",
+    "sign",
+    "coalesce",
+    "nullif",
+    "greatest",
+    "least",
     // The server's own tables of words.
-    "pg_get_keywords", "pg_encoding_to_char", "pg_char_to_encoding", "pg_size_pretty", "version",
+    "pg_get_keywords",
+    "pg_encoding_to_char",
+    "pg_char_to_encoding",
+    "pg_size_pretty",
+    "version",
     // Locks that no session here holds.
     "pg_advisory_unlock_all",
     // Rows of what a relation shows of itself, which is NULL here.
-    "pg_options_to_table", "aclexplode",
+    "pg_options_to_table",
+    "aclexplode",
 ];
 
 /// Functions in FROM that give several columns.
@@ -77,7 +162,8 @@ const COMMENT: &str =
     "(SELECT d.description FROM {pg_description} AS d WHERE d.objoid = $1 AND d.objsubid = 0 AND d.classoid = (SELECT c.oid
       FROM pg_catalog.pg_class AS c WHERE c.relname = $2 AND c.relnamespace = 11))";
 /// SELECT is what analysts may.
-const TABLE_RIGHT: &str = "CASE WHEN $1 IS NOT NULL THEN pg_catalog.upper($2) IN ('SELECT', 'SELECT WITH GRANT OPTION')
+const TABLE_RIGHT: &str =
+    "CASE WHEN $1 IS NOT NULL THEN pg_catalog.upper($2) IN ('SELECT', 'SELECT WITH GRANT OPTION')
     AND pg_catalog.upper($2) NOT LIKE '%GRANT%' END";
 const SCHEMA_RIGHT: &str = "CASE WHEN $1 = ANY({schemas}) THEN pg_catalog.upper($2) = 'USAGE' END";
 
@@ -231,5 +317,8 @@ pub fn template(name: &str, args: usize) -> Option<&'static Template> {
 pub fn known(name: &str) -> bool {
     PLAIN.contains(&name)
         || TEMPLATES.iter().any(|t| t.name == name)
-        || matches!(name, "generate_series" | "_pg_expandarray" | "set_config" | "pg_typeof" | "array" | "now")
+        || matches!(
+            name,
+            "generate_series" | "_pg_expandarray" | "set_config" | "pg_typeof" | "array" | "now"
+        )
 }

@@ -1,6 +1,8 @@
 //! The types that casts over catalogs may name.
 
-use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo};
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo,
+};
 
 /// What a cast leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +97,9 @@ pub fn target(ty: &DataType) -> Option<Target> {
     };
     match ty {
         DataType::Array(ArrayElemTypeDef::SquareBracket(element, None)) => match target(element)? {
-            Target::Plain(printed, name) if !printed.ends_with(']') => Some(Target::Plain(printed + "[]", name)),
+            Target::Plain(printed, name) if !printed.ends_with(']') => {
+                Some(Target::Plain(printed + "[]", name))
+            }
             Target::Named(kind) => Some(Target::NamedArray(kind)),
             _ => None,
         },
@@ -110,14 +114,18 @@ pub fn target(ty: &DataType) -> Option<Target> {
         DataType::BigInt(None) | DataType::Int8(None) => plain("int8", None),
         DataType::Real | DataType::Float4 => plain("float4", None),
         DataType::DoublePrecision | DataType::Float8 => plain("float8", None),
-        DataType::Numeric(ExactNumberInfo::None) | DataType::Decimal(ExactNumberInfo::None) => plain("numeric", None),
+        DataType::Numeric(ExactNumberInfo::None) | DataType::Decimal(ExactNumberInfo::None) => {
+            plain("numeric", None)
+        }
         DataType::Bytea => plain("bytea", None),
         DataType::JSON => plain("json", None),
         DataType::JSONB => plain("jsonb", None),
         DataType::Date => plain("date", None),
         DataType::Uuid => plain("uuid", None),
         DataType::Time(None, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => plain("time", None),
-        DataType::Timestamp(None, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => plain("timestamp", None),
+        DataType::Timestamp(None, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+            plain("timestamp", None)
+        }
         DataType::Timestamp(None, _) => plain("timestamptz", None),
         DataType::Interval { fields: None, precision: None } => plain("interval", None),
         DataType::Regclass => Some(Target::Named(Named::Relation)),

@@ -1,13 +1,13 @@
 //! One connection to a database, for commands that read its catalogs and hang up.
 
-use backend::introspect;
-use policy::with_password;
+use backend::{Tls, introspect};
+use policy::{ServerUrl, with_password};
 use schema::Schema;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 use tokio_postgres::config::Host;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, Config};
 
 /// Time for the database to answer.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -43,10 +43,11 @@ impl Drop for Connected {
 
 /// Connects, with a password of the file where the URL has none. `key` names the URL in messages, which never show it.
 pub async fn connect(url: &str, password_file: Option<&Path>, key: &str) -> Result<Connected, Failed> {
-    let refused = |_| Failed::Refused(format!("{key} is not a URL"));
     let url = with_password(url, password_file).map_err(Failed::Refused)?;
-    let config: Config = url.parse().map_err(refused)?;
-    match tokio::time::timeout(CONNECT, config.connect(NoTls)).await {
+    let unusable = |why| Failed::Refused(format!("{key}: {why}"));
+    let ServerUrl { config, tls } = url.parse().map_err(unusable)?;
+    let tls = Tls::load(&tls).map_err(unusable)?;
+    match tokio::time::timeout(CONNECT, config.connect(tls)).await {
         Ok(Ok((client, connection))) => {
             let driver = tokio::spawn(async {
                 // The client reports what its own requests meet.

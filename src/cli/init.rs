@@ -2,6 +2,7 @@
 
 use super::database;
 use crate::init::{self, Catalog, Options};
+use policy::ServerUrl;
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ pub struct Args {
 
 /// Reads the catalogs and writes the policy.
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
-    let config: Config = args.backend.parse().map_err(|_| "--backend is not a PostgreSQL connection URL")?;
+    let ServerUrl { config, .. } = args.backend.parse().map_err(|why| format!("--backend: {why}"))?;
     let connected = database::connect(&args.backend, None, "--backend").await.map_err(|e| e.to_string())?;
     let catalog = Catalog::read(&connected.client).await?;
     let options = Options {

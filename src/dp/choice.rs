@@ -49,6 +49,8 @@ pub struct Outline {
     pub selection_delta: Option<Ratio>,
     /// What is chosen among points, and what one unit's cells weigh together; then there are no aggregates.
     pub points: Option<(Vec<Pick>, u32)>,
+    /// Only the groups with the greatest values of the one aggregate come back: so many, which is `l0`.
+    pub top: Option<u32>,
 }
 
 /// Why a statement got its noise.
@@ -116,11 +118,12 @@ pub fn choose(
     let selector = selector(notions);
     let laplace = outlines
         .iter()
-        .map(|o| match &o.points {
-            None => Spec::laplace(&share, o.l0, &o.linf, o.selection_delta.as_ref()),
-            Some((picks, weight)) => {
+        .map(|o| match (&o.points, o.top, o.linf.as_slice()) {
+            (None, Some(k), [linf]) => Spec::top(&share, k, *linf, selector),
+            (None, ..) => Spec::laplace(&share, o.l0, &o.linf, o.selection_delta.as_ref()),
+            (Some((picks, weight)), ..) => {
                 let points = Some(Points::new(&share, *weight, picks, selector)?);
-                Ok(Spec { l0: o.l0, aggregates: Vec::new(), selection: None, points })
+                Ok(Spec { l0: o.l0, aggregates: Vec::new(), selection: None, points, top: None })
             }
         })
         .collect::<Result<Vec<_>, DpError>>()?;

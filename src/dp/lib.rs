@@ -35,7 +35,6 @@ pub mod pld;
 mod points;
 pub mod quantile;
 pub mod randomised;
-pub mod range;
 pub mod rdp;
 mod rng;
 mod selection;

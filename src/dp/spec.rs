@@ -1,5 +1,7 @@
 //! What a release will draw, fixed from public data before anything is charged.
 
+use super::quantile::Selector;
+use super::topk::TopK;
 use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee, Noise, Points, Ratio};
 use num_bigint::BigUint;
 use num_traits::{CheckedAdd, CheckedDiv, ToPrimitive, Zero};
@@ -29,6 +31,9 @@ pub struct Spec {
     /// Where it is some, there are no aggregates: the fetch counts cells, of which the last key is the point, and points are
     /// chosen in each group of the other keys.
     pub points: Option<Points>,
+    /// Where it is some, as many groups come back as it chooses by the one aggregate, which has noise for so many: `l0` of
+    /// them, however many a unit touches.
+    pub top: Option<TopK>,
 }
 
 /// A mechanism and the parameters that decide its privacy loss.
@@ -117,7 +122,7 @@ impl Spec {
             Some(delta) => Some(Selection::new(l0, &scale(1)?, delta)?),
             None => None,
         };
-        Ok(Self { l0, aggregates, selection, points: None })
+        Ok(Self { l0, aggregates, selection, points: None, top: None })
     }
 
     /// The same release with discrete Gaussian noise on its aggregates, whose Σεᵢ² is `square`; its selection stays.
@@ -158,8 +163,23 @@ impl Spec {
         Some(Event { mechanism, times: self.l0 })
     }
 
-    /// The event of its choices among points, in all groups together.
+    /// The k groups with the greatest counts, of public ones: with half of ε they are chosen, with the other half their counts
+    /// have discrete Laplace noise.
+    ///
+    /// A unit changes each count by at most `linf`, all in one direction. Guarantee: ε-DP by composition. Given which groups were
+    /// chosen, the vector of their counts changes by at most k·`linf` in l₁ norm, however many groups a unit is in.
+    pub fn top(epsilon: &Ratio, k: u32, linf: u128, selector: Selector) -> Result<Self, DpError> {
+        let half = split(epsilon, 2)?;
+        let sensitivity = u64::try_from(linf).map_err(|_| DpError::OutOfRange("how much a unit counts"))?;
+        let counts = Self::laplace(&half, k, &[linf], None)?;
+        Ok(Self { top: Some(TopK::new(k, sensitivity, &half, selector)?), ..counts })
+    }
+
+    /// The event of its choices among points, in all groups together, or among groups.
     pub(super) fn chosen(&self) -> Option<Event> {
+        if let Some(top) = &self.top {
+            return Some(top.event());
+        }
         // A price that cannot be split was refused when the points were made.
         self.points.as_ref().and_then(|p| p.event().ok())
     }

@@ -2,7 +2,7 @@
 
 use super::certified::narrow;
 use super::quantile::Selector;
-use super::spec::{exact, exact_integer};
+use super::spec::{Event, Mechanism, exact, exact_integer};
 use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio, split};
 
 /// The k candidates with the greatest counts, in order; the mode for k = 1.
@@ -18,6 +18,7 @@ use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio, split}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopK {
     k: u32,
+    sensitivity: u64,
     share: Ratio,
     factor: Ratio,
     selector: Selector,
@@ -35,7 +36,7 @@ impl TopK {
         let share = split(epsilon, usize::try_from(k).unwrap_or(usize::MAX))?;
         let factor = narrow(&(exact(&share) / exact_integer(sensitivity)))
             .ok_or(DpError::OutOfRange("an epsilon for a choice"))?;
-        Ok(Self { k, share, factor, selector })
+        Ok(Self { k, sensitivity, share, factor, selector })
     }
 
     /// The mode.
@@ -46,6 +47,34 @@ impl TopK {
     /// How many choices there are, one after the other.
     pub fn choices(&self) -> u32 {
         self.k
+    }
+
+    /// How much one unit changes a count, at most.
+    pub fn sensitivity(&self) -> u64 {
+        self.sensitivity
+    }
+
+    /// By which mechanism.
+    pub fn selector(&self) -> Selector {
+        self.selector
+    }
+
+    /// ε of each choice.
+    pub fn level(&self) -> Ratio {
+        self.share
+    }
+
+    /// Its price: all choices.
+    pub fn event(&self) -> Event {
+        Event { mechanism: Mechanism::Guaranteed(self.guarantee_of_a_choice()), times: self.k }
+    }
+
+    /// With probability 95 % the count of each choice among so many is no more than this below that of the best that is left
+    /// (McSherry and Talwar 2007, Theorem 6, over k choices). For display, and to compare by.
+    pub fn error95(&self, candidates: usize) -> f64 {
+        let level = *self.share.numer() as f64 / *self.share.denom() as f64;
+        let all = 20.0 * candidates as f64 * f64::from(self.k);
+        self.sensitivity as f64 * libm::log(all) / level
     }
 
     /// What each choice costs.

@@ -68,12 +68,13 @@ fn values(domain: &Domain, ty: &SqlType, n: &str, policy: &Policy) -> String {
             let rows: Vec<String> = list.iter().map(|v| format!("({})", value(v))).collect();
             format!("SELECT DISTINCT v{n}.v FROM (VALUES {}) AS v{n}(v)", rows.join(", "))
         }
-        Domain::Table { table: t, column } => {
+        Domain::Table { table: t, column, only } => {
             let from = policy.tables.get(*t).map(table).unwrap_or_default();
             let column = ident(column);
-            format!(
-                "SELECT DISTINCT t{n}.{column}::{name} FROM {from} AS t{n} WHERE t{n}.{column} IS NOT NULL"
-            )
+            let row = only.as_ref().map_or_else(|| format!("t{n}"), |rows| alias(rows.binding));
+            let only = only.as_ref().map(|rows| rows.meets.as_slice()).unwrap_or_default();
+            let only = conditions(only, Some(format!("{row}.{column} IS NOT NULL")));
+            format!("SELECT DISTINCT {row}.{column}::{name} FROM {from} AS {row}{only}")
         }
         // Steps that a float cannot tell apart are one key, which comes back once.
         Domain::Series { lo, hi, step } => format!(

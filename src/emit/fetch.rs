@@ -88,8 +88,11 @@ impl Fetch<'_> {
     fn source_rows(&self) -> String {
         let source = &self.release.source;
         let unit = source.unit.nullable.then(|| self.unit());
-        // NULL is no value.
-        let value = self.release.values().filter(|x| x.nullable()).and(self.value_key());
+        // NULL is no value, and no point; of public cells it is in no domain.
+        let point =
+            self.release.keys.last().filter(|_| self.release.cells.is_some() && !self.release.public_groups);
+        let point = point.filter(|k| k.scalar.nullable()).map(|k| scalar::key(&k.scalar, true));
+        let value = self.release.values().filter(|x| x.nullable()).and(self.value_key()).or(point);
         let present: Vec<String> =
             unit.into_iter().chain(value).map(|x| format!("{x} IS NOT NULL")).collect();
         let present = (!present.is_empty()).then(|| present.join(" AND "));
@@ -170,7 +173,7 @@ impl Fetch<'_> {
         }
         let mut select = self.key_names(&from);
         let group = self.group_by(select.len());
-        if self.release.spec.selection.is_some() {
+        if self.release.selects() {
             select.push("pg_catalog.count(*) AS units".into());
         }
         for (i, p) in parts.iter().enumerate() {
@@ -230,7 +233,7 @@ impl Fetch<'_> {
     fn direct(&mut self) {
         let mut select = self.keys();
         let group = self.group_by(select.len());
-        if self.release.spec.selection.is_some() {
+        if self.release.selects() {
             select.push("pg_catalog.count(*) AS units".into());
         }
         for (i, p) in self.parts().iter().enumerate() {
@@ -290,7 +293,7 @@ impl Fetch<'_> {
         let parts = 0..self.parts().len();
         if !public {
             let mut select = self.key_names("g");
-            if self.release.spec.selection.is_some() {
+            if self.release.selects() {
                 select.push("g.units".into());
             }
             select.extend(parts.map(|i| format!("g.a{i}")));

@@ -99,14 +99,17 @@ fn as_column(text: &str, column: &Scalar) -> String {
 fn call(c: &Call, column: &Scalar) -> String {
     let arg = c.arg.as_ref().map(|x| match c.name {
         // As numerics: no sum overflows.
-        "sum" | "avg" => x.operand_text(Phys::Num, &subquery),
-        "min" | "max" | "lag" | "lead" | "first_value" | "last_value" => typed(x, column),
+        name if name == "sum" || name == "avg" || name.starts_with("var") || name.starts_with("stddev") => {
+            x.operand_text(Phys::Num, &subquery)
+        }
+        "min" | "max" | "lag" | "lead" | "first_value" | "last_value" | "nth_value" => typed(x, column),
         _ => text(x),
     });
     let distinct = if c.distinct { "DISTINCT " } else { "" };
     match (c.name, arg, c.offset) {
         ("count", None, _) => "pg_catalog.count(*)".to_owned(),
-        (name, None, _) => format!("pg_catalog.{name}()"),
+        (name, None, Some(n)) => format!("pg_catalog.{name}({n})"),
+        (name, None, None) => format!("pg_catalog.{name}()"),
         (name, Some(arg), None) => format!("pg_catalog.{name}({distinct}{arg})"),
         (name, Some(arg), Some(n)) => format!("pg_catalog.{name}({arg}, {n})"),
     }

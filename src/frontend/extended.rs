@@ -1,18 +1,22 @@
 //! The messages of the extended query protocol. Each is done on its own; the batch that they form, and what an
 //! error does to it, is the [session's](super::session) affair.
 
+use super::cursors;
 use super::message::{Bind, Extended, Target};
-use super::portal::{Portal, Progress, Rest};
+use super::opened::Opened;
+use super::portal::{Life, Portal, Progress, cannot_run};
 use super::prepared::Prepared;
+use super::query::no_parameters;
 use super::reply::{Bare, Writer};
 use super::rows::{Rows, tag};
+use super::run;
 use super::service::{Control, Session};
+use super::spool::Spool;
 use super::state::State;
 use super::stop::{Stop, text};
 use answer::{ClientError, SqlState};
 use answer::{Description, Field, Outcome, Values};
 use bytes::Bytes;
-use std::sync::Arc;
 use tokio::io::AsyncWrite;
 
 /// 42P18: a parameter's type cannot be told.
@@ -71,11 +75,21 @@ async fn parse<S: Session>(
         state.transaction.admit(&control)?;
     }
     state.statements.admit(name, sql.len())?;
-    let description = match &statement {
-        Some(statement) if control == Control::None => state.session.describe(statement, &types).await?,
+    let description = match (&statement, &control) {
+        (Some(statement), Control::None | Control::Declare(_)) => {
+            state.session.describe(statement, &types).await?
+        }
+        (Some(statement), Control::Copy(_)) => {
+            let description = state.session.describe(statement, &[]).await?;
+            no_parameters(&description)?;
+            Description { parameters: known(types)?.parameters, ..description }
+        }
+        (Some(_), Control::Fetch(fetch)) => {
+            Description { fields: cursors::columns(state, fetch), ..known(types)? }
+        }
         // As PostgreSQL: these have no parameters, but what the client declares, it must bind.
-        Some(_) => known(types)?,
-        None => Description { parameters: types, fields: None },
+        (Some(_), _) => known(types)?,
+        (None, _) => Description { parameters: types, fields: None },
     };
     if description.parameters.len() > usize::from(u16::MAX) {
         return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "there are too many parameters")
@@ -118,23 +132,38 @@ async fn bind<S: Session>(state: &mut State<S>, message: Bind) -> Result<(), Cli
     let kept = values.iter().map(|v| v.as_ref().map_or(0, Bytes::len) + size_of::<Option<Bytes>>());
     let held = name.len() + prepared.text + kept.sum::<usize>();
     state.portals.admit(name, held)?;
-    let columns = prepared.description.fields.as_ref().map(Vec::len);
+    // A cursor may be another one by now than it was at Parse.
+    let fields = match &prepared.control {
+        Control::Fetch(fetch) => cursors::columns(state, fetch),
+        _ => prepared.shown().map(<[Field]>::to_vec),
+    };
+    let columns = fields.as_ref().map(Vec::len);
     if let Some(columns) = columns.filter(|n| message.results.len() > 1 && message.results.len() != *n) {
         let f = message.results.len();
         return Err(mismatch(format!("bind message has {f} result formats but query has {columns} columns")));
     }
     let formats = spread(&formats, wanted)?;
     let results = spread(&message.results, columns.unwrap_or(0))?;
-    let progress = match &prepared.statement {
-        None => Progress::Empty,
-        Some(_) if prepared.control != Control::None => Progress::Control,
-        Some(statement) => {
-            let values = Values { parameters: values, formats, results: results.clone() };
-            Progress::Bound(state.session.bind(statement, &prepared.description, values).await?)
+    let fields = fields.map(|fields| formatted(&fields, &results));
+    let control = prepared.control.clone();
+    let progress = match (&prepared.statement, &control) {
+        (None, _) => Progress::Empty,
+        (Some(statement), Control::None | Control::Declare(_) | Control::Copy(_)) => {
+            let (results, promised) = run::wanted(&control, &prepared.description, results);
+            let (mut description, mut values) =
+                (prepared.description.clone(), Values { parameters: values, formats, results });
+            if let Control::Copy(_) = &control {
+                // It has no parameters, whatever the client declared.
+                description.parameters.clear();
+                (values.parameters, values.formats) = Default::default();
+            }
+            let bound = state.session.bind(statement, &description, values).await?;
+            Progress::Bound(bound, promised)
         }
+        (Some(_), _) => Progress::Control,
     };
-    let depth = state.transaction.depth();
-    state.portals.insert(name.to_owned(), Portal { prepared, formats: results, progress, held, depth });
+    let (depth, life) = (state.transaction.depth(), Life::Transaction);
+    state.portals.insert(name.to_owned(), Portal { control, fields, progress, held, depth, life });
     Ok(())
 }
 
@@ -161,24 +190,25 @@ fn describe<S: Session, W: AsyncWrite + Unpin>(
     writer: &mut Writer<W>,
     target: Target,
 ) -> Result<(), ClientError> {
-    let (prepared, formats) = match &target {
-        Target::Statement(name) => (state.statements.get(text(name)?)?, None),
-        Target::Portal(name) => {
-            let portal = state.portals.get(text(name)?)?;
-            (Arc::clone(&portal.prepared), Some(&portal.formats))
+    match &target {
+        Target::Statement(name) => {
+            let prepared = state.statements.get(text(name)?)?;
+            if prepared.shown().is_some() {
+                state.transaction.admit(&Control::None)?;
+            }
+            writer.parameters(&prepared.description.parameters)?;
+            match prepared.shown() {
+                None => writer.bare(Bare::NoData),
+                Some(fields) => writer.fields(fields)?,
+            }
         }
-    };
-    let Description { parameters, fields } = &prepared.description;
-    if fields.is_some() {
-        state.transaction.admit(&Control::None)?;
-    }
-    if formats.is_none() {
-        writer.parameters(parameters)?;
-    }
-    match (fields, formats) {
-        (None, _) => writer.bare(Bare::NoData),
-        (Some(fields), None) => writer.fields(fields)?,
-        (Some(fields), Some(formats)) => writer.fields(&formatted(fields, formats))?,
+        Target::Portal(name) => match &state.portals.get(text(name)?)?.fields {
+            None => writer.bare(Bare::NoData),
+            Some(fields) => {
+                state.transaction.admit(&Control::None)?;
+                writer.fields(fields)?;
+            }
+        },
     }
     Ok(())
 }
@@ -198,88 +228,73 @@ async fn execute<S: Session, W: AsyncWrite + Unpin>(
         writer.empty();
         return Ok(());
     }
-    state.transaction.admit(&portal.prepared.control)?;
-    if let Progress::Rest(rest) = &mut portal.progress {
-        return go_on(rest, writer, limit).await;
+    state.transaction.admit(&portal.control)?;
+    let formats = portal.formats();
+    if let Progress::Open(rows) = &mut portal.progress {
+        return go_on(rows, &formats, writer, limit).await;
     }
+    let (control, held) = (portal.control.clone(), portal.held);
     // Whatever becomes of it, it cannot run (and charge) a second time.
-    match std::mem::replace(&mut portal.progress, Progress::Spent) {
-        Progress::Control => {
-            let control = portal.prepared.control.clone();
+    match (std::mem::replace(&mut portal.progress, Progress::Spent), control) {
+        (Progress::Control, Control::Fetch(fetch)) => {
+            let rest = cursors::fetch_portal(state, writer, &fetch, &formats, limit).await?;
+            if let Some(rest) = rest {
+                let rows = state.portals.get(name)?;
+                rows.progress = Progress::Open(Box::new(rest));
+                if let Progress::Open(rows) = &mut rows.progress {
+                    return go_on(rows, &formats, writer, limit).await;
+                }
+            }
+            Ok(())
+        }
+        (Progress::Control, control) => {
             if let Some(step) = state.control(control, Some(name))? {
                 writer.step(&step);
             }
             Ok(())
         }
-        Progress::Bound(bound) => {
-            let (prepared, formats) = (Arc::clone(&portal.prepared), portal.formats.clone());
-            let mut notices = Vec::new();
-            let outcome = state.session.execute(bound, &mut notices).await;
-            notices.iter().for_each(|notice| writer.notice(notice));
-            let outcome = outcome?;
-            as_described(&outcome, prepared.description.fields.as_deref(), &formats)?;
-            match outcome {
+        (Progress::Bound(bound, promised), Control::Declare(cursor)) => {
+            cursors::declare(state, writer, bound, promised.as_deref(), cursor, held).await
+        }
+        (Progress::Bound(bound, promised), Control::Copy(copy)) => {
+            run::copy_out(&mut state.session, writer, bound, promised.as_deref(), copy).await
+        }
+        (Progress::Bound(bound, promised), _) => {
+            match run::start(&mut state.session, writer, bound, promised.as_deref()).await? {
                 Outcome::Empty => writer.empty(),
                 Outcome::Complete(tag) => writer.complete(&tag),
                 Outcome::Rows { fields, rows, verb, count } => {
-                    let rows = Rows::new(rows, fields.len());
-                    let rest =
-                        begin(rows, Rest::new(verb, count), writer, limit, state.portals.room()).await?;
-                    state.portals.get(name)?.progress = Progress::Rest(rest);
+                    let (rows, spool) = (Rows::new(rows, fields.len()), state.portals.spool());
+                    let rest = begin(rows, (verb, count), formats, writer, limit, spool).await?;
+                    state.portals.get(name)?.progress = Progress::Open(Box::new(rest));
                 }
             }
             Ok(())
         }
-        _ => {
-            let message = format!("portal \"{name}\" cannot be run");
-            Err(ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                .hint("Bind the statement again.")
-                .into())
-        }
+        _ => Err(cannot_run(name).into()),
     }
-}
-
-/// Clients read the rows by what Describe said: another outcome would be misread, and is a defect of ours.
-fn as_described(outcome: &Outcome, described: Option<&[Field]>, formats: &[i16]) -> Result<(), ClientError> {
-    let same = match (outcome, described) {
-        (Outcome::Rows { fields, .. }, Some(described)) => {
-            let found = fields.iter().map(|f| (f.type_oid, f.format));
-            found.eq(described.iter().map(|f| f.type_oid).zip(formats.iter().copied()))
-        }
-        (Outcome::Complete(_) | Outcome::Empty, None) => true,
-        _ => false,
-    };
-    if same {
-        return Ok(());
-    }
-    let cause = match outcome {
-        Outcome::Rows { fields, .. } => format!("columns {fields:?}, but described were {described:?}"),
-        _ => format!("no columns, but described were {described:?}"),
-    };
-    Err(ClientError::incident(SqlState::INTERNAL, "internal error", &cause))
 }
 
 /// Sends the rows, and what ends them. What a row limit leaves is read to its end all the same, because a portal
 /// may wait for long and the backend's connection must not.
 async fn begin<W: AsyncWrite + Unpin>(
     mut rows: Rows,
-    mut rest: Rest,
+    (verb, count): (&'static str, bool),
+    formats: Vec<i16>,
     writer: &mut Writer<W>,
     limit: Option<u64>,
-    room: usize,
-) -> Result<Rest, Stop> {
+    spool: Spool,
+) -> Result<Opened, Stop> {
     let mut sent = 0;
     while limit != Some(sent) {
         let Some(row) = rows.next().await else {
-            writer.complete(&tag(rest.verb, rest.count, sent));
-            return Ok(rest);
+            writer.complete(&tag(verb, count, sent));
+            return Ok(Opened::rest(rows, (verb, count), formats, sent, true, spool).await?);
         };
         writer.row(&row?).await?;
         sent += 1;
     }
-    while let Some(row) = rows.next().await {
-        rest.push(&row?, room)?;
-    }
+    let rest = Opened::rest(rows, (verb, count), formats, sent, false, spool).await?;
     writer.bare(Bare::PortalSuspended);
     Ok(rest)
 }
@@ -287,19 +302,20 @@ async fn begin<W: AsyncWrite + Unpin>(
 /// Sends more rows of a portal that was executed before. As PostgreSQL: exactly as many rows as the limit leave
 /// the portal suspended even if there are no more, and the tag counts those of this Execute.
 async fn go_on<W: AsyncWrite + Unpin>(
-    rest: &mut Rest,
+    rows: &mut Opened,
+    formats: &[i16],
     writer: &mut Writer<W>,
     limit: Option<u64>,
 ) -> Result<(), Stop> {
-    let mut sent = 0;
-    while limit != Some(sent) {
-        let Some(row) = rest.pop() else {
-            writer.complete(&tag(rest.verb, rest.count, sent));
-            return Ok(());
-        };
-        writer.row(&row).await?;
-        sent += 1;
+    let span = rows.forward(limit);
+    for number in span.numbers() {
+        writer.row(&rows.row(number, formats).await?).await?;
     }
-    writer.bare(Bare::PortalSuspended);
+    rows.forget();
+    if rows.at_end() {
+        writer.complete(&tag(rows.verb, rows.count, span.rows));
+    } else {
+        writer.bare(Bare::PortalSuspended);
+    }
     Ok(())
 }

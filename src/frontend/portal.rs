@@ -1,31 +1,51 @@
-//! The portals of a session: bound statements that wait for Execute, or that still have rows to give.
+//! The portals of a session, which are its cursors: bound statements that wait for Execute, and rows that wait to be fetched.
 
-use super::prepared::Prepared;
-use answer::{ClientError, SqlState};
+use super::opened::Opened;
+use super::scratch::Scratch;
+use super::service::Control;
+use super::spool::Spool;
+use answer::{ClientError, Field, SqlState};
 use policy::Limits;
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 /// 42P03: the name is taken.
 const DUPLICATE_CURSOR: SqlState = SqlState(*b"42P03");
 /// 24000: the cursor is in no state for that.
 const INVALID_CURSOR_STATE: SqlState = SqlState(*b"24000");
-/// What keeping a row takes beside its bytes.
-const OVERHEAD: usize = 32;
 
-/// A portal over a statement `T`; the session's side of it is `P`.
+/// A portal; the session's side of it is `P`.
 #[derive(Debug)]
-pub(super) struct Portal<T, P> {
-    /// What it was made of; Close of the statement does not take it away.
-    pub prepared: Arc<Prepared<T>>,
-    /// Format of each column.
-    pub formats: Vec<i16>,
+pub(super) struct Portal<P> {
+    /// What its statement does to what the frontend keeps.
+    pub control: Control,
+    /// What Describe shows of it, in the formats that Bind asked for.
+    pub fields: Option<Vec<Field>>,
     /// How far it is.
     pub progress: Progress<P>,
     /// Bytes that it keeps, but for its rows.
     pub held: usize,
     /// How many savepoints there were when it was made.
     pub depth: usize,
+    /// When it ends.
+    pub life: Life,
+}
+
+impl<P> Portal<P> {
+    /// The format of each column.
+    pub fn formats(&self) -> Vec<i16> {
+        self.fields.iter().flatten().map(|f| f.format).collect()
+    }
+}
+
+/// When a portal ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// With the transaction.
+    Transaction,
+    /// `WITH HOLD`: with the transaction, unless that commits.
+    Hold,
+    /// A cursor `WITH HOLD` whose transaction has committed: with the session.
+    Kept,
 }
 
 /// How far a portal is.
@@ -35,66 +55,32 @@ pub(super) enum Progress<P> {
     Empty,
     /// The frontend will execute its statement.
     Control,
-    /// The session will.
-    Bound(P),
+    /// The session will, and promises rows of these columns.
+    Bound(P, Option<Vec<Field>>),
     /// It was executed, and these rows are left, if any.
-    Rest(Rest),
+    Open(Box<Opened>),
     /// It was executed, and can give nothing more.
     Spent,
 }
 
-/// Rows that no Execute has asked for yet.
-#[derive(Debug)]
-pub(super) struct Rest {
-    /// First word of the command tag.
-    pub verb: &'static str,
-    /// Whether the tag ends in the number of rows.
-    pub count: bool,
-    rows: VecDeque<Box<[u8]>>,
-    bytes: usize,
-}
-
-impl Rest {
-    /// No rows, under this tag.
-    pub fn new(verb: &'static str, count: bool) -> Self {
-        Self { verb, count, rows: VecDeque::new(), bytes: 0 }
-    }
-
-    /// Keeps a row, as long as all of them fit into `room`. A copy, because the row may be a small part of a large
-    /// buffer.
-    pub fn push(&mut self, row: &[u8], room: usize) -> Result<(), ClientError> {
-        self.bytes = self.bytes.saturating_add(row.len() + OVERHEAD);
-        if self.bytes > room {
-            return Err(too_much(
-                "the rest of the rows is too long to be kept",
-                "Execute without a row limit (in JDBC: setFetchSize(0)), ask for fewer rows, end other portals by \
-                 a Close message or CLOSE",
-            ));
-        }
-        self.rows.push_back(row.into());
-        Ok(())
-    }
-
-    /// The next row.
-    pub fn pop(&mut self) -> Option<Box<[u8]>> {
-        let row = self.rows.pop_front()?;
-        self.bytes = self.bytes.saturating_sub(row.len() + OVERHEAD);
-        Some(row)
-    }
-}
-
 /// The portals of one session; the name of the unnamed one is empty.
 #[derive(Debug)]
-pub(super) struct Portals<T, P> {
-    all: HashMap<String, Portal<T, P>>,
+pub(super) struct Portals<P> {
+    all: HashMap<String, Portal<P>>,
+    scratch: Scratch,
     max_portals: usize,
     max_bytes: usize,
 }
 
-impl<T, P> Portals<T, P> {
+impl<P> Portals<P> {
     /// None yet.
     pub fn new(limits: &Limits) -> Self {
-        Self { all: HashMap::new(), max_portals: limits.max_portals, max_bytes: limits.max_portal_bytes }
+        Self {
+            all: HashMap::new(),
+            scratch: Scratch::new(limits.max_spool_bytes),
+            max_portals: limits.max_portals,
+            max_bytes: limits.max_portal_bytes,
+        }
     }
 
     /// Before a portal of this name that holds so many bytes is made: the name must be free and the limits must
@@ -117,33 +103,49 @@ impl<T, P> Portals<T, P> {
                 ));
         }
         if bytes > self.room() {
-            return Err(too_much(
+            return Err(ClientError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
                 "the portals keep too many bytes",
-                "End portals that are no longer needed, by a Close message, CLOSE or the end of the transaction",
+            )
+            .hint(
+                "End portals that are no longer needed, by a Close message, CLOSE or the end of the transaction, or ask \
+                 the operator to raise limits.max_portal_bytes.",
             ));
         }
         Ok(())
     }
 
     /// Keeps a portal that [`Self::admit`] let in.
-    pub fn insert(&mut self, name: String, portal: Portal<T, P>) {
+    pub fn insert(&mut self, name: String, portal: Portal<P>) {
         self.all.insert(name, portal);
     }
 
     /// The portal of this name, or 34000.
-    pub fn get(&mut self, name: &str) -> Result<&mut Portal<T, P>, ClientError> {
+    pub fn get(&mut self, name: &str) -> Result<&mut Portal<P>, ClientError> {
         self.all.get_mut(name).ok_or_else(|| {
             ClientError::new(SqlState::UNDEFINED_CURSOR, format!("portal \"{name}\" does not exist"))
         })
     }
 
-    /// Bytes that may still be kept.
+    /// The cursor of this name: a portal whose rows FETCH can give, or 34000.
+    pub fn cursor(&mut self, name: &str) -> Result<&mut Portal<P>, ClientError> {
+        // SQL cannot name the unnamed portal.
+        let found = self.all.get_mut(name).filter(|_| !name.is_empty());
+        found.ok_or_else(|| no_cursor(name))
+    }
+
+    /// Bytes that may still be kept in memory.
     pub fn room(&self) -> usize {
-        let kept = |p: &Portal<T, P>| match &p.progress {
-            Progress::Rest(rest) => p.held + rest.bytes,
+        let kept = |p: &Portal<P>| match &p.progress {
+            Progress::Open(rows) => p.held + rows.memory(),
             _ => p.held,
         };
         self.max_bytes.saturating_sub(self.all.values().map(kept).sum())
+    }
+
+    /// An empty spool with the room that is left. Rows leave a quarter of it to new portals.
+    pub fn spool(&self) -> Spool {
+        Spool::new(self.room().saturating_sub(self.max_bytes / 4), self.scratch.clone())
     }
 
     /// Close: forgets the portal, if there is one.
@@ -160,23 +162,31 @@ impl<T, P> Portals<T, P> {
                 return Err(ClientError::new(INVALID_CURSOR_STATE, message));
             }
             // SQL cannot name the unnamed portal.
-            Some(name) if name.is_empty() || self.all.remove(name).is_none() => {
-                let message = format!("cursor \"{name}\" does not exist");
-                return Err(ClientError::new(SqlState::UNDEFINED_CURSOR, message));
-            }
+            Some(name) if name.is_empty() || self.all.remove(name).is_none() => return Err(no_cursor(name)),
             Some(_) => {}
         }
         Ok(())
     }
 
-    /// The transaction ended.
+    /// All are gone.
     pub fn clear(&mut self) {
         self.all = HashMap::new();
     }
 
+    /// The transaction was committed.
+    pub fn committed(&mut self) {
+        self.all.retain(|_, p| p.life != Life::Transaction);
+        self.all.values_mut().for_each(|p| (p.life, p.depth) = (Life::Kept, 0));
+    }
+
+    /// The transaction was rolled back.
+    pub fn aborted(&mut self) {
+        self.all.retain(|_, p| p.life == Life::Kept);
+    }
+
     /// The transaction went back to the savepoint that was the `depth`th: what came after it is gone.
     pub fn rolled_back(&mut self, depth: usize) {
-        self.all.retain(|_, p| p.depth < depth);
+        self.all.retain(|_, p| p.depth < depth || p.life == Life::Kept);
     }
 
     /// Only `depth` savepoints are left; what came after the others belongs to the last of these.
@@ -185,26 +195,27 @@ impl<T, P> Portals<T, P> {
     }
 }
 
-fn too_much(message: &str, remedy: &str) -> ClientError {
-    ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
-        .hint(format!("{remedy}, or ask the operator to raise limits.max_portal_bytes."))
+/// 34000, as SQL says it.
+fn no_cursor(name: &str) -> ClientError {
+    ClientError::new(SqlState::UNDEFINED_CURSOR, format!("cursor \"{name}\" does not exist"))
+}
+
+/// 55000: it ran, and can give nothing more.
+pub(super) fn cannot_run(name: &str) -> ClientError {
+    let message = format!("portal \"{name}\" cannot be run");
+    ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).hint("Bind the statement again.")
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::Control;
-    use answer::Description;
-
-    fn portal(held: usize, depth: usize) -> Portal<(), ()> {
-        let description = Description { parameters: Vec::new(), fields: None };
-        let prepared = Prepared { statement: Some(()), control: Control::None, description, text: 0 };
-        let prepared = Arc::new(prepared);
-        Portal { prepared, formats: Vec::new(), progress: Progress::Bound(()), held, depth }
+    fn portal(held: usize, depth: usize) -> Portal<()> {
+        let progress = Progress::Bound((), None);
+        Portal { control: Control::None, fields: None, progress, held, depth, life: Life::Transaction }
     }
 
-    fn add(all: &mut Portals<(), ()>, name: &str, portal: Portal<(), ()>) -> Result<(), ClientError> {
+    fn add(all: &mut Portals<()>, name: &str, portal: Portal<()>) -> Result<(), ClientError> {
         all.admit(name, portal.held)?;
         all.insert(name.to_owned(), portal);
         Ok(())
@@ -231,23 +242,19 @@ mod tests {
     }
 
     #[test]
-    fn kept_rows_count_until_they_are_given() {
-        let limits = Limits { max_portal_bytes: 3 * (OVERHEAD + 10), ..Limits::default() };
-        let mut all = Portals::new(&limits);
-        add(&mut all, "a", portal(0, 0)).unwrap();
-        let mut rest = Rest::new("SELECT", true);
-        for _ in 0..3 {
-            rest.push(&[0; 10], all.room()).unwrap();
-        }
-        assert_eq!(rest.push(&[0; 10], all.room()).unwrap_err().code.as_str(), "54000");
-        let mut rest = Rest::new("SELECT", true);
-        rest.push(&[0; 10], all.room()).unwrap();
-        rest.push(&[1; 10], all.room()).unwrap();
-        all.get("a").unwrap().progress = Progress::Rest(rest);
-        assert_eq!(all.room(), OVERHEAD + 10);
-        let Progress::Rest(rest) = &mut all.get("a").unwrap().progress else { unreachable!() };
-        assert_eq!(rest.pop().unwrap()[..], [0; 10]);
-        assert_eq!(all.room(), 2 * (OVERHEAD + 10));
+    fn cursors_with_hold_stay_when_their_transaction_commits() {
+        let mut all = Portals::new(&Limits::default());
+        let hold = |depth| Portal { life: Life::Hold, ..portal(0, depth) };
+        add(&mut all, "plain", portal(0, 0)).unwrap();
+        add(&mut all, "kept", hold(1)).unwrap();
+        all.committed();
+        assert!(all.cursor("plain").is_err() && all.cursor("kept").is_ok());
+        add(&mut all, "other", hold(1)).unwrap();
+        all.rolled_back(1);
+        assert!(all.cursor("other").is_err() && all.cursor("kept").is_ok());
+        add(&mut all, "other", hold(0)).unwrap();
+        all.aborted();
+        assert!(all.cursor("other").is_err() && all.cursor("kept").is_ok());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The prepared statements of a session: one namespace for the protocol and for SQL.
 
 use super::service::Control;
-use answer::Description;
 use answer::{ClientError, SqlState};
+use answer::{Description, Field};
 use policy::Limits;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,6 +23,16 @@ pub(super) struct Prepared<T> {
     pub description: Description,
     /// Length of its text, which stands for the memory that it takes.
     pub text: usize,
+}
+
+impl<T> Prepared<T> {
+    /// The columns of the rows that executing it sends: none where its rows are kept, or copied.
+    pub fn shown(&self) -> Option<&[Field]> {
+        match self.control {
+            Control::Declare(_) | Control::Copy(_) => None,
+            _ => self.description.fields.as_deref(),
+        }
+    }
 }
 
 /// The prepared statements of one session.

@@ -31,6 +31,8 @@ pub(super) enum Bare {
     NoData = b'n',
     /// The row limit was reached, and the portal waits.
     PortalSuspended = b's',
+    /// All of a COPY was sent.
+    CopyDone = b'c',
 }
 
 /// The writing half of a connection.
@@ -112,10 +114,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     /// Queues a RowDescription.
     pub fn fields(&mut self, fields: &[Field]) -> Result<(), ClientError> {
         if fields.len() > usize::from(u16::MAX >> 1) {
-            return Err(ClientError::new(
-                SqlState::PROGRAM_LIMIT_EXCEEDED,
-                "the result has too many columns",
-            ));
+            return Err(too_many_columns());
         }
         let fields = fields
             .iter()
@@ -131,11 +130,32 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     /// Queues a DataRow of this body, and sends when enough is waiting: this is where a slow client holds back
     /// the rows.
     pub async fn row(&mut self, body: &[u8]) -> Result<(), Stop> {
+        self.data(b'D', body).await
+    }
+
+    /// Queues a CopyOutResponse: the format of all, which is that of each column.
+    pub fn copy_out(&mut self, columns: usize, format: i16) -> Result<(), ClientError> {
+        let count =
+            u16::try_from(columns).ok().filter(|n| *n <= u16::MAX >> 1).ok_or_else(too_many_columns)?;
+        self.buf.put_u8(b'H');
+        self.buf.put_i32(4 + 1 + 2 + 2 * i32::from(count));
+        self.buf.put_u8(u8::from(format != 0));
+        self.buf.put_u16(count);
+        (0..count).for_each(|_| self.buf.put_i16(format));
+        Ok(())
+    }
+
+    /// Queues a CopyData, as [`Self::row`] a row.
+    pub async fn copy_data(&mut self, body: &[u8]) -> Result<(), Stop> {
+        self.data(b'd', body).await
+    }
+
+    async fn data(&mut self, tag: u8, body: &[u8]) -> Result<(), Stop> {
         let length = i32::try_from(body.len())
             .ok()
             .and_then(|n| n.checked_add(4))
             .ok_or_else(|| ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a row is too long"))?;
-        self.buf.put_u8(b'D');
+        self.buf.put_u8(tag);
         self.buf.put_i32(length);
         self.buf.extend_from_slice(body);
         self.relieve().await
@@ -184,6 +204,10 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     pub async fn shutdown(&mut self) {
         let _ = self.io.shutdown().await;
     }
+}
+
+fn too_many_columns() -> ClientError {
+    ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the result has too many columns")
 }
 
 fn report(severity: &str, code: &str, message: &str) -> Vec<(u8, String)> {

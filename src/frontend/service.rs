@@ -1,7 +1,7 @@
 //! What the frontend asks of the program behind it.
 
 use answer::ClientError;
-use answer::{Description, Identity, Notice, Outcome, Values};
+use answer::{Copy, Cursor, Description, Fetch, Identity, Notice, Outcome, Values};
 use std::collections::BTreeMap;
 use std::future::Future;
 
@@ -28,7 +28,7 @@ pub struct Account {
 /// through [`Session::transaction`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// An ordinary statement, for [`Session::run`] or [`Session::describe`].
+    /// An ordinary statement, for [`Session::run`], or [`Session::describe`] and so on.
     None,
     /// `BEGIN`.
     Begin,
@@ -55,6 +55,12 @@ pub enum Control {
     Deallocate(Option<String>),
     /// `CLOSE name`, or `CLOSE ALL` without a name: portals, whoever opened them.
     CloseCursors(Option<String>),
+    /// `DECLARE`: the rows of the statement's query are kept under a name.
+    Declare(Cursor),
+    /// `FETCH` and `MOVE`: rows of a cursor.
+    Fetch(Fetch),
+    /// `COPY … TO STDOUT`: the rows of the statement's query go out in this format.
+    Copy(Copy),
     /// `DISCARD ALL`: statements and portals go, and the session resets its settings when it is told.
     DiscardAll,
 }
@@ -134,7 +140,8 @@ pub trait Session: Send + 'static {
     ) -> impl Future<Output = Result<Self::Portal, ClientError>> + Send;
 
     /// Execute: charges, and runs. The outcome's fields carry the formats that Bind asked for; they must be those
-    /// of the description in number and type, and no rows may come where it promised none.
+    /// of the description in number and type, all of them twice where Bind asked for that, and no rows may come where
+    /// it promised none.
     fn execute(
         &mut self,
         portal: Self::Portal,

@@ -16,8 +16,8 @@ pub(super) struct State<S: Session> {
     pub transaction: Transaction,
     /// Prepared statements; no transaction ends them.
     pub statements: Statements<S::Statement>,
-    /// Portals; the end of the transaction ends them.
-    pub portals: Portals<S::Statement, S::Portal>,
+    /// Portals and cursors; the end of the transaction ends them, but for those `WITH HOLD`.
+    pub portals: Portals<S::Portal>,
 }
 
 impl<S: Session> State<S> {
@@ -60,7 +60,8 @@ impl<S: Session> State<S> {
         };
         let depth = self.transaction.depth();
         match &step.effect {
-            Control::Commit { .. } | Control::Rollback { .. } => self.portals.clear(),
+            Control::Commit { .. } => self.portals.committed(),
+            Control::Rollback { .. } => self.portals.aborted(),
             Control::RollbackTo(_) => self.portals.rolled_back(depth),
             Control::Release(_) => self.portals.released(depth),
             _ => {}
@@ -72,14 +73,17 @@ impl<S: Session> State<S> {
     /// An error happened.
     pub fn fail(&mut self) {
         self.transaction.fail();
-        self.end_implicit();
+        if self.transaction.status() == TransactionStatus::Idle {
+            self.portals.aborted();
+        }
     }
 
     /// Outside of a transaction block a batch is a transaction of its own, which ends at Sync, after a simple
     /// query, and at an error.
     pub fn end_implicit(&mut self) {
+        self.transaction.set_implicit(false);
         if self.transaction.status() == TransactionStatus::Idle {
-            self.portals.clear();
+            self.portals.committed();
         }
     }
 }

@@ -25,6 +25,8 @@ enum State {
 pub(super) struct Transaction {
     state: State,
     savepoints: Vec<String>,
+    /// A message of several statements is a block of its own, as far as cursors go.
+    implicit: bool,
 }
 
 /// What a control statement did.
@@ -41,7 +43,7 @@ pub(super) struct Step {
 impl Transaction {
     /// Outside of any transaction.
     pub fn new() -> Self {
-        Self { state: State::Idle, savepoints: Vec::new() }
+        Self { state: State::Idle, savepoints: Vec::new(), implicit: false }
     }
 
     /// The status of ReadyForQuery.
@@ -91,9 +93,13 @@ impl Transaction {
     pub fn apply(&mut self, control: Control) -> Result<Option<Step>, ClientError> {
         let mut notice = None;
         let (tag, effect) = match control {
-            Control::None | Control::Deallocate(_) | Control::CloseCursors(_) | Control::DiscardAll => {
-                return Ok(None);
-            }
+            Control::None
+            | Control::Deallocate(_)
+            | Control::CloseCursors(_)
+            | Control::DiscardAll
+            | Control::Declare(_)
+            | Control::Fetch(_)
+            | Control::Copy(_) => return Ok(None),
             Control::Begin | Control::StartTransaction => {
                 if self.state == State::Idle {
                     self.state = State::Open;
@@ -151,6 +157,16 @@ impl Transaction {
         self.state = if chain { State::Open } else { State::Idle };
         self.savepoints.clear();
         Ok(notice)
+    }
+
+    /// Several statements came in one message, or what came is done.
+    pub fn set_implicit(&mut self, implicit: bool) {
+        self.implicit = implicit;
+    }
+
+    /// Refuses what has no sense outside of a transaction block, of which a message of several statements is one.
+    pub fn within(&self, what: &str) -> Result<(), ClientError> {
+        if self.implicit { Ok(()) } else { self.inside(what) }
     }
 
     fn inside(&self, what: &str) -> Result<(), ClientError> {

@@ -4,7 +4,7 @@
 
 use super::finish::same_types;
 use super::settings::known;
-use super::statement::formatted;
+use super::statement::Columns;
 use super::{Gateway, Session, parameters};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Param, RelayError};
@@ -68,7 +68,8 @@ impl Session {
 
     fn asker(&self, gateway: &Gateway) -> Asker {
         let readable: Vec<String> = known::shown().map(str::to_owned).collect();
-        let value = |name: &String| Some((name.to_lowercase(), self.known_value(gateway, &name.to_lowercase())?));
+        let value =
+            |name: &String| Some((name.to_lowercase(), self.known_value(gateway, &name.to_lowercase())?));
         Asker {
             user: self.identity.user.clone(),
             database: self.database.clone(),
@@ -87,7 +88,9 @@ impl Session {
             None => name.trim().to_lowercase(),
         });
         let shown = |name: &String| {
-            name == "public" || *name == sql::ast::Own::SCHEMA || gateway.policy.tables.iter().any(|t| t.schema == *name)
+            name == "public"
+                || *name == sql::ast::Own::SCHEMA
+                || gateway.policy.tables.iter().any(|t| t.schema == *name)
         };
         names.filter(shown).collect()
     }
@@ -131,16 +134,20 @@ impl Session {
     ) -> Result<Outcome, ClientError> {
         let types = description.map_or(&[][..], |d| &d.parameters);
         let params: Vec<Param> = parameters::params(types, values);
-        let promised = description.and_then(|d| d.fields.clone()).map(|fields| formatted(fields, values));
-        let formats: Vec<i16> = promised.iter().flatten().map(|f| f.format).collect();
+        let promised =
+            description.and_then(|d| d.fields.clone()).map(|fields| Columns::bound(fields, values));
+        let formats: Vec<i16> = promised.iter().flat_map(|p| &p.fields).map(|f| f.format).collect();
+        let twice = promised.as_ref().is_some_and(|p| p.twice);
+        let sql =
+            if twice { format!("SELECT q.*, q.* FROM ({}) AS q", rewritten.sql) } else { rewritten.sql };
         for set in &rewritten.set {
             self.set_config(set, values, notices).await?;
         }
         let settings = self.catalog_settings(gateway);
-        let rows = gateway.backend.query(&settings, &rewritten.sql, &params, &formats).await;
+        let rows = gateway.backend.query(&settings, &sql, &params, &formats).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
         if let Some(promised) = &promised {
-            same_types(promised, &rows.fields)?;
+            same_types(&promised.fields, &rows.fields)?;
         }
         let fields = rows.fields.clone();
         Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
@@ -157,7 +164,9 @@ impl Session {
             Given::Parameter(n) => match n.checked_sub(1).and_then(|n| values.parameters.get(n)) {
                 Some(Some(bytes)) => match std::str::from_utf8(bytes) {
                     Ok(text) => Ok(Some(text.to_owned())),
-                    Err(_) => Err(ClientError::new(SqlState::INVALID_PARAMETER_VALUE, "a setting is text in UTF8")),
+                    Err(_) => {
+                        Err(ClientError::new(SqlState::INVALID_PARAMETER_VALUE, "a setting is text in UTF8"))
+                    }
                 },
                 Some(None) => Ok(None),
                 None => {

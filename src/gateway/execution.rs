@@ -1,43 +1,66 @@
 //! The answers of a plan's releases: stored ones first, and for what is not stored the way that costs: charge, fetch,
 //! release.
 
-use super::pay::{Keeping, Order, Purchase, rest};
+use super::pay::{Keeping, Order, Purchase};
+use super::private_groups::selected;
+use super::stages::{Asked, part};
 use super::{Gateway, Session};
 use crate::store::{self, Epoch, KeyContext, Known, Question, Served};
-use answer::Notice;
 use answer::{ClientError, SqlState};
-use dp::{Charge, Ratio};
+use backend::Param;
+use dp::Ratio;
+use ledger::{BudgetState, Question as Debit, Refusal};
 use plan::{self, Plan};
 use release::Noisy;
+use release::points::Groups;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What of a plan is answered together.
+pub(super) struct Step<'s> {
+    /// Its releases that have a price, by their places in the plan.
+    pub places: Vec<usize>,
+    /// Those of later steps.
+    pub later: Vec<usize>,
+    /// The values of the stages before.
+    pub given: &'s [Param],
+}
+
+/// What it took.
+pub(super) enum Got {
+    /// Nothing: all of it was kept. How many times as wide as fresh noise its noise is, where it is wider.
+    Kept(Option<f64>),
+    /// The price of these releases; what the budgets are then.
+    Paid(Vec<usize>, Vec<BudgetState>),
+}
+
 impl Session {
-    /// Every release's answer, in the plan's order: those that are kept, and the others for their price.
+    /// The answers of a step's releases, put into their places: those that are kept, and the others for their price.
     pub(super) async fn released(
         &self,
-        gateway: &Arc<Gateway>,
+        of: &Asked<'_>,
         plan: &mut Plan,
-        charge: &Charge,
-        text: &Arc<str>,
-        settings: &plan::Settings,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Vec<Noisy>, ClientError> {
-        let paying = paying(plan);
-        let mut noisy = vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()];
+        step: &Step<'_>,
+        noisy: &mut [Noisy],
+    ) -> Result<Got, ClientError> {
+        let Asked { gateway, charge, text, settings, .. } = of;
         let cached = gateway.store.enabled() && self.settings.cached();
-        let questions = self.questions(gateway, plan, &paying, settings, cached).await?;
+        let questions = self.questions(gateway, plan, step, settings, cached).await?;
         if !cached {
             let turn = gateway.turn_to_read(&self.identity.user).await?;
             let statement = statement_of(questions.iter().map(|(_, q)| &**q));
+            self.all_fits(of, plan, &step.places, step).await?;
             loop {
-                let (places, charge) = (paying.clone(), charge.clone());
-                let (text, turned) = (text.clone(), turn.permit.clone());
-                let order = Order { places, charge, statement, text, keeping: None, turn: turned };
-                match self.pay(gateway, plan, order, notices).await? {
-                    Purchase::Paid(paid) => {
-                        place(&mut noisy, paid);
-                        return Ok(noisy);
+                let (places, charge) = (step.places.clone(), part(plan, &step.places, charge)?);
+                let (text, turned, given) = ((*text).clone(), turn.permit.clone(), step.given.to_vec());
+                let own = |first| places.iter().position(|p| *p == first).map(Groups::Of);
+                let groups = selected(plan, &places, own);
+                let order =
+                    Order { places, groups, charge, statement, text, keeping: None, turn: turned, given };
+                match self.pay(gateway, plan, order).await? {
+                    Purchase::Paid(paid, budgets) => {
+                        place(noisy, paid);
+                        return Ok(Got::Paid(step.places.clone(), budgets));
                     }
                     Purchase::Full => turn.wait().await?,
                     Purchase::Kept | Purchase::Wait => {
@@ -54,9 +77,10 @@ impl Session {
         loop {
             let lookup = look(gateway, plan, &questions, best).await;
             if lookup.missing.is_empty() {
-                self.free(gateway, &questions, text, wider(plan, &lookup.found), notices).await?;
-                serve(plan, &mut noisy, lookup.found);
-                return Ok(noisy);
+                let wider = wider(plan, &lookup.found);
+                self.free(gateway, &questions, text).await?;
+                serve(plan, noisy, lookup.found);
+                return Ok(Got::Kept(wider));
             }
             let key = lookup.key();
             // Before the lead, so that who leads does not wait for reads of its own user.
@@ -75,10 +99,8 @@ impl Session {
                 continue;
             }
             let places: Vec<usize> = lookup.missing.iter().map(|m| m.place).collect();
-            let charge = match places.len() == questions.len() {
-                true => charge.clone(),
-                false => rest(plan, &places, charge)?,
-            };
+            self.all_fits(of, plan, &places, step).await?;
+            let charge = part(plan, &places, charge)?;
             let keeping = Keeping {
                 key,
                 awaited: !waited.unreadable && lookup.storable(),
@@ -86,15 +108,18 @@ impl Session {
                 lead,
             };
             let order = Order {
+                groups: selected(plan, &places, |first| lookup.groups(first)),
                 places,
                 charge,
                 statement: statement_of(lookup.missing.iter().map(|m| &**m.question)),
-                text: text.clone(),
+                text: (*text).clone(),
                 keeping: Some(keeping),
                 turn: turn.permit.clone(),
+                given: step.given.to_vec(),
             };
-            let paid = match self.pay(gateway, plan, order, notices).await? {
-                Purchase::Paid(paid) => paid,
+            let paying = order.places.clone();
+            let (paid, budgets) = match self.pay(gateway, plan, order).await? {
+                Purchase::Paid(paid, budgets) => (paid, budgets),
                 // Another proxy has it: look again, and where it cannot be read, pay without asking whether it is there.
                 Purchase::Kept => {
                     waited.unreadable = true;
@@ -110,10 +135,32 @@ impl Session {
                 }
             };
             let repeated = repeats(plan, &lookup, &paid)?;
-            place(&mut noisy, paid);
-            serve(plan, &mut noisy, lookup.found);
-            serve(plan, &mut noisy, repeated);
-            return Ok(noisy);
+            place(noisy, paid);
+            serve(plan, noisy, lookup.found);
+            serve(plan, noisy, repeated);
+            return Ok(Got::Paid(paying, budgets));
+        }
+    }
+
+    /// That the budgets admit these releases and all that come in later steps: what is begun can be ended, as far as
+    /// nobody else spends meanwhile.
+    async fn all_fits(
+        &self,
+        of: &Asked<'_>,
+        plan: &Plan,
+        places: &[usize],
+        step: &Step<'_>,
+    ) -> Result<(), ClientError> {
+        if step.later.is_empty() {
+            return Ok(());
+        }
+        let places: Vec<usize> = places.iter().chain(&step.later).copied().collect();
+        let charge = part(plan, &places, of.charge)?;
+        let debit = Debit { tables: Some(&plan.tables), ..Debit::new(&self.identity, [0; 32], &charge) };
+        match of.gateway.ledger.admits(debit).await {
+            Ok(()) => Ok(()),
+            Err(refusal @ Refusal::Exhausted(_)) => Err(self.exhausted(of.gateway, plan, &refusal).await),
+            Err(refusal) => Err(refusal.client()),
         }
     }
 
@@ -122,11 +169,12 @@ impl Session {
         &self,
         gateway: &Gateway,
         plan: &Plan,
-        paying: &[usize],
+        step: &Step<'_>,
         settings: &plan::Settings,
         cached: bool,
     ) -> Result<Vec<(usize, Arc<Question>)>, ClientError> {
-        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| !r.public_groups);
+        let paying = paying(plan);
+        let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| r.selects());
         let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
         let epoch = match cached {
             true => gateway.store.epoch(&gateway.ledger).await.map_err(|r| r.client())?,
@@ -140,54 +188,35 @@ impl Session {
             settings: &self.settings.backend(),
             delta: &(settings.delta / Ratio::from_integer(selecting)),
             mechanism: settings.mechanism,
+            given: step.given,
         };
         let question = |i: &usize| Some((*i, Question::new(plan.releases.get(*i)?, &context).into()));
-        Ok(paying.iter().filter_map(question).collect())
+        Ok(step.places.iter().filter_map(question).collect())
     }
 
-    /// For EXPLAIN: which releases would be answered for nothing; they become what was stored. None where none would be.
-    pub(super) async fn free_parts(
+    /// Which of a step's releases would be answered for nothing; they become what was stored. How many, and how many times
+    /// as wide as fresh noise theirs is, where it is wider.
+    pub(super) async fn kept(
         &self,
-        gateway: &Gateway,
+        of: &Asked<'_>,
         plan: &mut Plan,
-        settings: &plan::Settings,
-    ) -> Result<Option<String>, ClientError> {
-        if plan.charge.is_none() || !gateway.store.enabled() || !self.settings.cached() {
-            return Ok(None);
-        }
-        let paying = paying(plan);
-        let questions = self.questions(gateway, plan, &paying, settings, true).await?;
-        let lookup = look(gateway, plan, &questions, self.settings.best()).await;
-        let (kept, missing) = (lookup.found.len(), lookup.missing.len());
-        let wider = wider(plan, &lookup.found);
-        for (i, served) in lookup.found {
-            if let Some(release) = plan.releases.get_mut(i) {
-                served.become_of(release);
-            }
-        }
-        let noise = wider.map(|ratio| format!("; {}", wider_text(ratio))).unwrap_or_default();
-        Ok(match (kept, missing) {
-            (0, _) => None,
-            (_, 0) => Some(format!("Kept: answered from an earlier release, nothing would be spent{noise}")),
-            (kept, _) => Some(format!(
-                "Kept: {kept} of {} releases are answered from earlier ones, and the price is for the others{noise}",
-                paying.len()
-            )),
-        })
+        step: &Step<'_>,
+        noisy: &mut [Noisy],
+    ) -> Result<(usize, Option<f64>), ClientError> {
+        let questions = self.questions(of.gateway, plan, step, of.settings, true).await?;
+        let lookup = look(of.gateway, plan, &questions, self.settings.best()).await;
+        let (kept, wider) = (lookup.found.len(), wider(plan, &lookup.found));
+        serve(plan, noisy, lookup.found);
+        Ok((kept, wider))
     }
 
-    /// Tells that nothing was spent, and notes it in the books.
+    /// Notes in the books that nothing was spent.
     async fn free(
         &self,
         gateway: &Gateway,
         questions: &[(usize, Arc<Question>)],
         text: &str,
-        wider: Option<f64>,
-        notices: &mut Vec<Notice>,
     ) -> Result<(), ClientError> {
-        if self.settings.notices() {
-            notices.push(free_notice(wider));
-        }
         tracing::Span::current().record("epsilon", "0");
         let statement = statement_of(questions.iter().map(|(_, q)| &**q));
         let release = store::together(&questions.iter().map(|(_, q)| q.keys.exact).collect::<Vec<_>>());
@@ -195,6 +224,17 @@ impl Session {
         // Beside the first entry of all: what others paid for.
         gateway.store.remember(&gateway.ledger, 0, user, &statement, text).await;
         gateway.ledger.reuse(&self.identity, statement, release).await.map_err(|r| r.client())
+    }
+}
+
+impl Lookup<'_> {
+    /// Which groups this release selects: where it is paid for now, its place among what is; else those that were released.
+    fn groups(&self, release: usize) -> Option<Groups> {
+        if let Some((_, served)) = self.found.iter().find(|(place, _)| *place == release) {
+            return Some(Groups::Released(served.noisy.keys.clone()));
+        }
+        let repeated = self.repeated.iter().find(|(place, ..)| *place == release).map(|(_, _, part)| *part);
+        repeated.or_else(|| self.missing.iter().position(|m| m.place == release)).map(Groups::Of)
     }
 }
 
@@ -312,22 +352,8 @@ fn statement_of<'q>(questions: impl Iterator<Item = &'q Question>) -> [u8; 32] {
     store::together(&questions.map(|q| q.keys.statement).collect::<Vec<_>>())
 }
 
-fn free_notice(wider: Option<f64>) -> Notice {
-    let mut message = "noisegate: answered from an earlier release, nothing was spent".to_owned();
-    if let Some(ratio) = wider {
-        message.push_str(&format!("; {}", wider_text(ratio)));
-    }
-    let hint =
-        wider.map(|_| "SET noisegate.cache = best pays for a fresh answer where it has less noise.".into());
-    Notice { message, code: "00000", hint }
-}
-
-fn wider_text(ratio: f64) -> String {
-    format!("its noise is {} times as wide as that of a fresh answer", plan::explain::short(ratio))
-}
-
 /// Places of the releases that have a price.
-fn paying(plan: &Plan) -> Vec<usize> {
+pub(super) fn paying(plan: &Plan) -> Vec<usize> {
     let paying = |i: &usize| plan.releases.get(*i).is_some_and(|r| !r.is_domain_only());
     (0..plan.releases.len()).filter(paying).collect()
 }

@@ -3,12 +3,13 @@
 //!
 //! Group keys are never decoded: an array is assembled around their raw bytes.
 
+use super::statement::Columns;
 use super::{Gateway, Session};
 use answer::{ClientError, Field, Outcome, SqlState};
 use backend::{Param, RelayError};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use bytes::{BufMut, Bytes, BytesMut};
-use emit::print::{self, ArrayParam, Constants};
+use emit::print::{self, ArrayParam, Constants, Printed};
 use plan::Plan;
 use release::{Noisy, numeric};
 use schema::SqlType;
@@ -20,10 +21,9 @@ impl Session {
         &self,
         gateway: &Gateway,
         plan: &Plan,
-        constants: &Constants,
+        (text, arrays): (Printed, Vec<ArrayParam>),
         fields: &[Field],
     ) -> Result<(), ClientError> {
-        let (text, arrays) = print::finish(plan, &gateway.policy, constants);
         let settings = self.settings.backend();
         if let Some(given) = gateway.finishes.get(&settings, &text.sql) {
             return same_types(fields, &given);
@@ -49,10 +49,14 @@ impl Session {
         plan: &Plan,
         mut constants: Constants,
         noisy: &[Noisy],
-        fields: Vec<Field>,
+        columns: Columns,
     ) -> Result<Outcome, ClientError> {
         constants.own = self.own_rows(gateway, &plan.statement).await?;
-        let (text, arrays) = print::finish(plan, &gateway.policy, &constants);
+        let (mut text, arrays) = print::finish(plan, &gateway.policy, &constants);
+        if columns.twice {
+            text.sql = format!("SELECT q.*, q.* FROM ({}) AS q", text.sql);
+        }
+        let fields = columns.fields;
         let params = params(plan, noisy, &arrays)?;
         let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
         let rows = gateway.backend.query(&self.settings.backend(), &text.sql, &params, &formats).await;
@@ -112,7 +116,7 @@ fn beside(
     cells: Vec<Option<Bytes>>,
 ) -> Option<Vec<Option<Bytes>>> {
     let of = plan.releases.get(release)?;
-    let first = plan.releases.iter().position(|r| (r.select, r.set) == (of.select, of.set))?;
+    let first = of.first(&plan.releases)?;
     if first == release {
         return Some(cells);
     }

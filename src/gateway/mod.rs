@@ -23,6 +23,7 @@ mod parameters;
 mod pay;
 mod planning;
 mod price;
+pub mod private_groups;
 pub mod public_rows;
 mod reading;
 mod reads;
@@ -30,11 +31,13 @@ mod session;
 pub mod settings;
 mod shared;
 mod snapping;
+mod stages;
 mod startup;
 mod statement;
 mod stream;
 mod type_cache;
 mod typing;
+mod views;
 mod virtual_relations;
 
 pub use active::ActiveGateway;
@@ -44,10 +47,11 @@ pub use startup::{Checked, OpenError, Reopened};
 pub use statement::{Portal, Statement};
 pub use typing::typing_error;
 
-use answer::{ClientError, Description, Field, Notice, Outcome, SqlState, Values};
+use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
-use statement::{Planned, control_here, formatted};
+use stages::Asked;
+use statement::{Columns, Planned, control_here};
 use std::sync::Arc;
 
 /// 42P02: a parameter that nothing brings a value for.
@@ -60,7 +64,8 @@ impl Session {
         let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
         let statement = |p: Parsed| {
             let text = p.text.clone();
-            Ok(Statement { kind: Arc::new(sql::classify(p)?), text })
+            let sql::Classified { kind, control } = sql::classify(p)?;
+            Ok(Statement { kind: Arc::new(kind), control, text })
         };
         parsed.into_iter().map(statement).collect()
     }
@@ -75,7 +80,7 @@ impl Session {
         let (query, lines) = match &*statement.kind {
             Kind::Query(query, lines) | Kind::Explain(query, lines) => (query, lines),
             Kind::Session(s) => return self.session_statement(s, notices).await,
-            Kind::Control(_) => return Err(control_here()),
+            Kind::Control => return Err(control_here()),
         };
         let gateway = self.gateway.clone();
         if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
@@ -94,7 +99,7 @@ impl Session {
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
             Kind::Explain(..) => self.explained(&gateway, planned, plan::explain::fields()).await,
-            _ => self.answer(&gateway, planned, &statement.text, typed.fields, notices).await,
+            _ => self.answer(&gateway, planned, &statement.text, Columns::text(typed.fields), notices).await,
         }
     }
 
@@ -115,7 +120,7 @@ impl Session {
                 let fields = (!fields.is_empty()).then_some(fields);
                 return Ok(Description { parameters: Vec::new(), fields });
             }
-            Kind::Control(_) => return Ok(Description { parameters: Vec::new(), fields: None }),
+            Kind::Control => return Ok(Description { parameters: Vec::new(), fields: None }),
         };
         // `unknown` is as good as none.
         let types: Vec<u32> = types.iter().map(|t| if *t == 705 { 0 } else { *t }).collect();
@@ -160,7 +165,7 @@ impl Session {
                 let types = &description.parameters;
                 Some(self.plan(&gateway, resolved, self.constants(), types, &values).await?)
             }
-            Kind::Control(_) | Kind::Session(_) => None,
+            Kind::Control | Kind::Session(_) => None,
         };
         let (kind, text, description) = (statement.kind.clone(), statement.text.clone(), description.clone());
         Ok(Portal { gateway, kind, text, description, values, planned })
@@ -177,27 +182,29 @@ impl Session {
             // These give text, which looks the same in both formats.
             return Ok(match self.session_statement(s, notices).await? {
                 Outcome::Rows { fields, rows, verb, count } => {
-                    Outcome::Rows { fields: formatted(fields, &portal.values), rows, verb, count }
+                    let fields = Columns::bound(fields, &portal.values).fields;
+                    Outcome::Rows { fields, rows, verb, count }
                 }
                 done => done,
             });
         }
         if !Arc::ptr_eq(&portal.gateway, &self.gateway) {
             // Another policy came into force since Bind.
-            let statement = Statement { kind: portal.kind, text: portal.text };
+            let statement = Statement { kind: portal.kind, control: None, text: portal.text };
             portal = self.bind(&statement, &portal.description, portal.values).await?;
         }
         let Portal { gateway, kind, text, description, values, planned } = portal;
         let Some(planned) = planned else {
             let Kind::Query(query, lines) = &*kind else { return Err(control_here()) };
-            let rewritten = self.over_catalogs(&gateway, query, lines, &kind).await?.ok_or_else(control_here)?;
+            let rewritten =
+                self.over_catalogs(&gateway, query, lines, &kind).await?.ok_or_else(control_here)?;
             return self.run_catalogs(&gateway, rewritten, Some(&description), &values, notices).await;
         };
-        let fields = formatted(description.fields.unwrap_or_default(), &values);
+        let columns = Columns::bound(description.fields.unwrap_or_default(), &values);
         if matches!(&*kind, Kind::Explain(..)) {
-            return self.explained(&gateway, planned, fields).await;
+            return self.explained(&gateway, planned, columns.fields).await;
         }
-        self.answer(&gateway, planned, &text, fields, notices).await
+        self.answer(&gateway, planned, &text, columns, notices).await
     }
 
     /// The second half of the way, for a statement that is planned and typed.
@@ -206,7 +213,7 @@ impl Session {
         gateway: &Arc<Gateway>,
         planned: Planned,
         text: &Arc<str>,
-        fields: Vec<Field>,
+        columns: Columns,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let Planned { mut plan, constants, settings, snapped } = planned;
@@ -214,27 +221,30 @@ impl Session {
             notices.push(snapping::notice(&snapped, &gateway.policy));
         }
         if plan.charge.is_some() {
-            self.prove_finish(gateway, &plan, &constants, &fields).await?;
+            let finish = emit::print::finish(&plan, &gateway.policy, &constants);
+            self.prove_finish(gateway, &plan, finish, columns.once()).await?;
+            self.prove_stages(gateway, &plan, &constants).await?;
         }
         if let Some(question) = plan.question.clone() {
-            return self.ask_stream(gateway, &plan, &question, constants, fields, notices).await;
+            return self.ask_stream(gateway, &plan, &question, constants, columns, notices).await;
         }
-        let mut noisy = match plan.charge.clone() {
-            None => Vec::new(),
+        let (noisy, told) = match plan.charge.clone() {
+            None => (Vec::new(), Vec::new()),
             Some(charge) => {
                 gateway.check_failures(&self.identity.user)?;
-                // Charge, fetch, release; nothing of it where the answers are kept.
-                self.released(gateway, &mut plan, &charge, text, &settings, notices).await?
+                // Charge, fetch, release, in the order of its stages; nothing of it where the answers are kept.
+                let asked =
+                    Asked { gateway, charge: &charge, text, settings: &settings, constants: &constants };
+                self.answers(&asked, &mut plan, notices).await?
             }
         };
         if self.settings.notices() {
             let biased = plan.releases.iter().filter_map(plan::explain::bias);
             notices.extend(biased.map(|message| Notice { message, code: "00000", hint: None }));
         }
-        let told = reading::told(&plan, &mut noisy, self.settings.empty_groups());
         if self.settings.notices() {
             notices.extend(told);
         }
-        self.finish(gateway, &plan, constants, &noisy, fields).await
+        self.finish(gateway, &plan, constants, &noisy, columns).await
     }
 }

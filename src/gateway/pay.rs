@@ -1,17 +1,18 @@
 //! What costs: charge, fetch, release.
 
-use super::price::{log_price, no_entropy, price_notice, statement_text};
+use super::price::{log_price, no_entropy, statement_text};
+use super::private_groups::points_within;
 use super::reads;
 use super::{Gateway, Session};
 use crate::store::{self, Question};
-use answer::{ClientError, Identity, Notice, SqlState};
+use answer::{ClientError, Identity, SqlState};
 use backend::{self, FetchRequest, FetchText, Opened, Param};
-use dp::{BigRatio, Charge, Entropy, Ratio, SecureRng, Share, Spec};
+use dp::{Charge, Entropy, SecureRng};
 use emit::fetch;
 use kernel::Certified;
-use ledger::{Ledger, Payment, Question as Debit, Refusal};
-use num_traits::{ToPrimitive, Zero};
+use ledger::{BudgetState, Ledger, Payment, Question as Debit, Refusal};
 use plan::{self, Plan, Release};
+use release::points::{Groups, Within};
 use release::{Exact, Noisy, perturb};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
@@ -26,13 +27,12 @@ impl Session {
         &self,
         gateway: &Arc<Gateway>,
         plan: &Plan,
-        order: Order,
-        notices: &mut Vec<Notice>,
+        mut order: Order,
     ) -> Result<Purchase, ClientError> {
         let releases: Vec<(usize, &Release)> =
             order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
         // Printed and certified before it is paid for: what cannot be costs nothing.
-        let fetches = fetches(gateway, &releases, true)?;
+        let fetches = fetches(gateway, &releases, true, &order.given)?;
         let certified: Vec<_> = fetches.iter().map(|f| f.certified.clone()).collect();
         let text = gateway.policy.ledger_text.then(|| statement_text(&fetches));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
@@ -50,26 +50,27 @@ impl Session {
                 return Err(gateway.fingerprints.told(backend, policy, &plan.tables, e).await);
             }
         };
-        let parts = releases.into_iter().map(|(i, r)| (i, r.clone())).zip(certified);
+        let parts = releases.into_iter().zip(certified).zip(std::mem::take(&mut order.groups));
+        let part = |(((place, release), certified), groups): (((usize, &Release), _), Option<Groups>)| Part {
+            place,
+            release: release.clone(),
+            certified,
+            within: groups.and_then(|groups| points_within(release, groups)),
+        };
         let payment = Settlement {
             gateway: gateway.clone(),
             who: self.identity.clone(),
             tables: plan.tables.clone(),
             order,
             text,
-            parts: parts.map(|((place, release), certified)| Part { place, release, certified }).collect(),
+            parts: parts.map(part).collect(),
             opened,
         };
         let settled = tokio::spawn(payment.settle().in_current_span()).await.map_err(|e| {
             ClientError::incident(SqlState::INTERNAL, "the statement could not be answered", &e)
         })??;
         Ok(match settled {
-            Settled::Paid(answers, notice) => {
-                if self.settings.notices() {
-                    notices.push(notice);
-                }
-                Purchase::Paid(answers)
-            }
+            Settled::Paid(answers, budgets) => Purchase::Paid(answers, budgets),
             Settled::Kept => Purchase::Kept,
             Settled::Wait => Purchase::Wait,
             Settled::Full => Purchase::Full,
@@ -95,11 +96,12 @@ struct Part {
     place: usize,
     release: Release,
     certified: Arc<Certified>,
+    within: Option<Within>,
 }
 
 /// What came of a settlement.
 enum Settled {
-    Paid(Vec<(usize, Noisy)>, Notice),
+    Paid(Vec<(usize, Noisy)>, Vec<BudgetState>),
     Kept,
     Wait,
     Full,
@@ -109,7 +111,7 @@ enum Settled {
 
 impl Settlement {
     async fn settle(self) -> Result<Settled, ClientError> {
-        let Self { gateway, who, tables, order, text, parts, opened } = self;
+        let Self { gateway, who, tables, order, text, mut parts, opened } = self;
         let release = order.keeping.as_ref().filter(|k| k.awaited).map(|k| k.key);
         let debit = Debit {
             tables: Some(&tables),
@@ -129,14 +131,15 @@ impl Settlement {
         let entry = receipt.entry();
         // Until it is kept, others may wait for it.
         let mut owed = release.map(|key| Owed { ledger: gateway.ledger.clone(), entry, key, kept: false });
-        let notice = price_notice(&receipt);
+        let budgets = receipt.budgets().to_vec();
         log_price(&receipt);
         let mut place = receipt.take_read().ok_or_else(uncounted)?;
         let answers = reads::counted(&gateway, &tables, opened, &mut place).await?;
         let mut exact = Vec::with_capacity(answers.len());
-        for (part, rows) in parts.iter().zip(&answers) {
-            let spec = &part.release.spec;
-            exact.push((Exact::decode(rows, &part.certified, spec, true).map_err(|e| e.client())?, spec));
+        for (part, rows) in parts.iter_mut().zip(&answers) {
+            let (spec, within) = (&part.release.spec, part.within.take());
+            let decoded = Exact::decode(rows, &part.certified, spec, true).map_err(|e| e.client())?;
+            exact.push((decoded.within(within), spec));
         }
         drop(answers);
         drop(order.turn);
@@ -156,7 +159,7 @@ impl Settlement {
         if let Some(owed) = &mut owed {
             owed.kept = true;
         }
-        Ok(Settled::Paid(parts.iter().map(|p| p.place).zip(noisy).collect(), notice))
+        Ok(Settled::Paid(parts.iter().map(|p| p.place).zip(noisy).collect(), budgets))
     }
 }
 
@@ -199,6 +202,8 @@ pub(super) struct Order {
     /// Places of releases in the plan.
     pub places: Vec<usize>,
     pub charge: Charge,
+    /// For each place, in which groups points are chosen, where these are private.
+    pub groups: Vec<Option<Groups>>,
     /// What the books call it.
     pub statement: [u8; 32],
     /// What its user wrote.
@@ -207,12 +212,14 @@ pub(super) struct Order {
     pub keeping: Option<Keeping>,
     /// Its place in the queue of the user's reads, until it is read.
     pub turn: Arc<OwnedSemaphorePermit>,
+    /// The values of the stages before.
+    pub given: Vec<Param>,
 }
 
 /// What came of it.
 pub(super) enum Purchase {
-    /// Answers that were paid for, by their places in the plan.
-    Paid(Vec<(usize, Noisy)>),
+    /// Answers that were paid for, by their places in the plan, and what the budgets are then.
+    Paid(Vec<(usize, Noisy)>, Vec<BudgetState>),
     /// Somebody stored it meanwhile.
     Kept,
     /// Somebody else has paid for it.
@@ -242,45 +249,13 @@ impl Drop for Owed {
     }
 }
 
-/// The charge for a part of a statement's releases: their own events, under the least name that pays for them.
-///
-/// Each release keeps the noise that it has within the whole statement, so that the rest costs no more than the rest.
-pub(super) fn rest(plan: &Plan, places: &[usize], whole: &Charge) -> Result<Charge, ClientError> {
-    let specs: Vec<Spec> =
-        places.iter().filter_map(|i| plan.releases.get(*i)).map(|r| r.spec.clone()).collect();
-    let named = name(&specs).and_then(|epsilon| Charge::of(&epsilon, &specs).ok());
-    match named {
-        Some(charge) if charge.epsilon < whole.epsilon => Ok(charge),
-        _ => Charge::of(&whole.epsilon, &specs)
-            .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the statement could not be priced", &e)),
-    }
-}
-
-/// The ε that names the price of these releases: exact for Laplace noise, rounded up to millionths else.
-fn name(specs: &[Spec]) -> Option<Ratio> {
-    let (mut pure, mut squares) = (BigRatio::zero(), BigRatio::zero());
-    for event in specs.iter().flat_map(Spec::events) {
-        match event.share()? {
-            Share::Epsilon(e) => pure += e,
-            Share::Square(e) => squares += e,
-        }
-    }
-    if squares.is_zero() {
-        return Some(Ratio::new(pure.numer().to_u128()?, pure.denom().to_u128()?));
-    }
-    let square = &pure * &pure + squares;
-    let root = (square.numer().to_f64()? / square.denom().to_f64()?).sqrt();
-    let millionths = (root * 1e6).ceil() + 1.0;
-    // Too large a number, or none.
-    (millionths < 1e15).then(|| Ratio::new(millionths as u128, 1_000_000))
-}
-
 /// The fetch of each release, certified, with a secret seed where one is needed. `groups`: how many groups a unit touches
-/// matters.
+/// matters. `given`: the values of the stages before, which follow the seed.
 pub(super) fn fetches(
     gateway: &Gateway,
     releases: &[(usize, &Release)],
     groups: bool,
+    given: &[Param],
 ) -> Result<Vec<FetchText>, ClientError> {
     let policy = &gateway.policy;
     let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
@@ -290,7 +265,11 @@ pub(super) fn fetches(
         .map(|(_, r)| {
             let text = fetch::fetch(r, policy);
             let certified = gateway.certificates.of(r, text.sql, policy, groups)?;
-            let params = if certified.seeded() { vec![Param::int8(seed()?)] } else { Vec::new() };
+            let mut params = Vec::new();
+            if certified.seeded() || !r.given.is_empty() {
+                params.push(Param::int8(seed()?));
+            }
+            params.extend(given.iter().filter(|_| !r.given.is_empty()).cloned());
             Ok(FetchText { certified, params })
         })
         .collect()

@@ -45,6 +45,10 @@ impl Session {
                     return Ok(Planned { plan, constants, settings, snapped });
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),
+                Err(PlanError::NeedType(select, query)) => {
+                    let ty = self.type_of(gateway, &statement, *query, &constants).await?;
+                    statement.types.insert(select, ty);
+                }
                 Err(PlanError::NeedRows(wanted)) => {
                     self.read_public(&mut statement, &wanted, &gateway.policy, &constants).await?;
                 }

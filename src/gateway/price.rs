@@ -2,7 +2,8 @@
 
 use answer::{ClientError, Notice, SqlState};
 use backend::FetchText;
-use ledger::Receipt;
+use dp::Charge;
+use ledger::{BudgetState, Receipt};
 
 pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
     ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
@@ -20,10 +21,8 @@ pub(super) fn log_price(receipt: &Receipt) {
 }
 
 /// What the statement cost and what is left, in one line.
-pub(super) fn price_notice(receipt: &Receipt) -> Notice {
-    let charge = receipt.charge();
-    let left: Vec<String> = receipt
-        .budgets()
+pub(super) fn price_notice(charge: &Charge, budgets: &[BudgetState]) -> Notice {
+    let left: Vec<String> = budgets
         .iter()
         .map(|b| {
             let more = match b.fits(charge) {
@@ -36,4 +35,19 @@ pub(super) fn price_notice(receipt: &Receipt) -> Notice {
         .collect();
     let epsilon = plan::explain::decimal(&charge.epsilon);
     Notice { message: format!("charged epsilon {epsilon}; {}", left.join("; ")), code: "00000", hint: None }
+}
+
+/// That nothing was spent; `wider`: how many times as wide as fresh noise that of what was kept is.
+pub(super) fn free_notice(wider: Option<f64>) -> Notice {
+    let mut message = "noisegate: answered from an earlier release, nothing was spent".to_owned();
+    if let Some(ratio) = wider {
+        message.push_str(&format!("; {}", wider_text(ratio)));
+    }
+    let hint =
+        wider.map(|_| "SET noisegate.cache = best pays for a fresh answer where it has less noise.".into());
+    Notice { message, code: "00000", hint }
+}
+
+pub(super) fn wider_text(ratio: f64) -> String {
+    format!("its noise is {} times as wide as that of a fresh answer", plan::explain::short(ratio))
 }

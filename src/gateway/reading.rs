@@ -15,14 +15,14 @@ use sql::names::output_name;
 /// Private groups up to so many are few: whoever sees them may wonder where the others are.
 const FEW: usize = 10;
 
-/// Notices on the answers of a plan's releases. Without `empty_groups`, public groups that cannot be told from empty ones
+/// Notices on the answers of these releases of a plan. Without `empty_groups`, public groups that cannot be told from empty ones
 /// are left out of them.
-pub(super) fn told(plan: &Plan, noisy: &mut [Noisy], empty_groups: bool) -> Vec<Notice> {
+pub(super) fn told(plan: &Plan, places: &[usize], noisy: &mut [Noisy], empty_groups: bool) -> Vec<Notice> {
     let mut out = Vec::new();
-    for (release, noisy) in plan.releases.iter().zip(noisy) {
-        if release.parts.is_empty() && release.public_groups {
+    for place in places {
+        let (Some(release), Some(noisy)) = (plan.releases.get(*place), noisy.get_mut(*place)) else {
             continue;
-        }
+        };
         if release.public_groups && !release.keys.is_empty() && !empty_groups {
             let added = |s: &GroupingSets| {
                 s.select == release.select && s.sets.iter().any(|s| s.of == release.set && s.added.is_some())

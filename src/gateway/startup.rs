@@ -28,6 +28,9 @@ pub enum OpenError {
     /// The finish login could reach private rows, or a login lacks a right; each line says which and what mends it.
     #[error("the database's logins do not have just the rights that they need:\n{0}")]
     Logins(String),
+    /// A view of the policy is no query that analysts may ask, or names what is not there.
+    #[error("{0}")]
+    View(String),
     /// A login's sessions begin in a time zone that analysts may not have either.
     #[error(
         "the default time zone of the {login} login, \"{zone}\", is neither a name in pg_timezone_names nor a plain offset; \
@@ -81,7 +84,7 @@ impl Checked {
         let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
         let reader = backend.reader().await.map_err(|e: FetchError| schema(&e))?;
         let read = introspect::read_schema(&reader).await.map_err(|e| schema(&e))?;
-        let (policy, warnings) = raw.check_with_warnings(&read).map_err(OpenError::Policy)?;
+        let (mut policy, warnings) = raw.check_with_warnings(&read).map_err(OpenError::Policy)?;
         let mut tables = Vec::with_capacity(policy.tables.len());
         for table in &policy.tables {
             tables.push(introspect::fingerprint(&reader, &[table.oid]).await.map_err(|e| schema(&e))?);
@@ -106,6 +109,8 @@ impl Checked {
             .await
             .map_err(|problems| OpenError::Logins(problems.join("\n")))?;
         default_zones(&backend).await?;
+        let views = super::views::columns(&policy, &backend).await.map_err(OpenError::View)?;
+        policy.views.iter_mut().zip(views).for_each(|(view, columns)| view.columns = columns);
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         warnings.extend_from_slice(backend.warnings());
         let reader = backend.reader().await.map_err(|e| schema(&e))?;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 /// One parsed statement.
 pub struct Statement {
     pub(super) kind: Arc<Kind>,
+    pub(super) control: Option<sql::Control>,
     /// As it was written.
     pub(super) text: Arc<str>,
 }
@@ -20,12 +21,9 @@ impl Statement {
         class(&self.kind)
     }
 
-    /// What it does to the session's transaction, statements and cursors.
+    /// What it does to the session's transaction, statements and cursors, and to its rows.
     pub fn control(&self) -> Option<&sql::Control> {
-        match &*self.kind {
-            Kind::Control(c) => Some(c),
-            _ => None,
-        }
+        self.control.as_ref()
     }
 }
 
@@ -57,17 +55,41 @@ pub(super) struct Planned {
 
 fn class(kind: &Kind) -> &'static str {
     match kind {
-        Kind::Control(_) => "control",
+        Kind::Control => "control",
         Kind::Explain(..) => "explain",
         Kind::Query(..) => "query",
         Kind::Session(_) => "session",
     }
 }
 
-/// Columns in the formats that Bind asked for.
-pub(super) fn formatted(fields: Vec<Field>, values: &Values) -> Vec<Field> {
-    let format = |i: usize| values.results.get(i).copied().unwrap_or(0);
-    fields.into_iter().enumerate().map(|(i, f)| Field { format: format(i), ..f }).collect()
+/// The columns of an answer.
+pub(super) struct Columns {
+    /// In the formats that were asked for.
+    pub(super) fields: Vec<Field>,
+    /// Whether each of them is there twice, all together: a cursor keeps its rows in both formats.
+    pub(super) twice: bool,
+}
+
+impl Columns {
+    /// As Bind asked for.
+    pub(super) fn bound(fields: Vec<Field>, values: &Values) -> Self {
+        let twice = !fields.is_empty() && values.results.len() == 2 * fields.len();
+        let length = if twice { 2 * fields.len() } else { fields.len() };
+        let format = |i: usize| values.results.get(i).copied().unwrap_or(0);
+        let fields = fields.into_iter().cycle().take(length).enumerate();
+        Self { fields: fields.map(|(i, f)| Field { format: format(i), ..f }).collect(), twice }
+    }
+
+    /// Once, in text.
+    pub(super) fn text(fields: Vec<Field>) -> Self {
+        Self { fields, twice: false }
+    }
+
+    /// What the statement itself gives.
+    pub(super) fn once(&self) -> &[Field] {
+        let n = if self.twice { self.fields.len() / 2 } else { self.fields.len() };
+        self.fields.get(..n).unwrap_or(&self.fields)
+    }
 }
 
 /// The frontend does transaction control itself.

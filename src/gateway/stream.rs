@@ -14,8 +14,9 @@ use super::pay::fetches;
 use super::price::statement_text;
 use super::reads;
 use super::settings::custom::NoisegateSetting;
+use super::statement::Columns;
 use super::{Gateway, Session};
-use answer::{ClientError, Field, Notice, Outcome, SqlState};
+use answer::{ClientError, Notice, Outcome, SqlState};
 use backend::{self, FetchRequest};
 use emit::print::Constants;
 use instances::{Opening, State, ended};
@@ -94,13 +95,13 @@ impl Session {
         plan: &Plan,
         question: &Question,
         constants: Constants,
-        fields: Vec<Field>,
+        columns: Columns,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome> {
         gateway.check_failures(&self.identity.user)?;
         let stream = self.stream_named(gateway, &question.stream.name)?;
         let releases: Vec<_> = plan.releases.iter().enumerate().collect();
-        let statements = fetches(gateway, &releases, false)?;
+        let statements = fetches(gateway, &releases, false, &[])?;
         let certified = statements.first().map(|f| f.certified.clone());
         let text = gateway.policy.ledger_text.then(|| statement_text(&statements));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
@@ -177,7 +178,7 @@ impl Session {
             notices.push(outcome_notice(stream, told, left));
         }
         drop(turn);
-        self.finish(gateway, plan, constants, &[noisy], fields).await
+        self.finish(gateway, plan, constants, &[noisy], columns).await
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Gateway, Session};
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use emit::print::OwnRow;
-use policy::{Column, Domain, Policy, Privacy, Range, Table};
+use policy::{Column, Domain, Policy, Privacy, Range, Table, View};
 use schema::SqlType;
 use schema::time::DAY;
 use sql::ast::{Own, Source, Statement};
@@ -116,7 +116,17 @@ fn columns(policy: &Policy) -> Vec<OwnRow> {
         let row = |(i, c): (usize, &Column)| column(policy, t, i, c);
         t.columns.iter().enumerate().map(row).collect()
     };
-    policy.tables.iter().flat_map(rows).collect()
+    let views = policy.views.iter().flat_map(|v| v.columns.iter().enumerate().map(move |c| of_view(v, c)));
+    policy.tables.iter().flat_map(rows).chain(views).collect()
+}
+
+/// A column of a view: what is known of its values follows from its query.
+fn of_view(view: &View, (index, (name, ty)): (usize, &(String, SqlType))) -> OwnRow {
+    let known = [View::SCHEMA, &view.name, name, &(index + 1).to_string()].map(|s| Some(s.to_owned()));
+    let ty =
+        [ty.sql_name().replace("pg_catalog.", ""), "true".into(), "view".into(), "false".into()].map(Some);
+    let rest = vec![None; Own::Columns.columns().len() - known.len() - ty.len()];
+    known.into_iter().chain(ty).chain(rest).collect()
 }
 
 fn column(policy: &Policy, t: &Table, index: usize, c: &Column) -> OwnRow {

@@ -7,11 +7,11 @@ use schema::SqlType;
 
 /// Pure functions of pg_catalog: they look at nothing but their arguments, and let no argument choose how much memory
 /// they take; and the aggregates, which have their places.
-const FUNCTIONS: &str = "abs age atan btrim cbrt ceil cos count date_larger date_smaller date_trunc degrees div exp float8larger \
-    float8smaller floor initcap int8larger int8smaller left length ln log lower ltrim md5 numeric_larger \
+const FUNCTIONS: &str = "abs age atan atan2 btrim cbrt ceil cos count date_larger date_smaller date_trunc degrees div exp float8larger \
+    float8smaller floor initcap int8larger int8smaller left length ln log lower ltrim make_date md5 numeric_larger \
     numeric_smaller octet_length power radians replace reverse right round rtrim sign sin split_part sqrt \
     starts_with strpos substr sum tan texticregexeq textregexeq timestamp_larger timestamp_smaller \
-    timestamptz_larger timestamptz_smaller timezone to_char translate trim_scale trunc upper width_bucket";
+    timestamptz_larger timestamptz_smaller timezone to_char to_timestamp translate trim_scale trunc upper width_bucket";
 
 /// Keywords that look like functions, whose meaning no search path changes.
 pub const KEYWORDS: &[&str] = &["COALESCE", "GREATEST", "LEAST", "NULLIF"];

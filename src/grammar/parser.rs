@@ -330,6 +330,7 @@ impl<'p> Parser<'p> {
         let word = match self.next() {
             Some(Token::Number(n)) => return Ok(Expr::Number(n)),
             Some(Token::Text(t)) => return Ok(Expr::Text(t)),
+            Some(Token::Given(n)) if self.is(self.at, "::") => return Ok(call(&format!("${n}"), Vec::new())),
             Some(Token::Name(first)) => return self.named(first),
             Some(Token::Mark(word)) => word,
             _ => return self.stop("a parameter that has no place here, or the end"),

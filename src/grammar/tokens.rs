@@ -21,6 +21,8 @@ pub enum Token {
     Text(String),
     /// `$1`
     Seed,
+    /// `$2` and what follows: values that were released before, whichever they are.
+    Given(String),
 }
 
 pub fn read(sql: &str) -> Result<Vec<Token>> {
@@ -35,8 +37,9 @@ pub fn read(sql: &str) -> Result<Vec<Token>> {
         } else if let Some(inner) = string {
             let (text, after) = quoted(inner, '\'', first == 'E')?;
             (Token::Text(text), after)
-        } else if let Some(after) = rest.strip_prefix("$1") {
-            (Token::Seed, after)
+        } else if let Some(after) = rest.strip_prefix('$') {
+            let (number, after) = split(after, |c| c.is_ascii_digit());
+            (if number == "1" { Token::Seed } else { Token::Given(number.into()) }, after)
         } else if first.is_ascii_digit() {
             let (number, after) = split(rest, |c| c.is_ascii_digit() || c == '.' || c == 'e');
             match number.parse::<f64>() {

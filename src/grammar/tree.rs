@@ -29,11 +29,38 @@ pub enum Expr {
 
 /// Aggregates have their places, and stand nowhere else. They give the same in whatever order rows come, but for those of
 /// [`WINDOWS`], whose calls are all called OVER: what is called, by what it is partitioned, and by what it is ordered.
-pub const AGGREGATES: &[&str] = &["count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every"];
+pub const AGGREGATES: &[&str] = &[
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "bool_and",
+    "bool_or",
+    "every",
+    "variance",
+    "var_samp",
+    "var_pop",
+    "stddev",
+    "stddev_samp",
+    "stddev_pop",
+];
 
 /// What stands over windows alone.
-pub const WINDOWS: &[&str] =
-    &["row_number", "rank", "dense_rank", "lag", "lead", "first_value", "last_value", "OVER"];
+pub const WINDOWS: &[&str] = &[
+    "row_number",
+    "rank",
+    "dense_rank",
+    "percent_rank",
+    "cume_dist",
+    "ntile",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
+    "nth_value",
+    "OVER",
+];
 
 /// An item, and the name it comes out under; a computed one may have none.
 pub type Item = (Expr, String);

@@ -75,7 +75,7 @@ impl Certified {
         &self.text
     }
 
-    /// It takes a seed as `$1`, and nothing else.
+    /// It takes a seed as `$1`. What it takes behind has nothing to do with private rows but through what was released.
     pub fn seeded(&self) -> bool {
         self.seeded
     }
@@ -95,12 +95,14 @@ impl Certified {
         &self.parts
     }
 
-    /// How many groups one unit can touch; [`u64::MAX`] where nothing bounds them, which public groups alone may be.
+    /// How many groups one unit can touch; [`u64::MAX`] where nothing bounds them, which groups that [`Self::selects`] never
+    /// are.
     pub fn l0(&self) -> u64 {
         self.l0
     }
 
-    /// Which groups come back, and in which order, has nothing to do with private rows.
+    /// Which groups come back, and in which order, has nothing to do with private rows. Where they do, and no units are counted
+    /// either, nothing but the integers may be looked at, of groups that are known from elsewhere.
     pub fn public(&self) -> bool {
         self.public
     }

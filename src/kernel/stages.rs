@@ -75,7 +75,8 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
         None => direct(&last, policy)?,
     };
     g.groups = [g.groups, size].into_iter().flatten().min();
-    let selects = domain.is_none() && !g.keys.is_empty();
+    let private = domain.is_none() && !g.keys.is_empty();
+    let selects = private && g.sums.first().is_some_and(|s| s.0 == "units");
     let names = selects.then(|| "units".to_owned()).into_iter().chain((0..).map(|i| format!("a{i}")));
     if !g.sums.iter().map(|s| &s.0).eq(names.take(g.sums.len()).collect::<Vec<_>>().iter()) {
         return refuse("sums that are not units, a0, a1, …", sql);
@@ -84,7 +85,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
         return refuse("a last SELECT that does more than pass keys and sums through, in order", sql);
     }
     p.end()?;
-    if selects && !g.keys.iter().all(|k| k.one_form) {
+    if private && !g.keys.iter().all(|k| k.one_form) {
         return refuse("a private key whose equals may look different", sql);
     }
     if selects && !g.sums.first().is_some_and(|s| s.2) {
@@ -92,8 +93,8 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     }
     let l0 = match g.groups {
         Some(l0) => l0.max(1),
-        // All of them come back, however many a unit touches.
-        None if domain.is_some() => u64::MAX,
+        // All of them come back, however many a unit touches; or they are not selected by this text.
+        None if !selects => u64::MAX,
         None => return refuse("nothing bounds the groups of a unit", sql),
     };
     let sums = g.sums.iter().skip(usize::from(selects));
@@ -107,7 +108,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
         selects,
         parts,
         l0,
-        public: !selects,
+        public: !private,
     })
 }
 

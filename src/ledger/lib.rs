@@ -284,20 +284,7 @@ impl Ledger {
     /// When this returns a receipt, the debit is on disk. If the future is dropped once the request is queued, the
     /// debit stands all the same. Whether it is refused depends on the charge and on earlier charges only.
     pub async fn pay(&self, q: Question<'_>) -> Result<Payment, Refusal> {
-        let charged = entry::Charged::new(q.charge);
-        let ask = Ask {
-            who: q.who.clone(),
-            terms: self.terms.clone(),
-            statement: entry::hex(&q.statement),
-            id: random().map_err(|e| Refusal::Unavailable(e.to_string()))?,
-            charge: q.charge.clone(),
-            key: serde_json::to_string(&charged).map_err(|e| Refusal::Unavailable(e.to_string()))?,
-            charged,
-            tables: q.tables.and_then(|tables| self.private(tables)),
-            release: q.release,
-            stream: q.stream.map(|s| books::Opens { name: s.name.to_owned(), after: s.after }),
-            text: q.text.map(Into::into),
-        };
+        let ask = self.asked(&q)?;
         let (lease, read) = (micros(self.lease), q.read);
         // If nobody waits for the answer any more, its place is given back: nothing was read.
         let place = read.map(|terms| self.place(ask.id.clone(), terms)).transpose()?;
@@ -321,6 +308,29 @@ impl Ledger {
             Paid::Kept(bytes) => Payment::Kept(bytes),
             Paid::Wait => Payment::Wait,
             Paid::Full => Payment::Full,
+        })
+    }
+
+    /// Whether a charge would be admitted at this moment. Nothing is debited, and nothing is set aside.
+    pub async fn admits(&self, q: Question<'_>) -> Result<(), Refusal> {
+        let ask = self.asked(&q)?;
+        self.edit(move |books, clock| books.decide(&ask, clock).map(|_| ((), None))).await
+    }
+
+    fn asked(&self, q: &Question<'_>) -> Result<Ask, Refusal> {
+        let charged = entry::Charged::new(q.charge);
+        Ok(Ask {
+            who: q.who.clone(),
+            terms: self.terms.clone(),
+            statement: entry::hex(&q.statement),
+            id: random().map_err(|e| Refusal::Unavailable(e.to_string()))?,
+            charge: q.charge.clone(),
+            key: serde_json::to_string(&charged).map_err(|e| Refusal::Unavailable(e.to_string()))?,
+            charged,
+            tables: q.tables.and_then(|tables| self.private(tables)),
+            release: q.release,
+            stream: q.stream.map(|s| books::Opens { name: s.name.to_owned(), after: s.after }),
+            text: q.text.map(Into::into),
         })
     }
 

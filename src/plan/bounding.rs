@@ -206,6 +206,12 @@ impl Bounding {
         !one_row && (self.rows_stage() || self.l0_stage() || self.spread().is_some() || self.counts_units)
     }
 
+    /// The same for groups of which a few come back, each bounded by itself, however many a unit touches.
+    #[must_use]
+    pub fn of_each(&self) -> Self {
+        Self { groups: Groups::Each, cut: None, ..self.clone() }
+    }
+
     /// The same for whatever parts: whether rows are first aggregated per unit is how they are read, and where keys prove a
     /// bound it changes no number. For a form that is hashed.
     #[must_use]
@@ -214,9 +220,10 @@ impl Bounding {
     }
 
     /// The same for the cells of these groups: rows of a unit are bounded over all of them together, by as many as count in
-    /// all groups.
+    /// all groups. `public`: so are the groups; else rows are always spread, since a text without a domain says nothing of how
+    /// many cells there are.
     #[must_use]
-    pub fn of_cells(&self) -> Self {
+    pub fn of_cells(&self, public: bool) -> Self {
         let spread = |total: u32, whose: &Whose| {
             let total = total.min(MOST_ROWS);
             let groups = Groups::Spread(Spread { groups: 1, rows: total, total });
@@ -224,7 +231,8 @@ impl Bounding {
         };
         let (rows, groups) = match (&self.rows, &self.groups) {
             (Rows::Proven(1, _), _) => (self.rows.clone(), Groups::OneRow),
-            (Rows::Proven(n, _), _) => (self.rows.clone(), Groups::InAll(*n)),
+            (Rows::Proven(n, _), _) if public => (self.rows.clone(), Groups::InAll(*n)),
+            (Rows::Proven(n, _), _) => spread(*n, &Whose::Own),
             (Rows::Scaled(_, whose), Groups::Spread(Spread { total, .. })) => spread(*total, whose),
             (Rows::Scaled(n, whose), _) => spread(n.saturating_mul(self.l0()), whose),
         };

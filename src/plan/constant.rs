@@ -129,22 +129,44 @@ pub(crate) fn interval(text: &str) -> Option<[i64; 3]> {
             micros = micros.checked_add(clock(word)?)?;
             return words.next().is_none().then_some([months, days, micros]);
         }
-        let n: i64 = word.parse::<i32>().ok()?.into();
         // A number without a unit is one of seconds.
         let unit = words.next().unwrap_or("sec").to_ascii_lowercase();
-        let (to, factor): (&mut i64, i64) = match unit.strip_suffix('s').unwrap_or(&unit) {
-            "year" => (&mut months, 12),
-            "month" | "mon" => (&mut months, 1),
-            "week" => (&mut days, 7),
-            "day" => (&mut days, 1),
-            "hour" => (&mut micros, 3_600 * MICROS_PER_SECOND),
-            "minute" | "min" => (&mut micros, 60 * MICROS_PER_SECOND),
-            "second" | "sec" => (&mut micros, MICROS_PER_SECOND),
+        let parts = match unit.strip_suffix('s').unwrap_or(&unit) {
+            "year" => [12, 0, 0],
+            "month" | "mon" => [1, 0, 0],
+            "week" => [0, 7, 0],
+            "day" => [0, 1, 0],
+            "hour" => [0, 0, 3_600 * MICROS_PER_SECOND],
+            "minute" | "min" => [0, 0, 60 * MICROS_PER_SECOND],
+            "second" | "sec" => [0, 0, MICROS_PER_SECOND],
             _ => return None,
         };
-        *to = to.checked_add(n.checked_mul(factor)?)?;
+        let [m, d, t] = times(word, parts)?;
+        (months, days, micros) = (months.checked_add(m)?, days.checked_add(d)?, micros.checked_add(t)?);
     }
     Some([months, days, micros])
+}
+
+/// So many units: what is left of days is time. Fractions of months, and those that are no whole microseconds, are left to
+/// PostgreSQL.
+fn times(number: &str, [months, days, micros]: [i64; 3]) -> Option<[i64; 3]> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let sign = if whole.starts_with('-') { -1 } else { 1 };
+    let n: i64 = whole.parse::<i32>().ok()?.into();
+    let scale = 10i64.pow(u32::try_from(fraction.len()).ok().filter(|n| *n <= 6)?);
+    let part = match fraction {
+        "" => 0,
+        digits if digits.bytes().all(|b| b.is_ascii_digit()) => sign * digits.parse::<i64>().ok()?,
+        _ => return None,
+    };
+    let exact = |n: i64| (n % scale == 0).then_some(n / scale);
+    let of_days = part.checked_mul(days)?;
+    let rest = exact((of_days % scale).checked_mul(DAY)?)?.checked_add(exact(part.checked_mul(micros)?)?)?;
+    Some([
+        n.checked_mul(months)?.checked_add(exact(part.checked_mul(months)?)?)?,
+        n.checked_mul(days)?.checked_add(of_days / scale)?,
+        n.checked_mul(micros)?.checked_add(rest)?,
+    ])
 }
 
 /// Microseconds of `36:00`, `-02:30:15.25`.
@@ -216,7 +238,7 @@ mod tests {
     fn text(sql: &str, now: Option<&str>) -> Option<String> {
         let limits = Limits::default();
         let parsed = parse::parse(&format!("SELECT {sql}"), &limits).unwrap().remove(0);
-        let Of::Query(q, lines) = classify(parsed).unwrap() else { panic!("{sql}") };
+        let Of::Query(q, lines) = classify(parsed).unwrap().kind else { panic!("{sql}") };
         let statement = resolve::resolve(&q, &lines, &Nothing, &limits).unwrap();
         let Body::Select(s) = statement.query.body else { panic!("{sql}") };
         let ExprKind::Cast { expr, ty } = evaluate(&s.items.first()?.expr, now)?.kind else {

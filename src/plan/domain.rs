@@ -19,6 +19,8 @@ pub enum Domain {
         table: usize,
         /// Its column.
         column: String,
+        /// Of these of its rows.
+        only: Option<Rows>,
     },
     /// lo, lo + step, … up to hi.
     Series {
@@ -57,6 +59,15 @@ pub enum Domain {
     Image(Box<Image>),
 }
 
+/// Rows of a public table, as the statement reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    /// The binding that stands for a row.
+    pub binding: usize,
+    /// Conditions that look at this row alone.
+    pub meets: Vec<Scalar>,
+}
+
 /// See [`Domain::Image`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Image {
@@ -84,6 +95,7 @@ pub struct Base {
 /// Units of date_trunc whose groups can be enumerated, with a lower bound of their length: zones have skipped two
 /// hours of a day (Troll) and whole days (Apia, 30 December 2011). From weeks on they are counted by the calendar.
 pub const TRUNC_UNITS: &[(&str, i64)] = &[
+    ("second", MICROS_PER_SECOND),
     ("minute", 60 * MICROS_PER_SECOND),
     ("hour", 3_600 * MICROS_PER_SECOND),
     ("day", 20 * 3_600 * MICROS_PER_SECOND),
@@ -124,7 +136,7 @@ impl Domain {
                 let all = each.reduce(|a, b| Ok(a?.saturating_mul(b?))).unwrap_or(Ok(1))?;
                 Ok(image.most.map_or(all, |most| most.min(all)))
             }
-            Domain::Table { table: t, column } => table(*t, column),
+            Domain::Table { table: t, column, .. } => table(*t, column),
             other => Ok(other.enumerated().unwrap_or(usize::MAX)),
         }
     }

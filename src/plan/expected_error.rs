@@ -26,7 +26,7 @@ pub fn fixed95(r: &Release, output: &Output) -> Option<f64> {
 }
 
 /// The value of an average and its 95 % error, in its own unit, from the noisy values of its parts; None where the noisy
-/// count is below 1, or for what is no average. The error is that of [`error95`]'s formula, at this n.
+/// count is below 1, or for what is no average. The error is that of `error95`'s formula, at this n.
 pub fn average95(r: &Release, output: &Output, value: impl Fn(usize) -> Option<i128>) -> Option<(f64, f64)> {
     let Output::Avg { sum, count, low, high, .. } = output else { return None };
     let n = shown(r, *count, value(*count)?);
@@ -49,7 +49,7 @@ pub fn shown(r: &Release, part: usize, value: i128) -> f64 {
 }
 
 /// From how many rows that decide on, by their noisy count, a condition counts as one that some row meets: where there is
-/// none, noise reaches it once in forty draws. `cells`: as in [`error95`].
+/// none, noise reaches it once in forty draws. `cells`: as in `error95`.
 pub fn deciding(r: &Release, part: usize, cells: usize) -> i64 {
     // The cast cuts at the ends.
     (of(r, part, cells).ceil() as i64).max(1)

@@ -12,7 +12,7 @@ use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
 use bytes::Bytes;
 use dp::quantile::Selector;
 use dp::suspicion::Meaning;
-use dp::{self, Choice, Distribution, Notion, Ratio, Why};
+use dp::{self, Charge, Choice, Distribution, Notion, Ratio, Why};
 use futures::StreamExt;
 use policy::{Policy, Privacy};
 use schema::SqlType;
@@ -48,6 +48,7 @@ pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
     out.push(format!("Price: epsilon {}{rho}{delta}", decimal(&charge.epsilon)));
     out.push(format!("Noise: {}", plan.noise));
     out.push(format!("Meaning: {}", meaning(charge, policy).brief()));
+    stages(&mut out, plan, charge);
     for (i, r) in plan.releases.iter().enumerate() {
         release(&mut out, i + 1, r, plan, policy);
     }
@@ -56,6 +57,38 @@ pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
             .into(),
     );
     out
+}
+
+/// What is paid for and read first, and what it costs.
+fn stages(out: &mut Vec<String>, plan: &Plan, charge: &Charge) {
+    if plan.stages.is_empty() {
+        return;
+    }
+    let mut left: Vec<usize> = (0..plan.releases.len())
+        .filter(|i| plan.releases.get(*i).is_some_and(|r| !r.is_domain_only()))
+        .collect();
+    let step = |places: Vec<usize>| {
+        let price =
+            super::shares::rest(plan, &places, charge).map(|c| decimal(&c.epsilon)).unwrap_or_default();
+        let numbers: Vec<String> = places.iter().map(|i| (i + 1).to_string()).collect();
+        match places.len() {
+            0 => "no release of its own".to_owned(),
+            1 => format!("release {}, epsilon {price}", numbers.join(", ")),
+            _ => format!("releases {}, epsilon {price}", numbers.join(", ")),
+        }
+    };
+    for (i, stage) in plan.stages.iter().enumerate() {
+        let (now, later) = left.iter().partition(|p| stage.releases.contains(p));
+        left = later;
+        out.push(format!(
+            "Stage {}: {}; its value, of type {}, is ${} in what comes after it, whose price does not depend on it",
+            i + 1,
+            step(now),
+            stage.ty.sql_name().trim_start_matches("pg_catalog."),
+            i + 2
+        ));
+    }
+    out.push(format!("Stage {}: {}", plan.stages.len() + 1, step(left)));
 }
 
 fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, policy: &Policy) {
@@ -100,6 +133,18 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         out.push(format!("  Bound: {why}"));
     }
     out.extend(bias(r).map(|bias| format!("  Bias: {bias}")));
+    if let Some(ranking) = &r.ranking {
+        out.push(format!("  Top {}: {}", ranking.k, ranking.why));
+    }
+    if let Some(top) = &r.spec.top {
+        out.push(format!(
+            "  Choice of groups: by {}, {} time(s) with epsilon {}; one unit changes each count by at most {}",
+            mechanism(top.selector()),
+            top.choices(),
+            decimal(&top.level()),
+            top.sensitivity()
+        ));
+    }
     out.push(work(&r.work));
     if let Some((cells, points)) = r.cells.as_ref().zip(r.spec.points.as_ref()) {
         chosen(out, r, cells, points);
@@ -155,6 +200,13 @@ fn expected(out: &mut Vec<String>, r: &Release, cells: usize, place: &str, plan:
     }
 }
 
+fn mechanism(selector: Selector) -> &'static str {
+    match selector {
+        Selector::Exponential => "the exponential mechanism",
+        Selector::PermuteAndFlip => "permute-and-flip",
+    }
+}
+
 /// How points are chosen.
 fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points) {
     let label = r.keys.last().map(|k| k.label.as_str()).unwrap_or_default();
@@ -170,10 +222,12 @@ fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points
         Axis::Values => "the values themselves".into(),
     };
     out.push(format!("  {label}: {grid}, at most {}; rows are counted at the nearest", cells.points));
-    let mechanism = match points.selector() {
-        Selector::Exponential => "the exponential mechanism",
-        Selector::PermuteAndFlip => "permute-and-flip",
-    };
+    let mechanism = mechanism(points.selector());
+    if !r.public_groups {
+        out.push(
+            "  Points are chosen in the groups that are selected for the same rows, and in no others".into(),
+        );
+    }
     let level = points.level().map_or_else(|_| String::new(), |e| decimal(&e));
     let parts: Vec<&str> = r.parts.iter().map(|p| p.label.as_str()).collect();
     out.push(format!(

@@ -1,13 +1,14 @@
 //! From FROM and WHERE to joins of scans: derived tables and CTEs that only project and filter are read as part of the
 //! query around them.
 
-use super::conditions::{count, single, split, truth};
+use super::conditions::{conjuncts, count, single, split, truth};
 use super::equivalence_classes::Col;
 use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
 use super::per_unit::{RowsPerUnit, Selected, is_over_several};
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
+use super::stages::Given;
 use super::units::{Block, Found, Outside, Owner};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use answer::{ClientError, SqlState};
@@ -66,6 +67,8 @@ pub struct Flattener<'a> {
     pub extract_type: SqlType,
     /// How many rows a unit is said to have.
     pub rows: RowsPerUnit,
+    /// What was released before.
+    pub(super) given: Given,
     substitutes: HashMap<usize, Vec<std::rc::Rc<Substitute>>>,
     pub(super) scans: Vec<Scan>,
     pub(super) positions: HashMap<usize, Pos>,
@@ -105,6 +108,7 @@ impl<'a> Flattener<'a> {
             ctes,
             extract_type,
             rows,
+            given: Given::default(),
             substitutes: HashMap::new(),
             scans: Vec::new(),
             positions: HashMap::new(),
@@ -129,6 +133,7 @@ impl<'a> Flattener<'a> {
     pub(super) fn nested(&self, correlated: bool) -> Self {
         let mut inner =
             Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone(), self.rows);
+        inner.given = self.given.clone();
         inner.next = self.next;
         inner.origin = self.origin.clone();
         (inner.size, inner.relations) = (self.size, self.relations);
@@ -346,7 +351,17 @@ impl<'a> Flattener<'a> {
         let right = self.from(right, at_right)?;
         let mut conditions = Vec::new();
         if let Some(on) = on {
-            conditions.push(self.expand(on)?);
+            let on = self.expand(on)?;
+            // The ON of inner joins is as good as WHERE, where conditions may hold subqueries.
+            match kind == JoinKind::Inner && !by_rule_8 && !at.nullable {
+                true => {
+                    let (asked, plain): (Vec<Expr>, Vec<Expr>) =
+                        conjuncts(&[on]).into_iter().partition(has_members);
+                    asked.into_iter().for_each(|c| self.condition(c, at));
+                    conditions.extend(plain);
+                }
+                false => conditions.push(on),
+            }
         }
         if kind == JoinKind::Inner && !by_rule_8 {
             // Rows without partners, of joins below, are gone here.
@@ -515,6 +530,11 @@ impl<'a> Flattener<'a> {
     }
 }
 
+/// Whether IN or EXISTS over a subquery stands in it.
+fn has_members(e: &Expr) -> bool {
+    e.any(&mut |e| matches!(e.kind, ExprKind::Exists { .. } | ExprKind::InQuery { .. }))
+}
+
 /// What a subquery without FROM selects.
 pub(super) fn constant(q: &Query) -> Option<&Expr> {
     let Ok(Some((s, []))) = single(q, None) else { return None };
@@ -548,6 +568,10 @@ impl Columns for Flattener<'_> {
 
     fn prepared(&self, e: &Expr) -> Option<Scalar> {
         self.prepared.iter().find(|(have, _)| have == e).map(|(_, s)| s.clone())
+    }
+
+    fn given(&self, q: &Query) -> Option<Scalar> {
+        self.given.value(q)
     }
 
     fn spend(&self) -> Result<()> {

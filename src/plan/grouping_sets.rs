@@ -271,7 +271,7 @@ fn errors(
     mechanism: dp::Preference,
 ) -> Result<Vec<Errors>> {
     let of = |i: &usize| all.get(*i).map(|c| c.releases.as_slice()).unwrap_or_default();
-    let selecting = released.iter().flat_map(of).filter(|r| !r.public_groups).count().max(1);
+    let selecting = released.iter().flat_map(of).filter(|r| r.selects()).count().max(1);
     let delta = dp::split(&settings.delta, selecting).map_err(undrawn)?;
     let outlines: Vec<dp::Outline> =
         released.iter().flat_map(of).filter(|r| !r.is_domain_only()).map(|r| r.outline(&delta)).collect();

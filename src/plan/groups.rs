@@ -6,6 +6,7 @@
 //! policy and the schema are looked at (soundness rule 2).
 
 mod narrowed;
+mod of_table;
 mod ranges;
 mod remedy;
 mod together;
@@ -71,6 +72,7 @@ pub(super) fn decide(
             let why = format!("the values of {} do not follow from the policy or the statement", k.label);
             return private(why, remedy::of(&k.scalar));
         };
+        let domain = of_table::narrowed(domain, &k.scalar, source, &conditions);
         let with_null = k.scalar.nullable() && !conditions.iter().any(|f| rejects_null(f, &k.scalar));
         let size = domain.size(&size_of)?;
         product = product.saturating_mul(size.saturating_add(usize::from(with_null)));
@@ -215,9 +217,11 @@ fn describe(policy: &Policy, domain: &Domain, with_null: bool) -> String {
         Domain::Bool => "true and false".into(),
         Domain::Values(v) if v.len() == 1 => "one listed value".into(),
         Domain::Values(v) => format!("{} listed values", v.len()),
-        Domain::Table { table, column } => {
+        Domain::Table { table, column, only } => {
             let name = policy.tables.get(*table).map(|t| t.name.as_str()).unwrap_or_default();
-            format!("the values of {name}.{column}")
+            let rows =
+                only.as_ref().map(|rows| format!(" in rows that meet {} condition(s)", rows.meets.len()));
+            format!("the values of {name}.{column}{}", rows.unwrap_or_default())
         }
         Domain::Series { lo, hi, step } => {
             format!("{} to {} by {}", lo.to_plain_string(), hi.to_plain_string(), step.to_plain_string())

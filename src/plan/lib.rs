@@ -27,7 +27,9 @@ mod renumber;
 mod row_bounds;
 mod semi_join;
 mod set_operations;
+pub mod shares;
 pub mod source;
+pub mod stages;
 pub mod stream_question;
 mod unit_paths;
 mod units;
@@ -44,7 +46,10 @@ use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
 use schema::SqlType;
 use sql::ast::*;
+use stages::Given;
+pub use stages::Stage;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Why there is no plan.
 #[derive(Debug)]
@@ -53,6 +58,8 @@ pub enum PlanError {
     Refused(Box<ClientError>),
     /// This number is needed first.
     NeedSize(Size),
+    /// The type of this query's one column is needed first, in [`Statement::types`] under this number.
+    NeedType(usize, Box<Query>),
     /// These rows are needed first, in the statement.
     NeedRows(Box<PublicRows>),
 }
@@ -110,6 +117,8 @@ pub struct Plan {
     pub statement: Statement,
     /// Its releases, in the order of the text.
     pub releases: Vec<Release>,
+    /// What of it is released and finished before other releases are read, in this order.
+    pub stages: Vec<Stage>,
     /// SELECTs with grouping sets, and which release each set is of.
     pub grouping_sets: Vec<GroupingSets>,
     /// CTEs that are private rows: they exist inside releases only.
@@ -146,9 +155,13 @@ struct Planner<'a> {
     settings: &'a Settings,
     sizes: &'a Sizes,
     bindings: &'a [Binding],
+    types: &'a HashMap<usize, SqlType>,
     ctes: HashMap<usize, &'a Query>,
     kinds: HashMap<usize, Rel>,
+    /// The releases of each CTE.
+    within: HashMap<usize, Range<usize>>,
     releases: Vec<Release>,
+    stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
     private_ctes: HashSet<usize>,
     tables: Vec<usize>,
@@ -166,9 +179,12 @@ pub fn plan(
         settings,
         sizes,
         bindings: &statement.bindings,
+        types: &statement.types,
         ctes: HashMap::new(),
         kinds: HashMap::new(),
+        within: HashMap::new(),
         releases: Vec::new(),
+        stages: Vec::new(),
         grouping_sets: Vec::new(),
         private_ctes: HashSet::new(),
         tables: Vec::new(),
@@ -177,7 +193,7 @@ pub fn plan(
     if rel == Rel::Private {
         return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
     }
-    let Planner { mut releases, grouping_sets, private_ctes, mut tables, .. } = planner;
+    let Planner { mut releases, stages, grouping_sets, private_ctes, mut tables, .. } = planner;
     // Tables that only lead to the unit prove it by their keys (soundness rule 7).
     tables.extend(releases.iter().flat_map(|r| &r.source.served));
     // Domains are read by the fetch, too.
@@ -187,7 +203,17 @@ pub fn plan(
     tables.dedup();
     let (charge, noise) = price(&mut releases, settings)?.unzip();
     let noise = noise.unwrap_or_default();
-    Ok(Plan { statement, releases, grouping_sets, private_ctes, charge, noise, tables, question: None })
+    Ok(Plan {
+        statement,
+        releases,
+        stages,
+        grouping_sets,
+        private_ctes,
+        charge,
+        noise,
+        tables,
+        question: None,
+    })
 }
 
 /// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
@@ -196,7 +222,7 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
     if paying.is_empty() {
         return Ok(None);
     }
-    let selecting = paying.iter().filter(|r| !r.public_groups).count().max(1);
+    let selecting = paying.iter().filter(|r| r.selects()).count().max(1);
     let bad = undrawn;
     let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
     let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
@@ -284,15 +310,20 @@ fn unsupported(what: &str, pos: Pos) -> ClientError {
 impl<'a> Planner<'a> {
     fn query(&mut self, q: &'a Query) -> Result<Rel, PlanError> {
         for cte in &q.with {
+            let before = self.releases.len();
             let rel = self.query(&cte.query)?;
             self.ctes.insert(cte.id, &cte.query);
             self.kinds.insert(cte.id, rel);
+            self.within.insert(cte.id, before..self.releases.len());
             if rel == Rel::Private {
                 self.private_ctes.insert(cte.id);
             }
         }
         match &q.body {
-            Body::Select(s) => self.select(s, &q.order_by, q.limit.is_some() || q.offset.is_some()),
+            Body::Select(s) => {
+                let cut = q.limit.is_some() || q.offset.is_some();
+                self.select(s, &q.order_by, cut, release::ranking::limit(q))
+            }
             body => {
                 let rel = self.body(body)?;
                 if rel == Rel::Private && (q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty())
@@ -309,7 +340,7 @@ impl<'a> Planner<'a> {
 
     fn body(&mut self, body: &'a Body) -> Result<Rel, PlanError> {
         match body {
-            Body::Select(s) => self.select(s, &[], false),
+            Body::Select(s) => self.select(s, &[], false, None),
             Body::Query(q) => self.query(q),
             Body::SetOp { left, right, .. } => {
                 let (l, r) = (self.body(left)?, self.body(right)?);
@@ -370,7 +401,14 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn select(&mut self, s: &'a Select, order_by: &'a [OrderItem], cut: bool) -> Result<Rel, PlanError> {
+    /// `first`: how many rows are asked for, where ORDER BY says which.
+    fn select(
+        &mut self,
+        s: &'a Select,
+        order_by: &'a [OrderItem],
+        cut: bool,
+        first: Option<u32>,
+    ) -> Result<Rel, PlanError> {
         let before = self.releases.len();
         let mut kinds = Vec::new();
         let mut on = Vec::new();
@@ -428,12 +466,18 @@ impl<'a> Planner<'a> {
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
         let rows =
             per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let new = || Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
+        let given = Given::new(&self.stages);
+        let new = || {
+            let mut flattener =
+                Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
+            flattener.given = given.clone();
+            flattener
+        };
         let mut flattener = new();
-        let first = matches!(s.distinct, Distinct::On(_));
+        let of_each = matches!(s.distinct, Distinct::On(_));
         let grouped =
             above.iter().any(|e| has_aggregate(e)) || s.has_group_by() || matches!(s.distinct, Distinct::All);
-        if first || grouped && flattener.is_grouped_by_unit(s)? || !grouped && per_unit::has_windows(s) {
+        if of_each || grouped && flattener.is_grouped_by_unit(s)? || !grouped && per_unit::has_windows(s) {
             if !s.grouping_sets.is_empty() {
                 return Err(grouping_sets::of_rows(s.pos).into());
             }
@@ -462,7 +506,12 @@ impl<'a> Planner<'a> {
         }
         let keys = per_unit::keys(s);
         let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
-        self.releases.extend(builder.build(s, &keys, &keys, &above)?);
+        let mut releases = builder.build(s, &keys, &keys, &above)?;
+        if let (Some(_), [release]) = (first, releases.as_slice()) {
+            let groups = if release.public_groups { groups::size(&release.keys, self.sizes)? } else { 0 };
+            release::ranking::decide(&mut releases, s, order_by, first, groups, self.settings);
+        }
+        self.releases.extend(releases);
         Ok(Rel::Released)
     }
 
@@ -552,11 +601,15 @@ impl<'a> Planner<'a> {
                         .into());
                 }
             }
+            ExprKind::Subquery(q) if around == Rel::Private && self.is_staged(q) => {}
             ExprKind::Subquery(q) => {
                 let before = self.releases.len();
                 let rel = self.query(q)?;
                 if rel == Rel::Private {
                     return Err(private_rows(e.pos).into());
+                }
+                if rel == Rel::Released && around == Rel::Private {
+                    return self.stage(q, before..self.releases.len(), e.pos);
                 }
                 if around == Rel::Private && rel == Rel::Public && flatten::constant(q).is_none() {
                     let rows = PublicRows::value(q, self.known(), e.pos);

@@ -70,6 +70,9 @@ impl Made {
     }
 }
 
+/// Aggregates that say how far values lie apart.
+const SPREADS: &[&str] = &["variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"];
+
 fn is_window(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Window { .. })
 }
@@ -449,7 +452,8 @@ impl Under<'_> {
             let by = self.inner.value(&o.expr)?;
             order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first });
         }
-        let by_place = ["row_number", "lag", "lead", "first_value", "last_value"].contains(&call.name);
+        let by_place = ["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"]
+            .contains(&call.name);
         if by_place || frame.as_ref().is_some_and(|f| f.starts_with("ROWS")) {
             for by in ties {
                 if !order.iter().any(|o| o.by == *by) {
@@ -491,6 +495,27 @@ impl Under<'_> {
                 };
                 (call(Some(arg)), column)
             }
+            (name, [x], Some(arg)) if SPREADS.contains(&name) => {
+                let arg = per_unit::addend(arg, x.pos)?;
+                let column = per_unit::spread(place, &arg, name);
+                (call(Some(arg)), column)
+            }
+            ("percent_rank" | "cume_dist", [], _) if window => (call(None), per_unit::standing(place, None)),
+            ("ntile", [n], _) if window => {
+                let most = constant_number(n).filter(|n| *n > 0).ok_or_else(|| {
+                    unsupported("ntile of anything but a constant above 0", e.pos).hint("Write ntile(4).")
+                })?;
+                let place = made.place(false);
+                (Call { offset: Some(most), ..call(None) }, per_unit::standing(place, Some(most)))
+            }
+            ("nth_value", [x, n], Some(arg)) if window => {
+                let column = per_unit::one_of(place, &arg, name, x.pos)?;
+                let nth = constant_number(n).filter(|n| *n > 0).ok_or_else(|| {
+                    unsupported("nth_value of anything but a constant above 0", e.pos)
+                        .hint("Write nth_value(x, 2).")
+                })?;
+                (Call { offset: Some(nth), ..call(Some(arg)) }, column)
+            }
             ("bool_and" | "bool_or" | "every", [x], Some(arg)) => {
                 let arg = truth(arg, name, x.pos)?;
                 let column = per_unit::truth(place, &arg);
@@ -509,12 +534,7 @@ impl Under<'_> {
             }
             ("lag" | "lead", [x, rest @ ..], Some(arg)) if window && rest.len() <= 1 => {
                 let column = per_unit::one_of(place, &arg, name, x.pos)?;
-                let offset = rest.first().map(|n| match &n.kind {
-                    ExprKind::Literal(Literal::Number(n)) => {
-                        n.parse::<u32>().ok().filter(|n| *n <= 1_000_000)
-                    }
-                    _ => None,
-                });
+                let offset = rest.first().map(constant_number);
                 if offset == Some(None) {
                     return Err(unsupported(
                         &format!("{name} by a number of rows that is no constant"),
@@ -525,6 +545,14 @@ impl Under<'_> {
             }
             _ => return Err(unlisted(name, e.pos)),
         })
+    }
+}
+
+/// A constant number of rows.
+fn constant_number(e: &Expr) -> Option<u32> {
+    match &e.kind {
+        ExprKind::Literal(Literal::Number(n)) => n.parse::<u32>().ok().filter(|n| *n <= 1_000_000),
+        _ => None,
     }
 }
 
@@ -540,7 +568,7 @@ fn named(e: &Expr, made: &Made) -> Result<Expr> {
 
 fn unlisted(what: &str, pos: Pos) -> ClientError {
     unsupported(&format!("{what} over one unit's rows"), pos).hint(
-        "Below an aggregate there are count, sum, avg, min, max, bool_and and bool_or; over windows also row_number, rank, dense_rank, lag(x), lead(x), first_value and last_value.",
+        "Below an aggregate there are count, sum, avg, min, max, variance, stddev and their kin, bool_and and bool_or; over windows also row_number, rank, dense_rank, percent_rank, cume_dist, ntile(4), lag(x), lead(x), first_value, last_value and nth_value(x, 2).",
     )
 }
 

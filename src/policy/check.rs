@@ -45,6 +45,7 @@ impl RawPolicy {
             statement: self.statement.clone(),
             budgets: self.budgets.clone(),
             streams: self.streams.clone(),
+            views: self.views.clone(),
             users: self.users.clone(),
             tables: tables.into_iter().collect::<Option<_>>().ok_or_else(missing)?,
             limits: self.limits.clone(),

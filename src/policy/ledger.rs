@@ -4,6 +4,7 @@ use super::environment::expand;
 use super::error::{At, Findings};
 use super::model::LedgerDatabase;
 use super::reader::{Section, shorten};
+use super::server_url::ServerUrl;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -21,7 +22,7 @@ impl fmt::Display for LedgerDatabase {
     /// Schema, database and host: nothing of the URL that may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.schema)?;
-        let Ok(config) = tokio_postgres::Config::from_str(&self.url) else { return Ok(()) };
+        let Ok(ServerUrl { config, .. }) = ServerUrl::from_str(&self.url) else { return Ok(()) };
         let host = |host: &Host| match host {
             Host::Tcp(name) => name.clone(),
             Host::Unix(folder) => folder.display().to_string(),
@@ -54,13 +55,17 @@ pub(super) fn database(
     base: &Path,
     f: &mut Findings,
 ) -> Option<LedgerDatabase> {
-    let usable = tokio_postgres::Config::from_str(&url.value)
-        .is_ok_and(|c| !c.get_hosts().is_empty() && c.get_user().is_some());
-    if !usable {
+    let why = match ServerUrl::from_str(&url.value) {
+        Ok(u) if !u.config.get_hosts().is_empty() && u.config.get_user().is_some() => None,
+        Ok(_) => Some("it needs a user and a host".into()),
+        Err(why) => Some(why),
+    };
+    let usable = why.is_none();
+    if let Some(why) = why {
         // The text is not repeated: it may hold a password.
         f.error(
             &url.span,
-            "the ledger's url is not a PostgreSQL connection URL with a user and a host",
+            format!("the ledger's url is no use: {why}"),
             "write for example: url = \"postgres://noisegate_ledger@127.0.0.1/books\"",
         );
     }

@@ -1,5 +1,6 @@
 //! Passwords of the backend's logins, from a file in the format of libpq's: `host:port:database:user:password`.
 
+use super::server_url::ServerUrl;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use tokio_postgres::Config;
@@ -14,7 +15,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// # Errors
 /// The file cannot be read, or others than its owner can. Never a part of its text.
 pub fn with_password(url: &str, file: Option<&Path>) -> Result<String, String> {
-    let Ok(config) = Config::from_str(url) else { return Ok(url.to_owned()) };
+    let Ok(ServerUrl { config, .. }) = ServerUrl::from_str(url) else { return Ok(url.to_owned()) };
     if config.get_password().is_some() {
         return Ok(url.to_owned());
     }

@@ -7,6 +7,7 @@ use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
     AccessRule, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults, Stream, User,
+    View,
 };
 use super::raw_table::RawTable;
 use super::reader::Section;
@@ -14,6 +15,7 @@ use super::server;
 use super::stream;
 use super::tables::tables;
 use super::users;
+use super::view;
 use super::{listen, log};
 use std::path::Path;
 use toml::de::DeTable;
@@ -33,6 +35,7 @@ pub struct RawPolicy {
     pub(super) statement: StatementDefaults,
     pub(super) budgets: Vec<Budget>,
     pub(super) streams: Vec<Stream>,
+    pub(super) views: Vec<View>,
     pub(super) users: Vec<User>,
     pub(super) limits: Limits,
     pub(super) cache: Cache,
@@ -100,6 +103,13 @@ pub(super) const ROOT: Keys = Keys {
             default: "none",
             example: "",
             purpose: "Streams of questions that are paid for once, by the sparse vector technique.",
+        },
+        Key {
+            name: "view",
+            ty: "list of sections",
+            default: "none",
+            example: "",
+            purpose: "Queries that analysts find as tables.",
         },
         Key {
             name: "user",
@@ -181,6 +191,7 @@ impl RawPolicy {
         let limits = server::limits(&root, f);
         let cache = cache::cache(&root, base, f);
         let tables = tables(&root, f);
+        let views = view::views(&root, &tables, f);
         budget::coverage(&root, allow_no_total, &tables, f);
         Ok(Self {
             findings,
@@ -194,6 +205,7 @@ impl RawPolicy {
             statement,
             budgets,
             streams,
+            views,
             users,
             limits,
             cache,

@@ -1,7 +1,7 @@
 //! Every section of a policy, for the document.
 
 use super::keys::Keys;
-use super::{access, budget, cache, envelope, listen, log, raw, server, stream, tables, users};
+use super::{access, budget, cache, envelope, listen, log, raw, server, stream, tables, users, view};
 
 /// Every section, in the order of the document.
 pub fn reference() -> Vec<&'static Keys> {
@@ -19,6 +19,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &budget::BUDGET,
         &envelope::MECHANISM,
         &stream::STREAM,
+        &view::VIEW,
         &users::USER,
         &cache::CACHE,
         &tables::TABLE,

@@ -72,6 +72,7 @@ impl Policy {
             ("log.level", self.log.level != old.log.level),
             ("[statement]", differ(&self.statement, &old.statement)),
             ("[[stream]]", self.streams != old.streams),
+            ("[[view]]", self.views != old.views),
             ("[[user]]", differ(&self.users, &old.users)),
             ("[table]", differ(&self.tables, &old.tables)),
             ("[cache]", self.cache != old.cache),

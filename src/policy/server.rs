@@ -6,6 +6,7 @@ use super::keys::{Key, Keys, REQUIRED};
 use super::ledger;
 use super::model::{Backend, LedgerLocation, Limits};
 use super::reader::{Section, shorten};
+use super::server_url::ServerUrl;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -20,14 +21,15 @@ pub(super) fn url(
     let example = format!("{key} = \"postgres://{user}@127.0.0.1/bikes\"");
     let url = section.required_string(key, &example, f)?;
     let url = expand(key, url, f)?;
-    match tokio_postgres::Config::from_str(&url.value) {
-        Ok(config) if !config.get_hosts().is_empty() => {
+    match ServerUrl::from_str(&url.value) {
+        Ok(ServerUrl { config, .. }) if !config.get_hosts().is_empty() => {
             let user = config.get_user().map(str::to_owned);
             Some((url, user))
         }
         // The text is not repeated: it may hold a password.
-        _ => {
-            let what = format!("{key} is not a PostgreSQL connection URL with a host");
+        unusable => {
+            let why = unusable.err().unwrap_or_else(|| "it names no host".into());
+            let what = format!("{key} is no use: {why}");
             f.error(&url.span, what, format!("write for example: {example}"));
             None
         }
@@ -43,7 +45,7 @@ pub(super) const BACKEND: Keys = Keys {
             ty: "URL",
             default: REQUIRED,
             example: "\"postgres://noisegate@127.0.0.1/bikes\"",
-            purpose: "The database, by the login that reads the policy's tables.",
+            purpose: "The database, by the login that reads the policy's tables. `sslmode` and its kin are [libpq's](operations.md#tls-to-the-database).",
         },
         Key {
             name: "finish_url",
@@ -335,7 +337,14 @@ pub(super) const LIMITS: Keys = Keys {
             ty: "whole number",
             default: "67108864",
             example: "1048576",
-            purpose: "Bytes of rows that the suspended portals of one session keep.",
+            purpose: "Bytes of rows that the cursors and suspended portals of one session keep in memory. What is beyond goes to disk.",
+        },
+        Key {
+            name: "max_spool_bytes",
+            ty: "whole number",
+            default: "1073741824",
+            example: "10737418240",
+            purpose: "Bytes of rows that the cursors and suspended portals of one session keep on disk, in a file without a name under `TMPDIR`, which vanishes with the session.",
         },
         Key {
             name: "max_logins_per_address",
@@ -390,6 +399,7 @@ pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
             *to = n;
         }
     };
+    long("max_spool_bytes", 1 << 50, &mut limits.max_spool_bytes);
     long("max_fan_out", 1_000_000_000, &mut limits.max_fan_out);
     long("max_row_cost", 1_000_000_000_000, &mut limits.max_row_cost);
     if let Some(t) = section.duration("login_timeout", f) {

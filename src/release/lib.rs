@@ -5,14 +5,16 @@
 //! [`perturb`] and [`stream::Instance::ask`]. No SQL, no I/O, and no error here tells a value.
 
 pub mod numeric;
-mod points;
+pub mod points;
 pub mod stream;
+mod top;
 
 use answer::{ClientError, SqlState};
 use bytes::Bytes;
 use dp::{Charge, Distribution, DpError, Entropy, EntropyError, Noise, Spec};
 use kernel::{Certified, Part};
 use ledger::Receipt;
+use points::{Groups, Within};
 use postgres_types::{FromSql, Type};
 use tokio_postgres::Row;
 
@@ -26,6 +28,8 @@ pub struct Exact {
     values: Vec<Vec<i128>>,
     rows: usize,
     proven: Proven,
+    /// Where points are chosen in private groups: in which.
+    within: Option<Within>,
 }
 
 /// What one unit can change, as the kernel proved.
@@ -35,6 +39,8 @@ struct Proven {
     l0: u64,
     /// Each integer behind the keys and the units.
     parts: Vec<Part>,
+    /// Which groups there are has nothing to do with private rows.
+    public: bool,
 }
 
 /// What may leave: every number has its noise, every group was public or selected.
@@ -145,19 +151,30 @@ impl Exact {
             }
         }
         let keys = (0..keys).map(key).collect::<Result<_, _>>()?;
-        let proven = Proven { l0: certified.l0(), parts: certified.parts().to_vec() };
-        Ok(Self { keys, values, units, rows: rows.len(), proven })
+        let (parts, public) = (certified.parts().to_vec(), certified.public());
+        let proven = Proven { l0: certified.l0(), parts, public };
+        Ok(Self { keys, values, units, rows: rows.len(), proven, within: None })
+    }
+
+    /// In which groups points are to be chosen, where they are private.
+    #[must_use]
+    pub fn within(self, within: Option<Within>) -> Self {
+        Self { within, ..self }
     }
 }
 
 /// Whether a release's noise covers what was proven of its fetch: each part changes by no more than its sensitivity, units
 /// are counted where groups are selected and nowhere else, groups that are not selected are public, and, for `groups`, no
-/// part changes by more over all groups. Where points are chosen, that the cells of one unit weigh no more together.
+/// part changes by more over all groups. Where points are chosen, that the cells of one unit weigh no more together; groups
+/// that are not public are then those that another part selects, or that were released before ([`Within`]).
 pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
     let parts = certified.parts();
     if spec.points.is_some() {
-        let public = certified.public() && !certified.selects() && certified.keys() > 0;
-        return public && covers_groups(certified.l0(), parts, spec);
+        let cells = !certified.selects() && certified.keys() > 0;
+        return cells && covers_groups(certified.l0(), parts, spec);
+    }
+    if spec.top.is_some() {
+        return certified.public() && !certified.selects() && covers_groups(certified.l0(), parts, spec);
     }
     let each = || parts.iter().zip(&spec.aggregates).all(|(part, noise)| part.linf <= noise.linf);
     certified.selects() == spec.selection.is_some()
@@ -174,6 +191,14 @@ fn covers_groups(l0: u64, parts: &[Part], spec: &Spec) -> bool {
         return matches!(parts, [cells] if light(cells))
             && spec.aggregates.is_empty()
             && spec.selection.is_none();
+    }
+    if let Some(top) = &spec.top {
+        // No more groups come back than are chosen, however many a unit touches.
+        let light = |part: &Part, noise: &Noise| {
+            part.linf <= noise.linf && part.linf <= u128::from(top.sensitivity()) && top.choices() <= spec.l0
+        };
+        let one = matches!((parts, spec.aggregates.as_slice()), ([part], [noise]) if light(part, noise));
+        return one && spec.selection.is_none();
     }
     let groups = u128::from(spec.l0);
     let covered = |(part, noise): (&Part, &Noise)| match noise.distribution {
@@ -218,7 +243,10 @@ fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
 ///   every aggregate, kept or not, in a batch whose size is a power of two and at least 64 (soundness rule 29). Kept
 ///   groups are sorted by the raw bytes of their keys, NULL first: an order that tells nothing but the keys.
 ///
-/// * Points: chosen in each group ([`dp::Points`]), and nothing else of its cells comes back.
+/// * Points: chosen in each group ([`dp::Points`]), and nothing else of its cells comes back. Of private groups, in those that
+///   a part before it has selected, or that were released earlier.
+///
+/// * The greatest counts of public groups: chosen from all, and released with noise for so many.
 ///
 /// Sums saturate at the edges of i128.
 pub fn perturb(
@@ -247,13 +275,39 @@ pub fn perturb(
         if !covers_groups(exact.proven.l0, &exact.proven.parts, spec) {
             return Err(ReleaseError::Uncertified);
         }
+        // Groups that are neither public nor selected are told by nobody.
+        let known = exact.proven.public || spec.selection.is_some();
+        if known == exact.within.is_some() || (!known && spec.points.is_none()) {
+            return Err(ReleaseError::Uncertified);
+        }
     }
-    parts.into_iter().map(|(exact, spec)| perturb_one(exact, spec, rng)).collect()
+    let mut released: Vec<Noisy> = Vec::with_capacity(parts.len());
+    for (exact, spec) in parts {
+        let noisy = perturb_one(exact, spec, &released, rng)?;
+        released.push(noisy);
+    }
+    Ok(released)
 }
 
-fn perturb_one(exact: Exact, spec: &Spec, rng: &mut impl Entropy) -> Result<Noisy, ReleaseError> {
+/// Releases one part; `before`: what was released of those before it.
+fn perturb_one(
+    mut exact: Exact,
+    spec: &Spec,
+    before: &[Noisy],
+    rng: &mut impl Entropy,
+) -> Result<Noisy, ReleaseError> {
     if let Some(points) = &spec.points {
-        return points::choose(exact, points, rng);
+        let Some(Within { groups, first, points: n }) = exact.within.take() else {
+            return points::choose(exact, points, rng);
+        };
+        let released = match &groups {
+            Groups::Of(place) => &before.get(*place).ok_or(ReleaseError::Shape)?.keys,
+            Groups::Released(keys) => keys,
+        };
+        return points::choose_within(exact, points, released, (first, n), rng);
+    }
+    if let Some(top) = &spec.top {
+        return top::choose(exact, spec, top, rng);
     }
     let rows = exact.rows;
     let count = if spec.selection.is_some() { rows.max(64).next_power_of_two() } else { rows };

@@ -3,6 +3,7 @@
 use super::{Exact, Noisy, ReleaseError};
 use bytes::Bytes;
 use dp::{Entropy, Points, PointsError};
+use std::collections::HashMap;
 
 impl From<PointsError> for ReleaseError {
     fn from(e: PointsError) -> Self {
@@ -13,6 +14,24 @@ impl From<PointsError> for ReleaseError {
     }
 }
 
+/// In which groups points are chosen, where a fetch has cells of private groups.
+pub struct Within {
+    /// The groups.
+    pub groups: Groups,
+    /// The least point, as an int8; the others follow one after the other.
+    pub first: i64,
+    /// How many points there are.
+    pub points: usize,
+}
+
+/// Groups that are released.
+pub enum Groups {
+    /// Those that the part at this place selects, which is released before.
+    Of(usize),
+    /// Those that were released earlier: a column for each key.
+    Released(Vec<Vec<Option<Bytes>>>),
+}
+
 /// Chooses points in each group. Rows are cells, in the order of the fetch, which is that of a public domain: the groups one
 /// after the other, and in each its points, whose keys are the last. Each value of the answer is a chosen point: its key
 /// where that is an integer, and the last key is the first choice.
@@ -21,32 +40,92 @@ impl From<PointsError> for ReleaseError {
 pub(super) fn choose(exact: Exact, points: &Points, rng: &mut impl Entropy) -> Result<Noisy, ReleaseError> {
     let Exact { mut keys, values, rows, .. } = exact;
     let (Some(cells), [counts]) = (keys.pop(), values.as_slice()) else { return Err(ReleaseError::Shape) };
-    let mut out = Noisy {
-        keys: vec![Vec::new(); keys.len() + 1],
-        values: vec![Vec::new(); points.picks().len()],
-        rows: 0,
-    };
+    let mut out = empty(keys.len(), points);
     let same = |a: usize, b: usize| keys.iter().all(|column| column.get(a) == column.get(b));
     let mut start = 0;
     while start < rows {
         let end = (start + 1..rows).find(|row| !same(start, *row)).unwrap_or(rows);
-        let count = |n: &i128| u64::try_from(*n).unwrap_or(if *n < 0 { 0 } else { u64::MAX });
         let group = counts.get(start..end).ok_or(ReleaseError::Shape)?;
         let chosen = points.choose(group.iter().map(count).collect(), rng)?;
-        let cell = |place: Option<&usize>| place.and_then(|p| cells.get(start + p)).cloned().flatten();
-        for (column, key) in out.keys.iter_mut().zip(&keys) {
-            column.push(key.get(start).cloned().flatten());
-        }
-        if let Some(last) = out.keys.last_mut() {
-            last.push(cell(chosen.first()));
-        }
-        for (column, place) in out.values.iter_mut().zip(&chosen) {
-            column.push(integer(cell(Some(place)).as_ref()));
-        }
-        out.rows += 1;
+        let cell = |place: usize| cells.get(start + place).cloned().flatten();
+        let key = keys.iter().map(|column| column.get(start).cloned().flatten());
+        push(&mut out, key, &chosen, cell);
         start = end;
     }
     Ok(out)
+}
+
+/// Chooses points in groups that are released. Rows are the cells that have rows, in any order; the others have none. Of
+/// cells of other groups nothing is told, nor which there are.
+///
+/// Guarantee: with the release that selected the groups, that of adaptive composition (Dwork and Roth 2014, Theorem 3.16; for
+/// zCDP Bun and Steinke 2016, Lemma 2.3): whatever groups are given, this is [`Points`] over their cells, of which one unit
+/// changes no more than of all cells.
+pub(super) fn choose_within(
+    exact: Exact,
+    points: &Points,
+    groups: &[Vec<Option<Bytes>>],
+    (first, n): (i64, usize),
+    rng: &mut impl Entropy,
+) -> Result<Noisy, ReleaseError> {
+    let Exact { mut keys, values, rows, .. } = exact;
+    let (Some(cells), [counts]) = (keys.pop(), values.as_slice()) else { return Err(ReleaseError::Shape) };
+    if groups.len() != keys.len() {
+        return Err(ReleaseError::Shape);
+    }
+    let key = |columns: &[Vec<Option<Bytes>>], row: usize| -> Vec<Option<Bytes>> {
+        columns.iter().map(|column| column.get(row).cloned().flatten()).collect()
+    };
+    let known = groups.first().map_or(0, Vec::len);
+    let places: HashMap<Vec<Option<Bytes>>, usize> = (0..known).map(|row| (key(groups, row), row)).collect();
+    let mut own: Vec<Vec<usize>> = vec![Vec::new(); known];
+    for row in 0..rows {
+        if let Some(list) = places.get(&key(&keys, row)).and_then(|place| own.get_mut(*place)) {
+            list.push(row);
+        }
+    }
+    let mut out = empty(keys.len(), points);
+    for (group, rows) in own.iter().enumerate() {
+        let mut counted = vec![0u64; n];
+        for row in rows {
+            let point = cells.get(*row).and_then(Option::as_ref);
+            let place = point.and(usize::try_from(integer(point) - i128::from(first)).ok());
+            let (Some(slot), Some(rows)) = (place.and_then(|p| counted.get_mut(p)), counts.get(*row)) else {
+                return Err(ReleaseError::Shape);
+            };
+            *slot = count(rows);
+        }
+        let chosen = points.choose(counted, rng)?;
+        let cell = |place: usize| {
+            let point = i64::try_from(place).ok().and_then(|p| first.checked_add(p))?;
+            Some(Bytes::copy_from_slice(&point.to_be_bytes()))
+        };
+        push(&mut out, key(groups, group).into_iter(), &chosen, cell);
+    }
+    Ok(out)
+}
+
+fn empty(keys: usize, points: &Points) -> Noisy {
+    Noisy { keys: vec![Vec::new(); keys + 1], values: vec![Vec::new(); points.picks().len()], rows: 0 }
+}
+
+fn count(n: &i128) -> u64 {
+    u64::try_from(*n).unwrap_or(if *n < 0 { 0 } else { u64::MAX })
+}
+
+/// Adds a group and what was chosen in it.
+fn push(
+    out: &mut Noisy,
+    key: impl Iterator<Item = Option<Bytes>>,
+    chosen: &[usize],
+    cell: impl Fn(usize) -> Option<Bytes>,
+) {
+    let last = chosen.first().and_then(|place| cell(*place));
+    out.keys.iter_mut().zip(key.chain([last])).for_each(|(column, key)| column.push(key));
+    for (column, place) in out.values.iter_mut().zip(chosen) {
+        column.push(integer(cell(*place).as_ref()));
+    }
+    out.rows += 1;
 }
 
 /// The int8 of a public point; 0 for a key of another kind.

@@ -144,7 +144,8 @@ mod tests {
             units: None,
             values: vec![values.to_vec()],
             rows: values.len(),
-            proven: super::super::Proven { l0: 1, parts: Vec::new() },
+            proven: super::super::Proven { l0: 1, parts: Vec::new(), public: true },
+            within: None,
         }
     }
 

@@ -50,13 +50,14 @@ fn public(keys: &[&str], values: Vec<Vec<i128>>) -> Exact {
         units: None,
         rows: keys.len(),
         proven: still(values.len()),
+        within: None,
         values,
     }
 }
 
 /// So many parts that no unit changes.
 fn still(parts: usize) -> Proven {
-    Proven { l0: 1, parts: vec![Part::in_all(0); parts] }
+    Proven { l0: 1, parts: vec![Part::in_all(0); parts], public: true }
 }
 
 // Whether a type has a trait, decided while compiling: the inherent constant wins where its bound holds.
@@ -114,7 +115,7 @@ async fn rule_35_nothing_leaves_without_noise() {
 async fn rule_46_what_was_not_proven_is_not_released() {
     let spec = Spec::laplace(&one(), 2, &[3], None).unwrap();
     let exact = |part| Exact {
-        proven: Proven { l0: u64::MAX, parts: vec![part] },
+        proven: Proven { l0: u64::MAX, parts: vec![part], public: true },
         ..public(&["a"], vec![vec![1000]])
     };
     let each = [
@@ -168,6 +169,7 @@ async fn points_are_chosen_in_each_group_and_no_cell_comes_back() {
         aggregates: Vec::new(),
         selection: None,
         points: Some(Points::new(&much, weight, picks, Selector::Exponential).unwrap()),
+        top: None,
     };
     let spec = pick(&[Pick::Quantile(Ratio::new(1, 2)), Pick::Greatest], 2);
     let point = |n: i64| Some(Bytes::copy_from_slice(&n.to_be_bytes()));
@@ -197,11 +199,102 @@ async fn points_are_chosen_in_each_group_and_no_cell_comes_back() {
     assert!(!covers(&Certified::unproven("", 2, true, vec![Part::in_all(1)]), &spec, true));
 }
 
+/// Of all groups those with the greatest counts are chosen, and nothing of the others comes back; the proof is of each count.
+#[tokio::test]
+async fn the_greatest_counts_are_chosen_and_have_noise() {
+    let much = Ratio::from_integer(1000);
+    let spec = Spec::top(&much, 2, 3, Selector::PermuteAndFlip).unwrap();
+    let exact = |linf| Exact {
+        keys: vec![["a", "b", "c", "d"].map(bytes).to_vec()],
+        units: None,
+        values: vec![vec![10, 4000, -5, 9000]],
+        rows: 4,
+        proven: Proven { l0: u64::MAX, parts: vec![Part::in_each(linf, None)], public: true },
+        within: None,
+    };
+    let paid = receipt(std::slice::from_ref(&spec), much).await;
+    let noisy = perturb(vec![(exact(3), &spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
+    assert_eq!((noisy.rows, &noisy.keys), (2, &vec![vec![bytes("d"), bytes("b")]]));
+    assert!(noisy.values[0][0].abs_diff(9000) < 10 && noisy.values[0][1].abs_diff(4000) < 10, "{noisy:?}");
+    // More than there is noise for, and another choice than was paid for.
+    let paid = receipt(std::slice::from_ref(&spec), much).await;
+    let refused = perturb(vec![(exact(4), &spec)], paid, &mut SeededRng::new(1));
+    assert_eq!(refused.err(), Some(ReleaseError::Uncertified));
+    let other = Spec::top(&much, 1, 3, Selector::PermuteAndFlip).unwrap();
+    let paid = receipt(std::slice::from_ref(&other), much).await;
+    let refused = perturb(vec![(exact(3), &spec)], paid, &mut SeededRng::new(1));
+    assert_eq!(refused.err(), Some(ReleaseError::Receipt));
+    // Noise for fewer groups than are chosen, and groups that are not public.
+    let certified = |selects| Certified::unproven("", 1, selects, vec![Part::in_each(3, None)]);
+    assert!(covers(&certified(false), &spec, true) && !covers(&certified(true), &spec, true));
+    assert!(!covers(&certified(false), &Spec { l0: 1, ..spec.clone() }, true));
+}
+
+/// Of private groups points are chosen in those that are given, which another part selects or which were released before, and
+/// nothing is told of the others; cells that a fetch does not have are empty.
+#[tokio::test]
+async fn points_of_private_groups_are_chosen_in_selected_ones() {
+    let much = Ratio::from_integer(1000);
+    let points = Points::new(&much, 2, &[Pick::Quantile(Ratio::new(1, 2))], Selector::Exponential).unwrap();
+    let spec = Spec { l0: 1, aggregates: Vec::new(), selection: None, points: Some(points), top: None };
+    let selection = Selection::new(1, &Ratio::new(1, 100), &Ratio::new(1, 1 << 20)).unwrap();
+    let selecting =
+        Spec { l0: 1, aggregates: Vec::new(), selection: Some(selection), points: None, top: None };
+    let point = |n: i64| Some(Bytes::copy_from_slice(&n.to_be_bytes()));
+    let groups = || Exact {
+        keys: vec![["a", "b"].map(bytes).to_vec()],
+        units: Some(vec![500, 1]),
+        values: vec![],
+        rows: 2,
+        proven: Proven { l0: 1, parts: vec![], public: false },
+        within: None,
+    };
+    let cells = |within| Exact {
+        keys: vec![["b", "a", "a"].map(bytes).to_vec(), [-5, 7, -5].map(point).to_vec()],
+        units: None,
+        values: vec![vec![1000, 1001, 900]],
+        rows: 3,
+        proven: Proven { l0: u64::MAX, parts: vec![Part::in_all(2)], public: false },
+        within,
+    };
+    let of = |groups| Some(Within { groups, first: -5, points: 20 });
+    let both = [selecting.clone(), spec.clone()];
+    let parts = vec![(groups(), &selecting), (cells(of(Groups::Of(0))), &spec)];
+    let paid = receipt(&both, Ratio::from_integer(2000)).await;
+    let noisy = perturb(parts, paid, &mut SeededRng::new(1)).unwrap();
+    assert_eq!(noisy[0].keys, [vec![bytes("a")]]);
+    assert_eq!((&noisy[1].keys, &noisy[1].values), (&vec![vec![bytes("a")], vec![point(7)]], &vec![vec![7]]));
+    // Groups of an earlier release: one of them has no cell left, and has an answer.
+    let earlier = Groups::Released(vec![["c", "b"].map(bytes).to_vec()]);
+    let paid = receipt(std::slice::from_ref(&spec), much).await;
+    let noisy = perturb(vec![(cells(of(earlier)), &spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
+    assert_eq!((noisy.rows, noisy.values[0][1]), (2, -5));
+    assert_eq!(noisy.keys[0], [bytes("c"), bytes("b")]);
+    // Groups that nobody has selected, those of a part that comes later, and points that are none.
+    for (within, why) in [
+        (None, ReleaseError::Uncertified),
+        (of(Groups::Of(0)), ReleaseError::Shape),
+        (
+            Some(Within { groups: Groups::Released(vec![vec![bytes("a")]]), first: 0, points: 20 }),
+            ReleaseError::Shape,
+        ),
+    ] {
+        let paid = receipt(std::slice::from_ref(&spec), much).await;
+        let refused = perturb(vec![(cells(within), &spec)], paid, &mut SeededRng::new(1));
+        assert_eq!(refused.err(), Some(why));
+    }
+}
+
 /// Gaussian noise has the variance of the specification, beside a selection by Laplace noise.
 #[tokio::test]
 async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
-    let outline =
-        Outline { l0: 2, linf: vec![30], selection_delta: Some(Ratio::new(1, 1_000_000)), points: None };
+    let outline = Outline {
+        l0: 2,
+        linf: vec![30],
+        selection_delta: Some(Ratio::new(1, 1_000_000)),
+        points: None,
+        top: None,
+    };
     let choice = choose(&one(), &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
     let spec = &choice.specs[0];
     let Distribution::Gaussian { variance } = spec.aggregates[0].distribution else { panic!() };
@@ -214,6 +307,7 @@ async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
         values: vec![vec![500; 4096]],
         rows: 4096,
         proven: still(1),
+        within: None,
     };
     let paid = receipt_in(Accounting::Zcdp, &choice.specs, one()).await;
     let noisy = perturb(vec![(exact, spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
@@ -239,6 +333,7 @@ async fn private_groups_pass_a_threshold_and_are_sorted() {
         values: vec![vec![9000, 1, 50_000, 7000, 8000]],
         rows: 5,
         proven: still(1),
+        within: None,
     };
     for seed in 0..20 {
         let paid = receipt(std::slice::from_ref(&spec), one()).await;
@@ -275,6 +370,7 @@ async fn rule_29_draws_are_padded() {
             values: vec![vec![5; groups]],
             rows: groups,
             proven: still(1),
+            within: None,
         };
         let paid = receipt(std::slice::from_ref(&spec), one()).await;
         let mut rng = Counting(SeededRng::new(9), 0);
@@ -322,8 +418,14 @@ async fn inconsistent_parts_are_refused() {
         selection: Some(Selection { threshold: selection.threshold - 1, ..selection }),
         ..honest.clone()
     };
-    let exact =
-        || Exact { keys: vec![], units: Some(vec![]), values: vec![vec![]], rows: 0, proven: still(1) };
+    let exact = || Exact {
+        keys: vec![],
+        units: Some(vec![]),
+        values: vec![vec![]],
+        rows: 0,
+        proven: still(1),
+        within: None,
+    };
     let paid = receipt(std::slice::from_ref(&lying), one()).await;
     let result = perturb(vec![(exact(), &lying)], paid, &mut SeededRng::new(1));
     assert_eq!(result.unwrap_err(), ReleaseError::Receipt);
@@ -426,6 +528,7 @@ fn spec(aggregates: usize, private: bool) -> Spec {
         ],
         selection: private.then_some(selection),
         points: None,
+        top: None,
     }
 }
 

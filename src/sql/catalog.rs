@@ -16,6 +16,11 @@ pub trait Catalog {
     /// The relation of this name; `schema` is what the name was qualified with.
     fn relation(&self, schema: Option<&str>, name: &str) -> Option<Relation>;
 
+    /// The text of the view of this name.
+    fn view(&self, _schema: Option<&str>, _name: &str) -> Option<&str> {
+        None
+    }
+
     /// Names to suggest where one was not found.
     fn names(&self) -> Vec<String>;
 }
@@ -33,8 +38,14 @@ impl Catalog for policy::Policy {
         Some(Relation { source: Source::Table(id), columns })
     }
 
+    fn view(&self, schema: Option<&str>, name: &str) -> Option<&str> {
+        let view = self.views.iter().find(|v| v.name == name)?;
+        schema.is_none_or(|s| s == policy::View::SCHEMA).then_some(view.sql.as_str())
+    }
+
     fn names(&self) -> Vec<String> {
-        self.tables.iter().map(|t| t.name.clone()).collect()
+        let views = self.views.iter().map(|v| &v.name);
+        self.tables.iter().map(|t| &t.name).chain(views).cloned().collect()
     }
 }
 

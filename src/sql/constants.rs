@@ -242,7 +242,7 @@ mod tests {
     fn statement(sql: &str) -> Statement {
         let limits = Limits::default();
         let parsed = parse::parse(sql, &limits).unwrap().remove(0);
-        let Kind::Query(q, lines) = classify(parsed).unwrap() else { panic!("no query: {sql}") };
+        let Kind::Query(q, lines) = classify(parsed).unwrap().kind else { panic!("no query: {sql}") };
         resolve::resolve(&q, &lines, &One, &limits).unwrap()
     }
 

@@ -126,8 +126,11 @@ const PLAIN: &[&str] = &[
     "chr",
     "starts_with",
     "quote_ident",
+    "quote_literal",
+    "quote_nullable",
     // Dates.
     "date_trunc",
+    "date_bin",
     "date_part",
     "age",
     "make_date",

@@ -5,6 +5,7 @@
 
 pub mod ast;
 pub mod catalog;
+pub mod command;
 pub mod constants;
 pub mod functions;
 pub mod names;
@@ -14,5 +15,6 @@ pub mod resolve;
 pub mod session;
 pub mod statement;
 
+pub use command::Syntax;
 pub use session::SessionStatement;
-pub use statement::{Control, Kind, classify};
+pub use statement::{Classified, Control, Kind, classify};

@@ -4,9 +4,10 @@
 //! as deep as the chain is long, and such a tree is walked and dropped by recursion: their number is limited before
 //! the parser sees them.
 
+use super::command::{self, Syntax};
 use answer::{ClientError, SqlState};
 use policy::Limits;
-use sqlparser::ast::{self, Spanned};
+use sqlparser::ast::Spanned;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
@@ -21,8 +22,8 @@ const POSITION_DEPTH: usize = 3;
 
 /// One parsed statement with the text it came from.
 pub struct Parsed {
-    /// sqlparser's tree.
-    pub ast: ast::Statement,
+    /// Its syntax.
+    pub ast: Syntax,
     /// Where lines of the whole message start, to turn locations into positions.
     pub lines: Lines,
     /// Where the statement starts.
@@ -49,6 +50,11 @@ impl Lines {
             }
         }
         Self(starts.into(), length)
+    }
+
+    /// Of a text that the analyst did not write: nothing has a position.
+    pub fn elsewhere() -> Self {
+        Self(Vec::new().into(), 0)
     }
 
     /// The position behind the last character.
@@ -111,7 +117,7 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
         }
         let at = parser.peek_token_ref().span.start;
         let start = lines.position(at);
-        let ast = parser.parse_statement().map_err(|e| match e {
+        let ast = command::parse(&mut parser, limits.max_depth).map_err(|e| match e {
             _ if too_deep => nested(limits).at(start),
             sqlparser::parser::ParserError::RecursionLimitExceeded => nested(limits).at(start),
             e => syntax_error(e, &parser, &lines, at),

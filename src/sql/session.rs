@@ -221,7 +221,7 @@ mod tests {
     use policy::Limits;
 
     fn session(sql: &str) -> SessionStatement {
-        match classify(parse::parse(sql, &Limits::default()).unwrap().remove(0)).unwrap() {
+        match classify(parse::parse(sql, &Limits::default()).unwrap().remove(0)).unwrap().kind {
             Kind::Session(s) => s,
             _ => panic!("{sql}"),
         }

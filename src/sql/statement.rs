@@ -1,11 +1,20 @@
 //! What kind of statement it is, before its names are resolved: everything that writes is refused here.
 
+use super::command::Syntax;
 use super::names::fold;
 use super::parse::{Lines, Parsed};
 use super::read_only::read_only;
 use super::session::{self, SessionStatement};
-use answer::ClientError;
+use answer::{ClientError, Copy, Cursor, Fetch};
 use sqlparser::ast::{self, Statement as S};
+
+/// What a statement asks for, and what is done with it.
+pub struct Classified {
+    /// What it asks for.
+    pub kind: Kind,
+    /// What it does to what a session keeps, and to its rows; None for an ordinary statement.
+    pub control: Option<Control>,
+}
 
 /// What a statement asks for.
 pub enum Kind {
@@ -13,13 +22,13 @@ pub enum Kind {
     Query(Box<ast::Query>, Lines),
     /// EXPLAIN of a query.
     Explain(Box<ast::Query>, Lines),
-    /// Transaction control, which the session does itself.
-    Control(Control),
+    /// Nothing of the database: all that it does is its [`Control`].
+    Control,
     /// SET, SHOW and their kin.
     Session(SessionStatement),
 }
 
-/// Transaction control.
+/// What the frontend does by itself: transactions, cursors, and the way of a query's rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     /// BEGIN.
@@ -48,13 +57,31 @@ pub enum Control {
     CloseCursors(Option<String>),
     /// DISCARD ALL.
     DiscardAll,
+    /// DECLARE: the statement's query, kept under a name.
+    Declare(Cursor),
+    /// FETCH, MOVE.
+    Fetch(Fetch),
+    /// COPY: the statement's query, in another format.
+    Copy(Copy),
 }
 
 /// Sorts a statement, or refuses it.
-pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
-    // Trees of statements other than queries do not always know where they start.
+pub fn classify(parsed: Parsed) -> Result<Classified, ClientError> {
     let Parsed { ast, lines, start: at, .. } = parsed;
-    Ok(match ast {
+    let (kind, control) = match ast {
+        Syntax::Tree(tree) => return tree_of(*tree, lines, at),
+        Syntax::Declare(cursor, query) => (Kind::Query(query, lines), Control::Declare(cursor)),
+        Syntax::Copy(copy, query) => (Kind::Query(query, lines), Control::Copy(copy)),
+        Syntax::Fetch(fetch) => (Kind::Control, Control::Fetch(fetch)),
+        Syntax::Refused(e) => return Err(e.at(at)),
+    };
+    Ok(Classified { kind, control: Some(control) })
+}
+
+/// Sorts a tree. Trees of statements other than queries do not always know where they start: that is `at`.
+fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, ClientError> {
+    let control = |control| Ok(Classified { kind: Kind::Control, control: Some(control) });
+    let kind = match tree {
         S::Query(query) => Kind::Query(query, lines),
         S::Explain { analyze, statement, options, format, query_plan, estimate, .. } => {
             if analyze || query_plan || estimate || format.is_some() || options.is_some_and(|o| !o.is_empty())
@@ -75,25 +102,27 @@ pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
             if modes.contains(&ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadWrite)) {
                 return Err(read_only("BEGIN READ WRITE", at));
             }
-            Kind::Control(if begin { Control::Begin } else { Control::Start })
+            return control(if begin { Control::Begin } else { Control::Start });
         }
-        S::Commit { chain, .. } => Kind::Control(Control::Commit { chain }),
-        S::Rollback { chain, savepoint: None } => Kind::Control(Control::Rollback { chain }),
+        S::Commit { chain, .. } => return control(Control::Commit { chain }),
+        S::Rollback { chain, savepoint: None } => return control(Control::Rollback { chain }),
         S::Rollback { chain: false, savepoint: Some(name) } => {
-            Kind::Control(Control::RollbackTo(fold(&name)))
+            return control(Control::RollbackTo(fold(&name)));
         }
-        S::Savepoint { name } => Kind::Control(Control::Savepoint(fold(&name))),
-        S::ReleaseSavepoint { name } => Kind::Control(Control::Release(fold(&name))),
-        S::Deallocate { name, .. } => Kind::Control(Control::Deallocate(match fold(&name) {
-            all if all == "all" && name.quote_style.is_none() => None,
-            name => Some(name),
-        })),
-        S::Close { cursor: ast::CloseCursor::All } => Kind::Control(Control::CloseCursors(None)),
+        S::Savepoint { name } => return control(Control::Savepoint(fold(&name))),
+        S::ReleaseSavepoint { name } => return control(Control::Release(fold(&name))),
+        S::Deallocate { name, .. } => {
+            return control(Control::Deallocate(match fold(&name) {
+                all if all == "all" && name.quote_style.is_none() => None,
+                name => Some(name),
+            }));
+        }
+        S::Close { cursor: ast::CloseCursor::All } => return control(Control::CloseCursors(None)),
         S::Close { cursor: ast::CloseCursor::Specific { name } } => {
-            Kind::Control(Control::CloseCursors(Some(fold(&name))))
+            return control(Control::CloseCursors(Some(fold(&name))));
         }
         S::Discard { object_type } => match object_type {
-            ast::DiscardObject::ALL => Kind::Control(Control::DiscardAll),
+            ast::DiscardObject::ALL => return control(Control::DiscardAll),
             ast::DiscardObject::PLANS => Kind::Session(SessionStatement::Nothing("DISCARD PLANS")),
             ast::DiscardObject::SEQUENCES => Kind::Session(SessionStatement::Nothing("DISCARD SEQUENCES")),
             ast::DiscardObject::TEMP => Kind::Session(SessionStatement::Nothing("DISCARD TEMP")),
@@ -103,7 +132,8 @@ pub fn classify(parsed: Parsed) -> Result<Kind, ClientError> {
         S::Reset(r) => Kind::Session(session::reset(&r.reset)),
         S::ShowVariable { variable } => Kind::Session(session::show(&variable)),
         other => return Err(refusal(&other, at)),
-    })
+    };
+    Ok(Classified { kind, control: None })
 }
 
 fn refusal(statement: &S, at: Option<usize>) -> ClientError {
@@ -118,9 +148,8 @@ fn refusal(statement: &S, at: Option<usize>) -> ClientError {
             read_only(&verb, at)
         }
         "CREATE" | "DROP" | "ALTER" => read_only(&two, at),
-        "COPY" if !matches!(statement, S::Copy { to: true, .. }) => read_only("COPY FROM", at),
         _ => ClientError::unsupported(format!("{verb} is not supported"))
-            .hint("noisegate answers SELECT, EXPLAIN SELECT, SET, SHOW and transaction control.")
+            .hint("noisegate answers SELECT, EXPLAIN SELECT, COPY (SELECT …) TO STDOUT, cursors, SET, SHOW and transaction control.")
             .at(at),
     }
 }

@@ -3,13 +3,14 @@
 //! * what is read, in canonical form, as the SQL that reads it: tables by name, joins, filters, keys, domains, bounds;
 //! * what each part counts or sums, and its noise and selection: ε, δ, `max_groups`, `max_rows` and the mechanism are in
 //!   these, and only as far as they matter;
+//! * the released values that its rows are compared with;
 //! * session settings that a value of the fetch can depend on;
 //! * the policy's version, the database and its server, the epoch of the data, and the role.
 
 use super::canonical::Canonical;
 use super::epoch::Epoch;
 use super::walk::{each, each_of_rows};
-use backend::{Setting, Settings};
+use backend::{Param, Setting, Settings};
 use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec};
 use emit::{fetch, scalar};
 use num_traits::Zero;
@@ -38,6 +39,8 @@ pub struct KeyContext<'a> {
     pub delta: &'a Ratio,
     /// What the session asks for.
     pub mechanism: Preference,
+    /// The values of the stages before.
+    pub given: &'a [Param],
 }
 
 /// The keys of one release.
@@ -127,6 +130,12 @@ impl Keys {
         read.text(context.database).option(context.role).text(&text);
         read.number(base.public_groups).number(base.bounding.l0()).number(base.bounding.rows());
         read.number(base.bounding.l0_stage()).number(base.bounding.rows_stage());
+        for n in &base.given {
+            let value = context.given.get(*n);
+            read.number(u64::try_from(*n).unwrap_or(u64::MAX)).number(value.map_or(0, |v| v.oid));
+            let value = value.and_then(|v| v.value.as_deref());
+            read.number(value.is_some()).bytes(value.unwrap_or_default());
+        }
         for setting in mattering(canonical) {
             read.text(setting.name()).text(context.settings.get(setting));
         }
@@ -158,8 +167,14 @@ impl Keys {
             exact.text(&points);
             like.text(&points);
         }
+        if let Some(top) = &spec.top {
+            // Not all groups are there.
+            let top = format!("{top:?}");
+            exact.text(&top);
+            like.text(&top);
+        }
         like.bytes(&read).show(&price(spec)).text(context.mechanism.word());
-        if !base.public_groups {
+        if base.selects() {
             like.show(context.delta);
         }
         Self { statement: statement.key(), exact: exact.key(), like: like.key(), parts }

@@ -45,7 +45,7 @@ pub fn choose(wanted: &[Wanted], public: bool, list: &[(Key, Vec<Key>)]) -> Opti
 pub fn serve(release: &Release, canonical: &Canonical, keys: &Keys, stored: &[Stored]) -> Option<Served> {
     let (first, others) = stored.split_first()?;
     let same = |o: &Stored| o.rows == first.rows && o.keys == first.keys;
-    let selected = release.public_groups == first.selection.is_none();
+    let selected = release.selects() == first.selection.is_some();
     if !selected || (!others.is_empty() && !release.public_groups) || !others.iter().all(same) {
         return None;
     }
@@ -79,6 +79,7 @@ pub fn serve(release: &Release, canonical: &Canonical, keys: &Keys, stored: &[St
             },
             selection: first.selection.clone(),
             points: release.spec.points.clone(),
+            top: release.spec.top,
         },
         plain: columns.iter().map(|(_, plain)| *plain).collect(),
     })

@@ -46,6 +46,14 @@ const TRIED: &[(&str, &[&str])] = &[
         &["SELECT plan, grouping(plan, active), count(*) FROM riders GROUP BY CUBE (plan, active)"],
     ),
     (
+        "Release the values that enough rows have, and aggregate them",
+        &[
+            "SELECT sum(stars) FROM (SELECT stars FROM trips GROUP BY stars HAVING count(*) > 10) d",
+            "SELECT string_agg(station, ', ') FROM (SELECT station FROM trips GROUP BY station HAVING count(*) > 10) d",
+            "SELECT array_agg(note) FROM (SELECT note FROM trips GROUP BY note HAVING count(*) > 10) d",
+        ],
+    ),
+    (
         "Group by the unit below and by the sets above",
         &[
             "SELECT s, avg(n) FROM (SELECT rider_id, station AS s, count(*) AS n FROM trips GROUP BY rider_id, s) t GROUP BY ROLLUP (s)",
@@ -84,12 +92,6 @@ const TRIED: &[(&str, &[&str])] = &[
         "Release each by itself",
         &[
             "WITH a AS (SELECT station, count(*) AS n FROM trips GROUP BY station), b AS (SELECT station, sum(fare) AS f FROM trips GROUP BY station) SELECT a.n, b.f FROM a JOIN b USING (station)",
-        ],
-    ),
-    (
-        "Over private rows: count,",
-        &[
-            "SELECT count(*), count(DISTINCT rider_id), sum(fare), avg(fare), variance(fare), stddev(minutes), corr(fare, minutes), bool_and(fare > 1) FROM trips",
         ],
     ),
     (
@@ -190,7 +192,7 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "count, sum, avg, min, max, bool_and and bool_or; over windows",
+        "stddev and their kin, bool_and and bool_or; over windows",
         &[
             "SELECT count(*) FROM (SELECT rider_id, count(*) AS n, max(fare) AS m FROM trips GROUP BY rider_id) t WHERE n > 2 AND m > 20",
         ],
@@ -248,9 +250,32 @@ const TRIED: &[(&str, &[&str])] = &[
         &["SELECT width_bucket(fare, 0, 60, 12), count(*) FROM trips GROUP BY 1"],
     ),
     (
-        "tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit)",
+        "date_bin('15 minutes', ts, TIMESTAMP '2001-01-01')",
         &[
-            "SELECT count(*) FROM trips t WHERE t.fare > (SELECT avg(u.fare) FROM trips u WHERE u.rider_id = t.rider_id)",
+            "SELECT count(*) FROM trips WHERE date_bin('15 minutes', started_at, TIMESTAMP '2001-01-01') > '2024-03-01'",
+            "SELECT date_trunc('month', started_at), count(*) FROM trips GROUP BY 1",
+        ],
+    ),
+    (
+        "ts + interval '1 minute' * LEAST(GREATEST(n, 0), 1000)",
+        &[
+            "SELECT count(*) FROM trips WHERE started_at + interval '1 minute' * LEAST(GREATEST(minutes, 0), 1000) > '2024-03-01'",
+        ],
+    ),
+    (
+        "to_timestamp(LEAST(GREATEST(n, 0), 4000000000))",
+        &[
+            "SELECT count(*) FROM trips WHERE to_timestamp(LEAST(GREATEST(minutes, 0), 4000000000)) > '2024-03-01'",
+        ],
+    ),
+    (
+        "Write log(2, x), or ln(x) / ln(b)",
+        &["SELECT sum(log(2, minutes + 1)), sum(ln(minutes + 1) / ln(10)) FROM trips"],
+    ),
+    (
+        "Write ntile(4).",
+        &[
+            "SELECT avg(q) FROM (SELECT ntile(4) OVER (PARTITION BY rider_id ORDER BY fare) AS q FROM trips) t",
         ],
     ),
     (

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod agreement;
+mod bi;
 #[path = "../bikes/mod.rs"]
 mod bikes;
+mod buckets;
 mod cache;
 mod catalogs;
 #[path = "../city/mod.rs"]
@@ -14,6 +16,7 @@ mod extended;
 mod hints;
 mod joins;
 mod leaks;
+mod per_unit;
 mod public_rows;
 mod reading;
 mod rules;
@@ -23,3 +26,4 @@ mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 mod tpch;
+mod views;

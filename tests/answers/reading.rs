@@ -1,107 +1,92 @@
 //! What is said beside an answer: errors that drown it, groups that are missing, and `noisegate.help`.
 
-use crate::city::{self, PASSWORD, policy};
-use crate::support::{Gate, Workdir, connect, psql};
+use crate::city::{PASSWORD, World};
+use crate::support::connect;
 use noisegate::gateway::help::HELP;
 
 const RULES: &str = "[statement]\nepsilon = 1\ndelta = 1e-6\nmax_groups = 3\nmax_rows = 4\n
 [[budget]]\nname = \"everyone\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 0.1\n";
 
-struct World {
-    _dir: Workdir,
-    gate: Gate,
-}
-
-impl World {
-    async fn new() -> Self {
-        let db = city::bikes().await;
-        let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], RULES));
-        let gate = dir.serve().await;
-        Self { _dir: dir, gate }
-    }
-
-    /// Rows, and notices with their hints.
-    async fn ask(&self, script: &str) -> (String, String) {
-        let out = psql(&self.gate.url("ada", PASSWORD, "bikes"), script).await;
-        assert!(!out.stderr.contains("ERROR"), "{script}: {}", out.stderr);
-        (out.stdout, out.stderr)
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn few_private_groups_are_explained() {
-    let world = World::new().await;
-    let (_, told) = world.ask("SELECT note, count(*) FROM trips GROUP BY note;").await;
+    let world = World::new(&["ada"], RULES).await;
+    let (_, told) = world.psql("ada", "SELECT note, count(*) FROM trips GROUP BY note;").await;
     assert!(told.contains("no group passed: groups are private: the values of note do not follow"), "{told}");
     assert!(told.contains("is at least ") && told.contains("WHERE note IN ('a', 'b')"), "{told}");
     // The hint is right: groups of listed values are public, and nobody is told of a threshold.
     let (_, told) =
-        world.ask("SELECT note, count(*) FROM trips WHERE note IN ('a', 'b') GROUP BY note;").await;
+        world.psql("ada", "SELECT note, count(*) FROM trips WHERE note IN ('a', 'b') GROUP BY note;").await;
     assert!(!told.contains("passed"), "{told}");
-    let (_, told) =
-        world.ask("SET noisegate.notices = off; SELECT note, count(*) FROM trips GROUP BY note;").await;
+    let (_, told) = world
+        .psql("ada", "SET noisegate.notices = off; SELECT note, count(*) FROM trips GROUP BY note;")
+        .await;
     assert_eq!(told, "");
-    let (plan, _) = world.ask("EXPLAIN SELECT note, count(*) FROM trips GROUP BY note;").await;
+    let (plan, _) = world.psql("ada", "EXPLAIN SELECT note, count(*) FROM trips GROUP BY note;").await;
     assert!(plan.contains("to make them public: WHERE note IN ('a', 'b')"), "{plan}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers_below_their_error_are_told() {
-    let world = World::new().await;
-    let (_, told) = world.ask("SET noisegate.epsilon = 100; SELECT count(*) FROM riders;").await;
+    let world = World::new(&["ada"], RULES).await;
+    let (_, told) = world.psql("ada", "SET noisegate.epsilon = 100; SELECT count(*) FROM riders;").await;
     assert!(!told.contains("smaller than the 95 % error"), "{told}");
     let (_, told) = world
-        .ask("SET noisegate.epsilon = 0.001; SELECT count(*), sum(fare) FROM trips WHERE minutes < 0;")
+        .psql(
+            "ada",
+            "SET noisegate.epsilon = 0.001; SELECT count(*), sum(fare) FROM trips WHERE minutes < 0;",
+        )
         .await;
     assert!(told.contains(" is smaller than the 95 % error of ±"), "{told}");
     assert!(!told.contains("empty_groups"), "{told}");
     // The error of an average hangs on how many rows there are.
     let nowhere = "SELECT avg(CASE WHEN note = 'nowhere' THEN 1 ELSE 0 END) FROM trips";
-    let (_, told) = world.ask(&format!("SET noisegate.epsilon = 10; {nowhere};")).await;
+    let (_, told) = world.psql("ada", &format!("SET noisegate.epsilon = 10; {nowhere};")).await;
     assert!(told.contains("avg is smaller than its 95 % error of ±"), "{told}");
-    let (_, told) = world.ask("SET noisegate.epsilon = 100; SELECT avg(fare) FROM trips;").await;
+    let (_, told) = world.psql("ada", "SET noisegate.epsilon = 100; SELECT avg(fare) FROM trips;").await;
     assert!(!told.contains("avg is smaller"), "{told}");
-    let (_, told) = world.ask("SELECT count(DISTINCT note) FROM trips;").await;
+    let (_, told) = world.psql("ada", "SELECT count(DISTINCT note) FROM trips;").await;
     assert!(told.contains("at most 3 values of a unit count"), "{told}");
     // Years without trips: of three groups, one has rows.
     let years = "SELECT date_trunc('year', started_at), count(*) FROM trips GROUP BY 1";
-    let (_, told) = world.ask(&format!("{years};")).await;
+    let (_, told) = world.psql("ada", &format!("{years};")).await;
     assert!(told.contains(" of 3 values of count are smaller than the 95 % error of ±"), "{told}");
     assert!(told.contains("SET noisegate.empty_groups = off"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_that_cannot_be_told_from_empty_ones_may_be_left_out() {
-    let world = World::new().await;
+    let world = World::new(&["ada"], RULES).await;
     let years = "SELECT extract(year FROM started_at) AS y, count(*) FROM trips WHERE fare > 0 AND fare < 60 GROUP BY 1 ORDER BY 1;";
-    let (all, told) = world.ask(&format!("SET noisegate.epsilon = 100; {years}")).await;
+    let (all, told) = world.psql("ada", &format!("SET noisegate.epsilon = 100; {years}")).await;
     assert!(all.contains("2023") && all.contains("2024") && all.contains("2025"), "{all}");
     assert!(!told.contains("leaves out"), "{told}");
-    let (some, told) =
-        world.ask(&format!("SET noisegate.epsilon = 100; SET noisegate.empty_groups = off; {years}")).await;
+    let (some, told) = world
+        .psql("ada", &format!("SET noisegate.epsilon = 100; SET noisegate.empty_groups = off; {years}"))
+        .await;
     assert!(some.contains("2024") && !some.contains("2023"), "{some}");
     assert!(told.contains("leaves out 1 group of 3") || told.contains("leaves out 2 groups of 3"), "{told}");
     // Without a count nothing says which are empty; one group is no group that could be left out.
     let sums = "SET noisegate.empty_groups = off; SELECT extract(year FROM started_at), sum(fare) FROM trips GROUP BY 1;";
-    let (rows, told) = world.ask(sums).await;
+    let (rows, told) = world.psql("ada", sums).await;
     assert!(rows.contains("2023") && told.contains("Select count(*), too"), "{rows}{told}");
-    let (rows, told) =
-        world.ask("SET noisegate.empty_groups = off; SELECT count(*) FROM trips WHERE minutes < 0;").await;
+    let (rows, told) = world
+        .psql("ada", "SET noisegate.empty_groups = off; SELECT count(*) FROM trips WHERE minutes < 0;")
+        .await;
     assert!(rows.contains("(1 row)") && !told.contains("leaves out"), "{rows}{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn help_is_there_for_whoever_has_no_documents() {
-    let world = World::new().await;
-    let (topics, told) = world.ask("SELECT DISTINCT topic FROM noisegate.help ORDER BY 1;").await;
+    let world = World::new(&["ada"], RULES).await;
+    let (topics, told) = world.psql("ada", "SELECT DISTINCT topic FROM noisegate.help ORDER BY 1;").await;
     assert_eq!(told, "");
     for topic in ["start", "budget", "groups", "bounds", "joins", "settings", "functions", "errors"] {
         assert!(topics.contains(topic), "{topics}");
     }
-    let (all, told) = world.ask("SELECT * FROM noisegate.help;").await;
+    let (all, told) = world.psql("ada", "SELECT * FROM noisegate.help;").await;
     assert!(all.contains("date_trunc('unit', t): date or timestamp") && told.is_empty(), "{all}");
     // The order of a topic's lines is theirs.
-    let (groups, _) = world.ask("SELECT text FROM noisegate.help WHERE topic = 'groups';").await;
+    let (groups, _) = world.psql("ada", "SELECT text FROM noisegate.help WHERE topic = 'groups';").await;
     let places: Vec<usize> = HELP
         .iter()
         .find(|(t, _)| *t == "groups")

@@ -1,36 +1,18 @@
 //! A session: SET, SHOW and RESET, `noisegate.*`, and constants that PostgreSQL evaluates before the plan.
 
-use crate::city::{self, PASSWORD, policy, rows, sqlstate};
-use crate::support::{Gate, Workdir, connect, psql};
+use crate::city::{self, PASSWORD, World, policy, rows, sqlstate};
+use crate::support::{Workdir, connect, psql};
 use tokio_postgres::Client;
 
 const RULES: &str = "[statement]\nepsilon = 0.1\nmax_groups = 3\nmax_rows = 5\n
 [[budget]]\nname = \"everyone\"\naccounting = \"zcdp\"\nepsilon = 8\ndelta = 1e-6
 [[budget]]\nname = \"quota\"\nper = \"user\"\naccounting = \"pure\"\nepsilon = 3\n";
 
-struct World {
-    _dir: Workdir,
-    gate: Gate,
-}
-
-impl World {
-    async fn new() -> Self {
-        let db = city::bikes().await;
-        let dir = Workdir::new(&policy(&db.backend_toml(), &["ada", "bob"], RULES));
-        let gate = dir.serve().await;
-        Self { _dir: dir, gate }
-    }
-
-    async fn ada(&self) -> Client {
-        connect(&self.gate.url("ada", PASSWORD, "bikes")).await
-    }
-}
-
 /// A zone that PostgreSQL does not know would fail for the first row: it is found before anything is paid.
 #[tokio::test(flavor = "multi_thread")]
 async fn zones_are_looked_up_before_anything_is_paid() {
-    let world = World::new().await;
-    let ada = world.ada().await;
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let ada = world.client("ada").await;
     let spent = "SELECT min(fraction_left) FROM noisegate.budget";
     let before = one(&ada, spent).await;
     let sql = "SELECT count(*) FROM trips WHERE started_at AT TIME ZONE 'Mars/Olympus' > '2024-01-01'";
@@ -59,8 +41,8 @@ async fn notices(world: &World, script: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn formats_follow_the_session_everywhere() {
-    let world = World::new().await;
-    let c = world.ada().await;
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let c = world.client("ada").await;
     // Over public rows and constants, released values and group keys: the same session settings.
     let moment = "SELECT timestamptz '2024-07-01 12:00:00+00'";
     assert_eq!(one(&c, moment).await, "2024-07-01 12:00:00+00");
@@ -78,8 +60,8 @@ async fn formats_follow_the_session_everywhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn set_follows_transactions_and_is_judged_by_postgresql() {
-    let world = World::new().await;
-    let c = world.ada().await;
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let c = world.client("ada").await;
     run(&c, "BEGIN; SET timezone = 'Asia/Tokyo'; SET LOCAL noisegate.epsilon = 0.5").await;
     assert_eq!(one(&c, "SHOW timezone").await, "Asia/Tokyo");
     assert_eq!(one(&c, "SHOW noisegate.epsilon").await, "0.5");
@@ -118,8 +100,8 @@ async fn set_follows_transactions_and_is_judged_by_postgresql() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_session_chooses_its_price_and_bounds() {
-    let world = World::new().await;
-    let c = world.ada().await;
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let c = world.client("ada").await;
     let explain = |c: Client| async move {
         let plan = rows(&c, "EXPLAIN SELECT count(*) FROM trips GROUP BY station").await.unwrap();
         let text: Vec<String> = plan.into_iter().filter_map(|r| r[0].clone()).collect();
@@ -132,7 +114,7 @@ async fn the_session_chooses_its_price_and_bounds() {
     assert!(plan.contains("epsilon 0.25") && plan.contains("at most 2 rows"), "{plan}");
     assert!(plan.contains("at most 2 rows per unit in all groups"), "{plan}");
     // The quota is pure: it has no price for Gaussian noise, and says so before anything is charged.
-    let c = world.ada().await;
+    let c = world.client("ada").await;
     run(&c, "SET noisegate.mechanism = gaussian").await;
     assert_eq!(sqlstate(&c, "SELECT count(*) FROM trips").await, "22023");
     run(&c, "SET noisegate.mechanism = laplace").await;
@@ -145,8 +127,8 @@ async fn the_session_chooses_its_price_and_bounds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn now_is_fixed_within_a_transaction_and_bounds_private_rows() {
-    let world = World::new().await;
-    let c = world.ada().await;
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let c = world.client("ada").await;
     run(&c, "BEGIN").await;
     let first = one(&c, "SELECT now()").await;
     assert_eq!(one(&c, "SELECT now()").await, first);
@@ -165,8 +147,8 @@ async fn now_is_fixed_within_a_transaction_and_bounds_private_rows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_proxy_s_own_relations_work_in_any_sql() {
-    let world = World::new().await;
-    let c = world.ada().await;
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let c = world.client("ada").await;
     let budgets = rows(&c, "SELECT name, scope, accounting, epsilon, fraction_left, answers_left FROM noisegate.budget ORDER BY name").await.unwrap();
     let text = |r: usize, c: usize| budgets[r][c].clone().unwrap();
     assert_eq!((text(0, 0), text(0, 1), text(0, 2)), ("everyone".into(), "dataset".into(), "zcdp".into()));
@@ -212,7 +194,7 @@ async fn the_proxy_s_own_relations_work_in_any_sql() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn start_up_options_take_effect() {
-    let world = World::new().await;
+    let world = World::new(&["ada", "bob"], RULES).await;
     let base = world.gate.url("ada", PASSWORD, "bikes");
     let c = connect(&format!(
         "{base}?options=-c%20timezone=Asia/Tokyo%20-c%20noisegate.epsilon=0.3%20-c%20unheard.of=1"
@@ -229,8 +211,8 @@ async fn start_up_options_take_effect() {
 /// Names of PostgreSQL's and plain offsets; a rule in POSIX notation could leave days out.
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_37_time_zones_are_those_that_have_a_name() {
-    let world = World::new().await;
-    let c = world.ada().await;
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let c = world.client("ada").await;
     for (zone, shown) in [
         ("'UTC'", "UTC"),
         ("'Europe/Berlin'", "Europe/Berlin"),
@@ -286,8 +268,8 @@ async fn rule_37_a_server_that_begins_in_a_zone_of_its_own_making_is_refused() {
 /// Below the least, time and errors would be worth more than answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_35_prices_have_a_floor() {
-    let world = World::new().await;
-    let c = world.ada().await;
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let c = world.client("ada").await;
     assert_eq!(one(&c, "SHOW noisegate.min_epsilon").await, "0.0001");
     let refused = c.simple_query("SET noisegate.epsilon = 0.00009").await.unwrap_err();
     let told = refused.as_db_error().unwrap();

@@ -12,13 +12,15 @@ use noisegate::backend::{Setting, introspect};
 use noisegate::dp::{Entropy, EntropyError};
 use noisegate::emit::{fetch, print};
 use noisegate::error::ClientError;
-use noisegate::gateway;
+use noisegate::gateway::{self, private_groups};
 use noisegate::kernel;
 use noisegate::ledger::{Ledger, Terms};
-use noisegate::plan::{self, Plan, PlanError};
+use noisegate::plan::{self, Plan, PlanError, Stage};
 use noisegate::policy::{self, Policy};
+use noisegate::release::points::Groups;
 use noisegate::release::stream::{Instance, Told};
 use noisegate::release::{Exact, Noisy, perturb};
+use noisegate::schema::SqlType;
 use noisegate::sql::{self, Kind, parse::Lines};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -107,7 +109,7 @@ impl Bikes {
         let mut policy = raw.check(&schema).unwrap_or_else(|e| panic!("{e}"));
         for b in &mut policy.budgets {
             // More than a policy may say: what is tested here is not when a budget ends.
-            b.epsilon = 300_000_000_000_000u64.into();
+            b.epsilon = 600_000_000_000_000u64.into();
         }
         let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
         let fingerprint = introspect::watch(&reader, &oids).await.unwrap();
@@ -165,7 +167,7 @@ impl Bikes {
     fn parse(&self, text: &str) -> Result<(Box<sqlparser::ast::Query>, Lines), ClientError> {
         let mut parsed = sql::parse::parse(text, &self.policy.limits)?;
         assert_eq!(parsed.len(), 1, "{text}");
-        match sql::classify(parsed.remove(0))? {
+        match sql::classify(parsed.remove(0))?.kind {
             Kind::Query(query, lines) => Ok((query, lines)),
             _ => panic!("not a query: {text}"),
         }
@@ -180,6 +182,14 @@ impl Bikes {
             match self.plan_one(statement.clone(), &sizes) {
                 Ok(plan) => return Ok(plan),
                 Err(PlanError::Refused(e)) => return Err(*e),
+                Err(PlanError::NeedType(select, query)) => {
+                    let alone = sql::ast::Statement { query: *query, ..statement.clone() };
+                    let typed = print::typed(&alone, &self.policy, &constants());
+                    let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
+                    let fields =
+                        described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;
+                    statement.types.insert(select, SqlType::from_oid(fields[0].type_oid, -1, "other"));
+                }
                 Err(PlanError::NeedRows(wanted)) => {
                     let text = print::public_rows(&statement, &wanted, &self.policy, &constants());
                     let failed = |e| gateway::typing_error(e, &text, &statement.bindings);
@@ -221,15 +231,10 @@ impl Bikes {
         let lines = plan::explain::lines(&plan, &self.policy);
         let paying: Vec<&plan::Release> = plan.releases.iter().filter(|r| !r.is_domain_only()).collect();
         let fetches: Vec<fetch::FetchText> = paying.iter().map(|r| fetch::fetch(r, &self.policy)).collect();
-        let (noisy, told) = self.release(&plan, &fetches).await?;
+        let (all, told) = self.release(&plan).await?;
+        let noisy = (0..).zip(&all).filter(|(i, _)| !plan.releases[*i].is_domain_only());
+        let noisy = noisy.map(|(_, n)| n.clone()).collect();
         let (finish, arrays) = print::finish(&plan, &self.policy, &constants());
-        let mut released = noisy.clone().into_iter();
-        let empty = || Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 };
-        let all: Vec<Noisy> = plan
-            .releases
-            .iter()
-            .map(|r| if r.is_domain_only() { empty() } else { released.next().unwrap() })
-            .collect();
         let params = gateway::finish::params(&plan, &all, &arrays)?;
         let rows = self.backend.query(&self.settings, &finish.sql, &params, &[0]).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
@@ -238,55 +243,100 @@ impl Bikes {
         Ok(Asked { plan, lines, fetches, finish: finish.sql, told, noisy, fields, rows })
     }
 
-    async fn release(
-        &self,
-        plan: &Plan,
-        fetches: &[fetch::FetchText],
-    ) -> Result<(Vec<Noisy>, Option<(Told, u32)>), ClientError> {
-        let Some(charge) = &plan.charge else { return Ok((Vec::new(), None)) };
-        let debit = async || self.ledger.debit(&identity(), [0; 32], charge).await.map_err(|r| r.client());
+    /// All releases in their order, those without a price empty; stage after stage.
+    async fn release(&self, plan: &Plan) -> Result<(Vec<Noisy>, Option<(Told, u32)>), ClientError> {
+        let mut all = vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()];
+        let Some(whole) = &plan.charge else { return Ok((all, None)) };
+        let debit = async |charge: noisegate::dp::Charge| {
+            self.ledger.debit(&identity(), [0; 32], &charge).await.map_err(|r| r.client())
+        };
         let mut rng = SeededRng::new(self.seed);
+        let mut left: Vec<usize> =
+            (0..plan.releases.len()).filter(|i| !plan.releases[*i].is_domain_only()).collect();
         if let Some(question) = &plan.question {
             let mut instances = self.instances.lock().await;
             let name = &question.stream.name;
             if !instances.contains_key(name) {
-                let opened = Instance::open(question.stream.plan().unwrap(), debit().await?, &mut rng);
+                let opened =
+                    Instance::open(question.stream.plan().unwrap(), debit(whole.clone()).await?, &mut rng);
                 instances.insert(name.clone(), opened.map_err(|e| e.client())?);
             }
             let instance = instances.get_mut(name).unwrap();
-            let exact = self.exact_parts(plan, fetches).await.remove(0);
+            let exact = self.exact_parts(plan, &left, &[]).await.remove(0);
             let (noisy, told) =
                 instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client())?;
-            return Ok((vec![noisy], Some((told, instance.left()))));
+            all[left[0]] = noisy;
+            return Ok((all, Some((told, instance.left()))));
         }
-        let receipt = debit().await?;
-        let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
-        let exact = self.exact_parts(plan, fetches).await;
-        let parts = exact.into_iter().zip(paying.map(|r| &r.spec)).collect();
-        Ok((perturb(parts, receipt, &mut rng).map_err(|e| e.client())?, None))
+        let mut given = Vec::new();
+        for stage in plan.stages.iter().map(Some).chain([None]) {
+            let (now, later): (Vec<usize>, Vec<usize>) =
+                left.into_iter().partition(|p| stage.is_none_or(|s| s.releases.contains(p)));
+            left = later;
+            if !now.is_empty() {
+                let charge = match plan.stages.is_empty() {
+                    true => whole.clone(),
+                    false => plan::shares::rest(plan, &now, whole).unwrap(),
+                };
+                let receipt = debit(charge).await?;
+                let exact = self.exact_parts(plan, &now, &given).await;
+                let own = |first| now.iter().position(|p| *p == first).map(Groups::Of);
+                let groups = private_groups::selected(plan, &now, own);
+                let parts = exact.into_iter().zip(&now).zip(groups).map(|((exact, p), groups)| {
+                    let r = &plan.releases[*p];
+                    (exact.within(groups.and_then(|g| private_groups::points_within(r, g))), &r.spec)
+                });
+                let parts = parts.collect();
+                let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;
+                now.into_iter().zip(noisy).for_each(|(p, n)| all[p] = n);
+            }
+            if let Some(stage) = stage {
+                given.push(self.value(plan, stage, &all).await?);
+            }
+        }
+        Ok((all, None))
     }
 
-    async fn exact_parts(&self, plan: &Plan, fetches: &[fetch::FetchText]) -> Vec<Exact> {
-        let text = |f: &fetch::FetchText| {
+    /// The value of a stage.
+    async fn value(&self, plan: &Plan, stage: &Stage, noisy: &[Noisy]) -> Result<Param, ClientError> {
+        let (finish, arrays) = print::finish_stage(plan, stage, &self.policy, &constants());
+        let params = gateway::finish::params(plan, noisy, &arrays)?;
+        let rows = self.backend.query(&self.settings, &finish.sql, &params, &[1]).await;
+        let rows = rows.map_err(RelayError::into_finish_error)?;
+        assert_eq!(rows.fields[0].type_oid, stage.ty.oid(), "{}", finish.sql);
+        let mut cells = rows.into_cells().await.map_err(RelayError::into_finish_error)?;
+        Ok(Param::new(stage.ty.oid(), cells.remove(0).remove(0)))
+    }
+
+    async fn exact_parts(&self, plan: &Plan, places: &[usize], given: &[Param]) -> Vec<Exact> {
+        let text = |p: &usize| {
+            let r = &plan.releases[*p];
+            let f = fetch::fetch(r, &self.policy);
             let certified =
                 kernel::certify(&f.sql, &self.policy).unwrap_or_else(|e| panic!("{e}\n{}", f.sql));
             assert_eq!(certified.seeded(), f.seeded);
-            let params = if f.seeded { vec![Param::int8(GROUP_SEED)] } else { Vec::new() };
+            let mut params = Vec::new();
+            if f.seeded || !r.given.is_empty() {
+                params.push(Param::int8(GROUP_SEED));
+            }
+            if !r.given.is_empty() {
+                params.extend(given.iter().cloned());
+            }
             FetchText { certified: Arc::new(certified), params }
         };
-        let statements: Vec<FetchText> = fetches.iter().map(text).collect();
+        let statements: Vec<FetchText> = places.iter().map(text).collect();
         let request = FetchRequest {
             settings: self.settings.clone(),
             statements: statements.clone(),
             fingerprint: Some(self.fingerprint.clone()),
             max_rows: self.policy.limits.max_result_groups,
         };
-        let answers = self.backend.fetch(request).await.unwrap_or_else(|e| panic!("{e:?}: {fetches:#?}"));
-        let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
-        let answers = paying.zip(&answers).zip(&statements);
+        let answers = self.backend.fetch(request).await.unwrap_or_else(|e| panic!("{e:?}: {statements:#?}"));
+        let answers = places.iter().zip(&answers).zip(&statements);
         answers
-            .map(|((r, rows), text)| {
-                Exact::decode(rows, &text.certified, &r.spec, plan.question.is_none()).unwrap()
+            .map(|((p, rows), text)| {
+                let spec = &plan.releases[*p].spec;
+                Exact::decode(rows, &text.certified, spec, plan.question.is_none()).unwrap()
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use crate::support::{TestDb, database};
+use crate::support::{Gate, TestDb, Workdir, connect, database, psql};
 use std::time::{Duration, Instant};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -78,6 +78,35 @@ public = true
 {cache}
 "
     )
+}
+
+/// The database behind a proxy.
+pub struct World {
+    _dir: Workdir,
+    /// The proxy.
+    pub gate: Gate,
+}
+
+impl World {
+    /// Under these rules (see [`policy`]).
+    pub async fn new(users: &[&str], rules: &str) -> Self {
+        let db = bikes().await;
+        let dir = Workdir::new(&policy(&db.backend_toml(), users, rules));
+        let gate = dir.serve().await;
+        Self { _dir: dir, gate }
+    }
+
+    /// A connection.
+    pub async fn client(&self, user: &str) -> Client {
+        connect(&self.gate.url(user, PASSWORD, "bikes")).await
+    }
+
+    /// What psql prints and what it is told, for a script that has no errors.
+    pub async fn psql(&self, user: &str, script: &str) -> (String, String) {
+        let out = psql(&self.gate.url(user, PASSWORD, "bikes"), script).await;
+        assert!(!out.stderr.contains("ERROR"), "{script}: {}", out.stderr);
+        (out.stdout, out.stderr)
+    }
 }
 
 /// A budget over the whole dataset with room for so many statements of ε = 0.1.

@@ -40,7 +40,7 @@ fn usual() -> plan::Settings {
 fn planned(sql: &str, settings: &plan::Settings) -> Plan {
     let limits = Limits::default();
     let parsed = sql::parse::parse(sql, &limits).unwrap().pop().unwrap();
-    let Kind::Query(query, lines) = sql::classify(parsed).unwrap() else { panic!("{sql}") };
+    let Kind::Query(query, lines) = sql::classify(parsed).unwrap().kind else { panic!("{sql}") };
     let statement =
         sql::resolve::resolve(&query, &lines, policy(), &limits).unwrap_or_else(|e| panic!("{sql}: {e}"));
     let stations = policy().tables.iter().position(|t| t.name == "stations").unwrap();
@@ -79,6 +79,7 @@ fn keys_in(sql: &str, place: &Where) -> Vec<Keys> {
         settings: &place.session,
         delta: &place.plan.delta,
         mechanism: place.plan.mechanism,
+        given: &[],
     };
     let keys = plan.releases.iter().map(|r| Keys::of(&canonical(r), &r.spec, &around));
     keys.collect()

@@ -70,6 +70,7 @@ async fn agree(v: Variant) {
                 settings: &Settings::default(),
                 delta: &settings(1, 1).delta,
                 mechanism: Preference::Auto,
+                given: &[],
             };
             let keys = Keys::of(&canonical, &release.spec, &around);
             let again = Keys::of(&noisegate::store::canonical(&own), &release.spec, &around);

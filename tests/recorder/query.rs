@@ -476,6 +476,7 @@ impl Generator<'_> {
             self.one(&["", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", " GROUPS UNBOUNDED PRECEDING"]);
         let frame = if window.contains("ORDER") { frame } else { String::new() };
         let several = self.one(&["zero", "station, zero", "minutes"]);
+        let spread = self.one(&["sum", "avg", "stddev", "var_pop"]);
         let row = self.one(&["rn = 1", "rn <= 2", "minutes > 5"]);
         let of_q = |columns: &[(&str, Ty)]| of("q", columns);
         let plain = |from: String, columns: Vec<(String, Ty)>, unit: &str| Source {
@@ -528,7 +529,7 @@ impl Generator<'_> {
                 "q.u",
             ),
             3 => plain(
-                format!("(SELECT rider_id AS u, sum(minutes) AS n, avg(fare) AS m, max(station) AS k, bool_or(zero = 1) AS b, sum(dist) AS f FROM trips GROUP BY {by}{having}) q"),
+                format!("(SELECT rider_id AS u, sum(minutes) AS n, avg(fare) AS m, max(station) AS k, bool_or(zero = 1) AS b, {spread}(dist) AS f FROM trips GROUP BY {by}{having}) q"),
                 of_q(&[n, m, k, ("b", Ty::Bool), ("f", Ty::Float)]),
                 "q.u",
             ),
@@ -656,6 +657,10 @@ impl Generator<'_> {
         }
         if !self.exact && self.rng.chance(10) {
             out.tail = " ORDER BY 1 DESC LIMIT 5";
+        }
+        if !self.exact && !out.keys.is_empty() && self.rng.chance(4) {
+            out.aggregates = vec!["count(*)".into()];
+            (out.tail, out.sets) = (" ORDER BY count(*) DESC LIMIT 1", "");
         }
         out
     }
@@ -826,6 +831,7 @@ impl Generator<'_> {
                 format!("CAST({column} AS date)")
             }
             1 => format!("COALESCE({column}, '2024-02-29')"),
+            7 if !self.exact && self.rng.chance(25) => "(SELECT max(started_at) FROM trips)".into(),
             2 => format!("NULLIF({column}, '2024-01-01')"),
             3 if column.ends_with("at") || column.ends_with("joined") => {
                 format!("CAST({column} AS timestamptz)")
@@ -849,6 +855,9 @@ impl Generator<'_> {
         if !self.exact && self.rng.chance(20) {
             return self.sample(Kind::Text, depth - 1);
         }
+        if !self.exact && self.rng.chance(4) {
+            return "(SELECT mode() WITHIN GROUP (ORDER BY plan) FROM riders)".into();
+        }
         match self.rng.below(5) {
             4 => format!("COALESCE({column}, {})", self.text(0)),
             0 => format!("COALESCE({column}, 'none')"),
@@ -858,12 +867,27 @@ impl Generator<'_> {
         }
     }
 
+    /// A number that is released first.
+    fn given(&mut self) -> String {
+        self.one(&[
+            "(SELECT avg(minutes) FROM trips)",
+            "(SELECT max(minutes) FROM trips)",
+            "(SELECT avg(fare) FROM trips WHERE zero > 1)",
+            "LEAST(GREATEST((SELECT count(*) FROM riders), -2), 50)",
+            "LEAST(GREATEST((SELECT sum(minutes) / 7.0 FROM trips), 0.5), 3)",
+            "LEAST(GREATEST((SELECT avg(fare)::float8 FROM trips), -1.5), 40)",
+            "LEAST(GREATEST((SELECT count(*)::int4 FROM trips), -7), 1000)",
+            "CASE WHEN (SELECT count(*) > 10 FROM trips) THEN 1 ELSE 2 END",
+        ])
+    }
+
     fn number(&mut self, depth: usize) -> String {
         if depth == 0 || self.rng.chance(15) {
             return match self.rng.below(10) {
                 0 if self.exact => self.one(&["1", "0", "-1", "2.5", "1000000", "0.001", "-7"]),
                 0 => self.constant(),
                 1 if !self.exact => self.bounded(),
+                2 if !self.exact && self.rng.chance(25) => self.given(),
                 _ => self.column(&[Ty::Number, Ty::Float]).unwrap_or_else(|| "3".into()),
             };
         }
@@ -991,6 +1015,10 @@ impl Generator<'_> {
                 "'2024-12-31 23:59:59.999999'",
                 "'infinity'",
                 "TIMESTAMP '2023-12-31 23:59:59.999999'",
+                // Some days less than a hundred years before the ends of ranges: leap years decide.
+                "DATE '1920-01-04'",
+                "TIMESTAMP '1923-01-04 12:00'",
+                "TIMESTAMP '1924-01-04 12:00'",
             ]),
             other => panic!("a hole that nobody fills: {other}"),
         }

@@ -11,6 +11,8 @@ mod cancel;
 #[path = "../city/mod.rs"]
 mod city;
 mod clients;
+mod copy;
+mod cursors;
 mod defects;
 mod drivers;
 mod extended;

@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::net::SocketAddr;
 
 /// Statements that mean the same to both.
-const STATEMENTS: [&str; 21] = [
+const STATEMENTS: [&str; 40] = [
     "",
     ";",
     "select 'x'",
@@ -35,6 +35,41 @@ const STATEMENTS: [&str; 21] = [
     "deallocate all",
     "close a",
     "close all",
+    "declare a scroll cursor for values ('a'),('b'),('c')",
+    "declare a no scroll cursor for values ('a'),('b'),('c')",
+    "declare b scroll cursor with hold for select 'x'",
+    "declare a binary no scroll cursor with hold for values ('a'),('b')",
+    "declare b scroll cursor for select $1::int4",
+    "declare a scroll cursor for values ('a'),('b'); fetch a; fetch 2 from a",
+    "fetch a",
+    "fetch 2 from b",
+    "fetch all in a",
+    "fetch prior a",
+    "fetch backward all from a",
+    "fetch absolute 2 from a",
+    "fetch last from b",
+    "fetch relative 0 from a",
+    "move 2 in a",
+    "move backward all in a",
+    "copy (values ('a\\b'),('b\"c'),('|')) to stdout with delimiter '|'",
+    "copy (values ('a|b'),('b\"c'),('d')) to stdout (format csv, delimiter '|', escape '\\', null 'd')",
+    "copy (values ('a'),('b')) to stdout with binary",
+];
+
+/// What opens a cursor, and what fetches from it.
+const CURSORS: [&str; 12] = [
+    "declare a scroll cursor for values ('a'),('b'),('c')",
+    "declare a no scroll cursor with hold for values ('a'),('b'),('c')",
+    "begin",
+    "commit",
+    "fetch a",
+    "fetch 2 from a",
+    "fetch backward 2 from a",
+    "fetch absolute -1 from a",
+    "fetch absolute 1 from a",
+    "fetch relative 2 from a",
+    "fetch forward 0 from a",
+    "move backward all in a",
 ];
 
 #[derive(Clone, Debug)]
@@ -105,6 +140,8 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
         5 => (name(), select(vec![0, -1, 1, 2, 3])).prop_map(|(n, rows)| Op::Execute(n, rows)),
         1 => (kind(), name()).prop_map(|(k, n)| Op::Close(k, n)),
         2 => sql().prop_map(Op::Query),
+        3 => select(CURSORS.to_vec()).prop_map(Op::Query),
+        1 => (name(), select(CURSORS.to_vec())).prop_map(|(n, s)| Op::Parse(n, s, Vec::new())),
         1 => Just(Op::Query("begin")),
         1 => Just(Op::Flush),
         4 => Just(Op::Sync),
@@ -122,6 +159,10 @@ fn essence(message: &Message) -> String {
             let (code, what) = (message.field('C').unwrap(), message.field('M').unwrap());
             let own = ["26000", "34000", "42P05", "42P03", "25P01", "25P02", "3B001", "55000", "42P18"];
             let counts = what.starts_with("bind message");
+            // FETCH from a portal whose statement gives no rows: PostgreSQL calls that an internal error.
+            if what.ends_with("cannot be run") || what == "unsupported portal strategy" {
+                return "E cannot be run".to_owned();
+            }
             if own.contains(&code.as_str()) || counts { format!("{code} {what}") } else { code }
         }
         _ => text(&message.body),

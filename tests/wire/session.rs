@@ -9,6 +9,7 @@ use futures::{StreamExt, stream};
 use noisegate::answer::{Description, Field, Notice, Outcome, Values};
 use noisegate::error::{ClientError, SqlState};
 use noisegate::frontend::{Control, Session};
+use noisegate::sql::Syntax;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -55,6 +56,9 @@ impl Session for FakeSession {
 
     fn control(&self, statement: &String) -> Control {
         let words: Vec<&str> = statement.split_whitespace().collect();
+        if matches!(words.first(), Some(&("declare" | "fetch" | "move" | "copy"))) {
+            return control_of_rows(statement);
+        }
         match words.as_slice() {
             ["begin", ..] => Control::Begin,
             ["start", "transaction"] => Control::StartTransaction,
@@ -174,6 +178,7 @@ impl Session for FakeSession {
     }
 
     async fn describe(&mut self, statement: &String, types: &[u32]) -> Result<Description, ClientError> {
+        let statement = &inner(statement);
         self.seen.prepared.lock().unwrap().push(format!("describe {statement}"));
         self.stall(statement, "stall describe").await;
         let fields = columns(statement);
@@ -200,6 +205,7 @@ impl Session for FakeSession {
         description: &Description,
         values: Values,
     ) -> Result<FakePortal, ClientError> {
+        let statement = &inner(statement);
         self.seen.prepared.lock().unwrap().push(format!("bind {statement}"));
         self.stall(statement, "stall bind").await;
         if statement == "select (1/0)::text" {
@@ -207,13 +213,16 @@ impl Session for FakeSession {
         }
         let wanted = description.parameters.len();
         assert_eq!((values.parameters.len(), values.formats.len()), (wanted, wanted));
-        assert_eq!(values.results.len(), description.fields.as_ref().map_or(0, Vec::len));
+        let columns = description.fields.as_ref().map_or(0, Vec::len);
+        assert!(values.results.len() == columns || values.results.len() == 2 * columns);
         let given = values.parameters.iter().zip(&values.formats).zip(&description.parameters);
         let decoded: Vec<_> = given.map(|((v, f), oid)| decode(v, *f, *oid)).collect::<Result<_, _>>()?;
         let formats = values.results.iter().chain(std::iter::repeat(&0));
-        let decoded = decoded.iter().zip(&description.parameters).zip(formats);
-        let cells = decoded.map(|((v, oid), format)| encode(v, *oid, *format)).collect();
-        let fields = description.fields.iter().flatten().zip(&values.results);
+        let times = values.results.len().checked_div(columns).unwrap_or(1);
+        let decoded: Vec<_> = decoded.iter().zip(&description.parameters).collect();
+        let decoded = decoded.iter().cycle().take(decoded.len() * times).zip(formats);
+        let cells = decoded.map(|((v, oid), format)| encode(v, **oid, *format)).collect();
+        let fields = description.fields.iter().flatten().cycle().zip(&values.results);
         let fields = fields.map(|(field, format)| Field { format: *format, ..field.clone() }).collect();
         Ok(FakePortal { statement: statement.clone(), cells, fields })
     }
@@ -229,7 +238,9 @@ impl Session for FakeSession {
         if fields.is_empty() || !made_of_values {
             let outcome = self.run(statement.clone(), notices).await?;
             return Ok(match outcome {
-                Outcome::Rows { rows, verb, count, .. } if !statement.starts_with("lie") => {
+                Outcome::Rows { rows, fields: once, verb, count } if !statement.starts_with("lie") => {
+                    let twice = fields.len() == 2 * once.len();
+                    let rows = rows.map(move |row| if twice { row.map(doubled) } else { row }).boxed();
                     Outcome::Rows { fields, rows, verb, count }
                 }
                 other => other,
@@ -263,6 +274,41 @@ impl FakeSession {
             let _guard = Dropped(Arc::clone(&self.seen));
             std::future::pending().await
         }
+    }
+}
+
+/// A row whose cells come twice.
+fn doubled(row: Bytes) -> Bytes {
+    let count = u16::from_be_bytes([row[0], row[1]]);
+    [&(2 * count).to_be_bytes()[..], &row[2..], &row[2..]].concat().into()
+}
+
+/// The query of DECLARE and COPY.
+fn inner(statement: &str) -> String {
+    let query = match statement.split_whitespace().next() {
+        Some("declare") => statement.split_once(" for ").map(|(_, query)| query),
+        Some("copy") => {
+            statement.split_once('(').and_then(|(_, rest)| rest.split_once(") to stdout")).map(|(q, _)| q)
+        }
+        _ => None,
+    };
+    query.unwrap_or(statement).to_owned()
+}
+
+/// DECLARE, FETCH, MOVE and COPY, as noisegate's own parser reads them.
+fn control_of_rows(statement: &str) -> Control {
+    let query = inner(statement);
+    // Its query is none of PostgreSQL's.
+    let at = statement.rfind(&query).filter(|at| *at > 0);
+    let text = at.map_or(statement.to_owned(), |at| {
+        format!("{}select 1{}", &statement[..at], &statement[at + query.len()..])
+    });
+    let mut parsed = noisegate::sql::parse::parse(&text, &noisegate::policy::Limits::default()).unwrap();
+    match parsed.remove(0).ast {
+        Syntax::Declare(cursor, _) => Control::Declare(cursor),
+        Syntax::Fetch(fetch) => Control::Fetch(fetch),
+        Syntax::Copy(copy, _) => Control::Copy(copy),
+        other => panic!("{other:?}"),
     }
 }
 

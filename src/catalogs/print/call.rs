@@ -7,8 +7,8 @@ use crate::text::literal;
 use crate::types::Named;
 use answer::ClientError;
 use sqlparser::ast::{
-    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
-    FunctionArguments, ObjectName, Spanned, Value, WindowSpec, WindowType,
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArgumentList, FunctionArguments, ObjectName, Spanned, Value, WindowSpec, WindowType,
 };
 
 /// Elements that one series may have: what clients count are columns of a table.
@@ -50,11 +50,17 @@ impl Printer<'_> {
         for arg in args {
             match arg {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => plain.push(e),
-                FunctionArg::Unnamed(FunctionArgExpr::Wildcard) if own == "count" && args.len() == 1 => star = true,
+                FunctionArg::Unnamed(FunctionArgExpr::Wildcard) if own == "count" && args.len() == 1 => {
+                    star = true
+                }
                 _ => return Err(self.refused("this argument", function)),
             }
         }
-        let simple = duplicate_treatment.is_none() && clauses.is_empty() && filter.is_none() && over.is_none() && !star;
+        let simple = duplicate_treatment.is_none()
+            && clauses.is_empty()
+            && filter.is_none()
+            && over.is_none()
+            && !star;
         if simple {
             return self.called(name, &plain, scope, function);
         }
@@ -81,8 +87,12 @@ impl Printer<'_> {
             text.push_str(&format!(" FILTER (WHERE {})", self.expr(filter, scope)?));
         }
         if let Some(over) = over {
-            let WindowType::WindowSpec(WindowSpec { window_name: None, partition_by, order_by, window_frame: None }) =
-                over
+            let WindowType::WindowSpec(WindowSpec {
+                window_name: None,
+                partition_by,
+                order_by,
+                window_frame: None,
+            }) = over
             else {
                 return Err(self.refused("this window", function));
             };
@@ -168,7 +178,9 @@ impl Printer<'_> {
         for (arg, kind) in args.iter().zip(template.args) {
             texts.push(match kind {
                 Arg::Relation => self.object(arg, Named::Relation, scope)?,
-                Arg::Type => format!("COALESCE({}, 1::pg_catalog.oid)", self.object(arg, Named::Type, scope)?),
+                Arg::Type => {
+                    format!("COALESCE({}, 1::pg_catalog.oid)", self.object(arg, Named::Type, scope)?)
+                }
                 Arg::Schema => format!("({})::pg_catalog.text", self.expr(arg, scope)?),
                 Arg::Any => self.expr(arg, scope)?,
             });
@@ -234,7 +246,8 @@ impl Printer<'_> {
     ) -> Result<String> {
         let written = |e: &Expr| matches!(e, Expr::Value(v) if matches!(v.value, Value::Boolean(true)));
         let no = matches!(local, Expr::Value(v) if matches!(v.value, Value::Boolean(false)));
-        let (Some(name), Some(given), true) = (given(name), given(value), self.top && (written(local) || no)) else {
+        let (Some(name), Some(given), true) = (given(name), given(value), self.top && (written(local) || no))
+        else {
             return Err(self
                 .refused("set_config of anything but constants, at the head of a statement,", node)
                 .hint("Write SELECT set_config('name', 'value', false), or SET."));
@@ -253,7 +266,9 @@ fn given(expr: &Expr) -> Option<Given> {
             _ => None,
         },
         Expr::Value(v) => match &v.value {
-            Value::SingleQuotedString(s) | Value::EscapedStringLiteral(s) => Some(Given::Text(Some(s.clone()))),
+            Value::SingleQuotedString(s) | Value::EscapedStringLiteral(s) => {
+                Some(Given::Text(Some(s.clone())))
+            }
             Value::Null => Some(Given::Text(None)),
             Value::Placeholder(p) => p.strip_prefix('$')?.parse().ok().map(Given::Parameter),
             _ => None,

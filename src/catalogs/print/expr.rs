@@ -55,9 +55,13 @@ impl Printer<'_> {
                 format!("({} {}BETWEEN {low} AND {high})", self.expr(expr, scope)?, not(*negated))
             }
             Expr::BinaryOp { left, op, right } => self.binary(left, op, right, scope, expr)?,
-            Expr::Like { negated, any: false, expr, pattern, escape_char } => {
-                self.like(expr, if *negated { "NOT LIKE" } else { "LIKE" }, pattern, escape_char.as_deref(), scope)?
-            }
+            Expr::Like { negated, any: false, expr, pattern, escape_char } => self.like(
+                expr,
+                if *negated { "NOT LIKE" } else { "LIKE" },
+                pattern,
+                escape_char.as_deref(),
+                scope,
+            )?,
             Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
                 let word = if *negated { "NOT ILIKE" } else { "ILIKE" };
                 self.like(expr, word, pattern, escape_char.as_deref(), scope)?
@@ -79,8 +83,11 @@ impl Printer<'_> {
             }
             Expr::Cast { expr: inner, data_type, format: None, kind: _ } => match target(data_type) {
                 Some(Target::Plain(ty, _)) => {
-                    let inner =
-                        if self.is_named(inner, scope) && is_text(&ty) { self.shown(inner, scope)? } else { self.expr(inner, scope)? };
+                    let inner = if self.is_named(inner, scope) && is_text(&ty) {
+                        self.shown(inner, scope)?
+                    } else {
+                        self.expr(inner, scope)?
+                    };
                     format!("CAST({inner} AS {ty})")
                 }
                 _ => return Err(self.refused(format!("the type {data_type}"), expr)),
@@ -261,12 +268,16 @@ impl Printer<'_> {
             {
                 digits.clone()
             }
-            Value::SingleQuotedString(s) | Value::EscapedStringLiteral(s) | Value::UnicodeStringLiteral(s) => literal(s),
+            Value::SingleQuotedString(s)
+            | Value::EscapedStringLiteral(s)
+            | Value::UnicodeStringLiteral(s) => literal(s),
             Value::DollarQuotedString(s) => literal(&s.value),
             Value::Boolean(true) => "true".into(),
             Value::Boolean(false) => "false".into(),
             Value::Null => "NULL".into(),
-            Value::Placeholder(p) if p.strip_prefix('$').is_some_and(|n| n.parse::<u16>().is_ok_and(|n| n > 0)) => {
+            Value::Placeholder(p)
+                if p.strip_prefix('$').is_some_and(|n| n.parse::<u16>().is_ok_and(|n| n > 0)) =>
+            {
                 p.clone()
             }
             _ => return Err(self.refused("this constant", node)),

@@ -7,8 +7,8 @@ use crate::text::ident;
 use sql::ast::Own;
 use sql::names::fold;
 use sqlparser::ast::{
-    FunctionArg, FunctionArgExpr, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query, SetExpr,
-    TableAlias, TableFactor, TableWithJoins,
+    FunctionArg, FunctionArgExpr, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query,
+    SetExpr, TableAlias, TableFactor, TableWithJoins,
 };
 
 /// The schemas of catalogs.
@@ -77,6 +77,14 @@ fn look_joins(item: &TableWithJoins, ctes: &mut Vec<String>, found: &mut About) 
     }
 }
 
+/// How a function stands in FROM.
+struct Item<'a> {
+    alias: Option<&'a TableAlias>,
+    ordinality: bool,
+    lateral: bool,
+    factor: &'a TableFactor,
+}
+
 impl Printer<'_> {
     /// The items of FROM; the scope gets what they bring.
     pub(super) fn from(&mut self, items: &[TableWithJoins], scope: &mut Scope<'_>) -> Result<String> {
@@ -134,11 +142,17 @@ impl Printer<'_> {
                 let (text, columns, own) = self.relation(name, scope)?;
                 self.bring(text, columns, alias.as_ref(), &own, scope, factor)
             }
-            TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } if args.settings.is_none() => {
-                self.function_in_from(name, &args.args, *with_ordinality, false, alias.as_ref(), scope, factor)
+            TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. }
+                if args.settings.is_none() =>
+            {
+                let item =
+                    Item { alias: alias.as_ref(), ordinality: *with_ordinality, lateral: false, factor };
+                self.function_in_from(name, &args.args, &item, scope)
             }
             TableFactor::Function { lateral, name, args, with_ordinality, alias } => {
-                self.function_in_from(name, args, *with_ordinality, *lateral, alias.as_ref(), scope, factor)
+                let item =
+                    Item { alias: alias.as_ref(), ordinality: *with_ordinality, lateral: *lateral, factor };
+                self.function_in_from(name, args, &item, scope)
             }
             TableFactor::UNNEST {
                 alias,
@@ -147,10 +161,15 @@ impl Printer<'_> {
                 with_offset_alias: None,
                 with_ordinality,
             } => {
-                let arrays: Vec<String> = array_exprs.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
+                let arrays: Vec<String> =
+                    array_exprs.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
                 let columns = array_exprs.iter().map(|_| Column::plain("unnest")).collect();
                 let text = crate::text::table(&arrays);
-                self.bring_function(text, columns, "unnest", *with_ordinality, alias.as_ref(), scope, factor)
+                {
+                    let item =
+                        Item { alias: alias.as_ref(), ordinality: *with_ordinality, lateral: false, factor };
+                    self.bring_function(text, columns, "unnest", &item, scope)
+                }
             }
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 let outer = if *lateral { scope.clone() } else { scope.outer.cloned().unwrap_or_default() };
@@ -211,22 +230,18 @@ impl Printer<'_> {
         self.error(b"42P01", format!("relation \"{}\" does not exist", names.join(".")), node)
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn function_in_from(
         &mut self,
         name: &ObjectName,
         args: &[FunctionArg],
-        with_ordinality: bool,
-        lateral: bool,
-        alias: Option<&TableAlias>,
+        item: &Item<'_>,
         scope: &mut Scope<'_>,
-        factor: &TableFactor,
     ) -> Result<String> {
         let mut plain = Vec::new();
         for arg in args {
             match arg {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => plain.push(e),
-                _ => return Err(self.refused("this argument", factor)),
+                _ => return Err(self.refused("this argument", item.factor)),
             }
         }
         let own = output::last(name);
@@ -235,7 +250,7 @@ impl Printer<'_> {
         } else {
             self.called(name, &plain, scope, name)?
         };
-        let text = if lateral { format!("LATERAL {text}") } else { text };
+        let text = if item.lateral { format!("LATERAL {text}") } else { text };
         let columns = match COLUMNS.iter().find(|(n, _)| *n == own) {
             Some((_, columns)) => columns.iter().map(|c| Column::plain(*c)).collect(),
             None if own == "unnest" => plain.iter().map(|_| Column::plain("unnest")).collect(),
@@ -243,34 +258,32 @@ impl Printer<'_> {
         };
         // What is no call any more stands in a query of its own.
         let call = text.trim_start_matches("LATERAL ");
-        let text = if call.starts_with("pg_catalog.") || call.starts_with("ROWS FROM") || own == "_pg_expandarray" {
-            text
-        } else {
-            format!("LATERAL (SELECT {})", text.trim_start_matches("LATERAL "))
-        };
-        self.bring_function(text, columns, &own, with_ordinality, alias, scope, factor)
+        let text =
+            if call.starts_with("pg_catalog.") || call.starts_with("ROWS FROM") || own == "_pg_expandarray" {
+                text
+            } else {
+                format!("LATERAL (SELECT {})", text.trim_start_matches("LATERAL "))
+            };
+        self.bring_function(text, columns, &own, item, scope)
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn bring_function(
         &mut self,
         text: String,
         mut columns: Vec<Column>,
         own: &str,
-        with_ordinality: bool,
-        alias: Option<&TableAlias>,
+        item: &Item<'_>,
         scope: &mut Scope<'_>,
-        factor: &TableFactor,
     ) -> Result<String> {
         // The one column of a function takes the function's alias.
-        if let ([column], Some(alias)) = (columns.as_mut_slice(), alias) {
+        if let ([column], Some(alias)) = (columns.as_mut_slice(), item.alias) {
             column.name = fold(&alias.name);
         }
-        let ordinality = if with_ordinality { " WITH ORDINALITY" } else { "" };
-        if with_ordinality {
+        let ordinality = if item.ordinality { " WITH ORDINALITY" } else { "" };
+        if item.ordinality {
             columns.push(Column::plain("ordinality"));
         }
-        self.bring(format!("{text}{ordinality}"), columns, alias, own, scope, factor)
+        self.bring(format!("{text}{ordinality}"), columns, item.alias, own, scope, item.factor)
     }
 
     /// Adds a relation to the scope, under its alias.

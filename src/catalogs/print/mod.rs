@@ -16,8 +16,8 @@ use super::base::of_session;
 use super::scope::Scope;
 use super::text::{filled, ident, literal, table, texts};
 use answer::{ClientError, SqlState};
-use sqlparser::ast::{self, Query, SetExpr};
 use sql::parse::Lines;
+use sqlparser::ast::{self, Query, SetExpr};
 
 /// Who asks, and what the session knows.
 #[derive(Clone, Debug)]
@@ -82,12 +82,7 @@ pub fn about(query: &Query) -> About {
 }
 
 /// Prints a statement, or refuses it.
-pub fn rewrite(
-    query: &Query,
-    lines: &Lines,
-    catalogs: &Catalogs,
-    asker: &Asker,
-) -> Result<Rewritten> {
+pub fn rewrite(query: &Query, lines: &Lines, catalogs: &Catalogs, asker: &Asker) -> Result<Rewritten> {
     let mut printer = Printer { catalogs, asker, lines: Some(lines), ctes: 0, set: Vec::new(), top: true };
     let (sql, _) = printer.query(query, &Scope::default(), true)?;
     Ok(Rewritten { sql, set: printer.set })
@@ -173,7 +168,9 @@ impl Printer<'_> {
         let first = |n: &&super::facts::Named| {
             let place = |schema: &str| self.asker.path.iter().position(|s| s == schema);
             let own = place(&n.schema);
-            let earlier = |o: &super::facts::Named| o.name == n.name && place(&o.schema) < own && place(&o.schema).is_some();
+            let earlier = |o: &super::facts::Named| {
+                o.name == n.name && place(&o.schema) < own && place(&o.schema).is_some()
+            };
             own.is_some() && !self.catalogs.names.iter().any(earlier)
         };
         super::text::numbers(self.catalogs.names.iter().filter(first).map(|n| n.oid), "oid")

@@ -22,10 +22,14 @@ impl Printer<'_> {
             Expr::Cast { data_type, format: None, .. } => {
                 target(data_type).filter(|t| !matches!(t, Target::Plain(..)))
             }
-            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
-                self.column(expr, scope).ok().filter(|(_, named)| *named).map(|_| Target::Named(Named::Function))
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => self
+                .column(expr, scope)
+                .ok()
+                .filter(|(_, named)| *named)
+                .map(|_| Target::Named(Named::Function)),
+            Expr::Function(f) if super::output::last(&f.name) == "pg_typeof" => {
+                Some(Target::Named(Named::Type))
             }
-            Expr::Function(f) if super::output::last(&f.name) == "pg_typeof" => Some(Target::Named(Named::Type)),
             Expr::Function(f) if super::output::last(&f.name) == "coalesce" => {
                 let args = arguments(f)?;
                 let first = self.kind(args.first()?, scope)?;
@@ -58,7 +62,8 @@ impl Printer<'_> {
             (Expr::Function(f), _) => {
                 let args = arguments(f).unwrap_or_default();
                 if super::output::last(&f.name) == "pg_typeof" {
-                    let args: Vec<String> = args.iter().map(|a| self.expr(a, scope)).collect::<Result<_>>()?;
+                    let args: Vec<String> =
+                        args.iter().map(|a| self.expr(a, scope)).collect::<Result<_>>()?;
                     let of = format!("pg_catalog.pg_typeof({})::pg_catalog.oid", args.join(", "));
                     let shown = self.visible("t.oid", Named::Type);
                     return Ok(format!("(SELECT {shown} FROM (SELECT {of}) AS t(oid))"));
@@ -74,14 +79,18 @@ impl Printer<'_> {
     pub(super) fn shown(&mut self, expr: &Expr, scope: &Scope<'_>) -> Result<String> {
         match (expr, self.kind(expr, scope)) {
             (Expr::Nested(inner), _) => self.shown(inner, scope),
-            (Expr::Identifier(_) | Expr::CompoundIdentifier(_), _) => self.column(expr, scope).map(|(text, _)| text),
+            (Expr::Identifier(_) | Expr::CompoundIdentifier(_), _) => {
+                self.column(expr, scope).map(|(text, _)| text)
+            }
             (_, Some(Target::Named(Named::Schema))) => {
                 let oid = self.oid(expr, scope)?;
                 let schemas = self.base("pg_namespace")?;
                 Ok(format!("(SELECT n.nspname FROM {schemas} AS n WHERE n.oid = {oid})"))
             }
             (_, Some(Target::Named(Named::Role))) => Err(self.refused("the type regrole", expr)),
-            (_, Some(Target::Named(kind))) => Ok(format!("CAST({} AS {})", self.oid(expr, scope)?, type_of(kind))),
+            (_, Some(Target::Named(kind))) => {
+                Ok(format!("CAST({} AS {})", self.oid(expr, scope)?, type_of(kind)))
+            }
             (_, Some(Target::NamedArray(kind))) => {
                 Ok(format!("CAST({} AS {}[])", self.oid(expr, scope)?, type_of(kind)))
             }
@@ -156,7 +165,13 @@ impl Printer<'_> {
                     [own] => (None, own),
                     [schema, own] => (Some(schema), own),
                     [database, schema, own] if *database == self.asker.database => (Some(schema), own),
-                    _ => return Err(self.error(b"42P01", format!("relation \"{name}\" does not exist"), node)),
+                    _ => {
+                        return Err(self.error(
+                            b"42P01",
+                            format!("relation \"{name}\" does not exist"),
+                            node,
+                        ));
+                    }
                 };
                 let catalog = schema.is_none_or(|s| s == "pg_catalog");
                 if catalog && self.catalogs.base(own).is_some() {

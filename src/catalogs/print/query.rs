@@ -1,19 +1,27 @@
 //! Queries: WITH, SELECT, set operations, VALUES, ORDER BY, LIMIT.
 
 use super::{Printer, Result, output};
-use crate::scope::{Column, Cte, Scope};
+use crate::scope::{Column, Cte, Relation, Scope};
 use crate::text::ident;
 use sql::names::fold;
 use sqlparser::ast::{
     CteAsMaterialized, Distinct, Expr, Fetch, GroupByExpr, LimitClause, OrderBy, OrderByExpr, OrderByKind,
-    OrderBySort, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Value,
-    WildcardAdditionalOptions, With,
+    OrderBySort, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator,
+    SetQuantifier, Value, WildcardAdditionalOptions, With,
 };
+
+/// A body: its text, its columns, and what ORDER BY beside it may name.
+type Body = (String, Vec<Column>, Option<Vec<Relation>>);
 
 impl Printer<'_> {
     /// A query, and its columns. `shown`: its columns may have types that are shown by name, since nothing that was
     /// written stands beside them.
-    pub(super) fn query(&mut self, query: &Query, outer: &Scope<'_>, shown: bool) -> Result<(String, Vec<Column>)> {
+    pub(super) fn query(
+        &mut self,
+        query: &Query,
+        outer: &Scope<'_>,
+        shown: bool,
+    ) -> Result<(String, Vec<Column>)> {
         let Query {
             with,
             body,
@@ -29,7 +37,8 @@ impl Printer<'_> {
         if !locks.is_empty() {
             return Err(self.refused("locking rows", query));
         }
-        if for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty() {
+        if for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty()
+        {
             return Err(self.refused("this clause", query));
         }
         let mut scope = outer.inner();
@@ -120,14 +129,7 @@ impl Printer<'_> {
         Ok(format!("WITH {recursive}{} ", parts.join(", ")))
     }
 
-    /// A body: its text, its columns, and what ORDER BY beside it may name.
-    #[allow(clippy::type_complexity)]
-    fn body(
-        &mut self,
-        body: &SetExpr,
-        scope: &Scope<'_>,
-        shown: bool,
-    ) -> Result<(String, Vec<Column>, Option<Vec<crate::scope::Relation>>)> {
+    fn body(&mut self, body: &SetExpr, scope: &Scope<'_>, shown: bool) -> Result<Body> {
         match body {
             SetExpr::Select(select) => {
                 let (text, columns, relations) = self.select(select, scope, shown)?;
@@ -176,13 +178,12 @@ impl Printer<'_> {
         }
     }
 
-    #[allow(clippy::type_complexity)]
     fn select(
         &mut self,
         select: &Select,
         outer: &Scope<'_>,
         shown: bool,
-    ) -> Result<(String, Vec<Column>, Vec<crate::scope::Relation>)> {
+    ) -> Result<(String, Vec<Column>, Vec<Relation>)> {
         let Select {
             select_token: _,
             optimizer_hints,
@@ -252,7 +253,8 @@ impl Printer<'_> {
         match group_by {
             GroupByExpr::Expressions(keys, modifiers) if modifiers.is_empty() => {
                 if !keys.is_empty() {
-                    let keys: Vec<String> = keys.iter().map(|k| self.key(k, &scope)).collect::<Result<_>>()?;
+                    let keys: Vec<String> =
+                        keys.iter().map(|k| self.key(k, &scope)).collect::<Result<_>>()?;
                     text.push_str(&format!(" GROUP BY {}", keys.join(", ")));
                 }
             }
@@ -312,12 +314,7 @@ impl Printer<'_> {
     }
 
     /// All columns one by one, those that are shown by name as their OIDs.
-    fn spelt_out(
-        &self,
-        relations: &[&crate::scope::Relation],
-        texts: &mut Vec<String>,
-        columns: &mut Vec<Column>,
-    ) {
+    fn spelt_out(&self, relations: &[&Relation], texts: &mut Vec<String>, columns: &mut Vec<Column>) {
         for relation in relations {
             for column in &relation.columns {
                 let cast = if column.named { "::pg_catalog.oid" } else { "" };
@@ -356,10 +353,14 @@ impl Printer<'_> {
     fn key(&mut self, expr: &Expr, scope: &Scope<'_>) -> Result<String> {
         match expr {
             Expr::Value(v) => match &v.value {
-                Value::Number(digits, false) if digits.bytes().all(|b| b.is_ascii_digit()) => Ok(digits.clone()),
+                Value::Number(digits, false) if digits.bytes().all(|b| b.is_ascii_digit()) => {
+                    Ok(digits.clone())
+                }
                 _ => self.expr(expr, scope),
             },
-            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => self.column(expr, scope).map(|(text, _)| text),
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
+                self.column(expr, scope).map(|(text, _)| text)
+            }
             expr => self.expr(expr, scope),
         }
     }

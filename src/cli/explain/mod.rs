@@ -229,9 +229,9 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
         let message = format!("one statement is explained at a time, this text has {statements}");
         return Err(ClientError::new(SqlState::SYNTAX_ERROR, message).into());
     };
-    let (query, lines) = match sql::classify(only)? {
+    let (query, lines) = match sql::classify(only)?.kind {
         Kind::Query(query, lines) | Kind::Explain(query, lines) => (query, lines),
-        Kind::Control(_) | Kind::Session(_) => {
+        Kind::Control | Kind::Session(_) => {
             return Err(ClientError::unsupported("only queries are explained").hint("Write SELECT …").into());
         }
     };
@@ -256,6 +256,10 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
     match planned {
         Ok(plan) => Ok(plan),
         Err(PlanError::Refused(e)) => Err(Failed::Statement(e)),
+        Err(PlanError::NeedType(..)) => Err(Failed::Other(
+            "the type of a released value among private rows is PostgreSQL's to say: ask the proxy itself (EXPLAIN SELECT …)"
+                .into(),
+        )),
         Err(PlanError::NeedRows(_)) => Err(Failed::Other(
             "public rows are computed beside private ones: ask a running proxy for EXPLAIN, which reads them"
                 .into(),

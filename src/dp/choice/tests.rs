@@ -9,6 +9,7 @@ fn outline(l0: u32, linf: &[u128], private: bool) -> Outline {
         linf: linf.to_vec(),
         selection_delta: private.then(|| Ratio::new(1, 1_000_000)),
         points: None,
+        top: None,
     }
 }
 

@@ -193,3 +193,19 @@ fn rule_23_mixed_statements_are_charged_their_vector() {
     let more = laplace.gaussian(&exact(&Ratio::new(76, 100))).unwrap();
     assert_eq!(Charge::of(&epsilon, &[more]), Err(DpError::Mispriced));
 }
+
+/// The choice and the counts have half of ε each, and the counts noise for k groups.
+#[test]
+fn the_choice_of_groups_and_their_counts_share_epsilon() {
+    let one = Ratio::from_integer(1);
+    let spec = Spec::top(&one, 4, 20, crate::quantile::Selector::Exponential).unwrap();
+    assert_eq!((spec.l0, spec.top.unwrap().choices(), spec.top.unwrap().sensitivity()), (4, 4, 20));
+    assert_eq!(spec.aggregates[0].distribution, Distribution::Laplace { scale: Ratio::from_integer(160) });
+    let events = spec.events();
+    let shares: Vec<Option<Ratio>> = events.iter().map(Event::epsilon).collect();
+    assert_eq!(shares, [Some(Ratio::new(1, 2)); 2]);
+    assert!(Charge::of(&one, std::slice::from_ref(&spec)).is_ok());
+    assert!(Charge::of(&Ratio::new(99, 100), &[spec]).is_err());
+    assert!(Spec::top(&one, 0, 20, crate::quantile::Selector::Exponential).is_err());
+    assert!(Spec::top(&one, 4, 0, crate::quantile::Selector::Exponential).is_err());
+}

@@ -20,9 +20,9 @@ pub use released::ArrayParam;
 pub use session::{Constants, OwnRow};
 
 use super::{ident, table};
-use plan::{Plan, Size};
+use plan::{Plan, Size, Stage};
 use policy::Policy;
-use sql::ast::{Expr, Statement};
+use sql::ast::{Expr, Query, Statement};
 use std::collections::HashMap;
 
 /// A printed statement.
@@ -78,8 +78,27 @@ pub fn constants(
 
 /// The analyst's statement over released relations, with the parameters that hold them.
 pub fn finish(plan: &Plan, policy: &Policy, constants: &Constants) -> (Printed, Vec<ArrayParam>) {
+    finish_of(plan, &plan.statement.query, policy, constants)
+}
+
+/// What finishes the value of a stage: one row of one column.
+pub fn finish_stage(
+    plan: &Plan,
+    stage: &Stage,
+    policy: &Policy,
+    constants: &Constants,
+) -> (Printed, Vec<ArrayParam>) {
+    finish_of(plan, &stage.query, policy, constants)
+}
+
+fn finish_of(
+    plan: &Plan,
+    query: &Query,
+    policy: &Policy,
+    constants: &Constants,
+) -> (Printed, Vec<ArrayParam>) {
     let mut p = Printer::new(&plan.statement, Some(plan), policy, constants);
-    p.query(&plan.statement.query);
+    p.query(query);
     let params = std::mem::take(&mut p.params);
     (p.done(), params)
 }

@@ -124,7 +124,11 @@ impl SessionSettings {
                 self.end(*chain);
             }
             Control::DiscardAll => self.reset_all(),
-            Control::Deallocate(_) | Control::CloseCursors(_) => {}
+            Control::Deallocate(_)
+            | Control::CloseCursors(_)
+            | Control::Declare(_)
+            | Control::Fetch(_)
+            | Control::Copy(_) => {}
         }
     }
 

@@ -237,7 +237,7 @@ impl UserStream {
                 r => refused(&r, &stream),
             })?;
             span.in_scope(|| log_price(&receipt));
-            let mut notice = price_notice(&receipt);
+            let mut notice = price_notice(receipt.charge(), receipt.budgets());
             notice.message = format!(
                 "opened stream \"{}\": {}; {} more question(s) will be answered with yes",
                 stream.name, notice.message, stream.positives

@@ -2,6 +2,7 @@
 
 use super::Result;
 use super::instances::{End, State, Status};
+use crate::gateway::stages::Asked;
 use crate::gateway::statement::Planned;
 use crate::gateway::{Gateway, Session};
 use answer::{ClientError, SqlState};
@@ -10,6 +11,7 @@ use emit::print::OwnRow;
 use ledger::{Amount, BudgetState, Counter};
 
 use policy::{Policy, Stream};
+use std::sync::Arc;
 
 /// The price of an opening, in words.
 pub(super) fn price(stream: &Stream) -> String {
@@ -41,14 +43,19 @@ impl Session {
     /// EXPLAIN; of a question, with how its stream stands.
     pub(in crate::gateway) async fn explained(
         &self,
-        gateway: &Gateway,
+        gateway: &Arc<Gateway>,
         planned: Planned,
         fields: Vec<Field>,
     ) -> Result<Outcome> {
         let policy: &Policy = &gateway.policy;
-        let Planned { mut plan, settings, .. } = planned;
+        let Planned { mut plan, settings, constants, .. } = planned;
         let Some(question) = plan.question.clone() else {
-            let kept = self.free_parts(gateway, &mut plan, &settings).await?;
+            let mut kept = None;
+            if let Some(charge) = &plan.charge.clone() {
+                let asked =
+                    Asked { gateway, charge, text: &"".into(), settings: &settings, constants: &constants };
+                kept = self.free_parts(&asked, &mut plan).await?;
+            }
             let mut lines = plan::explain::lines(&plan, policy);
             lines.splice(0..0, kept);
             return Ok(plan::explain::told(&lines, fields));

@@ -26,6 +26,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             "{n}::int8",
             "{n}::int2",
             "{n}::numeric(6, 2)",
+            "ceil({n})::numeric(5, 2)",
             "{n}::numeric(20, 4)",
             "{n}::float8",
             "{f}::int4",
@@ -71,7 +72,7 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             let facts = Facts { ty: b.clone(), ..x.facts.clone() };
             Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
         }
-        (a, SqlType::Date) if a.is_text() => formats::parsed(x, &SqlType::Date, pos),
+        (a, b) if a.is_text() && b.is_datetime() => formats::parsed(x, b, pos),
         (a, b) if a.is_text() && b.is_number() => cast_number(formats::parsed(x, b, pos)?, to, at, pos),
         (SqlType::Bool, SqlType::Int4) => formats::of_truth(x, pos),
         (a, b)

@@ -57,18 +57,24 @@ pub(super) const ENTRIES: &[Entry] = &[
         total: "as for a - b",
         range: "years from the ends, other fields within theirs",
         cost: "500",
-        samples: &["extract(year FROM age({t}, {t}))", "extract(month FROM age({m}, {t}))"],
+        samples: &[
+            "extract(year FROM age({t}, {t}))",
+            "extract(year FROM age({t}, {m}))",
+            "extract(month FROM age({m}, {t}))",
+        ],
     },
     Entry {
-        form: "t AT TIME ZONE 'zone'",
+        form: "t AT TIME ZONE 'zone', t AT TIME ZONE interval '-08:00'",
         types: "timestamp → timestamp with time zone, and back; dates as timestamps with time zone",
-        total: "the zone is a constant name (`Etc/GMT+5` for an offset): one that the server does not know fails for every row, and is found before anything is paid",
+        total: "the zone is a constant name or an offset below 16 hours (`'+05:30'`, which PostgreSQL counts to the west, as POSIX does): a name that the server does not know fails for every row, and is found before anything is paid",
         range: "that of t, within a day",
         cost: "200",
         samples: &[
             "extract(hour FROM {t} AT TIME ZONE 'Europe/Amsterdam')",
             "extract(epoch FROM {t}::timestamp AT TIME ZONE 'UTC')",
             "extract(year FROM {t}::timestamptz AT TIME ZONE 'Pacific/Apia')",
+            "extract(hour FROM {t}::timestamptz AT TIME ZONE '+05:30')",
+            "extract(hour FROM {t}::timestamp AT TIME ZONE interval '-08:00')",
         ],
     },
 ];
@@ -81,8 +87,12 @@ const AGE: Function = Function::plain("age", age_rule, age_text);
 const AGE_FIELD: Function = Function::plain("extract_age", age_field_rule, age_field_text);
 const ZONE: Function = Function::plain("timezone", zone_rule, zone_text);
 
-/// Days that a shift may have: two times as many leave every year from 1 to 9999 in PostgreSQL's calendar.
+/// Days that each part of an interval may have.
 const MOST_DAYS: i64 = 1_000_000;
+
+/// Days that a shift may have in all: so many leave every year from 1 to 9999 in PostgreSQL's calendar, which begins
+/// 1,721,425 days before the year 1.
+const MOST_IN_ALL: i64 = 1_700_000;
 
 /// `l + r` or `l - r`, where one is a date, a timestamp or an interval.
 pub(super) fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {
@@ -125,14 +135,14 @@ pub(super) fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
 }
 
 /// Two moments in the wider of their types.
-fn of_one_type(l: Scalar, r: Scalar, pos: Pos) -> Result<(Scalar, Scalar)> {
+pub(super) fn of_one_type(l: Scalar, r: Scalar, pos: Pos) -> Result<(Scalar, Scalar)> {
     let zoned = [&l, &r].iter().any(|x| x.facts.ty == SqlType::Timestamptz);
     let to = if zoned { SqlType::Timestamptz } else { SqlType::Timestamp };
     Ok((casts::to_time(l, to.clone(), pos)?, casts::to_time(r, to, pos)?))
 }
 
 /// Months, days and microseconds of a constant.
-fn constant_parts(text: &str, pos: Pos) -> Result<[i64; 3]> {
+pub(super) fn constant_parts(text: &str, pos: Pos) -> Result<[i64; 3]> {
     let parts = constant::interval(text).filter(|[months, days, micros]| {
         let most = |n: &i64, limit: i64| n.unsigned_abs() <= limit.unsigned_abs();
         most(months, MOST_DAYS / 31) && most(days, MOST_DAYS) && most(micros, MOST_DAYS * DAY)
@@ -257,9 +267,44 @@ fn is_plain_zone(zone: &str) -> bool {
         }
         None => zone,
     };
+    if is_offset(zone) {
+        return true;
+    }
     let small = zone.len() <= 60 && zone.bytes().filter(u8::is_ascii_digit).count() <= 2;
     let letters = |c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '_' | '-');
     small && !zone.is_empty() && name.chars().all(letters)
+}
+
+/// `+05:30`, `-7`: an offset below 16 hours.
+fn is_offset(zone: &str) -> bool {
+    let digits = |s: &str, most: u32| {
+        (1..=2).contains(&s.len())
+            && s.bytes().all(|b| b.is_ascii_digit())
+            && s.parse::<u32>().is_ok_and(|n| n < most)
+    };
+    let Some(rest) = zone.strip_prefix(['+', '-']) else { return false };
+    match rest.split_once(':') {
+        Some((hours, minutes)) => digits(hours, 16) && minutes.len() == 2 && digits(minutes, 60),
+        None => digits(rest, 16),
+    }
+}
+
+/// `x AT TIME ZONE INTERVAL '-08:00'`
+pub(super) fn at_offset(x: Scalar, offset: &str, pos: Pos) -> Result<Scalar> {
+    let parts = constant_parts(offset, pos)?;
+    if !is_short(parts) {
+        return Err(refuse("AT TIME ZONE with this offset", pos).hint("Offsets are below 16 hours."));
+    }
+    let x = if x.facts.ty == SqlType::Date { casts::to_time(x, SqlType::Timestamptz, pos)? } else { x };
+    if !x.facts.ty.is_datetime() {
+        return Err(mismatch("AT TIME ZONE needs a timestamp", pos));
+    }
+    Scalar::apply(&ZONE, vec![bounded_constant(x, pos)?], Param::Interval(parts)).map_err(|e| e.at(pos))
+}
+
+/// Less than 16 hours, without months and days.
+fn is_short([months, days, micros]: [i64; 3]) -> bool {
+    (months, days) == (0, 0) && micros.abs() < 16 * 3_600 * MICROS_PER_SECOND
 }
 
 /// Moments that functions can take, of one type.
@@ -284,8 +329,8 @@ fn shift_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refu
     let ([x], Param::Interval(parts), true) = (args, param, moments(args)) else {
         return Err(Refusal::new("a shift of this"));
     };
-    if length(parts.map(i64::abs)) > i128::from(MOST_DAYS) * 2 * i128::from(DAY) {
-        return Err(Refusal::new("a shift by more than a million days"));
+    if length(parts.map(i64::abs)) > i128::from(MOST_IN_ALL) * i128::from(DAY) {
+        return Err(Refusal::new("a shift by so many days"));
     }
     // In a zone, days and months are those of its clock, which is within a day of UTC and may change.
     let either_side = match (&x.facts.ty, parts) {
@@ -455,15 +500,20 @@ fn age_field_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> S
 }
 
 fn zone_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
-    let ([x], Param::Zone(zone), true) = (args, param, moments(args)) else {
+    let ([x], true) = (args, moments(args)) else {
         return Err(Refusal::new("AT TIME ZONE of this"));
+    };
+    let known = match param {
+        Param::Zone(zone) => is_plain_zone(zone),
+        Param::Interval(parts) => is_short(*parts),
+        _ => false,
     };
     let ty = match &x.facts.ty {
         SqlType::Timestamp => SqlType::Timestamptz,
         SqlType::Timestamptz => SqlType::Timestamp,
         _ => return Err(Refusal::new("AT TIME ZONE of this")),
     };
-    if !is_plain_zone(zone) {
+    if !known {
         return Err(Refusal::new("AT TIME ZONE with this zone"));
     }
     // Local time is within a day of UTC.
@@ -475,8 +525,14 @@ fn zone_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refus
 /// The condition is constant: PostgreSQL evaluates it before it reads a row, and a zone that it does not know fails then,
 /// whatever the rows are.
 fn zone_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
-    let (Some(x), Param::Zone(zone)) = (args.first(), param) else { return "NULL".into() };
-    let zone = string(zone);
+    let Some(x) = args.first() else { return "NULL".into() };
+    let zone = match param {
+        Param::Zone(zone) => string(zone),
+        Param::Interval([_, _, micros]) => {
+            format!("{}::pg_catalog.interval", string(&format!("{micros} microseconds")))
+        }
+        _ => return "NULL".into(),
+    };
     format!(
         "(CASE WHEN pg_catalog.timezone({zone}, '2000-01-01 00:00:00'::pg_catalog.timestamp) IS NOT NULL THEN pg_catalog.timezone({zone}, {}) END)",
         print(x)

@@ -151,6 +151,25 @@ impl Facts {
         }
     }
 
+    /// Of a value as a table stores it: any that the type can hold.
+    pub(super) fn of_stored(ty: SqlType, nullable: bool) -> Self {
+        let phys = match &ty {
+            // An int8 may lie beyond the limit of int8 arithmetic: it is computed as numeric.
+            SqlType::Int8 | SqlType::Numeric { .. } => Phys::Num,
+            t if t.is_integer() => Phys::Int,
+            t if t.is_float() => Phys::Float,
+            _ => Phys::Other,
+        };
+        let scale = match &ty {
+            SqlType::Numeric { scale: Some(s) } => u32::from(*s),
+            SqlType::Numeric { scale: None } => LONGEST,
+            t if t.is_float() => OF_FLOAT,
+            _ => 0,
+        };
+        let span = Proven::by_text(type_span(&ty));
+        Self { phys, span, scale, ..Self::of_type(ty, nullable) }
+    }
+
     /// A truth value.
     pub(super) fn truth(nullable: bool, cost: u64) -> Self {
         Self { domain: Some(Domain::Bool), cost, ..Self::of_type(SqlType::Bool, nullable) }

@@ -26,9 +26,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
     },
     Entry {
-        form: "x::integer, x::numeric, x::double precision, x::date, to_date(x, 'YYYY-MM-DD'), b::integer",
+        form: "x::integer, x::numeric, x::double precision, x::date, x::timestamp, x::timestamptz, to_date(x, 'YYYY-MM-DD'), to_timestamp(x, 'YYYY-MM-DD HH24:MI:SS'), b::integer",
         types: "text → that type; boolean → integer",
-        total: "a text that is not written as up to 30 digits, with as many behind a point for numerics, or as a day of the calendar, YYYY-MM-DD, is NULL, and so is what an integer type cannot hold",
+        total: "a text that is not written as up to 30 digits, with as many behind a point for numerics, as a day of the calendar, YYYY-MM-DD, or as that with HH:MI or HH:MI:SS, is NULL, and so is what an integer type cannot hold",
         range: "within ±10^30, the type, or the years 1 to 9999; 0 and 1 for booleans; NULL where x is",
         cost: "400,000",
         samples: &[
@@ -38,6 +38,8 @@ pub(super) const ENTRIES: &[Entry] = &[
             "extract(year FROM {s}::date)",
             "extract(doy FROM to_date({s}, 'YYYY-MM-DD'))",
             "{b}::int",
+            "extract(epoch FROM {s}::timestamp)",
+            "extract(hour FROM to_timestamp({s}, 'YYYY-MM-DD HH24:MI:SS'))",
         ],
     },
 ];
@@ -170,23 +172,28 @@ const NUMBER: &str = "^ *[-+]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30}) *$";
 /// How a day of the calendar is written; the year 0000 aside.
 const DAY: &str = "^([0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)$";
 
-/// A text as a number or a date; NULL where it is not written as one.
+/// How a time is written behind its day.
+const TIME: &str = "[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?$";
+
+/// A text as a number or a time; NULL where it is not written as one.
 pub(super) fn parsed(x: Scalar, ty: &SqlType, pos: Pos) -> Result<Scalar> {
     let x = strings::short(x, pos)?;
     let (form, ty) = match ty {
         SqlType::Date => ("date", SqlType::Date),
+        SqlType::Timestamp | SqlType::Timestamptz => ("timestamp", ty.clone()),
         t if t.is_integer() => ("integer", SqlType::Numeric { scale: None }),
         _ => ("number", SqlType::Numeric { scale: None }),
     };
     Scalar::apply(&PARSE, vec![x], Param::Field(form, ty)).map_err(|e| e.at(pos))
 }
 
-/// `to_date(x, format)`
-pub(super) fn to_date(x: Scalar, format: &str, pos: Pos) -> Result<Scalar> {
-    match format {
-        "YYYY-MM-DD" | "yyyy-mm-dd" => parsed(x, &SqlType::Date, pos),
-        _ => Err(refuse("to_date with this format over private rows", pos)
-            .hint("Bring the text into the form of to_date(note, 'YYYY-MM-DD'): others cannot be judged without failing.")),
+/// `to_date(x, format)`, `to_timestamp(x, format)`
+pub(super) fn to_time(name: &str, x: Scalar, format: &str, pos: Pos) -> Result<Scalar> {
+    match (name, format.to_ascii_uppercase().as_str()) {
+        ("to_date", "YYYY-MM-DD") => parsed(x, &SqlType::Date, pos),
+        ("to_timestamp", "YYYY-MM-DD HH24:MI:SS") => parsed(x, &SqlType::Timestamptz, pos),
+        _ => Err(refuse(&format!("{name} with this format over private rows"), pos)
+            .hint("Bring the text into the form of to_date(note, 'YYYY-MM-DD') or to_timestamp(note, 'YYYY-MM-DD HH24:MI:SS'): others cannot be judged without failing.")),
     }
 }
 
@@ -195,10 +202,13 @@ fn parse_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refu
     if !x.facts.canonical || !x.facts.ty.is_text() {
         return Err(Refusal::new("a cast of text with a nondeterministic collation"));
     }
-    let cost = 400_000;
-    if *form == "date" {
-        let facts = Facts::of_type(SqlType::Date, true);
-        return Ok(Facts { span: Proven::by_text(years()), cost, ..facts });
+    // Its text has the argument's three times.
+    let cost = x.facts.cost.saturating_mul(2).saturating_add(400_000);
+    if matches!(*form, "date" | "timestamp") {
+        // A zone is within a day of UTC.
+        let day = Interval::new(-schema::time::DAY, schema::time::DAY);
+        let span = if *ty == SqlType::Timestamptz { years().add(&day) } else { years() };
+        return Ok(Facts { span: Proven::by_text(span), cost, ..Facts::of_type(ty.clone(), true) });
     }
     let most = BigDecimal::new(1.into(), -30);
     let span = Proven::by_text(Interval::new(-&most, most));
@@ -219,6 +229,10 @@ fn parse_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> Strin
     let is = |pattern: &str| format!("pg_catalog.textregexeq({x}, {}::pg_catalog.text)", string(pattern));
     let when = match *form {
         "date" => format!("{} AND (NOT {})", is(DAY), is("^0000")),
+        "timestamp" => {
+            let day = DAY.trim_end_matches('$');
+            format!("{} AND (NOT {})", is(&format!("{day}{TIME}")), is("^0000"))
+        }
         "integer" => is(INTEGER),
         _ => is(NUMBER),
     };

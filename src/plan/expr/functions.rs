@@ -9,12 +9,12 @@ use super::{Refusal, Result, numbers, refuse, times};
 use crate::interval::Interval;
 use bigdecimal::{BigDecimal, FromPrimitive, RoundingMode, Signed, ToPrimitive, Zero};
 use schema::SqlType;
-use sql::ast::Pos;
+use sql::ast::{BinaryOp, Pos};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
-        form: "sqrt(x), cbrt(x), ln(x), log(x), exp(x)",
-        types: "number → double precision, or numeric where x is (but for cbrt)",
+        form: "sqrt(x), cbrt(x), ln(x), log(x), log(b, x), exp(x)",
+        types: "number → double precision, or numeric where x is (but for cbrt), and for log(b, x), whose base is a constant",
         total: "computed in double precision; NULL for the root of a negative number and the logarithm of one that is not positive; exp is refused where x is not proven to be within ±700",
         range: "the values at the ends; NULL where x is",
         cost: "1,000, and the digits of x",
@@ -26,6 +26,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             "sqrt({n} - {n})",
             "exp(LEAST(GREATEST({n}, -700), 100))",
             "ln({f} + {c})",
+            "log(2, {n})",
         ],
     },
     Entry {
@@ -37,10 +38,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         samples: &["power({n}, 2)", "power({n}, 0.5)", "(({n} % 7) ^ 3)", "power({n}, -1.5)"],
     },
     Entry {
-        form: "sin(x), cos(x), tan(x), atan(x), degrees(x), radians(x), pi()",
+        form: "sin(x), cos(x), tan(x), atan(x), atan2(y, x), degrees(x), radians(x), pi()",
         types: "number → double precision",
         total: "as for sqrt",
-        range: "-1 to 1 for sin and cos; tan within ±10^17; others as for sqrt",
+        range: "-1 to 1 for sin and cos; tan within ±10^17; atan2 within ±π; others as for sqrt",
         cost: "as for sqrt",
         samples: &[
             "sin({n})",
@@ -50,6 +51,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             "radians({n})",
             "({n} * pi())",
             "tan({f})",
+            "atan2({n}, {n})",
         ],
     },
     Entry {
@@ -148,6 +150,7 @@ const KNOWN: &[Known] = &[
 
 const REAL: Function = Function::plain("real", real_rule, real_text);
 const POWER: Function = Function::plain("power", power_rule, power_text);
+const ATAN2: Function = Function::plain("atan2", angle_rule, angle_text);
 const SIGN: Function = Function::plain("sign", sign_rule, sign_text);
 const DIV: Function = Function::plain("div", div_rule, div_text);
 const BUCKET: Function = Function::plain("width_bucket", bucket_rule, bucket_text);
@@ -203,6 +206,40 @@ pub(super) fn quotient(x: Scalar, y: Scalar, pos: Pos) -> Result<Scalar> {
 /// `width_bucket(x, low, high, count)`
 pub(super) fn bucket(args: Vec<Scalar>, pos: Pos) -> Result<Scalar> {
     Scalar::apply(&BUCKET, args, Param::None).map_err(|e| e.at(pos))
+}
+
+/// `atan2(y, x)`
+pub(super) fn angle(y: Scalar, x: Scalar, pos: Pos) -> Result<Scalar> {
+    Scalar::apply(&ATAN2, vec![y, x], Param::None).map_err(|e| e.at(pos))
+}
+
+/// `log(b, x)`, a numeric: the quotient of the natural logarithms.
+pub(super) fn log_to(b: Scalar, x: Scalar, pos: Pos) -> Result<Scalar> {
+    let base = match &b.node {
+        Node::Number(n) => n.to_f64().filter(|n| *n > 0.0 && (*n - 1.0).abs() > 1e-6),
+        _ => None,
+    };
+    if base.is_none() {
+        return Err(refuse("log with a base that is not a constant above 0, and not 1,", pos)
+            .hint("Write log(2, x), or ln(x) / ln(b) with b in a range away from 1."));
+    }
+    let numeric = SqlType::Numeric { scale: None };
+    let quotient = numbers::arithmetic(BinaryOp::Div, call("ln", x, pos)?, call("ln", b, pos)?, pos)?;
+    Ok(numbers::retyped(quotient, numeric))
+}
+
+fn angle_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+    let [y, x] = args else { return Err(Refusal::new("this number of arguments")) };
+    let (y, x) = (bounded(y)?, bounded(x)?);
+    let span = Proven::by_text(around(&[-std::f64::consts::PI, std::f64::consts::PI]));
+    let bound = Declared::of(&span);
+    let of = of_real(y, SqlType::Float8, span, bound);
+    Ok(Facts { nullable: y.nullable || x.nullable, cost: of.cost + x.digits() * 2, ..of })
+}
+
+fn angle_text(s: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
+    let [y, x] = args else { return "NULL".into() };
+    clamped(s, &format!("pg_catalog.atan2({}, {})", real(y, print), real(x, print)))
 }
 
 fn bounded(x: &Scalar) -> std::result::Result<&Facts, Refusal> {

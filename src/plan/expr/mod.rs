@@ -5,6 +5,7 @@
 //! refused here or given a total meaning: NULL for a divisor of zero, for a date that a function cannot take, for a number
 //! that its new type cannot hold; numbers from float columns are clamped first.
 
+mod calls;
 mod casts;
 mod choice;
 mod comparison;
@@ -13,6 +14,8 @@ mod facts;
 mod formats;
 mod functions;
 mod grid;
+mod leaves;
+mod made;
 pub mod moments;
 mod numbers;
 pub(crate) mod per_unit;
@@ -31,6 +34,7 @@ pub(crate) use comparison::comparison;
 pub use comparison::{compared, in_list, is, logic, not, operator};
 pub use facts::{Declared, Phys, Proven, type_span};
 pub use grid::{GridValue, TooWide};
+pub use leaves::unbounded;
 pub use numbers::gcd;
 pub use scalar::{Choice, Node, Param, Relation, Scalar};
 pub(crate) use substitute::weighted;
@@ -40,13 +44,12 @@ pub use text::LONGEST_TEXT;
 pub use times::clamp;
 pub(crate) use times::truncated;
 
-use crate::domain::Domain;
-use crate::interval::Interval;
 use answer::{ClientError, SqlState};
+use calls::call;
 use facts::Facts;
-use numbers::Rounding;
+use leaves::{column_scalar, literal};
 use schema::SqlType;
-use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos};
+use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos, Query};
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -72,6 +75,10 @@ pub trait Columns {
     }
     /// A subquery that was found to be allowed, in its place.
     fn prepared(&self, _e: &Expr) -> Option<Scalar> {
+        None
+    }
+    /// A subquery whose value is released before these rows are read.
+    fn given(&self, _q: &Query) -> Option<Scalar> {
         None
     }
     /// EXTRACT gives numeric since PostgreSQL 14, double precision before.
@@ -193,6 +200,9 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             Ok(Scalar { node: Node::Text(text.clone()), facts })
         }
         ExprKind::AtTimeZone { expr, zone } => {
+            if let ExprKind::Interval(offset) = &zone.kind {
+                return dates::at_offset(lower(expr, env)?, offset, pos);
+            }
             let Some(zone) = constant_text(zone) else {
                 return Err(refuse("AT TIME ZONE with a zone that is not a constant", pos)
                     .hint("Write its name: ts AT TIME ZONE 'Europe/Berlin'."));
@@ -205,8 +215,10 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             refuse("IN or EXISTS with a subquery in this place, over private rows,", pos)
                 .hint("Write it into WHERE, or join the table in FROM.")
         }),
-        ExprKind::Subquery(_) => Err(refuse("a subquery in an expression over private rows", pos)
-            .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")),
+        ExprKind::Subquery(q) => env.given(q).ok_or_else(|| {
+            refuse("a subquery in an expression over private rows", pos)
+                .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")
+        }),
         ExprKind::Aggregate(_) => {
             Err(ClientError::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(pos))
         }
@@ -233,122 +245,8 @@ fn constant_text(e: &Expr) -> Option<&String> {
     }
 }
 
-fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
-    if let Some(computed) = env.computed(binding, column) {
-        return Ok(computed);
-    }
-    let Some(info) = env.column(binding, column) else {
-        return Err(
-            refuse("a column of an outer query", pos).hint("Correlated subqueries are not supported yet.")
-        );
-    };
-    let c = info.column;
-    let domain = match (&c.domain, info.public_table) {
-        (_, Some(table)) => Some(Domain::Table { table, column: c.name.clone() }),
-        (Some(policy::Domain::Values(v)), _) => Some(Domain::Values(v.clone())),
-        (Some(policy::Domain::References { table, column }), _) => {
-            Some(Domain::Table { table: *table, column: column.clone() })
-        }
-        (None, None) if c.ty == SqlType::Bool => Some(Domain::Bool),
-        (None, None) => None,
-    };
-    let phys = match &c.ty {
-        // An int8 column may hold values beyond the limit of int8 arithmetic: it is computed as numeric.
-        SqlType::Int8 | SqlType::Numeric { .. } => Phys::Num,
-        t if t.is_integer() => Phys::Int,
-        t if t.is_float() => Phys::Float,
-        _ => Phys::Other,
-    };
-    let scale = match &c.ty {
-        SqlType::Numeric { scale: Some(s) } => u32::from(*s),
-        SqlType::Numeric { scale: None } => facts::LONGEST,
-        t if t.is_float() => facts::OF_FLOAT,
-        _ => 0,
-    };
-    let span = Proven::by_text(type_span(&c.ty));
-    let bound = match &c.range {
-        Some(policy::Range::Number { low, high }) => Interval::new(low.clone(), high.clone()),
-        Some(policy::Range::Time { low, high }) => Interval::new(*low, *high),
-        None => Interval::default(),
-    };
-    let facts = Facts {
-        phys,
-        span,
-        bound: Declared::says(bound),
-        lattice: c.grid.clone(),
-        canonical: c.deterministic,
-        domain,
-        scale,
-        ..Facts::of_type(c.ty.clone(), info.nullable)
-    };
-    Ok(Scalar { node: Node::Column { binding, name: c.name.clone() }, facts })
-}
-
-/// A constant, as the type of what it meets where it is a string.
-fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<Scalar> {
-    match (l, like) {
-        (Literal::Null, like) => Ok(Scalar::null(like.cloned().unwrap_or(SqlType::Text))),
-        (Literal::Bool(b), _) => Ok(Scalar::constant_truth(*b)),
-        (Literal::Number(n), _) => numbers::literal(n, None, pos),
-        (Literal::String(s), Some(ty)) if ty.is_number() && numbers::special(s, ty).is_some() => {
-            numbers::special(s, ty).ok_or_else(|| numbers::only_compared(pos))
-        }
-        (Literal::String(s), Some(ty)) if ty.is_number() => numbers::literal(s.trim(), Some(ty), pos),
-        (Literal::String(s), Some(SqlType::Bool)) => {
-            let b = match s.trim().to_lowercase().as_str() {
-                "t" | "true" | "yes" | "on" | "1" => true,
-                "f" | "false" | "no" | "off" | "0" => false,
-                _ => {
-                    let m = "invalid input syntax for type boolean";
-                    return Err(ClientError::new(SqlState(*b"22P02"), m).at(pos));
-                }
-            };
-            Ok(Scalar::constant_truth(b))
-        }
-        (Literal::String(s), Some(ty)) if ty.is_datetime() => Ok(times::literal(s, ty)),
-        (Literal::String(s), like) => {
-            let ty = like.cloned().unwrap_or(SqlType::Text);
-            let longest = u64::try_from(s.chars().count()).unwrap_or(u64::MAX);
-            Ok(Scalar { node: Node::Text(s.clone()), facts: Facts { longest, ..Facts::of_type(ty, false) } })
-        }
-    }
-}
-
 fn number(e: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     numbers::ready(lower(e, env)?, e.pos.or(pos))
-}
-
-/// The refusal of a number without bounds, with the remedy.
-pub fn unbounded(x: &Scalar, pos: Pos) -> ClientError {
-    if numbers::is_special(x) {
-        return numbers::only_compared(pos);
-    }
-    let name = match &x.node {
-        Node::Column { name, .. } => Some(name),
-        Node::Clamp(inner) | Node::Guard(inner) | Node::Short(inner) => return unbounded(inner, pos),
-        // FILTER's CASE hides the column that the message should name.
-        Node::Case(branches, None) if branches.len() == 1 => match branches.first() {
-            Some((_, inner)) => return unbounded(inner, pos),
-            None => None,
-        },
-        _ => None,
-    };
-    let (what, remedy) = match name {
-        Some(name) => (
-            format!("column \"{name}\" has no declared range"),
-            format!(
-                "Clamp it in the query, LEAST(GREATEST({name}, low), high), or ask the owner to declare columns.{name} = {{ range = [low, high] }} in the policy."
-            ),
-        ),
-        None => (
-            "the expression has no finite range".to_owned(),
-            "Clamp it in the query, LEAST(GREATEST(x, low), high), or ask the owner to declare the ranges of its columns in the policy.".to_owned(),
-        ),
-    };
-    ClientError::unsupported(what)
-        .detail("Its effect on an aggregate, or on arithmetic, cannot be bounded.")
-        .hint(remedy)
-        .at(pos)
 }
 
 /// Lowers `e` where it meets `other`: a string constant takes the other's type.
@@ -404,6 +302,16 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
         }
         B::Concat => strings::concatenation(lower(left, env)?, lower(right, env)?, pos),
         B::Add | B::Sub | B::Mul | B::Div | B::Mod => {
+            for (moment, by) in [(left, right), (right, left)] {
+                if (op == B::Add || op == B::Sub && std::ptr::eq(by, right))
+                    && let Some(by) = calls::multiple(by, env)?
+                {
+                    let x = lower(moment, env)?;
+                    if x.facts.ty.is_datetime() {
+                        return made::shifted(op, x, by, pos);
+                    }
+                }
+            }
             let (mut l, mut r) = pair(left, right, env)?;
             // What is added to a moment is an interval; what is subtracted from it is a moment, too.
             if op == B::Add && l.facts.ty.is_datetime() && r.facts.ty.is_datetime() {
@@ -475,144 +383,4 @@ fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
             Ok(numbers::retyped(x, ty.clone()))
         })
         .collect()
-}
-
-fn chosen(which: Choice, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar> {
-    if args.is_empty() {
-        return Err(ClientError::new(SqlState::SYNTAX_ERROR, "this function needs arguments").at(pos));
-    }
-    let refs: Vec<&Expr> = args.iter().collect();
-    choice::choice(which, unify(&refs, env, pos)?).map_err(|e| e.at(pos))
-}
-
-fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar> {
-    match (name, args) {
-        ("coalesce", _) => chosen(Choice::Coalesce, args, env, pos),
-        ("least", _) => chosen(Choice::Least, args, env, pos),
-        ("greatest", _) => chosen(Choice::Greatest, args, env, pos),
-        ("nullif", [a, b]) => {
-            // NULLIF(a, b) is CASE WHEN a = b THEN NULL ELSE a END.
-            let same = Expr::new(
-                ExprKind::Binary { op: BinaryOp::Eq, left: Box::new(a.clone()), right: Box::new(b.clone()) },
-                pos,
-            );
-            let null = Expr::new(ExprKind::Literal(Literal::Null), pos);
-            let (l, r) = pair(a, b, env)?;
-            let ty = nullif_type(&l.facts.ty, &r.facts.ty);
-            Ok(numbers::retyped(case(&[(same, null)], Some(a), env, pos)?, ty))
-        }
-        ("concat", _) => {
-            let list = args.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
-            strings::concat(list, pos)
-        }
-        ("concat_ws", [separator, rest @ ..]) => {
-            let Some(separator) = constant_text(separator) else {
-                return Err(refuse("concat_ws with a separator that is not a constant", pos));
-            };
-            let list = rest.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
-            strings::concat_with(separator, list, pos)
-        }
-        (name, _) if strings::is_known(name) => {
-            let list = args.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
-            strings::call(name, list, pos)
-        }
-        (name, [x]) if functions::is_known(name) => functions::call(name, number(x, env, pos)?, pos),
-        ("pi", []) => functions::pi(pos),
-        ("sign", [x]) => functions::sign(number(x, env, pos)?, pos),
-        ("power", [x, y]) => functions::power(number(x, env, pos)?, number(y, env, pos)?, pos),
-        ("div", [x, y]) => functions::quotient(number(x, env, pos)?, number(y, env, pos)?, pos),
-        ("width_bucket", [_, _, _, _]) => {
-            let list = args.iter().map(|e| number(e, env, pos)).collect::<Result<Vec<_>>>()?;
-            functions::bucket(list, pos)
-        }
-        ("to_char" | "to_date", [x, format]) => {
-            let Some(format) = constant_text(format) else {
-                return Err(refuse(&format!("{name} with a format that is not a constant"), pos)
-                    .hint("Write the format into the statement: to_char(ts, 'YYYY-MM')."));
-            };
-            let x = lower(x, env)?;
-            if name == "to_char" { formats::to_char(x, format, pos) } else { formats::to_date(x, format, pos) }
-        }
-        ("to_number", _) => {
-            Err(refuse("to_number over private rows", pos).hint("Write a cast: note::numeric is NULL where the text is no number."))
-        }
-        ("abs", [x]) => numbers::magnitude(number(x, env, pos)?, pos),
-        ("round", [x]) => rounded(Rounding::Round, x, None, env, pos),
-        ("floor", [x]) => rounded(Rounding::Floor, x, None, env, pos),
-        ("ceil", [x]) => rounded(Rounding::Ceil, x, None, env, pos),
-        ("trunc", [x]) => rounded(Rounding::Trunc, x, None, env, pos),
-        ("round", [x, digits]) => rounded(Rounding::Round, x, Some(digits_of(digits)?), env, pos),
-        ("trunc", [x, digits]) => rounded(Rounding::Trunc, x, Some(digits_of(digits)?), env, pos),
-        ("mod", [a, b]) => binary(BinaryOp::Mod, a, b, env, pos),
-        ("age", [a, b]) => {
-            let (a, b) = pair(a, b, env)?;
-            dates::age(a, b, pos)
-        }
-        ("age", [_]) => Err(refuse("age with one argument, which depends on the day, over private rows", pos)
-            .hint("Write the day: age(DATE '2025-01-01', born).")),
-        ("timezone", [zone, x]) => {
-            let Some(zone) = constant_text(zone) else {
-                return Err(refuse("timezone with a zone that is not a constant", pos));
-            };
-            dates::at_time_zone(lower(x, env)?, zone, pos)
-        }
-        ("date_part", [field, x]) => {
-            let Some(field) = constant_text(field) else {
-                return Err(refuse("date_part with a field that is not a constant", pos));
-            };
-            times::extract(&field.to_lowercase(), lower(x, env)?, SqlType::Float8, pos)
-        }
-        ("date_trunc", [unit, x]) => {
-            let Some(unit) = constant_text(unit) else {
-                return Err(refuse("date_trunc with a unit that is not a constant", pos));
-            };
-            times::date_trunc(unit, lower(x, env)?, pos)
-        }
-        _ => Err(ClientError::unsupported(format!("function {} is not supported over private rows", written(name)))
-            .hint("SELECT text FROM noisegate.help WHERE topic = 'functions' lists what may stand over rows; others may stand above the aggregates.")
-            .at(pos)),
-    }
-}
-
-/// The analyst's word for what the parser calls otherwise.
-fn written(name: &str) -> &str {
-    match name {
-        "substr" => "substring",
-        "btrim" => "trim",
-        "strpos" => "position",
-        other => other,
-    }
-}
-
-/// NULLIF has the type that its first argument is compared in.
-fn nullif_type(a: &SqlType, b: &SqlType) -> SqlType {
-    match (a, b) {
-        (a, _) if a.is_text() => SqlType::Text,
-        (a, b) if !a.is_number() || !b.is_number() => a.clone(),
-        (a, b) if a.is_float() || a.is_integer() && b.is_integer() => a.clone(),
-        (a, b) => numbers::common_type(a, b),
-    }
-}
-
-fn digits_of(e: &Expr) -> Result<i64> {
-    let constant = match &e.kind {
-        ExprKind::Cast { expr, ty } if ty.ty.is_integer() => &expr.kind,
-        kind => kind,
-    };
-    match constant {
-        ExprKind::Literal(Literal::Number(n) | Literal::String(n)) => n
-            .parse::<i64>()
-            .ok()
-            .filter(|d| (-20..=20).contains(d))
-            .ok_or_else(|| refuse("this number of digits", e.pos)),
-        _ => Err(refuse("rounding at a number of digits that is not a constant", e.pos)),
-    }
-}
-
-fn rounded(how: Rounding, e: &Expr, digits: Option<i64>, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
-    let x = number(e, env, pos)?;
-    let to_even = how == Rounding::Round && digits.is_none() && x.facts.ty.is_float();
-    let how = if to_even { Rounding::Even } else { how };
-    let out = numbers::rounding(how, x, digits.unwrap_or(0), pos)?;
-    Ok(numbers::rounded_type(out, digits.is_some()))
 }

@@ -4,7 +4,7 @@
 //! clamped before, so that no sum overflows and none is rounded.
 
 use super::choice::united;
-use super::facts::{Declared, Facts, LONGEST, Phys, Proven, int_limit};
+use super::facts::{Declared, Facts, LONGEST, OF_FLOAT, Phys, Proven, int_limit};
 use super::{Scalar, casts, numbers, refuse};
 use crate::interval::Interval;
 use answer::ClientError;
@@ -83,6 +83,50 @@ pub(crate) fn average(place: Place, x: &Scalar) -> Scalar {
         scale: LONGEST,
         ..Facts::of_type(ty, x.facts.nullable)
     })
+}
+
+/// A variance of such numbers, or its root. Over a range of width w that of the values themselves (`_pop`) is at most w²/4,
+/// and an estimate (of two values at least) at most w²/2.
+pub(crate) fn spread(place: Place, x: &Scalar, name: &str) -> Scalar {
+    let ty = if x.facts.ty.is_float() { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
+    let whole = x.facts.bound.interval();
+    let width = whole.sub(whole);
+    let most = match name.starts_with("stddev") {
+        true => width,
+        false => width.mul(&width).div(&Interval::point(2.into()), &2.into()),
+    };
+    let bound = most.intersect(&Interval { lo: Some(0.into()), hi: None }).unwrap_or(most);
+    let nullable = x.facts.nullable || !name.ends_with("_pop");
+    place.column(Facts {
+        phys: Phys::Num,
+        bound: Declared::says(bound),
+        scale: LONGEST,
+        ..Facts::of_type(ty, nullable)
+    })
+}
+
+/// A number that says where a row stands among those of its unit, from 0 on.
+pub(crate) fn standing(place: Place, most: Option<u32>) -> Scalar {
+    let facts = match most {
+        // ntile
+        Some(most) => {
+            let span = Proven::by_text(Interval::new(1, most));
+            Facts {
+                phys: Phys::Int,
+                bound: Declared::of(&span),
+                span,
+                lattice: Some(1.into()),
+                binned: true,
+                ..Facts::of_type(SqlType::Int4, false)
+            }
+        }
+        None => {
+            let span = Proven::by_text(Interval::new(0, 1));
+            let facts = Facts::of_type(SqlType::Float8, false);
+            Facts { phys: Phys::Num, bound: Declared::of(&span), span, scale: OF_FLOAT, ..facts }
+        }
+    };
+    place.column(facts)
 }
 
 /// All or any of truth values.

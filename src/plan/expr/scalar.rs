@@ -8,6 +8,7 @@ use super::print::{self, Print, alias, ident, number, string};
 use super::table::Function;
 use super::{Refusal, casts, choice, comparison, times};
 use crate::domain::Domain;
+use crate::interval::Interval;
 use crate::source::Branch;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
@@ -65,6 +66,8 @@ pub enum Node {
         /// Its name in the database.
         name: String,
     },
+    /// A value that was released before this is read, by its number among those of the statement.
+    Given(usize),
     /// A number.
     Number(BigDecimal),
     /// A string constant of the scalar's type.
@@ -197,6 +200,12 @@ impl Scalar {
         Self { node, facts: Facts::of_type(ty, nullable) }
     }
 
+    /// A value that was released before: any that its type can hold, or NULL. `bound`: where it is said to lie.
+    pub(crate) fn given(number: usize, ty: SqlType, bound: Interval) -> Self {
+        let facts = Facts { bound: Declared::says(bound), ..Facts::of_stored(ty, true) };
+        Self { node: Node::Given(number), facts }
+    }
+
     /// NULL of a type.
     pub fn null(ty: SqlType) -> Self {
         let mut facts = Facts::of_type(ty, true);
@@ -254,6 +263,7 @@ impl Scalar {
     pub fn children(&self) -> Vec<&Scalar> {
         match &self.node {
             Node::Column { .. }
+            | Node::Given(_)
             | Node::Number(_)
             | Node::Text(_)
             | Node::Bool(_)
@@ -317,6 +327,8 @@ impl Scalar {
         let print: Print = &|x: &Scalar| x.text(relation);
         match &self.node {
             Node::Column { binding, name } => format!("{}.{}", alias(*binding), ident(name)),
+            // `$1` is the seed.
+            Node::Given(n) => format!("${}::{}", n.saturating_add(2), self.facts.ty.sql_name()),
             Node::Number(n) => number(n),
             Node::Text(t) => format!("{}::{}", string(t), self.facts.ty.sql_name()),
             Node::Bool(b) => b.to_string(),

@@ -8,7 +8,9 @@
 use super::facts::Facts;
 use super::print::Print;
 use super::{Param, Refusal, Scalar};
-use super::{casts, choice, comparison, dates, formats, functions, numbers, regex, strings, text, times};
+use super::{
+    casts, choice, comparison, dates, formats, functions, made, numbers, regex, strings, text, times,
+};
 
 /// Computes the facts of a result.
 pub(super) type Rule = fn(&[Scalar], &Param) -> Result<Facts, Refusal>;
@@ -71,7 +73,7 @@ pub struct Entry {
 
 /// The whole allow-list, in the order of the reference.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    let all: [&[Entry]; 11] = [
+    let all: [&[Entry]; 12] = [
         numbers::ENTRIES,
         functions::ENTRIES,
         comparison::ENTRIES,
@@ -81,6 +83,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         strings::ENTRIES,
         times::ENTRIES,
         dates::ENTRIES,
+        made::ENTRIES,
         casts::ENTRIES,
         formats::ENTRIES,
     ];

@@ -177,6 +177,9 @@ const FIELDS: &[(&str, i64, i64, bool)] = &[
     ("hour", 0, 23, true),
     ("minute", 0, 59, true),
     ("second", 0, 60, false),
+    ("milliseconds", 0, 60_000, false),
+    ("microseconds", 0, 60_000_000, true),
+    ("julian", 0, 0, false),
     ("decade", 0, 0, true),
     ("century", 0, 0, true),
     ("millennium", 0, 0, true),
@@ -197,7 +200,9 @@ pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<S
             refuse(&format!("EXTRACT of {field}"), pos).hint(format!("Fields are {}.", names.join(", ")))
         );
     };
-    if x.facts.ty == SqlType::Date && matches!(*field, "hour" | "minute" | "second") {
+    if x.facts.ty == SqlType::Date
+        && matches!(*field, "hour" | "minute" | "second" | "milliseconds" | "microseconds")
+    {
         return Err(mismatch("a date has no time of day", pos));
     }
     Scalar::apply(&EXTRACT, vec![bounded_constant(x, pos)?], Param::Field(field, ty)).map_err(|e| e.at(pos))
@@ -240,6 +245,11 @@ fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
         }
         "century" => units(100),
         "millennium" => units(1000),
+        // 2000-01-01 is 2451545.
+        "julian" => {
+            let days = |t: i64| BigDecimal::from(t.div_euclid(DAY)) + BigDecimal::from(2_451_545);
+            Interval::new(days(lo.saturating_sub(day)), days(hi.saturating_add(day)) + BigDecimal::from(1))
+        }
         "epoch" => {
             let seconds = |t: i64| BigDecimal::new(t.into(), 6) + BigDecimal::from(946_684_800);
             // Double precision before PostgreSQL 14: fifteen digits as numeric.
@@ -296,10 +306,24 @@ pub(super) fn date_trunc(unit: &str, x: Scalar, pos: Pos) -> Result<Scalar> {
             refuse(&format!("date_trunc to {wanted}"), pos).hint(format!("Units are {}.", names.join(", ")))
         );
     };
+    // What was cut to a finer unit of the clock is cut further.
+    if let Node::Apply(f, args, Param::Field(inner, _)) = &x.node
+        && f.name == TRUNC.name
+        && let Some(of) = args.first().filter(|of| of.facts.ty == x.facts.ty)
+        && finer(inner, unit)
+    {
+        return date_trunc(unit, of.clone(), pos);
+    }
     // PostgreSQL reads a date as a timestamp with time zone here.
     let ty = if x.facts.ty == SqlType::Timestamp { SqlType::Timestamp } else { SqlType::Timestamptz };
     let param = Param::Field(unit, ty);
     Scalar::apply(&TRUNC, vec![bounded_constant(x, pos)?], param).map_err(|e| e.at(pos))
+}
+
+/// Whether a unit is one of the clock or a day, and finer than another.
+fn finer(inner: &str, unit: &str) -> bool {
+    let place = |unit: &str| domain::TRUNC_UNITS.iter().position(|(u, _)| *u == unit);
+    matches!(inner, "second" | "minute" | "hour" | "day") && place(inner) < place(unit)
 }
 
 /// date_trunc of what functions can take already.
@@ -399,11 +423,11 @@ pub(super) fn guard_text(s: &Scalar, x: &Scalar, print: Print) -> String {
         );
     }
     // A number that was rounded: what is outside moves to the nearest value outside, and that becomes NULL. The argument
-    // is named once.
-    let digits = i64::from(x.facts.scale);
-    let step = BigDecimal::new(1.into(), digits);
+    // is named once. Between an end and its neighbour lies no value: both are multiples of the step.
     match s.facts.span.finite() {
         Some((low, high)) => {
+            let ends = low.fractional_digit_count().max(high.fractional_digit_count());
+            let step = BigDecimal::new(1.into(), ends.max(i64::from(x.facts.scale)));
             let (below, above) = (number(&(low - &step)), number(&(high + &step)));
             format!("NULLIF(NULLIF({}, {below}), {above})", within(&inner, &below, &above))
         }

@@ -103,7 +103,7 @@ fn bases(key: &Scalar, limit: usize) -> Option<Vec<Scalar>> {
     let mut large = Vec::new();
     match units(key) {
         Some(unit) => large.push(unit),
-        None => key.children().into_iter().try_for_each(|x| cover(x, &mut large))?,
+        None => key.children().into_iter().try_for_each(|x| cover(x, limit, &mut large))?,
     }
     let alone = |i: usize, s: &Scalar| {
         let others = || large.iter().enumerate().filter(|(j, _)| i != *j);
@@ -161,12 +161,13 @@ fn deep(s: &Scalar, out: &mut Vec<Scalar>) -> Option<()> {
     Some(())
 }
 
-/// The largest parts of an expression that have domains, if they hold all that it looks at.
-fn cover(s: &Scalar, out: &mut Vec<Scalar>) -> Option<()> {
+/// The largest parts of an expression that have domains of so many values at most, if they hold all that it looks at.
+fn cover(s: &Scalar, limit: usize, out: &mut Vec<Scalar>) -> Option<()> {
     if is_constant(s) {
         return Some(());
     }
-    if let Some(part) = units(s).or_else(|| own(s).map(|_| s.clone())) {
+    let few = |d: &Domain| count(d) <= limit || s.children().is_empty();
+    if let Some(part) = units(s).or_else(|| own(s).filter(few).map(|_| s.clone())) {
         if !out.contains(&part) {
             out.push(part);
         }
@@ -174,7 +175,7 @@ fn cover(s: &Scalar, out: &mut Vec<Scalar>) -> Option<()> {
     }
     match s.node() {
         Node::Column { .. } | Node::Exists(..) | Node::InRows(..) => None,
-        _ => s.children().into_iter().try_for_each(|x| cover(x, out)),
+        _ => s.children().into_iter().try_for_each(|x| cover(x, limit, out)),
     }
 }
 

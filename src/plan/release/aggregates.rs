@@ -128,7 +128,9 @@ impl Builder<'_, '_> {
                 self.sum_or_avg(a.name == "avg", &value, x)?
             }
             ("sum" | "avg", [_], true) => {
-                return Err(refuse("DISTINCT in sum and avg over private rows", pos));
+                return Err(self
+                    .of_released(a.name, "DISTINCT in sum and avg over private rows", a, pos)
+                    .into());
             }
             ("bool_and" | "bool_or" | "every", [x], false) => {
                 let value = self.lower(x)?;
@@ -144,6 +146,10 @@ impl Builder<'_, '_> {
             }
             (name, _, true) if is_moment(name) => {
                 return Err(refuse(&format!("DISTINCT in {name} over private rows"), pos));
+            }
+            ("string_agg" | "array_agg", ..) => {
+                let what = format!("{} over private rows", a.name);
+                return Err(self.of_released(a.name, &what, a, pos).into());
             }
             ("count" | "sum" | "avg" | "bool_and" | "bool_or" | "every", _, _) => {
                 let m = format!("{} takes one argument", a.name);
@@ -167,6 +173,19 @@ impl Builder<'_, '_> {
         };
         self.outputs.push((a.clone(), output));
         Ok(())
+    }
+
+    /// Refuses an aggregate of the values themselves: it can be one of values that were released.
+    fn of_released(&self, name: &str, what: &str, a: &Aggregate, pos: Pos) -> ClientError {
+        let x = a.args.first().map_or_else(|| "x".into(), |x| self.label(x));
+        let x = if x.starts_with('?') { "x".to_owned() } else { x };
+        let more = if name == "string_agg" { ", ', '" } else { "" };
+        ClientError::unsupported(format!("{what} is not supported"))
+            .detail("It shows which values single rows have.")
+            .hint(format!(
+                "Release the values that enough rows have, and aggregate them: SELECT {name}({x}{more}) FROM (SELECT {x} FROM … GROUP BY {x} HAVING count(*) > 10) d."
+            ))
+            .at(pos)
     }
 
     /// How to count units.

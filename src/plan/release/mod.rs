@@ -7,6 +7,7 @@ mod keys;
 pub mod moments;
 pub mod output;
 pub mod points;
+pub mod ranking;
 mod values;
 
 use super::bounding::Norm;
@@ -25,6 +26,7 @@ pub use aggregates::SUPPORTED;
 pub use output::Output;
 pub use points::Cells;
 use points::Request;
+pub use ranking::Ranking;
 use values::Distinct;
 
 type Result<T> = std::result::Result<T, PlanError>;
@@ -95,8 +97,12 @@ pub struct Release {
     pub bounding: Bounding,
     /// Where points are chosen: the last key is the point, and there is a part for each choice.
     pub cells: Option<Cells>,
+    /// ORDER BY a count DESC LIMIT k, where groups are public.
+    pub ranking: Option<Ranking>,
     /// What one row can make PostgreSQL do.
     pub work: Work,
+    /// The stages whose values its rows are compared with, by their indexes in [`super::Plan::stages`].
+    pub given: Vec<usize>,
     /// The noise; set once the statement's price is split.
     pub spec: dp::Spec,
 }
@@ -116,6 +122,8 @@ pub struct Builder<'a, 'b> {
     distinct: Vec<Distinct>,
     /// How many public groups there are, once it is known.
     group_count: usize,
+    /// Groups are public, once it is known.
+    public: bool,
 }
 
 impl<'a, 'b> Builder<'a, 'b> {
@@ -139,6 +147,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             requests: Vec::new(),
             distinct: Vec::new(),
             group_count: 1,
+            public: true,
         })
     }
 
@@ -164,6 +173,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let having = self.over_keys(having);
         let given = (self.policy, self.settings, self.sizes);
         let found = groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
+        self.public = found.public;
         if found.public {
             self.group_count = groups::size(&built, self.sizes)?;
         }
@@ -177,8 +187,10 @@ impl<'a, 'b> Builder<'a, 'b> {
         if !found.public && self.flattener.is_one_unit_each(&scalars) {
             return Err(one_unit_each(&built, select.pos).into());
         }
-        if let Some(what) = self.requests.first().map(|r| r.pos) {
-            self.cells_possible(&found, "a quantile, min, max or mode", what)?;
+        // Points may be chosen in groups that were selected before, where a grid says what they are.
+        let listed = |r: &&Request| r.is_listed() || !self.source.optional.is_empty();
+        if let Some(pos) = self.requests.iter().find(listed).map(|r| r.pos) {
+            self.cells_possible(&found, "a quantile, min, max or mode", pos)?;
         }
         if let Some(pos) = self.distinct.first().map(|d| d.pos) {
             self.cells_possible(&found, "count(DISTINCT x)", pos)?;
@@ -186,7 +198,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let mut cells = self.cells(&built, select, &found)?;
         cells.extend(self.counts_of_values(&built, select, &found)?);
         let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } = found;
-        if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty()) {
+        if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty() && public_groups) {
             // What needs no part of its own.
             first.outputs.append(&mut self.outputs);
             return Ok(cells);
@@ -225,6 +237,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             set: 0,
             source: self.source,
             cells: None,
+            ranking: None,
             keys: built,
             public_groups,
             groups_why,
@@ -234,7 +247,8 @@ impl<'a, 'b> Builder<'a, 'b> {
             outputs: self.outputs,
             bounding,
             work,
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
+            given: self.flattener.given.used(),
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None },
         };
         cells.insert(0, release);
         Ok(cells)
@@ -269,11 +283,27 @@ impl Release {
     /// What it needs noise for, where each selection gets this share of δ.
     pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
         dp::Outline {
-            l0: self.bounding.l0(),
+            l0: self.top().unwrap_or_else(|| self.bounding.l0()),
             linf: self.parts.iter().map(|p| p.linf).filter(|_| self.cells.is_none()).collect(),
-            selection_delta: (!self.public_groups).then_some(*delta),
+            selection_delta: self.selects().then_some(*delta),
             points: self.cells.as_ref().map(|c| (c.picks.clone(), c.weight)),
+            top: self.top(),
         }
+    }
+
+    /// How many groups are chosen, where not all of them are released.
+    pub fn top(&self) -> Option<u32> {
+        self.ranking.as_ref().filter(|r| r.chosen).map(|r| r.k)
+    }
+
+    /// Which of its groups come back is decided by a threshold. Points are chosen in groups that were selected with others.
+    pub fn selects(&self) -> bool {
+        !self.public_groups && self.cells.is_none()
+    }
+
+    /// The first of these releases that has the same rows: of the same SELECT, and grouping set of it.
+    pub fn first(&self, all: &[Release]) -> Option<usize> {
+        all.iter().position(|r| (r.select, r.set) == (self.select, self.set))
     }
 
     /// The keys of the groups that come back: all but the point of a cell.

@@ -18,6 +18,8 @@ use sql::ast::*;
 
 /// No grid has more points.
 const MOST_POINTS: usize = 10_000;
+/// Where groups are private, of which nobody knows how many there are.
+const MOST_PRIVATE_POINTS: usize = 1_000;
 /// Nor fewer than this because there are many groups.
 const LEAST_POINTS: usize = 16;
 /// No call has more fractions.
@@ -62,6 +64,16 @@ pub struct Cells {
     pub weight: u32,
 }
 
+impl Cells {
+    /// The first point, where points are those of a grid: others are counted from it.
+    pub fn first(&self) -> Option<i64> {
+        match &self.axis {
+            Axis::Grid { step, low, .. } => (low / step).with_scale_round(0, RoundingMode::Floor).to_i64(),
+            Axis::Values => None,
+        }
+    }
+}
+
 /// Choices among the points of one value.
 pub(super) struct Request {
     key: Key,
@@ -73,6 +85,11 @@ pub(super) struct Request {
 }
 
 impl Request {
+    /// Its points are listed values, and no grid.
+    pub(super) fn is_listed(&self) -> bool {
+        self.axis == Axis::Values
+    }
+
     /// Whether it serves this aggregate already.
     pub(super) fn has(&self, a: &Aggregate) -> bool {
         self.outputs.iter().any(|(have, _)| have == a)
@@ -210,7 +227,8 @@ impl Builder<'_, '_> {
         };
         let unit = |x: &BigDecimal| (x / BigDecimal::from(per) + BigDecimal::from(since)).normalized();
         let (low, high) = (unit(low), unit(high));
-        let most = MOST_POINTS.min(self.policy.limits.max_public_groups / self.group_count.max(1));
+        let most = if self.public { MOST_POINTS } else { MOST_PRIVATE_POINTS };
+        let most = most.min(self.policy.limits.max_public_groups / self.group_count.max(1));
         if most < LEAST_POINTS {
             return Err(ClientError::unsupported(format!(
                 "{name} in {} groups is not supported",
@@ -262,6 +280,7 @@ impl Builder<'_, '_> {
     }
 
     fn cells_of(&self, r: Request, keys: &[Key], select: &Select, found: &Groups) -> Result<Release> {
+        let public = found.public;
         let base = bounding::bound(&self.source, self.policy, self.settings, keys, true, false);
         let points = groups::size(std::slice::from_ref(&r.key), self.sizes)?.max(1);
         if points.saturating_mul(self.group_count) > self.policy.limits.max_public_groups {
@@ -273,7 +292,7 @@ impl Builder<'_, '_> {
             .at(r.pos)
             .into());
         }
-        let bounding = Bounding::of_cells(&base);
+        let bounding = Bounding::of_cells(&base, public);
         let (rows, cells) = (bounding.rows(), bounding.l0());
         let weight = rows.checked_mul(cells).ok_or_else(too_wide)?;
         let mut keys = keys.to_vec();
@@ -284,18 +303,20 @@ impl Builder<'_, '_> {
         Ok(Release {
             select: select.id,
             set: 0,
+            ranking: None,
             source: self.source.clone(),
             parts: r.picks.iter().map(part).collect(),
             cells: Some(Cells { axis: r.axis, points, picks: r.picks, weight }),
             keys,
-            public_groups: true,
+            public_groups: public,
             groups_why: found.why.clone(),
             groups_remedy: found.remedy.clone(),
             only: found.only.clone(),
             outputs: r.outputs,
             bounding,
             work,
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
+            given: self.flattener.given.used(),
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None },
         })
     }
 }

@@ -90,6 +90,7 @@ impl Builder<'_, '_> {
         Ok(Release {
             select: select.id,
             set: 0,
+            ranking: None,
             source: self.source.clone(),
             parts: vec![Part { kind: PartKind::Values(d.of), linf, label: "count of values".into() }],
             cells: None,
@@ -101,7 +102,8 @@ impl Builder<'_, '_> {
             outputs: d.outputs,
             bounding,
             work,
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None },
+            given: self.flattener.given.used(),
+            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None },
         })
     }
 }

@@ -31,8 +31,10 @@ pub struct Limits {
     pub max_prepared: usize,
     /// Portals of one session.
     pub max_portals: usize,
-    /// Bytes of rows that one session's suspended portals keep.
+    /// Bytes of rows that one session's cursors and suspended portals keep in memory.
     pub max_portal_bytes: usize,
+    /// Bytes of rows that they keep on disk beyond that.
+    pub max_spool_bytes: u64,
     /// Clients of one address that have connected and not logged in yet.
     pub max_logins_per_address: usize,
     /// Time a client has to log in.
@@ -58,6 +60,7 @@ impl Default for Limits {
             max_prepared: 1_000,
             max_portals: 1_000,
             max_portal_bytes: 64 << 20,
+            max_spool_bytes: 1 << 30,
             max_logins_per_address: 50,
             login_timeout: Duration::from_secs(10),
             max_backend_errors: 5,

@@ -12,6 +12,7 @@ mod log;
 mod server;
 mod stream;
 mod table;
+mod view;
 
 pub use access::*;
 pub use backend::*;
@@ -23,6 +24,7 @@ pub use log::*;
 pub use server::*;
 pub use stream::*;
 pub use table::*;
+pub use view::*;
 
 use bigdecimal::BigDecimal;
 
@@ -51,6 +53,8 @@ pub struct Policy {
     pub budgets: Vec<Budget>,
     /// Sparse vector streams.
     pub streams: Vec<Stream>,
+    /// Queries that analysts find as tables.
+    pub views: Vec<View>,
     /// Who may log in.
     pub users: Vec<User>,
     /// The tables that exist for analysts.

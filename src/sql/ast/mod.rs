@@ -11,6 +11,9 @@ mod walk;
 pub use expr::*;
 pub use query::*;
 
+use schema::SqlType;
+use std::collections::HashMap;
+
 /// Character position in the analyst's text, from 1.
 pub type Pos = Option<usize>;
 
@@ -21,4 +24,6 @@ pub struct Statement {
     pub query: Query,
     /// Bindings by number.
     pub bindings: Vec<Binding>,
+    /// Types of scalar subqueries that PostgreSQL was asked for, by [`Body::first_select`].
+    pub types: HashMap<usize, SqlType>,
 }

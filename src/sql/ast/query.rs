@@ -236,4 +236,14 @@ impl Body {
             Body::Query(q) => q.body.names(),
         }
     }
+
+    /// The number of the leftmost SELECT: no other query begins with it but those in brackets around this one.
+    pub fn first_select(&self) -> Option<usize> {
+        match self {
+            Body::Select(s) => Some(s.id),
+            Body::SetOp { left, .. } => left.first_select(),
+            Body::Values(_) | Body::Rows { .. } => None,
+            Body::Query(q) => q.body.first_select(),
+        }
+    }
 }

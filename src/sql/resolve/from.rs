@@ -213,6 +213,16 @@ impl Resolver<'_> {
         };
         let cte =
             schema.is_none().then(|| self.ctes.iter().rev().find(|(n, ..)| *n == table).cloned()).flatten();
+        let view = if cte.is_none() { self.catalog.view(schema, &table).map(str::to_owned) } else { None };
+        if let Some(text) = view {
+            let query = self.view(&table, &text, pos)?;
+            let columns = query.body.names();
+            let (bound, columns) = match alias {
+                None => (table, columns),
+                Some(a) => (fold(&a.name), self.alias_columns(a, columns, pos)?),
+            };
+            return Ok(self.bind(bound, Source::Derived, columns, Some(query), pos));
+        }
         let (source, columns) = match cte {
             Some((_, id, columns)) => (Source::Cte(id), columns),
             None => match self.catalog.relation(schema, &table) {

@@ -26,6 +26,9 @@ impl Resolver<'_> {
         if !matches!(f.parameters, sp::FunctionArguments::None) || f.null_treatment.is_some() {
             return Err(self.unsupported("this form of a function call", pos));
         }
+        if name == "make_interval" && !matches!(f.args, sp::FunctionArguments::None) && f.over.is_none() {
+            return self.make_interval(&f.args, pos);
+        }
         let (args, distinct, order_by) =
             self.arguments(&f.args, class == Class::Aggregate && name == "count", pos)?;
         let filter = f.filter.as_ref().map(|e| self.expr(e)).transpose()?;
@@ -133,6 +136,43 @@ impl Resolver<'_> {
         }
         let distinct = matches!(list.duplicate_treatment, Some(sp::DuplicateTreatment::Distinct));
         Ok((out, distinct, order_by))
+    }
+
+    /// `make_interval(days => 10, hours => 2)`: the arguments in their places.
+    fn make_interval(&mut self, args: &sp::FunctionArguments, pos: Pos) -> Result<Expr> {
+        const NAMES: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
+        let sp::FunctionArguments::List(list) = args else {
+            return Err(self.unsupported("this form of make_interval", pos));
+        };
+        let zero = Expr::new(ExprKind::Literal(Literal::Number("0".into())), pos);
+        let mut out: Vec<Expr> = Vec::new();
+        for (i, a) in list.args.iter().enumerate() {
+            let (place, e) = match a {
+                sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e)) => (Some(i), e),
+                sp::FunctionArg::ExprNamed {
+                    name: sp::Expr::Identifier(name),
+                    arg: sp::FunctionArgExpr::Expr(e),
+                    ..
+                } => {
+                    let name = fold(name);
+                    (NAMES.iter().position(|n| *n == name), e)
+                }
+                _ => return Err(self.unsupported("this form of an argument", pos)),
+            };
+            let Some(place) = place.filter(|p| *p < NAMES.len()) else {
+                return Err(self
+                    .unsupported("this argument of make_interval", pos)
+                    .hint(format!("Its arguments are {}.", NAMES.join(", "))));
+            };
+            let e = self.expr(e)?;
+            if out.len() <= place {
+                out.resize(place + 1, zero.clone());
+            }
+            if let Some(at) = out.get_mut(place) {
+                *at = e;
+            }
+        }
+        Ok(Expr::new(ExprKind::Call { name: "make_interval", args: out }, pos))
     }
 
     fn window(&mut self, call: Expr, over: &sp::WindowType, pos: Pos) -> Result<Expr> {

@@ -15,6 +15,7 @@ mod scope;
 mod select;
 mod table_function;
 mod types;
+mod view;
 
 use super::ast::*;
 use super::catalog::Catalog;
@@ -25,6 +26,8 @@ use answer::{ClientError, SqlState};
 use policy::Limits;
 use scope::Scope;
 use sqlparser::ast as sp;
+use std::collections::HashMap;
+pub use view::view;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -32,6 +35,10 @@ struct Resolver<'a> {
     catalog: &'a dyn Catalog,
     limits: &'a Limits,
     lines: &'a Lines,
+    /// Of texts that the analyst did not write.
+    elsewhere: &'a Lines,
+    /// Views that are being resolved, outermost first.
+    views: Vec<String>,
     bindings: Vec<Binding>,
     /// CTEs in scope: name, id, columns.
     ctes: Vec<(String, usize, Vec<String>)>,
@@ -51,10 +58,13 @@ pub fn resolve(
     catalog: &dyn Catalog,
     limits: &Limits,
 ) -> Result<Statement> {
+    let elsewhere = Lines::elsewhere();
     let mut resolver = Resolver {
         catalog,
         limits,
         lines,
+        elsewhere: &elsewhere,
+        views: Vec::new(),
         bindings: Vec::new(),
         ctes: Vec::new(),
         next_cte: 0,
@@ -64,7 +74,7 @@ pub fn resolve(
         next_select: 0,
     };
     let query = resolver.query(query)?;
-    Ok(Statement { query, bindings: resolver.bindings })
+    Ok(Statement { query, bindings: resolver.bindings, types: HashMap::new() })
 }
 
 impl Resolver<'_> {

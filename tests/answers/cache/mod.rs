@@ -5,5 +5,6 @@ mod payers;
 mod questions;
 mod rest;
 mod shared;
+mod stages;
 mod tiles;
 mod world;

@@ -3,6 +3,7 @@
 use super::world::{World, all, one};
 use crate::city::{PASSWORD, eventually, fetch_waits, hold_trips};
 use crate::support::connect;
+use futures::TryStreamExt;
 use tokio_postgres::NoTls;
 
 const ASK: &str = "SELECT station, sum(minutes) FROM trips GROUP BY station ORDER BY 1";
@@ -109,6 +110,54 @@ async fn preparing_describing_and_retrying_pay_once() {
         let again = client.query(sql, &[]).await.unwrap();
         assert_eq!(format!("{:?}", again.iter().map(|r| r.get::<_, String>(0)).collect::<Vec<_>>()), first);
         assert_eq!(one(client, &format!("SELECT count(*) FROM ({sql}) t")).await, "3");
+    }
+    assert_eq!(world.paid().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_pays_when_it_is_declared_and_never_again() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let declare = "DECLARE c SCROLL CURSOR FOR SELECT plan, count(*) FROM riders GROUP BY plan ORDER BY 1";
+    assert!(c.simple_query(declare).await.is_err(), "outside of a transaction");
+    assert_eq!(world.paid().await, 0, "what cannot be declared is not paid for");
+    c.batch_execute(&format!("BEGIN; SET LOCAL noisegate.cache = off; {declare}")).await.unwrap();
+    assert_eq!(world.paid().await, 1);
+    let fetched = |rows: Vec<tokio_postgres::Row>| -> Vec<(Option<String>, i64)> {
+        rows.iter().map(|r| (r.get(0), r.get(1))).collect()
+    };
+    let forth = fetched(c.query("FETCH ALL FROM c", &[]).await.unwrap());
+    let mut back = fetched(c.query("FETCH BACKWARD ALL FROM c", &[]).await.unwrap());
+    back.reverse();
+    assert!(forth.len() >= 3 && forth == back, "the same numbers in binary: {forth:?}, {back:?}");
+    c.batch_execute("MOVE ABSOLUTE 0 IN c").await.unwrap();
+    let text = c.simple_query("FETCH c").await.unwrap();
+    let first = text.iter().find_map(|m| match m {
+        tokio_postgres::SimpleQueryMessage::Row(row) => Some(row.get(1).unwrap().to_owned()),
+        _ => None,
+    });
+    assert_eq!(first, Some(forth[0].1.to_string()), "and in text");
+    c.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(world.paid().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copy_pays_like_the_query_in_it_and_private_rows_are_not_copied() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let copied = async |sql: &str| {
+        let parts: Vec<bytes::Bytes> = c.copy_out(sql).await.unwrap().try_collect().await.unwrap();
+        String::from_utf8(parts.concat()).unwrap()
+    };
+    let csv = copied("COPY (SELECT count(*) AS n FROM riders) TO STDOUT (FORMAT csv, HEADER)").await;
+    assert_eq!(csv, format!("n\n{}\n", one(&c, "SELECT count(*) FROM riders").await));
+    assert_eq!(world.paid().await, 1);
+    for private in ["riders", "riders (plan)", "(SELECT plan FROM riders)", "(TABLE riders)"] {
+        for format in ["text", "csv", "binary"] {
+            let sql = format!("COPY {private} TO STDOUT (FORMAT {format})");
+            let refused = c.simple_query(&sql).await.unwrap_err();
+            assert!(["0A000", "42601"].contains(&refused.code().unwrap().code()), "{sql}: {refused}");
+        }
     }
     assert_eq!(world.paid().await, 1);
 }

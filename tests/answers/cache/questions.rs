@@ -103,6 +103,25 @@ async fn an_average_is_free_where_its_sum_and_count_are_stored() {
     }
 }
 
+/// Points of private groups are chosen in those that were selected before, where these are kept; else they come with a
+/// selection of their own, and nobody is told of other groups.
+#[tokio::test(flavor = "multi_thread")]
+async fn points_are_chosen_in_groups_that_are_kept() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    c.simple_query("SET noisegate.epsilon = 4").await.unwrap();
+    let by_city = |what: &str| format!("SELECT city, {what} FROM riders GROUP BY city ORDER BY 1");
+    let median = all(&c, &by_city("median(birth_year)")).await;
+    let most = all(&c, &by_city("max(birth_year)")).await;
+    // Forty times 0.1 for the first, and its second half for the other: the groups are kept.
+    assert_eq!(world.paid().await, 60);
+    let keys = |rows: &[Vec<Option<String>>]| rows.iter().map(|r| r[0].clone()).collect::<Vec<_>>();
+    assert!(!median.is_empty() && keys(&median) == keys(&most), "{median:?} {most:?}");
+    assert!(median.iter().chain(&most).all(|r| r[1].is_some()), "{median:?} {most:?}");
+    assert_eq!(all(&c, &by_city("median(birth_year)")).await, median);
+    assert_eq!(all(&c, &by_city("max(birth_year) - 1 < 3000, median(birth_year)")).await.len(), median.len());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_06_parts_of_two_selections_never_mix() {
     let world = World::new("").await;

@@ -7,6 +7,7 @@ Prints one line for each check and, last, how many passed; the exit status says 
 import asyncio
 import datetime
 import decimal
+import io
 import os
 import sys
 import uuid
@@ -51,6 +52,22 @@ async def groups_and_averages(c):
     assert len(rows) == 5, rows
     assert list(rows[0].keys()) == ["station", "n", "avg"]
     assert isinstance(rows[0]["n"], int)
+
+
+async def cursors_and_copy(c):
+    stations = "SELECT station, capacity FROM stations WHERE capacity > $1 ORDER BY 1"
+    async with c.transaction():
+        rows = [row async for row in c.cursor(stations, 10, prefetch=7)]
+        await c.execute("DECLARE d SCROLL CURSOR FOR " + stations.replace("$1", "10"))
+        # It asks for binary results, of cursors as well.
+        assert await c.fetch("FETCH ALL FROM d") == rows
+        assert (await c.fetchrow("FETCH ABSOLUTE 2 FROM d")) == rows[1]
+    copied = io.BytesIO()
+    assert (await c.copy_from_query(stations, 10, output=copied, format="csv")) == f"COPY {len(rows)}"
+    assert len(copied.getvalue().splitlines()) == len(rows) > 20
+    copied = io.BytesIO()
+    await c.copy_from_table("stations", columns=["station"], output=copied, format="binary")
+    assert copied.getvalue().startswith(b"PGCOPY\n")
 
 
 async def lists_are_any(c):
@@ -134,6 +151,7 @@ CHECKS = [
     settings_are_reported,
     values_of_every_kind,
     groups_and_averages,
+    cursors_and_copy,
     lists_are_any,
     prepared_statements_tell_their_types,
     cursors_fetch_a_few_rows_at_a_time,

@@ -107,6 +107,26 @@ def an_error_in_a_transaction_fails_the_rest_of_it(connection):
     assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def named_cursors_and_copy(connection):
+    with connection.transaction():
+        with connection.cursor("stations", scrollable=True) as cursor:
+            cursor.execute("SELECT station, capacity FROM stations WHERE capacity > %s ORDER BY 1", (10,))
+            first = cursor.fetchmany(3)
+            cursor.scroll(0, mode="absolute")
+            cursor.itersize = 7
+            rows = list(cursor)
+        assert len(rows) > 20 and rows[:3] == first and isinstance(rows[0][1], int), rows
+        with connection.cursor("binary", binary=True) as cursor:
+            assert cursor.execute("SELECT 1.5, now()").fetchone()[0] == decimal.Decimal("1.5")
+    with connection.cursor().copy("COPY (SELECT station, capacity FROM stations ORDER BY 1) TO STDOUT") as copy:
+        copied = [(station, int(capacity)) for station, capacity in copy.rows()]
+    assert set(rows) < set(copied), copied
+    binary = "COPY (SELECT plan, count(*) FROM riders GROUP BY 1) TO STDOUT (FORMAT binary)"
+    with connection.cursor().copy(binary) as copy:
+        copy.set_types(["text", "int8"])
+        assert all(isinstance(count, int) for _, count in copy.rows())
+
+
 def the_example_runs(connection):
     example = os.path.join(os.path.dirname(__file__), "../../../examples/psycopg_example.py")
     environment = os.environ | {"PGHOST": connection.info.host, "PGPORT": str(connection.info.port)}
@@ -225,6 +245,7 @@ SIMPLE = [
     rows_are_refused,
     writing_is_refused,
     an_error_in_a_transaction_fails_the_rest_of_it,
+    named_cursors_and_copy,
     the_example_runs,
 ]
 

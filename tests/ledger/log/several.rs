@@ -170,7 +170,7 @@ fn a_database_of_no_use_is_refused_at_the_start() {
         "{error}"
     );
     let name = &store.db().name;
-    for url in ["sslmode=require", "target_session_attrs=read-write"] {
+    for url in ["sslmode=verify-full", "target_session_attrs=read-write"] {
         let location = in_database(&format!("{}?{url}", store.db().superuser_url));
         let error = open(&location).err().unwrap();
         assert!(matches!(error, LedgerError::Unusable { .. }), "{error}");

@@ -94,10 +94,15 @@ async fn what_cannot_be_served_is_refused_with_what_to_do() {
     let error = Backend::connect(&other).await.err().unwrap();
     assert!(matches!(&error, ConnectError::OtherDatabase { .. }), "{error}");
 
-    let mut tls = db.policy();
-    tls.url.push_str("?sslmode=require");
-    let error = Backend::connect(&tls).await.err().unwrap();
-    assert!(error.to_string().contains("backend.url: TLS to the backend is not supported yet"), "{error}");
+    for (mode, words) in [
+        ("require", "server does not support TLS"),
+        ("verify-full", "backend.url: sslmode=verify-full needs sslrootcert"),
+    ] {
+        let mut tls = db.policy();
+        tls.url.push_str(&format!("?sslmode={mode}"));
+        let error = Backend::connect(&tls).await.err().unwrap();
+        assert!(error.to_string().contains(words), "{error}");
+    }
 
     let mut nobody = db.policy();
     nobody.url = somebody(&nobody.url, "no_such_role:x");

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
-use tokio_postgres::{Client, NoTls, Statement};
+use tokio_postgres::{Client, Statement};
 
 /// Where the ledger is, and how it is reached.
 pub(super) struct Server {
@@ -110,7 +110,7 @@ impl Server {
     /// A connection on which nothing is prepared.
     pub(super) fn connect(&self) -> Result<(Client, JoinHandle<()>), LedgerError> {
         let (client, task) = self.wait(async {
-            let (client, connection) = self.login.config.connect(NoTls).await?;
+            let (client, connection) = self.login.connect().await?;
             let task = tokio::spawn(async move {
                 // What ended it is told to whoever waits for an answer.
                 let _ = connection.await;

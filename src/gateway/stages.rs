@@ -1,0 +1,214 @@
+//! The order in which a statement's releases are paid for and read: what others are compared with comes first, and is
+//! finished before they are read.
+//!
+//! Plan and price are those of the whole statement, and were fixed before the first of it was read. Each step is debited
+//! before it is read, as a statement of its own would be: who cancels between two steps has paid for the first, which is
+//! kept; and the books know after each step what was paid (sequential composition).
+
+use super::execution::{Got, Step};
+use super::finish::params;
+use super::price::{free_notice, price_notice, wider_text};
+use super::{Gateway, Session, parameters, reading};
+use answer::{ClientError, Field, Notice, SqlState};
+use backend::{Param, RelayError};
+use dp::Charge;
+use emit::print::{self, Constants};
+use ledger::BudgetState;
+use plan::{Plan, Stage};
+use release::Noisy;
+use schema::SqlType;
+use sql::ast::{Query, Statement};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Bytes that a released value may have among private rows: each of them looks at it.
+const LONGEST: usize = 65_536;
+
+/// What was paid for a statement.
+#[derive(Default)]
+struct Bill {
+    places: Vec<usize>,
+    budgets: Vec<BudgetState>,
+    /// How many times as wide as fresh noise that of a kept answer is.
+    wider: Option<f64>,
+}
+
+impl Session {
+    /// Every release's answer, in the plan's order, and what is to be said of them.
+    pub(super) async fn answers(
+        &self,
+        of: &Asked<'_>,
+        plan: &mut Plan,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(Vec<Noisy>, Vec<Notice>), ClientError> {
+        let mut bill = Bill::default();
+        let answers = self.steps(of, plan, &mut bill).await;
+        // What was paid is told, whatever came after it.
+        if self.settings.notices() {
+            if !bill.places.is_empty() {
+                let paid = part(plan, &bill.places, of.charge)?;
+                notices.push(price_notice(&paid, &bill.budgets));
+            } else if answers.is_ok() {
+                notices.push(free_notice(bill.wider));
+            }
+        }
+        answers
+    }
+
+    async fn steps(
+        &self,
+        of: &Asked<'_>,
+        plan: &mut Plan,
+        bill: &mut Bill,
+    ) -> Result<(Vec<Noisy>, Vec<Notice>), ClientError> {
+        let mut noisy = nothing(plan);
+        let (mut told, mut given) = (Vec::new(), Vec::new());
+        for (stage, places, later) in order(plan) {
+            if !places.is_empty() {
+                let step = Step { places, later, given: &given };
+                match self.released(of, plan, &step, &mut noisy).await? {
+                    Got::Kept(wider) => bill.wider = bill.wider.into_iter().chain(wider).reduce(f64::max),
+                    Got::Paid(paid, budgets) => {
+                        bill.places.extend(paid);
+                        bill.budgets = budgets;
+                    }
+                }
+                told.extend(reading::told(plan, &step.places, &mut noisy, self.settings.empty_groups()));
+            }
+            if let Some(stage) = stage {
+                given.push(self.value(of, plan, &stage, &noisy).await?);
+            }
+        }
+        Ok((noisy, told))
+    }
+
+    /// For EXPLAIN: which releases would be answered for nothing; they become what was stored. None where none would be.
+    pub(super) async fn free_parts(
+        &self,
+        of: &Asked<'_>,
+        plan: &mut Plan,
+    ) -> Result<Option<String>, ClientError> {
+        if !of.gateway.store.enabled() || !self.settings.cached() {
+            return Ok(None);
+        }
+        let (all, mut noisy) = (super::execution::paying(plan).len(), nothing(plan));
+        let (mut kept, mut widest, mut given) = (0, None, Vec::new());
+        for (stage, places, later) in order(plan) {
+            let step = Step { places, later, given: &given };
+            let (found, wider) = self.kept(of, plan, &step, &mut noisy).await?;
+            kept += found;
+            widest = widest.into_iter().chain(wider).reduce(f64::max);
+            match stage {
+                // What comes after it is compared with a value that nobody knows yet.
+                Some(_) if found < step.places.len() => break,
+                Some(stage) => given.push(self.value(of, plan, &stage, &noisy).await?),
+                None => {}
+            }
+        }
+        let noise = widest.map(|ratio| format!("; {}", wider_text(ratio))).unwrap_or_default();
+        Ok(match kept {
+            0 => None,
+            n if n == all => {
+                Some(format!("Kept: answered from an earlier release, nothing would be spent{noise}"))
+            }
+            n => Some(format!(
+                "Kept: {n} of {all} releases are answered from earlier ones, and the price is for the others{noise}"
+            )),
+        })
+    }
+
+    /// What came out of a stage, as PostgreSQL finishes it.
+    async fn value(
+        &self,
+        of: &Asked<'_>,
+        plan: &Plan,
+        stage: &Stage,
+        noisy: &[Noisy],
+    ) -> Result<Param, ClientError> {
+        let Asked { gateway, constants, .. } = of;
+        let mut constants = (*constants).clone();
+        constants.own = self.own_rows(gateway, &plan.statement).await?;
+        let (text, arrays) = print::finish_stage(plan, stage, &gateway.policy, &constants);
+        let params = params(plan, noisy, &arrays)?;
+        let rows = gateway.backend.query(&self.settings.backend(), &text.sql, &params, &[1]).await;
+        let rows = rows.map_err(RelayError::into_finish_error)?;
+        super::finish::same_types(&[promised(stage)], &rows.fields)?;
+        let cells = rows.into_cells().await.map_err(RelayError::into_finish_error)?;
+        let value = cells.into_iter().flatten().next().flatten();
+        if value.as_ref().is_some_and(|v| v.len() > LONGEST) {
+            let m = format!("a released value of more than {LONGEST} bytes stands among private rows");
+            return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
+                .hint("Compare with a shorter text: left(x, 100)."));
+        }
+        Ok(Param::new(stage.ty.oid(), value))
+    }
+
+    /// That each stage gives the type that the rest was planned with: had it another, nobody must pay for it.
+    pub(super) async fn prove_stages(
+        &self,
+        gateway: &Gateway,
+        plan: &Plan,
+        constants: &Constants,
+    ) -> Result<(), ClientError> {
+        for stage in &plan.stages {
+            let finish = print::finish_stage(plan, stage, &gateway.policy, constants);
+            self.prove_finish(gateway, plan, finish, &[promised(stage)]).await?;
+        }
+        Ok(())
+    }
+
+    /// The type that PostgreSQL gives the one column of a query of this statement.
+    pub(super) async fn type_of(
+        &self,
+        gateway: &Gateway,
+        of: &Statement,
+        query: Query,
+        constants: &Constants,
+    ) -> Result<SqlType, ClientError> {
+        let statement = Statement { query, ..of.clone() };
+        let described = self.type_check(gateway, &statement, true, &[], constants).await?;
+        let oid = described.fields.first().map_or(0, |f| f.type_oid);
+        let known = parameters::scalar(oid, &gateway.policy).filter(|ty| ty.oid() == oid);
+        Ok(known.unwrap_or(SqlType::Other { oid, name: "another type".into() }))
+    }
+}
+
+/// The releases that have a price, step after step, and for each step those that come later; the last is of no stage.
+fn order(plan: &Plan) -> Vec<(Option<Stage>, Vec<usize>, Vec<usize>)> {
+    let mut left: BTreeSet<usize> = super::execution::paying(plan).into_iter().collect();
+    let mut out = Vec::with_capacity(plan.stages.len() + 1);
+    for stage in &plan.stages {
+        let places = stage.releases.iter().copied().filter(|p| left.remove(p)).collect();
+        out.push((Some(stage.clone()), places, left.iter().copied().collect()));
+    }
+    out.push((None, left.into_iter().collect(), Vec::new()));
+    out
+}
+
+/// No answer yet, for each release.
+fn nothing(plan: &Plan) -> Vec<Noisy> {
+    vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()]
+}
+
+/// A statement that is answered.
+pub(super) struct Asked<'s> {
+    pub gateway: &'s Arc<Gateway>,
+    /// For all of it.
+    pub charge: &'s Charge,
+    pub text: &'s Arc<str>,
+    pub settings: &'s plan::Settings,
+    pub constants: &'s Constants,
+}
+
+fn promised(stage: &Stage) -> Field {
+    Field { name: String::new(), type_oid: stage.ty.oid(), type_size: -1, type_modifier: -1, format: 1 }
+}
+
+/// The charge for these releases: all of it, where there are no others.
+pub(super) fn part(plan: &Plan, places: &[usize], whole: &Charge) -> Result<Charge, ClientError> {
+    if places.len() == super::execution::paying(plan).len() {
+        return Ok(whole.clone());
+    }
+    plan::shares::rest(plan, places, whole)
+        .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the statement could not be priced", &e))
+}

@@ -1,0 +1,103 @@
+//! Columns and constants: what an expression begins with.
+
+use super::facts::{Declared, Facts};
+use super::*;
+use crate::domain::Domain;
+use crate::interval::Interval;
+
+pub(super) fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
+    if let Some(computed) = env.computed(binding, column) {
+        return Ok(computed);
+    }
+    let Some(info) = env.column(binding, column) else {
+        return Err(
+            refuse("a column of an outer query", pos).hint("Correlated subqueries are not supported yet.")
+        );
+    };
+    let c = info.column;
+    let domain = match (&c.domain, info.public_table) {
+        (_, Some(table)) => Some(Domain::Table { table, column: c.name.clone(), only: None }),
+        (Some(policy::Domain::Values(v)), _) => Some(Domain::Values(v.clone())),
+        (Some(policy::Domain::References { table, column }), _) => {
+            Some(Domain::Table { table: *table, column: column.clone(), only: None })
+        }
+        (None, None) if c.ty == SqlType::Bool => Some(Domain::Bool),
+        (None, None) => None,
+    };
+    let bound = match &c.range {
+        Some(policy::Range::Number { low, high }) => Interval::new(low.clone(), high.clone()),
+        Some(policy::Range::Time { low, high }) => Interval::new(*low, *high),
+        None => Interval::default(),
+    };
+    let facts = Facts {
+        bound: Declared::says(bound),
+        lattice: c.grid.clone(),
+        canonical: c.deterministic,
+        domain,
+        ..Facts::of_stored(c.ty.clone(), info.nullable)
+    };
+    Ok(Scalar { node: Node::Column { binding, name: c.name.clone() }, facts })
+}
+
+/// A constant, as the type of what it meets where it is a string.
+pub(super) fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<Scalar> {
+    match (l, like) {
+        (Literal::Null, like) => Ok(Scalar::null(like.cloned().unwrap_or(SqlType::Text))),
+        (Literal::Bool(b), _) => Ok(Scalar::constant_truth(*b)),
+        (Literal::Number(n), _) => numbers::literal(n, None, pos),
+        (Literal::String(s), Some(ty)) if ty.is_number() && numbers::special(s, ty).is_some() => {
+            numbers::special(s, ty).ok_or_else(|| numbers::only_compared(pos))
+        }
+        (Literal::String(s), Some(ty)) if ty.is_number() => numbers::literal(s.trim(), Some(ty), pos),
+        (Literal::String(s), Some(SqlType::Bool)) => {
+            let b = match s.trim().to_lowercase().as_str() {
+                "t" | "true" | "yes" | "on" | "1" => true,
+                "f" | "false" | "no" | "off" | "0" => false,
+                _ => {
+                    let m = "invalid input syntax for type boolean";
+                    return Err(ClientError::new(SqlState(*b"22P02"), m).at(pos));
+                }
+            };
+            Ok(Scalar::constant_truth(b))
+        }
+        (Literal::String(s), Some(ty)) if ty.is_datetime() => Ok(times::literal(s, ty)),
+        (Literal::String(s), like) => {
+            let ty = like.cloned().unwrap_or(SqlType::Text);
+            let longest = u64::try_from(s.chars().count()).unwrap_or(u64::MAX);
+            Ok(Scalar { node: Node::Text(s.clone()), facts: Facts { longest, ..Facts::of_type(ty, false) } })
+        }
+    }
+}
+
+/// The refusal of a number without bounds, with the remedy.
+pub fn unbounded(x: &Scalar, pos: Pos) -> ClientError {
+    if numbers::is_special(x) {
+        return numbers::only_compared(pos);
+    }
+    let name = match &x.node {
+        Node::Column { name, .. } => Some(name),
+        Node::Clamp(inner) | Node::Guard(inner) | Node::Short(inner) => return unbounded(inner, pos),
+        // FILTER's CASE hides the column that the message should name.
+        Node::Case(branches, None) if branches.len() == 1 => match branches.first() {
+            Some((_, inner)) => return unbounded(inner, pos),
+            None => None,
+        },
+        _ => None,
+    };
+    let (what, remedy) = match name {
+        Some(name) => (
+            format!("column \"{name}\" has no declared range"),
+            format!(
+                "Clamp it in the query, LEAST(GREATEST({name}, low), high), or ask the owner to declare columns.{name} = {{ range = [low, high] }} in the policy."
+            ),
+        ),
+        None => (
+            "the expression has no finite range".to_owned(),
+            "Clamp it in the query, LEAST(GREATEST(x, low), high), or ask the owner to declare the ranges of its columns in the policy.".to_owned(),
+        ),
+    };
+    ClientError::unsupported(what)
+        .detail("Its effect on an aggregate, or on arithmetic, cannot be bounded.")
+        .hint(remedy)
+        .at(pos)
+}
