@@ -45,7 +45,9 @@ pub const BASES: &[Base] = &[
             relisshared; relpersistence; relkind;
             relnatts = CASE WHEN x.oid = ANY({tables})
                 THEN (SELECT pg_catalog.count(*) FROM {columns} WHERE v.relid = x.oid) ELSE x.relnatts END;
-            relchecks = 0; relhasrules = x.oid < 16384 AND x.relhasrules; relhastriggers = false; relhassubclass = false;
+            relchecks = 0; relhasrules = x.oid < 16384 AND x.relhasrules;
+            relhastriggers = EXISTS (SELECT FROM pg_catalog.pg_constraint AS k WHERE k.oid = ANY({constraints})
+                AND k.contype = 'f' AND x.oid IN (k.conrelid, k.confrelid)); relhassubclass = false;
             relrowsecurity = false; relforcerowsecurity = false; relispopulated = true;
             relreplident = CASE WHEN x.oid < 16384 OR x.relkind = 'i' THEN 'n' ELSE 'd' END; relispartition = false;
             relrewrite = 0; relfrozenxid = '0'; relminmxid = '0'; relacl = NULL; reloptions = NULL; relpartbound = NULL",

@@ -17,6 +17,14 @@ use sqlparser::ast::Query;
 /// Types that only catalogs have: `"char"`, its arrays, and those of names.
 const CATALOG_TYPES: [u32; 3] = [18, 1002, 1003];
 
+/// How constants are refused that may be of a kind for catalogs: everything else, such as a limit, holds for both.
+const FOREIGN: [SqlState; 4] = [
+    SqlState::FEATURE_NOT_SUPPORTED,
+    SqlState::UNDEFINED_OBJECT,
+    SqlState::UNDEFINED_COLUMN,
+    SqlState(*b"42883"),
+];
+
 /// What is wrong with a statement that is no catalog's, and which only this way knows: 42704, 42602.
 const TOLD: [SqlState; 2] = [SqlState::UNDEFINED_OBJECT, SqlState(*b"42602")];
 
@@ -56,8 +64,11 @@ impl Session {
             About::Constants => true,
             About::Tables => return Ok(None),
         };
-        if constants && self.resolve(gateway, query, lines).is_ok() {
-            return Ok(None);
+        if constants {
+            match self.resolve(gateway, query, lines) {
+                Err(e) if FOREIGN.contains(&e.code) => {}
+                _ => return Ok(None),
+            }
         }
         let rewritten = catalogs::rewrite(query, lines, gateway.catalogs().await?, &self.asker(gateway));
         match rewritten {
