@@ -106,6 +106,8 @@ impl Session for gateway::Session {
             Some(C::Declare(cursor)) => Control::Declare(cursor.clone()),
             Some(C::Fetch(fetch)) => Control::Fetch(fetch.clone()),
             Some(C::Copy(copy)) => Control::Copy(copy.clone()),
+            Some(C::Prepare { name, types }) => Control::Prepare { name: name.clone(), types: types.clone() },
+            Some(C::Execute(name)) => Control::Execute(name.clone()),
         }
     }
 
@@ -149,7 +151,12 @@ impl Session for gateway::Session {
     fn transaction(&mut self, step: &Control) {
         use sql::Control as C;
         let step = match step {
-            Control::None | Control::Declare(_) | Control::Fetch(_) | Control::Copy(_) => return,
+            Control::None
+            | Control::Declare(_)
+            | Control::Fetch(_)
+            | Control::Copy(_)
+            | Control::Prepare { .. }
+            | Control::Execute(_) => return,
             Control::Begin => C::Begin,
             Control::StartTransaction => C::Start,
             Control::Commit { chain } => C::Commit { chain: *chain },

@@ -1,6 +1,7 @@
 //! The messages of the extended query protocol. Each is done on its own; the batch that they form, and what an
 //! error does to it, is the [session's](super::session) affair.
 
+use super::call::call;
 use super::cursors;
 use super::message::{Bind, Extended, Target};
 use super::opened::Opened;
@@ -35,7 +36,7 @@ pub(super) async fn handle<S: Session, W: AsyncWrite + Unpin>(
             writer.bare(Bare::ParseComplete);
         }
         Extended::Bind(message) => {
-            bind(state, message).await?;
+            bind(state, writer, message).await?;
             writer.bare(Bare::BindComplete);
         }
         Extended::Describe(target) => describe(state, writer, target)?,
@@ -84,6 +85,16 @@ async fn parse<S: Session>(
             no_parameters(&description)?;
             Description { parameters: known(types)?.parameters, ..description }
         }
+        (Some(_), Control::Prepare { .. }) => {
+            return Err(ClientError::unsupported("PREPARE is for the simple query protocol here")
+                .hint("A Parse message with a name prepares the statement."));
+        }
+        (Some(_), Control::Execute(called)) => {
+            // As PostgreSQL: that there is no such statement is told when it is bound.
+            let called = state.statements.get(called).ok();
+            let fields = called.and_then(|called| called.shown().map(<[Field]>::to_vec));
+            Description { fields, ..known(types)? }
+        }
         (Some(_), Control::Fetch(fetch)) => {
             Description { fields: cursors::columns(state, fetch), ..known(types)? }
         }
@@ -108,7 +119,11 @@ fn known(types: Vec<u32>) -> Result<Description, ClientError> {
     Ok(Description { parameters: types, fields: None })
 }
 
-async fn bind<S: Session>(state: &mut State<S>, message: Bind) -> Result<(), ClientError> {
+async fn bind<S: Session, W: AsyncWrite + Unpin>(
+    state: &mut State<S>,
+    writer: &mut Writer<W>,
+    message: Bind,
+) -> Result<(), Stop> {
     let (name, statement) = (text(&message.portal)?, text(&message.statement)?);
     let prepared = state.statements.get(statement)?;
     let wanted = prepared.description.parameters.len();
@@ -135,6 +150,7 @@ async fn bind<S: Session>(state: &mut State<S>, message: Bind) -> Result<(), Cli
     // A cursor may be another one by now than it was at Parse.
     let fields = match &prepared.control {
         Control::Fetch(fetch) => cursors::columns(state, fetch),
+        Control::Execute(called) => state.statements.get(called)?.description.fields.clone(),
         _ => prepared.shown().map(<[Field]>::to_vec),
     };
     let columns = fields.as_ref().map(Vec::len);
@@ -160,6 +176,11 @@ async fn bind<S: Session>(state: &mut State<S>, message: Bind) -> Result<(), Cli
             let bound = state.session.bind(statement, &description, values).await?;
             Progress::Bound(bound, promised)
         }
+        // Its arguments are computed here, where they tell nothing yet.
+        (Some(arguments), Control::Execute(called)) => {
+            let (bound, promised) = call(state, writer, called, arguments, |_| Ok(results)).await?;
+            Progress::Bound(bound, promised)
+        }
         (Some(_), _) => Progress::Control,
     };
     let (depth, life) = (state.transaction.depth(), Life::Transaction);
@@ -181,8 +202,8 @@ fn spread(formats: &[i16], n: usize) -> Result<Vec<i16>, ClientError> {
     })
 }
 
-fn mismatch(message: String) -> ClientError {
-    ClientError::new(SqlState::PROTOCOL_VIOLATION, message)
+fn mismatch(message: String) -> Stop {
+    ClientError::new(SqlState::PROTOCOL_VIOLATION, message).into()
 }
 
 fn describe<S: Session, W: AsyncWrite + Unpin>(

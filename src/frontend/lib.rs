@@ -6,6 +6,7 @@
 //! decided here: the [`Service`] parses and runs it. No SQL, no policy and no privacy belong in this folder.
 
 mod auth;
+mod call;
 mod cancel;
 mod cells;
 mod connection;

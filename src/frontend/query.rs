@@ -1,6 +1,8 @@
 //! One message of the simple query protocol: its statements in order, up to the first error.
 
+use super::call::call;
 use super::cursors;
+use super::prepared::Prepared;
 use super::reply::Writer;
 use super::rows::{Rows, tag};
 use super::run;
@@ -10,6 +12,8 @@ use super::stop::{Stop, text};
 use answer::{ClientError, Description, Outcome, SqlState, Values};
 use tokio::io::AsyncWrite;
 
+/// 42P14: no name for a prepared statement.
+const INVALID_STATEMENT_NAME: SqlState = SqlState(*b"42P14");
 /// 42P02: a parameter that nothing brings a value for.
 const UNDEFINED_PARAMETER: SqlState = SqlState(*b"42P02");
 
@@ -34,6 +38,16 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
         match control {
             Control::None => plain(&mut state.session, statement, writer).await?,
             Control::Fetch(fetch) => cursors::fetch(state, writer, &fetch).await?,
+            Control::Prepare { name, types } => {
+                prepare(state, statement, name, &types, sql.len()).await?;
+                writer.complete("PREPARE");
+            }
+            Control::Execute(name) => {
+                let text = |n| Ok(vec![0; n]);
+                let (bound, promised) = call(state, writer, &name, &statement, text).await?;
+                let outcome = run::start(&mut state.session, writer, bound, promised.as_deref()).await?;
+                give(outcome, writer).await?;
+            }
             Control::Declare(_) | Control::Copy(_) => query(state, writer, statement, control).await?,
             control => {
                 if let Some(step) = state.control(control, None)? {
@@ -88,7 +102,31 @@ async fn plain<S: Session, W: AsyncWrite + Unpin>(
     let mut notices = Vec::new();
     let outcome = session.run(statement, &mut notices).await;
     notices.iter().for_each(|notice| writer.notice(notice));
-    match outcome? {
+    give(outcome?, writer).await
+}
+
+/// PREPARE.
+async fn prepare<S: Session>(
+    state: &mut State<S>,
+    statement: S::Statement,
+    name: String,
+    types: &[u32],
+    text: usize,
+) -> Result<(), ClientError> {
+    if name.is_empty() {
+        let message = "invalid statement name: must not be empty";
+        return Err(ClientError::new(INVALID_STATEMENT_NAME, message));
+    }
+    let description = state.session.describe(&statement, types).await?;
+    state.statements.admit(&name, text)?;
+    let prepared = Prepared { statement: Some(statement), control: Control::None, description, text };
+    state.statements.insert(name, prepared);
+    Ok(())
+}
+
+/// Sends what a statement gave, in full.
+async fn give<W: AsyncWrite + Unpin>(outcome: Outcome, writer: &mut Writer<W>) -> Result<(), Stop> {
+    match outcome {
         Outcome::Empty => writer.empty(),
         Outcome::Complete(tag) => writer.complete(&tag),
         Outcome::Rows { fields, rows, verb, count } => {

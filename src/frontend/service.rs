@@ -61,6 +61,16 @@ pub enum Control {
     Fetch(Fetch),
     /// `COPY … TO STDOUT`: the rows of the statement's query go out in this format.
     Copy(Copy),
+    /// `PREPARE`: the statement's query is prepared under a name.
+    Prepare {
+        /// The name.
+        name: String,
+        /// Type OIDs of the first parameters.
+        types: Vec<u32>,
+    },
+    /// `EXECUTE`: the prepared statement of this name runs with values that the statement gives: as its one row, or as
+    /// an answer without rows where there are none.
+    Execute(String),
     /// `DISCARD ALL`: statements and portals go, and the session resets its settings when it is told.
     DiscardAll,
 }

@@ -99,7 +99,9 @@ impl Transaction {
             | Control::DiscardAll
             | Control::Declare(_)
             | Control::Fetch(_)
-            | Control::Copy(_) => return Ok(None),
+            | Control::Copy(_)
+            | Control::Prepare { .. }
+            | Control::Execute(_) => return Ok(None),
             Control::Begin | Control::StartTransaction => {
                 if self.state == State::Idle {
                     self.state = State::Open;

@@ -56,7 +56,7 @@ impl Session {
         lines: &Lines,
         kind: &Kind,
     ) -> Result<Option<Rewritten>, ClientError> {
-        if matches!(kind, Kind::Explain(..)) {
+        if !matches!(kind, Kind::Query(..)) {
             return Ok(None);
         }
         let constants = match catalogs::about(query) {

@@ -47,7 +47,8 @@ pub use startup::{Checked, OpenError, Reopened};
 pub use statement::{Portal, Statement};
 pub use typing::typing_error;
 
-use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
+use answer::{ClientError, Description, Field, Notice, Outcome, SqlState, Values, text_cells};
+use futures::{StreamExt, TryStreamExt};
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
 use stages::Asked;
@@ -78,9 +79,9 @@ impl Session {
     ) -> Result<Outcome, ClientError> {
         self.follow()?;
         let (query, lines) = match &*statement.kind {
-            Kind::Query(query, lines) | Kind::Explain(query, lines) => (query, lines),
+            Kind::Query(query, lines) | Kind::Explain(query, lines, _) => (query, lines),
             Kind::Session(s) => return self.session_statement(s, notices).await,
-            Kind::Control => return Err(control_here()),
+            Kind::Control | Kind::Arguments(..) => return Err(control_here()),
         };
         let gateway = self.gateway.clone();
         if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
@@ -98,6 +99,12 @@ impl Session {
         let private = planned.plan.charge.is_some();
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
+            Kind::Explain(_, _, sql::Explain { analyze: true }) => {
+                let again = self.plan(&gateway, resolved, self.constants(), &[], &Values::default()).await?;
+                let columns = Columns::text(typed.fields);
+                let fields = plan::explain::fields();
+                self.analyzed(&gateway, [planned, again], &statement.text, columns, fields, notices).await
+            }
             Kind::Explain(..) => self.explained(&gateway, planned, plan::explain::fields()).await,
             _ => self.answer(&gateway, planned, &statement.text, Columns::text(typed.fields), notices).await,
         }
@@ -113,8 +120,8 @@ impl Session {
         self.follow()?;
         let gateway = &*self.gateway;
         let (query, lines, explain) = match &*statement.kind {
-            Kind::Query(query, lines) => (query, lines, false),
-            Kind::Explain(query, lines) => (query, lines, true),
+            Kind::Query(query, lines) | Kind::Arguments(query, lines) => (query, lines, false),
+            Kind::Explain(query, lines, _) => (query, lines, true),
             Kind::Session(s) => {
                 let fields = show_fields(s);
                 let fields = (!fields.is_empty()).then_some(fields);
@@ -130,6 +137,10 @@ impl Session {
         self.allowed(gateway, &types).await?;
         let constants = self.constants();
         let mut resolved = self.resolve(gateway, query, lines)?;
+        if matches!(&*statement.kind, Kind::Arguments(..)) && !resolved.bindings.is_empty() {
+            return Err(ClientError::unsupported("cannot use subquery in EXECUTE parameter")
+                .hint("Ask it by itself, and write the answer."));
+        }
         let parameters = sql::constants::parameters(&mut resolved).0 > 0 || !types.is_empty();
         // What is refused whatever the parameters are is refused here, before PostgreSQL hears of the statement.
         let private = if parameters {
@@ -160,7 +171,7 @@ impl Session {
             {
                 None
             }
-            Kind::Query(query, lines) | Kind::Explain(query, lines) => {
+            Kind::Query(query, lines) | Kind::Explain(query, lines, _) | Kind::Arguments(query, lines) => {
                 let resolved = self.resolve(&gateway, query, lines)?;
                 let types = &description.parameters;
                 Some(self.plan(&gateway, resolved, self.constants(), types, &values).await?)
@@ -201,10 +212,48 @@ impl Session {
             return self.run_catalogs(&gateway, rewritten, Some(&description), &values, notices).await;
         };
         let columns = Columns::bound(description.fields.unwrap_or_default(), &values);
+        if let Kind::Explain(query, lines, sql::Explain { analyze: true }) = &*kind {
+            let (constants, types) = (self.constants(), &description.parameters);
+            let resolved = self.resolve(&gateway, query, lines)?;
+            let typed =
+                self.type_check(&gateway, &resolved, planned.plan.charge.is_some(), types, &constants);
+            let asked = Columns::text(typed.await?.fields);
+            let again = self.plan(&gateway, resolved, constants, types, &values).await?;
+            return self.analyzed(&gateway, [planned, again], &text, asked, columns.fields, notices).await;
+        }
         if matches!(&*kind, Kind::Explain(..)) {
             return self.explained(&gateway, planned, columns.fields).await;
         }
         self.answer(&gateway, planned, &text, columns, notices).await
+    }
+
+    /// EXPLAIN ANALYZE of a statement that is planned twice: explains it as it stands, and asks.
+    async fn analyzed(
+        &self,
+        gateway: &Arc<Gateway>,
+        [before, planned]: [Planned; 2],
+        text: &Arc<str>,
+        columns: Columns,
+        fields: Vec<Field>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
+        let explained = self.explained(gateway, before, fields).await?;
+        let private = planned.plan.charge.is_some();
+        let answered = self.answer(gateway, planned, text, columns, notices).await?;
+        let count = match answered {
+            Outcome::Rows { rows, .. } => rows.try_fold(0u64, |n, _| async move { Ok(n + 1) }).await?,
+            Outcome::Complete(_) | Outcome::Empty => 0,
+        };
+        let cost =
+            if private { "what it cost is in the notice, and in noisegate.history" } else { "for nothing" };
+        let asked = text_cells(&[Some(&format!("Asked: {count} rows came back; {cost}"))]);
+        Ok(match explained {
+            Outcome::Rows { fields, rows, verb, count } => {
+                let rows = rows.chain(futures::stream::iter([Ok(asked)])).boxed();
+                Outcome::Rows { fields, rows, verb, count }
+            }
+            other => other,
+        })
     }
 
     /// The second half of the way, for a statement that is planned and typed.

@@ -58,6 +58,7 @@ fn class(kind: &Kind) -> &'static str {
         Kind::Control => "control",
         Kind::Explain(..) => "explain",
         Kind::Query(..) => "query",
+        Kind::Arguments(..) => "arguments",
         Kind::Session(_) => "session",
     }
 }

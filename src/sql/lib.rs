@@ -17,4 +17,4 @@ pub mod statement;
 
 pub use command::Syntax;
 pub use session::SessionStatement;
-pub use statement::{Classified, Control, Kind, classify};
+pub use statement::{Classified, Control, Explain, Kind, classify};

@@ -140,7 +140,37 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
 fn postgres_spellings(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut out: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut first: Option<Keyword> = None;
+    // Whether a query can stand here, of what comes before: `TABLE t` is one.
+    let mut query = true;
     for mut t in tokens {
+        if let Token::Word(w) = &t.token
+            && query
+            && w.keyword == Keyword::TABLE
+        {
+            let span = t.span;
+            out.push(command::keyword(Keyword::SELECT, "SELECT", span));
+            out.push(TokenWithSpan::new(Token::Mul, span));
+            t = command::keyword(Keyword::FROM, "FROM", span);
+            first.get_or_insert(Keyword::SELECT);
+        }
+        query = match &t.token {
+            Token::Whitespace(_) => query,
+            Token::SemiColon | Token::LParen | Token::RParen => true,
+            Token::Word(w) => matches!(
+                w.keyword,
+                Keyword::AS
+                    | Keyword::UNION
+                    | Keyword::EXCEPT
+                    | Keyword::INTERSECT
+                    | Keyword::ALL
+                    | Keyword::DISTINCT
+                    | Keyword::EXPLAIN
+                    | Keyword::ANALYZE
+                    | Keyword::VERBOSE
+                    | Keyword::FOR
+            ),
+            _ => false,
+        };
         match &mut t.token {
             Token::Whitespace(_) => {}
             Token::SemiColon => first = None,

@@ -4,8 +4,9 @@ use super::command::Syntax;
 use super::names::fold;
 use super::parse::{Lines, Parsed};
 use super::read_only::read_only;
+use super::resolve::cast_type;
 use super::session::{self, SessionStatement};
-use answer::{ClientError, Copy, Cursor, Fetch};
+use answer::{ClientError, Copy, Cursor, Fetch, SqlState};
 use sqlparser::ast::{self, Statement as S};
 
 /// What a statement asks for, and what is done with it.
@@ -21,7 +22,9 @@ pub enum Kind {
     /// A query.
     Query(Box<ast::Query>, Lines),
     /// EXPLAIN of a query.
-    Explain(Box<ast::Query>, Lines),
+    Explain(Box<ast::Query>, Lines, Explain),
+    /// The arguments of EXECUTE: one row, which no table may have a part in.
+    Arguments(Box<ast::Query>, Lines),
     /// Nothing of the database: all that it does is its [`Control`].
     Control,
     /// SET, SHOW and their kin.
@@ -63,6 +66,22 @@ pub enum Control {
     Fetch(Fetch),
     /// COPY: the statement's query, in another format.
     Copy(Copy),
+    /// PREPARE: the statement's query, kept under a name.
+    Prepare {
+        /// The name.
+        name: String,
+        /// Type OIDs of the first parameters.
+        types: Vec<u32>,
+    },
+    /// EXECUTE: the statement of this name, with the statement's arguments.
+    Execute(String),
+}
+
+/// The option of EXPLAIN that means something here; the others ask for what is always told, or for what nobody has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Explain {
+    /// Explain, and ask.
+    pub analyze: bool,
 }
 
 /// Sorts a statement, or refuses it.
@@ -73,6 +92,15 @@ pub fn classify(parsed: Parsed) -> Result<Classified, ClientError> {
         Syntax::Declare(cursor, query) => (Kind::Query(query, lines), Control::Declare(cursor)),
         Syntax::Copy(copy, query) => (Kind::Query(query, lines), Control::Copy(copy)),
         Syntax::Fetch(fetch) => (Kind::Control, Control::Fetch(fetch)),
+        Syntax::Prepare(name, types, query) => {
+            let oid = |ty| cast_type(ty, at).map(|ty| ty.ty.oid());
+            let types = types.iter().map(oid).collect::<Result<_, _>>()?;
+            (Kind::Query(query, lines), Control::Prepare { name, types })
+        }
+        Syntax::Execute(name, arguments) => {
+            let kind = arguments.map_or(Kind::Control, |query| Kind::Arguments(query, lines));
+            (kind, Control::Execute(name))
+        }
         Syntax::Refused(e) => return Err(e.at(at)),
     };
     Ok(Classified { kind, control: Some(control) })
@@ -83,15 +111,12 @@ fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, Clien
     let control = |control| Ok(Classified { kind: Kind::Control, control: Some(control) });
     let kind = match tree {
         S::Query(query) => Kind::Query(query, lines),
-        S::Explain { analyze, statement, options, format, query_plan, estimate, .. } => {
-            if analyze || query_plan || estimate || format.is_some() || options.is_some_and(|o| !o.is_empty())
-            {
-                return Err(ClientError::unsupported("EXPLAIN options are not supported")
-                    .hint("Write EXPLAIN SELECT …: it prints noisegate's own plan, and charges nothing.")
-                    .at(at));
-            }
+        S::Explain {
+            analyze, statement, options, format: None, query_plan: false, estimate: false, ..
+        } => {
+            let explain = explain_options(analyze, &options.unwrap_or_default()).map_err(|e| e.at(at))?;
             match *statement {
-                S::Query(query) => Kind::Explain(query, lines),
+                S::Query(query) => Kind::Explain(query, lines, explain),
                 other => return Err(refusal(&other, at)),
             }
         }
@@ -134,6 +159,44 @@ fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, Clien
         other => return Err(refusal(&other, at)),
     };
     Ok(Classified { kind, control: None })
+}
+
+/// The options in brackets, as PostgreSQL judges them.
+fn explain_options(analyze: bool, options: &[ast::UtilityOption]) -> Result<Explain, ClientError> {
+    const IDLE: [&str; 9] =
+        ["verbose", "costs", "settings", "generic_plan", "buffers", "wal", "timing", "summary", "memory"];
+    let mut explain = Explain { analyze };
+    for option in options {
+        let name = option.name.value.to_lowercase();
+        let value = option.arg.as_ref().map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
+        let syntax = |message: String| ClientError::new(SqlState::SYNTAX_ERROR, message);
+        if name == "format" {
+            match value.as_deref() {
+                Some("text") => continue,
+                Some("json" | "xml" | "yaml") => {
+                    return Err(ClientError::unsupported("EXPLAIN writes text here")
+                        .hint("`noisegate explain --format json` prints a plan as JSON."));
+                }
+                other => {
+                    let other = other.unwrap_or_default();
+                    let message = format!("unrecognized value for EXPLAIN option \"format\": \"{other}\"");
+                    return Err(ClientError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+                }
+            }
+        }
+        if name != "analyze" && !IDLE.contains(&name.as_str()) {
+            return Err(syntax(format!("unrecognized EXPLAIN option \"{name}\"")));
+        }
+        let truth = match value.as_deref() {
+            None | Some("true" | "on" | "1") => true,
+            Some("false" | "off" | "0") => false,
+            Some(_) => return Err(syntax(format!("{name} requires a Boolean value"))),
+        };
+        if name == "analyze" {
+            explain.analyze = truth;
+        }
+    }
+    Ok(explain)
 }
 
 fn refusal(statement: &S, at: Option<usize>) -> ClientError {

@@ -279,6 +279,12 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "JOIN (SELECT k, count(*) AS n FROM t GROUP BY k) x ON x.k = s.k",
+        &[
+            "SELECT s.station, x.n FROM stations s JOIN (SELECT station AS k, count(*) AS n FROM trips GROUP BY station) x ON x.k = s.station",
+        ],
+    ),
+    (
         "Join the table in FROM: JOIN stations s ON s.station = t.station",
         &["SELECT count(*) FROM trips t JOIN stations s ON s.station = t.station"],
     ),

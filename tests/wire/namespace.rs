@@ -195,3 +195,29 @@ fn statements_and_portals_are_limited_in_number() {
         "2322Z"
     );
 }
+
+#[test]
+fn sql_prepares_and_executes_what_the_protocol_can_bind_too() {
+    let server = Harness::new();
+    let mut client = Client::login(server.address, "ana");
+    let prepared = client.query("prepare p as select 'x'");
+    assert_eq!((prepared.tags().as_str(), prepared.completed()), ("CZ", vec!["PREPARE".to_owned()]));
+    assert_eq!(client.query("prepare p as select 'y'").code(), "42P05");
+    assert_eq!(server.seen.ran(), [""; 0]);
+    let executed = client.query("execute p");
+    assert_eq!((executed.tags().as_str(), executed.rows()), ("TDCZ", vec!["x".to_owned()]));
+    let bound = client.batch(&[bind("", "p"), execute("", 0)]);
+    assert_eq!(bound.rows(), ["x"]);
+    let by_parse =
+        client.batch(&[parse("", "execute p", &[]), bind("", ""), describe('P', ""), execute("", 0)]);
+    assert_eq!((by_parse.tags().as_str(), by_parse.rows()), ("12TDCZ", vec!["x".to_owned()]));
+    client.batch(&[parse("q", "select $1::text", &[])]);
+    let few = client.query("execute q");
+    assert_eq!(
+        (few.code().as_str(), few.error_field('D').unwrap().as_str()),
+        ("42601", "Expected 1 parameters but got 0.")
+    );
+    client.query("deallocate p");
+    assert_eq!(client.query("execute p").code(), "26000");
+    assert_eq!(client.batch(&[parse("", "prepare r as select 'x'", &[])]).code(), "0A000");
+}

@@ -142,6 +142,7 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
         2 => sql().prop_map(Op::Query),
         3 => select(CURSORS.to_vec()).prop_map(Op::Query),
         1 => (name(), select(CURSORS.to_vec())).prop_map(|(n, s)| Op::Parse(n, s, Vec::new())),
+        2 => select(vec!["prepare c as values ('a'),('b')", "execute c", "deallocate c"]).prop_map(Op::Query),
         1 => Just(Op::Query("begin")),
         1 => Just(Op::Flush),
         4 => Just(Op::Sync),

@@ -56,7 +56,7 @@ impl Session for FakeSession {
 
     fn control(&self, statement: &String) -> Control {
         let words: Vec<&str> = statement.split_whitespace().collect();
-        if matches!(words.first(), Some(&("declare" | "fetch" | "move" | "copy"))) {
+        if matches!(words.first(), Some(&("declare" | "fetch" | "move" | "copy" | "prepare" | "execute"))) {
             return control_of_rows(statement);
         }
         match words.as_slice() {
@@ -78,6 +78,7 @@ impl Session for FakeSession {
     }
 
     async fn run(&mut self, statement: String, notices: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
+        let statement = inner(&statement);
         if statement == "select (1/0)::text" {
             return Err(division_by_zero());
         }
@@ -283,10 +284,11 @@ fn doubled(row: Bytes) -> Bytes {
     [&(2 * count).to_be_bytes()[..], &row[2..], &row[2..]].concat().into()
 }
 
-/// The query of DECLARE and COPY.
+/// The query of DECLARE, PREPARE and COPY.
 fn inner(statement: &str) -> String {
     let query = match statement.split_whitespace().next() {
         Some("declare") => statement.split_once(" for ").map(|(_, query)| query),
+        Some("prepare") => statement.split_once(" as ").map(|(_, query)| query),
         Some("copy") => {
             statement.split_once('(').and_then(|(_, rest)| rest.split_once(") to stdout")).map(|(q, _)| q)
         }
@@ -295,7 +297,7 @@ fn inner(statement: &str) -> String {
     query.unwrap_or(statement).to_owned()
 }
 
-/// DECLARE, FETCH, MOVE and COPY, as noisegate's own parser reads them.
+/// Statements about the rows of others, as noisegate's own parser reads them.
 fn control_of_rows(statement: &str) -> Control {
     let query = inner(statement);
     // Its query is none of PostgreSQL's.
@@ -308,6 +310,8 @@ fn control_of_rows(statement: &str) -> Control {
         Syntax::Declare(cursor, _) => Control::Declare(cursor),
         Syntax::Fetch(fetch) => Control::Fetch(fetch),
         Syntax::Copy(copy, _) => Control::Copy(copy),
+        Syntax::Prepare(name, _, _) => Control::Prepare { name, types: Vec::new() },
+        Syntax::Execute(name, _) => Control::Execute(name),
         other => panic!("{other:?}"),
     }
 }

@@ -230,8 +230,8 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
         return Err(ClientError::new(SqlState::SYNTAX_ERROR, message).into());
     };
     let (query, lines) = match sql::classify(only)?.kind {
-        Kind::Query(query, lines) | Kind::Explain(query, lines) => (query, lines),
-        Kind::Control | Kind::Session(_) => {
+        Kind::Query(query, lines) | Kind::Explain(query, lines, _) => (query, lines),
+        Kind::Control | Kind::Session(_) | Kind::Arguments(..) => {
             return Err(ClientError::unsupported("only queries are explained").hint("Write SELECT …").into());
         }
     };

@@ -128,7 +128,9 @@ impl SessionSettings {
             | Control::CloseCursors(_)
             | Control::Declare(_)
             | Control::Fetch(_)
-            | Control::Copy(_) => {}
+            | Control::Copy(_)
+            | Control::Prepare { .. }
+            | Control::Execute(_) => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! Calls of functions: by name, to the file that has the entry.
 
-use super::numbers::Rounding;
+use super::rounding::{Rounding, rounded_type, rounding};
 use super::*;
 use answer::SqlState;
 
@@ -89,7 +89,7 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
             let Some(zone) = constant_text(zone) else {
                 return Err(refuse("timezone with a zone that is not a constant", pos));
             };
-            dates::at_time_zone(lower(x, env)?, zone, pos)
+            zones::at_time_zone(lower(x, env)?, zone, pos)
         }
         ("date_part", [field, x]) => {
             let Some(field) = constant_text(field) else {
@@ -156,8 +156,8 @@ fn rounded(how: Rounding, e: &Expr, digits: Option<i64>, env: &dyn Columns, pos:
     let x = number(e, env, pos)?;
     let to_even = how == Rounding::Round && digits.is_none() && x.facts.ty.is_float();
     let how = if to_even { Rounding::Even } else { how };
-    let out = numbers::rounding(how, x, digits.unwrap_or(0), pos)?;
-    Ok(numbers::rounded_type(out, digits.is_some()))
+    let out = rounding(how, x, digits.unwrap_or(0), pos)?;
+    Ok(rounded_type(out, digits.is_some()))
 }
 
 fn lowered(args: &[Expr], env: &dyn Columns) -> Result<Vec<Scalar>> {

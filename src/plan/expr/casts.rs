@@ -1,8 +1,9 @@
 //! Casts, each made total: what the new type cannot hold is NULL.
 
 use super::facts::{Facts, Phys, int_limit, type_span};
-use super::numbers::{self, Rounding};
+use super::numbers;
 use super::print::{Print, float};
+use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
 use super::{Result, formats, refuse, times};
@@ -199,7 +200,7 @@ fn cast_number(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
     // integers do; what the type cannot hold is NULL.
     let even = x.facts.ty.is_float() && to.ty.is_integer();
     let how = if even { Rounding::Even } else { Rounding::Round };
-    let rounded = numbers::retyped(numbers::rounding(how, x, digits, pos)?, to.ty.clone());
+    let rounded = numbers::retyped(rounding(how, x, digits, pos)?, to.ty.clone());
     let safe = if rounded.facts.span.inside(&limit) { Some(rounded) } else { times::held(rounded, &limit) };
     Ok(match safe {
         Some(safe) => {

@@ -5,6 +5,7 @@
 
 use super::facts::{Declared, Facts, Phys, Proven};
 use super::print::{Print, string};
+use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{bounded_constant, micros, years};
@@ -85,7 +86,6 @@ const BETWEEN: Function = Function::plain("days_between", between_rule, between_
 const LENGTH: Function = Function::plain("seconds_between", length_rule, length_text);
 const AGE: Function = Function::plain("age", age_rule, age_text);
 const AGE_FIELD: Function = Function::plain("extract_age", age_field_rule, age_field_text);
-const ZONE: Function = Function::plain("timezone", zone_rule, zone_text);
 
 /// Days that each part of an interval may have.
 const MOST_DAYS: i64 = 1_000_000;
@@ -127,7 +127,7 @@ pub(super) fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
         (BinaryOp::Mul | BinaryOp::Div, T::Interval, b) if b.is_number() => {
             let (l, r) = (number_of(seconds(l, pos)?), numbers::ready(r, pos)?);
             let product = numbers::arithmetic(op, l, r, pos)?;
-            Ok(interval_of(numbers::rounding(numbers::Rounding::Round, product, 6, pos)?))
+            Ok(interval_of(rounding(Rounding::Round, product, 6, pos)?))
         }
         _ => Err(refuse("this arithmetic with dates over private rows", pos)
             .hint("Subtract moments (a - b), or add constants: ts + interval '1 day', day + 30.")),
@@ -207,7 +207,7 @@ pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<S
     let rest = |x: Scalar, n: i64| numbers::arithmetic(BinaryOp::Mod, x, constant(n)?, pos);
     let whole = |x: Scalar, n: i64| {
         let quotient = numbers::arithmetic(BinaryOp::Div, x, constant(n)?, pos)?;
-        numbers::rounding(numbers::Rounding::Trunc, quotient, 0, pos)
+        rounding(Rounding::Trunc, quotient, 0, pos)
     };
     // A difference has days of 24 hours, and the rest below a day; both have its sign.
     let out = match field {
@@ -244,71 +244,8 @@ pub(super) fn age(a: Scalar, b: Scalar, pos: Pos) -> Result<Scalar> {
     Scalar::apply(&AGE, vec![a, b], Param::None).map_err(|e| e.at(pos))
 }
 
-/// `x AT TIME ZONE zone`
-pub(super) fn at_time_zone(x: Scalar, zone: &str, pos: Pos) -> Result<Scalar> {
-    if !is_plain_zone(zone) {
-        return Err(refuse("AT TIME ZONE with this zone", pos).hint(
-            "Write a name, such as 'Europe/Berlin' or 'UTC'; rules in POSIX notation are not supported.",
-        ));
-    }
-    let x = if x.facts.ty == SqlType::Date { casts::to_time(x, SqlType::Timestamptz, pos)? } else { x };
-    if !x.facts.ty.is_datetime() {
-        return Err(mismatch("AT TIME ZONE needs a timestamp", pos));
-    }
-    Scalar::apply(&ZONE, vec![bounded_constant(x, pos)?], Param::Zone(zone.to_owned())).map_err(|e| e.at(pos))
-}
-
-/// A name without digits, but for `Etc/GMT+5` and its like: no rule in POSIX notation, in which each zone has an offset
-/// (soundness rule 37). Whether the server knows the name is not known here.
-fn is_plain_zone(zone: &str) -> bool {
-    let name = match zone.strip_prefix("Etc/GMT") {
-        Some(offset) => {
-            offset.trim_start_matches(['+', '-']).trim_start_matches(|c: char| c.is_ascii_digit())
-        }
-        None => zone,
-    };
-    if is_offset(zone) {
-        return true;
-    }
-    let small = zone.len() <= 60 && zone.bytes().filter(u8::is_ascii_digit).count() <= 2;
-    let letters = |c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '_' | '-');
-    small && !zone.is_empty() && name.chars().all(letters)
-}
-
-/// `+05:30`, `-7`: an offset below 16 hours.
-fn is_offset(zone: &str) -> bool {
-    let digits = |s: &str, most: u32| {
-        (1..=2).contains(&s.len())
-            && s.bytes().all(|b| b.is_ascii_digit())
-            && s.parse::<u32>().is_ok_and(|n| n < most)
-    };
-    let Some(rest) = zone.strip_prefix(['+', '-']) else { return false };
-    match rest.split_once(':') {
-        Some((hours, minutes)) => digits(hours, 16) && minutes.len() == 2 && digits(minutes, 60),
-        None => digits(rest, 16),
-    }
-}
-
-/// `x AT TIME ZONE INTERVAL '-08:00'`
-pub(super) fn at_offset(x: Scalar, offset: &str, pos: Pos) -> Result<Scalar> {
-    let parts = constant_parts(offset, pos)?;
-    if !is_short(parts) {
-        return Err(refuse("AT TIME ZONE with this offset", pos).hint("Offsets are below 16 hours."));
-    }
-    let x = if x.facts.ty == SqlType::Date { casts::to_time(x, SqlType::Timestamptz, pos)? } else { x };
-    if !x.facts.ty.is_datetime() {
-        return Err(mismatch("AT TIME ZONE needs a timestamp", pos));
-    }
-    Scalar::apply(&ZONE, vec![bounded_constant(x, pos)?], Param::Interval(parts)).map_err(|e| e.at(pos))
-}
-
-/// Less than 16 hours, without months and days.
-fn is_short([months, days, micros]: [i64; 3]) -> bool {
-    (months, days) == (0, 0) && micros.abs() < 16 * 3_600 * MICROS_PER_SECOND
-}
-
 /// Moments that functions can take, of one type.
-fn moments(args: &[Scalar]) -> bool {
+pub(super) fn moments(args: &[Scalar]) -> bool {
     let safe = |x: &Scalar| {
         x.facts.ty.is_datetime() && (x.facts.span.inside(&years()) || matches!(x.node, Node::Null))
     };
@@ -320,7 +257,7 @@ fn nullable(args: &[Scalar]) -> bool {
 }
 
 /// Both ends moved by a function that keeps their order.
-fn moved(i: &Interval, f: impl Fn(i64) -> Option<i64>, by: i64) -> Interval {
+pub(super) fn moved(i: &Interval, f: impl Fn(i64) -> Option<i64>, by: i64) -> Interval {
     let ends = micros(i).and_then(|(lo, hi)| Some((f(lo)?.checked_sub(by)?, f(hi)?.checked_add(by)?)));
     ends.map_or_else(Interval::default, |(lo, hi)| Interval::new(lo, hi))
 }
@@ -497,44 +434,4 @@ fn age_field_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, 
 fn age_field_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
     let (Some(x), Param::Field(field, _)) = (args.first(), param) else { return "NULL".into() };
     format!("(EXTRACT({field} FROM {}))::pg_catalog.numeric", print(x))
-}
-
-fn zone_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
-    let ([x], true) = (args, moments(args)) else {
-        return Err(Refusal::new("AT TIME ZONE of this"));
-    };
-    let known = match param {
-        Param::Zone(zone) => is_plain_zone(zone),
-        Param::Interval(parts) => is_short(*parts),
-        _ => false,
-    };
-    let ty = match &x.facts.ty {
-        SqlType::Timestamp => SqlType::Timestamptz,
-        SqlType::Timestamptz => SqlType::Timestamp,
-        _ => return Err(Refusal::new("AT TIME ZONE of this")),
-    };
-    if !known {
-        return Err(Refusal::new("AT TIME ZONE with this zone"));
-    }
-    // Local time is within a day of UTC.
-    let f = |i: &Interval| moved(i, Some, DAY);
-    let facts = Facts::of_type(ty, x.facts.nullable);
-    Ok(Facts { span: x.facts.span.one(f), bound: x.facts.bound.one(f), cost: 200, ..facts })
-}
-
-/// The condition is constant: PostgreSQL evaluates it before it reads a row, and a zone that it does not know fails then,
-/// whatever the rows are.
-fn zone_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
-    let Some(x) = args.first() else { return "NULL".into() };
-    let zone = match param {
-        Param::Zone(zone) => string(zone),
-        Param::Interval([_, _, micros]) => {
-            format!("{}::pg_catalog.interval", string(&format!("{micros} microseconds")))
-        }
-        _ => return "NULL".into(),
-    };
-    format!(
-        "(CASE WHEN pg_catalog.timezone({zone}, '2000-01-01 00:00:00'::pg_catalog.timestamp) IS NOT NULL THEN pg_catalog.timezone({zone}, {}) END)",
-        print(x)
-    )
 }

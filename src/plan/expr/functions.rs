@@ -3,6 +3,7 @@
 
 use super::facts::{Declared, Facts, OF_FLOAT, Phys, Proven, num_limit};
 use super::print::{Print, float, number, operand, within};
+use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::{Refusal, Result, numbers, refuse, times};
@@ -183,7 +184,7 @@ pub(super) fn pi(pos: Pos) -> Result<Scalar> {
 /// `power(x, y)`
 pub(super) fn power(x: Scalar, y: Scalar, pos: Pos) -> Result<Scalar> {
     // Powers of numbers nearer to 0 than this would be too near for double precision.
-    let x = if x.facts.scale > 30 { numbers::rounding(numbers::Rounding::Round, x, 30, pos)? } else { x };
+    let x = if x.facts.scale > 30 { rounding(Rounding::Round, x, 30, pos)? } else { x };
     Scalar::apply(&POWER, vec![x, y], Param::None).map_err(|e| e.at(pos))
 }
 

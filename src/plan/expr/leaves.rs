@@ -10,9 +10,8 @@ pub(super) fn column_scalar(binding: usize, column: usize, env: &dyn Columns, po
         return Ok(computed);
     }
     let Some(info) = env.column(binding, column) else {
-        return Err(
-            refuse("a column of an outer query", pos).hint("Correlated subqueries are not supported yet.")
-        );
+        return Err(refuse("a column of an outer query in this place", pos)
+            .hint("Group by what ties it, and join: JOIN (SELECT k, count(*) AS n FROM t GROUP BY k) x ON x.k = s.k."));
     };
     let c = info.column;
     let domain = match (&c.domain, info.public_table) {

@@ -4,6 +4,7 @@
 use super::dates::constant_parts;
 use super::facts::{Declared, Facts, Phys, Proven};
 use super::print::{Print, float, operand, string};
+use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{bounded_constant, held, years};
@@ -137,7 +138,7 @@ pub(super) fn make_timestamp(list: Vec<Scalar>, pos: Pos) -> Result<Scalar> {
     let day = make_date(vec![y, m, d], pos)?;
     let day = casts::to_time(day, SqlType::Timestamp, pos)?;
     // Seconds are rounded as the time of day is.
-    let second = numbers::rounding(numbers::Rounding::Round, numbers::ready(second, pos)?, 6, pos)?;
+    let second = rounding(Rounding::Round, numbers::ready(second, pos)?, 6, pos)?;
     let parts = [
         (whole_part(hour, (0, 23), pos)?, 3_600 * MICROS_PER_SECOND),
         (whole_part(minute, (0, 59), pos)?, 60 * MICROS_PER_SECOND),
@@ -182,7 +183,7 @@ pub(super) fn date_bin(stride: &str, x: Scalar, origin: Scalar, pos: Pos) -> Res
     let passed = dates::arithmetic(BinaryOp::Sub, x, origin.clone(), pos)?;
     let passed = dates::extract("epoch", passed, SqlType::Numeric { scale: None }, pos)?;
     let bins = numbers::arithmetic(BinaryOp::Div, passed, seconds, pos)?;
-    let bins = numbers::rounding(numbers::Rounding::Floor, bins, 0, pos)?;
+    let bins = rounding(Rounding::Floor, bins, 0, pos)?;
     shifted(BinaryOp::Add, origin, vec![([0, 0, width], bins)], pos)
 }
 

@@ -21,12 +21,14 @@ mod numbers;
 pub(crate) mod per_unit;
 pub mod print;
 mod regex;
+mod rounding;
 mod scalar;
 mod strings;
 mod substitute;
 mod table;
 mod text;
 mod times;
+mod zones;
 
 pub use choice::filtered;
 pub(crate) use choice::united;
@@ -201,13 +203,13 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         }
         ExprKind::AtTimeZone { expr, zone } => {
             if let ExprKind::Interval(offset) = &zone.kind {
-                return dates::at_offset(lower(expr, env)?, offset, pos);
+                return zones::at_offset(lower(expr, env)?, offset, pos);
             }
             let Some(zone) = constant_text(zone) else {
                 return Err(refuse("AT TIME ZONE with a zone that is not a constant", pos)
                     .hint("Write its name: ts AT TIME ZONE 'Europe/Berlin'."));
             };
-            dates::at_time_zone(lower(expr, env)?, zone, pos)
+            zones::at_time_zone(lower(expr, env)?, zone, pos)
         }
         ExprKind::Session(_) => Err(refuse("now() and its kin over private rows", pos)
             .hint("Write the date or timestamp as a constant.")),

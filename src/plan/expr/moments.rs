@@ -1,6 +1,7 @@
 //! Deviations from a public centre, and their products: what variances and covariances add up.
 
-use super::numbers::{Rounding, arithmetic, literal, ready, rounding};
+use super::numbers::{arithmetic, literal, ready};
+use super::rounding::{Rounding, rounding};
 use super::{Result, Scalar};
 use bigdecimal::BigDecimal;
 use sql::ast::{BinaryOp, Pos};

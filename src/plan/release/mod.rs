@@ -3,6 +3,7 @@
 //! `keys` lowers what it is grouped by, `groups` decides which of them come back, `aggregates` what is released of each.
 
 mod aggregates;
+mod distance;
 mod keys;
 pub mod moments;
 pub mod output;

@@ -3,6 +3,7 @@
 //! The fetch counts cells: groups by one more key, which is the point that a value is nearest to. A unit's rows are bounded
 //! over all cells together, and spread over them where it has more. No cell comes back ([`dp::Points`]).
 
+use super::distance::distance;
 use super::{Builder, Key, Output, Part, PartKind, Release, Result, refuse, too_wide};
 use crate::bounding::{self, Bounding};
 use crate::domain::Domain;
@@ -10,7 +11,7 @@ use crate::expr::{Scalar, filtered, unbounded};
 use crate::groups::{self, Groups};
 use crate::work;
 use answer::{ClientError, SqlState};
-use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
+use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive};
 use dp::{Pick, Ratio};
 use schema::SqlType;
 use schema::time::MICROS_PER_SECOND;
@@ -26,9 +27,6 @@ const LEAST_POINTS: usize = 16;
 const MOST_FRACTIONS: usize = 100;
 /// Digits of a fraction: their common denominator is below 2^32.
 const DIGITS: i64 = 9;
-/// Distances between moments in seconds, where there are more than points.
-const MOMENTS: &[i64] = &[1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400];
-const SECONDS_PER_DAY: i64 = 86_400;
 /// From 1970, where epochs begin, to 2000, where PostgreSQL's moments do.
 const SECONDS_TO_2000: i64 = 946_684_800;
 
@@ -239,7 +237,7 @@ impl Builder<'_, '_> {
             .at(x.pos)
             .into());
         }
-        let step = step(&ty, &low, &high, scalar.lattice(), most);
+        let step = distance(&ty, &low, &high, scalar.lattice(), most);
         let ends = [(&low, RoundingMode::Floor), (&high, RoundingMode::Ceiling)];
         let [first, last] = ends.map(|(x, mode)| (x / &step).with_scale_round(0, mode));
         let limit = BigDecimal::from(1i64 << 62);
@@ -366,42 +364,5 @@ fn fraction(e: &Expr, desc: bool) -> Result<Pick> {
         Some(q) if q == Ratio::from_integer(1) => Ok(Pick::Greatest),
         Some(q) => Ok(Pick::Quantile(q)),
         None => Err(too_wide()),
-    }
-}
-
-/// The distance of points: that of the values themselves where they are few, else the least round number of them with which
-/// the range has no more than `most`.
-fn step(
-    ty: &SqlType,
-    low: &BigDecimal,
-    high: &BigDecimal,
-    lattice: Option<&BigDecimal>,
-    most: usize,
-) -> BigDecimal {
-    // Both ends are rounded outwards, which may add one.
-    let steps = BigDecimal::from(u32::try_from(most).unwrap_or(u32::MAX)) - BigDecimal::from(2);
-    let least = (high - low) / steps;
-    if ty.is_datetime() {
-        let finest = if *ty == SqlType::Date { SECONDS_PER_DAY } else { 1 };
-        let named = MOMENTS.iter().filter(|s| **s >= finest).map(|s| BigDecimal::from(*s));
-        let found = named.into_iter().find(|s| *s >= least);
-        let day = BigDecimal::from(SECONDS_PER_DAY);
-        return found.unwrap_or_else(|| (least / &day).with_scale_round(0, RoundingMode::Ceiling) * day);
-    }
-    if let Some(l) = lattice.filter(|l| l.is_positive() && **l >= least) {
-        return l.normalized();
-    }
-    if !least.is_positive() {
-        return BigDecimal::from(1);
-    }
-    // 1, 2 or 5 times the power of ten that is not above it.
-    let exponent = least.digits().to_i64().unwrap_or(0) - least.fractional_digit_count() - 1;
-    let power = |e: i64| BigDecimal::new(1.into(), -e);
-    let round = [1, 2, 5, 10].map(|m| power(exponent) * BigDecimal::from(m));
-    let round = round.into_iter().find(|s| *s >= least).unwrap_or_else(|| power(exponent + 1));
-    match lattice.filter(|l| l.is_positive() && !l.is_zero()) {
-        // A multiple of the values' own distance.
-        Some(l) => ((&round / l).with_scale_round(0, RoundingMode::Ceiling) * l).normalized(),
-        None => round.normalized(),
     }
 }

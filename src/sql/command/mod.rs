@@ -4,13 +4,14 @@
 mod copy;
 mod cursor;
 mod options;
+mod prepare;
 
 use answer::{ClientError, Copy, Cursor, Fetch};
 use sqlparser::ast::{self, Ident};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 
 type Result<T> = std::result::Result<T, ParserError>;
 
@@ -25,6 +26,10 @@ pub enum Syntax {
     Fetch(Fetch),
     /// COPY … TO STDOUT: of a query, or of a table as the query that reads it.
     Copy(Copy, Box<ast::Query>),
+    /// PREPARE: the name, the types of the first parameters, the query.
+    Prepare(String, Vec<ast::DataType>, Box<ast::Query>),
+    /// EXECUTE: the name, and the arguments as the one row of a VALUES.
+    Execute(String, Option<Box<ast::Query>>),
     /// Well formed, and refused.
     Refused(ClientError),
 }
@@ -36,6 +41,8 @@ pub(super) fn parse(parser: &mut Parser<'_>, max_depth: usize) -> Result<Syntax>
         "declare" => cursor::declare(parser),
         "fetch" | "move" => cursor::fetch(parser),
         "copy" => copy::copy(parser, max_depth),
+        "prepare" => prepare::prepare(parser),
+        "execute" => prepare::execute(parser, max_depth),
         _ => parser.parse_statement().map(|tree| Syntax::Tree(Box::new(tree))),
     }
 }
@@ -90,21 +97,31 @@ fn table_query(
     columns: Vec<TokenWithSpan>,
     max_depth: usize,
 ) -> Result<Box<ast::Query>> {
-    let span = table.first().map(|t| t.span).unwrap_or(sqlparser::tokenizer::Span::empty());
-    let keyword = |k: Keyword, text: &str| {
-        let word = sqlparser::tokenizer::Word { value: text.into(), quote_style: None, keyword: k };
-        TokenWithSpan::new(Token::Word(word), span)
-    };
-    let mut tokens = vec![keyword(Keyword::SELECT, "SELECT")];
-    if columns.is_empty() {
-        tokens.push(TokenWithSpan::new(Token::Mul, span));
-    }
-    tokens.extend(columns);
-    tokens.push(keyword(Keyword::FROM, "FROM"));
-    tokens.extend(table);
+    let span = span(&table);
+    let columns = if columns.is_empty() { vec![TokenWithSpan::new(Token::Mul, span)] } else { columns };
+    let select = vec![keyword(Keyword::SELECT, "SELECT", span)];
+    query_of([select, columns, vec![keyword(Keyword::FROM, "FROM", span)], table].concat(), max_depth)
+}
+
+fn span(tokens: &[TokenWithSpan]) -> Span {
+    tokens.first().map_or(Span::empty(), |t| t.span)
+}
+
+/// A keyword that stands for something at this place.
+pub(super) fn keyword(keyword: Keyword, text: &str, span: Span) -> TokenWithSpan {
+    TokenWithSpan::new(Token::Word(Word { value: text.into(), quote_style: None, keyword }), span)
+}
+
+/// The query that these tokens are, all of them.
+fn query_of(tokens: Vec<TokenWithSpan>, max_depth: usize) -> Result<Box<ast::Query>> {
     let dialect = PostgreSqlDialect {};
     let parser = Parser::new(&dialect).with_recursion_limit(max_depth);
-    parser.with_tokens_with_locations(tokens).parse_query()
+    let mut parser = parser.with_tokens_with_locations(tokens);
+    let query = parser.parse_query()?;
+    match parser.peek_token_ref().clone() {
+        end if end.token == Token::EOF => Ok(query),
+        found => parser.expected("the end", found),
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +198,33 @@ mod tests {
         assert_eq!(both, ("42P11".into(), "cannot specify both SCROLL and NO SCROLL".into()));
         assert_eq!(fails("DECLARE c ASENSITIVE INSENSITIVE CURSOR FOR SELECT 1").0, "42P11");
         assert_eq!(fails("DECLARE c CURSOR SELECT 1").0, "42601");
+    }
+
+    #[test]
+    fn prepare_execute_and_table() {
+        let Syntax::Prepare(name, types, query) = read("PREPARE p (int, text) AS SELECT $1, $2") else {
+            panic!()
+        };
+        assert_eq!((name.as_str(), types.len(), query.to_string().as_str()), ("p", 2, "SELECT $1, $2"));
+        let Syntax::Execute(name, Some(query)) = read("EXECUTE \"P\"(1, (2 + 3), f(')'))") else { panic!() };
+        assert_eq!((name.as_str(), query.to_string().as_str()), ("P", "VALUES (1, (2 + 3), f(')'))"));
+        assert!(matches!(read("EXECUTE p;"), Syntax::Execute(_, None)));
+        for bad in
+            ["EXECUTE p()", "EXECUTE p(1 FROM t)", "EXECUTE p(1), (2)", "EXECUTE p(1", "PREPARE p SELECT 1"]
+        {
+            assert_eq!(fails(bad).0, "42601", "{bad}");
+        }
+        for (sql, expected) in [
+            ("TABLE t", "SELECT * FROM t"),
+            ("(TABLE s.t) UNION ALL TABLE t", "(SELECT * FROM s.t) UNION ALL SELECT * FROM t"),
+            ("WITH x AS (TABLE t) TABLE x", "WITH x AS (SELECT * FROM t) SELECT * FROM x"),
+            ("EXPLAIN TABLE t", "EXPLAIN SELECT * FROM t"),
+        ] {
+            let Syntax::Tree(tree) = read(sql) else { panic!("{sql}") };
+            assert_eq!(tree.to_string(), expected, "{sql}");
+        }
+        assert!(matches!(read("COPY (TABLE t) TO STDOUT"), Syntax::Copy(..)));
+        assert!(matches!(read("DECLARE c CURSOR FOR TABLE t"), Syntax::Declare(..)));
     }
 
     #[test]

@@ -17,6 +17,8 @@ mod table_function;
 mod types;
 mod view;
 
+pub(super) use types::cast_type;
+
 use super::ast::*;
 use super::catalog::Catalog;
 use super::names::fold;

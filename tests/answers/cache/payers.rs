@@ -161,3 +161,57 @@ async fn copy_pays_like_the_query_in_it_and_private_rows_are_not_copied() {
     }
     assert_eq!(world.paid().await, 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn execute_computes_its_arguments_and_pays_each_time_it_is_not_known() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    c.batch_execute("PREPARE p (int, text) AS SELECT $1 + 1 AS n, $2 || '!' AS t").await.unwrap();
+    for (sql, first) in [("EXECUTE p(6 * 7, 'a')", "43"), ("EXECUTE p('1', NULL)", "2")] {
+        assert_eq!(one(&c, sql).await, first, "{sql}");
+    }
+    c.batch_execute("PREPARE q AS SELECT count(*) FROM riders WHERE birth_year < $1").await.unwrap();
+    assert_eq!(world.paid().await, 0);
+    let first = one(&c, "EXECUTE q(1980)").await;
+    assert_eq!((one(&c, "EXECUTE q(1979 + 1)").await, world.paid().await), (first, 1));
+    one(&c, "EXECUTE q(1990)").await;
+    assert_eq!(world.paid().await, 2);
+    for (sql, code) in [
+        ("EXECUTE q((SELECT count(*) FROM riders))", "0A000"),
+        ("EXECUTE q((SELECT max(capacity) FROM stations))", "0A000"),
+        ("EXECUTE q(1, 2)", "42601"),
+        ("EXECUTE q", "42601"),
+        ("EXECUTE q('x')", "22P02"),
+        ("EXECUTE nothing", "26000"),
+        ("PREPARE r AS SELECT plan FROM riders", "0A000"),
+        ("PREPARE r AS DELETE FROM riders", "42501"),
+    ] {
+        let refused = c.simple_query(sql).await.unwrap_err();
+        assert_eq!(refused.code().unwrap().code(), code, "{sql}: {refused}");
+    }
+    assert_eq!(world.paid().await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn explain_analyze_asks_and_says_so() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let sql = "SELECT plan, count(*) FROM riders GROUP BY plan";
+    all(&c, &format!("EXPLAIN (COSTS off, ANALYZE false, FORMAT text) {sql}")).await;
+    assert_eq!(world.paid().await, 0);
+    for explain in ["EXPLAIN ANALYZE", "EXPLAIN (ANALYZE, BUFFERS)"] {
+        let lines = format!("{:?}", all(&c, &format!("{explain} {sql}")).await);
+        assert!(lines.contains("Asked: ") && lines.contains("rows came back; what it cost"), "{lines}");
+        assert_eq!(world.paid().await, 1, "the second time it is known");
+    }
+    all(&c, sql).await;
+    assert_eq!(world.paid().await, 1);
+    for (sql, code) in [
+        ("EXPLAIN (FORMAT json) SELECT 1", "0A000"),
+        ("EXPLAIN (FORMAT prose) SELECT 1", "22023"),
+        ("EXPLAIN (QUICKLY) SELECT 1", "42601"),
+        ("EXPLAIN ANALYZE DELETE FROM riders", "42501"),
+    ] {
+        assert_eq!(c.simple_query(sql).await.unwrap_err().code().unwrap().code(), code, "{sql}");
+    }
+}

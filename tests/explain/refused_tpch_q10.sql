@@ -1,0 +1,7 @@
+-- --policy config/tpch.toml
+-- TPC-H Q10: each row is one customer.
+SELECT c_custkey, sum(l_extendedprice * (1 - l_discount)) AS revenue, c_acctbal, n_name
+FROM customer, orders, lineitem, nation
+WHERE c_custkey = o_custkey AND l_orderkey = o_orderkey AND o_orderdate >= DATE '1993-10-01'
+  AND o_orderdate < DATE '1994-01-01' AND l_returnflag = 'R' AND c_nationkey = n_nationkey
+GROUP BY c_custkey, c_acctbal, n_name
