@@ -227,7 +227,7 @@ impl Printer<'_> {
             Named::Type => {
                 let shown = self.visible("t.oid", kind);
                 format!(
-                    "(SELECT {shown} FROM (SELECT pg_catalog.to_regtype(CASE WHEN {text} ~ '^[A-Za-z0-9_ .\"]+(\\[\\])?$'
+                    "(SELECT {shown} FROM (SELECT pg_catalog.to_regtype(CASE WHEN {text} ~ '^(pg_catalog\\.|public\\.)?[A-Za-z0-9_ \"]+(\\[\\])?$'
                        THEN {text} END)::pg_catalog.oid) AS t(oid))"
                 )
             }
