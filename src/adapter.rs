@@ -61,6 +61,7 @@ impl Service for Adapter {
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
+        pid: i32,
     ) -> Result<Self::Session, ClientError> {
         let database = startup.get("database").cloned().unwrap_or_else(|| identity.user.clone());
         if database.len() > 63 {
@@ -74,6 +75,7 @@ impl Service for Adapter {
             return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message));
         }
         let mut session = self.0.open_session(identity, database);
+        session.pid = pid;
         session.start_with(&startup).await?;
         Ok(session)
     }

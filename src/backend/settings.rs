@@ -41,12 +41,15 @@ impl Setting {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Settings {
     values: [String; 5],
+    /// Schemas that the server leaves out where it prints names; None is `pg_catalog` alone.
+    search_path: Option<String>,
 }
 
 impl Default for Settings {
     /// PostgreSQL's own defaults, in UTC.
     fn default() -> Self {
-        Self { values: ["UTC", "ISO, MDY", "postgres", "1", "hex"].map(str::to_owned) }
+        let values = ["UTC", "ISO, MDY", "postgres", "1", "hex"].map(str::to_owned);
+        Self { values, search_path: None }
     }
 }
 
@@ -82,6 +85,12 @@ impl Settings {
         Setting::ALL.into_iter().map(|s| (s, self.get(s)))
     }
 
+    /// The same, with a search path of quoted names: for texts that qualify every name themselves.
+    pub fn with_search_path(mut self, names: impl Iterator<Item = String>) -> Self {
+        self.search_path = Some(names.collect::<Vec<_>>().join(", "));
+        self
+    }
+
     /// Opens the transaction that every statement of ours runs in, with these settings until its end.
     ///
     /// `SET LOCAL` and not `set_config`: it takes no snapshot, so that the snapshot of the transaction is taken
@@ -93,6 +102,10 @@ impl Settings {
             sql.push_str(setting.name());
             sql.push_str(" = ");
             sql.push_str(&literal(value));
+        }
+        if let Some(path) = &self.search_path {
+            sql.push_str("; SET LOCAL search_path = ");
+            sql.push_str(path);
         }
         sql
     }

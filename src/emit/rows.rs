@@ -149,7 +149,7 @@ fn typed(item: &Scalar, column: &Scalar) -> String {
 /// A scalar whose text shows its type: the kernel believes columns, constants and casts.
 fn known(item: &Scalar) -> String {
     match item.node() {
-        Node::Column { .. } | Node::Text(_) | Node::Number(_) | Node::Bool(_) => text(item),
+        Node::Column { .. } | Node::Given(_) | Node::Text(_) | Node::Number(_) | Node::Bool(_) => text(item),
         _ => format!("({})::{}", text(item), item.ty().sql_name()),
     }
 }

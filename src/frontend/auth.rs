@@ -206,7 +206,12 @@ mod tests {
             let identity = Identity { user: name.to_owned(), role: None };
             (name == "ana").then_some(Account { identity, auth: Auth::Trust })
         }
-        async fn open(&self, _: Identity, _: BTreeMap<String, String>) -> Result<Nothing, ClientError> {
+        async fn open(
+            &self,
+            _: Identity,
+            _: BTreeMap<String, String>,
+            _: i32,
+        ) -> Result<Nothing, ClientError> {
             Ok(Nothing)
         }
     }

@@ -160,7 +160,7 @@ async fn talk<S: Service>(
         Err(_) => SecretKey::Bytes(cancel.secret.clone()),
     };
     wire.writer.message(PgWireBackendMessage::BackendKeyData(BackendKeyData::new(cancel.pid, secret)));
-    let session = shared.service.open(identity, startup.parameters).await?;
+    let session = shared.service.open(identity, startup.parameters, cancel.pid).await?;
     let state = State::new(session, &shared.settings.current().limits);
     Dialogue { state, cancel, phase }.serve(wire).await
 }

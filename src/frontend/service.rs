@@ -95,11 +95,13 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// Opens a session for an authenticated user. `startup` holds every parameter of the startup packet
-    /// (`user`, `database`, `application_name`, `options`, ...). An error ends the connection as FATAL.
+    /// (`user`, `database`, `application_name`, `options`, ...), `pid` is the number that the client was told for this
+    /// session. An error ends the connection as FATAL.
     fn open(
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
+        pid: i32,
     ) -> impl Future<Output = Result<Self::Session, ClientError>> + Send;
 }
 

@@ -4,7 +4,7 @@
 use super::{Session, parameters, typing_error};
 use answer::Values;
 use answer::{ClientError, SqlState};
-use backend::{Param, RelayError, Setting, Settings};
+use backend::{RelayError, Setting, Settings};
 use emit::print::{self, Constants};
 use policy::{Policy, Privacy};
 use schema::SqlType;
@@ -47,7 +47,7 @@ impl Session {
         let mut list: Vec<(&Expr, bool)> = found.iter().map(|c| (&c.expr, c.array)).collect();
         list.extend(zones.iter().map(|e| (e, false)));
         let text = print::constants(statement, &list, policy, texts);
-        let params = params(types, values);
+        let params = parameters::params(types, values);
         let settings = round_trip(&self.settings.backend());
         let backend = &self.gateway.backend;
         let failed = |e: RelayError| typing_error(e, &text, &statement.bindings);
@@ -109,17 +109,6 @@ fn reads_private(statement: &Statement, policy: &Policy) -> bool {
         Source::Table(t) => policy.tables.get(t).is_none_or(|t| t.privacy != Privacy::Public),
         _ => false,
     })
-}
-
-/// The client's values, as they came.
-fn params(types: &[u32], values: &Values) -> Vec<Param> {
-    let formats = values.formats.iter().copied().chain(std::iter::repeat(0));
-    let values = values.parameters.iter().zip(formats);
-    types
-        .iter()
-        .zip(values)
-        .map(|(oid, (value, format))| Param { oid: *oid, value: value.clone(), format })
-        .collect()
 }
 
 /// The session's settings, but for what would lose a part of a value on its way through text.

@@ -11,6 +11,7 @@
 
 mod active;
 mod advice;
+mod catalogs;
 mod certificates;
 mod constant_folding;
 mod domain_sizes;
@@ -30,7 +31,7 @@ mod session;
 pub mod settings;
 mod shared;
 mod snapping;
-mod stages;
+pub mod stages;
 mod startup;
 mod statement;
 mod stream;
@@ -83,6 +84,9 @@ impl Session {
             Kind::Control | Kind::Arguments(..) => return Err(control_here()),
         };
         let gateway = self.gateway.clone();
+        if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
+            return self.run_catalogs(&gateway, rewritten, None, &Values::default(), notices).await;
+        }
         let resolved = self.resolve(&gateway, query, lines)?;
         let (highest, pos) = sql::constants::parameters(&mut resolved.clone());
         if highest > 0 {
@@ -127,6 +131,9 @@ impl Session {
         };
         // `unknown` is as good as none.
         let types: Vec<u32> = types.iter().map(|t| if *t == 705 { 0 } else { *t }).collect();
+        if let Some(rewritten) = self.over_catalogs(gateway, query, lines, &statement.kind).await? {
+            return self.describe_catalogs(gateway, &rewritten, &types).await;
+        }
         self.allowed(gateway, &types).await?;
         let constants = self.constants();
         let mut resolved = self.resolve(gateway, query, lines)?;
@@ -159,6 +166,11 @@ impl Session {
         self.follow()?;
         let gateway = self.gateway.clone();
         let planned = match &*statement.kind {
+            Kind::Query(query, lines)
+                if self.over_catalogs(&gateway, query, lines, &statement.kind).await?.is_some() =>
+            {
+                None
+            }
             Kind::Query(query, lines) | Kind::Explain(query, lines, _) | Kind::Arguments(query, lines) => {
                 let resolved = self.resolve(&gateway, query, lines)?;
                 let types = &description.parameters;
@@ -194,7 +206,10 @@ impl Session {
         }
         let Portal { gateway, kind, text, description, values, planned } = portal;
         let Some(planned) = planned else {
-            return Err(control_here());
+            let Kind::Query(query, lines) = &*kind else { return Err(control_here()) };
+            let rewritten =
+                self.over_catalogs(&gateway, query, lines, &kind).await?.ok_or_else(control_here)?;
+            return self.run_catalogs(&gateway, rewritten, Some(&description), &values, notices).await;
         };
         let columns = Columns::bound(description.fields.unwrap_or_default(), &values);
         if let Kind::Explain(query, lines, sql::Explain { analyze: true }) = &*kind {

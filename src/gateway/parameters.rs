@@ -3,7 +3,8 @@
 //! By list, because input functions of other types look into catalogs (`regclass` would tell which hidden tables
 //! exist) or run code that nobody here has read.
 
-use answer::ClientError;
+use answer::{ClientError, Values};
+use backend::Param;
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::{CastType, Expr, ExprKind, Literal, Pos};
@@ -54,6 +55,17 @@ pub fn allowed(oid: u32, policy: &Policy) -> bool {
 pub fn refused(number: usize, oid: u32) -> ClientError {
     ClientError::unsupported(format!("parameter ${number} has a type that is not supported (OID {oid})"))
         .hint("Give it another type: $1::text, $1::numeric, … Numbers, text, dates, booleans, uuid, enums of the tables and arrays of these are supported.")
+}
+
+/// The client's values, as they came.
+pub fn params(types: &[u32], values: &Values) -> Vec<Param> {
+    let formats = values.formats.iter().copied().chain(std::iter::repeat(0));
+    let values = values.parameters.iter().zip(formats);
+    types
+        .iter()
+        .zip(values)
+        .map(|(oid, (value, format))| Param { oid: *oid, value: value.clone(), format })
+        .collect()
 }
 
 /// A constant of a type, from its text.

@@ -45,9 +45,9 @@ impl Session {
                     return Ok(Planned { plan, constants, settings, snapped });
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),
-                Err(PlanError::NeedType(select, query)) => {
-                    let ty = self.type_of(gateway, &statement, *query, &constants).await?;
-                    statement.types.insert(select, ty);
+                Err(PlanError::NeedTypes(select, query)) => {
+                    let types = self.types_of(gateway, &statement, *query, &constants).await?;
+                    statement.types.insert(select, types);
                 }
                 Err(PlanError::NeedRows(wanted)) => {
                     self.read_public(&mut statement, &wanted, &gateway.policy, &constants).await?;

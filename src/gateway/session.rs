@@ -21,6 +21,8 @@ pub struct Session {
     /// `now()`, fixed while a transaction is open.
     pub(super) transaction_start: Option<String>,
     pub(super) reopening: Reopening,
+    /// What `pg_backend_pid()` gives: the number by which the client cancels.
+    pub(crate) pid: i32,
 }
 
 impl ActiveGateway {
@@ -40,6 +42,7 @@ impl ActiveGateway {
             gateway,
             transaction_start: None,
             reopening: Reopening::default(),
+            pid: 0,
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct Gateway {
     pub(super) certificates: Certificates,
     pub(super) queues: Queues,
     pub(super) store: Store,
+    /// The system catalogs, once somebody has asked.
+    pub(super) catalogs: tokio::sync::OnceCell<catalogs::Catalogs>,
     pub(super) streams: Arc<Streams>,
     /// Names of time zones, once somebody has asked.
     pub(super) time_zones: tokio::sync::OnceCell<String>,

@@ -8,9 +8,10 @@
 use super::execution::{Got, Step};
 use super::finish::params;
 use super::price::{free_notice, price_notice, wider_text};
-use super::{Gateway, Session, parameters, reading};
+use super::{Gateway, Session, reading};
 use answer::{ClientError, Field, Notice, SqlState};
 use backend::{Param, RelayError};
+use bytes::Bytes;
 use dp::Charge;
 use emit::print::{self, Constants};
 use ledger::BudgetState;
@@ -76,7 +77,7 @@ impl Session {
                 told.extend(reading::told(plan, &step.places, &mut noisy, self.settings.empty_groups()));
             }
             if let Some(stage) = stage {
-                given.push(self.value(of, plan, &stage, &noisy).await?);
+                given.extend(self.values(of, plan, &stage, &noisy).await?);
             }
         }
         Ok((noisy, told))
@@ -101,7 +102,7 @@ impl Session {
             match stage {
                 // What comes after it is compared with a value that nobody knows yet.
                 Some(_) if found < step.places.len() => break,
-                Some(stage) => given.push(self.value(of, plan, &stage, &noisy).await?),
+                Some(stage) => given.extend(self.values(of, plan, &stage, &noisy).await?),
                 None => {}
             }
         }
@@ -118,13 +119,13 @@ impl Session {
     }
 
     /// What came out of a stage, as PostgreSQL finishes it.
-    async fn value(
+    async fn values(
         &self,
         of: &Asked<'_>,
         plan: &Plan,
         stage: &Stage,
         noisy: &[Noisy],
-    ) -> Result<Param, ClientError> {
+    ) -> Result<Vec<Param>, ClientError> {
         let Asked { gateway, constants, .. } = of;
         let mut constants = (*constants).clone();
         constants.own = self.own_rows(gateway, &plan.statement).await?;
@@ -132,15 +133,8 @@ impl Session {
         let params = params(plan, noisy, &arrays)?;
         let rows = gateway.backend.query(&self.settings.backend(), &text.sql, &params, &[1]).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
-        super::finish::same_types(&[promised(stage)], &rows.fields)?;
-        let cells = rows.into_cells().await.map_err(RelayError::into_finish_error)?;
-        let value = cells.into_iter().flatten().next().flatten();
-        if value.as_ref().is_some_and(|v| v.len() > LONGEST) {
-            let m = format!("a released value of more than {LONGEST} bytes stands among private rows");
-            return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
-                .hint("Compare with a shorter text: left(x, 100)."));
-        }
-        Ok(Param::new(stage.ty.oid(), value))
+        super::finish::same_types(&promised(stage), &rows.fields)?;
+        parameters(stage, &rows.into_cells().await.map_err(RelayError::into_finish_error)?)
     }
 
     /// That each stage gives the type that the rest was planned with: had it another, nobody must pay for it.
@@ -152,25 +146,57 @@ impl Session {
     ) -> Result<(), ClientError> {
         for stage in &plan.stages {
             let finish = print::finish_stage(plan, stage, &gateway.policy, constants);
-            self.prove_finish(gateway, plan, finish, &[promised(stage)]).await?;
+            self.prove_finish(gateway, plan, finish, &promised(stage)).await?;
         }
         Ok(())
     }
 
-    /// The type that PostgreSQL gives the one column of a query of this statement.
-    pub(super) async fn type_of(
+    /// The types that PostgreSQL gives the columns of a query of this statement.
+    pub(super) async fn types_of(
         &self,
         gateway: &Gateway,
         of: &Statement,
         query: Query,
         constants: &Constants,
-    ) -> Result<SqlType, ClientError> {
+    ) -> Result<Vec<SqlType>, ClientError> {
         let statement = Statement { query, ..of.clone() };
         let described = self.type_check(gateway, &statement, true, &[], constants).await?;
-        let oid = described.fields.first().map_or(0, |f| f.type_oid);
-        let known = parameters::scalar(oid, &gateway.policy).filter(|ty| ty.oid() == oid);
-        Ok(known.unwrap_or(SqlType::Other { oid, name: "another type".into() }))
+        let ty = |f: &Field| {
+            let oid = f.type_oid;
+            let known = super::parameters::scalar(oid, &gateway.policy).filter(|ty| ty.oid() == oid);
+            known.unwrap_or(SqlType::Other { oid, name: "another type".into() })
+        };
+        Ok(described.fields.iter().map(ty).collect())
     }
+}
+
+/// What of a stage's rows follows as parameters: of a value itself; of rows the cells of each and whether it is there, and
+/// the first for those that are not.
+///
+/// # Errors
+/// There are more rows, or longer values, than may meet private rows.
+pub fn parameters(stage: &Stage, rows: &[Vec<Option<Bytes>>]) -> Result<Vec<Param>, ClientError> {
+    if rows.iter().flatten().flatten().any(|cell| cell.len() > LONGEST) {
+        let m = format!("a released value of more than {LONGEST} bytes stands among private rows");
+        return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
+            .hint("Compare with a shorter text: left(x, 100)."));
+    }
+    let most = stage.rows.unwrap_or(1);
+    if rows.len() > most {
+        return Err(plan::stages::too_many(None)
+            .hint("Take fewer of them: ORDER BY … LIMIT 100. What was released is kept, and asking again does not pay for it."));
+    }
+    let mut out = Vec::with_capacity(stage.width());
+    for n in 0..most {
+        let row = rows.get(n).or(rows.first());
+        let cell = |i: usize| row.and_then(|cells| cells.get(i).cloned().flatten());
+        out.extend(stage.types.iter().enumerate().map(|(i, ty)| Param::new(ty.oid(), cell(i))));
+        if stage.rows.is_some() {
+            let there = Bytes::from(vec![u8::from(n < rows.len())]);
+            out.push(Param::new(SqlType::Bool.oid(), Some(there)));
+        }
+    }
+    Ok(out)
 }
 
 /// The releases that have a price, step after step, and for each step those that come later; the last is of no stage.
@@ -200,8 +226,15 @@ pub(super) struct Asked<'s> {
     pub constants: &'s Constants,
 }
 
-fn promised(stage: &Stage) -> Field {
-    Field { name: String::new(), type_oid: stage.ty.oid(), type_size: -1, type_modifier: -1, format: 1 }
+fn promised(stage: &Stage) -> Vec<Field> {
+    let field = |ty: &SqlType| Field {
+        name: String::new(),
+        type_oid: ty.oid(),
+        type_size: -1,
+        type_modifier: -1,
+        format: 1,
+    };
+    stage.types.iter().map(field).collect()
 }
 
 /// The charge for these releases: all of it, where there are no others.

@@ -238,6 +238,7 @@ impl Gateway {
             certificates: Default::default(),
             queues: Queues::default(),
             time_zones: tokio::sync::OnceCell::new(),
+            catalogs: tokio::sync::OnceCell::new(),
             store,
             streams,
             trusted,

@@ -2,6 +2,7 @@
 
 use super::bounding::{Bounding, Groups, Norm, ProvenBy, Rows, Whose};
 use super::expected_error::error95;
+use super::expr::{Node, Scalar};
 use super::release::points::Axis;
 use super::release::{Cells, Part, PartKind, Release};
 use super::source::{Leaf, Over, PrivateSource, Scan, SetTree};
@@ -80,12 +81,19 @@ fn stages(out: &mut Vec<String>, plan: &Plan, charge: &Charge) {
     for (i, stage) in plan.stages.iter().enumerate() {
         let (now, later) = left.iter().partition(|p| stage.releases.contains(p));
         left = later;
+        let types: Vec<String> =
+            stage.types.iter().map(|ty| ty.sql_name().trim_start_matches("pg_catalog.").to_owned()).collect();
+        let (types, first) = (types.join(", "), stage.first + 2);
+        let what = match stage.rows {
+            None => format!("its value, of type {types}, is ${first}"),
+            Some(n) => {
+                format!("its rows ({types}), at most {n}, are ${first} to ${}", first + stage.width() - 1)
+            }
+        };
         out.push(format!(
-            "Stage {}: {}; its value, of type {}, is ${} in what comes after it, whose price does not depend on it",
+            "Stage {}: {}; {what} in what comes after it, whose price does not depend on it",
             i + 1,
             step(now),
-            stage.ty.sql_name().trim_start_matches("pg_catalog."),
-            i + 2
         ));
     }
     out.push(format!("Stage {}: {}", plan.stages.len() + 1, step(left)));
@@ -360,7 +368,13 @@ pub(super) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &
                 SetTree::Branch(b) if matches!(b.over, Over::Windows(_)) => {
                     format!("Windows within units: private, unit {name}")
                 }
-                _ if rows.unit.is_none() => "Rows of the statement: public".to_owned(),
+                _ if rows.unit.is_none() => {
+                    let given = |s: &Scalar| matches!(s.node(), Node::Given(_));
+                    match rows.branches().first().is_some_and(|b| b.filter.iter().any(given)) {
+                        true => "Rows released before: public".to_owned(),
+                        false => "Rows of the statement: public".to_owned(),
+                    }
+                }
                 _ => format!("Set operation: private, unit {name} in every branch"),
             };
             out.push(format!("  {what}{place}"));

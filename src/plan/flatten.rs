@@ -69,6 +69,8 @@ pub struct Flattener<'a> {
     pub rows: RowsPerUnit,
     /// What was released before.
     pub(super) given: Given,
+    /// Of released rows in FROM, the columns that tell them apart.
+    pub(super) unique: HashMap<usize, Vec<usize>>,
     substitutes: HashMap<usize, Vec<std::rc::Rc<Substitute>>>,
     pub(super) scans: Vec<Scan>,
     pub(super) positions: HashMap<usize, Pos>,
@@ -109,6 +111,7 @@ impl<'a> Flattener<'a> {
             extract_type,
             rows,
             given: Given::default(),
+            unique: HashMap::new(),
             substitutes: HashMap::new(),
             scans: Vec::new(),
             positions: HashMap::new(),
@@ -160,7 +163,8 @@ impl<'a> Flattener<'a> {
     pub fn flatten(&mut self, select: &Select) -> Result<PrivateSource> {
         let (draft, conditions) = self.draft(select)?;
         let block = self.block(draft, &conditions, &Outside::default())?;
-        let filter = self.conditions(&conditions, &block)?;
+        let mut filter = self.conditions(&conditions, &block)?;
+        filter.extend(self.members_of_joins(&block.tree, &filter)?);
         let Owner::Unit(unit) = block.owner.clone() else {
             return Err(unsupported("this FROM", select.pos));
         };
@@ -281,6 +285,15 @@ impl<'a> Flattener<'a> {
         match from {
             From::Relation { binding, query, pos, .. } => {
                 let source = self.binding(*binding).map(|b| &b.source);
+                let cte = match source {
+                    Some(Source::Cte(id)) => self.ctes.get(id).copied(),
+                    _ => None,
+                };
+                if let Some(q) = query.as_deref().or(cte)
+                    && let Some(draft) = self.released(*binding, q, at.nullable, *pos)
+                {
+                    return draft;
+                }
                 match (source, query) {
                     (Some(Source::Table(table)), _) => {
                         let Some(t) = self.table(*table) else { return Err(unsupported("this table", *pos)) };
@@ -443,6 +456,7 @@ impl<'a> Flattener<'a> {
     pub(super) fn is_private(&self, from: &From) -> bool {
         match from {
             From::Join { left, right, .. } => self.is_private(left) || self.is_private(right),
+            From::Relation { binding, query, .. } if self.is_released(*binding, query.as_deref()) => false,
             From::Relation { binding, query, .. } => {
                 match (self.binding(*binding).map(|b| &b.source), query) {
                     (Some(Source::Table(t)), _) => {

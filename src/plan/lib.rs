@@ -58,8 +58,8 @@ pub enum PlanError {
     Refused(Box<ClientError>),
     /// This number is needed first.
     NeedSize(Size),
-    /// The type of this query's one column is needed first, in [`Statement::types`] under this number.
-    NeedType(usize, Box<Query>),
+    /// The types of this query's columns are needed first, in [`Statement::types`] under this number.
+    NeedTypes(usize, Box<Query>),
     /// These rows are needed first, in the statement.
     NeedRows(Box<PublicRows>),
 }
@@ -155,11 +155,13 @@ struct Planner<'a> {
     settings: &'a Settings,
     sizes: &'a Sizes,
     bindings: &'a [Binding],
-    types: &'a HashMap<usize, SqlType>,
+    types: &'a HashMap<usize, Vec<SqlType>>,
     ctes: HashMap<usize, &'a Query>,
     kinds: HashMap<usize, Rel>,
     /// The releases of each CTE.
     within: HashMap<usize, Range<usize>>,
+    /// The releases of each derived table, by its binding.
+    derived: HashMap<usize, Range<usize>>,
     releases: Vec<Release>,
     stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
@@ -183,6 +185,7 @@ pub fn plan(
         ctes: HashMap::new(),
         kinds: HashMap::new(),
         within: HashMap::new(),
+        derived: HashMap::new(),
         releases: Vec::new(),
         stages: Vec::new(),
         grouping_sets: Vec::new(),
@@ -392,7 +395,12 @@ impl<'a> Planner<'a> {
                     }
                     (Some(Source::Own(_)), _) => Rel::Released,
                     (Some(Source::Cte(id)), _) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
-                    (_, Some(q)) => self.query(q)?,
+                    (_, Some(q)) => {
+                        let before = self.releases.len();
+                        let rel = self.query(q)?;
+                        self.derived.insert(*binding, before..self.releases.len());
+                        rel
+                    }
                     _ => return Err(unsupported("this FROM", *pos).into()),
                 };
                 kinds.push(rel);
@@ -448,11 +456,6 @@ impl<'a> Planner<'a> {
         if rel != Rel::Private {
             let inside = if self.releases.len() > before { Rel::Released } else { Rel::Public };
             return Ok(rel.or(inside));
-        }
-        if kinds.contains(&Rel::Released) {
-            return Err(unsupported("a join of private rows with released results", s.pos)
-                .hint("Release each by itself, and join the results.")
-                .into());
         }
         // The finish has no row of these tables to give to a subquery.
         let mut own = HashSet::new();
@@ -516,14 +519,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Asks for public rows of FROM that are computed beside private ones. `kinds`: of what stands there, in order.
-    fn computed(&self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), PlanError> {
+    fn computed(&mut self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), PlanError> {
         match from {
             From::Join { left, right, .. } => {
                 self.computed(left, kinds)?;
                 self.computed(right, kinds)
             }
             From::Relation { binding, query, pos, .. } => {
-                let public = kinds.next() == Some(&Rel::Public);
+                let kind = kinds.next().copied();
+                let public = kind == Some(Rel::Public);
                 let cte = match self.bindings.get(*binding).map(|b| &b.source) {
                     Some(Source::Cte(id)) => self.ctes.get(id).copied(),
                     _ => None,
@@ -541,6 +545,19 @@ impl<'a> Planner<'a> {
                             .into());
                         }
                         Err(PlanError::NeedRows(Box::new(PublicRows::relation(*binding, q, known, *pos))))
+                    }
+                    Some(q) if kind == Some(Rel::Released) && !correlated::is_correlated(q) => {
+                        let releases = match self.bindings.get(*binding).map(|b| &b.source) {
+                            Some(Source::Cte(id)) => self.within.get(id),
+                            _ => self.derived.get(binding),
+                        };
+                        let releases = releases.cloned().unwrap_or_default();
+                        self.stage_rows(q, releases, *pos)
+                    }
+                    _ if kind == Some(Rel::Released) => {
+                        Err(unsupported("a join of private rows with these released results", *pos)
+                            .hint("Release each by itself, and join the results.")
+                            .into())
                     }
                     _ => Ok(()),
                 }
@@ -621,10 +638,14 @@ impl<'a> Planner<'a> {
                         .into());
                 }
             }
+            ExprKind::InQuery { query, .. } if around == Rel::Private && self.is_staged(query) => {}
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 let before = self.releases.len();
                 let inside = self.query(query)?;
                 let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
+                if members && inside == Rel::Released && !correlated::is_correlated(query) {
+                    return self.stage_rows(query, before..self.releases.len(), e.pos);
+                }
                 if members
                     && inside == Rel::Public
                     && !correlated::is_correlated(query)

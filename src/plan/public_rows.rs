@@ -166,7 +166,7 @@ fn nothing(types: Vec<Expr>, pos: Pos) -> Body {
 }
 
 /// The CTEs that a query names, with those that these name.
-fn definitions(q: &Query, of: Known<'_>, out: &mut BTreeMap<usize, Query>) {
+pub(super) fn definitions(q: &Query, of: Known<'_>, out: &mut BTreeMap<usize, Query>) {
     for binding in defined(q).0 {
         if let Some((id, query)) = of.cte(binding)
             && out.insert(id, query.clone()).is_none()

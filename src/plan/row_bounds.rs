@@ -128,8 +128,19 @@ impl Flattener<'_> {
         matches!(branch.over, Over::Groups(_)) && (0..branch.items.len()).all(equated)
     }
 
-    /// The parts that are fixed once those in `start` are.
-    fn closure(&self, start: &[usize], parts: &[Part], equations: &[Equation]) -> Vec<bool> {
+    /// Whether each combination of rows of `given` meets at most one released row: all columns that tell these apart are
+    /// equated. A choice of bounds, no proof: the kernel does not know it.
+    fn is_one_released(&self, part: &Part, given: &HashSet<usize>, equations: &[Equation]) -> bool {
+        let [binding] = part.bindings.as_slice() else { return false };
+        let equated = |at: &usize| {
+            let column = (*binding, format!("c{at}"));
+            equations.iter().any(|e| e.column == column && e.needs.iter().all(|n| given.contains(n)))
+        };
+        self.unique.get(binding).is_some_and(|columns| columns.iter().all(equated))
+    }
+
+    /// The parts that are fixed once those in `start` are; `chosen`: as a choice of bounds, and not proven.
+    fn closure(&self, start: &[usize], parts: &[Part], equations: &[Equation], chosen: bool) -> Vec<bool> {
         let mut fixed = vec![false; parts.len()];
         let mut given = HashSet::new();
         let mut take = |i: usize, fixed: &mut Vec<bool>| {
@@ -144,10 +155,10 @@ impl Flattener<'_> {
             have = take(*i, &mut fixed);
         }
         loop {
-            let next = parts
-                .iter()
-                .enumerate()
-                .position(|(i, p)| fixed.get(i) == Some(&false) && self.determined(p, &have, equations));
+            let next = parts.iter().enumerate().position(|(i, p)| {
+                let one = |p| chosen && self.is_one_released(p, &have, equations);
+                fixed.get(i) == Some(&false) && (self.determined(p, &have, equations) || one(p))
+            });
             match next {
                 Some(i) => have = take(i, &mut fixed),
                 None => return fixed,
@@ -159,11 +170,16 @@ impl Flattener<'_> {
     pub(super) fn island_rows(&self, parts: &[Part], equations: &[Equation]) -> Rows {
         let mut rows = Rows::default();
         for (i, p) in parts.iter().enumerate() {
-            if self.closure(&[i], parts, equations).iter().all(|f| *f) {
+            if self.closure(&[i], parts, equations, false).iter().all(|f| *f) {
                 rows.anchors.extend(&p.rows.anchors);
                 rows.follows.extend(&p.rows.follows);
                 rows.bound = least(rows.bound, p.rows.bound);
             }
+        }
+        if rows.follows.is_empty() {
+            let keeps = |i: &usize| self.closure(&[*i], parts, equations, true).iter().all(|f| *f);
+            let kept = (0..parts.len()).filter(keeps).filter_map(|i| parts.get(i));
+            rows.follows.extend(kept.flat_map(|p| &p.rows.follows));
         }
         // All units are equal: of each part, the rows of one unit meet.
         let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -171,7 +187,7 @@ impl Flattener<'_> {
         let mut start: Vec<usize> = Vec::new();
         let mut product = Some(1);
         loop {
-            let fixed = self.closure(&start, parts, equations);
+            let fixed = self.closure(&start, parts, equations, false);
             match order.iter().find(|i| fixed.get(**i) == Some(&false)) {
                 None => break,
                 Some(i) => {
@@ -192,6 +208,9 @@ impl Flattener<'_> {
         let given = |p: &Part| p.bindings.iter().copied().collect::<HashSet<_>>();
         if self.determined(r, &given(l), equations) {
             return l.rows.clone();
+        }
+        if !private && self.is_one_released(r, &given(l), equations) {
+            return Rows { follows: l.rows.follows.clone(), ..Rows::default() };
         }
         if !private {
             return Rows::default();

@@ -39,6 +39,14 @@ struct Membership {
 impl<'a> Flattener<'a> {
     /// Makes the subqueries of a condition ready to be lowered.
     pub(super) fn prepare(&mut self, e: &Expr, block: &Found) -> Result<()> {
+        match &e.kind {
+            // Apart, so that a deep condition takes little stack.
+            ExprKind::Exists { .. } | ExprKind::InQuery { .. } => self.prepare_one(e, block),
+            _ => e.children().into_iter().try_for_each(|c| self.prepare(c, block)),
+        }
+    }
+
+    fn prepare_one(&mut self, e: &Expr, block: &Found) -> Result<()> {
         let made = match &e.kind {
             ExprKind::Exists { query, negated } => {
                 let inside = self.inside(projection(query, e.pos)?, e.pos)?;
@@ -48,15 +56,20 @@ impl<'a> Flattener<'a> {
                 self.prepare(expr, block)?;
                 // Before the subquery, which goes on counting from here.
                 let operand = lower(expr, self)?;
-                let inside = self.inside(projection(query, e.pos)?, e.pos)?;
-                let item = match inside.items.as_slice() {
-                    [item] => item.clone(),
-                    _ => return Err(unsupported("IN over a subquery of several columns", e.pos)),
-                };
-                let membership = self.membership(&inside.inner, item, (expr, operand), block, e.pos);
-                self.semi(inside, Some(membership), *negated, block, e.pos)?
+                match self.among_released(&operand, query, *negated, e.pos) {
+                    Some(made) => made?,
+                    None => {
+                        let inside = self.inside(projection(query, e.pos)?, e.pos)?;
+                        let item = match inside.items.as_slice() {
+                            [item] => item.clone(),
+                            _ => return Err(unsupported("IN over a subquery of several columns", e.pos)),
+                        };
+                        let membership = self.membership(&inside.inner, item, (expr, operand), block, e.pos);
+                        self.semi(inside, Some(membership), *negated, block, e.pos)?
+                    }
+                }
             }
-            _ => return e.children().into_iter().try_for_each(|c| self.prepare(c, block)),
+            _ => return Ok(()),
         };
         self.prepared.push((e.clone(), made));
         Ok(())

@@ -129,7 +129,9 @@ impl Branch {
     /// Steps that it takes at most for one row of each of its scans.
     pub fn cost(&self) -> u64 {
         let own = self.items.iter().chain(&self.filter).chain(self.over.scalars());
-        own.map(Scalar::cost).chain(self.tree.costs()).fold(1_000, u64::saturating_add)
+        // A row of constants is there; others are found.
+        let base = if self.scans.is_empty() { 100 } else { 1_000 };
+        own.map(Scalar::cost).chain(self.tree.costs()).fold(base, u64::saturating_add)
     }
 }
 

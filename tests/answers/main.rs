@@ -8,6 +8,7 @@ mod bi;
 mod bikes;
 mod buckets;
 mod cache;
+mod catalogs;
 #[path = "../city/mod.rs"]
 mod city;
 mod cookbook;

@@ -294,8 +294,10 @@ async fn rule_09_scalar_subqueries_are_releases_and_never_bounds() {
     let b = visits("").await;
     let plan = b.plan("SELECT count(*), (SELECT sum(age) FROM visits) FROM visits").await.unwrap();
     assert_eq!((plan.releases.len(), total(&plan)), (2, Ratio::from_integer(1)));
+    // Among rows it is released first, for a part of the same price, and is any value of its type to what follows.
+    let plan = b.plan("SELECT count(*) FROM visits WHERE age > (SELECT avg(age) FROM visits)").await.unwrap();
+    assert_eq!((plan.stages.len(), plan.releases.len(), total(&plan)), (1, 2, Ratio::from_integer(1)));
     for sql in [
-        "SELECT count(*) FROM visits WHERE age > (SELECT avg(age) FROM visits)",
         "SELECT sum(least(greatest(free, 0), (SELECT count(*) FROM visits))) FROM visits",
         "SELECT ward FROM wards WHERE beds > (SELECT count(*) FROM visits)",
         "SELECT ward, (SELECT count(*) FROM visits) FROM wards",

@@ -182,13 +182,14 @@ impl Bikes {
             match self.plan_one(statement.clone(), &sizes) {
                 Ok(plan) => return Ok(plan),
                 Err(PlanError::Refused(e)) => return Err(*e),
-                Err(PlanError::NeedType(select, query)) => {
+                Err(PlanError::NeedTypes(select, query)) => {
                     let alone = sql::ast::Statement { query: *query, ..statement.clone() };
                     let typed = print::typed(&alone, &self.policy, &constants());
                     let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
                     let fields =
                         described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;
-                    statement.types.insert(select, SqlType::from_oid(fields[0].type_oid, -1, "other"));
+                    let types = fields.iter().map(|f| SqlType::from_oid(f.type_oid, -1, "other"));
+                    statement.types.insert(select, types.collect());
                 }
                 Err(PlanError::NeedRows(wanted)) => {
                     let text = print::public_rows(&statement, &wanted, &self.policy, &constants());
@@ -291,21 +292,22 @@ impl Bikes {
                 now.into_iter().zip(noisy).for_each(|(p, n)| all[p] = n);
             }
             if let Some(stage) = stage {
-                given.push(self.value(plan, stage, &all).await?);
+                given.extend(self.values(plan, stage, &all).await?);
             }
         }
         Ok((all, None))
     }
 
-    /// The value of a stage.
-    async fn value(&self, plan: &Plan, stage: &Stage, noisy: &[Noisy]) -> Result<Param, ClientError> {
+    /// The parameters that follow from a stage.
+    async fn values(&self, plan: &Plan, stage: &Stage, noisy: &[Noisy]) -> Result<Vec<Param>, ClientError> {
         let (finish, arrays) = print::finish_stage(plan, stage, &self.policy, &constants());
         let params = gateway::finish::params(plan, noisy, &arrays)?;
         let rows = self.backend.query(&self.settings, &finish.sql, &params, &[1]).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
-        assert_eq!(rows.fields[0].type_oid, stage.ty.oid(), "{}", finish.sql);
-        let mut cells = rows.into_cells().await.map_err(RelayError::into_finish_error)?;
-        Ok(Param::new(stage.ty.oid(), cells.remove(0).remove(0)))
+        let oids: Vec<u32> = rows.fields.iter().map(|f| f.type_oid).collect();
+        assert_eq!(oids, stage.types.iter().map(SqlType::oid).collect::<Vec<_>>(), "{}", finish.sql);
+        let cells = rows.into_cells().await.map_err(RelayError::into_finish_error)?;
+        gateway::stages::parameters(stage, &cells)
     }
 
     async fn exact_parts(&self, plan: &Plan, places: &[usize], given: &[Param]) -> Vec<Exact> {

@@ -159,15 +159,16 @@ impl Lab {
                     public_rows::put(&mut statement, &wanted, &self.policy, &rows.collect::<Vec<_>>())
                         .map_err(|e| Refusal::Plan(e.to_string()))?;
                 }
-                Err(PlanError::NeedType(select, query)) => {
+                Err(PlanError::NeedTypes(select, query)) => {
                     let alone = ast::Statement { query: *query, ..statement.clone() };
                     let typed = print::typed(&alone, &self.policy, &constants()).sql;
                     self.client.batch_execute("SAVEPOINT typing").await.unwrap();
                     let typed = self.client.prepare(&typed).await;
                     self.client.batch_execute("ROLLBACK TO typing").await.unwrap();
                     let typed = typed.map_err(|e| Refusal::Type(message(&e)))?;
-                    let ty = SqlType::from_oid(typed.columns()[0].type_().oid(), -1, "other");
-                    statement.types.insert(select, ty);
+                    let types = typed.columns().iter();
+                    let types = types.map(|c| SqlType::from_oid(c.type_().oid(), -1, "other"));
+                    statement.types.insert(select, types.collect());
                 }
                 Err(PlanError::NeedSize(size)) => {
                     let sql = print::size(&self.policy, &size);
@@ -413,10 +414,10 @@ fn with_given(sql: &str, round: usize) -> String {
     let mut out = String::new();
     let mut pieces = sql.split('$');
     out.push_str(pieces.next().unwrap_or_default());
-    for (i, piece) in pieces.enumerate() {
+    for piece in pieces {
         let digits = piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len());
         let (number, rest) = piece.split_at(digits);
-        let (Ok(2..), Some(of)) = (number.parse::<usize>(), rest.strip_prefix("::")) else {
+        let (Ok(number @ 2..), Some(of)) = (number.parse::<usize>(), rest.strip_prefix("::")) else {
             out.push('$');
             out.push_str(piece);
             continue;
@@ -438,7 +439,7 @@ fn with_given(sql: &str, round: usize) -> String {
             "text" | "varchar" => &["''", "'day'", "NULL", "'it''s'"],
             other => panic!("no awkward constants of {other}"),
         };
-        out.push_str(&format!("{}::{ty}{rest}", awkward[(i + round + sql.len()) % awkward.len()]));
+        out.push_str(&format!("{}::{ty}{rest}", awkward[(number + round) % awkward.len()]));
     }
     out
 }

@@ -306,6 +306,9 @@ impl Generator<'_> {
         let mut out =
             Statement { with: source.with, from: source.from, keys, conditions, ..Statement::default() };
         if !self.exact && self.rng.chance(6) {
+            self.among_released(&mut out);
+        }
+        if !self.exact && self.rng.chance(6) {
             self.twice(&mut out);
         }
         if !self.exact && !out.keys.is_empty() && self.rng.chance(6) {
@@ -485,6 +488,36 @@ impl Generator<'_> {
             _ => self
                 .column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float, Ty::Number])
                 .unwrap_or_else(|| "1 + 1".into()),
+        }
+    }
+
+    /// Rows compared with rows that are released first, or joined with them.
+    fn among_released(&mut self, out: &mut Statement) {
+        let of_text = "SELECT station, count(*) FROM trips GROUP BY station ORDER BY 2 DESC LIMIT 2";
+        let of_numbers = "SELECT least(greatest(minutes / 40, 0), 3) AS b, avg(fare) AS m, sum(zero) AS z FROM trips GROUP BY 1 HAVING count(*) > 3";
+        let not = self.one(&["", "NOT "]);
+        let kind = self.one(&["JOIN", "LEFT JOIN"]);
+        let text = self.column(&[Ty::Text]).unwrap_or_else(|| "'Alpha'".into());
+        let number = self.column(&[Ty::Number, Ty::Unbounded]).unwrap_or_else(|| "1".into());
+        match self.rng.below(5) {
+            0 => out.conditions.push(format!(
+                "({text} {not}IN (SELECT station FROM trips GROUP BY station ORDER BY count(*) DESC LIMIT 3))"
+            )),
+            1 => out.conditions.push(format!(
+                "({number} {not}IN (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY minutes) FROM trips))"
+            )),
+            2 => out.from = format!("{} {kind} ({of_text}) AS rel(s, n) ON rel.s = {text}", out.from),
+            3 => out.from = format!("{} {kind} ({of_numbers}) AS rel ON rel.b = {number}", out.from),
+            _ => out.from = format!("{} CROSS JOIN (SELECT count(*) AS n FROM riders) AS rel", out.from),
+        }
+        let more = self.one(&[
+            "count(rel.n)",
+            "count(*) FILTER (WHERE rel.n > 3)",
+            "sum(LEAST(GREATEST(rel.m, 0), 9))",
+            "count(*) FILTER (WHERE rel.z IS NULL)",
+        ]);
+        if out.from.contains("AS rel") && more.contains("rel.n") != out.from.contains("rel ON rel.b") {
+            out.aggregates.push(more);
         }
     }
 

@@ -70,6 +70,7 @@ impl Service for Fake {
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
+        _: i32,
     ) -> Result<FakeSession, ClientError> {
         if identity.user == "broken" {
             // Not FATAL by itself: the frontend must make it so.

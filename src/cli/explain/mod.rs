@@ -256,7 +256,7 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
     match planned {
         Ok(plan) => Ok(plan),
         Err(PlanError::Refused(e)) => Err(Failed::Statement(e)),
-        Err(PlanError::NeedType(..)) => Err(Failed::Other(
+        Err(PlanError::NeedTypes(..)) => Err(Failed::Other(
             "the type of a released value among private rows is PostgreSQL's to say: ask the proxy itself (EXPLAIN SELECT …)"
                 .into(),
         )),

@@ -140,6 +140,36 @@ pub const READABLE: &[&str] = &[
     "server_version",
     "server_version_num",
     "integer_datetimes",
+    "default_table_access_method",
+];
+
+/// All that `pg_settings` and `current_setting` show of the server's settings and of noisegate's, as they are written.
+pub fn shown() -> impl Iterator<Item = &'static str> {
+    let own = super::custom::NoisegateSetting::ALL.into_iter().map(|own| own.name());
+    REPORTED.iter().chain(KEPT).chain(READABLE).copied().chain(own).chain([MIN_EPSILON])
+}
+
+/// Settings with a value of their own here, beside those of [`REPORTED`]; see [`default`].
+const KEPT: &[&str] = &[
+    "array_nulls",
+    "bytea_output",
+    "client_min_messages",
+    "default_transaction_deferrable",
+    "default_transaction_isolation",
+    "escape_string_warning",
+    "extra_float_digits",
+    "idle_in_transaction_session_timeout",
+    "in_hot_standby",
+    "is_superuser",
+    "jit",
+    "lock_timeout",
+    "role",
+    "row_security",
+    "session_authorization",
+    "statement_timeout",
+    "transaction_deferrable",
+    "transaction_isolation",
+    "transaction_read_only",
 ];
 
 /// Settings that go to the client as ParameterStatus when they change, as PostgreSQL writes them.

@@ -89,6 +89,29 @@ pub fn in_list(x: Scalar, items: Vec<Scalar>, negated: bool) -> Scalar {
     Scalar { node: Node::In(Box::new(x), items, negated), facts }
 }
 
+/// `x [NOT] IN` these values; of nothing where `any` is false.
+pub(crate) fn among(x: &Scalar, values: &[Scalar], any: Scalar, negated: bool, pos: Pos) -> Result<Scalar> {
+    let each = |v: &Scalar| comparison(BinaryOp::Eq, x.clone(), v.clone(), pos);
+    let mut each = values.iter().map(each).collect::<Result<Vec<_>>>()?;
+    // In halves, so that the tree is not as deep as the list is long.
+    while each.len() > 1 {
+        let mut rest = each.into_iter();
+        let mut half = Vec::with_capacity(rest.len() / 2 + 1);
+        while let Some(a) = rest.next() {
+            half.push(match rest.next() {
+                Some(b) => logic(BinaryOp::Or, a, b),
+                None => a,
+            });
+        }
+        each = half;
+    }
+    let member = match each.pop() {
+        Some(one) => logic(BinaryOp::And, any, one),
+        None => Scalar::constant_truth(false),
+    };
+    Ok(if negated { not(member) } else { member })
+}
+
 /// A comparison of values that `comparison` let meet, with its sides exchanged or its operator turned round.
 pub fn compared(op: BinaryOp, l: Scalar, r: Scalar) -> Scalar {
     let nullable =

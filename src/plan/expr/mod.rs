@@ -32,7 +32,7 @@ mod zones;
 
 pub use choice::filtered;
 pub(crate) use choice::united;
-pub(crate) use comparison::comparison;
+pub(crate) use comparison::{among, comparison};
 pub use comparison::{compared, in_list, is, logic, not, operator};
 pub use facts::{Declared, Phys, Proven, type_span};
 pub use grid::{GridValue, TooWide};
@@ -163,22 +163,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             let found = regex::matches(x, pattern, similar, insensitive, pos)?;
             Ok(if *negated { not(found) } else { found })
         }
-        ExprKind::In { expr, list, negated } => {
-            let x = lower(expr, env)?;
-            let mut items = Vec::with_capacity(list.len());
-            for item in list {
-                let mut y = comparison::coerce(lower_like(item, &x, env)?, &x, item.pos)?;
-                if dates::is_length(&x) {
-                    y = dates::seconds(y, item.pos)?;
-                }
-                if !matches!(y.node, Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null) {
-                    return Err(refuse("an IN list of anything but constants", item.pos)
-                        .hint("Write a = b OR a = c."));
-                }
-                items.push(y);
-            }
-            Ok(in_list(x, items, *negated))
-        }
+        ExprKind::In { expr, list, negated } => listed(expr, list, *negated, env),
         ExprKind::Between { expr, low, high, negated } => {
             let ge = compare(BinaryOp::Ge, expr, low, env, pos)?;
             let le = compare(BinaryOp::Le, expr, high, env, pos)?;
@@ -217,10 +202,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             refuse("IN or EXISTS with a subquery in this place, over private rows,", pos)
                 .hint("Write it into WHERE, or join the table in FROM.")
         }),
-        ExprKind::Subquery(q) => env.given(q).ok_or_else(|| {
-            refuse("a subquery in an expression over private rows", pos)
-                .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")
-        }),
+        ExprKind::Subquery(q) => given(q, env, pos),
         ExprKind::Aggregate(_) => {
             Err(ClientError::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(pos))
         }
@@ -232,6 +214,35 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Array(_) => Err(refuse("ARRAY over private rows", pos)),
         ExprKind::Output(_) => Err(refuse("this reference", pos)),
     }
+}
+
+// Apart from `lower`, whose frames are those of every level of an expression.
+
+/// A subquery whose value was released.
+fn given(q: &Query, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
+    env.given(q).ok_or_else(|| {
+        refuse("a subquery in an expression over private rows", pos)
+            .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")
+    })
+}
+
+/// \[NOT\] IN a list of constants.
+fn listed(expr: &Expr, list: &[Expr], negated: bool, env: &dyn Columns) -> Result<Scalar> {
+    let x = lower(expr, env)?;
+    let mut items = Vec::with_capacity(list.len());
+    for item in list {
+        let mut y = comparison::coerce(lower_like(item, &x, env)?, &x, item.pos)?;
+        if dates::is_length(&x) {
+            y = dates::seconds(y, item.pos)?;
+        }
+        if !matches!(y.node, Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null) {
+            return Err(
+                refuse("an IN list of anything but constants", item.pos).hint("Write a = b OR a = c.")
+            );
+        }
+        items.push(y);
+    }
+    Ok(in_list(x, items, negated))
 }
 
 /// A string constant, or one that is cast to text.

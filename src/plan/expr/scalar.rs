@@ -202,7 +202,8 @@ impl Scalar {
 
     /// A value that was released before: any that its type can hold, or NULL. `bound`: where it is said to lie.
     pub(crate) fn given(number: usize, ty: SqlType, bound: Interval) -> Self {
-        let facts = Facts { bound: Declared::says(bound), ..Facts::of_stored(ty, true) };
+        let lattice = ty.is_integer().then(|| 1.into());
+        let facts = Facts { bound: Declared::says(bound), lattice, ..Facts::of_stored(ty, true) };
         Self { node: Node::Given(number), facts }
     }
 

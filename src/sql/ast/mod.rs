@@ -24,6 +24,6 @@ pub struct Statement {
     pub query: Query,
     /// Bindings by number.
     pub bindings: Vec<Binding>,
-    /// Types of scalar subqueries that PostgreSQL was asked for, by [`Body::first_select`].
-    pub types: HashMap<usize, SqlType>,
+    /// Types of the columns of subqueries that PostgreSQL was asked for, by [`Body::first_select`].
+    pub types: HashMap<usize, Vec<SqlType>>,
 }

@@ -1,0 +1,215 @@
+//! What of the database a policy shows, as lists of OIDs: asked once for a policy, by the finish login.
+
+use super::text;
+use policy::{Policy, Privacy};
+use std::collections::BTreeMap;
+
+/// One column of a visible table.
+pub struct Shown {
+    /// Its table's OID.
+    pub table: u32,
+    /// Its number in the database, which has gaps where columns are hidden.
+    pub number: i16,
+    /// Its number for clients.
+    pub new: usize,
+    /// Its name.
+    pub name: String,
+}
+
+/// A relation by its names.
+pub struct Named {
+    /// `pg_class.oid`, or one of noisegate's own.
+    pub oid: u32,
+    /// Its schema.
+    pub schema: String,
+    /// Its name in it.
+    pub name: String,
+}
+
+/// The lists.
+pub struct Facts {
+    /// `server_version_num`.
+    pub version: u32,
+    /// Names and types of the columns of each relation of the server's own `pg_catalog`.
+    pub columns: BTreeMap<String, Vec<(String, String)>>,
+    /// Visible tables.
+    pub tables: Vec<Named>,
+    /// Their visible columns.
+    pub shown: Vec<Shown>,
+    /// Indexes of visible columns, without predicates and expressions.
+    pub indexes: Vec<Named>,
+    /// Keys among visible columns.
+    pub constraints: Vec<u32>,
+    /// Defaults that are constants.
+    pub defaults: Vec<u32>,
+    /// Types of visible columns, with their arrays, elements and bases, and the row types of visible tables.
+    pub types: Vec<u32>,
+}
+
+/// What [`Facts`] asks the database: each text gives rows of text.
+pub struct Questions {
+    /// In the order in which [`Facts::new`] takes their answers.
+    pub texts: [String; 6],
+}
+
+/// Rows as the database gives them.
+type Rows = Vec<Vec<Option<String>>>;
+
+/// A default that shows nothing but a constant.
+const CONSTANT: &str = "^\\(?-?([0-9]+(\\.[0-9]+)?|''([^'']|'''')*''|true|false|NULL)\\)?(::[a-zA-Z0-9_ .\"]+(\\([0-9, ]+\\))?(\\[\\])?)?$";
+
+impl Questions {
+    /// For the tables of a policy.
+    pub fn of(policy: &Policy) -> Self {
+        let tables = text::numbers(policy.tables.iter().map(|t| t.oid), "oid");
+        let columns =
+            || policy.tables.iter().flat_map(|t| t.columns.iter().map(move |c| (t.oid, c.name.as_str())));
+        let visible = format!(
+            "(SELECT v.relid, a.attnum, a.attname, a.atttypid FROM {} AS v(relid, name)
+              JOIN pg_catalog.pg_attribute AS a ON a.attrelid = v.relid AND a.attname = v.name AND a.attnum > 0
+               AND NOT a.attisdropped)",
+            text::table(&[
+                text::numbers(columns().map(|(oid, _)| oid), "oid"),
+                text::texts(columns().map(|(_, name)| name)),
+            ]),
+        );
+        let seen = |table: &str, numbers: &str| {
+            format!(
+                "NOT EXISTS (SELECT FROM pg_catalog.unnest({numbers}::pg_catalog.int2[]) AS p(num)
+                   WHERE p.num NOT IN (SELECT v.attnum FROM {visible} AS v WHERE v.relid = {table}))"
+            )
+        };
+        Self {
+            texts: [
+                "SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)
+                   FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
+                  WHERE c.relnamespace = 11 AND c.oid < 16384 AND c.relkind IN ('r', 'v') AND a.attnum > 0
+                    AND NOT a.attisdropped ORDER BY c.oid, a.attnum"
+                    .into(),
+                format!("SELECT v.relid, v.attnum, v.attname FROM {visible} AS v ORDER BY v.relid, v.attnum"),
+                format!(
+                    "SELECT c.oid, n.nspname, c.relname FROM pg_catalog.pg_index AS i
+                       JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+                       JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                      WHERE i.indrelid = ANY({tables}) AND i.indexprs IS NULL AND i.indpred IS NULL
+                        AND i.indisvalid AND i.indisready AND i.indislive AND {} ORDER BY c.oid",
+                    seen("i.indrelid", "i.indkey")
+                ),
+                format!(
+                    "SELECT k.oid FROM pg_catalog.pg_constraint AS k
+                      WHERE k.conrelid = ANY({tables}) AND k.contype IN ('p', 'u', 'f') AND {}
+                        AND (k.contype <> 'f' OR (k.confrelid = ANY({tables}) AND {})) ORDER BY k.oid",
+                    seen("k.conrelid", "k.conkey"),
+                    seen("k.confrelid", "k.confkey"),
+                ),
+                format!(
+                    "SELECT d.oid FROM pg_catalog.pg_attrdef AS d
+                       JOIN {visible} AS v ON v.relid = d.adrelid AND v.attnum = d.adnum
+                       JOIN pg_catalog.pg_attribute AS a ON a.attrelid = v.relid AND a.attnum = v.attnum
+                      WHERE a.attgenerated = '' AND pg_catalog.pg_get_expr(d.adbin, d.adrelid) ~ E'{}' ORDER BY d.oid",
+                    CONSTANT.replace('\\', "\\\\")
+                ),
+                format!(
+                    "WITH RECURSIVE used(oid) AS (SELECT v.atttypid FROM {visible} AS v
+                       UNION SELECT r.oid FROM pg_catalog.pg_type AS r WHERE r.typrelid = ANY({tables})
+                       UNION SELECT m.oid FROM used AS u JOIN pg_catalog.pg_type AS t ON t.oid = u.oid,
+                         LATERAL (VALUES (t.typelem), (t.typarray), (t.typbasetype)) AS m(oid) WHERE m.oid <> 0)
+                     SELECT used.oid FROM used WHERE used.oid >= 16384 ORDER BY 1"
+                ),
+            ],
+        }
+    }
+}
+
+impl Facts {
+    /// From the answers to [`Questions`].
+    pub fn new(policy: &Policy, version: u32, answers: [Rows; 6]) -> Self {
+        let [columns, shown, indexes, constraints, defaults, types] = answers;
+        let mut known: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        for row in columns {
+            if let [Some(relation), Some(column), Some(ty)] = row.as_slice() {
+                known.entry(relation.clone()).or_default().push((column.clone(), ty.clone()));
+            }
+        }
+        let tables = policy.tables.iter().map(|t| Named {
+            oid: t.oid,
+            schema: t.schema.clone(),
+            name: t.name.clone(),
+        });
+        let mut facts = Self {
+            version,
+            columns: known,
+            tables: tables.collect(),
+            shown: Vec::new(),
+            indexes: indexes.iter().filter_map(|r| named(r)).collect(),
+            constraints: oids(&constraints),
+            defaults: oids(&defaults),
+            types: oids(&types),
+        };
+        for row in &shown {
+            let [Some(table), Some(number), Some(name)] = row.as_slice() else { continue };
+            let (Ok(table), Ok(number)) = (table.parse(), number.parse()) else { continue };
+            let new = facts.shown.iter().filter(|s: &&Shown| s.table == table).count() + 1;
+            facts.shown.push(Shown { table, number, new, name: name.clone() });
+        }
+        facts
+    }
+}
+
+fn oids(rows: &Rows) -> Vec<u32> {
+    rows.iter().flatten().flatten().filter_map(|cell| cell.parse().ok()).collect()
+}
+
+fn named(row: &[Option<String>]) -> Option<Named> {
+    let [Some(oid), Some(schema), Some(name)] = row else { return None };
+    Some(Named { oid: oid.parse().ok()?, schema: schema.clone(), name: name.clone() })
+}
+
+/// noisegate's own lines under the comments of tables and columns: the table's OID, the column's number in the database
+/// and for clients (0 and 0: the table), the line.
+pub fn notes(policy: &Policy, facts: &Facts) -> Vec<(u32, i16, usize, String)> {
+    let mut out = Vec::new();
+    for table in &policy.tables {
+        let line = match &table.privacy {
+            Privacy::Public => "noisegate: public".to_owned(),
+            Privacy::Private { unit, .. } => format!("noisegate: private, the unit is {unit}"),
+            Privacy::Path(path) => {
+                let parent = policy.tables.get(path.table).map_or("", |t| t.name.as_str());
+                format!("noisegate: private, the unit is that of {parent}, by {}", path.columns.join(", "))
+            }
+        };
+        out.push((table.oid, 0, 0, line));
+        for column in &table.columns {
+            let number = facts.shown.iter().find(|s| s.table == table.oid && s.name == column.name);
+            let Some(shown) = number else { continue };
+            out.push((table.oid, shown.number, shown.new, note(policy, table, column)));
+        }
+    }
+    out
+}
+
+fn note(policy: &Policy, table: &policy::Table, column: &policy::Column) -> String {
+    if table.privacy == Privacy::Public {
+        return "noisegate: public".into();
+    }
+    if table.unit_column() == Some(column.name.as_str()) {
+        return "noisegate: the unit".into();
+    }
+    let values = match &column.domain {
+        Some(policy::Domain::Values(values)) => Some(format!("public values {}", values.join(", "))),
+        Some(policy::Domain::References { table, column }) => {
+            policy.tables.get(*table).map(|t| format!("public values are those of {}.{column}", t.name))
+        }
+        None => None,
+    };
+    let range = column.range.as_ref().map(|range| match range {
+        policy::Range::Number { low, high } => {
+            format!("from {} to {}", low.normalized().to_plain_string(), high.normalized().to_plain_string())
+        }
+        policy::Range::Time { low, high } => {
+            format!("from {} to {}", schema::time::timestamp(*low), schema::time::timestamp(*high))
+        }
+    });
+    let facts: Vec<String> = range.into_iter().chain(values).collect();
+    if facts.is_empty() { "noisegate: private".into() } else { format!("noisegate: {}", facts.join("; ")) }
+}

@@ -1,0 +1,326 @@
+//! FROM: relations, subqueries, functions, joins; and which statements are about catalogs at all.
+
+use super::{About, Printer, Result, output};
+use crate::functions::COLUMNS;
+use crate::scope::{Column, Relation, Scope};
+use crate::text::ident;
+use sql::ast::Own;
+use sql::names::fold;
+use sqlparser::ast::{
+    FunctionArg, FunctionArgExpr, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query,
+    SetExpr, TableAlias, TableFactor, TableWithJoins,
+};
+
+/// The schemas of catalogs.
+const SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
+
+/// The parts of a name; None where it has parts that are no identifiers.
+pub(super) fn parts(name: &ObjectName) -> Option<Vec<String>> {
+    let part = |p: &ObjectNamePart| match p {
+        ObjectNamePart::Identifier(ident) => Some(fold(ident)),
+        ObjectNamePart::Function(_) => None,
+    };
+    name.0.iter().map(part).collect()
+}
+
+/// What is in FROM, at any depth of it.
+pub(super) fn about(query: &Query) -> About {
+    let mut ctes = Vec::new();
+    let mut found = About::Constants;
+    look(query, &mut ctes, &mut found);
+    found
+}
+
+fn look(query: &Query, ctes: &mut Vec<String>, found: &mut About) {
+    let outer = ctes.len();
+    for cte in query.with.iter().flat_map(|w| &w.cte_tables) {
+        ctes.push(fold(&cte.alias.name));
+        look(&cte.query, ctes, found);
+    }
+    look_body(&query.body, ctes, found);
+    ctes.truncate(outer);
+}
+
+fn look_body(body: &SetExpr, ctes: &mut Vec<String>, found: &mut About) {
+    match body {
+        SetExpr::Select(select) => select.from.iter().for_each(|item| look_joins(item, ctes, found)),
+        SetExpr::Query(query) => look(query, ctes, found),
+        SetExpr::SetOperation { left, right, .. } => {
+            look_body(left, ctes, found);
+            look_body(right, ctes, found);
+        }
+        _ => {}
+    }
+}
+
+fn look_joins(item: &TableWithJoins, ctes: &mut Vec<String>, found: &mut About) {
+    for factor in std::iter::once(&item.relation).chain(item.joins.iter().map(|j| &j.relation)) {
+        match factor {
+            TableFactor::Table { name, args: None, .. } => {
+                let parts = parts(name).unwrap_or_default();
+                let catalog = match parts.as_slice() {
+                    [name] if ctes.contains(name) => continue,
+                    [name] => name.starts_with("pg_"),
+                    [.., schema, _] => SCHEMAS.contains(&schema.as_str()),
+                    [] => false,
+                };
+                match (catalog, *found) {
+                    (true, _) => *found = About::Catalogs,
+                    (false, About::Constants) => *found = About::Tables,
+                    (false, _) => {}
+                }
+            }
+            TableFactor::Derived { subquery, .. } => look(subquery, ctes, found),
+            TableFactor::NestedJoin { table_with_joins, .. } => look_joins(table_with_joins, ctes, found),
+            _ => {}
+        }
+    }
+}
+
+/// How a function stands in FROM.
+struct Item<'a> {
+    alias: Option<&'a TableAlias>,
+    ordinality: bool,
+    lateral: bool,
+    factor: &'a TableFactor,
+}
+
+impl Printer<'_> {
+    /// The items of FROM; the scope gets what they bring.
+    pub(super) fn from(&mut self, items: &[TableWithJoins], scope: &mut Scope<'_>) -> Result<String> {
+        let mut out = Vec::new();
+        for item in items {
+            out.push(self.joins(item, scope)?);
+        }
+        Ok(out.join(", "))
+    }
+
+    fn joins(&mut self, item: &TableWithJoins, scope: &mut Scope<'_>) -> Result<String> {
+        let mut text = self.factor(&item.relation, scope)?;
+        for Join { relation, global, join_operator } in &item.joins {
+            use JoinOperator as J;
+            let (word, constraint) = match join_operator {
+                J::Join(c) | J::Inner(c) => ("JOIN", c),
+                J::Left(c) | J::LeftOuter(c) => ("LEFT JOIN", c),
+                J::Right(c) | J::RightOuter(c) => ("RIGHT JOIN", c),
+                J::FullOuter(c) => ("FULL JOIN", c),
+                J::CrossJoin(c) => ("CROSS JOIN", c),
+                _ => return Err(self.refused("this join", relation)),
+            };
+            if *global {
+                return Err(self.refused("this join", relation));
+            }
+            let right = self.factor(relation, scope)?;
+            let constraint = match constraint {
+                JoinConstraint::On(on) => format!(" ON {}", self.expr(on, scope)?),
+                JoinConstraint::Using(columns) => {
+                    let columns: Vec<String> = columns.iter().map(|c| ident(&output::last(c))).collect();
+                    format!(" USING ({})", columns.join(", "))
+                }
+                JoinConstraint::Natural => return Err(self.refused("NATURAL JOIN", relation)),
+                JoinConstraint::None => String::new(),
+            };
+            text = format!("{text} {word} {right}{constraint}");
+        }
+        Ok(text)
+    }
+
+    fn factor(&mut self, factor: &TableFactor, scope: &mut Scope<'_>) -> Result<String> {
+        match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                with_hints,
+                version: None,
+                with_ordinality: false,
+                partitions,
+                json_path: None,
+                sample: None,
+                index_hints,
+            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
+                let (text, columns, own) = self.relation(name, scope)?;
+                self.bring(text, columns, alias.as_ref(), &own, scope, factor)
+            }
+            TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. }
+                if args.settings.is_none() =>
+            {
+                let item =
+                    Item { alias: alias.as_ref(), ordinality: *with_ordinality, lateral: false, factor };
+                self.function_in_from(name, &args.args, &item, scope)
+            }
+            TableFactor::Function { lateral, name, args, with_ordinality, alias } => {
+                let item =
+                    Item { alias: alias.as_ref(), ordinality: *with_ordinality, lateral: *lateral, factor };
+                self.function_in_from(name, args, &item, scope)
+            }
+            TableFactor::UNNEST {
+                alias,
+                array_exprs,
+                with_offset: false,
+                with_offset_alias: None,
+                with_ordinality,
+            } => {
+                let arrays: Vec<String> =
+                    array_exprs.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
+                let columns = array_exprs.iter().map(|_| Column::plain("unnest")).collect();
+                let text = crate::text::table(&arrays);
+                {
+                    let item =
+                        Item { alias: alias.as_ref(), ordinality: *with_ordinality, lateral: false, factor };
+                    self.bring_function(text, columns, "unnest", &item, scope)
+                }
+            }
+            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
+                let outer = if *lateral { scope.clone() } else { scope.outer.cloned().unwrap_or_default() };
+                let (text, columns) = self.query(subquery, &outer, true)?;
+                let lateral = if *lateral { "LATERAL " } else { "" };
+                let text = format!("{lateral}({text})");
+                self.bring(text, columns, alias.as_ref(), "", scope, factor)
+            }
+            TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                Ok(format!("({})", self.joins(table_with_joins, scope)?))
+            }
+            factor => Err(self.refused("this item of FROM", factor)),
+        }
+    }
+
+    /// A relation by its name: its text, its columns, and what it is called where it has no alias.
+    fn relation(&mut self, name: &ObjectName, scope: &Scope<'_>) -> Result<(String, Vec<Column>, String)> {
+        let mut names = parts(name).ok_or_else(|| self.refused("this name", name))?;
+        if names.len() == 3 && names.first() == Some(&self.asker.database) {
+            names.remove(0);
+        }
+        let (schema, own) = match names.as_slice() {
+            [own] => {
+                if let Some(cte) = scope.cte(own) {
+                    return Ok((cte.printed.clone(), cte.columns.clone(), own.clone()));
+                }
+                ("pg_catalog", own.clone())
+            }
+            [schema, own] if SCHEMAS.contains(&schema.as_str()) => (schema.as_str(), own.clone()),
+            _ => return Err(self.foreign(&names, name)),
+        };
+        if let Some(base) = self.catalogs.base(&own).filter(|_| schema == "pg_catalog") {
+            return Ok((self.base(&own)?, base.columns.clone(), own));
+        }
+        if let Some(view) = self.catalogs.views.get(&(schema.to_owned(), own.clone())) {
+            let (lines, top) = (self.lines.take(), std::mem::replace(&mut self.top, false));
+            let printed = self.query(view, &Scope::default(), true);
+            (self.lines, self.top) = (lines, top);
+            let (text, columns) = printed?;
+            return Ok((format!("({text})"), columns, own));
+        }
+        Err(self.foreign(&names, name))
+    }
+
+    /// Names that are no catalog's: a table of the policy, or nothing.
+    fn foreign(&self, names: &[String], node: &ObjectName) -> answer::ClientError {
+        let is = |t: &crate::facts::Named| match names {
+            [name] => t.name == *name,
+            [schema, name] => t.schema == *schema && t.name == *name,
+            _ => false,
+        };
+        let own = matches!(names, [schema, name] if schema == Own::SCHEMA && Own::ALL.iter().any(|o| o.name() == name));
+        if own || self.catalogs.tables.iter().any(is) {
+            return self
+                .refused(format!("the relation {} beside system catalogs", names.join(".")), node)
+                .hint("Ask the catalogs and the tables in statements of their own.");
+        }
+        self.error(b"42P01", format!("relation \"{}\" does not exist", names.join(".")), node)
+    }
+
+    fn function_in_from(
+        &mut self,
+        name: &ObjectName,
+        args: &[FunctionArg],
+        item: &Item<'_>,
+        scope: &mut Scope<'_>,
+    ) -> Result<String> {
+        let mut plain = Vec::new();
+        for arg in args {
+            match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => plain.push(e),
+                _ => return Err(self.refused("this argument", item.factor)),
+            }
+        }
+        let own = output::last(name);
+        let text = if own == "unnest" {
+            crate::text::table(&plain.iter().map(|e| self.expr(e, scope)).collect::<Result<Vec<_>>>()?)
+        } else {
+            self.called(name, &plain, scope, name)?
+        };
+        let text = if item.lateral { format!("LATERAL {text}") } else { text };
+        let columns = match COLUMNS.iter().find(|(n, _)| *n == own) {
+            Some((_, columns)) => columns.iter().map(|c| Column::plain(*c)).collect(),
+            None if own == "unnest" => plain.iter().map(|_| Column::plain("unnest")).collect(),
+            None => vec![Column::plain(own.clone())],
+        };
+        // What is no call any more stands in a query of its own.
+        let call = text.trim_start_matches("LATERAL ");
+        let text =
+            if call.starts_with("pg_catalog.") || call.starts_with("ROWS FROM") || own == "_pg_expandarray" {
+                text
+            } else {
+                format!("LATERAL (SELECT {})", text.trim_start_matches("LATERAL "))
+            };
+        self.bring_function(text, columns, &own, item, scope)
+    }
+
+    fn bring_function(
+        &mut self,
+        text: String,
+        mut columns: Vec<Column>,
+        own: &str,
+        item: &Item<'_>,
+        scope: &mut Scope<'_>,
+    ) -> Result<String> {
+        // The one column of a function takes the function's alias.
+        if let ([column], Some(alias)) = (columns.as_mut_slice(), item.alias) {
+            column.name = fold(&alias.name);
+        }
+        let ordinality = if item.ordinality { " WITH ORDINALITY" } else { "" };
+        if item.ordinality {
+            columns.push(Column::plain("ordinality"));
+        }
+        self.bring(format!("{text}{ordinality}"), columns, item.alias, own, scope, item.factor)
+    }
+
+    /// Adds a relation to the scope, under its alias.
+    fn bring(
+        &mut self,
+        text: String,
+        mut columns: Vec<Column>,
+        alias: Option<&TableAlias>,
+        own: &str,
+        scope: &mut Scope<'_>,
+        factor: &TableFactor,
+    ) -> Result<String> {
+        let Some(alias) = alias else {
+            let named = if own.is_empty() { text } else { format!("{text} AS {}", ident(own)) };
+            scope.relations.push(Relation { alias: own.to_owned(), columns });
+            return Ok(named);
+        };
+        if alias.at.is_some() || alias.columns.iter().any(|c| c.data_type.is_some()) {
+            return Err(self.refused("this alias", factor));
+        }
+        if alias.columns.len() > columns.len() {
+            let message = format!(
+                "table \"{}\" has {} columns available but {} columns specified",
+                fold(&alias.name),
+                columns.len(),
+                alias.columns.len()
+            );
+            return Err(self.error(b"42P10", message, factor));
+        }
+        let name = fold(&alias.name);
+        let renamed: Vec<String> = alias.columns.iter().map(|c| fold(&c.name)).collect();
+        for (column, new) in columns.iter_mut().zip(&renamed) {
+            column.name.clone_from(new);
+        }
+        let list: Vec<String> = renamed.iter().map(|c| ident(c)).collect();
+        let list = if list.is_empty() { String::new() } else { format!("({})", list.join(", ")) };
+        scope.relations.push(Relation { alias: name.clone(), columns });
+        Ok(format!("{text} AS {}{list}", ident(&name)))
+    }
+}

@@ -1,0 +1,208 @@
+//! A client's statement over the catalogs, printed anew.
+//!
+//! `query` and `from` print the grammar, `expr` expressions, `call` functions, `named` what is shown by name, `output`
+//! derives the names of columns. Each of them takes the kinds of nodes that it knows apart field by field, and refuses
+//! the others.
+
+mod call;
+mod expr;
+mod from;
+mod named;
+mod output;
+mod query;
+
+use super::Catalogs;
+use super::base::of_session;
+use super::scope::Scope;
+use super::text::{filled, ident, literal, table, texts};
+use answer::{ClientError, SqlState};
+use sql::parse::Lines;
+use sqlparser::ast::{self, Query, SetExpr};
+
+/// Who asks, and what the session knows.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    /// The login.
+    pub user: String,
+    /// The database's name, as the client wrote it.
+    pub database: String,
+    /// Schemas that names without one are looked up in, after `pg_catalog`.
+    pub path: Vec<String>,
+    /// Settings that the session knows the value of, by their names in lower case.
+    pub settings: Vec<(String, String)>,
+    /// Settings that may be shown, as PostgreSQL writes their names.
+    pub readable: Vec<String>,
+    /// What `pg_backend_pid()` gives.
+    pub pid: i32,
+}
+
+/// A value that is known when the statement runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// Written in the statement; None is NULL.
+    Text(Option<String>),
+    /// `$n`.
+    Parameter(usize),
+}
+
+/// `set_config(name, value, local)` in the select list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetConfig {
+    /// The setting.
+    pub name: Given,
+    /// Its value.
+    pub value: Given,
+    /// Until the end of the transaction.
+    pub local: bool,
+}
+
+/// A statement over the catalogs.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// What the finish login runs.
+    pub sql: String,
+    /// What the session sets.
+    pub set: Vec<SetConfig>,
+}
+
+/// What a statement is about, by what its FROM names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A relation of the catalogs, and so nothing else.
+    Catalogs,
+    /// No relation.
+    Constants,
+    /// Tables.
+    Tables,
+}
+
+/// What a statement is about.
+pub fn about(query: &Query) -> About {
+    from::about(query)
+}
+
+/// Prints a statement, or refuses it.
+pub fn rewrite(query: &Query, lines: &Lines, catalogs: &Catalogs, asker: &Asker) -> Result<Rewritten> {
+    let mut printer = Printer { catalogs, asker, lines: Some(lines), ctes: 0, set: Vec::new(), top: true };
+    let (sql, _) = printer.query(query, &Scope::default(), true)?;
+    Ok(Rewritten { sql, set: printer.set })
+}
+
+/// What a statement is printed with.
+pub(super) struct Printer<'a> {
+    catalogs: &'a Catalogs,
+    asker: &'a Asker,
+    /// None within a view of ours.
+    lines: Option<&'a Lines>,
+    /// How many common table expressions were printed.
+    ctes: usize,
+    set: Vec<SetConfig>,
+    /// The select list that is printed is the statement's own.
+    top: bool,
+}
+
+type Result<T> = std::result::Result<T, ClientError>;
+
+impl Printer<'_> {
+    /// 0A000 for what is on no list.
+    fn refused(&self, what: impl std::fmt::Display, node: &impl ast::Spanned) -> ClientError {
+        ClientError::unsupported(format!("{what} is not supported over system catalogs"))
+            .hint("Ask the catalogs in the ways that psql's \\d and drivers do; noisegate.columns has the policy's own view.")
+            .at(self.position(node))
+    }
+
+    fn error(&self, code: &[u8; 5], message: String, node: &impl ast::Spanned) -> ClientError {
+        ClientError::new(SqlState(*code), message).at(self.position(node))
+    }
+
+    fn position(&self, node: &impl ast::Spanned) -> Option<usize> {
+        self.lines.and_then(|lines| lines.start(node))
+    }
+
+    /// The text of a relation of `pg_catalog`, in brackets.
+    fn base(&self, name: &str) -> Result<String> {
+        let base = self.catalogs.base(name).ok_or_else(|| unknown_relation(name))?;
+        Ok(format!("({})", of_session(base, self.asker)))
+    }
+
+    /// A template with its arguments.
+    fn filled(&self, template: &str, args: &[String]) -> Result<String> {
+        let c = self.catalogs;
+        let mut missing = None;
+        let text = filled(template, |name| {
+            Some(match name {
+                "relations" => c.relations.clone(),
+                "indexes" => c.indexes.clone(),
+                "constraints" => c.constraints.clone(),
+                "types" => c.types.clone(),
+                "in_path" => self.in_path(),
+                "columns" => self.shown_columns(),
+                "schemas" => {
+                    let own = ["pg_catalog", "information_schema", "public"];
+                    texts(own.into_iter().chain(c.schemas.iter().map(String::as_str)))
+                }
+                "path" => texts(self.asker.path.iter().map(String::as_str)),
+                "schema" => self.asker.path.first().map_or_else(|| "NULL".into(), |s| literal(s)),
+                "user" => literal(&self.asker.user),
+                "database" => literal(&self.asker.database),
+                "pid" => self.asker.pid.to_string(),
+                "pg_description" | "pg_settings" => match self.base(name) {
+                    Ok(text) => text,
+                    Err(e) => {
+                        missing = Some(e);
+                        return None;
+                    }
+                },
+                "$*" => args.join(", "),
+                name => {
+                    let number = name.strip_prefix('$').and_then(|n| n.parse::<usize>().ok())?;
+                    number.checked_sub(1).and_then(|n| args.get(n))?.clone()
+                }
+            })
+        });
+        missing.map_or(Ok(text), Err)
+    }
+
+    /// Relations that are found without their schema's name.
+    fn in_path(&self) -> String {
+        let first = |n: &&super::facts::Named| {
+            let place = |schema: &str| self.asker.path.iter().position(|s| s == schema);
+            let own = place(&n.schema);
+            let earlier = |o: &super::facts::Named| {
+                o.name == n.name && place(&o.schema) < own && place(&o.schema).is_some()
+            };
+            own.is_some() && !self.catalogs.names.iter().any(earlier)
+        };
+        super::text::numbers(self.catalogs.names.iter().filter(first).map(|n| n.oid), "oid")
+    }
+
+    fn shown_columns(&self) -> String {
+        let columns = &self.catalogs.columns;
+        table(&[
+            super::text::numbers(columns.iter().map(|c| c.0), "oid"),
+            super::text::numbers(columns.iter().map(|c| c.1), "int2"),
+            texts(columns.iter().map(|c| c.2.as_str())),
+        ])
+    }
+
+    /// A name for a common table expression that no relation has.
+    fn cte_name(&mut self) -> String {
+        self.ctes += 1;
+        ident(&format!("noisegate with {}", self.ctes))
+    }
+}
+
+/// 42P01.
+fn unknown_relation(name: &str) -> ClientError {
+    ClientError::new(SqlState(*b"42P01"), format!("relation \"{name}\" does not exist"))
+}
+
+/// The select of a set expression's first branch.
+fn first_select(body: &SetExpr) -> Option<&ast::Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::Query(query) => first_select(&query.body),
+        SetExpr::SetOperation { left, .. } => first_select(left),
+        _ => None,
+    }
+}

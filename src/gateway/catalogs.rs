@@ -1,0 +1,198 @@
+//! Statements over the system catalogs: printed anew over what the policy shows, and answered by the database itself.
+//!
+//! They read no table's rows, so that nothing is charged, and nothing is planned. The finish login runs them.
+
+use super::finish::same_types;
+use super::settings::known;
+use super::statement::Columns;
+use super::{Gateway, Session, parameters};
+use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
+use backend::{Param, RelayError};
+use catalogs::{About, Asker, Catalogs, Facts, Given, Questions, Rewritten, SetConfig};
+use policy::Policy;
+use sql::Kind;
+use sql::parse::Lines;
+use sqlparser::ast::Query;
+
+/// Types that only catalogs have: `"char"`, its arrays, and those of names.
+const CATALOG_TYPES: [u32; 3] = [18, 1002, 1003];
+
+/// How constants are refused that may be of a kind for catalogs: everything else, such as a limit, holds for both.
+const FOREIGN: [SqlState; 4] = [
+    SqlState::FEATURE_NOT_SUPPORTED,
+    SqlState::UNDEFINED_OBJECT,
+    SqlState::UNDEFINED_COLUMN,
+    SqlState(*b"42883"),
+];
+
+/// What is wrong with a statement that is no catalog's, and which only this way knows: 42704, 42602.
+const TOLD: [SqlState; 2] = [SqlState::UNDEFINED_OBJECT, SqlState(*b"42602")];
+
+impl Gateway {
+    /// The catalogs as the policy in force shows them, read when they are first asked for.
+    async fn catalogs(&self) -> Result<&Catalogs, ClientError> {
+        self.catalogs.get_or_try_init(|| self.read_catalogs()).await
+    }
+
+    async fn read_catalogs(&self) -> Result<Catalogs, ClientError> {
+        let policy: &Policy = &self.policy;
+        let mut answers: [Vec<Vec<Option<String>>>; 6] = Default::default();
+        for (answer, text) in answers.iter_mut().zip(Questions::of(policy).texts) {
+            let settings = backend::Settings::default();
+            let rows = self.backend.query(&settings, &text, &[], &[0]).await;
+            let rows = rows.map_err(RelayError::into_finish_error)?;
+            *answer = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
+        }
+        Ok(Catalogs::new(policy, Facts::new(policy, self.backend.server_version(), answers)))
+    }
+}
+
+impl Session {
+    /// The statement over catalogs that this one is, if it is one. Constants go this way only where the other way has none.
+    pub(super) async fn over_catalogs(
+        &self,
+        gateway: &Gateway,
+        query: &Query,
+        lines: &Lines,
+        kind: &Kind,
+    ) -> Result<Option<Rewritten>, ClientError> {
+        if !matches!(kind, Kind::Query(..)) {
+            return Ok(None);
+        }
+        let constants = match catalogs::about(query) {
+            About::Catalogs => false,
+            About::Constants => true,
+            About::Tables => return Ok(None),
+        };
+        if constants {
+            match self.resolve(gateway, query, lines) {
+                Err(e) if FOREIGN.contains(&e.code) => {}
+                _ => return Ok(None),
+            }
+        }
+        let rewritten = catalogs::rewrite(query, lines, gateway.catalogs().await?, &self.asker(gateway));
+        match rewritten {
+            Err(e) if constants && !TOLD.contains(&e.code) => Ok(None),
+            rewritten => rewritten.map(Some),
+        }
+    }
+
+    fn asker(&self, gateway: &Gateway) -> Asker {
+        let readable: Vec<String> = known::shown().map(str::to_owned).collect();
+        let value =
+            |name: &String| Some((name.to_lowercase(), self.known_value(gateway, &name.to_lowercase())?));
+        Asker {
+            user: self.identity.user.clone(),
+            database: self.database.clone(),
+            path: self.search_path(gateway),
+            settings: readable.iter().filter_map(value).collect(),
+            readable,
+            pid: self.pid,
+        }
+    }
+
+    /// The schemas of `search_path` that there are for analysts.
+    fn search_path(&self, gateway: &Gateway) -> Vec<String> {
+        let path = self.known_value(gateway, "search_path").unwrap_or_default();
+        let names = path.split(',').map(|name| match name.trim().strip_prefix('"') {
+            Some(quoted) => quoted.trim_end_matches('"').replace("\"\"", "\""),
+            None => name.trim().to_lowercase(),
+        });
+        let shown = |name: &String| {
+            name == "public"
+                || *name == sql::ast::Own::SCHEMA
+                || gateway.policy.tables.iter().any(|t| t.schema == *name)
+        };
+        names.filter(shown).collect()
+    }
+
+    /// The session's settings, with the search path for names that the server prints.
+    fn catalog_settings(&self, gateway: &Gateway) -> backend::Settings {
+        let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
+        let path: Vec<String> = self.search_path(gateway).iter().map(quoted).collect();
+        self.settings.backend().with_search_path(std::iter::once("pg_catalog".to_owned()).chain(path))
+    }
+
+    /// Parse.
+    pub(super) async fn describe_catalogs(
+        &self,
+        gateway: &Gateway,
+        rewritten: &Rewritten,
+        types: &[u32],
+    ) -> Result<Description, ClientError> {
+        self.allowed_here(gateway, types).await?;
+        let settings = self.catalog_settings(gateway);
+        let described = gateway.backend.describe(&settings, &rewritten.sql, types).await;
+        let described = described.map_err(RelayError::into_finish_error)?;
+        self.allowed_here(gateway, &described.parameters).await?;
+        Ok(Description { parameters: described.parameters, fields: Some(described.fields) })
+    }
+
+    async fn allowed_here(&self, gateway: &Gateway, types: &[u32]) -> Result<(), ClientError> {
+        // The others keep their places, so that an error names the right parameter.
+        let types: Vec<u32> = types.iter().map(|t| if CATALOG_TYPES.contains(t) { 0 } else { *t }).collect();
+        self.allowed(gateway, &types).await
+    }
+
+    /// Execute, or a statement of the simple protocol (without a description).
+    pub(super) async fn run_catalogs(
+        &mut self,
+        gateway: &Gateway,
+        rewritten: Rewritten,
+        description: Option<&Description>,
+        values: &Values,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, ClientError> {
+        let types = description.map_or(&[][..], |d| &d.parameters);
+        let params: Vec<Param> = parameters::params(types, values);
+        let promised =
+            description.and_then(|d| d.fields.clone()).map(|fields| Columns::bound(fields, values));
+        let formats: Vec<i16> = promised.iter().flat_map(|p| &p.fields).map(|f| f.format).collect();
+        let twice = promised.as_ref().is_some_and(|p| p.twice);
+        let sql =
+            if twice { format!("SELECT q.*, q.* FROM ({}) AS q", rewritten.sql) } else { rewritten.sql };
+        for set in &rewritten.set {
+            self.set_config(set, values, notices).await?;
+        }
+        let settings = self.catalog_settings(gateway);
+        let rows = gateway.backend.query(&settings, &sql, &params, &formats).await;
+        let rows = rows.map_err(RelayError::into_finish_error)?;
+        if let Some(promised) = &promised {
+            same_types(&promised.fields, &rows.fields)?;
+        }
+        let fields = rows.fields.clone();
+        Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
+    }
+
+    async fn set_config(
+        &mut self,
+        set: &SetConfig,
+        values: &Values,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), ClientError> {
+        let text = |given: &Given| match given {
+            Given::Text(text) => Ok(text.clone()),
+            Given::Parameter(n) => match n.checked_sub(1).and_then(|n| values.parameters.get(n)) {
+                Some(Some(bytes)) => match std::str::from_utf8(bytes) {
+                    Ok(text) => Ok(Some(text.to_owned())),
+                    Err(_) => {
+                        Err(ClientError::new(SqlState::INVALID_PARAMETER_VALUE, "a setting is text in UTF8"))
+                    }
+                },
+                Some(None) => Ok(None),
+                None => {
+                    Err(ClientError::new(super::UNDEFINED_PARAMETER, format!("there is no parameter ${n}")))
+                }
+            },
+        };
+        let Some(name) = text(&set.name)? else {
+            return Err(ClientError::new(SqlState(*b"22004"), "SET requires parameter name"));
+        };
+        let statement = sql::SessionStatement::Set {
+            name: name.to_lowercase(),
+            value: text(&set.value)?,
+            local: set.local,
+        };
+        self.session_statement(&statement, notices).await.map(|_| ())
+    }
+}

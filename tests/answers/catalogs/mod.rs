@@ -1,0 +1,461 @@
+//! System catalogs through the gateway: as PostgreSQL answers a plain role on what the policy shows, without what moves with
+//! rows and without what is hidden.
+
+use crate::city::{self, PASSWORD, policy, room_for};
+use crate::support::{Gate, TestDb, Workdir, connect, database, psql};
+use std::fmt::Write;
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+/// What clients send.
+const STATEMENTS: &str = include_str!("statements.sql");
+
+/// What analysts must not find.
+const HIDDEN: &str = "
+    CREATE SCHEMA zq_schema;
+    CREATE TYPE zq_type AS ENUM ('a', 'b');
+    CREATE TABLE zq_table (zq_column int PRIMARY KEY, kind zq_type);
+    CREATE TABLE zq_schema.zq_inner (id int);
+    CREATE VIEW zq_view AS SELECT * FROM trips WHERE rider_id = 500;
+    CREATE SEQUENCE zq_sequence;
+    CREATE FUNCTION zq_function(int) RETURNS int LANGUAGE sql AS 'SELECT 1';
+    CREATE INDEX zq_on_email ON riders (email);
+    CREATE INDEX zq_expression ON trips ((minutes / 41)) WHERE fare > 17;
+    ALTER TABLE trips ADD CONSTRAINT zq_check CHECK (minutes <> 424242);
+    CREATE FUNCTION zq_trigger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+    CREATE TRIGGER zq_trigger BEFORE INSERT ON trips FOR EACH ROW EXECUTE FUNCTION zq_trigger();
+    CREATE STATISTICS zq_statistics ON minutes, fare FROM trips;
+    ALTER TABLE riders ADD COLUMN zq_reference int REFERENCES zq_table;
+    ALTER TABLE stations ALTER COLUMN capacity SET DEFAULT 12;
+    ALTER TABLE trips ALTER COLUMN trip_id SET DEFAULT nextval('zq_sequence');
+    COMMENT ON TABLE trips IS 'Rides between stations';
+    COMMENT ON COLUMN trips.fare IS 'In euros';
+    COMMENT ON COLUMN riders.email IS 'zq_comment';";
+
+struct World {
+    db: TestDb,
+    gate: Gate,
+    _dir: Workdir,
+}
+
+impl World {
+    async fn new() -> Self {
+        let db = city::published(database(&format!("{}{HIDDEN}", city::DATA)).await).await;
+        let rules = policy(&db.backend_toml(), &["ada"], &room_for(10));
+        let rules = rules.replace(
+            "columns.email = { hidden = true }",
+            "columns.email = { hidden = true }\ncolumns.zq_reference = { hidden = true }",
+        );
+        let dir = Workdir::new(&rules);
+        let gate = dir.serve().await;
+        Self { db, gate, _dir: dir }
+    }
+
+    fn url(&self) -> String {
+        self.gate.url("ada", PASSWORD, "bikes")
+    }
+
+    async fn ada(&self) -> Client {
+        connect(&self.url()).await
+    }
+
+    async fn oid(&self, name: &str) -> String {
+        text(&self.db.superuser().await, &format!("SELECT '{name}'::regclass::oid")).await.trim().to_owned()
+    }
+}
+
+/// All rows as text, or the error's code and message.
+async fn text(client: &Client, sql: &str) -> String {
+    let messages = match client.simple_query(sql).await {
+        Ok(messages) => messages,
+        Err(e) => {
+            return e
+                .as_db_error()
+                .map_or(format!("{e:?}"), |e| format!("{} {}", e.code().code(), e.message()));
+        }
+    };
+    let mut out = String::new();
+    for message in messages {
+        if let SimpleQueryMessage::Row(row) = message {
+            let cells: Vec<&str> = (0..row.len()).map(|i| row.get(i).unwrap_or("∅")).collect();
+            writeln!(out, "{}", cells.join(" | ")).unwrap();
+        }
+    }
+    out
+}
+
+/// Client and statement, over the tables of this world.
+async fn statements(world: &World) -> Vec<(&'static str, String)> {
+    let trips = world.oid("trips").await;
+    let parts = STATEMENTS.split("\n--= ").skip(1);
+    parts
+        .map(|p| p.split_once('\n').map(|(client, sql)| (client, sql.replace("16390", &trips))).unwrap())
+        .collect()
+}
+
+/// The tables that the policy shows, without their rows, for a role that may read them.
+async fn plain_postgresql() -> (TestDb, Client) {
+    let db = city::published(database(city::DATA).await).await;
+    db.execute(
+        "TRUNCATE stations, riders, trips; ALTER TABLE riders DROP COLUMN email;
+         COMMENT ON TABLE trips IS 'Rides between stations'",
+    )
+    .await;
+    db.publish(&["riders", "trips"]).await;
+    let client = connect(&db.finish_url).await;
+    (db, client)
+}
+
+/// Columns and parameters of a statement, or the code of its error.
+async fn shape(client: &Client, sql: &str) -> String {
+    match client.prepare(sql).await {
+        Ok(statement) => {
+            let columns: Vec<String> =
+                statement.columns().iter().map(|c| format!("{} {}", c.name(), c.type_())).collect();
+            let parameters: Vec<String> = statement.params().iter().map(ToString::to_string).collect();
+            format!("{} <- {}", columns.join(", "), parameters.join(", "))
+        }
+        Err(e) => e.code().map_or_else(|| format!("{e:?}"), |c| c.code().to_owned()),
+    }
+}
+
+/// Where columns or parameters differ from PostgreSQL's, and why; docs/clients.md has the list.
+fn alike(shape: &str) -> String {
+    // Expressions that PostgreSQL keeps as trees are text here; names that are looked up come as text, and are OIDs within a
+    // statement.
+    let (columns, parameters) = shape.split_once("<-").unwrap_or((shape, ""));
+    let columns =
+        columns.replace("pg_node_tree", "text").replace("regclass", "oid").replace("regtype", "oid");
+    format!("{columns}<-{}", parameters.replace("regclass", "text"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_statement_of_clients_ends_as_in_postgresql() {
+    let world = World::new().await;
+    let ada = world.ada().await;
+    let (_db, plain) = plain_postgresql().await;
+    let trips = world.oid("trips").await;
+    let theirs = text(&plain, "SELECT 'public.trips'::regclass::oid").await.trim().to_owned();
+    let mut wrong = String::new();
+    for (client, sql) in statements(&world).await {
+        for sql in
+            sql.split(";\n").map(str::trim).filter(|s| s.starts_with("SELECT") || s.starts_with("select"))
+        {
+            let here = shape(&ada, sql).await;
+            let there = shape(&plain, &sql.replace(&trips, &theirs)).await;
+            if alike(&here) != alike(&there) {
+                writeln!(wrong, "{client}: {sql}\n  here:  {here}\n  there: {there}").unwrap();
+                if here.len() == 5 {
+                    writeln!(wrong, "  {}", text(&ada, sql).await).unwrap();
+                }
+            }
+            // Those without parameters run, too.
+            if !sql.contains("$1") {
+                let (here, there) =
+                    (text(&ada, sql).await, text(&plain, &sql.replace(&trips, &theirs)).await);
+                let failed = |t: &str| {
+                    t.get(5..6) == Some(" ")
+                        && t.get(..2).is_some_and(|c| ["42", "0A", "22", "XX"].contains(&c))
+                };
+                if failed(&here) != failed(&there) {
+                    writeln!(wrong, "{client}: {sql}\n  here:  {here}\n  there: {there}").unwrap();
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Relations whose every column is read, beside what clients send.
+const WHOLE: &[&str] = &[
+    "pg_class",
+    "pg_attribute",
+    "pg_type",
+    "pg_namespace",
+    "pg_constraint",
+    "pg_index",
+    "pg_attrdef",
+    "pg_description",
+    "pg_database",
+    "pg_roles",
+    "pg_user",
+    "pg_enum",
+    "pg_range",
+    "pg_sequence",
+    "pg_trigger",
+    "pg_policy",
+    "pg_rewrite",
+    "pg_statistic_ext",
+    "pg_inherits",
+    "pg_depend",
+    "pg_tablespace",
+    "pg_extension",
+    "pg_tables",
+    "pg_views",
+    "pg_matviews",
+    "pg_indexes",
+    "pg_stat_user_tables",
+    "pg_stat_activity",
+    "pg_locks",
+    "pg_settings",
+    "information_schema.tables",
+    "information_schema.columns",
+    "information_schema.table_constraints",
+    "information_schema.key_column_usage",
+    "information_schema.referential_constraints",
+    "information_schema.constraint_column_usage",
+    "information_schema.schemata",
+    "information_schema.views",
+];
+
+/// Where a statement does not say in which order rows come, the server's own statistics of its catalogs do.
+fn sorted(rows: &str) -> String {
+    let mut lines: Vec<&str> = rows.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+async fn everything(world: &World) -> String {
+    let ada = world.ada().await;
+    let mut out = String::new();
+    for (_, sql) in statements(world).await {
+        if !sql.contains("$1") {
+            writeln!(out, "{sql}\n{}", sorted(&text(&ada, &sql).await)).unwrap();
+        }
+    }
+    for relation in WHOLE {
+        let sql = format!("SELECT * FROM {relation} ORDER BY 1, 2");
+        let rows = text(&ada, &sql).await;
+        assert!(!rows.starts_with("42") && !rows.starts_with("0A"), "{sql}: {rows}");
+        writeln!(out, "{sql}\n{}", sorted(&rows)).unwrap();
+    }
+    for table in ["trips", "riders", "stations", "trips_pkey"] {
+        for function in ["pg_table_size", "pg_relation_size", "pg_total_relation_size", "pg_indexes_size"] {
+            let sql = format!("SELECT {function}('{table}')");
+            writeln!(out, "{sql}\n{}", text(&ada, &sql).await).unwrap();
+        }
+    }
+    out
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_moves_with_the_rows_of_private_tables() {
+    let world = World::new().await;
+    let before = everything(&world).await;
+    let superuser = world.db.superuser().await;
+    for change in [
+        "INSERT INTO riders SELECT i, 1990, 'day', 'x', 'y' FROM generate_series(1000, 9000) i;
+         INSERT INTO trips SELECT i, 1000, '2024-01-01', 'Station 0', 1, 1, 'n', 1 FROM generate_series(10000, 90000) i;
+         ANALYZE",
+        "DELETE FROM trips WHERE rider_id <> 7; DELETE FROM riders WHERE rider_id <> 7",
+        "VACUUM FULL ANALYZE",
+    ] {
+        superuser.batch_execute(change).await.unwrap();
+        if change.starts_with("DELETE") {
+            continue;
+        }
+        let after = everything(&world).await;
+        let differs = before.lines().zip(after.lines()).find(|(a, b)| a != b);
+        assert!(before == after, "{change}: {differs:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_hidden_is_nowhere() {
+    let world = World::new().await;
+    let ada = world.ada().await;
+    let all = everything(&world).await;
+    let found = all.find("zq_").map(|at| &all[at.saturating_sub(300)..at + 50]);
+    assert_eq!(found, None);
+    let finish = format!("{}_finish", world.db.name);
+    for word in ["email", "424242", "fare > 17", "minutes / 41", &finish] {
+        assert!(!all.contains(word), "{word}");
+    }
+    let hidden = [
+        ("zq_table", world.oid("zq_table").await),
+        ("zq_schema.zq_inner", world.oid("zq_schema.zq_inner").await),
+        ("zq_view", world.oid("zq_view").await),
+        ("zq_on_email", world.oid("zq_on_email").await),
+    ];
+    for (name, oid) in hidden {
+        // By its name it is what a name is that nobody has; by its OID what an OID is that nobody has.
+        for probe in PROBES {
+            let real = text(&ada, &probe.replace("NAME", name).replace("OID", &oid)).await;
+            let none = text(&ada, &probe.replace("NAME", "zq_nothing").replace("OID", "3999999999")).await;
+            let real = real.replace(name, "NAME").replace(&oid, "OID");
+            let none = none.replace("zq_nothing", "NAME").replace("3999999999", "OID");
+            assert_eq!(real, none, "{probe} of {name}");
+        }
+    }
+    for (real, none) in [("zq_type", "zq_other"), ("zq_schema.x", "zq_other.x"), ("zq_function", "zq_other")]
+    {
+        for probe in [
+            "SELECT 'NAME'::regtype",
+            "SELECT to_regtype('NAME(3)')",
+            "SELECT 'NAME'::regproc",
+            "SELECT 1 FROM pg_type WHERE typinput = 'NAME'",
+            "SELECT has_schema_privilege('NAME', 'usage')",
+            "SELECT 'NAME'::regnamespace",
+        ] {
+            let found = text(&ada, &probe.replace("NAME", real)).await.replace(real, "NAME");
+            assert_eq!(
+                found,
+                text(&ada, &probe.replace("NAME", none)).await.replace(none, "NAME"),
+                "{probe}"
+            );
+        }
+    }
+}
+
+/// Ways to a relation, by its name or its OID.
+const PROBES: &[&str] = &[
+    "SELECT 'NAME'::regclass",
+    "SELECT to_regclass('NAME')",
+    "SELECT oid FROM pg_class WHERE oid::regclass = 'NAME'",
+    "SELECT oid FROM pg_class WHERE oid::regclass IN ('NAME')",
+    "SELECT CASE WHEN true THEN oid::regclass ELSE 'NAME' END FROM pg_class WHERE oid = 1259",
+    "SELECT COALESCE(NULL::regclass, 'NAME')",
+    "SELECT 'pg_class'::regclass UNION SELECT 'NAME'",
+    "SELECT 'NAME' IN (SELECT oid::regclass FROM pg_class)",
+    "SELECT (ARRAY['pg_class'::regclass])[1] = 'NAME'",
+    "SELECT x FROM (SELECT 'pg_class'::regclass AS x) AS s WHERE x = 'NAME'",
+    "SELECT ('NA' || 'ME')::regclass",
+    "SELECT has_table_privilege('NAME', 'SELECT')",
+    "SELECT has_any_column_privilege('NAME', 'SELECT')",
+    "SELECT pg_table_size('NAME')",
+    "SELECT pg_relation_size('NAME')",
+    "SELECT col_description('NAME'::regclass, 1)",
+    "SELECT pg_partition_ancestors('NAME')",
+    "SELECT 1 FROM NAME",
+    "SELECT OID::regclass",
+    "SELECT OID::regclass::text",
+    "SELECT 'OID'::regclass",
+    "SELECT OID::oid::regtype",
+    "SELECT pg_table_is_visible(OID)",
+    "SELECT has_table_privilege(OID, 'SELECT')",
+    "SELECT pg_table_size(OID)",
+    "SELECT obj_description(OID, 'pg_class')",
+    "SELECT col_description(OID, 1)",
+    "SELECT format_type(OID, NULL)",
+    "SELECT pg_get_indexdef(OID)",
+    "SELECT pg_get_viewdef(OID)",
+    "SELECT pg_get_constraintdef(OID)",
+    "SELECT relname FROM pg_class WHERE oid = OID",
+    "SELECT attname FROM pg_attribute WHERE attrelid = OID",
+    "SELECT pg_relation_is_publishable('OID')",
+    "SELECT pg_describe_object(1259, OID, 0)",
+    "SELECT pg_relation_filepath(OID)",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_reaches_out_is_unreachable() {
+    let world = World::new().await;
+    let ada = world.ada().await;
+    for sql in [
+        "SELECT query_to_xml('select 1', true, true, '') FROM pg_class",
+        "SELECT pg_catalog.query_to_xml('select 1', true, true, '')",
+        "SELECT pg_read_file('/etc/passwd') FROM pg_class",
+        "SELECT pg_sleep(1) FROM pg_class",
+        "SELECT currval('x') FROM pg_class",
+        "SELECT nextval('x') FROM pg_class",
+        "SELECT lo_get(1) FROM pg_class",
+        "SELECT pg_stat_get_live_tuples(oid) FROM pg_class",
+        "SELECT c.pg_relation_size FROM pg_class c",
+        "SELECT s.pg_relation_size FROM unnest(ARRAY[1259::oid::regclass]) s",
+        "SELECT ('pg_class'::regclass).pg_relation_size",
+        "SELECT (c.oid).pg_stat_get_live_tuples FROM pg_class c",
+        "SELECT c.row_to_json FROM pg_class c",
+        "SELECT ctid FROM pg_class",
+        "SELECT xmin FROM pg_class",
+        "SELECT c.ctid FROM pg_class c",
+        "SELECT * FROM pg_stats",
+        "SELECT * FROM pg_statistic",
+        "SELECT * FROM pg_authid",
+        "SELECT * FROM pg_stat_all_tables",
+        "SELECT * FROM pg_catalog.pg_stat_user_indexes",
+        "SELECT * FROM pg_class, trips",
+        "SELECT (SELECT count(*) FROM trips) FROM pg_class",
+        "WITH pg_class AS (SELECT 1) SELECT * FROM pg_stats",
+        "SELECT 1 FROM pg_class WHERE relname OPERATOR(public.=) 'x'",
+        "SELECT oid::zq_type FROM pg_class",
+        "SELECT 1 FROM pg_class FOR UPDATE",
+        "SELECT relname INTO x FROM pg_class",
+        "SELECT * FROM pg_class TABLESAMPLE SYSTEM (1)",
+    ] {
+        let answer = text(&ada, sql).await;
+        assert!(
+            ["42P01", "42703", "42883", "42704", "0A000", "42601", "25006"]
+                .contains(&answer.get(..5).unwrap_or("")),
+            "{sql}: {answer}"
+        );
+    }
+    // A name that WITH has brought is not the catalog's.
+    assert_eq!(
+        text(&ada, "WITH pg_class AS (SELECT 7 AS n FROM pg_namespace LIMIT 1) SELECT n FROM pg_class").await,
+        "7\n"
+    );
+    // What a client wrote stays in its quotes, whatever it looks like.
+    let sql =
+        "SELECT n.nspname, '{tables} {database} ''\\' AS x FROM pg_namespace n WHERE n.nspname = 'public'";
+    assert_eq!(text(&ada, sql).await, "public | {tables} {database} '\\\n");
+}
+
+/// What psql says where there is nothing.
+const NOTHING_FOUND: &str = "error: Did not find any relation";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn psql_looks_around() {
+    let world = World::new().await;
+    let out = psql(
+        &world.url(),
+        "\\d\n\\d trips\n\\d+ trips\n\\d riders\n\\dt\n\\dt+\n\\dn\n\\df\n\\l\n\\du\n\\dp\n\\dv\n\\di\n\\dT\n\\dx\n\\ds\n\\dg
+\\d noisegate.*\n\\dt noisegate.*\n\\d zq_table\n\\conninfo\n",
+    )
+    .await;
+    let refused = out.stderr.lines().find(|line| !line.contains(NOTHING_FOUND));
+    assert_eq!(refused, None, "{}", out.stdout);
+    for part in [
+        "public | trips",
+        "\"riders_pkey\" PRIMARY KEY, btree (rider_id)",
+        "\"trips_rider\" btree (rider_id)",
+        "FOREIGN KEY (rider_id) REFERENCES riders(rider_id)",
+        "Referenced by:",
+        "noisegate: from 0 to 60",
+        "In euros",
+        "View \"noisegate.budget\"",
+    ] {
+        assert!(out.stdout.contains(part), "{part}: {}", out.stdout);
+    }
+    assert!(!out.stdout.contains("zq_") && !out.stdout.contains("email"), "{}", out.stdout);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_session_is_its_own() {
+    let world = World::new().await;
+    let ada = world.ada().await;
+    for (sql, expected) in [
+        (
+            "SELECT current_database(), current_user, session_user, current_schema()",
+            "bikes | ada | ada | public\n",
+        ),
+        ("SELECT user, current_role, current_catalog FROM pg_namespace LIMIT 1", "ada | ada | bikes\n"),
+        ("SELECT current_setting('server_encoding')", "UTF8\n"),
+        ("SELECT current_setting('noisegate.nothing', true)", "∅\n"),
+        ("SELECT current_schemas(true)", "{pg_catalog,public}\n"),
+        ("SELECT * FROM unnest(current_schemas(false))", "public\n"),
+        ("SELECT current_setting('jit') AS cur, set_config('jit', 'off', false) AS new", "off | off\n"),
+        ("SELECT set_config('application_name', '{database}', false)", "{database}\n"),
+        ("SELECT current_setting('application_name')", "{database}\n"),
+        ("SELECT rolname FROM pg_roles ORDER BY 1", "ada\nnoisegate\n"),
+        ("SELECT datname FROM pg_database", "bikes\n"),
+        ("SELECT column_default FROM information_schema.columns WHERE column_name = 'capacity'", "12\n"),
+        ("SELECT attnum FROM pg_attribute WHERE attrelid = 'riders'::regclass ORDER BY 1", "1\n2\n3\n4\n"),
+    ] {
+        assert_eq!(text(&ada, sql).await, expected, "{sql}");
+    }
+    assert!(
+        text(&ada, "SELECT current_setting('zq.nothing')").await.starts_with("42704"),
+        "an unknown setting"
+    );
+    let pid = text(&ada, "SELECT pg_backend_pid()").await;
+    assert!(pid.trim().parse::<i32>().is_ok_and(|pid| pid != 0), "{pid}");
+}
