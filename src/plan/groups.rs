@@ -13,6 +13,7 @@ mod together;
 mod values;
 
 use super::domain::Domain;
+use super::equivalence_classes::Classes;
 use super::flatten::Flattener;
 use super::release::Key;
 use super::source::{Kind, PrivateSource, Tree};
@@ -107,6 +108,22 @@ fn conditions(source: &PrivateSource, having: &[Scalar]) -> Vec<Scalar> {
         split(f, &mut all);
     }
     all
+}
+
+/// The columns that are equal in every row that is in a group.
+pub(super) fn equal_columns(source: &PrivateSource) -> Classes {
+    let column = |s: &Scalar| match s.node() {
+        Node::Column { binding, name } if s.canonical() => Some((*binding, name.clone())),
+        _ => None,
+    };
+    let pairs: Vec<_> = conditions(source, &[])
+        .iter()
+        .filter_map(|c| match c.node() {
+            Node::Compare(BinaryOp::Eq, a, b) => column(a).zip(column(b)),
+            _ => None,
+        })
+        .collect();
+    Classes::of(&pairs)
 }
 
 /// The conditions of joins that drop rows, both sides included.

@@ -286,11 +286,13 @@ impl Flattener<'_> {
         exact
     }
 
-    /// Whether groups by these hold rows of one unit each, as keys prove: they are a key of a private table's rows.
-    pub(super) fn is_one_unit_each(&self, keys: &[&Scalar]) -> bool {
+    /// Whether groups by these hold rows of one unit each, as keys prove: they are a key of a private table's rows, or
+    /// columns that are equal to one in every row.
+    pub(super) fn is_one_unit_each(&self, keys: &[&Scalar], equal: &Classes) -> bool {
         let named = |binding: usize, column: &String| {
+            let part = (binding, column.clone());
             keys.iter().any(|k| match k.node() {
-                Node::Column { binding: b, name } => *b == binding && name == column,
+                Node::Column { binding, name } => equal.same(&(*binding, name.clone()), &part),
                 _ => false,
             })
         };

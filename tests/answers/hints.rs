@@ -31,6 +31,13 @@ const TRIED: &[(&str, &[&str])] = &[
         &["SELECT avg(n) FROM (SELECT rider_id, count(*) AS n FROM trips GROUP BY rider_id) t"],
     ),
     (
+        "SELECT avg(n) FROM (SELECT rider_id, k, count(*) AS n FROM … GROUP BY rider_id, k) t",
+        &[
+            "SELECT avg(n) FROM (SELECT rider_id, trip_id, count(*) AS n FROM trips GROUP BY rider_id, trip_id) t",
+            "SELECT avg(n) FROM (SELECT t.rider_id, l.trip_id, count(*) AS n FROM legs l JOIN trips t ON t.trip_id = l.trip_id GROUP BY t.rider_id, l.trip_id) t",
+        ],
+    ),
+    (
         "Take fewer of them: ORDER BY … LIMIT 100",
         &[
             "SELECT count(*) FROM trips t JOIN (SELECT minutes, count(*) AS n FROM trips GROUP BY minutes ORDER BY 2 LIMIT 100) m ON m.minutes = t.minutes",

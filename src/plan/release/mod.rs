@@ -185,8 +185,9 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
         self.flattener.note(&mut self.source);
         let scalars: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
-        if !found.public && self.flattener.is_one_unit_each(&scalars) {
-            return Err(one_unit_each(&built, select.pos).into());
+        let equal = groups::equal_columns(&self.source);
+        if !found.public && self.flattener.is_one_unit_each(&scalars, &equal) {
+            return Err(one_unit_each(&built, &self.source, select.pos).into());
         }
         // Points may be chosen in groups that were selected before, where a grid says what they are.
         let listed = |r: &&Request| r.is_listed() || !self.source.optional.is_empty();
@@ -272,12 +273,19 @@ impl<'a, 'b> Builder<'a, 'b> {
 }
 
 /// Refuses groups that would all be dropped, at a price.
-fn one_unit_each(keys: &[Key], pos: Pos) -> ClientError {
+fn one_unit_each(keys: &[Key], source: &PrivateSource, pos: Pos) -> ClientError {
     let labels: Vec<&str> = keys.iter().map(|k| k.label.as_str()).collect();
     let what = format!("GROUP BY {}, whose groups are of one unit each,", labels.join(", "));
+    let named = |binding: usize| source.named().any(|s| s.binding == binding);
+    let instead = match source.unit.columns.iter().find(|c| named(c.0)) {
+        Some((_, unit)) => format!(
+            "aggregate over the groups: SELECT avg(n) FROM (SELECT {unit}, k, count(*) AS n FROM … GROUP BY {unit}, k) t"
+        ),
+        None => "count without groups".into(),
+    };
     unsupported(&what, pos)
         .detail("A group comes back where many units share it: of these none would.")
-        .hint("Group by something that many units share, or count without groups.")
+        .hint(format!("Group by something that many units share, or {instead}."))
 }
 
 impl Release {
