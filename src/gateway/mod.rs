@@ -287,7 +287,9 @@ impl Session {
                 self.answers(&asked, &mut plan, notices).await?
             }
         };
-        if let Some(message) = plan.free.as_ref().and_then(plan::Free::notice).filter(|_| self.settings.notices()) {
+        if let Some(message) =
+            plan.free.as_ref().and_then(plan::Free::notice).filter(|_| self.settings.notices())
+        {
             notices.push(Notice { message, code: "00000", hint: None });
         }
         if self.settings.notices() {

@@ -33,7 +33,9 @@ impl Free {
     /// The line of EXPLAIN.
     pub(super) fn line(&self) -> String {
         match self {
-            Free::NoRows => "No rows: a condition that is false, or LIMIT 0, leaves none whatever the tables hold".into(),
+            Free::NoRows => {
+                "No rows: a condition that is false, or LIMIT 0, leaves none whatever the tables hold".into()
+            }
             Free::Ranges(columns) => format!("Answer: the declared range of {}", columns.join(", ")),
         }
     }
@@ -222,9 +224,7 @@ fn end<'t>(e: &Expr, of: usize, table: &'t Table) -> Option<(&'t Column, Expr)> 
     }
     let column = table.columns.get(*column)?;
     let text = match (column.range.as_ref()?, &column.ty) {
-        (Range::Number { low, high }, _) => {
-            if least { low } else { high }.normalized().to_plain_string()
-        }
+        (Range::Number { low, high }, _) => if least { low } else { high }.normalized().to_plain_string(),
         (Range::Time { low, high }, ty) => {
             let at = if least { *low } else { *high };
             match ty {

@@ -7,8 +7,8 @@ use super::cache;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
-    AccessRule, Answers, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults, Stream, User,
-    View,
+    AccessRule, Answers, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults,
+    Stream, User, View,
 };
 use super::raw_table::RawTable;
 use super::reader::Section;

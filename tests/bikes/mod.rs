@@ -225,8 +225,7 @@ impl Bikes {
         let statement = if plan.free.is_some() { &resolved } else { &plan.statement };
         let typed = print::typed(statement, &self.policy, &constants());
         let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
-        let fields =
-            described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;
+        let fields = described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;
         Ok((plan, fields))
     }
 
@@ -244,7 +243,16 @@ impl Bikes {
         let rows = self.backend.query(&self.settings, &finish.sql, &params, &[0]).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
         if plan.free == Some(plan::Free::NoRows) {
-            return Ok(Asked { plan, lines, fetches, finish: finish.sql, told, noisy, fields, rows: Vec::new() });
+            return Ok(Asked {
+                plan,
+                lines,
+                fetches,
+                finish: finish.sql,
+                told,
+                noisy,
+                fields,
+                rows: Vec::new(),
+            });
         }
         gateway::finish::same_types(&fields, &rows.fields)?;
         let rows = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
