@@ -122,7 +122,7 @@ fn selects_none(s: &Select, order_by: &[OrderItem]) -> bool {
         true => !s.group_by.is_empty() && s.grouping_sets.is_empty(),
         false => s.having.is_none() && !above.any(has_aggregate),
     };
-    passes && (s.filter.as_ref().is_some_and(is_never) || s.from.iter().any(|f| joins_none(f)))
+    passes && (s.filter.as_ref().is_some_and(is_never) || s.from.iter().any(joins_none))
 }
 
 fn joins_none(from: &From) -> bool {
