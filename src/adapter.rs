@@ -93,8 +93,8 @@ impl Session for gateway::Session {
         use sql::Control as C;
         match statement.control() {
             None => Control::None,
-            Some(C::Begin) => Control::Begin,
-            Some(C::Start) => Control::StartTransaction,
+            Some(C::Begin(modes)) => Control::Begin(modes.clone()),
+            Some(C::Start(modes)) => Control::StartTransaction(modes.clone()),
             Some(C::Commit { chain }) => Control::Commit { chain: *chain },
             Some(C::Rollback { chain }) => Control::Rollback { chain: *chain },
             Some(C::Savepoint(n)) => Control::Savepoint(n.clone()),
@@ -157,8 +157,8 @@ impl Session for gateway::Session {
             | Control::Copy(_)
             | Control::Prepare { .. }
             | Control::Execute(_) => return,
-            Control::Begin => C::Begin,
-            Control::StartTransaction => C::Start,
+            Control::Begin(modes) => C::Begin(modes.clone()),
+            Control::StartTransaction(modes) => C::Start(modes.clone()),
             Control::Commit { chain } => C::Commit { chain: *chain },
             Control::Rollback { chain } => C::Rollback { chain: *chain },
             Control::Savepoint(n) => C::Savepoint(n.clone()),

@@ -4,6 +4,7 @@ mod copy;
 mod cursor;
 mod description;
 pub mod error;
+mod modes;
 mod notice;
 mod outcome;
 
@@ -11,6 +12,7 @@ pub use copy::{Copy, ForceQuote};
 pub use cursor::{Cursor, Direction, Fetch};
 pub use description::{Description, Field, Values};
 pub use error::{ClientError, Severity, SqlState};
+pub use modes::Modes;
 pub use notice::Notice;
 pub use outcome::{Outcome, RowStream, text_cells};
 

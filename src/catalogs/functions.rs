@@ -293,14 +293,6 @@ pub const TEMPLATES: &[Template] = &[
           || {path}::pg_catalog.name[])",
     ),
     t(
-        "to_regtype",
-        &[Any],
-        1,
-        "(SELECT t.oid FROM (SELECT pg_catalog.to_regtype(CASE WHEN $1 ~ '^(pg_catalog\\.|public\\.)?[A-Za-z0-9_ \"]+(\\[\\])?$'
-          THEN ($1)::pg_catalog.text END)::pg_catalog.oid) AS t(oid) WHERE t.oid < 16384 OR t.oid = ANY({types}))",
-    ),
-    t("to_regclass", &[Relation], 1, "$1"),
-    t(
         "current_setting",
         &[Any, Any],
         1,

@@ -173,7 +173,7 @@ fn parameters(backend: Vec<(String, String)>, startup: &startup::Startup) -> Vec
         ("is_superuser", "off"),
         ("session_authorization", startup.user()),
         ("application_name", application),
-        ("default_transaction_read_only", "on"),
+        ("default_transaction_read_only", "off"),
         ("in_hot_standby", "off"),
     ];
     let mut all: Vec<_> =

@@ -49,9 +49,15 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         !self.buf.is_empty()
     }
 
-    /// The socket again, for TLS. What is buffered must have been looked at.
-    pub fn into_inner(self) -> R {
-        self.io
+    /// The socket again, for TLS, with what was read from it and no message has taken.
+    pub fn into_parts(self) -> (R, Bytes) {
+        (self.io, self.buf.freeze())
+    }
+
+    /// The first byte of all, which stays there.
+    pub async fn first(&mut self) -> Result<u8, Stop> {
+        self.fill(1).await?;
+        self.buf.first().copied().ok_or(Stop::Closed)
     }
 
     /// The next untyped packet of the start-up phase, without its length.

@@ -1,7 +1,7 @@
 //! What the frontend asks of the program behind it.
 
 use answer::ClientError;
-use answer::{Copy, Cursor, Description, Fetch, Identity, Notice, Outcome, Values};
+use answer::{Copy, Cursor, Description, Fetch, Identity, Modes, Notice, Outcome, Values};
 use std::collections::BTreeMap;
 use std::future::Future;
 
@@ -31,9 +31,9 @@ pub enum Control {
     /// An ordinary statement, for [`Session::run`], or [`Session::describe`] and so on.
     None,
     /// `BEGIN`.
-    Begin,
+    Begin(Modes),
     /// `START TRANSACTION`: the same, with a tag of its own.
-    StartTransaction,
+    StartTransaction(Modes),
     /// `COMMIT` or `END`.
     Commit {
         /// `AND CHAIN`.

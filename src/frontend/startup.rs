@@ -9,6 +9,8 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::NegotiateProtocolVersion;
 use std::collections::BTreeMap;
 
+/// The type of a TLS record that holds a ClientHello; no startup packet is so long that it begins like this.
+const TLS_HANDSHAKE: u8 = 0x16;
 const CANCEL_REQUEST: i32 = 80_877_102;
 const SSL_REQUEST: i32 = 80_877_103;
 const GSSENC_REQUEST: i32 = 80_877_104;
@@ -77,6 +79,21 @@ pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, max_st
     let mut wire = Wire::new(socket, max_statement);
     let mut encrypted = false;
     let (mut asked_tls, mut asked_gss) = (false, false);
+    match (wire.reader.first().await, tls) {
+        (Ok(TLS_HANDSHAKE), Some(tls)) => match tls.accept_direct(wire.into_socket()).await {
+            Ok(socket) => {
+                wire = Wire::new(socket, max_statement);
+                encrypted = true;
+            }
+            Err(e) => {
+                tracing::info!(error = %e, "a direct TLS handshake failed");
+                return Opening::Closed;
+            }
+        },
+        // As PostgreSQL: a handshake that nobody can answer is not answered.
+        (Ok(TLS_HANDSHAKE), None) | (Err(_), _) => return Opening::Closed,
+        (Ok(_), _) => {}
+    }
     loop {
         let packet = match wire.reader.startup().await {
             Ok(packet) => packet,

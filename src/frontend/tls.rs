@@ -13,6 +13,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The protocol's registered name.
+const ALPN: &[u8] = b"postgresql";
+
 /// TLS as the policy wants it.
 #[derive(Clone)]
 pub struct Tls {
@@ -35,12 +38,14 @@ impl Tls {
         let secret = std::fs::read(&from.key).map_err(|e| about(&from.key, e))?;
         let key = PrivateKeyDer::from_pem_slice(&secret).map_err(|e| about(&from.key, e))?;
         let digest = Sha256::new().chain_update(&pem).chain_update([0]).chain_update(&secret).finalize();
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?
             .with_no_client_auth()
             .with_single_cert(chain, key)
             .map_err(|e| about(&from.cert, e))?;
+        // Clients that name no protocol go on; those that name others only are refused.
+        config.alpn_protocols = vec![ALPN.to_vec()];
         // A certificate with a signature that RFC 5929 gives no hash for (Ed25519) cannot be bound to; the
         // mechanism is not offered then, as in PostgreSQL.
         let mut binding = ScramServerAuth::new();
@@ -66,6 +71,16 @@ impl Tls {
     /// SCRAM bound to this certificate, for SCRAM-SHA-256-PLUS.
     pub(super) fn binding(&self) -> Option<&ScramServerAuth> {
         self.binding.as_ref()
+    }
+
+    /// The server's side of a handshake that begins with the connection. The client must name the protocol: bytes that were
+    /// meant for another kind of server are not taken for ours.
+    pub(super) async fn accept_direct(&self, socket: Box<dyn Socket>) -> io::Result<Box<dyn Socket>> {
+        let stream = self.acceptor.accept(socket).await?;
+        match stream.get_ref().1.alpn_protocol() {
+            Some(ALPN) => Ok(Box::new(stream)),
+            _ => Err(io::Error::other("direct TLS without ALPN protocol negotiation")),
+        }
     }
 
     /// The server's side of the handshake.

@@ -102,13 +102,13 @@ impl Transaction {
             | Control::Copy(_)
             | Control::Prepare { .. }
             | Control::Execute(_) => return Ok(None),
-            Control::Begin | Control::StartTransaction => {
+            Control::Begin(_) | Control::StartTransaction(_) => {
                 if self.state == State::Idle {
                     self.state = State::Open;
                 } else {
                     notice = Some(warning("25001", "there is already a transaction in progress"));
                 }
-                let tag = if control == Control::Begin { "BEGIN" } else { "START TRANSACTION" };
+                let tag = if matches!(control, Control::Begin(_)) { "BEGIN" } else { "START TRANSACTION" };
                 (tag, control)
             }
             Control::Commit { chain } => {
@@ -194,6 +194,7 @@ fn warning(code: &'static str, message: &str) -> Notice {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use answer::Modes;
 
     fn run(t: &mut Transaction, control: Control) -> Result<Step, ClientError> {
         t.admit(&control).and_then(|()| t.apply(control)).map(Option::unwrap).inspect_err(|_| t.fail())
@@ -207,9 +208,9 @@ mod tests {
     fn begin_and_commit_warn_as_postgresql_does() {
         let mut t = Transaction::new();
         assert_eq!(run(&mut t, Control::Commit { chain: false }).unwrap().notice.unwrap().code, "25P01");
-        let begin = run(&mut t, Control::Begin).unwrap();
+        let begin = run(&mut t, Control::Begin(Modes::default())).unwrap();
         assert_eq!((begin.tag, begin.notice, letter(&t)), ("BEGIN", None, 'T'));
-        let again = run(&mut t, Control::StartTransaction).unwrap();
+        let again = run(&mut t, Control::StartTransaction(Modes::default())).unwrap();
         assert_eq!((again.tag, again.notice.unwrap().code), ("START TRANSACTION", "25001"));
         assert_eq!(run(&mut t, Control::Commit { chain: false }).unwrap().tag, "COMMIT");
         assert_eq!(letter(&t), 'I');
@@ -220,10 +221,10 @@ mod tests {
         let mut t = Transaction::new();
         t.fail();
         assert_eq!(letter(&t), 'I');
-        run(&mut t, Control::Begin).unwrap();
+        run(&mut t, Control::Begin(Modes::default())).unwrap();
         t.fail();
         assert_eq!(letter(&t), 'E');
-        for control in [Control::None, Control::Begin, Control::Savepoint("a".into())] {
+        for control in [Control::None, Control::Begin(Modes::default()), Control::Savepoint("a".into())] {
             assert_eq!(t.admit(&control).unwrap_err().code.as_str(), "25P02");
         }
         let step = run(&mut t, Control::Commit { chain: false }).unwrap();
@@ -235,7 +236,7 @@ mod tests {
     fn savepoints_stack_and_recover() {
         let mut t = Transaction::new();
         assert_eq!(run(&mut t, Control::Savepoint("a".into())).unwrap_err().code.as_str(), "25P01");
-        run(&mut t, Control::Begin).unwrap();
+        run(&mut t, Control::Begin(Modes::default())).unwrap();
         run(&mut t, Control::Savepoint("a".into())).unwrap();
         run(&mut t, Control::Savepoint("b".into())).unwrap();
         t.fail();
@@ -252,7 +253,7 @@ mod tests {
     #[test]
     fn savepoints_cannot_grow_without_end() {
         let mut t = Transaction::new();
-        run(&mut t, Control::Begin).unwrap();
+        run(&mut t, Control::Begin(Modes::default())).unwrap();
         let e = (0..100_000).find_map(|_| run(&mut t, Control::Savepoint("s".repeat(60))).err()).unwrap();
         assert_eq!(e.code.as_str(), "54000");
     }

@@ -3,8 +3,9 @@
 use super::frame::Reader;
 use super::reply::Writer;
 use answer::ClientError;
+use std::io::Cursor;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
 /// How long a refused client may take to read why.
@@ -29,9 +30,13 @@ impl Wire {
         Self { reader: Reader::new(read, max_statement), writer: Writer::new(write) }
     }
 
-    /// The socket again. Bytes that were read ahead are lost: see [`Reader::has_buffered`].
+    /// The socket again, which gives what was read ahead once more.
     pub fn into_socket(self) -> Box<dyn Socket> {
-        self.reader.into_inner().unsplit(self.writer.into_inner())
+        let (read, ahead) = self.reader.into_parts();
+        if ahead.is_empty() {
+            return read.unsplit(self.writer.into_inner());
+        }
+        Box::new(tokio::io::join(Cursor::new(ahead).chain(read), self.writer.into_inner()))
     }
 
     /// Ends the connection: sends what is queued and `error` as FATAL, then closes.

@@ -37,7 +37,8 @@ impl ActiveGateway {
             identity,
             database,
             settings: SessionSettings::default(),
-            reported: BTreeMap::new(),
+            // A finish session's is on; the client was told otherwise.
+            reported: BTreeMap::from([("default_transaction_read_only".to_owned(), "off".to_owned())]),
             gateway,
             transaction_start: None,
             reopening: Reopening::default(),
@@ -76,7 +77,7 @@ impl Session {
     /// The virtual transaction took a step: `now()` is fixed within one, and settings follow it.
     pub fn transaction(&mut self, step: &sql::Control) {
         match step {
-            sql::Control::Begin | sql::Control::Start => {
+            sql::Control::Begin(_) | sql::Control::Start(_) => {
                 self.transaction_start.get_or_insert_with(now);
             }
             sql::Control::Commit { chain } | sql::Control::Rollback { chain } => {

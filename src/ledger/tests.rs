@@ -543,14 +543,14 @@ async fn rule_40_a_payer_is_waited_for_as_long_as_its_read_is_under_way() {
     let (_place, ledger) = ledger(&[pure("everyone", Scope::Dataset, "1")]);
     let ledger = ledger.with_lease(Duration::ZERO);
     let (ada, charge) = (who("ada", None), public(1, 10));
-    let terms = ReadTerms { limit: 3, lease: Duration::from_millis(150) };
+    let terms = ReadTerms { limit: 3, lease: Duration::from_millis(1500) };
     let question =
         Question { release: Some([1; 32]), read: Some(terms), ..Question::new(&ada, HASH, &charge) };
     let Payment::Paid(mut receipt) = ledger.pay(question).await.unwrap() else { panic!() };
     let mut place = receipt.take_read().unwrap();
     place.begin();
     for _ in 0..8 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(250)).await;
         assert!(matches!(ledger.pay(question).await.unwrap(), Payment::Wait), "long after its first lease");
     }
     // It fails: the next one pays, and holds the second of three places.

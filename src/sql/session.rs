@@ -1,8 +1,7 @@
 //! SET, SHOW, RESET and their kin: from the parser's many trees to one setting by its name.
 
 use super::names::fold;
-use super::read_only::read_only;
-use answer::ClientError;
+use answer::{ClientError, Modes};
 use sqlparser::ast::{self, Set};
 
 /// A statement about the session.
@@ -16,6 +15,13 @@ pub enum SessionStatement {
         value: Option<String>,
         /// SET LOCAL.
         local: bool,
+    },
+    /// SET TRANSACTION modes.
+    Modes {
+        /// The modes.
+        modes: Modes,
+        /// SET SESSION CHARACTERISTICS: of all transactions to come.
+        session: bool,
     },
     /// RESET name.
     Reset(String),
@@ -61,7 +67,9 @@ pub fn set(set: Set, at: Option<usize>) -> Result<SessionStatement> {
             Ok(S::Set { name: "client_encoding".into(), value: Some(charset_name.value), local: false })
         }
         Set::SetNamesDefault {} => Ok(S::Set { name: "client_encoding".into(), value: None, local: false }),
-        Set::SetTransaction { modes, snapshot: None, session } => transaction(&modes, session, at),
+        Set::SetTransaction { modes: list, snapshot: None, session } => {
+            Ok(S::Modes { modes: modes(&list), session })
+        }
         Set::SetTransaction { .. } => unsupported("SET TRANSACTION SNAPSHOT"),
         Set::SetRole { role_name: None, .. } => Ok(S::Nothing("SET")),
         Set::SetSessionAuthorization(p)
@@ -79,24 +87,17 @@ pub fn set(set: Set, at: Option<usize>) -> Result<SessionStatement> {
     }
 }
 
-/// The modes of SET TRANSACTION and SET SESSION CHARACTERISTICS. Every statement has a snapshot of its own whatever
-/// the isolation level is called; nothing is ever written.
-fn transaction(modes: &[ast::TransactionMode], session: bool, at: Option<usize>) -> Result<SessionStatement> {
-    let mut level = None;
-    for mode in modes {
+/// The modes as written; of two that contradict each other the last.
+pub(super) fn modes(list: &[ast::TransactionMode]) -> Modes {
+    use ast::{TransactionAccessMode as Access, TransactionMode as Mode};
+    let mut modes = Modes::default();
+    for mode in list {
         match mode {
-            ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadOnly) => {}
-            ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadWrite) => {
-                return Err(read_only("SET TRANSACTION READ WRITE", at));
-            }
-            ast::TransactionMode::IsolationLevel(l) => level = Some(l.to_string().to_lowercase()),
+            Mode::AccessMode(access) => modes.read_only = Some(matches!(access, Access::ReadOnly)),
+            Mode::IsolationLevel(level) => modes.isolation = Some(level.to_string().to_lowercase()),
         }
     }
-    let name = if session { "default_transaction_isolation" } else { "transaction_isolation" };
-    Ok(match level {
-        None => S::Nothing("SET"),
-        level => S::Set { name: name.into(), value: level, local: !session },
-    })
+    modes
 }
 
 /// Sorts a RESET.
@@ -231,6 +232,10 @@ mod tests {
         S::Set { name: name.into(), value: value.map(str::to_owned), local }
     }
 
+    fn modes(isolation: Option<&str>, read_only: Option<bool>, session: bool) -> SessionStatement {
+        S::Modes { modes: Modes { isolation: isolation.map(str::to_owned), read_only }, session }
+    }
+
     #[test]
     fn every_spelling_is_one_setting() {
         for (sql, expected) in [
@@ -248,12 +253,13 @@ mod tests {
             ("SET noisegate.epsilon TO DEFAULT", set("noisegate.epsilon", None, false)),
             (
                 "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
-                set("default_transaction_isolation", Some("read uncommitted"), false),
+                modes(Some("read uncommitted"), None, true),
             ),
             (
                 "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY, NOT DEFERRABLE",
-                set("transaction_isolation", Some("repeatable read"), true),
+                modes(Some("repeatable read"), Some(true), false),
             ),
+            ("SET TRANSACTION READ WRITE", modes(None, Some(false), false)),
             ("SET SESSION AUTHORIZATION DEFAULT", S::Nothing("SET")),
             ("SET ROLE NONE", S::Nothing("SET")),
             ("RESET ALL", S::ResetAll),
@@ -271,8 +277,8 @@ mod tests {
     }
 
     #[test]
-    fn other_users_and_writing_are_refused() {
-        for sql in ["SET ROLE admin", "SET SESSION AUTHORIZATION admin", "SET TRANSACTION READ WRITE"] {
+    fn other_users_are_refused() {
+        for sql in ["SET ROLE admin", "SET SESSION AUTHORIZATION admin"] {
             let refused = classify(parse::parse(sql, &Limits::default()).unwrap().remove(0));
             assert_eq!(refused.err().map(|e| e.code.as_str().to_owned()).as_deref(), Some("42501"), "{sql}");
         }

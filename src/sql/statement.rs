@@ -6,7 +6,7 @@ use super::parse::{Lines, Parsed};
 use super::read_only::read_only;
 use super::resolve::cast_type;
 use super::session::{self, SessionStatement};
-use answer::{ClientError, Copy, Cursor, Fetch, SqlState};
+use answer::{ClientError, Copy, Cursor, Fetch, Modes, SqlState};
 use sqlparser::ast::{self, Statement as S};
 
 /// What a statement asks for, and what is done with it.
@@ -35,9 +35,9 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     /// BEGIN.
-    Begin,
+    Begin(Modes),
     /// START TRANSACTION: the same, with a tag of its own.
-    Start,
+    Start(Modes),
     /// COMMIT, END.
     Commit {
         /// AND CHAIN.
@@ -124,10 +124,8 @@ fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, Clien
             if !statements.is_empty() {
                 return Err(ClientError::unsupported("BEGIN … END blocks are not supported").at(at));
             }
-            if modes.contains(&ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadWrite)) {
-                return Err(read_only("BEGIN READ WRITE", at));
-            }
-            return control(if begin { Control::Begin } else { Control::Start });
+            let modes = session::modes(&modes);
+            return control(if begin { Control::Begin(modes) } else { Control::Start(modes) });
         }
         S::Commit { chain, .. } => return control(Control::Commit { chain }),
         S::Rollback { chain, savepoint: None } => return control(Control::Rollback { chain }),

@@ -99,6 +99,39 @@ async fn set_follows_transactions_and_is_judged_by_postgresql() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn access_modes_are_told_as_by_a_primary_and_writes_are_refused_in_both() {
+    let world = World::new(&["ada"], RULES).await;
+    let c = world.client("ada").await;
+    assert_eq!(one(&c, "SHOW transaction_read_only").await, "off");
+    run(&c, "BEGIN READ ONLY").await;
+    assert_eq!(one(&c, "SHOW transaction_read_only").await, "on");
+    assert_eq!(one(&c, "SHOW default_transaction_read_only").await, "off");
+    run(&c, "COMMIT AND CHAIN").await;
+    assert_eq!(one(&c, "SHOW transaction_read_only").await, "on");
+    run(&c, "SET TRANSACTION READ WRITE, ISOLATION LEVEL SERIALIZABLE").await;
+    assert_eq!(one(&c, "SHOW transaction_read_only").await, "off");
+    assert_eq!(one(&c, "SHOW transaction_isolation").await, "serializable");
+    run(&c, "COMMIT; START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE").await;
+    assert_eq!(one(&c, "SHOW transaction_isolation").await, "repeatable read");
+    assert_eq!(sqlstate(&c, "DELETE FROM trips").await, "42501");
+    run(&c, "ROLLBACK; SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY").await;
+    assert_eq!(one(&c, "SHOW transaction_read_only").await, "on");
+    assert_eq!(one(&c, "SHOW transaction_isolation").await, "read committed");
+    run(&c, "SET default_transaction_read_only = f; SET TRANSACTION READ ONLY").await;
+    assert_eq!(one(&c, "SHOW transaction_read_only").await, "off");
+    assert_eq!(sqlstate(&c, "SET transaction_read_only = maybe").await, "22023");
+    assert_eq!(sqlstate(&c, "DELETE FROM trips").await, "42501");
+    // Who wants a read-only session gets one.
+    let base = world.gate.url("ada", PASSWORD, "bikes");
+    let wish = "target_session_attrs=read-only";
+    let only = "SHOW transaction_read_only";
+    let found = psql(&format!("{base}?options=-c%20default_transaction_read_only%3Dtrue&{wish}"), only).await;
+    assert!(found.stdout.contains(" on"), "{found:?}");
+    let found = psql(&format!("{base}?{wish}"), only).await;
+    assert!(found.stderr.contains("session is not read-only"), "{found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_session_chooses_its_price_and_bounds() {
     let world = World::new(&["ada", "bob"], RULES).await;
     let c = world.client("ada").await;

@@ -32,6 +32,22 @@ fn psql_logs_in_and_selects() {
 }
 
 #[test]
+fn who_looks_for_a_primary_finds_one() {
+    let server = Harness::new();
+    for wanted in ["any", "read-write", "primary", "prefer-standby"] {
+        let output = psql(&server, &format!("user=ana target_session_attrs={wanted}"), "select hello");
+        assert_eq!(stdout(&output), "hello", "{wanted}: {}", stderr(&output));
+    }
+    // As at a primary: it is none of these.
+    for (wanted, why) in
+        [("read-only", "session is not read-only"), ("standby", "server is not in hot standby mode")]
+    {
+        let output = psql(&server, &format!("user=ana target_session_attrs={wanted}"), "select hello");
+        assert!(stderr(&output).contains(why), "{wanted}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn psql_shows_errors_notices_and_several_results() {
     let server = Harness::new();
     let output = psql(&server, "user=ana", "nonsense");

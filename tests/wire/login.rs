@@ -121,7 +121,7 @@ fn startup_reports_the_backend_s_parameters_and_our_own() {
         "is_superuser=off",
         "session_authorization=ana",
         "application_name=test",
-        "default_transaction_read_only=on",
+        "default_transaction_read_only=off",
         "in_hot_standby=off",
     ] {
         assert_eq!(parameters.iter().filter(|p| *p == expected).count(), 1, "{expected}: {parameters:?}");

@@ -6,7 +6,7 @@
 use crate::fake::Seen;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures::{StreamExt, stream};
-use noisegate::answer::{Description, Field, Notice, Outcome, Values};
+use noisegate::answer::{Description, Field, Modes, Notice, Outcome, Values};
 use noisegate::error::{ClientError, SqlState};
 use noisegate::frontend::{Control, Session};
 use noisegate::sql::Syntax;
@@ -60,8 +60,8 @@ impl Session for FakeSession {
             return control_of_rows(statement);
         }
         match words.as_slice() {
-            ["begin", ..] => Control::Begin,
-            ["start", "transaction"] => Control::StartTransaction,
+            ["begin", ..] => Control::Begin(Modes::default()),
+            ["start", "transaction"] => Control::StartTransaction(Modes::default()),
             ["commit" | "end"] => Control::Commit { chain: false },
             ["commit", "and", "chain"] => Control::Commit { chain: true },
             ["rollback" | "abort"] => Control::Rollback { chain: false },
@@ -297,7 +297,7 @@ fn inner(statement: &str) -> String {
     query.unwrap_or(statement).to_owned()
 }
 
-/// Statements about the rows of others, as noisegate's own parser reads them.
+/// Statements about the rows of others, as noisegate's own parser reads them. What was damaged on its way is none.
 fn control_of_rows(statement: &str) -> Control {
     let query = inner(statement);
     // Its query is none of PostgreSQL's.
@@ -305,14 +305,16 @@ fn control_of_rows(statement: &str) -> Control {
     let text = at.map_or(statement.to_owned(), |at| {
         format!("{}select 1{}", &statement[..at], &statement[at + query.len()..])
     });
-    let mut parsed = noisegate::sql::parse::parse(&text, &noisegate::policy::Limits::default()).unwrap();
+    let Ok(mut parsed) = noisegate::sql::parse::parse(&text, &noisegate::policy::Limits::default()) else {
+        return Control::None;
+    };
     match parsed.remove(0).ast {
         Syntax::Declare(cursor, _) => Control::Declare(cursor),
         Syntax::Fetch(fetch) => Control::Fetch(fetch),
         Syntax::Copy(copy, _) => Control::Copy(copy),
         Syntax::Prepare(name, _, _) => Control::Prepare { name, types: Vec::new() },
         Syntax::Execute(name, _) => Control::Execute(name),
-        other => panic!("{other:?}"),
+        _ => Control::None,
     }
 }
 

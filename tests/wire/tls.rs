@@ -5,9 +5,15 @@ use crate::fake::Harness;
 use crate::raw::{Client, query, ssl_request, startup};
 use noisegate::frontend::Tls;
 use noisegate::policy::{Limits, Tls as TlsPolicy};
-use std::io::Read;
+use pgwire::tokio::tokio_rustls::rustls::crypto::ring;
+use pgwire::tokio::tokio_rustls::rustls::pki_types::CertificateDer;
+use pgwire::tokio::tokio_rustls::rustls::pki_types::pem::PemObject;
+use pgwire::tokio::tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// A self-signed certificate for `localhost` in a folder.
@@ -16,6 +22,7 @@ fn certificate(folder: &Path, required: bool) -> TlsPolicy {
     let status = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
         .args(["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
         .arg("-keyout")
         .arg(&key)
         .arg("-out")
@@ -83,6 +90,73 @@ fn s3_plain_text_behind_the_ssl_request_is_never_executed() {
     client.send(&injected[8..]);
     client.rest();
     assert_eq!(server.seen.ran(), [""; 0]);
+}
+
+type Channel = StreamOwned<ClientConnection, TcpStream>;
+
+/// A client of TLS that names these protocols. Nothing was sent yet.
+fn tls_client(server: &Harness, folder: &TempDir, protocols: &[&[u8]]) -> Channel {
+    let pem = std::fs::read(folder.path().join("server.crt")).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(&pem).unwrap()).unwrap();
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|p| p.to_vec()).collect();
+    let session = ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
+    StreamOwned::new(session, Client::connect(server.address).0)
+}
+
+/// Logs in over a channel, and gives the first bytes of the answer.
+fn login(channel: &mut Channel) -> std::io::Result<[u8; 9]> {
+    channel.write_all(&startup(&[("user", "ana")]))?;
+    let mut answer = [0; 9];
+    channel.read_exact(&mut answer).map(|()| answer)
+}
+
+const WELCOME: &[u8; 9] = b"R\0\0\0\x08\0\0\0\0";
+
+#[test]
+fn tls_from_the_first_byte_needs_the_protocol_s_name() {
+    let (server, folder) = server(false);
+    for protocols in [&[&b"postgresql"[..]][..], &[b"h2", b"postgresql"]] {
+        let mut direct = tls_client(&server, &folder, protocols);
+        assert_eq!(&login(&mut direct).unwrap(), WELCOME);
+        assert_eq!(direct.conn.alpn_protocol(), Some(&b"postgresql"[..]));
+    }
+    for protocols in [&[][..], &[&b"h2"[..]]] {
+        assert!(login(&mut tls_client(&server, &folder, protocols)).is_err(), "{protocols:?}");
+    }
+    // A second request for TLS, within it.
+    let mut direct = tls_client(&server, &folder, &[b"postgresql"]);
+    direct.write_all(&ssl_request()).unwrap();
+    let mut answer = Vec::new();
+    direct.read_to_end(&mut answer).unwrap();
+    assert!(String::from_utf8_lossy(&answer).contains("invalid encryption request"), "{answer:?}");
+    server.assert_alive();
+}
+
+#[test]
+fn who_asks_for_tls_first_need_not_name_the_protocol() {
+    let (server, folder) = server(true);
+    for protocols in [&[][..], &[&b"postgresql"[..]]] {
+        let mut asked = tls_client(&server, &folder, protocols);
+        asked.sock.write_all(&ssl_request()).unwrap();
+        let mut answer = [0];
+        asked.sock.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"S");
+        assert_eq!(&login(&mut asked).unwrap(), WELCOME, "{protocols:?}");
+    }
+}
+
+#[test]
+fn tls_from_the_first_byte_is_not_answered_without_a_certificate() {
+    let (_, folder) = server(false);
+    let plain = Harness::new();
+    assert!(login(&mut tls_client(&plain, &folder, &[b"postgresql"])).is_err());
+    plain.assert_alive();
 }
 
 #[test]

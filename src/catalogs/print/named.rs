@@ -30,6 +30,7 @@ impl Printer<'_> {
             Expr::Function(f) if super::output::last(&f.name) == "pg_typeof" => {
                 Some(Target::Named(Named::Type))
             }
+            Expr::Function(f) if looked_up(f).is_some() => looked_up(f).map(Target::Named),
             Expr::Function(f) if super::output::last(&f.name) == "coalesce" => {
                 let args = arguments(f)?;
                 let first = self.kind(args.first()?, scope)?;
@@ -67,6 +68,12 @@ impl Printer<'_> {
                     let of = format!("pg_catalog.pg_typeof({})::pg_catalog.oid", args.join(", "));
                     let shown = self.visible("t.oid", Named::Type);
                     return Ok(format!("(SELECT {shown} FROM (SELECT {of}) AS t(oid))"));
+                }
+                if let (Some(kind), [name]) = (looked_up(f), args.as_slice()) {
+                    let (name, found) = (self.expr(name, scope)?, self.lookup("o.x", kind)?);
+                    return Ok(format!(
+                        "(SELECT {found} FROM (SELECT CAST({name} AS pg_catalog.text)) AS o(x))"
+                    ));
                 }
                 let args: Vec<String> = args.iter().map(|a| self.oid(a, scope)).collect::<Result<_>>()?;
                 Ok(format!("COALESCE({})", args.join(", ")))
@@ -241,6 +248,16 @@ impl Printer<'_> {
             }
         })
     }
+}
+
+/// What `to_regclass` and `to_regtype` look for: NULL where a cast would fail.
+fn looked_up(f: &Function) -> Option<Named> {
+    match super::output::last(&f.name).as_str() {
+        "to_regclass" => Some(Named::Relation),
+        "to_regtype" => Some(Named::Type),
+        _ => None,
+    }
+    .filter(|_| arguments(f).is_some_and(|args| args.len() == 1))
 }
 
 fn type_of(kind: Named) -> &'static str {

@@ -7,6 +7,8 @@ use answer::{ClientError, SqlState};
 pub enum Rule {
     /// PostgreSQL judges the value, the proxy keeps it.
     Kept,
+    /// On or off, and nothing but SHOW and ParameterStatus depends on it.
+    Told,
     /// A setting of `noisegate.*`: the proxy judges it.
     Noisegate,
     /// Only one value is possible here.
@@ -40,12 +42,10 @@ pub fn rule(name: &str) -> Rule {
         "standard_conforming_strings" => {
             Rule::Fixed { values: ON, why: "backslashes in plain strings are never escapes here" }
         }
-        "transaction_read_only" | "default_transaction_read_only" => {
-            Rule::Fixed { values: ON, why: "noisegate is read-only" }
-        }
         "role" | "session_authorization" => Rule::Forbidden,
         "is_superuser" | "in_hot_standby" | "server_version" | "server_version_num" | "server_encoding"
         | "integer_datetimes" | STREAM_ACCURACY | MIN_EPSILON => Rule::ReadOnly,
+        "transaction_read_only" | "default_transaction_read_only" => Rule::Told,
         n if n.starts_with("noisegate.") => Rule::Noisegate,
         _ => Rule::Kept,
     }
@@ -68,6 +68,22 @@ impl Rule {
             )
             .detail(format!("{}.", capital(why)))),
         }
+    }
+}
+
+/// `on` or `off`, as PostgreSQL reads a Boolean: any beginning of a word that only one of them has.
+pub fn boolean(name: &str, value: &str) -> Result<&'static str, ClientError> {
+    let word = value.trim().to_lowercase();
+    let begins = |words: [&str; 3], short: &str| {
+        word == short || words.iter().any(|w| !word.is_empty() && word != "o" && w.starts_with(&word))
+    };
+    match (begins(["on", "true", "yes"], "1"), begins(["off", "false", "no"], "0")) {
+        (true, _) => Ok("on"),
+        (_, true) => Ok("off"),
+        _ => Err(ClientError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("parameter \"{name}\" requires a Boolean value"),
+        )),
     }
 }
 
@@ -94,13 +110,10 @@ pub fn default(name: &str) -> Option<&'static str> {
         | "idle_in_transaction_session_timeout"
         | "idle_session_timeout" => "0",
         "default_transaction_isolation" => "read committed",
-        "standard_conforming_strings"
-        | "transaction_read_only"
-        | "default_transaction_read_only"
-        | "row_security"
-        | "escape_string_warning"
-        | "array_nulls" => "on",
-        "transaction_deferrable"
+        "standard_conforming_strings" | "row_security" | "escape_string_warning" | "array_nulls" => "on",
+        // As a primary's that has no write for anybody: clients that look for one connect, and every write is refused.
+        "default_transaction_read_only"
+        | "transaction_deferrable"
         | "default_transaction_deferrable"
         | "is_superuser"
         | "in_hot_standby"
@@ -200,10 +213,32 @@ mod tests {
     }
 
     #[test]
-    fn nobody_becomes_another_user_or_writes() {
+    fn booleans_are_read_as_postgresql_reads_them() {
+        for (text, kept) in [
+            ("On", "on"),
+            ("t", "on"),
+            ("YES", "on"),
+            ("1", "on"),
+            ("of", "off"),
+            ("f", "off"),
+            ("n", "off"),
+            ("0", "off"),
+        ] {
+            assert_eq!(boolean("x", text), Ok(kept), "{text}");
+        }
+        for text in ["", "o", "2", "onn", "maybe"] {
+            assert_eq!(
+                boolean("x", text).map_err(|e| e.code),
+                Err(SqlState::INVALID_PARAMETER_VALUE),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn nobody_becomes_another_user() {
         assert_eq!(rule("role"), Rule::Forbidden);
         assert_eq!(rule("session_authorization"), Rule::Forbidden);
-        assert!(matches!(rule("default_transaction_read_only"), Rule::Fixed { .. }));
         assert_eq!(rule("timezone"), Rule::Kept);
     }
 }

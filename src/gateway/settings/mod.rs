@@ -97,10 +97,11 @@ impl SessionSettings {
     /// Follows the virtual transaction.
     pub fn transaction(&mut self, step: &Control) {
         match step {
-            Control::Begin | Control::Start => {
+            Control::Begin(modes) | Control::Start(modes) => {
                 if self.marks.is_empty() {
                     self.mark(None);
                 }
+                self.local.extend(modes.settings().map(|(name, value)| (name.to_owned(), value)));
             }
             Control::Savepoint(name) => self.mark(Some(name.clone())),
             Control::Release(name) => {
@@ -143,7 +144,8 @@ impl SessionSettings {
     }
 
     fn end(&mut self, chain: bool) {
-        self.local.clear();
+        // AND CHAIN: the next transaction has this one's modes.
+        self.local.retain(|name, _| chain && name.starts_with("transaction_"));
         self.marks.clear();
         if chain {
             self.mark(None);
@@ -166,6 +168,7 @@ impl SessionSettings {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use answer::Modes;
 
     fn set(s: &mut SessionSettings, value: &str, local: bool) {
         s.set("timezone", Some(value.into()), local).unwrap();
@@ -176,7 +179,7 @@ mod tests {
         let mut s = SessionSettings::default();
         s.start_with("timezone", "UTC".into());
         set(&mut s, "A", false);
-        s.transaction(&Control::Begin);
+        s.transaction(&Control::Begin(Modes::default()));
         set(&mut s, "B", false);
         s.transaction(&Control::Savepoint("p".into()));
         set(&mut s, "C", true);
@@ -186,7 +189,7 @@ mod tests {
         set(&mut s, "D", true);
         s.transaction(&Control::Commit { chain: false });
         assert_eq!(s.get("timezone"), Some("B"));
-        s.transaction(&Control::Begin);
+        s.transaction(&Control::Begin(Modes::default()));
         set(&mut s, "E", false);
         s.transaction(&Control::Rollback { chain: false });
         assert_eq!(s.get("timezone"), Some("B"));
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn a_set_ends_what_set_local_said() {
         let mut s = SessionSettings::default();
-        s.transaction(&Control::Begin);
+        s.transaction(&Control::Begin(Modes::default()));
         set(&mut s, "A", true);
         set(&mut s, "B", false);
         assert_eq!(s.get("timezone"), Some("B"));

@@ -49,17 +49,26 @@ impl Session {
             SessionStatement::Nothing(tag) => done(tag),
             SessionStatement::Set { name, value, local } => {
                 if *local && self.transaction_start.is_none() {
-                    let what = if name == "transaction_isolation" { "SET TRANSACTION" } else { "SET LOCAL" };
-                    notices.push(Notice {
-                        message: format!("{what} can only be used in transaction blocks"),
-                        code: "25P01",
-                        hint: None,
-                    });
+                    notices.push(outside("SET LOCAL"));
                     return done("SET");
                 }
                 let value = self.judge(name, value.as_deref()).await?;
                 self.settings.set(name, value, *local)?;
                 self.stream_was_set(name, notices).await?;
+                done("SET")
+            }
+            SessionStatement::Modes { session: false, .. } if self.transaction_start.is_none() => {
+                notices.push(outside("SET TRANSACTION"));
+                done("SET")
+            }
+            SessionStatement::Modes { modes, session } => {
+                for (name, value) in modes.settings() {
+                    let value = self.judge(name, Some(&value)).await?;
+                    match session {
+                        true => self.settings.set(&format!("default_{name}"), value, false)?,
+                        false => self.settings.set(name, value, true)?,
+                    }
+                }
                 done("SET")
             }
             SessionStatement::Reset(name) => {
@@ -98,6 +107,7 @@ impl Session {
             (Rule::Fixed { values, why }, Some(value)) => {
                 Rule::fixed(values, why, name, value).map(|v| Some(v.to_owned()))
             }
+            (Rule::Told, Some(value)) => known::boolean(name, value).map(|v| Some(v.to_owned())),
             (Rule::Forbidden, _) => Err(ClientError::new(
                 SqlState::INSUFFICIENT_PRIVILEGE,
                 format!("permission denied to set parameter \"{name}\""),
@@ -189,6 +199,7 @@ impl Session {
             known::MIN_EPSILON => Some(gateway.policy.statement.min_epsilon.normalized().to_plain_string()),
             "session_authorization" => Some(self.identity.user.clone()),
             "transaction_isolation" => self.known_value(gateway, "default_transaction_isolation"),
+            "transaction_read_only" => self.known_value(gateway, "default_transaction_read_only"),
             name => known::default(name).map(str::to_owned).or_else(|| {
                 let reported = gateway.backend.parameters();
                 reported.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.clone())
@@ -199,7 +210,13 @@ impl Session {
     fn show_all(&self) -> Vec<bytes::Bytes> {
         let own = NoisegateSetting::ALL.into_iter().map(|o| (o.name(), o.description()));
         let others = known::REPORTED.iter().map(|n| (*n, ""));
-        let more = ["extra_float_digits", "bytea_output", "statement_timeout", "transaction_isolation"];
+        let more = [
+            "extra_float_digits",
+            "bytea_output",
+            "statement_timeout",
+            "transaction_isolation",
+            "transaction_read_only",
+        ];
         let all = own.chain(others).chain(more.into_iter().map(|n| (n, "")));
         all.filter_map(|(name, description)| {
             let value = self.known_value(&self.gateway, &name.to_lowercase())?;
@@ -226,6 +243,11 @@ impl Session {
         }
         changed
     }
+}
+
+/// A warning that nothing came of it, as PostgreSQL gives it.
+fn outside(what: &str) -> Notice {
+    Notice { message: format!("{what} can only be used in transaction blocks"), code: "25P01", hint: None }
 }
 
 /// The columns of SHOW.

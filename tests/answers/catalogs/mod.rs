@@ -306,6 +306,22 @@ async fn what_is_hidden_is_nowhere() {
     }
 }
 
+/// What a cast would fail for is NULL, whether it is hidden or nowhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_looked_up_without_an_error() {
+    let world = World::new().await;
+    let ada = world.ada().await;
+    for (sql, expected) in [
+        ("SELECT to_regclass('trips')", "trips"),
+        ("SELECT to_regclass('public.trips')::oid = 'trips'::regclass::oid", "t"),
+        ("SELECT to_regclass('zq_table'), to_regclass('nowhere.at_all'), to_regtype('no_type')", "∅ | ∅ | ∅"),
+        ("SELECT to_regtype('int4')", "integer"),
+        ("SELECT count(*) FROM pg_class WHERE oid = to_regclass('pg_catalog.pg_class')", "1"),
+    ] {
+        assert_eq!(text(&ada, sql).await.trim(), expected, "{sql}");
+    }
+}
+
 /// Ways to a relation, by its name or its OID.
 const PROBES: &[&str] = &[
     "SELECT 'NAME'::regclass",
