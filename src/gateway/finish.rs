@@ -10,7 +10,8 @@ use backend::{Param, RelayError};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use bytes::{BufMut, Bytes, BytesMut};
 use emit::print::{self, ArrayParam, Constants, Printed};
-use plan::Plan;
+use futures::StreamExt;
+use plan::{Free, Plan};
 use release::{Noisy, numeric};
 use schema::SqlType;
 use std::collections::HashMap;
@@ -51,6 +52,10 @@ impl Session {
         noisy: &[Noisy],
         columns: Columns,
     ) -> Result<Outcome, ClientError> {
+        if plan.free == Some(Free::NoRows) {
+            let rows = futures::stream::empty().boxed();
+            return Ok(Outcome::Rows { fields: columns.fields, rows, verb: "SELECT", count: true });
+        }
         constants.own = self.own_rows(gateway, &plan.statement).await?;
         let (mut text, arrays) = print::finish(plan, &gateway.policy, &constants);
         if columns.twice {

@@ -287,6 +287,11 @@ impl Session {
                 self.answers(&asked, &mut plan, notices).await?
             }
         };
+        if let Some(message) =
+            plan.free.as_ref().and_then(plan::Free::notice).filter(|_| self.settings.notices())
+        {
+            notices.push(Notice { message, code: "00000", hint: None });
+        }
         if self.settings.notices() {
             let biased = plan.releases.iter().filter_map(plan::explain::bias);
             notices.extend(biased.map(|message| Notice { message, code: "00000", hint: None }));

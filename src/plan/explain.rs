@@ -29,6 +29,7 @@ pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
     let mut out = Vec::new();
     let Some(charge) = &plan.charge else {
         out.push("Price: nothing (no private rows are read)".into());
+        out.extend(plan.free.iter().map(|free| format!("  {}", free.line())));
         for r in &plan.releases {
             out.push(format!("  Groups only: {}", r.groups_why));
         }

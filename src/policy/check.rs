@@ -50,6 +50,7 @@ impl RawPolicy {
             tables: tables.into_iter().collect::<Option<_>>().ok_or_else(missing)?,
             limits: self.limits.clone(),
             cache: self.cache.clone(),
+            answers: self.answers,
         };
         path::multiply_proven_rows(&mut policy.tables);
         policy.version = version::of(&policy);

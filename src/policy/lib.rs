@@ -1,11 +1,12 @@
 //! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
 //!
 //! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader` knows TOML; `server`, `listen`,
-//! `access`, `log`, `users`, `budget`, `stream`, `tables` and `cache` are its sections), `check` holds it against the schema,
+//! `access`, `log`, `users`, `budget`, `stream`, `tables`, `cache` and `answers` are its sections), `check` holds it against the schema,
 //! `bounds` does so for one column; what comes out is in `model`. Numbers stay exact decimals from the text to the model.
 
 mod access;
 mod advice;
+mod answers;
 mod auto;
 mod bounds;
 mod budget;

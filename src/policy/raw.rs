@@ -1,13 +1,14 @@
 //! The policy as its text alone says it: all that can be checked without the database is checked here.
 
 use super::access;
+use super::answers;
 use super::budget;
 use super::cache;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
-    AccessRule, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults, Stream, User,
-    View,
+    AccessRule, Answers, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults,
+    Stream, User, View,
 };
 use super::raw_table::RawTable;
 use super::reader::Section;
@@ -39,6 +40,7 @@ pub struct RawPolicy {
     pub(super) users: Vec<User>,
     pub(super) limits: Limits,
     pub(super) cache: Cache,
+    pub(super) answers: Answers,
     pub(super) tables: Vec<RawTable>,
 }
 
@@ -98,6 +100,13 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "How answers are kept, to be given again.",
         },
         Key {
+            name: "answers",
+            ty: "section",
+            default: "all defaults",
+            example: "",
+            purpose: "What is answered without rows.",
+        },
+        Key {
             name: "stream",
             ty: "list of sections",
             default: "none",
@@ -133,7 +142,7 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "How large things may grow.",
         },
     ],
-    later: &["answers", "console"],
+    later: &["console"],
 };
 
 /// Keys of `[privacy]`.
@@ -190,6 +199,7 @@ impl RawPolicy {
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
         let cache = cache::cache(&root, base, f);
+        let answers = answers::answers(&root, f);
         let tables = tables(&root, f);
         let views = view::views(&root, &tables, f);
         budget::coverage(&root, allow_no_total, &tables, f);
@@ -209,6 +219,7 @@ impl RawPolicy {
             users,
             limits,
             cache,
+            answers,
             tables,
         })
     }

@@ -1,7 +1,9 @@
 //! Every section of a policy, for the document.
 
 use super::keys::Keys;
-use super::{access, budget, cache, envelope, listen, log, raw, server, stream, tables, users, view};
+use super::{
+    access, answers, budget, cache, envelope, listen, log, raw, server, stream, tables, users, view,
+};
 
 /// Every section, in the order of the document.
 pub fn reference() -> Vec<&'static Keys> {
@@ -22,6 +24,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &view::VIEW,
         &users::USER,
         &cache::CACHE,
+        &answers::ANSWERS,
         &tables::TABLE,
         &tables::COLUMN,
         &server::LIMITS,

@@ -76,6 +76,7 @@ impl Policy {
             ("[[user]]", differ(&self.users, &old.users)),
             ("[table]", differ(&self.tables, &old.tables)),
             ("[cache]", self.cache != old.cache),
+            ("[answers]", self.answers != old.answers),
             ("[limits]", differ(&self.limits, &old.limits)),
         ];
         parts.into_iter().filter_map(|(name, changed)| changed.then_some(name)).collect()

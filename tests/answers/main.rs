@@ -17,6 +17,7 @@ mod hints;
 mod joins;
 mod leaks;
 mod per_unit;
+mod probes;
 mod public_rows;
 mod reading;
 mod rules;

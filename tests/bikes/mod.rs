@@ -219,10 +219,13 @@ impl Bikes {
     /// The plan, after PostgreSQL has judged names and types.
     pub async fn typed(&self, text: &str) -> Result<(Plan, Vec<Field>), ClientError> {
         let plan = self.plan(text).await?;
-        let typed = print::typed(&plan.statement, &self.policy, &constants());
+        let (query, lines) = self.parse(text)?;
+        let resolved = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
+        // What no row comes back of has no statement left.
+        let statement = if plan.free.is_some() { &resolved } else { &plan.statement };
+        let typed = print::typed(statement, &self.policy, &constants());
         let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
-        let fields =
-            described.map_err(|e| gateway::typing_error(e, &typed, &plan.statement.bindings))?.fields;
+        let fields = described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;
         Ok((plan, fields))
     }
 
@@ -239,6 +242,18 @@ impl Bikes {
         let params = gateway::finish::params(&plan, &all, &arrays)?;
         let rows = self.backend.query(&self.settings, &finish.sql, &params, &[0]).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
+        if plan.free == Some(plan::Free::NoRows) {
+            return Ok(Asked {
+                plan,
+                lines,
+                fetches,
+                finish: finish.sql,
+                told,
+                noisy,
+                fields,
+                rows: Vec::new(),
+            });
+        }
         gateway::finish::same_types(&fields, &rows.fields)?;
         let rows = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
         Ok(Asked { plan, lines, fetches, finish: finish.sql, told, noisy, fields, rows })

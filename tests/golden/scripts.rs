@@ -177,6 +177,7 @@ scripts!(
     per_unit,
     per_unit_windows,
     price,
+    probes,
     private_joins,
     public,
     public_rows,

@@ -3,6 +3,7 @@
 //! One file for each section of the text, and one for the tables; data and their words only, nothing that reads text.
 
 mod access;
+mod answers;
 mod backend;
 mod budget;
 mod cache;
@@ -15,6 +16,7 @@ mod table;
 mod view;
 
 pub use access::*;
+pub use answers::*;
 pub use backend::*;
 pub use budget::*;
 pub use cache::*;
@@ -63,6 +65,8 @@ pub struct Policy {
     pub limits: Limits,
     /// How answers are kept.
     pub cache: Cache,
+    /// What is answered without rows.
+    pub answers: Answers,
 }
 
 /// `[statement]`

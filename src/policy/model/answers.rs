@@ -1,0 +1,8 @@
+//! What is answered without rows: `[answers]`.
+
+/// `[answers]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// `SELECT min(x), max(x) FROM t` gives the declared range of x.
+    pub range_for_min_max: bool,
+}
