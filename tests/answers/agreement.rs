@@ -137,7 +137,6 @@ const STATEMENTS: &[&str] = &[
     "SELECT count(*) FROM trips WHERE fare < 'Infinity'::float8 AND minutes <> 'NaN'::float8 AND 'NaN'::numeric > fare",
     "SELECT count(*) FROM devices WHERE battery < 'Infinity'::numeric AND version < 'Infinity'::float4",
     "SELECT count(*) FROM devices WHERE kind < 'watch' AND kind >= 'phone' AND kind::text LIKE 'ph%'",
-    "SELECT min(fare), max(minutes) FILTER (WHERE minutes < 60) FROM trips WHERE fare >= 10",
     "SELECT count(*) FROM devices WHERE battery <> 'NaN' AND signal < 'Infinity' AND version <> 'NaN'::numeric",
     // Formats; texts as numbers.
     "SELECT to_char(started_at, 'YYYY-MM') AS month, count(*) FROM trips GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
