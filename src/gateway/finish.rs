@@ -29,7 +29,7 @@ impl Session {
         if let Some(given) = gateway.finishes.get(&settings, &text.sql) {
             return same_types(fields, &given);
         }
-        let types: Vec<u32> = arrays.iter().map(|a| array_oid(&element(a))).collect();
+        let types: Vec<u32> = arrays.iter().map(|a| element(a).array_oid()).collect();
         let (backend, policy) = (&gateway.backend, &gateway.policy);
         let described = backend.describe(&settings, &text.sql, &types).await;
         let given = described.map_err(RelayError::into_finish_error)?.fields;
@@ -106,7 +106,7 @@ pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec
             };
             debug_assert!(plan.releases.len() == noisy.len());
             let cells = beside(plan, noisy, release, cells).ok_or_else(defect)?;
-            let array_oid = array_oid(&ty);
+            let array_oid = ty.array_oid();
             Ok(Param::new(array_oid, Some(array(ty.oid(), &cells).ok_or_else(defect)?)))
         })
         .collect()
@@ -187,26 +187,6 @@ fn array(element: u32, cells: &[Option<Bytes>]) -> Option<Bytes> {
         }
     }
     Some(out.freeze())
-}
-
-/// `pg_type.typarray` of the types that keys can have; 0 lets PostgreSQL take it from the cast in the text.
-fn array_oid(ty: &SqlType) -> u32 {
-    match ty {
-        SqlType::Bool => 1000,
-        SqlType::Int2 => 1005,
-        SqlType::Int4 => 1007,
-        SqlType::Int8 => 1016,
-        SqlType::Numeric { .. } => 1231,
-        SqlType::Float4 => 1021,
-        SqlType::Float8 => 1022,
-        SqlType::Text => 1009,
-        SqlType::Varchar => 1015,
-        SqlType::Date => 1182,
-        SqlType::Timestamp => 1115,
-        SqlType::Timestamptz => 1185,
-        SqlType::Uuid => 2951,
-        _ => 0,
-    }
 }
 
 fn have_same_types(promised: &[Field], given: &[Field]) -> bool {

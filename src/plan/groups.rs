@@ -19,6 +19,7 @@ use super::release::Key;
 use super::source::{Kind, PrivateSource, Tree};
 use super::{PlanError, Settings, Size, Sizes};
 use crate::expr::{KEYS, Node, Param, Scalar, alike};
+use crate::interval::Interval;
 use narrowed::Narrowed;
 use policy::Policy;
 use schema::SqlType;
@@ -108,6 +109,24 @@ fn conditions(source: &PrivateSource, having: &[Scalar]) -> Vec<Scalar> {
         split(f, &mut all);
     }
     all
+}
+
+/// Where a value lies in every row that meets the conditions, `when` among them: within its own bound. `written` is the
+/// expression over the scans that it was lowered from.
+pub(super) fn bound_within(
+    flattener: &Flattener<'_>,
+    source: &PrivateSource,
+    settings: &Settings,
+    (value, written): (&Scalar, &Expr),
+    when: Option<&Scalar>,
+) -> Interval {
+    let mut conditions = conditions(source, &[]);
+    if let Some(when) = when {
+        split(when, &mut conditions);
+    }
+    let narrowed = Narrowed::new(flattener, &ranges::ranges(&conditions, settings.utc));
+    let own = value.bound().interval();
+    own.intersect(narrowed.lower(value, written).bound().interval()).unwrap_or_else(|| own.clone())
 }
 
 /// The columns that are equal in every row that is in a group.

@@ -103,6 +103,26 @@ impl SqlType {
         }
     }
 
+    /// `pg_type.typarray`; 0, which lets PostgreSQL take it from the cast in the text, for types without one here.
+    pub fn array_oid(&self) -> u32 {
+        match self {
+            Self::Bool => 1000,
+            Self::Int2 => 1005,
+            Self::Int4 => 1007,
+            Self::Int8 => 1016,
+            Self::Numeric { .. } => 1231,
+            Self::Float4 => 1021,
+            Self::Float8 => 1022,
+            Self::Text => 1009,
+            Self::Varchar => 1015,
+            Self::Date => 1182,
+            Self::Timestamp => 1115,
+            Self::Timestamptz => 1185,
+            Self::Uuid => 2951,
+            _ => 0,
+        }
+    }
+
     /// The name to cast to, qualified, safe to print into SQL.
     pub fn sql_name(&self) -> String {
         match self {

@@ -4,7 +4,7 @@ use super::command::Syntax;
 use super::names::fold;
 use super::parse::{Lines, Parsed};
 use super::read_only::read_only;
-use super::resolve::cast_type;
+use super::resolve::{cast_type, element_type};
 use super::session::{self, SessionStatement};
 use answer::{ClientError, Copy, Cursor, Fetch, Modes, SqlState};
 use sqlparser::ast::{self, Statement as S};
@@ -93,7 +93,10 @@ pub fn classify(parsed: Parsed) -> Result<Classified, ClientError> {
         Syntax::Copy(copy, query) => (Kind::Query(query, lines), Control::Copy(copy)),
         Syntax::Fetch(fetch) => (Kind::Control, Control::Fetch(fetch)),
         Syntax::Prepare(name, types, query) => {
-            let oid = |ty| cast_type(ty, at).map(|ty| ty.ty.oid());
+            let oid = |ty| match element_type(ty) {
+                Some(of) => cast_type(of, at).map(|ty| ty.ty.array_oid()),
+                None => cast_type(ty, at).map(|ty| ty.ty.oid()),
+            };
             let types = types.iter().map(oid).collect::<Result<_, _>>()?;
             (Kind::Query(query, lines), Control::Prepare { name, types })
         }

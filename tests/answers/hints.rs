@@ -43,6 +43,10 @@ const TRIED: &[(&str, &[&str])] = &[
             "SELECT count(*) FROM trips t JOIN (SELECT minutes, count(*) AS n FROM trips GROUP BY minutes ORDER BY 2 LIMIT 100) m ON m.minutes = t.minutes",
         ],
     ),
+    (
+        "Write x LIKE ANY (ARRAY['a%', 'b%'])",
+        &["SELECT count(*) FROM riders WHERE city LIKE ANY (ARRAY['N%', 'E%'])"],
+    ),
     ("(SELECT count(*) FROM … WHERE …) > 10", &["SELECT (SELECT count(*) FROM trips WHERE fare > 50) > 10"]),
     (
         "Write GROUP BY ROLLUP (a, b), or GROUP BY a, GROUPING SETS ((b), ())",

@@ -6,13 +6,13 @@ use super::print::{Print, float};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, formats, refuse, times};
+use super::{Result, comparison, formats, refuse, times};
 use crate::domain::Domain;
 use crate::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use schema::time::DAY;
-use sql::ast::{CastType, Pos};
+use sql::ast::{BinaryOp, CastType, Pos};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -48,12 +48,28 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
     },
     Entry {
+        form: "t::time",
+        types: "timestamp → time",
+        total: "NULL where the timestamp is; a value is moved into its declared range, as for ::date",
+        range: "a day; it can be compared",
+        cost: "50",
+        samples: &["({t}::timestamp::time >= TIME '08:30')", "({t}::timestamptz::time < '17:00')"],
+    },
+    Entry {
+        form: "x::boolean",
+        types: "integer → boolean",
+        total: "x <> 0",
+        range: "true and false",
+        cost: "10",
+        samples: &["{i}::int4::boolean"],
+    },
+    Entry {
         form: "x::text, x::varchar",
-        types: "text, enum, integer or uuid → text",
+        types: "text, enum, integer, boolean or uuid → text",
         total: "nothing is cut",
         range: "the same values",
         cost: "10, 100 where it is not a text",
-        samples: &["({s}::text = {e})", "{i}::text"],
+        samples: &["({s}::text = {e})", "{i}::text", "{b}::text"],
     },
 ];
 
@@ -71,15 +87,24 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         (a, b) if a.is_number() && b.is_number() => cast_number(x, to, at, pos),
         (a, b) if a.is_text() && b.is_text() && to.modifier.is_empty() => {
             let facts = Facts { ty: b.clone(), ..x.facts.clone() };
-            Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
+            // A constant stays one.
+            let node = match x.node {
+                Node::Text(_) => x.node,
+                _ => Node::Cast(Box::new(x)),
+            };
+            Ok(Scalar { node, facts })
         }
         (a, b) if a.is_text() && b.is_datetime() => formats::parsed(x, b, pos),
         (a, b) if a.is_text() && b.is_number() => cast_number(formats::parsed(x, b, pos)?, to, at, pos),
         (SqlType::Bool, SqlType::Int4) => formats::of_truth(x, pos),
+        (SqlType::Int4, SqlType::Bool) => {
+            let zero = numbers::literal("0", None, pos)?;
+            comparison::comparison(BinaryOp::Ne, x, zero, pos)
+        }
         (a, b)
             if b.is_text()
                 && to.modifier.is_empty()
-                && (a.is_integer() || matches!(a, SqlType::Enum { .. } | SqlType::Uuid)) =>
+                && (a.is_integer() || matches!(a, SqlType::Bool | SqlType::Enum { .. } | SqlType::Uuid)) =>
         {
             let ty = b.clone();
             Ok(numbers::retyped(to_text(x, pos)?, ty))
@@ -87,12 +112,20 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz)
         | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date)
         | (SqlType::Timestamptz, SqlType::Timestamp | SqlType::Date) => cast_time(x, &to.ty, pos),
+        (SqlType::Timestamp | SqlType::Timestamptz, SqlType::Time) => {
+            let x = times::guarded(to_time(x, SqlType::Timestamp, pos)?);
+            let facts = Facts {
+                cost: x.facts.cost.saturating_add(50),
+                ..Facts::of_type(SqlType::Time, x.facts.nullable)
+            };
+            Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
+        }
         (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
-            .hint("Casts between numbers, between dates and timestamps, of text to numbers and dates, and of integers, enums and uuids to text are.")),
+            .hint("Casts between numbers, between dates and timestamps, of timestamps to times, of text to numbers and dates, and of integers, booleans, enums and uuids to text are.")),
     }
 }
 
-/// An integer, an enum or a uuid as text.
+/// An integer, a truth value, an enum or a uuid as text.
 pub(super) fn to_text(x: Scalar, pos: Pos) -> Result<Scalar> {
     let longest = match &x.facts.ty {
         // Digits and a sign; a numeric that stands for it has nothing behind its point.
@@ -100,6 +133,8 @@ pub(super) fn to_text(x: Scalar, pos: Pos) -> Result<Scalar> {
         SqlType::Uuid => 36,
         // A name of PostgreSQL's.
         SqlType::Enum { .. } => 63,
+        // 'false'
+        SqlType::Bool => 5,
         other => return Err(refuse(&format!("a cast from {} to text over private rows", short(other)), pos)),
     };
     // Its own domain is printed in its own type: text has the same form of it where it is an enum's label.

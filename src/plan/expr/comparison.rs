@@ -172,11 +172,8 @@ pub(crate) fn comparison(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
         true => (dates::seconds(l, pos)?, dates::seconds(r, pos)?),
         false => (l, r),
     };
-    let special = numbers::is_special(&l) || numbers::is_special(&r);
-    if special && l.facts.phys != r.facts.phys && l.facts.ty != r.facts.ty {
-        return Err(numbers::only_compared(pos)
-            .hint("Write it without a type, or with that of the column: x <> 'NaN'."));
-    }
+    let l = numbers::special_beside(l, &r);
+    let r = numbers::special_beside(r, &l);
     let (l, r) = match (l.facts.phys, r.facts.phys) {
         (Phys::Float, Phys::Num) => (l, as_float(r)),
         (Phys::Num, Phys::Float) => (as_float(l), r),

@@ -124,6 +124,16 @@ pub(super) fn is_special(x: &Scalar) -> bool {
     matches!(x.node, Node::Text(_)) && x.facts.ty.is_number()
 }
 
+/// One of these in the kind of number that it meets: it is the same in both, and the other needs no cast.
+pub(super) fn special_beside(x: Scalar, other: &Scalar) -> Scalar {
+    let (ty, phys) = match (is_special(&x), x.facts.phys, other.facts.phys) {
+        (true, Phys::Num, Phys::Float) => (SqlType::Float8, Phys::Float),
+        (true, Phys::Float, Phys::Num) => (SqlType::Numeric { scale: None }, Phys::Num),
+        _ => return x,
+    };
+    Scalar { node: x.node, facts: Facts { ty, phys, ..x.facts } }
+}
+
 /// The refusal of one of these in any other place.
 pub(super) fn only_compared(pos: Pos) -> answer::ClientError {
     super::refuse("NaN or an infinity as anything but what a number is compared with", pos)

@@ -218,13 +218,30 @@ impl Builder<'_, '_> {
                 .at(x.pos)
                 .into());
         }
-        let Some((low, high)) = scalar.bound().finite() else { return Err(unbounded(scalar, x.pos).into()) };
+        if scalar.bound().finite().is_none() {
+            return Err(unbounded(scalar, x.pos).into());
+        }
+        // Cells outside a public grid are dropped by the fetch. Of private groups each cell must be in it, by the key's text.
+        let within = match self.public {
+            true => {
+                let over_scans = self.flattener.expand(x)?;
+                let value = (scalar, &over_scans);
+                groups::bound_within(self.flattener, &self.source, self.settings, value, when)
+            }
+            false => scalar.bound().interval().clone(),
+        };
+        let Some((low, high)) = within.finite() else { return Err(unbounded(scalar, x.pos).into()) };
         let (per, since) = match ty.is_datetime() {
             true => (MICROS_PER_SECOND, SECONDS_TO_2000),
             false => (1, 0),
         };
         let unit = |x: &BigDecimal| (x / BigDecimal::from(per) + BigDecimal::from(since)).normalized();
-        let (low, high) = (unit(low), unit(high));
+        // What is narrowed to values beside a constant has more digits than anybody wants to see.
+        let rounded = |x: &BigDecimal, mode| match unit(x) {
+            x if x.fractional_digit_count() > DIGITS => x.with_scale_round(DIGITS, mode).normalized(),
+            x => x,
+        };
+        let (low, high) = (rounded(low, RoundingMode::Floor), rounded(high, RoundingMode::Ceiling));
         let most = if self.public { MOST_POINTS } else { MOST_PRIVATE_POINTS };
         let most = most.min(self.policy.limits.max_public_groups / self.group_count.max(1));
         if most < LEAST_POINTS {

@@ -5,6 +5,7 @@ use super::{Resolver, Result};
 use crate::ast::*;
 use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
+use std::borrow::Cow;
 
 /// Comparisons that `x < ANY ('{…}')` may become, each of them a level of the tree.
 const CHAIN: usize = 100;
@@ -16,10 +17,45 @@ pub(super) struct Elements<'e> {
 }
 
 /// `(a, b)` or `ROW(a, b)` of at least two values.
-pub(super) fn row(e: &sp::Expr) -> Option<&[sp::Expr]> {
+pub(super) fn row(e: &sp::Expr) -> Option<Cow<'_, [sp::Expr]>> {
     match e {
-        sp::Expr::Tuple(list) if list.len() > 1 => Some(list),
+        sp::Expr::Tuple(list) if list.len() > 1 => Some(Cow::Borrowed(list)),
         sp::Expr::Nested(inner) => row(inner),
+        sp::Expr::Function(sp::Function { name, args: sp::FunctionArguments::List(list), .. })
+            if name.to_string().eq_ignore_ascii_case("row") && list.args.len() > 1 =>
+        {
+            let value = |a: &sp::FunctionArg| match a {
+                sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e)) => Some(e.clone()),
+                _ => None,
+            };
+            list.args.iter().map(value).collect::<Option<_>>().map(Cow::Owned)
+        }
+        _ => None,
+    }
+}
+
+/// `ARRAY[a, b]::int[]`: its elements, and the type that each is cast to.
+pub(super) fn cast_array(e: &sp::Expr) -> Option<(&[sp::Expr], &sp::DataType)> {
+    match e {
+        sp::Expr::Nested(inner) => cast_array(inner),
+        sp::Expr::Cast { expr, data_type, format: None, .. } => {
+            let mut inner = &**expr;
+            while let sp::Expr::Nested(within) = inner {
+                inner = within;
+            }
+            match inner {
+                sp::Expr::Array(array) => Some((&array.elem, element_type(data_type)?)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The type of the elements of an array type without a length.
+pub fn element_type(ty: &sp::DataType) -> Option<&sp::DataType> {
+    match ty {
+        sp::DataType::Array(sp::ArrayElemTypeDef::SquareBracket(of, None)) => Some(of),
         _ => None,
     }
 }
@@ -35,11 +71,8 @@ pub(super) fn array_literal(e: &sp::Expr) -> Option<Elements<'_>> {
             sp::Value::SingleQuotedString(text) => Some(Elements { text, ty: None }),
             _ => None,
         },
-        sp::Expr::Cast { expr, data_type: sp::DataType::Array(of), format: None, .. } => {
-            let of = match of {
-                sp::ArrayElemTypeDef::SquareBracket(of, None) => of,
-                _ => return None,
-            };
+        sp::Expr::Cast { expr, data_type, format: None, .. } => {
+            let of = element_type(data_type)?;
             array_literal(expr).map(|elements| Elements { ty: Some(of), ..elements })
         }
         _ => None,
@@ -123,10 +156,38 @@ impl Resolver<'_> {
                 let m = "a row is compared with something that is no row";
                 return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos));
             };
-            all.push(Expr::new(self.rows(BinaryOp::Eq, a, b, pos)?, pos));
+            all.push(Expr::new(self.rows(BinaryOp::Eq, &a, &b, pos)?, pos));
         }
         let any = joined(BinaryOp::Or, all, pos).ok_or_else(|| self.unsupported("an empty IN list", pos))?;
         Ok(if negated { Expr::new(ExprKind::Not(Box::new(any)), pos) } else { any })
+    }
+
+    /// `x [NOT] LIKE ANY (ARRAY['a%', 'b%'])`: each pattern by itself.
+    pub(super) fn like_any(
+        &mut self,
+        pattern: &sp::Expr,
+        pos: Pos,
+        mut like: impl FnMut(&mut Self, &sp::Expr) -> Result<ExprKind>,
+    ) -> Result<ExprKind> {
+        let mut pattern = pattern;
+        while let sp::Expr::Nested(inner) = pattern {
+            pattern = inner;
+        }
+        let list = match (pattern, cast_array(pattern)) {
+            (sp::Expr::Array(array), _) => Some(array.elem.as_slice()),
+            (_, cast) => cast.filter(|(_, ty)| is_text(ty)).map(|(list, _)| list),
+        };
+        let Some(list) = list.filter(|list| !list.is_empty()) else {
+            return Err(self
+                .unsupported("LIKE ANY of anything but a constant list", pos)
+                .hint("Write x LIKE ANY (ARRAY['a%', 'b%'])."));
+        };
+        if list.len() > CHAIN {
+            return Err(crate::parse::too_large("an array", "max_in_list", CHAIN).at(pos));
+        }
+        let each = list.iter().map(|p| Ok(Expr::new(like(self, p)?, pos))).collect::<Result<_>>()?;
+        let any = joined(BinaryOp::Or, each, pos);
+        any.map(|e| e.kind).ok_or_else(|| self.unsupported("an empty array", pos))
     }
 
     /// `x op ANY ('{…}')`, `x op ALL ('{…}')`: the elements take the type of x, as PostgreSQL reads them.
@@ -172,6 +233,10 @@ impl Resolver<'_> {
         let chain = joined(joiner, each.collect(), pos);
         chain.map(|e| e.kind).ok_or_else(malformed)
     }
+}
+
+fn is_text(ty: &sp::DataType) -> bool {
+    cast_type(ty, None).is_ok_and(|ty| ty.ty.is_text() && ty.modifier.is_empty())
 }
 
 /// The elements of an array of one dimension; None where it is not surely one.

@@ -1,6 +1,6 @@
 //! Expressions: syntax to our own few kinds.
 
-use super::arrays::{array_literal, is_placeholder, row};
+use super::arrays::{array_literal, cast_array, is_placeholder, row};
 use super::types::cast_type;
 use super::{Resolver, Result};
 use crate::ast::*;
@@ -32,8 +32,8 @@ impl Resolver<'_> {
             sp::Expr::IsNotFalse(e) => self.is(e, Is::False, true)?,
             sp::Expr::IsUnknown(e) => self.is(e, Is::Unknown, false)?,
             sp::Expr::IsNotUnknown(e) => self.is(e, Is::Unknown, true)?,
-            sp::Expr::IsDistinctFrom(l, r) => self.binary(BinaryOp::Distinct, l, r)?,
-            sp::Expr::IsNotDistinctFrom(l, r) => self.binary(BinaryOp::NotDistinct, l, r)?,
+            sp::Expr::IsDistinctFrom(l, r) => self.distinct(BinaryOp::Distinct, l, r, pos)?,
+            sp::Expr::IsNotDistinctFrom(l, r) => self.distinct(BinaryOp::NotDistinct, l, r, pos)?,
             sp::Expr::InList { expr, list, negated } if row(expr).is_some() => {
                 return self.row_in_list(expr, list, *negated, pos);
             }
@@ -90,6 +90,16 @@ impl Resolver<'_> {
             }
             sp::Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), true, *negated, pos)?
+            }
+            sp::Expr::Like { negated, any: true, expr, pattern, escape_char } => {
+                self.like_any(pattern, pos, |this, p| {
+                    this.like(expr, p, escape_char.as_deref(), false, *negated, pos)
+                })?
+            }
+            sp::Expr::ILike { negated, any: true, expr, pattern, escape_char } => {
+                self.like_any(pattern, pos, |this, p| {
+                    this.like(expr, p, escape_char.as_deref(), true, *negated, pos)
+                })?
             }
             sp::Expr::SimilarTo { negated, expr, pattern, escape_char: None } => {
                 self.matches(expr, pattern, Pattern::Similar, *negated)?
@@ -242,7 +252,10 @@ impl Resolver<'_> {
                     }
                     other => other,
                 };
-                let array = self.boxed(parameter)?;
+                let array = match cast_array(other) {
+                    Some((list, of)) => Box::new(Expr::new(self.cast_elements(list, of, pos)?, pos)),
+                    None => self.boxed(parameter)?,
+                };
                 match array.kind {
                     ExprKind::Array(list) if member && !list.is_empty() => {
                         Ok(ExprKind::In { expr, list, negated: all })
@@ -250,6 +263,20 @@ impl Resolver<'_> {
                     _ => Ok(ExprKind::Any { op, expr, array, all }),
                 }
             }
+        }
+    }
+
+    /// An array of which each element is cast.
+    fn cast_elements(&mut self, list: &[sp::Expr], of: &sp::DataType, pos: Pos) -> Result<ExprKind> {
+        let ty = cast_type(of, pos)?;
+        let cast = |x| Expr::new(ExprKind::Cast { expr: Box::new(x), ty: ty.clone() }, pos);
+        Ok(ExprKind::Array(self.exprs(list)?.into_iter().map(cast).collect()))
+    }
+
+    fn distinct(&mut self, op: BinaryOp, left: &sp::Expr, right: &sp::Expr, pos: Pos) -> Result<ExprKind> {
+        match (row(left), row(right)) {
+            (Some(a), Some(b)) => self.rows(op, &a, &b, pos),
+            _ => self.binary(op, left, right),
         }
     }
 
@@ -263,7 +290,7 @@ impl Resolver<'_> {
         use sp::BinaryOperator as B;
         if let Some(op) = comparison(op) {
             if let (Some(a), Some(b)) = (row(left), row(right)) {
-                return self.rows(op, a, b, pos);
+                return self.rows(op, &a, &b, pos);
             }
             return self.binary(op, left, right);
         }

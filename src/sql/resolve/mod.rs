@@ -17,6 +17,7 @@ mod table_function;
 mod types;
 mod view;
 
+pub(super) use arrays::element_type;
 pub(super) use types::cast_type;
 
 use super::ast::*;
