@@ -112,7 +112,10 @@ fn transactions_have_postgresql_s_states_tags_and_warnings() {
         assert_eq!(step(sql), expected, "{sql}");
     }
     let steps = client.query("steps").rows().remove(0);
-    assert!(steps.ends_with("Begin, Rollback { chain: false }]"), "{steps}");
+    assert!(
+        steps.ends_with("Begin(Modes { isolation: None, read_only: None }), Rollback { chain: false }]"),
+        "{steps}"
+    );
 }
 
 #[test]
