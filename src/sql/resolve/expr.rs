@@ -19,8 +19,19 @@ impl Resolver<'_> {
     pub(super) fn expr(&mut self, e: &sp::Expr) -> Result<Expr> {
         self.count_node()?;
         let pos = self.lines.start(e);
+        match e {
+            sp::Expr::Nested(inner) => self.expr(inner),
+            sp::Expr::BinaryOp { left, op, right } => {
+                Ok(Expr::new(self.operator(left, op, right, pos)?, pos))
+            }
+            other => self.other(other, pos),
+        }
+    }
+
+    /// What is no chain of operators: of those there may be very many in each other, and each takes its place on the stack.
+    #[inline(never)]
+    fn other(&mut self, e: &sp::Expr, pos: Pos) -> Result<Expr> {
         let kind = match e {
-            sp::Expr::Nested(inner) => return self.expr(inner),
             sp::Expr::Identifier(ident) => self.identifier(ident)?,
             sp::Expr::CompoundIdentifier(parts) => self.qualified(parts, pos)?,
             sp::Expr::Value(v) => self.value(&v.value, pos)?,
@@ -63,7 +74,6 @@ impl Resolver<'_> {
                 high: self.boxed(high)?,
                 negated: *negated,
             },
-            sp::Expr::BinaryOp { left, op, right } => self.operator(left, op, right, pos)?,
             sp::Expr::UnaryOp { op, expr } => match op {
                 sp::UnaryOperator::Minus => {
                     let inner = self.expr(expr)?;
