@@ -234,6 +234,12 @@ impl<'a, 'b> Builder<'a, 'b> {
             PartKind::Point(_) => None,
         }));
         let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;
+        let given = self.flattener.given.used();
+        if public_groups && self.parts.is_empty() && !given.is_empty() {
+            return Err(unsupported("a released value in a list of groups without an aggregate", select.pos)
+                .detail("Such a list is made of public values alone, and no private row is read for it. Beside count(*) a released value may stand.")
+                .into());
+        }
         let release = Release {
             select: select.id,
             set: 0,
@@ -249,7 +255,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             outputs: self.outputs,
             bounding,
             work,
-            given: self.flattener.given.used(),
+            given,
             spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None },
         };
         cells.insert(0, release);
