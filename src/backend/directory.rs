@@ -4,8 +4,8 @@
 //! cannot tell one from the other.
 
 use super::error::cause;
-use super::tls::Tls;
-use policy::{AuthQuery, ServerUrl, iterations, with_password};
+use super::tls::server;
+use policy::{AuthQuery, iterations, with_password};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,9 +128,8 @@ impl Directory {
             return Ok(open.clone());
         }
         let url = with_password(&self.query.url, self.password_file.as_deref()).map_err(Failed::Login)?;
-        let unusable = |why| Failed::Login(format!("auth_query.url: {why}"));
-        let ServerUrl { mut config, tls } = url.parse().map_err(unusable)?;
-        let tls = Tls::load(&tls).map_err(unusable)?;
+        let (mut config, tls) =
+            server(&url).map_err(|why| Failed::Login(format!("auth_query.url: {why}")))?;
         config.application_name("noisegate auth_query");
         let (client, connection) = config.connect(tls).await?;
         let driver = tokio::spawn(async {

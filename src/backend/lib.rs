@@ -37,4 +37,4 @@ pub use pool::{Backend, Reader};
 pub use relay::Description;
 pub use rows::Rows;
 pub use settings::{Setting, Settings};
-pub use tls::{Secured, Tls};
+pub use tls::{Secured, Tls, server};

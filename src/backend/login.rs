@@ -2,7 +2,7 @@
 
 use super::error::{DbError, NO_PASSWORD, RelayError};
 use super::socket::{Channel, Frame, Target, targets};
-use super::tls::{Secured, Tls};
+use super::tls::{Secured, Tls, server};
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{
@@ -42,8 +42,7 @@ impl std::fmt::Debug for Login {
 impl Login {
     /// Reads a `postgres://` URL (or libpq's `key=value` form). `gucs` are set at connect and proven after it.
     pub fn parse(url: &str, gucs: &[(&str, String)], timeout: Duration) -> Result<Self, String> {
-        let policy::ServerUrl { mut config, tls } = url.parse()?;
-        let tls = Tls::load(&tls)?;
+        let (mut config, tls) = server(url)?;
         if config.get_target_session_attrs() != TargetSessionAttrs::Any {
             return Err("target_session_attrs is not supported: name one server".into());
         }

@@ -1,7 +1,7 @@
 //! TLS with a server: rustls, with what a URL says of whom to believe, and the binding of SCRAM to the server's certificate
 //! (RFC 5929, `tls-server-end-point`).
 
-use policy::{ServerTls, Trust};
+use policy::{ServerTls, ServerUrl, Trust};
 use postgres_protocol::authentication::sasl::ChannelBinding as Binding;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use std::future::Future;
@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::Config;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::WebPkiServerVerifier;
@@ -31,12 +32,21 @@ pub struct Tls {
     named: bool,
 }
 
+/// What a connection string says: for tokio-postgres, and of TLS.
+///
+/// # Errors
+/// What is wrong with it, or with a file that it names, without a word of it that may be secret.
+pub fn server(url: &str) -> Result<(Config, Tls), String> {
+    let ServerUrl { config, tls } = url.parse()?;
+    Ok((config, Tls::load(&tls)?))
+}
+
 impl Tls {
     /// Reads certificates and keys.
     ///
     /// # Errors
     /// Which file is no use, and why.
-    pub fn load(wanted: &ServerTls) -> Result<Self, String> {
+    fn load(wanted: &ServerTls) -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
         let verifier = verifier(wanted, &provider)?;
         let builder = ClientConfig::builder_with_provider(provider)

@@ -1,7 +1,7 @@
 //! One connection to a database, for commands that read its catalogs and hang up.
 
-use backend::{Tls, introspect};
-use policy::{ServerUrl, with_password};
+use backend::{introspect, server};
+use policy::with_password;
 use schema::Schema;
 use std::fmt;
 use std::path::Path;
@@ -44,9 +44,7 @@ impl Drop for Connected {
 /// Connects, with a password of the file where the URL has none. `key` names the URL in messages, which never show it.
 pub async fn connect(url: &str, password_file: Option<&Path>, key: &str) -> Result<Connected, Failed> {
     let url = with_password(url, password_file).map_err(Failed::Refused)?;
-    let unusable = |why| Failed::Refused(format!("{key}: {why}"));
-    let ServerUrl { config, tls } = url.parse().map_err(unusable)?;
-    let tls = Tls::load(&tls).map_err(unusable)?;
+    let (config, tls) = server(&url).map_err(|why| Failed::Refused(format!("{key}: {why}")))?;
     match tokio::time::timeout(CONNECT, config.connect(tls)).await {
         Ok(Ok((client, connection))) => {
             let driver = tokio::spawn(async {
