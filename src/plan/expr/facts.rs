@@ -151,6 +151,19 @@ impl Facts {
         }
     }
 
+    /// Of an int4 that lies between these ends by its text, whatever rows hold.
+    pub(super) fn whole(ends: Interval, nullable: bool) -> Self {
+        let span = Proven::by_text(ends);
+        Self {
+            phys: Phys::Int,
+            bound: Declared::of(&span),
+            span,
+            lattice: Some(1.into()),
+            binned: true,
+            ..Self::of_type(SqlType::Int4, nullable)
+        }
+    }
+
     /// Of a value as a table stores it: any that the type can hold.
     pub(super) fn of_stored(ty: SqlType, nullable: bool) -> Self {
         let phys = match &ty {

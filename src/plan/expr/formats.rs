@@ -249,16 +249,7 @@ pub(super) fn of_truth(x: Scalar, pos: Pos) -> Result<Scalar> {
 
 fn truth_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
     let [x] = args else { return Err(Refusal::new("a truth value as a number")) };
-    let span = Proven::by_text(Interval::new(0, 1));
-    Ok(Facts {
-        phys: Phys::Int,
-        bound: Declared::of(&span),
-        span,
-        lattice: Some(1.into()),
-        binned: true,
-        cost: 10,
-        ..Facts::of_type(SqlType::Int4, x.facts.nullable)
-    })
+    Ok(Facts { cost: 10, ..Facts::whole(Interval::new(0, 1), x.facts.nullable) })
 }
 
 fn truth_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {

@@ -451,16 +451,7 @@ fn bucket_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal
     if low == high {
         return Err(Refusal::new("width_bucket with one bound twice"));
     }
-    let span = Proven::by_text(Interval::new(0, bins + 1));
-    Ok(Facts {
-        phys: Phys::Int,
-        bound: Declared::of(&span),
-        span,
-        lattice: Some(1.into()),
-        binned: true,
-        cost: 200 + of.digits(),
-        ..Facts::of_type(SqlType::Int4, of.nullable)
-    })
+    Ok(Facts { cost: 200 + of.digits(), ..Facts::whole(Interval::new(0, bins + 1), of.nullable) })
 }
 
 fn bucket_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {

@@ -109,17 +109,7 @@ pub(crate) fn spread(place: Place, x: &Scalar, name: &str) -> Scalar {
 pub(crate) fn standing(place: Place, most: Option<u32>) -> Scalar {
     let facts = match most {
         // ntile
-        Some(most) => {
-            let span = Proven::by_text(Interval::new(1, most));
-            Facts {
-                phys: Phys::Int,
-                bound: Declared::of(&span),
-                span,
-                lattice: Some(1.into()),
-                binned: true,
-                ..Facts::of_type(SqlType::Int4, false)
-            }
-        }
+        Some(most) => Facts::whole(Interval::new(1, most), false),
         None => {
             let span = Proven::by_text(Interval::new(0, 1));
             let facts = Facts::of_type(SqlType::Float8, false);

@@ -1,7 +1,7 @@
 //! Functions of texts. Each looks at the first 10,000 characters of a column, and no argument but a constant decides how
 //! long its result is: what is proven of a text is how many characters it has at most.
 
-use super::facts::{Declared, Facts, Phys, Proven};
+use super::facts::Facts;
 use super::print::{Print, collated, is_varied};
 use super::scalar::{Choice, Node, Param, Scalar};
 use super::table::{Entry, Function};
@@ -332,16 +332,7 @@ fn slice(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
 }
 
 fn whole(x: &Facts, most: u64, cost: u64) -> Facts {
-    let span = Proven::by_text(Interval::new(0, most));
-    Facts {
-        phys: Phys::Int,
-        bound: Declared::of(&span),
-        span,
-        lattice: Some(1.into()),
-        binned: true,
-        cost: 100 + cost,
-        ..Facts::of_type(SqlType::Int4, x.nullable)
-    }
+    Facts { cost: 100 + cost, ..Facts::whole(Interval::new(0, most), x.nullable) }
 }
 
 fn characters(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
