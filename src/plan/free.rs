@@ -70,22 +70,11 @@ pub(super) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
 /// `SELECT WHERE false`.
 fn nothing() -> Query {
     let filter = Expr::new(ExprKind::Literal(Literal::Bool(false)), None);
-    top(Select {
-        id: 0,
-        distinct: Distinct::No,
-        items: Vec::new(),
-        from: Vec::new(),
-        filter: Some(filter),
-        group_by: Vec::new(),
-        grouping_sets: Vec::new(),
-        having: None,
-        pos: None,
-    })
+    top(Select { id: 0, filter: Some(filter), ..Select::of(Vec::new(), None) })
 }
 
 fn top(select: Select) -> Query {
-    let body = Body::Select(Box::new(select));
-    Query { with: Vec::new(), body, order_by: Vec::new(), limit: None, offset: None }
+    Query::of(Body::Select(Box::new(select)))
 }
 
 /// Whether a query has no rows over any tables. What is not surely so counts as having some, and so does a CTE's name.

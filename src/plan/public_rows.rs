@@ -54,7 +54,7 @@ impl PublicRows {
         // A CTE's number is larger than those of the CTEs that it can name.
         let with = with.into_iter().map(|(id, query)| Cte { id, query }).collect();
         let body = Body::Query(Box::new(query.clone()));
-        Self { query: Query { with, body, order_by: Vec::new(), limit: None, offset: None }, place, pos }
+        Self { query: Query { with, ..Query::of(body) }, place, pos }
     }
 
     /// Of what stands in FROM.
@@ -99,8 +99,7 @@ impl PublicRows {
                     b.source = Source::Derived;
                 }
                 let body = if rows.is_empty() { nothing(types, self.pos) } else { Body::Values(rows) };
-                let values =
-                    Query { with: Vec::new(), body, order_by: Vec::new(), limit: None, offset: None };
+                let values = Query::of(body);
                 let mut put = |of: &mut usize, query: &mut Option<Box<Query>>| {
                     if of == binding {
                         *query = Some(Box::new(values.clone()));
@@ -152,16 +151,10 @@ impl PublicRows {
 
 /// No rows, of these types.
 fn nothing(types: Vec<Expr>, pos: Pos) -> Body {
+    let items = types.into_iter().enumerate().map(|(i, expr)| Item { expr, name: format!("c{i}") });
     Body::Select(Box::new(Select {
-        id: usize::MAX,
-        distinct: Distinct::No,
-        items: types.into_iter().enumerate().map(|(i, expr)| Item { expr, name: format!("c{i}") }).collect(),
-        from: Vec::new(),
         filter: Some(Expr::new(ExprKind::Literal(Literal::Bool(false)), pos)),
-        group_by: Vec::new(),
-        grouping_sets: Vec::new(),
-        having: None,
-        pos,
+        ..Select::of(items.collect(), pos)
     }))
 }
 

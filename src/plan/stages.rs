@@ -331,21 +331,11 @@ pub fn too_many(pos: Pos) -> ClientError {
 fn alone(q: &Query, with: Vec<Cte>, value: bool) -> Query {
     let body = if value {
         let value = Expr::new(ExprKind::Subquery(Box::new(q.clone())), None);
-        Body::Select(Box::new(Select {
-            id: usize::MAX,
-            distinct: Distinct::No,
-            items: vec![Item { expr: value, name: "value".into() }],
-            from: Vec::new(),
-            filter: None,
-            group_by: Vec::new(),
-            grouping_sets: Vec::new(),
-            having: None,
-            pos: None,
-        }))
+        Body::Select(Box::new(Select::of(vec![Item { expr: value, name: "value".into() }], None)))
     } else {
         Body::Query(Box::new(q.clone()))
     };
-    Query { with, body, order_by: Vec::new(), limit: None, offset: None }
+    Query { with, ..Query::of(body) }
 }
 
 /// Types whose parameters a fetch may hold.

@@ -17,6 +17,13 @@ pub struct Query {
     pub offset: Option<Expr>,
 }
 
+impl Query {
+    /// Of a body, and nothing else.
+    pub fn of(body: Body) -> Self {
+        Self { with: Vec::new(), body, order_by: Vec::new(), limit: None, offset: None }
+    }
+}
+
 /// A common table expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cte {
@@ -93,6 +100,21 @@ pub struct Select {
 }
 
 impl Select {
+    /// `SELECT items`, of no rows of anything. Its number is none of the analyst's.
+    pub fn of(items: Vec<Item>, pos: Pos) -> Self {
+        Self {
+            id: usize::MAX,
+            distinct: Distinct::No,
+            items,
+            from: Vec::new(),
+            filter: None,
+            group_by: Vec::new(),
+            grouping_sets: Vec::new(),
+            having: None,
+            pos,
+        }
+    }
+
     /// Whether there is a GROUP BY, be it of no key.
     pub fn has_group_by(&self) -> bool {
         !self.group_by.is_empty() || !self.grouping_sets.is_empty()

@@ -81,7 +81,7 @@ impl Resolver<'_> {
             columns = self.alias_columns(alias, columns, pos)?;
         }
         let body = Body::Rows { function, args };
-        let query = Query { with: Vec::new(), body, order_by: Vec::new(), limit: None, offset: None };
+        let query = Query::of(body);
         Ok(self.bind(name, Source::Derived, columns, Some(query), pos))
     }
 }
