@@ -241,7 +241,7 @@ impl Resolver<'_> {
         let full = schema.map_or_else(|| table.to_owned(), |s| format!("{s}.{table}"));
         if matches!(schema, Some("pg_catalog" | "information_schema")) || table.starts_with("pg_") {
             return ClientError::unsupported(format!("the system catalog {full} is not available"))
-                .hint("noisegate shows the tables of its policy only; its answers to catalog queries are not built yet.")
+                .hint("Catalogs show what the policy shows, in statements of their own: name no other tables beside them.")
                 .at(pos);
         }
         let names = self.catalog.names();
