@@ -233,7 +233,7 @@ fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points
             let [low, high, step] = [low, high, step].map(|x| x.to_plain_string());
             format!("{low} to {high} by {step}")
         }
-        Axis::Values => "the values themselves".into(),
+        Axis::Values | Axis::Listed(_) => "the values themselves".into(),
     };
     out.push(format!("  {label}: {grid}, at most {}; rows are counted at the nearest", cells.points));
     let mechanism = mechanism(points.selector());

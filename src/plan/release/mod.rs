@@ -5,6 +5,7 @@
 mod aggregates;
 mod distance;
 mod keys;
+mod mode;
 pub mod moments;
 pub mod output;
 pub mod points;
@@ -188,12 +189,6 @@ impl<'a, 'b> Builder<'a, 'b> {
         let equal = groups::equal_columns(&self.source);
         if !found.public && self.flattener.is_one_unit_each(&scalars, &equal) {
             return Err(one_unit_each(&built, &self.source, select.pos).into());
-        }
-        // Points may be chosen in groups that were selected before, where a grid says what they are.
-        if let Some(r) = self.requests.iter().find(|r| r.is_listed() && !found.public) {
-            let hint = "Group by keys whose values are public, or ask for quantiles, count, sum and avg.";
-            let refused = unsupported("mode() with private groups", r.pos);
-            return Err(refused.detail(found.why.clone()).hint(hint).into());
         }
         let own = self.requests.iter().map(|r| ("a quantile, min, max or mode", r.pos));
         let own = own.chain(self.distinct.iter().map(|d| ("count(DISTINCT x)", d.pos))).next();
