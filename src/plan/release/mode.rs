@@ -15,8 +15,11 @@ use dp::Pick;
 use schema::SqlType;
 use sql::ast::*;
 
-/// Where what of no value's domain is released tells what to write.
+/// What to write where nobody says which values there are.
 const LISTED: &str = "List the values: mode() WITHIN GROUP (ORDER BY x) … WHERE x IN ('a', 'b').";
+
+/// How far days are apart on a grid.
+const SECONDS_OF_A_DAY: u32 = 86_400;
 
 impl Builder<'_, '_> {
     /// Notes that a most frequent value is asked for; `when` is FILTER.
@@ -64,13 +67,13 @@ impl Builder<'_, '_> {
             Domain::Bool => ["false", "true"].map(str::to_owned).to_vec(),
             Domain::Values(values) if values.len() <= MOST_PRIVATE_POINTS => values,
             Domain::Series { .. } | Domain::Days { .. } if ty.is_number() || ty == SqlType::Date => {
-                let (key, axis) = self.grid_key("mode", x, &key.scalar, when)?;
-                let whole = match (&domain, &axis) {
-                    (Domain::Series { step: apart, .. }, Axis::Grid { step, .. }) => step == apart,
-                    (_, Axis::Grid { step, .. }) => *step == BigDecimal::from(86_400),
-                    _ => false,
+                let apart = match domain {
+                    Domain::Series { step, .. } => step,
+                    _ => BigDecimal::from(SECONDS_OF_A_DAY),
                 };
-                return if whole { Ok((key, axis)) } else { Err(unlisted(label, pos).into()) };
+                let (key, axis) = self.grid_key("mode", x, &key.scalar, when)?;
+                let each = matches!(&axis, Axis::Grid { step, .. } if *step == apart);
+                return if each { Ok((key, axis)) } else { Err(unlisted(label, pos).into()) };
             }
             _ => return Err(unlisted(label, pos).into()),
         };
