@@ -226,12 +226,28 @@ impl Resolver<'_> {
         if member {
             return Ok(ExprKind::In { expr, list, negated: all });
         }
+        self.compared_with_each(op, expr, list, all, pos)
+    }
+
+    /// `x op ANY (ARRAY[a, b])` is `x op a OR x op b`, and of ALL it is AND.
+    pub(super) fn compared_with_each(
+        &mut self,
+        op: BinaryOp,
+        expr: Box<Expr>,
+        list: Vec<Expr>,
+        all: bool,
+        pos: Pos,
+    ) -> Result<ExprKind> {
+        let limit = CHAIN.min(self.limits.max_in_list);
+        if list.len() > limit {
+            return Err(crate::parse::too_large("an array", "max_in_list", limit).at(pos));
+        }
         let each = list
             .into_iter()
             .map(|x| Expr::new(ExprKind::Binary { op, left: expr.clone(), right: Box::new(x) }, pos));
         let joiner = if all { BinaryOp::And } else { BinaryOp::Or };
         let chain = joined(joiner, each.collect(), pos);
-        chain.map(|e| e.kind).ok_or_else(malformed)
+        chain.map(|e| e.kind).ok_or_else(|| self.unsupported("an empty array", pos))
     }
 }
 
