@@ -194,7 +194,7 @@ impl Resolver<'_> {
     pub(super) fn any_of_texts(
         &mut self,
         op: BinaryOp,
-        expr: Box<Expr>,
+        (expr, size): (Box<Expr>, usize),
         array: Elements<'_>,
         all: bool,
         pos: Pos,
@@ -226,14 +226,15 @@ impl Resolver<'_> {
         if member {
             return Ok(ExprKind::In { expr, list, negated: all });
         }
-        self.compared_with_each(op, expr, list, all, pos)
+        self.compared_with_each(op, (expr, size), list, all, pos)
     }
 
-    /// `x op ANY (ARRAY[a, b])` is `x op a OR x op b`, and of ALL it is AND.
+    /// `x op ANY (ARRAY[a, b])` is `x op a OR x op b`, and of ALL it is AND. `size`: how many nodes x has, of which each
+    /// comparison has its own copy.
     pub(super) fn compared_with_each(
         &mut self,
         op: BinaryOp,
-        expr: Box<Expr>,
+        (expr, size): (Box<Expr>, usize),
         list: Vec<Expr>,
         all: bool,
         pos: Pos,
@@ -242,6 +243,8 @@ impl Resolver<'_> {
         if list.len() > limit {
             return Err(crate::parse::too_large("an array", "max_in_list", limit).at(pos));
         }
+        self.nodes = self.nodes.saturating_add(size.saturating_mul(list.len()));
+        self.count_node()?;
         let each = list
             .into_iter()
             .map(|x| Expr::new(ExprKind::Binary { op, left: expr.clone(), right: Box::new(x) }, pos));

@@ -248,7 +248,9 @@ impl Resolver<'_> {
             return Err(self.unsupported(&format!("operator {op} with ANY or ALL"), pos));
         };
         let member = matches!((op, all), (BinaryOp::Eq, false) | (BinaryOp::Ne, true));
+        let before = self.nodes;
         let expr = self.boxed(left)?;
+        let size = self.nodes - before;
         let mut right = right;
         while let sp::Expr::Nested(inner) = right {
             right = inner;
@@ -264,7 +266,7 @@ impl Resolver<'_> {
             }
             other => {
                 if let Some(elements) = array_literal(other) {
-                    return self.any_of_texts(op, expr, elements, all, pos);
+                    return self.any_of_texts(op, (expr, size), elements, all, pos);
                 }
                 // A parameter's type is that of what it is compared with.
                 let parameter = match other {
@@ -284,7 +286,7 @@ impl Resolver<'_> {
                         Ok(ExprKind::In { expr, list, negated: all })
                     }
                     ExprKind::Array(list) if !list.is_empty() => {
-                        self.compared_with_each(op, expr, list, all, pos)
+                        self.compared_with_each(op, (expr, size), list, all, pos)
                     }
                     _ => Ok(ExprKind::Any { op, expr, array, all }),
                 }
