@@ -217,7 +217,8 @@ fn postgres_spellings(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 /// nobody else can write, and which `resolve` knows.
 fn between(before: &[TokenWithSpan], next: Keyword) -> Option<Keyword> {
     let mut words = before.iter().rev().filter(|t| !matches!(t.token, Token::Whitespace(_)));
-    let after = matches!(words.next().map(|t| &t.token), Some(Token::Word(w)) if w.keyword == Keyword::BETWEEN);
+    let after =
+        matches!(words.next().map(|t| &t.token), Some(Token::Word(w)) if w.keyword == Keyword::BETWEEN);
     (after && matches!(next, Keyword::SYMMETRIC | Keyword::ASYMMETRIC | Keyword::NOT)).then_some(next)
 }
 

@@ -55,7 +55,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         range: "a day; of a timestamp that was cut to hours or minutes, by date_trunc, these are public groups",
         cost: "50",
         samples: &[
-            "(date_trunc('hour', {t}::timestamp)::time < TIME '08:30')","({t}::timestamp::time >= TIME '08:30')", "({t}::timestamptz::time < '17:00')"],
+            "(date_trunc('hour', {t}::timestamp)::time < TIME '08:30')",
+            "({t}::timestamp::time >= TIME '08:30')",
+            "({t}::timestamptz::time < '17:00')",
+        ],
     },
     Entry {
         form: "x::boolean",

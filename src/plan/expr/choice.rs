@@ -89,8 +89,7 @@ pub(super) fn case(branches: Vec<(Scalar, Scalar)>, otherwise: Option<Scalar>) -
     let before = |n: usize, then: &Scalar| {
         branches.iter().take(n).flat_map(|(when, _)| taken(when, then)).collect::<Vec<String>>()
     };
-    facts.domain =
-        domain::of_cases(results.iter().enumerate().map(|(n, then)| (*then, before(n, then))));
+    facts.domain = domain::of_cases(results.iter().enumerate().map(|(n, then)| (*then, before(n, then))));
     facts.cost = branches.iter().fold(facts.cost, |sum, (when, _)| sum.saturating_add(when.facts.cost));
     Scalar { node: Node::Case(branches, otherwise.map(Box::new)), facts }
 }
@@ -100,7 +99,9 @@ pub(super) fn case(branches: Vec<(Scalar, Scalar)>, otherwise: Option<Scalar>) -
 fn taken(when: &Scalar, of: &Scalar) -> Vec<String> {
     let constant = |s: &Scalar| match &s.node {
         Node::Number(n) if of.facts.ty.is_integer() => Some(n.to_plain_string()),
-        Node::Text(t) if of.facts.ty.is_text() || matches!(of.facts.ty, SqlType::Enum { .. }) => Some(t.clone()),
+        Node::Text(t) if of.facts.ty.is_text() || matches!(of.facts.ty, SqlType::Enum { .. }) => {
+            Some(t.clone())
+        }
         Node::Bool(b) => Some(b.to_string()),
         _ => None,
     };

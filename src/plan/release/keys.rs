@@ -69,6 +69,5 @@ impl Builder<'_, '_> {
 
 /// Whether equal values of this key always print the same, or are made to (soundness rule 4).
 pub(super) fn has_canonical_form(s: &Scalar) -> bool {
-    s.canonical()
-        && !matches!(s.ty(), SqlType::Bpchar | SqlType::Other { .. } | SqlType::Interval)
+    s.canonical() && !matches!(s.ty(), SqlType::Bpchar | SqlType::Other { .. } | SqlType::Interval)
 }
