@@ -35,6 +35,7 @@ pub mod stages;
 mod startup;
 mod statement;
 mod stream;
+mod synthetic;
 mod type_cache;
 mod typing;
 mod views;
@@ -49,6 +50,7 @@ pub use typing::typing_error;
 
 use answer::{ClientError, Description, Field, Notice, Outcome, SqlState, Values, text_cells};
 use futures::{StreamExt, TryStreamExt};
+use policy::Mode;
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
 use stages::Asked;
@@ -238,7 +240,7 @@ impl Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let explained = self.explained(gateway, before, fields).await?;
-        let private = planned.plan.charge.is_some();
+        let private = planned.plan.charge.is_some() && self.mode(gateway) == Mode::Private;
         let answered = self.answer(gateway, planned, text, columns, notices).await?;
         let count = match answered {
             Outcome::Rows { rows, .. } => rows.try_fold(0u64, |n, _| async move { Ok(n + 1) }).await?,
@@ -274,13 +276,19 @@ impl Session {
             self.prove_finish(gateway, &plan, finish, columns.once()).await?;
             self.prove_stages(gateway, &plan, &constants).await?;
         }
+        let synthetic = plan.charge.is_some() && self.mode(gateway) == Mode::Synthetic;
         if let Some(question) = plan.question.clone() {
+            if synthetic {
+                return Err(synthetic::no_stream());
+            }
             return self.ask_stream(gateway, &plan, &question, constants, columns, notices).await;
         }
         let (noisy, told) = match plan.charge.clone() {
             None => (Vec::new(), Vec::new()),
             Some(charge) => {
-                gateway.check_failures(&self.identity.user)?;
+                if !synthetic {
+                    gateway.check_failures(&self.identity.user)?;
+                }
                 // Charge, fetch, release, in the order of its stages; nothing of it where the answers are kept.
                 let asked =
                     Asked { gateway, charge: &charge, text, settings: &settings, constants: &constants };

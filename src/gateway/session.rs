@@ -1,6 +1,7 @@
 //! One client's session, over whatever gateway is in force when its next statement comes.
 
 use super::settings::SessionSettings;
+use super::settings::custom::NoisegateSetting;
 use super::stream::Reopening;
 use super::{ActiveGateway, Gateway};
 use answer::{ClientError, Identity, SqlState};
@@ -32,11 +33,15 @@ impl ActiveGateway {
         if let Some(user) = gateway.listed(&identity.user) {
             identity.role.clone_from(&user.role);
         }
+        let mut settings = SessionSettings::default();
+        if !gateway.policy.notices(&identity.user, identity.role.as_deref()) {
+            settings.start_with(NoisegateSetting::Notices.name(), "off".into());
+        }
         Session {
             active: self.clone(),
             identity,
             database,
-            settings: SessionSettings::default(),
+            settings,
             // A finish session's is on; the client was told otherwise.
             reported: BTreeMap::from([("default_transaction_read_only".to_owned(), "off".to_owned())]),
             gateway,

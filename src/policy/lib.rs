@@ -28,6 +28,7 @@ mod raw_table;
 mod reader;
 mod reference;
 mod reload;
+mod role;
 mod server;
 mod server_url;
 mod stream;

@@ -74,6 +74,7 @@ impl Policy {
             ("[[stream]]", self.streams != old.streams),
             ("[[view]]", self.views != old.views),
             ("[[user]]", differ(&self.users, &old.users)),
+            ("[[role]]", self.roles != old.roles),
             ("[table]", differ(&self.tables, &old.tables)),
             ("[cache]", self.cache != old.cache),
             ("[answers]", self.answers != old.answers),
