@@ -20,6 +20,7 @@ mod fingerprints;
 pub mod finish;
 pub mod help;
 mod parameters;
+mod passthrough;
 mod pay;
 mod planning;
 mod price;
@@ -86,6 +87,11 @@ impl Session {
             Kind::Control | Kind::Arguments(..) => return Err(control_here()),
         };
         let gateway = self.gateway.clone();
+        if let Some(owner) = self.owner(&gateway)? {
+            let none = Values::default();
+            let asked = owner.run(&statement.kind, &statement.text, None, &none, notices);
+            return asked.await?.ok_or_else(control_here);
+        }
         if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
             return self.run_catalogs(&gateway, rewritten, None, &Values::default(), notices).await;
         }
@@ -133,6 +139,10 @@ impl Session {
         };
         // `unknown` is as good as none.
         let types: Vec<u32> = types.iter().map(|t| if *t == 705 { 0 } else { *t }).collect();
+        if let Some(owner) = self.owner(gateway)? {
+            let described = owner.describe(&statement.kind, &statement.text, &types);
+            return described.await?.ok_or_else(control_here);
+        }
         if let Some(rewritten) = self.over_catalogs(gateway, query, lines, &statement.kind).await? {
             return self.describe_catalogs(gateway, &rewritten, &types).await;
         }
@@ -168,6 +178,7 @@ impl Session {
         self.follow()?;
         let gateway = self.gateway.clone();
         let planned = match &*statement.kind {
+            _ if self.mode(&gateway) == Mode::Passthrough => None,
             Kind::Query(query, lines)
                 if self.over_catalogs(&gateway, query, lines, &statement.kind).await?.is_some() =>
             {
@@ -207,6 +218,10 @@ impl Session {
             portal = self.bind(&statement, &portal.description, portal.values).await?;
         }
         let Portal { gateway, kind, text, description, values, planned } = portal;
+        if let Some(owner) = self.owner(&gateway)? {
+            let asked = owner.run(&kind, &text, Some(&description), &values, notices);
+            return asked.await?.ok_or_else(control_here);
+        }
         let Some(planned) = planned else {
             let Kind::Query(query, lines) = &*kind else { return Err(control_here()) };
             let rewritten =

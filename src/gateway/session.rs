@@ -37,7 +37,7 @@ impl ActiveGateway {
         if !gateway.policy.notices(&identity.user, identity.role.as_deref()) {
             settings.start_with(NoisegateSetting::Notices.name(), "off".into());
         }
-        Session {
+        let session = Session {
             active: self.clone(),
             identity,
             database,
@@ -48,7 +48,9 @@ impl ActiveGateway {
             transaction_start: None,
             reopening: Reopening::default(),
             pid: 0,
-        }
+        };
+        session.announce();
+        session
     }
 }
 

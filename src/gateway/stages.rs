@@ -78,7 +78,8 @@ impl Session {
                         self.made_up(of, plan, &step, &mut noisy).await?;
                         Got::Kept(None)
                     }
-                    Mode::Private => self.released(of, plan, &step, &mut noisy).await?,
+                    // A passthrough session is answered before it plans; if it were not, it would pay.
+                    Mode::Private | Mode::Passthrough => self.released(of, plan, &step, &mut noisy).await?,
                 };
                 match got {
                     Got::Kept(wider) => bill.wider = bill.wider.into_iter().chain(wider).reduce(f64::max),

@@ -205,7 +205,7 @@ impl RawPolicy {
         let budgets = budget::budgets(&root, &statement, f);
         let streams = stream::streams(&root, &budgets, &statement.min_epsilon, f);
         let users = users::users(&root, base, f);
-        let roles = role::roles(&root, f);
+        let roles = role::roles(&root, backend.as_ref(), &server, log, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
         let cache = cache::cache(&root, base, f);

@@ -2,7 +2,7 @@
 
 use super::error::Findings;
 use super::keys::{Key, Keys, REQUIRED};
-use super::model::{Mode, Policy, Role};
+use super::model::{Backend, Log, LogLevel, Mode, Policy, Role, Server};
 use super::reader::{Section, shorten};
 
 /// Keys of `[[role]]`.
@@ -18,11 +18,11 @@ pub(super) const ROLE: Keys = Keys {
         },
         Key {
             name: "mode",
-            ty: "`private` or `synthetic`",
+            ty: "`private`, `synthetic` or `passthrough`",
             default: "\"private\"",
             example: "\"synthetic\"",
             purpose: "`private` pays for noisy answers; `synthetic` is answered from rows that are made up from this policy, for \
-                      nothing.",
+                      nothing; `passthrough` has exact answers and no privacy, see below.",
         },
         Key {
             name: "notices",
@@ -35,7 +35,14 @@ pub(super) const ROLE: Keys = Keys {
     later: &[],
 };
 
-pub(super) fn roles(root: &Section<'_, '_>, f: &mut Findings) -> Vec<Role> {
+/// `backend` has the login of passthrough roles; `server` and `log` must not make the mode a default, or hide it.
+pub(super) fn roles(
+    root: &Section<'_, '_>,
+    backend: Option<&Backend>,
+    server: &Server,
+    log: Log,
+    f: &mut Findings,
+) -> Vec<Role> {
     let mut roles: Vec<Role> = Vec::new();
     for section in root.sections("role", f) {
         section.keys(&ROLE, f);
@@ -45,6 +52,25 @@ pub(super) fn roles(root: &Section<'_, '_>, f: &mut Findings) -> Vec<Role> {
         if let (Some(m), Some(None)) = (&mode, known) {
             let what = format!("mode = {:?} is none of the modes", shorten(&m.value));
             f.error(&m.span, what, "write \"private\", or \"synthetic\" for rows that are made up");
+        }
+        if let (Some(m), Some(name), Some(Some(Mode::Passthrough))) = (&mode, &name, known) {
+            let shown = shorten(&name.value);
+            let what = format!(
+                "users of the role {shown:?} read exact rows: passthrough has no privacy, and no budget"
+            );
+            f.warn(&m.span, what, "it is for those who may read the database anyway");
+            if backend.is_some_and(|b| b.passthrough_url.is_none()) {
+                let hint = "write in [backend] passthrough_url = \"postgres://owner@127.0.0.1/bikes\": a login of its own";
+                f.error(&m.span, "mode = \"passthrough\" needs a login", hint);
+            }
+            if server.auth_query.as_ref().is_some_and(|q| q.role.as_ref() == Some(&name.value)) {
+                let hint = "list its users in [[user]]: exact rows are nobody's default";
+                f.error(&m.span, format!("auth_query gives everybody the role {shown:?}"), hint);
+            }
+            if log.level == LogLevel::Error {
+                let hint = "set level = \"warn\" in [log], or more";
+                f.error(&m.span, "the log would hide what passthrough roles ask", hint);
+            }
         }
         let notices = section.boolean("notices", f).is_none_or(|b| b.value);
         let Some(name) = name else { continue };

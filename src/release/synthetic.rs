@@ -107,8 +107,7 @@ fn place(pick: &Pick, group: &[(usize, u64)]) -> usize {
             let mut below = 0u128;
             group.iter().find(|(_, n)| {
                 below += u128::from(*n);
-                below > 0
-                    && below.saturating_mul((*q.denom()).into()) >= all.saturating_mul((*q.numer()).into())
+                below > 0 && below.saturating_mul(*q.denom()) >= all.saturating_mul(*q.numer())
             })
         }
     };

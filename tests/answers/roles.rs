@@ -1,4 +1,4 @@
-//! Roles that are answered in a way of their own: synthetic ones, from rows that are made up.
+//! Roles that are answered in a way of their own: synthetic ones, from rows that are made up; passthrough ones, by the database.
 
 use crate::bikes::{POLICY, SETUP};
 use crate::city::{self, PASSWORD, policy, rows, sqlstate};
@@ -172,4 +172,123 @@ async fn synthetic_answers_have_the_shape_of_real_ones() {
         }
     }
     assert!(asked > 300, "{asked}");
+}
+
+/// A third login of the database, which reads all tables, and the key of the policy that names it.
+async fn owners_login(db: &TestDb) -> String {
+    let name = format!("{}_owner", db.name);
+    let password = support::LOGIN_PASSWORD;
+    db.execute(&format!(
+        "CREATE ROLE {name} LOGIN PASSWORD '{password}'; GRANT CONNECT ON DATABASE {} TO {name};
+         GRANT SELECT ON ALL TABLES IN SCHEMA public TO {name}",
+        db.name
+    ))
+    .await;
+    let url = db.fetch_url.replace(&format!("{}_fetch", db.name), &name);
+    format!("passthrough_url = \"{url}\"\n")
+}
+
+const PASSTHROUGH: &str = "[[role]]\nname = \"owners\"\nmode = \"passthrough\"\n";
+
+/// Ada is private, Bob owns. What the proxy says goes to a file.
+async fn owned() -> (World, std::path::PathBuf) {
+    let db = city::bikes().await;
+    let backend = format!("{}{}", db.backend_toml(), owners_login(&db).await);
+    let text =
+        policy(&backend, &["ada", "bob"], &format!("[statement]\nepsilon = 0.1\n{BUDGET}{PASSTHROUGH}"));
+    let dir = Workdir::new(&with_role(&text, "bob", "owners"));
+    assert!(dir.noisegate(&["budget", "create"]).await.status.success());
+    let log = dir.path().join("log");
+    let file = std::fs::File::create(&log).unwrap();
+    let gate = dir.serve_with(|command| {
+        command.stderr(file);
+    });
+    let gate = gate.await;
+    (World { db, dir, gate }, log)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passthrough_answers_are_exact_and_loud() {
+    let (world, log) = owned().await;
+    let check = world.dir.noisegate(&["check"]).await;
+    let said = format!("{}{}", check.stdout, check.stderr);
+    assert!(check.status.success() && said.contains("\"owners\" read exact rows"), "{said}");
+    let read = || std::fs::read_to_string(&log).unwrap();
+    assert!(read().contains("\"owners\" read exact rows"), "{}", read());
+    let bob = world.client("bob").await;
+    assert!(read().contains("a passthrough session begins"), "{}", read());
+    let exact = rows(&bob, "SELECT email FROM riders WHERE rider_id = 500").await.unwrap();
+    assert_eq!(exact, [[Some("eve@example.org".to_owned())]]);
+    assert!(read().contains("SELECT email FROM riders WHERE rider_id = 500"), "{}", read());
+    let (_, told) = world.told("bob", "SET noisegate.notices = off; SELECT count(*) FROM riders").await;
+    assert!(told.contains("NOTICE:  noisegate: passthrough: exact rows"), "{told}");
+    // Parameters, cursors, COPY, EXPLAIN, catalogs, in the database's own words.
+    let n: i64 =
+        bob.query_one("SELECT count(*) FROM trips WHERE station = $1", &[&"Station 1"]).await.unwrap().get(0);
+    assert_eq!(n, 202);
+    let script = "BEGIN; DECLARE c CURSOR FOR SELECT email FROM riders ORDER BY rider_id; FETCH 2 FROM c; COMMIT;
+        COPY (SELECT rider_id FROM riders ORDER BY 1 LIMIT 2) TO STDOUT; EXPLAIN SELECT * FROM riders;
+        PREPARE p(int) AS SELECT plan FROM riders WHERE rider_id = $1; EXECUTE p(500);
+        SELECT relname FROM pg_class WHERE relname = 'riders'; SET search_path = pg_catalog; SHOW search_path";
+    let (shown, told) = world.told("bob", script).await;
+    assert!(!told.contains("ERROR"), "{told}");
+    for part in ["1@example.org", "2@example.org", "Seq Scan on riders", "day", "(1 row)"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // It reads, and that is all.
+    assert_eq!(sqlstate(&bob, "DELETE FROM trips").await, "25006");
+    assert_eq!(sqlstate(&bob, "SELECT * FROM trips FOR UPDATE").await.len(), 5);
+    let writes = "SELECT set_config('transaction_read_only', 'off', true)";
+    assert_eq!(sqlstate(&bob, writes).await, "25001");
+    let ada = world.client("ada").await;
+    let history = rows(&ada, "SELECT * FROM noisegate.history").await.unwrap();
+    assert!(history.is_empty(), "{history:?}");
+}
+
+/// Whatever a private user does, the owners' login does nothing; and what was answered to the one is not given to the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_else_comes_to_the_owners_login() {
+    let (world, _log) = owned().await;
+    let owner = format!("{}_owner", world.db.name);
+    let asked = "SELECT count(*) FROM trips";
+    let exact = rows(&world.client("bob").await, asked).await.unwrap();
+    assert_eq!(exact, [[Some("2000".to_owned())]]);
+    let (_, told) = world.told("ada", asked).await;
+    assert!(told.contains("charged epsilon 0.1") && !told.contains("passthrough"), "{told}");
+    // From here on that login fails whatever it is asked for.
+    let ends = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{owner}'");
+    world.db.execute(&format!("ALTER ROLE {owner} NOLOGIN; {ends}")).await;
+    assert_eq!(sqlstate(&world.client("bob").await, asked).await.len(), 5);
+    let ada = world.client("ada").await;
+    for sql in [
+        "SET search_path = public",
+        "SELECT station, count(*) FROM trips GROUP BY 1",
+        "SELECT avg(birth_year) FROM riders",
+        "EXPLAIN ANALYZE SELECT count(*) FROM riders",
+        "SELECT * FROM stations",
+        "SELECT relname FROM pg_class",
+        "SHOW ALL",
+        "PREPARE p AS SELECT count(*) FROM trips",
+        "EXECUTE p",
+        "BEGIN",
+        "DECLARE c CURSOR FOR SELECT count(*) FROM riders",
+        "FETCH c",
+        "COMMIT",
+        "SELECT * FROM noisegate.budget",
+    ] {
+        ada.simple_query(sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    for sql in ["SELECT * FROM trips", "SELECT email FROM riders", "SET ROLE owners", "SET role = 'owners'"] {
+        assert!(ada.simple_query(sql).await.is_err(), "{sql}");
+    }
+    // Who loses the role loses the way, in the middle of a session.
+    world.db.execute(&format!("ALTER ROLE {owner} LOGIN")).await;
+    let bob = world.client("bob").await;
+    let prepared = bob.prepare("SELECT email FROM riders LIMIT 1").await.unwrap();
+    assert_eq!(bob.query(&prepared, &[]).await.unwrap().len(), 1);
+    let text = std::fs::read_to_string(world.dir.policy()).unwrap();
+    std::fs::write(world.dir.policy(), text.replace("role = \"owners\"\n", "")).unwrap();
+    assert!(world.dir.noisegate(&["reload"]).await.status.success());
+    assert!(bob.query(&prepared, &[]).await.is_err());
+    assert_eq!(sqlstate(&bob, "SELECT * FROM trips").await, "0A000");
 }

@@ -19,17 +19,20 @@ pub enum Mode {
     Private,
     /// It is planned as ever, and answered from rows that are made up from the policy.
     Synthetic,
+    /// The database answers it as it stands: no privacy, for owners.
+    Passthrough,
 }
 
 impl Mode {
     /// All, as policies list them.
-    pub const ALL: [Self; 2] = [Self::Private, Self::Synthetic];
+    pub const ALL: [Self; 3] = [Self::Private, Self::Synthetic, Self::Passthrough];
 
     /// The word that policies use.
     pub fn word(self) -> &'static str {
         match self {
             Self::Private => "private",
             Self::Synthetic => "synthetic",
+            Self::Passthrough => "passthrough",
         }
     }
 }
