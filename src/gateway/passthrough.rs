@@ -58,7 +58,7 @@ fn text_of(kind: &Kind, text: &str) -> Option<String> {
     let verbs = ["SELECT", "WITH", "VALUES", "TABLE", "EXPLAIN"];
     let begins = |verb: &&str| text.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb));
     match kind {
-        Kind::Query(query, _) | Kind::Arguments(query, _) => Some(match verbs.iter().any(|v| begins(v)) {
+        Kind::Query(query, _) | Kind::Arguments(query, _) => Some(match verbs.iter().any(begins) {
             true => text.to_owned(),
             false => query.to_string(),
         }),

@@ -236,7 +236,7 @@ async fn passthrough_answers_are_exact_and_loud() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     // It reads, and that is all.
-    assert_eq!(sqlstate(&bob, "DELETE FROM trips").await, "25006");
+    assert_eq!(sqlstate(&bob, "DELETE FROM trips").await, "42501");
     assert_eq!(sqlstate(&bob, "SELECT * FROM trips FOR UPDATE").await.len(), 5);
     let writes = "SELECT set_config('transaction_read_only', 'off', true)";
     assert_eq!(sqlstate(&bob, writes).await, "25001");
