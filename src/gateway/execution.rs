@@ -10,9 +10,9 @@ use answer::{ClientError, SqlState};
 use backend::Param;
 use dp::Ratio;
 use ledger::{BudgetState, Question as Debit, Refusal};
-use plan::{self, Plan};
+use plan::{self, Plan, Release};
 use release::Noisy;
-use release::points::Groups;
+use release::within::Groups;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -189,8 +189,15 @@ impl Session {
             delta: &(settings.delta / Ratio::from_integer(selecting)),
             mechanism: settings.mechanism,
             given: step.given,
+            within: None,
         };
-        let question = |i: &usize| Some((*i, Question::new(plan.releases.get(*i)?, &context).into()));
+        let question = |i: &usize| {
+            let release = plan.releases.get(*i)?;
+            let first = release.first(&plan.releases).filter(|_| release.is_within());
+            let first = first.and_then(|i| plan.releases.get(i)).map(|r| Question::new(r, &context));
+            let within = first.map(|q| q.keys.exact);
+            Some((*i, Question::new(release, &KeyContext { within, ..context.clone() }).into()))
+        };
         Ok(step.places.iter().filter_map(question).collect())
     }
 
@@ -273,6 +280,14 @@ struct Lookup<'q> {
 }
 
 impl Lookup<'_> {
+    /// Whether this answer, in groups that another release selects, has all those that are kept of it.
+    fn holds(&self, plan: &Plan, release: &Release, served: &Served) -> bool {
+        let first = release.first(&plan.releases);
+        let groups = self.found.iter().find(|(place, _)| Some(*place) == first).map(|(_, s)| &s.noisy);
+        let keys = release.group_keys().len();
+        groups.is_some_and(|g| served.noisy.keys.get(..keys) == Some(g.keys.as_slice()))
+    }
+
     /// What a payment for all that is missing goes by.
     fn key(&self) -> store::Key {
         let key = |m: &Missing<'_>| m.storage_key.unwrap_or(m.question.keys.exact);
@@ -300,7 +315,11 @@ async fn look<'q>(
             continue;
         }
         match gateway.store.find(&gateway.ledger, question, release, best).await {
-            Known::Answer(served) => lookup.found.push((*place, *served)),
+            // Of private groups, where it has all of those that come back.
+            Known::Answer(served) if !release.is_within() || lookup.holds(plan, release, &served) => {
+                lookup.found.push((*place, *served));
+            }
+            Known::Answer(_) => lookup.missing.push(Missing { place: *place, question, storage_key: None }),
             Known::Nothing(storage_key) => {
                 lookup.missing.push(Missing { place: *place, question, storage_key })
             }

@@ -1,7 +1,7 @@
 //! What costs: charge, fetch, release.
 
 use super::price::{log_price, no_entropy, statement_text};
-use super::private_groups::points_within;
+use super::private_groups::within;
 use super::reads;
 use super::{Gateway, Session};
 use crate::store::{self, Question};
@@ -12,7 +12,7 @@ use emit::fetch;
 use kernel::Certified;
 use ledger::{BudgetState, Ledger, Payment, Question as Debit, Refusal};
 use plan::{self, Plan, Release};
-use release::points::{Groups, Within};
+use release::within::{Groups, Within};
 use release::{Exact, Noisy, perturb};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
@@ -55,7 +55,7 @@ impl Session {
             place,
             release: release.clone(),
             certified,
-            within: groups.and_then(|groups| points_within(release, groups)),
+            within: groups.and_then(|groups| within(release, groups)),
         };
         let payment = Settlement {
             gateway: gateway.clone(),
@@ -202,7 +202,7 @@ pub(super) struct Order {
     /// Places of releases in the plan.
     pub places: Vec<usize>,
     pub charge: Charge,
-    /// For each place, in which groups points are chosen, where these are private.
+    /// For each place, in which groups it is released, where these are private and another selects them.
     pub groups: Vec<Option<Groups>>,
     /// What the books call it.
     pub statement: [u8; 32],

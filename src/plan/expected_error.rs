@@ -75,26 +75,22 @@ pub(super) fn error95(r: &Release, output: &Output, cells: usize) -> String {
             )
         }
         Output::Moment(m) => moment(r, m, cells),
-        Output::Points { .. } => {
+        Output::Points { parts, .. } => {
             let Some((points, cells)) = r.spec.points.as_ref().zip(r.cells.as_ref()) else {
                 return String::new();
             };
+            let error = short(points.error95(cells.points));
+            let picks: Vec<&Pick> = parts.iter().filter_map(|part| cells.picks.get(*part)).collect();
+            if picks.contains(&&Pick::Mode) {
+                return format!("in 95 % its rows are at most {error} fewer than the most");
+            }
             let half = match &cells.axis {
                 Axis::Grid { step, of, .. } => format!("; points are {} apart", distance(step, of)),
-                Axis::Values => String::new(),
+                Axis::Values | Axis::Listed(_) => String::new(),
             };
-            let ends = cells.picks.iter().any(|p| matches!(p, Pick::Least | Pick::Greatest));
+            let ends = picks.iter().any(|p| matches!(p, Pick::Least | Pick::Greatest));
             let inside = if ends { ", and ends lie about as many rows inside" } else { "" };
-            format!("95 % within ±{} rows of the rank{inside}{half}", short(points.error95(cells.points)))
-        }
-        Output::Mode(_) => {
-            let Some((points, cells)) = r.spec.points.as_ref().zip(r.cells.as_ref()) else {
-                return String::new();
-            };
-            format!(
-                "in 95 % its rows are at most {} fewer than the most",
-                short(points.error95(cells.points))
-            )
+            format!("95 % within ±{error} rows of the rank{inside}{half}")
         }
         Output::Truth { deciding: part, all, .. } => {
             let (what, otherwise) = if *all { ("FALSE", "true") } else { ("TRUE", "false") };

@@ -158,6 +158,11 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     if let Some((cells, points)) = r.cells.as_ref().zip(r.spec.points.as_ref()) {
         chosen(out, r, cells, points);
     }
+    if r.is_within() && r.cells.is_none() {
+        out.push(
+            "  Values are counted in the groups that are selected for the same rows, and in no others".into(),
+        );
+    }
     for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
         let unit = units_of(part);
         let by = format!("{}{unit}", noise.linf);
@@ -228,11 +233,11 @@ fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points
             let [low, high, step] = [low, high, step].map(|x| x.to_plain_string());
             format!("{low} to {high} by {step}")
         }
-        Axis::Values => "the values themselves".into(),
+        Axis::Values | Axis::Listed(_) => "the values themselves".into(),
     };
     out.push(format!("  {label}: {grid}, at most {}; rows are counted at the nearest", cells.points));
     let mechanism = mechanism(points.selector());
-    if !r.public_groups {
+    if r.is_within() {
         out.push(
             "  Points are chosen in the groups that are selected for the same rows, and in no others".into(),
         );

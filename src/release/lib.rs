@@ -9,15 +9,16 @@ pub mod points;
 pub mod stream;
 pub mod synthetic;
 mod top;
+pub mod within;
 
 use answer::{ClientError, SqlState};
 use bytes::Bytes;
 use dp::{Charge, Distribution, DpError, Entropy, EntropyError, Noise, Spec};
 use kernel::{Certified, Part};
 use ledger::Receipt;
-use points::{Groups, Within};
 use postgres_types::{FromSql, Type};
 use tokio_postgres::Row;
+use within::Within;
 
 /// The exact result of one fetch: group keys as raw bytes, and integers.
 ///
@@ -29,7 +30,7 @@ pub struct Exact {
     values: Vec<Vec<i128>>,
     rows: usize,
     proven: Proven,
-    /// Where points are chosen in private groups: in which.
+    /// Where groups are private and their units are not counted: in which of them it is released.
     within: Option<Within>,
 }
 
@@ -157,7 +158,7 @@ impl Exact {
         Ok(Self { keys, values, units, rows: rows.len(), proven, within: None })
     }
 
-    /// In which groups points are to be chosen, where they are private.
+    /// In which groups it is to be released, where they are private and another part selects them.
     #[must_use]
     pub fn within(self, within: Option<Within>) -> Self {
         Self { within, ..self }
@@ -165,9 +166,9 @@ impl Exact {
 }
 
 /// Whether a release's noise covers what was proven of its fetch: each part changes by no more than its sensitivity, units
-/// are counted where groups are selected and nowhere else, groups that are not selected are public, and, for `groups`, no
-/// part changes by more over all groups. Where points are chosen, that the cells of one unit weigh no more together; groups
-/// that are not public are then those that another part selects, or that were released before ([`Within`]).
+/// are counted where groups are selected and nowhere else, and, for `groups`, no part changes by more over all groups. Where
+/// points are chosen, that the cells of one unit weigh no more together. Groups that are neither selected nor public are
+/// those that another part selects, or that were released before ([`Within`]); without `groups` there are none.
 pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
     let parts = certified.parts();
     if spec.points.is_some() {
@@ -179,7 +180,7 @@ pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
     }
     let each = || parts.iter().zip(&spec.aggregates).all(|(part, noise)| part.linf <= noise.linf);
     certified.selects() == spec.selection.is_some()
-        && (certified.selects() || certified.public())
+        && (groups || certified.public())
         && parts.len() == spec.aggregates.len()
         && if groups { covers_groups(certified.l0(), parts, spec) } else { each() }
 }
@@ -244,8 +245,10 @@ fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
 ///   every aggregate, kept or not, in a batch whose size is a power of two and at least 64 (soundness rule 29). Kept
 ///   groups are sorted by the raw bytes of their keys, NULL first: an order that tells nothing but the keys.
 ///
-/// * Points: chosen in each group ([`dp::Points`]), and nothing else of its cells comes back. Of private groups, in those that
-///   a part before it has selected, or that were released earlier.
+/// * Points: chosen in each group ([`dp::Points`]), and nothing else of its cells comes back.
+///
+/// * Private groups whose units are not counted: released in those that a part before it has selected, or that were released
+///   earlier ([`within`]).
 ///
 /// * The greatest counts of public groups: chosen from all, and released with noise for so many.
 ///
@@ -278,7 +281,7 @@ pub fn perturb(
         }
         // Groups that are neither public nor selected are told by nobody.
         let known = exact.proven.public || spec.selection.is_some();
-        if known == exact.within.is_some() || (!known && spec.points.is_none()) {
+        if known == exact.within.is_some() {
             return Err(ReleaseError::Uncertified);
         }
     }
@@ -297,15 +300,11 @@ fn perturb_one(
     before: &[Noisy],
     rng: &mut impl Entropy,
 ) -> Result<Noisy, ReleaseError> {
+    if let Some(within) = exact.within.take() {
+        return within::perturb(exact, &within, spec, before, rng);
+    }
     if let Some(points) = &spec.points {
-        let Some(Within { groups, first, points: n }) = exact.within.take() else {
-            return points::choose(exact, points, rng);
-        };
-        let released = match &groups {
-            Groups::Of(place) => &before.get(*place).ok_or(ReleaseError::Shape)?.keys,
-            Groups::Released(keys) => keys,
-        };
-        return points::choose_within(exact, points, released, (first, n), rng);
+        return points::choose(exact, points, rng);
     }
     if let Some(top) = &spec.top {
         return top::choose(exact, spec, top, rng);

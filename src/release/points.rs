@@ -1,9 +1,9 @@
 //! Points that are chosen in each group: exact counts of cells in, and of each group only which points were chosen.
 
+use super::within::{key, rows_of};
 use super::{Exact, Noisy, ReleaseError};
 use bytes::Bytes;
 use dp::{Entropy, Points, PointsError};
-use std::collections::HashMap;
 
 impl From<PointsError> for ReleaseError {
     fn from(e: PointsError) -> Self {
@@ -12,24 +12,6 @@ impl From<PointsError> for ReleaseError {
             PointsError::Entropy(e) => Self::Entropy(e),
         }
     }
-}
-
-/// In which groups points are chosen, where a fetch has cells of private groups.
-pub struct Within {
-    /// The groups.
-    pub groups: Groups,
-    /// The least point, as an int8; the others follow one after the other.
-    pub first: i64,
-    /// How many points there are.
-    pub points: usize,
-}
-
-/// Groups that are released.
-pub enum Groups {
-    /// Those that the part at this place selects, which is released before.
-    Of(usize),
-    /// Those that were released earlier: a column for each key.
-    Released(Vec<Vec<Option<Bytes>>>),
 }
 
 /// Chooses points in each group. Rows are cells, in the order of the fetch, which is that of a public domain: the groups one
@@ -70,20 +52,7 @@ pub(super) fn choose_within(
 ) -> Result<Noisy, ReleaseError> {
     let Exact { mut keys, values, rows, .. } = exact;
     let (Some(cells), [counts]) = (keys.pop(), values.as_slice()) else { return Err(ReleaseError::Shape) };
-    if groups.len() != keys.len() {
-        return Err(ReleaseError::Shape);
-    }
-    let key = |columns: &[Vec<Option<Bytes>>], row: usize| -> Vec<Option<Bytes>> {
-        columns.iter().map(|column| column.get(row).cloned().flatten()).collect()
-    };
-    let known = groups.first().map_or(0, Vec::len);
-    let places: HashMap<Vec<Option<Bytes>>, usize> = (0..known).map(|row| (key(groups, row), row)).collect();
-    let mut own: Vec<Vec<usize>> = vec![Vec::new(); known];
-    for row in 0..rows {
-        if let Some(list) = places.get(&key(&keys, row)).and_then(|place| own.get_mut(*place)) {
-            list.push(row);
-        }
-    }
+    let own = rows_of(groups, &keys, rows)?;
     let mut out = empty(keys.len(), points);
     for (group, rows) in own.iter().enumerate() {
         let mut counted = vec![0u64; n];

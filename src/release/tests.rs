@@ -11,6 +11,7 @@ use kernel::Part;
 use ledger::{Ledger, Terms};
 use policy::{Accounting, Budget, LedgerLocation, Scope};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use within::Groups;
 
 /// A ledger with room for everything, and the receipt of one charge.
 async fn receipt(specs: &[Spec], epsilon: Ratio) -> Receipt {
@@ -257,7 +258,7 @@ async fn points_of_private_groups_are_chosen_in_selected_ones() {
         proven: Proven { l0: u64::MAX, parts: vec![Part::in_all(2)], public: false },
         within,
     };
-    let of = |groups| Some(Within { groups, first: -5, points: 20 });
+    let of = |groups| Some(Within { groups, grid: Some((-5, 20)) });
     let both = [selecting.clone(), spec.clone()];
     let parts = vec![(groups(), &selecting), (cells(of(Groups::Of(0))), &spec)];
     let paid = receipt(&both, Ratio::from_integer(2000)).await;
@@ -275,12 +276,38 @@ async fn points_of_private_groups_are_chosen_in_selected_ones() {
         (None, ReleaseError::Uncertified),
         (of(Groups::Of(0)), ReleaseError::Shape),
         (
-            Some(Within { groups: Groups::Released(vec![vec![bytes("a")]]), first: 0, points: 20 }),
+            Some(Within { groups: Groups::Released(vec![vec![bytes("a")]]), grid: Some((0, 20)) }),
             ReleaseError::Shape,
         ),
     ] {
         let paid = receipt(std::slice::from_ref(&spec), much).await;
         let refused = perturb(vec![(cells(within), &spec)], paid, &mut SeededRng::new(1));
+        assert_eq!(refused.err(), Some(why));
+    }
+}
+
+/// Integers of private groups come back for those that are given, in their order: 0 and noise where the fetch has none.
+#[tokio::test]
+async fn integers_of_private_groups_are_released_in_selected_ones() {
+    let much = Ratio::from_integer(1000);
+    let spec = Spec::laplace(&much, 1, &[4], None).unwrap();
+    let counts = |within| Exact {
+        keys: vec![["b", "a", "x"].map(bytes).to_vec()],
+        units: None,
+        values: vec![vec![7, 5, 9]],
+        rows: 3,
+        proven: Proven { l0: 4, parts: vec![Part::in_all(4)], public: false },
+        within,
+    };
+    let of =
+        |grid| Some(Within { groups: Groups::Released(vec![["a", "c", "b"].map(bytes).to_vec()]), grid });
+    let paid = receipt(std::slice::from_ref(&spec), much).await;
+    let noisy = perturb(vec![(counts(of(None)), &spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
+    assert_eq!((noisy.rows, &noisy.keys), (3, &vec![["a", "c", "b"].map(bytes).to_vec()]));
+    assert_eq!(noisy.values, [[5, 0, 7]]);
+    for (within, why) in [(None, ReleaseError::Uncertified), (of(Some((0, 20))), ReleaseError::Shape)] {
+        let paid = receipt(std::slice::from_ref(&spec), much).await;
+        let refused = perturb(vec![(counts(within), &spec)], paid, &mut SeededRng::new(1));
         assert_eq!(refused.err(), Some(why));
     }
 }

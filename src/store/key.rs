@@ -3,7 +3,7 @@
 //! * what is read, in canonical form, as the SQL that reads it: tables by name, joins, filters, keys, domains, bounds;
 //! * what each part counts or sums, and its noise and selection: ε, δ, `max_groups`, `max_rows` and the mechanism are in
 //!   these, and only as far as they matter;
-//! * the released values that its rows are compared with;
+//! * the released values that its rows are compared with, and the question that selects its groups where it is another;
 //! * session settings that a value of the fetch can depend on;
 //! * the policy's version, the database and its server, the epoch of the data, and the role.
 
@@ -41,6 +41,8 @@ pub struct KeyContext<'a> {
     pub mechanism: Preference,
     /// The values of the stages before.
     pub given: &'a [Param],
+    /// The question that selects its groups, where another does.
+    pub within: Option<Key>,
 }
 
 /// The keys of one release.
@@ -138,6 +140,9 @@ impl Keys {
         }
         for setting in mattering(canonical) {
             read.text(setting.name()).text(context.settings.get(setting));
+        }
+        if let Some(selects) = &context.within {
+            read.bytes(selects);
         }
         let read = read.key();
         let mut exact = Canon::new("release");

@@ -41,6 +41,10 @@ const STATEMENTS: &[&str] = &[
     "SELECT station, count(DISTINCT stars), count(DISTINCT minutes) FILTER (WHERE fare > 30), count(DISTINCT rider_id) FROM trips GROUP BY station HAVING count(*) > 0 ORDER BY 1",
     "SELECT plan, count(DISTINCT birth_year), count(DISTINCT active) FROM riders GROUP BY plan ORDER BY count(DISTINCT birth_year) DESC, 1",
     "SELECT count(DISTINCT birth_year), count(DISTINCT plan) FILTER (WHERE birth_year > 1980) FROM riders",
+    "SELECT city, count(DISTINCT birth_year), count(*) FROM riders GROUP BY city HAVING count(*) > 1 ORDER BY 1",
+    "SELECT city, count(DISTINCT plan), count(DISTINCT birth_year) FILTER (WHERE active) AS years FROM riders GROUP BY city HAVING count(*) > 1 ORDER BY 1",
+    "SELECT city, mode() WITHIN GROUP (ORDER BY plan), mode() WITHIN GROUP (ORDER BY active) FROM riders GROUP BY city HAVING count(*) > 1 ORDER BY 1",
+    "SELECT city, mode() WITHIN GROUP (ORDER BY stars) FILTER (WHERE fare > 10), max(stars), mode() WITHIN GROUP (ORDER BY station) FROM trips JOIN riders USING (rider_id) WHERE station IN ('Central', 'Museum') GROUP BY city HAVING count(*) > 100 ORDER BY 1",
     // Quantiles where the rank lies within a value, least and greatest values, modes.
     "SELECT percentile_disc(0.37) WITHIN GROUP (ORDER BY fare), percentile_disc(0.513) WITHIN GROUP (ORDER BY fare DESC) FROM trips",
     "SELECT percentile_disc(ARRAY[0.251, 0.503, 0.749]) WITHIN GROUP (ORDER BY fare), percentile_cont(ARRAY[0.5]) WITHIN GROUP (ORDER BY birth_year / 30) FROM trips JOIN riders USING (rider_id)",

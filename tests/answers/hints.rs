@@ -8,7 +8,10 @@ use std::collections::BTreeSet;
 const TRIED: &[(&str, &[&str])] = &[
     (
         "mode() WITHIN GROUP (ORDER BY x) … WHERE x IN ('a', 'b')",
-        &["SELECT mode() WITHIN GROUP (ORDER BY city) FROM riders WHERE city IN ('a', 'b')"],
+        &[
+            "SELECT mode() WITHIN GROUP (ORDER BY city) FROM riders WHERE city IN ('a', 'b')",
+            "SELECT note, mode() WITHIN GROUP (ORDER BY station) FROM trips WHERE station IN ('a', 'b') GROUP BY note",
+        ],
     ),
     (
         "mode() WITHIN GROUP (ORDER BY x) finds the most frequent of public values",

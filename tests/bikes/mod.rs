@@ -17,8 +17,8 @@ use noisegate::kernel;
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::{self, Plan, PlanError, Stage};
 use noisegate::policy::{self, Policy};
-use noisegate::release::points::Groups;
 use noisegate::release::stream::{Instance, Told};
+use noisegate::release::within::Groups;
 use noisegate::release::{Exact, Noisy, perturb};
 use noisegate::schema::SqlType;
 use noisegate::sql::{self, Kind, parse::Lines};
@@ -300,7 +300,7 @@ impl Bikes {
                 let groups = private_groups::selected(plan, &now, own);
                 let parts = exact.into_iter().zip(&now).zip(groups).map(|((exact, p), groups)| {
                     let r = &plan.releases[*p];
-                    (exact.within(groups.and_then(|g| private_groups::points_within(r, g))), &r.spec)
+                    (exact.within(groups.and_then(|g| private_groups::within(r, g))), &r.spec)
                 });
                 let parts = parts.collect();
                 let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;

@@ -71,6 +71,7 @@ async fn agree(v: Variant) {
                 delta: &settings(1, 1).delta,
                 mechanism: Preference::Auto,
                 given: &[],
+                within: None,
             };
             let keys = Keys::of(&canonical, &release.spec, &around);
             let again = Keys::of(&noisegate::store::canonical(&own), &release.spec, &around);

@@ -176,7 +176,7 @@ fn same(
             (mean, s.grid().clone())
         }
         Output::Zero(_) => (Some(BigDecimal::zero()), BigDecimal::zero()),
-        Output::Moment(_) | Output::Truth { .. } | Output::Points { .. } | Output::Mode(_) => {
+        Output::Moment(_) | Output::Truth { .. } | Output::Points { .. } => {
             panic!("not drawn where answers are compared")
         }
         Output::Constant { count, value, .. } => {

@@ -387,7 +387,14 @@ impl Generator<'_> {
             5 => format!("count(DISTINCT {})", self.anything(1)),
             6 => format!("count(DISTINCT {})", self.text(0)),
             7 => format!("count(DISTINCT {})", self.number(1)),
-            0 => format!("mode() WITHIN GROUP (ORDER BY {})", self.text(0)),
+            0 => {
+                let x = match self.rng.below(3) {
+                    0 => self.truth(0),
+                    1 => self.number(0),
+                    _ => self.text(0),
+                };
+                format!("mode() WITHIN GROUP (ORDER BY {x})")
+            }
             1 => format!("{}({})", self.one(&["min", "max"]), self.time()),
             2 => format!("{}({})", self.one(&["min", "max", "median"]), self.bounded()),
             3 => format!("percentile_disc(ARRAY[0.25, 0.5]) WITHIN GROUP (ORDER BY {})", self.number(0)),

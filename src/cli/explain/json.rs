@@ -96,7 +96,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
                 Output::Zero(_) => Vec::new(),
                 Output::Constant { count, .. } => vec![*count],
                 Output::Moment(m) => m.parts(),
-                Output::Points { .. } | Output::Mode(_) => Vec::new(),
+                Output::Points { .. } => Vec::new(),
                 Output::Truth { deciding, count, .. } => vec![*deciding, *count],
             };
             json!({ "name": output_name(&e, &plan.statement.bindings), "aggregates": from })
@@ -153,7 +153,7 @@ fn points(r: &Release, cells: &Cells, points: &Points) -> Value {
         Selector::PermuteAndFlip => "permute_and_flip",
     };
     let grid = match &cells.axis {
-        Axis::Values => Value::Null,
+        Axis::Values | Axis::Listed(_) => Value::Null,
         Axis::Grid { step, low, high, .. } => {
             let [low, high, step] = [low, high, step].map(|x| x.to_plain_string());
             json!({ "low": low, "high": high, "step": step })

@@ -3,6 +3,7 @@
 use super::Printer;
 use crate::{domain, number};
 use bigdecimal::BigDecimal;
+use plan::expr::print::string;
 use plan::release::points::Axis;
 use plan::release::{Output, Part, PartKind, Release};
 use schema::SqlType;
@@ -114,7 +115,7 @@ fn column(release: usize, part: usize, of: &Part, r: &Release) -> (ArrayParam, S
         (PartKind::Point(_), Some(Axis::Grid { step, .. }), _) => {
             (ArrayParam::Sum { release, part, grid: step.clone() }, numeric)
         }
-        (PartKind::Point(_), _, Some((last, before))) => {
+        (PartKind::Point(_), Some(Axis::Values), Some((last, before))) => {
             let ty = last.scalar.ty().clone();
             (ArrayParam::Key { release, key: before.len(), ty: ty.clone() }, ty)
         }
@@ -145,7 +146,6 @@ pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
             let each = each.join(", ");
             if *array { format!("ARRAY[{each}]") } else { each }
         }
-        Output::Mode(ty) => format!("({})::{}", of(&0), ty.sql_name()),
         Output::Truth { deciding, count, all } => {
             let compared = if *all { "<" } else { ">=" };
             let least = plan::deciding(r, *deciding, row.cells);
@@ -164,9 +164,18 @@ pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
     }
 }
 
-/// A point within the range of its values, as this type.
+/// A point, as this type: of a grid within the range of its values.
 fn point(column: &str, axis: Option<&Axis>, ty: &SqlType) -> String {
-    let Some(Axis::Grid { low, high, of, .. }) = axis else { return "NULL".into() };
+    let name = ty.sql_name();
+    let (low, high, of) = match axis {
+        Some(Axis::Grid { low, high, of, .. }) => (low, high, of),
+        Some(Axis::Listed(values)) => {
+            let values: Vec<String> = values.iter().map(|v| string(v)).collect();
+            return format!("(ARRAY[{}]::{name}[])[{column} + 1]", values.join(", "));
+        }
+        Some(Axis::Values) => return format!("({column})::{name}"),
+        None => return "NULL".into(),
+    };
     let cut = format!("LEAST(GREATEST({column}, {}), {})", number(low), number(high));
     match of {
         SqlType::Date => format!("('1970-01-01'::pg_catalog.date + ({cut} / 86400)::pg_catalog.int4)"),
@@ -175,7 +184,7 @@ fn point(column: &str, axis: Option<&Axis>, ty: &SqlType) -> String {
             let seconds = format!("pg_catalog.make_interval(secs => ({cut})::pg_catalog.float8)");
             format!("('1970-01-01 00:00:00{zone}'::{} + {seconds})", t.sql_name())
         }
-        _ => format!("({cut})::{}", ty.sql_name()),
+        _ => format!("({cut})::{name}"),
     }
 }
 

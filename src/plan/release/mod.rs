@@ -5,6 +5,7 @@
 mod aggregates;
 mod distance;
 mod keys;
+mod mode;
 pub mod moments;
 pub mod output;
 pub mod points;
@@ -189,13 +190,12 @@ impl<'a, 'b> Builder<'a, 'b> {
         if !found.public && self.flattener.is_one_unit_each(&scalars, &equal) {
             return Err(one_unit_each(&built, &self.source, select.pos).into());
         }
-        // Points may be chosen in groups that were selected before, where a grid says what they are.
-        let listed = |r: &&Request| r.is_listed() || !self.source.optional.is_empty();
-        if let Some(pos) = self.requests.iter().find(listed).map(|r| r.pos) {
-            self.cells_possible(&found, "a quantile, min, max or mode", pos)?;
-        }
-        if let Some(pos) = self.distinct.first().map(|d| d.pos) {
-            self.cells_possible(&found, "count(DISTINCT x)", pos)?;
+        let own = self.requests.iter().map(|r| ("a quantile, min, max or mode", r.pos));
+        let own = own.chain(self.distinct.iter().map(|d| ("count(DISTINCT x)", d.pos))).next();
+        if let Some((what, pos)) = own.filter(|_| !self.source.optional.is_empty()) {
+            let what = format!("{what} of public LEFT JOIN private");
+            let refused = unsupported(&what, pos).detail(found.why.clone());
+            return Err(refused.hint("Write an inner JOIN.").into());
         }
         let mut cells = self.cells(&built, select, &found)?;
         cells.extend(self.counts_of_values(&built, select, &found)?);
@@ -262,17 +262,6 @@ impl<'a, 'b> Builder<'a, 'b> {
         Ok(cells)
     }
 
-    /// Refuses what has a release of its own where there are no public groups.
-    fn cells_possible(&self, found: &Groups, what: &str, pos: Pos) -> Result<()> {
-        let hint = match (found.public, self.source.optional.is_empty()) {
-            (false, _) => "Group by keys whose values are public, or ask for count, sum and avg.",
-            (_, false) => "Write an inner JOIN.",
-            _ => return Ok(()),
-        };
-        let what = format!("{what} with private groups, or of public LEFT JOIN private,");
-        Err(unsupported(&what, pos).detail(found.why.clone()).hint(hint).into())
-    }
-
     fn lower(&mut self, e: &Expr) -> Result<Scalar> {
         Ok(self.flattener.value(e)?)
     }
@@ -311,9 +300,14 @@ impl Release {
         self.ranking.as_ref().filter(|r| r.chosen).map(|r| r.k)
     }
 
-    /// Which of its groups come back is decided by a threshold. Points are chosen in groups that were selected with others.
+    /// Which of its groups come back is decided by a threshold.
     pub fn selects(&self) -> bool {
-        !self.public_groups && self.cells.is_none()
+        !self.public_groups && !self.is_within()
+    }
+
+    /// Its groups are private, and those that its first release selects: points are chosen, or values counted, in no others.
+    pub fn is_within(&self) -> bool {
+        !self.public_groups && (self.cells.is_some() || self.values().is_some())
     }
 
     /// The first of these releases that has the same rows: of the same SELECT, and grouping set of it.

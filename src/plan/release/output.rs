@@ -37,7 +37,7 @@ pub enum Output {
     },
     /// A variance, a covariance, or what follows from them.
     Moment(Moment),
-    /// Chosen points of a grid: one, or an array of several.
+    /// Chosen points: one, or an array of several.
     Points {
         /// The choices.
         parts: Vec<usize>,
@@ -46,8 +46,6 @@ pub enum Output {
         /// The type of a point.
         ty: SqlType,
     },
-    /// The most frequent value, which is the last key of the release; of this type.
-    Mode(SqlType),
     /// Whether a condition is true in some row, or in all.
     Truth {
         /// The count of the rows that decide: those where it is true, or for all, those where it is false.

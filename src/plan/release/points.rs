@@ -20,7 +20,7 @@ use sql::ast::*;
 /// No grid has more points.
 const MOST_POINTS: usize = 10_000;
 /// Where groups are private, of which nobody knows how many there are.
-const MOST_PRIVATE_POINTS: usize = 1_000;
+pub(super) const MOST_PRIVATE_POINTS: usize = 1_000;
 /// Nor fewer than this because there are many groups.
 const LEAST_POINTS: usize = 16;
 /// No call has more fractions.
@@ -47,6 +47,8 @@ pub enum Axis {
     },
     /// The values of the key itself.
     Values,
+    /// These values, of which the key is the place: constants as text.
+    Listed(Vec<String>),
 }
 
 /// Cells: the last key is a point.
@@ -63,10 +65,11 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// The first point, where points are those of a grid: others are counted from it.
+    /// The first point, where points are whole numbers: others are counted from it.
     pub fn first(&self) -> Option<i64> {
         match &self.axis {
             Axis::Grid { step, low, .. } => (low / step).with_scale_round(0, RoundingMode::Floor).to_i64(),
+            Axis::Listed(_) => Some(0),
             Axis::Values => None,
         }
     }
@@ -83,11 +86,6 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Its points are listed values, and no grid.
-    pub(super) fn is_listed(&self) -> bool {
-        self.axis == Axis::Values
-    }
-
     /// Whether it serves this aggregate already.
     pub(super) fn has(&self, a: &Aggregate) -> bool {
         self.outputs.iter().any(|(have, _)| have == a)
@@ -156,35 +154,8 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// `mode() WITHIN GROUP (ORDER BY x)`, of public values.
-    fn mode(&mut self, a: &Aggregate, x: &Expr, when: Option<&Scalar>, pos: Pos) -> Result<()> {
-        let (key, written) = self.key(x)?;
-        let mut keys = [key];
-        let given = (self.policy, self.settings, self.sizes);
-        let found = groups::decide(self.flattener, &self.source, given, &mut keys, &[written], &[])?;
-        let [mut key] = keys;
-        if !found.public {
-            return Err(ClientError::unsupported("mode() of values that are not public is not supported")
-                .detail(found.why)
-                .hint("List the values: mode() WITHIN GROUP (ORDER BY x) … WHERE x IN ('a', 'b').")
-                .at(pos)
-                .into());
-        }
-        let ty = key.scalar.ty().clone();
-        if let Some(when) = when {
-            key.scalar = filtered(when.clone(), key.scalar);
-        }
-        // NULL is no value.
-        key.domain = key.domain.map(|(domain, _)| (domain, false));
-        self.request(key, Axis::Values, pos, |all| {
-            pick(all, Pick::Mode);
-            (a.clone(), Output::Mode(ty))
-        });
-        Ok(())
-    }
-
     /// Adds to the choices among these points.
-    fn request(
+    pub(super) fn request(
         &mut self,
         key: Key,
         axis: Axis,
@@ -203,7 +174,7 @@ impl Builder<'_, '_> {
     }
 
     /// The key of a value's nearest point, `round(x / step)`, on a grid of at most so many points that its groups allow.
-    fn grid_key(
+    pub(super) fn grid_key(
         &mut self,
         name: &str,
         x: &Expr,
@@ -337,7 +308,7 @@ impl Builder<'_, '_> {
 }
 
 /// The place of a pick, which is listed once.
-fn pick(picks: &mut Vec<Pick>, p: Pick) -> usize {
+pub(super) fn pick(picks: &mut Vec<Pick>, p: Pick) -> usize {
     picks.iter().position(|have| *have == p).unwrap_or_else(|| {
         picks.push(p);
         picks.len() - 1

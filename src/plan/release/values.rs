@@ -1,7 +1,8 @@
 //! Numbers of distinct values: `count(DISTINCT x)` where x is not the unit.
 //!
 //! The fetch has a row for each unit, group and value, keeps few of each unit's, and counts values in each group. All rows of
-//! a unit together change these counts by no more than it has values there, whatever values others have.
+//! a unit together change these counts by no more than it has values there, whatever values others have. Where groups are private,
+//! values are counted in those that another release of the same rows selects.
 
 use super::keys::has_canonical_form;
 use super::{Builder, Key, Output, Part, PartKind, Release, Result};
@@ -95,7 +96,7 @@ impl Builder<'_, '_> {
             parts: vec![Part { kind: PartKind::Values(d.of), linf, label: "count of values".into() }],
             cells: None,
             keys: keys.to_vec(),
-            public_groups: true,
+            public_groups: found.public,
             groups_why: found.why.clone(),
             groups_remedy: found.remedy.clone(),
             only: found.only.clone(),

@@ -122,6 +122,31 @@ async fn points_are_chosen_in_groups_that_are_kept() {
     assert_eq!(all(&c, &by_city("max(birth_year) - 1 < 3000, median(birth_year)")).await.len(), median.len());
 }
 
+/// What was released in groups that another release selected is kept for these. To other groups it has no answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_06_answers_in_selected_groups_are_kept_for_these() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let by_city = |what: &str| format!("SELECT city, {what} FROM riders GROUP BY city ORDER BY 1");
+    // The share of what comes after the selection is the same in both, and so is its noise.
+    for (epsilon, paid, what) in [
+        (2, 20, "median(birth_year)"),
+        (3, 50, "count(*), median(birth_year)"),
+        (2, 60, "count(DISTINCT birth_year)"),
+        (3, 90, "sum(birth_year), count(DISTINCT birth_year)"),
+    ] {
+        c.simple_query(&format!("SET noisegate.epsilon = {epsilon}")).await.unwrap();
+        let rows = all(&c, &by_city(what)).await;
+        assert_eq!(world.paid().await, paid, "{what}");
+        assert!(
+            !rows.is_empty() && rows.iter().all(|r| r.iter().skip(1).all(Option::is_some)),
+            "{what}: {rows:?}"
+        );
+        assert_eq!(all(&c, &by_city(what)).await, rows, "{what}");
+        assert_eq!(world.paid().await, paid, "{what}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_06_parts_of_two_selections_never_mix() {
     let world = World::new("").await;
