@@ -7,8 +7,8 @@
 use super::connection::{FetchClient, Fetching, Pooled};
 use super::error::{FetchError, RelayError};
 use super::param::Param;
-use super::relay::{Description, query_messages};
-use super::rows::{self, Rows};
+use super::relay::Description;
+use super::rows::{self, Failure, OwnedQuery, Rows};
 use super::settings::Settings;
 use deadpool::Runtime;
 use deadpool::managed::{Manager, Object, Pool, PoolError, TimeoutType, Timeouts};
@@ -182,16 +182,21 @@ pub(super) async fn query_by(
     params: &[Param],
     formats: &[i16],
 ) -> Result<Rows, RelayError> {
-    let messages = query_messages(settings, sql, params, formats)?;
-    let failure = match rows::run(connection_of(pool).await?, messages.clone()).await {
-        Ok(rows) => return Ok(rows),
-        Err(failure) => failure,
+    let query = OwnedQuery {
+        settings: settings.clone(),
+        sql: sql.to_owned(),
+        params: params.to_vec(),
+        formats: formats.to_vec(),
     };
-    if !is_stale(&failure.error, failure.stale) {
-        return Err(failure.error);
+    match rows::run(connection_of(pool).await?, query.clone()).await {
+        Ok(rows) => return Ok(rows),
+        Err(Failure { error, again: false }) => return Err(error),
+        Err(Failure { error: RelayError::Lost(_), .. }) => {
+            pool.retain(|_, _| false);
+        }
+        Err(_) => {}
     }
-    pool.retain(|_, _| false);
-    rows::run(connection_of(pool).await?, messages).await.map_err(|f| f.error)
+    rows::run(connection_of(pool).await?, query).await.map_err(|f| f.error)
 }
 
 /// A connection that was lost before it answered anything had died while idle: another one may do.
