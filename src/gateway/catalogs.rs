@@ -84,6 +84,7 @@ impl Session {
         Asker {
             user: self.identity.user.clone(),
             database: self.database.clone(),
+            databases: self.databases.beside(&self.database, &self.identity.user),
             path: self.search_path(gateway),
             settings: readable.iter().filter_map(value).collect(),
             readable,

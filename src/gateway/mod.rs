@@ -14,6 +14,7 @@ mod advice;
 mod catalogs;
 mod certificates;
 mod constant_folding;
+mod databases;
 mod domain_sizes;
 mod execution;
 mod fingerprints;
@@ -43,6 +44,7 @@ mod views;
 mod virtual_relations;
 
 pub use active::ActiveGateway;
+pub use databases::{Database, Databases};
 pub use session::Session;
 pub use shared::Gateway;
 pub use startup::{Checked, OpenError, Reopened};

@@ -16,6 +16,7 @@ mod check;
 mod envelope;
 mod environment;
 mod error;
+mod folder;
 mod keys;
 mod ledger;
 mod listen;
@@ -42,6 +43,7 @@ mod view;
 mod window;
 
 pub use error::{PolicyError, PolicyErrors};
+pub use folder::files;
 pub use keys::{Key, Keys, is_value};
 pub use model::*;
 pub use passwords::with_password;

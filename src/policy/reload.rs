@@ -31,6 +31,8 @@ impl Policy {
         // The places where clients arrive, and the two sides of the database, are opened once.
         let listen = replace(&mut self.server.listen, old.server.listen.clone());
         keep("server.listen", listen != self.server.listen);
+        let database = replace(&mut self.server.database, old.server.database.clone());
+        keep("server.database", database != self.server.database);
         let mode = replace(&mut self.server.unix_socket_permissions, old.server.unix_socket_permissions);
         keep("server.unix_socket_permissions", mode != self.server.unix_socket_permissions);
         let format = replace(&mut self.log.format, old.log.format);
