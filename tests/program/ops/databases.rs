@@ -58,10 +58,15 @@ async fn clients_choose_among_the_databases_of_a_folder() {
     let ada = world.url("ada", "bikes");
     let out = psql(
         &ada,
-        "\\l\n\\c \"Small one\"\nSELECT current_database(), count(*) > -100 FROM riders;\n\\c bikes\nSELECT current_database();\n\\c nowhere",
+        "\\l\n\\c \"Small one\"\nSELECT current_database() AS here;\n\\c bikes\nSELECT current_database();\n\\c nowhere",
     )
     .await;
-    for part in ["bikes", "Small one", "You are now connected to database \"Small one\"", "Small one | t"] {
+    for part in [
+        "bikes",
+        "Small one",
+        "You are now connected to database \"Small one\"",
+        "here    \n-----------\n Small one",
+    ] {
         assert!(out.stdout.contains(part), "{part}: {out:?}");
     }
     assert!(out.stderr.contains("FATAL:  database \"nowhere\" does not exist"), "{out:?}");
