@@ -55,6 +55,11 @@ impl DbError {
     pub fn is_fatal(&self) -> bool {
         matches!(self.severity.as_str(), "FATAL" | "PANIC")
     }
+
+    /// What a statement gives has other types than when it was prepared.
+    pub(super) fn is_outdated_plan(&self) -> bool {
+        self.code.as_str() == "0A000"
+    }
 }
 
 impl fmt::Display for DbError {

@@ -19,6 +19,7 @@ mod login;
 mod options;
 mod param;
 mod pool;
+mod prepared;
 mod relay;
 mod rows;
 mod settings;

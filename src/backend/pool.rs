@@ -7,8 +7,8 @@
 use super::connection::{FetchClient, Fetching, Pooled};
 use super::error::{FetchError, RelayError};
 use super::param::Param;
-use super::relay::{Description, query_messages};
-use super::rows::{self, Rows};
+use super::relay::Description;
+use super::rows::{self, Failure, OwnedQuery, Rows};
 use super::settings::Settings;
 use deadpool::Runtime;
 use deadpool::managed::{Manager, Object, Pool, PoolError, TimeoutType, Timeouts};
@@ -156,16 +156,21 @@ impl Backend {
         params: &[Param],
         formats: &[i16],
     ) -> Result<Rows, RelayError> {
-        let messages = query_messages(settings, sql, params, formats)?;
-        let failure = match rows::run(self.finish_connection().await?, messages.clone()).await {
-            Ok(rows) => return Ok(rows),
-            Err(failure) => failure,
+        let query = OwnedQuery {
+            settings: settings.clone(),
+            sql: sql.to_owned(),
+            params: params.to_vec(),
+            formats: formats.to_vec(),
         };
-        if !is_stale(&failure.error, failure.stale) {
-            return Err(failure.error);
+        match rows::run(self.finish_connection().await?, query.clone()).await {
+            Ok(rows) => return Ok(rows),
+            Err(Failure { error, again: false }) => return Err(error),
+            Err(Failure { error: RelayError::Lost(_), .. }) => {
+                self.finish.retain(|_, _| false);
+            }
+            Err(_) => {}
         }
-        self.finish.retain(|_, _| false);
-        rows::run(self.finish_connection().await?, messages).await.map_err(|f| f.error)
+        rows::run(self.finish_connection().await?, query).await.map_err(|f| f.error)
     }
 }
 

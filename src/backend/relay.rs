@@ -1,18 +1,20 @@
 //! One connection of the finish login: prepare a statement, or run it and carry its rows as bytes.
 //!
 //! tokio-postgres speaks binary results only; here the caller chooses, and rows pass through unread. Each
-//! statement is one write: `BEGIN … READ ONLY; SET LOCAL …`, the statement in the extended protocol (where one
-//! message holds one statement only), `ROLLBACK`. Nothing it does outlives it.
+//! statement is one write: `BEGIN … READ ONLY`, the statement in the extended protocol (where one message holds one
+//! statement only), `ROLLBACK`. Nothing it does outlives it. A client's settings are set before, where the session has others:
+//! those that the last one's client had.
 
 use super::data_row::texts;
 use super::error::{DbError, RelayError};
 use super::login::{Login, Session};
 use super::options::{SESSION_PROOF, SameDatabase};
 use super::param::Param;
+use super::prepared::{PreparedTexts, Statement};
 use super::settings::Settings;
 use super::socket::{self, Frame, Target};
 use answer::Field;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use postgres_protocol::IsNull;
 use postgres_protocol::message::backend::{Message, RowDescriptionBody};
 use postgres_protocol::message::frontend::{self, BindError};
@@ -38,14 +40,35 @@ pub(super) struct Relay {
     clean: bool,
     /// The server has answered something since the last checkout.
     heard: bool,
+    /// The settings that the session has, where that is known.
+    applied: Option<Settings>,
+    prepared: PreparedTexts,
+}
+
+/// A statement to run.
+pub(super) struct Query<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) sql: &'a str,
+    pub(super) params: &'a [Param],
+    /// Those of Bind: one for each column, or one for all, or none for text.
+    pub(super) formats: &'a [i16],
 }
 
 impl Relay {
     /// Logs in.
     pub(super) async fn connect(login: &Login, same: &SameDatabase) -> Result<Self, RelayError> {
         let session = login.open().await?;
-        let mut relay = Self { session, patience: login.patience(), clean: true, heard: false };
+        let mut relay = Self {
+            session,
+            patience: login.patience(),
+            clean: true,
+            heard: false,
+            applied: None,
+            prepared: PreparedTexts::default(),
+        };
         relay.prove_session(same).await?;
+        relay.prepare(BEGIN, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        relay.prepare(ROLLBACK, "ROLLBACK").await?;
         Ok(relay)
     }
 
@@ -61,8 +84,9 @@ impl Relay {
         &self.session.parameters
     }
 
-    /// It can serve another statement, as far as one can tell without asking the server.
+    /// Is lent out: whether it can serve another statement, as far as one can tell without asking the server.
     pub(super) fn is_idle(&mut self) -> bool {
+        self.heard = false;
         self.clean && self.session.channel.is_quiet()
     }
 
@@ -90,8 +114,8 @@ impl Relay {
         sql: &str,
         parameter_types: &[u32],
     ) -> Result<Description, RelayError> {
-        let messages = describe_messages(settings, sql, parameter_types)?;
-        self.start(&messages).await?;
+        self.apply(settings).await?;
+        self.start(&describe_messages(sql, parameter_types)?).await?;
         let mut description = Description { parameters: Vec::new(), fields: Vec::new() };
         let mut exchange = Exchange::default();
         while let Some(frame) = self.next(&mut exchange).await? {
@@ -107,9 +131,38 @@ impl Relay {
         exchange.result().map(|()| description)
     }
 
-    /// Sends a pipeline that [`describe_messages`] or [`query_messages`] wrote.
-    pub(super) async fn start(&mut self, messages: &[u8]) -> Result<(), RelayError> {
-        (self.clean, self.heard) = (false, false);
+    /// Gives the session a client's settings.
+    async fn apply(&mut self, settings: &Settings) -> Result<(), RelayError> {
+        if self.applied.as_ref() == Some(settings) {
+            return Ok(());
+        }
+        self.applied = None;
+        self.simple(&settings.session()).await?;
+        self.applied = Some(settings.clone());
+        Ok(())
+    }
+
+    /// Sends a query, and says how.
+    pub(super) async fn query(&mut self, query: &Query<'_>) -> Result<Statement, RelayError> {
+        self.apply(query.settings).await?;
+        let statement = self.prepared.statement(query.settings, query.sql, query.params);
+        let mut out = BytesMut::new();
+        for name in self.prepared.forgotten() {
+            frontend::close(b'S', &name, &mut out).map_err(RelayError::io)?;
+        }
+        in_transaction(&mut out, |out| query_messages(query, &statement, out))?;
+        self.start(&out).await?;
+        Ok(statement)
+    }
+
+    /// A statement failed, which may be since what was prepared is not right any more.
+    pub(super) fn forget(&mut self, statement: &Statement) {
+        self.prepared.forget(statement);
+    }
+
+    /// Sends a pipeline.
+    async fn start(&mut self, messages: &[u8]) -> Result<(), RelayError> {
+        self.clean = false;
         timeout(self.patience, self.session.channel.send(messages)).await.map_err(|_| RelayError::Timeout)?
     }
 
@@ -133,12 +186,11 @@ impl Relay {
                     if error.is_fatal() {
                         return Err(exchange.error.take().unwrap_or(RelayError::Lost(error.to_string())));
                     }
-                    // What follows the first error is its consequence (25P02).
                     exchange.error.get_or_insert(RelayError::Db(Box::new(error)));
                 }
                 Frame::Other(Message::NoticeResponse(_) | Message::NotificationResponse(_)) => continue,
-                // SET LOCAL is reported, and so is its end.
-                Frame::Other(Message::ParameterStatus(_)) => {}
+                // SET is reported.
+                Frame::Other(Message::ParameterStatus(_) | Message::CloseComplete) => {}
                 Frame::Other(Message::ReadyForQuery(body)) => {
                     exchange.ready += 1;
                     if exchange.ready == STEPS {
@@ -162,6 +214,17 @@ impl Relay {
         timeout(self.patience, self.session.channel.fill()).await.map_err(|_| RelayError::Timeout)?
     }
 
+    /// Prepares constant text of ours.
+    async fn prepare(&mut self, name: &str, sql: &str) -> Result<(), RelayError> {
+        let mut out = BytesMut::new();
+        frontend::parse(name, sql, [], &mut out).map_err(RelayError::io)?;
+        frontend::sync(&mut out);
+        self.start(&out).await?;
+        let mut exchange = Exchange { ready: STEPS - 1, error: None };
+        while self.next(&mut exchange).await?.is_some() {}
+        exchange.result()
+    }
+
     /// Runs constant text of ours in the simple protocol; rows come as text.
     async fn simple(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, RelayError> {
         let mut out = BytesMut::new();
@@ -178,8 +241,12 @@ impl Relay {
     }
 }
 
-/// ReadyForQuery messages of a pipeline: after BEGIN, after the statement, after ROLLBACK.
-const STEPS: u8 = 3;
+/// The statements that a session prepares at its start.
+const BEGIN: &str = "begin";
+const ROLLBACK: &str = "rollback";
+
+/// ReadyForQuery messages of a pipeline: after the statement, and after ROLLBACK.
+const STEPS: u8 = 2;
 
 /// What of the answer has arrived.
 pub(super) enum Step {
@@ -205,32 +272,50 @@ impl Exchange {
     }
 }
 
-fn describe_messages(settings: &Settings, sql: &str, types: &[u32]) -> Result<BytesMut, RelayError> {
+fn describe_messages(sql: &str, types: &[u32]) -> Result<BytesMut, RelayError> {
     let mut out = BytesMut::new();
-    let write = |out: &mut BytesMut| {
-        frontend::query(&settings.begin(), out)?;
-        frontend::parse("", sql, types.iter().copied(), out)?;
-        frontend::describe(b'S', "", out)?;
-        frontend::sync(out);
-        frontend::query("ROLLBACK", out)
-    };
-    write(&mut out).map_err(RelayError::io)?;
+    in_transaction(&mut out, |out| {
+        frontend::parse("", sql, types.iter().copied(), out).map_err(RelayError::io)?;
+        frontend::describe(b'S', "", out).map_err(RelayError::io)
+    })?;
     Ok(out)
 }
 
-/// The pipeline of a query. `formats`: one for each column, or one for all, or none for text.
-pub(super) fn query_messages(
-    settings: &Settings,
-    sql: &str,
-    params: &[Param],
-    formats: &[i16],
-) -> Result<Bytes, RelayError> {
-    let mut out = BytesMut::new();
-    frontend::query(&settings.begin(), &mut out).map_err(RelayError::io)?;
-    frontend::parse("", sql, params.iter().map(|p| p.oid), &mut out).map_err(RelayError::io)?;
+/// `messages` between BEGIN and ROLLBACK.
+fn in_transaction(
+    out: &mut BytesMut,
+    messages: impl FnOnce(&mut BytesMut) -> Result<(), RelayError>,
+) -> Result<(), RelayError> {
+    execute(BEGIN, out)?;
+    messages(out)?;
+    // What an error skips ends here.
+    frontend::sync(out);
+    execute(ROLLBACK, out)?;
+    frontend::sync(out);
+    Ok(())
+}
+
+/// Runs a statement that is prepared, has no parameters and gives no rows.
+fn execute(name: &str, out: &mut BytesMut) -> Result<(), RelayError> {
+    bind(name, &[], &[], out)?;
+    frontend::execute("", 0, out).map_err(RelayError::io)
+}
+
+fn query_messages(query: &Query<'_>, statement: &Statement, out: &mut BytesMut) -> Result<(), RelayError> {
+    let Query { sql, params, formats, .. } = query;
+    if !matches!(statement, Statement::Known(_)) {
+        frontend::parse(statement.name(), sql, params.iter().map(|p| p.oid), out).map_err(RelayError::io)?;
+    }
+    bind(statement.name(), params, formats, out)?;
+    frontend::describe(b'P', "", out).map_err(RelayError::io)?;
+    frontend::execute("", 0, out).map_err(RelayError::io)
+}
+
+/// Binds a prepared statement to the unnamed portal.
+fn bind(name: &str, params: &[Param], formats: &[i16], out: &mut BytesMut) -> Result<(), RelayError> {
     let bound = frontend::bind(
         "",
-        "",
+        name,
         params.iter().map(|p| p.format),
         params,
         |param, buffer| {
@@ -243,17 +328,12 @@ pub(super) fn query_messages(
             })
         },
         formats.iter().copied(),
-        &mut out,
+        out,
     );
     bound.map_err(|e| match e {
         BindError::Serialization(e) => RelayError::io(e),
         BindError::Conversion(e) => RelayError::Protocol(e.to_string()),
-    })?;
-    frontend::describe(b'P', "", &mut out).map_err(RelayError::io)?;
-    frontend::execute("", 0, &mut out).map_err(RelayError::io)?;
-    frontend::sync(&mut out);
-    frontend::query("ROLLBACK", &mut out).map_err(RelayError::io)?;
-    Ok(out.freeze())
+    })
 }
 
 /// The columns of a RowDescription.

@@ -3,7 +3,10 @@
 use super::connection::Pooled;
 use super::data_row::{cells, texts};
 use super::error::RelayError;
-use super::relay::{self, Exchange, Step, fields, out_of_turn};
+use super::param::Param;
+use super::prepared::Statement;
+use super::relay::{self, Exchange, Query, Step, fields, out_of_turn};
+use super::settings::Settings;
 use super::socket::Frame;
 use answer::{Field, RowStream};
 use bytes::Bytes;
@@ -46,18 +49,28 @@ const READ_AHEAD: usize = 16;
 /// A query that failed before its columns were known.
 pub(super) struct Failure {
     pub(super) error: RelayError,
-    /// The server had answered nothing: the connection was stale, and nothing ran.
-    pub(super) stale: bool,
+    /// It may do on another attempt: the server had answered nothing, since the connection was stale, and nothing ran; or
+    /// what had been prepared is not right any more.
+    pub(super) again: bool,
 }
 
-/// Runs a pipeline of [`relay::query_messages`] on a pooled connection. The connection belongs to a task of its
-/// own until the server is ready again, so that neither a slow nor a vanished reader leaves it half read.
-pub(super) async fn run(relay: Object<Pooled>, messages: Bytes) -> Result<Rows, Failure> {
+/// A statement that outlives who asks it.
+#[derive(Clone)]
+pub(super) struct OwnedQuery {
+    pub(super) settings: Settings,
+    pub(super) sql: String,
+    pub(super) params: Vec<Param>,
+    pub(super) formats: Vec<i16>,
+}
+
+/// Runs a query on a pooled connection. The connection belongs to a task of its own until the server is ready again, so that
+/// neither a slow nor a vanished reader leaves it half read.
+pub(super) async fn run(relay: Object<Pooled>, query: OwnedQuery) -> Result<Rows, Failure> {
     let (header, described) = oneshot::channel();
     let (sender, batches) = mpsc::channel(READ_AHEAD);
     let (ended, end) = oneshot::channel();
-    tokio::spawn(Run { relay, header: Some(header), sender, batch: Vec::new() }.run(messages, ended));
-    let fields = described.await.unwrap_or_else(|_| Err(Failure { error: stopped(), stale: false }))?;
+    tokio::spawn(Run { relay, header: Some(header), sender, batch: Vec::new() }.run(query, ended));
+    let fields = described.await.unwrap_or_else(|_| Err(Failure { error: stopped(), again: false }))?;
     let batches = stream::unfold(batches, |mut b| async move { b.recv().await.map(|batch| (batch, b)) });
     let rows = batches.flat_map(|batch| stream::iter(batch.into_iter().map(Ok)));
     // No more batches is not yet the end: only the task's word tells rows that are complete from rows cut short.
@@ -94,20 +107,31 @@ enum End {
 }
 
 impl Run {
-    async fn run(mut self, messages: Bytes, ended: oneshot::Sender<Last>) {
+    async fn run(mut self, query: OwnedQuery, ended: oneshot::Sender<Last>) {
         let mut exchange = Exchange::default();
-        let end = match self.relay.start(&messages).await {
-            Ok(()) => self.read(&mut exchange).await,
+        let OwnedQuery { settings, sql, params, formats } = &query;
+        let mut statement = Statement::Once;
+        let end = match self.relay.query(&Query { settings, sql, params, formats }).await {
+            Ok(sent) => {
+                statement = sent;
+                self.read(&mut exchange).await
+            }
+            // Settings that the server does not take.
+            Err(e @ RelayError::Db(_)) => End::Ready(Err(e)),
             Err(e) => End::Broken(e),
         };
         // The connection is given up first: who has seen the end of the rows finds it back in the pool.
-        let (result, stale) = match end {
+        let (result, again) = match end {
             End::Ready(result) => {
+                if result.is_err() {
+                    self.relay.forget(&statement);
+                }
                 drop(self.relay);
-                (result, false)
+                let outdated = matches!(&result, Err(RelayError::Db(e)) if e.is_outdated_plan());
+                (result, outdated && matches!(statement, Statement::Known(_)))
             }
             End::Broken(error) => {
-                let stale = self.relay.unheard();
+                let stale = self.relay.unheard() && matches!(error, RelayError::Lost(_));
                 drop(Object::take(self.relay));
                 (Err(error), stale)
             }
@@ -120,7 +144,7 @@ impl Run {
         match self.header {
             Some(header) => {
                 let error = result.err().unwrap_or_else(|| out_of_turn("no description of the rows"));
-                let _ = header.send(Err(Failure { error, stale }));
+                let _ = header.send(Err(Failure { error, again }));
             }
             None => {
                 let _ = ended.send((self.batch, result));

@@ -91,23 +91,28 @@ impl Settings {
         self
     }
 
-    /// Opens the transaction that every statement of ours runs in, with these settings until its end.
+    /// Gives a session these settings, until others are set.
+    pub(super) fn session(&self) -> String {
+        let mut sql = String::new();
+        self.print("SET ", &mut sql);
+        let path = self.search_path.as_deref().unwrap_or("pg_catalog");
+        sql + "; SET search_path = " + path
+    }
+
+    /// Opens the transaction that every fetch runs in, with these settings until its end.
     ///
     /// `SET LOCAL` and not `set_config`: it takes no snapshot, so that the snapshot of the transaction is taken
     /// by the first statement that reads.
     pub(super) fn begin(&self) -> String {
-        let mut sql = String::from("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-        for (setting, value) in self.iter() {
-            sql.push_str("; SET LOCAL ");
-            sql.push_str(setting.name());
-            sql.push_str(" = ");
-            sql.push_str(&literal(value));
-        }
-        if let Some(path) = &self.search_path {
-            sql.push_str("; SET LOCAL search_path = ");
-            sql.push_str(path);
-        }
+        let mut sql = String::from("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ");
+        self.print("SET LOCAL ", &mut sql);
         sql
+    }
+
+    fn print(&self, set: &str, sql: &mut String) {
+        let each =
+            self.iter().map(|(setting, value)| format!("{set}{} = {}", setting.name(), literal(value)));
+        sql.push_str(&each.collect::<Vec<_>>().join("; "));
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Printed {
     pub columns: Vec<Column>,
     /// It shows the session itself.
     pub of_session: bool,
+    /// Its name, where it is a table.
+    pub table: Option<&'static str>,
 }
 
 /// What is filled in when a statement is printed.
@@ -210,7 +212,8 @@ fn printed(base: &Base, facts: &Facts, replacements: &[(&'static str, String)]) 
     let replacement =
         |name: &str| replacements.iter().find(|(n, _)| *n == name).map(|(_, text)| text.clone());
     let text = filled(&text, replacement);
-    Some(Printed { text, columns, of_session })
+    let table = (!Base::VIEWS.contains(&base.name)).then_some(base.name);
+    Some(Printed { text, columns, of_session, table })
 }
 
 /// The text of a relation, for one session.

@@ -22,6 +22,20 @@ const fn base(name: &'static str, filter: &'static str, columns: &'static str) -
     Base { name, filter, columns, own: None }
 }
 
+impl Base {
+    /// Those of PostgreSQL's that are views, and so have no system columns.
+    pub const VIEWS: &[&str] = &[
+        "pg_locks",
+        "pg_policies",
+        "pg_roles",
+        "pg_rules",
+        "pg_sequences",
+        "pg_settings",
+        "pg_stat_activity",
+        "pg_user",
+    ];
+}
+
 /// Objects of the server's own.
 const BUILT_IN: &str = "x.oid < 16384";
 /// Nothing: what these hold is code, moves with rows, or belongs to nobody here.
@@ -212,7 +226,14 @@ pub const BASES: &[Base] = &[
     ),
     base("pg_cast", BUILT_IN, "oid; castsource; casttarget; castfunc; castcontext; castmethod"),
     base("pg_inherits", NONE, "inhrelid; inhparent; inhseqno; inhdetachpending"),
-    base("pg_depend", NONE, "classid; objid; objsubid; refclassid; refobjid; refobjsubid; deptype"),
+    // Between keys and the indexes that keep them (2606 is pg_constraint, 1259 pg_class).
+    base(
+        "pg_depend",
+        "(x.classid = 2606 AND x.objid = ANY({constraints}) AND x.refclassid = 1259 AND x.refobjid = ANY({indexes}))
+            OR (x.classid = 1259 AND x.objid = ANY({indexes}) AND x.refclassid = 2606
+                AND x.refobjid = ANY({constraints}))",
+        "classid; objid; objsubid; refclassid; refobjid; refobjsubid; deptype",
+    ),
     base("pg_shdescription", NONE, "objoid; classoid; description"),
     base(
         "pg_sequence",

@@ -196,6 +196,18 @@ impl Domain {
         }
     }
 
+    /// Whether its values follow from what is released before them.
+    pub fn is_given(&self) -> bool {
+        match self {
+            Domain::Image(image) => {
+                let all = std::iter::once(&image.of).chain(&image.only);
+                all.into_iter().any(Scalar::is_given) || image.bases.iter().any(|b| b.domain.is_given())
+            }
+            Domain::Table { only: Some(rows), .. } => rows.meets.iter().any(Scalar::is_given),
+            _ => false,
+        }
+    }
+
     /// The public tables that are read for its values.
     pub fn tables(&self) -> Vec<usize> {
         match self {
@@ -217,13 +229,18 @@ pub fn of_lattice(bound: &Interval, lattice: Option<&BigDecimal>) -> Option<Doma
 
 /// The domain of a CASE or COALESCE: the union of its branches', where each is public and listable.
 pub fn of_branches<'a>(branches: impl Iterator<Item = &'a Scalar>) -> Option<Domain> {
+    of_cases(branches.map(|b| (b, Vec::new())))
+}
+
+/// The same, where some of a branch's values cannot come: those that branches before it take.
+pub fn of_cases<'a>(branches: impl Iterator<Item = (&'a Scalar, Vec<String>)>) -> Option<Domain> {
     let mut values: Vec<String> = Vec::new();
-    let mut add = |v: String| {
-        if !values.contains(&v) {
-            values.push(v);
-        }
-    };
-    for b in branches {
+    for (b, taken) in branches {
+        let mut add = |v: String| {
+            if !values.contains(&v) && !taken.contains(&v) {
+                values.push(v);
+            }
+        };
         match (b.node(), b.domain()) {
             (Node::Null, _) => {}
             (Node::Number(n), _) => add(n.to_plain_string()),

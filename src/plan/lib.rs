@@ -446,7 +446,7 @@ impl<'a> Planner<'a> {
             .chain(order_by.iter().map(|o| &o.expr))
             .collect();
         let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
-        let keys = per_unit::keys(s);
+        let keys = per_unit::released_keys(s);
         let grouped = s.has_group_by() || !keys.is_empty() || above.iter().any(|e| has_aggregate(e));
         // IN and EXISTS over private rows are tied to the rows around them when these are flattened. Above the aggregates
         // there are none.
@@ -515,7 +515,7 @@ impl<'a> Planner<'a> {
             self.grouping_sets.push(sets);
             return Ok(Rel::Released);
         }
-        let keys = per_unit::keys(s);
+        let keys = per_unit::released_keys(s);
         let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
         let mut releases = builder.build(s, &keys, &keys, &above)?;
         if let (Some(_), [release]) = (first, releases.as_slice()) {

@@ -9,6 +9,7 @@
 //! one order or another are the same rows: how a table lies on disk says nothing.
 
 use super::conditions::truth;
+use super::correlated::is_correlated;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, Place, Result, unsupported};
 use super::source::{Call, Leaf, Over, SetRows, SetTree, Sorted, Tree, Unit, Window};
@@ -103,6 +104,17 @@ pub(super) fn keys(s: &Select) -> Vec<Expr> {
         if !keys.contains(&i.expr) {
             keys.push(i.expr.clone());
         }
+    }
+    keys
+}
+
+/// What a SELECT whose groups are released is grouped by. A subquery that looks at no row around it is one value beside the
+/// groups, and makes none.
+pub(super) fn released_keys(s: &Select) -> Vec<Expr> {
+    let mut keys = keys(s);
+    let one = |e: &Expr| matches!(&e.kind, ExprKind::Subquery(q) if !is_correlated(q));
+    if !groups(s) && !keys.iter().all(one) {
+        keys.retain(|k| !one(k));
     }
     keys
 }

@@ -130,6 +130,7 @@ const PLAIN: &[&str] = &[
     "quote_nullable",
     // Dates.
     "date_trunc",
+    "date",
     "date_bin",
     "date_part",
     "age",

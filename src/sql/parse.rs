@@ -194,6 +194,15 @@ fn postgres_spellings(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                     continue;
                 }
                 first.get_or_insert(w.keyword);
+                match between(&out, w.keyword) {
+                    Some(Keyword::SYMMETRIC) => {
+                        t = command::keyword(Keyword::NOT, "NOT", t.span);
+                    }
+                    Some(Keyword::ASYMMETRIC) => continue,
+                    // PostgreSQL has no such spelling: a name, for the parser to trip over.
+                    Some(_) => w.keyword = Keyword::NoKeyword,
+                    None => {}
+                }
             }
             _ => {
                 first.get_or_insert(Keyword::NoKeyword);
@@ -202,6 +211,15 @@ fn postgres_spellings(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         out.push(t);
     }
     out
+}
+
+/// What follows BETWEEN, where it is a keyword that the parser does not read there: BETWEEN SYMMETRIC becomes BETWEEN NOT, which
+/// nobody else can write, and which `resolve` knows.
+fn between(before: &[TokenWithSpan], next: Keyword) -> Option<Keyword> {
+    let mut words = before.iter().rev().filter(|t| !matches!(t.token, Token::Whitespace(_)));
+    let after =
+        matches!(words.next().map(|t| &t.token), Some(Token::Word(w)) if w.keyword == Keyword::BETWEEN);
+    (after && matches!(next, Keyword::SYMMETRIC | Keyword::ASYMMETRIC | Keyword::NOT)).then_some(next)
 }
 
 fn chains(token: &Token) -> bool {

@@ -7,6 +7,16 @@ use std::collections::BTreeSet;
 /// A piece of a hint, and statements that do as it says.
 const TRIED: &[(&str, &[&str])] = &[
     (
+        "Cut the timestamp: date_trunc('hour', ts)::time",
+        &["SELECT date_trunc('hour', started_at)::time, count(*) FROM trips GROUP BY 1"],
+    ),
+    (
+        "SELECT minutes, count(*) FROM trips WHERE minutes > (SELECT avg(minutes) FROM trips) GROUP BY minutes",
+        &[
+            "SELECT minutes, count(*) FROM trips WHERE minutes > (SELECT avg(minutes) FROM trips) GROUP BY minutes",
+        ],
+    ),
+    (
         "mode() WITHIN GROUP (ORDER BY x) … WHERE x IN ('a', 'b')",
         &[
             "SELECT mode() WITHIN GROUP (ORDER BY city) FROM riders WHERE city IN ('a', 'b')",

@@ -163,6 +163,7 @@ scripts!(
     expressions_patterns,
     expressions_texts,
     expressions_times,
+    times_of_day,
     finish,
     gaussian,
     group_by,

@@ -91,6 +91,13 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
             };
             zones::at_time_zone(lower(x, env)?, zone, pos)
         }
+        ("date", [x]) => {
+            let ty = sql::ast::CastType { ty: SqlType::Date, modifier: String::new() };
+            match &x.kind {
+                ExprKind::Literal(l) => literal(l, Some(&ty.ty), pos),
+                _ => casts::cast(lower(x, env)?, &ty, x.pos.or(pos), pos),
+            }
+        }
         ("date_part", [field, x]) => {
             let Some(field) = constant_text(field) else {
                 return Err(refuse("date_part with a field that is not a constant", pos));

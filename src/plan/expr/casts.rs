@@ -36,7 +36,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
     },
     Entry {
-        form: "t::date, t::timestamp, t::timestamptz",
+        form: "t::date, date(t), t::timestamp, t::timestamptz",
         types: "date or timestamp → that type",
         total: "a value with a declared range is moved into it; without one it is NULL outside the years 1 to 9999",
         range: "that of the argument, within a day where the zone decides",
@@ -45,15 +45,20 @@ pub(super) const ENTRIES: &[Entry] = &[
             "extract(epoch FROM {t}::timestamptz)",
             "extract(year FROM {t}::timestamp::date)",
             "extract(epoch FROM {t}::timestamptz::date)",
+            "(date({t}::timestamp) < {m}::date)",
         ],
     },
     Entry {
         form: "t::time",
         types: "timestamp → time",
         total: "NULL where the timestamp is; a value is moved into its declared range, as for ::date",
-        range: "a day; it can be compared",
+        range: "a day; of a timestamp that was cut to hours or minutes, by date_trunc, these are public groups",
         cost: "50",
-        samples: &["({t}::timestamp::time >= TIME '08:30')", "({t}::timestamptz::time < '17:00')"],
+        samples: &[
+            "(date_trunc('hour', {t}::timestamp)::time < TIME '08:30')",
+            "({t}::timestamp::time >= TIME '08:30')",
+            "({t}::timestamptz::time < '17:00')",
+        ],
     },
     Entry {
         form: "x::boolean",
@@ -113,8 +118,10 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         | (SqlType::Timestamp, SqlType::Timestamptz | SqlType::Date)
         | (SqlType::Timestamptz, SqlType::Timestamp | SqlType::Date) => cast_time(x, &to.ty, pos),
         (SqlType::Timestamp | SqlType::Timestamptz, SqlType::Time) => {
+            let hours = times::hours_of_day(&x);
             let x = times::guarded(to_time(x, SqlType::Timestamp, pos)?);
             let facts = Facts {
+                domain: hours.map(Domain::Values),
                 cost: x.facts.cost.saturating_add(50),
                 ..Facts::of_type(SqlType::Time, x.facts.nullable)
             };

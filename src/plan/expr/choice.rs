@@ -9,6 +9,7 @@ use super::{Refusal, casts, numbers};
 use crate::domain;
 use crate::interval::{self, Interval};
 use schema::SqlType;
+use sql::ast::BinaryOp;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -85,9 +86,32 @@ pub(super) fn case(branches: Vec<(Scalar, Scalar)>, otherwise: Option<Scalar>) -
     let results: Vec<&Scalar> = branches.iter().map(|(_, then)| then).chain(otherwise.as_ref()).collect();
     let nullable = otherwise.is_none() || results.iter().any(|s| s.facts.nullable);
     let mut facts = merged(&results, nullable);
-    facts.domain = domain::of_branches(results.iter().copied());
+    let before = |n: usize, then: &Scalar| {
+        branches.iter().take(n).flat_map(|(when, _)| taken(when, then)).collect::<Vec<String>>()
+    };
+    facts.domain = domain::of_cases(results.iter().enumerate().map(|(n, then)| (*then, before(n, then))));
     facts.cost = branches.iter().fold(facts.cost, |sum, (when, _)| sum.saturating_add(when.facts.cost));
     Scalar { node: Node::Case(branches, otherwise.map(Box::new)), facts }
+}
+
+/// The values of `of` for which a condition is true, where it lists them: `of = 'a'`, `of IN ('a', 'b')`. Domains write the
+/// same values in the same way; of types that do not, nothing is said.
+fn taken(when: &Scalar, of: &Scalar) -> Vec<String> {
+    let constant = |s: &Scalar| match &s.node {
+        Node::Number(n) if of.facts.ty.is_integer() => Some(n.to_plain_string()),
+        Node::Text(t) if of.facts.ty.is_text() || matches!(of.facts.ty, SqlType::Enum { .. }) => {
+            Some(t.clone())
+        }
+        Node::Bool(b) => Some(b.to_string()),
+        _ => None,
+    };
+    match &when.node {
+        Node::Compare(BinaryOp::Eq, a, b) if **a == *of => constant(b).into_iter().collect(),
+        Node::Compare(BinaryOp::Eq, a, b) if **b == *of => constant(a).into_iter().collect(),
+        Node::In(x, items, false) if **x == *of => items.iter().filter_map(constant).collect(),
+        Node::Logic(BinaryOp::Or, a, b) => [a, b].into_iter().flat_map(|c| taken(c, of)).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// A value where a condition is true, else NULL: what FILTER makes of an argument.

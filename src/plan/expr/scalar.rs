@@ -132,6 +132,12 @@ impl Scalar {
         &self.facts.ty
     }
 
+    /// Whether it may be computed from what is released before it; of subqueries nobody looks which rows they read.
+    pub fn is_given(&self) -> bool {
+        matches!(self.node, Node::Given(_) | Node::Exists(..) | Node::InRows(..))
+            || self.children().into_iter().any(Self::is_given)
+    }
+
     /// The type of its text.
     pub fn phys(&self) -> Phys {
         self.facts.phys

@@ -19,7 +19,8 @@ use sql::ast::Pos;
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         form: "extract(field FROM t), date_part('field', t)",
-        types: "date or timestamp → numeric (double precision before PostgreSQL 14, and for date_part)",
+        types: "date, timestamp, or time (hours to microseconds, epoch) → numeric (double precision before PostgreSQL 14, and \
+                for date_part)",
         total: "a t with a declared range is moved into it; without one it is NULL outside the years 1 to 9999",
         range: "the field's, years and epochs following t's; NULL where t is",
         cost: "100",
@@ -41,6 +42,8 @@ pub(super) const ENTRIES: &[Entry] = &[
             "extract(minute FROM {t}::timestamp)",
             "extract(second FROM {t}::timestamp)",
             "date_part('year', {t})",
+            "extract(hour FROM {t}::timestamp::time)",
+            "extract(epoch FROM {t}::timestamptz::time)",
         ],
     },
     Entry {
@@ -186,13 +189,16 @@ const FIELDS: &[(&str, i64, i64, bool)] = &[
     ("epoch", 0, 0, false),
 ];
 
+/// The fields of a time of day.
+const CLOCK: &[&str] = &["hour", "minute", "second", "milliseconds", "microseconds"];
+
 /// EXTRACT of a constant field, giving a number of type `ty`.
 pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<Scalar> {
     if x.facts.ty == SqlType::Interval {
         return super::dates::extract(field, x, ty, pos);
     }
-    if !x.facts.ty.is_datetime() {
-        return Err(mismatch("EXTRACT needs a date or a timestamp", pos));
+    if !x.facts.ty.is_datetime() && x.facts.ty != SqlType::Time {
+        return Err(mismatch("EXTRACT needs a date, a time, a timestamp or an interval", pos));
     }
     let Some((field, ..)) = FIELDS.iter().find(|(f, ..)| *f == field) else {
         let names: Vec<&str> = FIELDS.iter().map(|f| f.0).collect();
@@ -204,6 +210,20 @@ pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<S
         && matches!(*field, "hour" | "minute" | "second" | "milliseconds" | "microseconds")
     {
         return Err(mismatch("a date has no time of day", pos));
+    }
+    if x.facts.ty == SqlType::Time {
+        if !CLOCK.contains(field) && *field != "epoch" {
+            return Err(mismatch("a time of day has no such field", pos)
+                .hint(format!("Fields of a time are {} and epoch.", CLOCK.join(", "))));
+        }
+        // Of a timestamp's time these fields are the timestamp's, and their hours end at 23.
+        if let Node::Cast(of) = &x.node
+            && CLOCK.contains(field)
+        {
+            let of = (**of).clone();
+            return Scalar::apply(&EXTRACT, vec![of], Param::Field(field, ty)).map_err(|e| e.at(pos));
+        }
+        return Scalar::apply(&EXTRACT, vec![x], Param::Field(field, ty)).map_err(|e| e.at(pos));
     }
     Scalar::apply(&EXTRACT, vec![bounded_constant(x, pos)?], Param::Field(field, ty)).map_err(|e| e.at(pos))
 }
@@ -218,8 +238,17 @@ pub(super) fn bounded_constant(x: Scalar, pos: Pos) -> Result<Scalar> {
     }
 }
 
-/// Where a field of the times of an interval lies, in local time.
+/// Where a field of the times of an interval lies, in local time. The last time of day is 24:00.
 fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
+    match (ty, field) {
+        (SqlType::Time, "hour") => return Interval::new(0, 24),
+        (SqlType::Time, "epoch") => return Interval::new(0, 86_400),
+        (SqlType::Time, _) => {
+            let field = FIELDS.iter().find(|(f, ..)| *f == field);
+            return field.map_or_else(Interval::default, |(_, lo, hi, _)| Interval::new(*lo, *hi));
+        }
+        _ => {}
+    }
     let Some((lo, hi)) = micros(of) else { return Interval::default() };
     let day = if *ty == SqlType::Timestamptz { DAY } else { 0 };
     // There is no year 0: 1 BC comes before 1, and is -1.
@@ -263,8 +292,12 @@ fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
 }
 
 fn extract_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
-    let x = argument(args)?;
     let Param::Field(field, ty) = param else { return Err(Refusal::new("EXTRACT without a field")) };
+    // No time of day is infinite.
+    let x = match args {
+        [x] if x.facts.ty == SqlType::Time && (CLOCK.contains(field) || *field == "epoch") => x,
+        _ => argument(args)?,
+    };
     let Some((_, _, _, whole)) = FIELDS.iter().find(|(f, ..)| f == field) else {
         return Err(Refusal::new("EXTRACT of this field"));
     };
@@ -296,6 +329,10 @@ fn extract_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> Str
 
 /// date_trunc of a constant unit.
 pub(super) fn date_trunc(unit: &str, x: Scalar, pos: Pos) -> Result<Scalar> {
+    if x.facts.ty == SqlType::Time {
+        return Err(refuse("date_trunc of a time, which is an interval,", pos)
+            .hint("Cut the timestamp: date_trunc('hour', ts)::time."));
+    }
     if !x.facts.ty.is_datetime() {
         return Err(mismatch("date_trunc needs a date or a timestamp", pos));
     }
@@ -318,6 +355,22 @@ pub(super) fn date_trunc(unit: &str, x: Scalar, pos: Pos) -> Result<Scalar> {
     let ty = if x.facts.ty == SqlType::Timestamp { SqlType::Timestamp } else { SqlType::Timestamptz };
     let param = Param::Field(unit, ty);
     Scalar::apply(&TRUNC, vec![bounded_constant(x, pos)?], param).map_err(|e| e.at(pos))
+}
+
+/// The times of day that a timestamp without time zone has once it was cut to hours or minutes.
+pub(super) fn hours_of_day(x: &Scalar) -> Option<Vec<String>> {
+    let minutes = match &x.node {
+        Node::Apply(f, args, Param::Field("hour", _)) if f.name == TRUNC.name && plain(args) => 60,
+        Node::Apply(f, args, Param::Field("minute", _)) if f.name == TRUNC.name && plain(args) => 1,
+        _ => return None,
+    };
+    let all = (0..24 * 60).step_by(minutes);
+    Some(all.map(|m| format!("{:02}:{:02}:00", m / 60, m % 60)).collect())
+}
+
+/// In a zone, clocks that go back or forward by half an hour make other times of it.
+fn plain(args: &[Scalar]) -> bool {
+    args.iter().all(|x| x.facts.ty == SqlType::Timestamp)
 }
 
 /// Whether a unit is one of the clock or a day, and finer than another.

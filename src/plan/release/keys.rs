@@ -45,7 +45,7 @@ impl Builder<'_, '_> {
             let ty = scalar.ty().sql_name().replace("pg_catalog.", "");
             return Err(ClientError::unsupported(format!("GROUP BY a value of type {ty} is not supported"))
                 .detail("Values of this type have several forms that compare equal; which one is shown would depend on single rows.")
-                .hint("Group by text, a number, a date, a timestamp, a boolean, an enum or a uuid.")
+                .hint("Group by text, a number, a date, a time, a timestamp, a boolean, an enum or a uuid.")
                 .at(e.pos)
                 .into());
         }
@@ -69,6 +69,5 @@ impl Builder<'_, '_> {
 
 /// Whether equal values of this key always print the same, or are made to (soundness rule 4).
 pub(super) fn has_canonical_form(s: &Scalar) -> bool {
-    s.canonical()
-        && !matches!(s.ty(), SqlType::Bpchar | SqlType::Other { .. } | SqlType::Time | SqlType::Interval)
+    s.canonical() && !matches!(s.ty(), SqlType::Bpchar | SqlType::Other { .. } | SqlType::Interval)
 }

@@ -235,9 +235,12 @@ impl<'a, 'b> Builder<'a, 'b> {
         }));
         let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;
         let given = self.flattener.given.used();
-        if public_groups && self.parts.is_empty() && !given.is_empty() {
-            return Err(unsupported("a released value in a list of groups without an aggregate", select.pos)
-                .detail("Such a list is made of public values alone, and no private row is read for it. Beside count(*) a released value may stand.")
+        let by_given = |k: &Key| k.domain.as_ref().is_some_and(|(d, _)| d.is_given());
+        let listed = built.iter().any(by_given) || only.iter().any(Scalar::is_given);
+        if public_groups && self.parts.is_empty() && !given.is_empty() && listed {
+            return Err(unsupported("a condition on groups by a released value, without an aggregate,", select.pos)
+                .detail("A list of groups is made of public values alone, and no private row is read for it.")
+                .hint("Count as well, which is no dearer: SELECT minutes, count(*) FROM trips WHERE minutes > (SELECT avg(minutes) FROM trips) GROUP BY minutes.")
                 .into());
         }
         let release = Release {

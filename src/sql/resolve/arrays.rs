@@ -194,7 +194,7 @@ impl Resolver<'_> {
     pub(super) fn any_of_texts(
         &mut self,
         op: BinaryOp,
-        expr: Box<Expr>,
+        (expr, size): (Box<Expr>, usize),
         array: Elements<'_>,
         all: bool,
         pos: Pos,
@@ -226,12 +226,31 @@ impl Resolver<'_> {
         if member {
             return Ok(ExprKind::In { expr, list, negated: all });
         }
+        self.compared_with_each(op, (expr, size), list, all, pos)
+    }
+
+    /// `x op ANY (ARRAY[a, b])` is `x op a OR x op b`, and of ALL it is AND. `size`: how many nodes x has, of which each
+    /// comparison has its own copy.
+    pub(super) fn compared_with_each(
+        &mut self,
+        op: BinaryOp,
+        (expr, size): (Box<Expr>, usize),
+        list: Vec<Expr>,
+        all: bool,
+        pos: Pos,
+    ) -> Result<ExprKind> {
+        let limit = CHAIN.min(self.limits.max_in_list);
+        if list.len() > limit {
+            return Err(crate::parse::too_large("an array", "max_in_list", limit).at(pos));
+        }
+        self.nodes = self.nodes.saturating_add(size.saturating_mul(list.len()));
+        self.count_node()?;
         let each = list
             .into_iter()
             .map(|x| Expr::new(ExprKind::Binary { op, left: expr.clone(), right: Box::new(x) }, pos));
         let joiner = if all { BinaryOp::And } else { BinaryOp::Or };
         let chain = joined(joiner, each.collect(), pos);
-        chain.map(|e| e.kind).ok_or_else(malformed)
+        chain.map(|e| e.kind).ok_or_else(|| self.unsupported("an empty array", pos))
     }
 }
 

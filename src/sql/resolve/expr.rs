@@ -68,11 +68,24 @@ impl Resolver<'_> {
                 ExprKind::Exists { query: Box::new(self.query(subquery)?), negated: *negated }
             }
             sp::Expr::Subquery(q) => ExprKind::Subquery(Box::new(self.query(q)?)),
-            sp::Expr::Between { expr, negated, low, high } => ExprKind::Between {
-                expr: self.boxed(expr)?,
-                low: self.boxed(low)?,
-                high: self.boxed(high)?,
-                negated: *negated,
+            sp::Expr::Between { expr, negated, low, high } => match &**low {
+                // SYMMETRIC, as `parse` spells it.
+                sp::Expr::UnaryOp { op: sp::UnaryOperator::Not, expr: low } => {
+                    let between = |this: &mut Self, low, high| {
+                        this.count_node()?;
+                        let (expr, low, high) = (this.boxed(expr)?, this.boxed(low)?, this.boxed(high)?);
+                        Ok(Box::new(Expr::new(ExprKind::Between { expr, low, high, negated: *negated }, pos)))
+                    };
+                    let (left, right) = (between(self, low, high)?, between(self, high, low)?);
+                    let op = if *negated { BinaryOp::And } else { BinaryOp::Or };
+                    ExprKind::Binary { op, left, right }
+                }
+                _ => ExprKind::Between {
+                    expr: self.boxed(expr)?,
+                    low: self.boxed(low)?,
+                    high: self.boxed(high)?,
+                    negated: *negated,
+                },
             },
             sp::Expr::UnaryOp { op, expr } => match op {
                 sp::UnaryOperator::Minus => {
@@ -235,7 +248,9 @@ impl Resolver<'_> {
             return Err(self.unsupported(&format!("operator {op} with ANY or ALL"), pos));
         };
         let member = matches!((op, all), (BinaryOp::Eq, false) | (BinaryOp::Ne, true));
+        let before = self.nodes;
         let expr = self.boxed(left)?;
+        let size = self.nodes - before;
         let mut right = right;
         while let sp::Expr::Nested(inner) = right {
             right = inner;
@@ -251,7 +266,7 @@ impl Resolver<'_> {
             }
             other => {
                 if let Some(elements) = array_literal(other) {
-                    return self.any_of_texts(op, expr, elements, all, pos);
+                    return self.any_of_texts(op, (expr, size), elements, all, pos);
                 }
                 // A parameter's type is that of what it is compared with.
                 let parameter = match other {
@@ -269,6 +284,9 @@ impl Resolver<'_> {
                 match array.kind {
                     ExprKind::Array(list) if member && !list.is_empty() => {
                         Ok(ExprKind::In { expr, list, negated: all })
+                    }
+                    ExprKind::Array(list) if !list.is_empty() => {
+                        self.compared_with_each(op, (expr, size), list, all, pos)
                     }
                     _ => Ok(ExprKind::Any { op, expr, array, all }),
                 }

@@ -154,7 +154,7 @@ async fn rule_32_errors_keep_their_sqlstate_and_place_and_cost_no_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn settings_hold_for_one_statement_and_a_poisoned_session_heals() {
+async fn settings_are_those_of_each_statement_and_a_poisoned_session_heals() {
     let db = Database::new().await;
     let backend = Backend::connect(&db.policy()).await.unwrap();
     let sql = "SELECT current_setting('TimeZone'), timestamptz '2024-01-01 00:00+00', interval '1 day 2 hours', \
@@ -190,6 +190,43 @@ async fn settings_hold_for_one_statement_and_a_poisoned_session_heals() {
     assert!(matches!(&error, RelayError::Db(e) if e.code.as_str() == "22023"), "{error:?}");
     assert!(backend.describe(&wrong, sql, &[]).await.is_err());
     assert_eq!(cells(texts(&backend, sql).await.unwrap()), plain);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_again_is_prepared_until_it_gives_something_else() {
+    let db = Database::new().await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let sql = "SELECT s.*, $1 AS more FROM public.stations AS s WHERE id = 1";
+    let params = [Param::int8(7)];
+    let ask = |settings: Settings| {
+        let (backend, params) = (&backend, &params);
+        async move { backend.query(&settings, sql, params, &[0]).await.unwrap().into_texts().await.unwrap() }
+    };
+    let prepared = async || -> i64 {
+        let sql = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT s.%'";
+        text(&backend, sql).await.parse().unwrap()
+    };
+    let first = ask(Settings::default()).await;
+    assert_eq!(prepared().await, 0, "what is asked once is not kept");
+    assert_eq!(ask(Settings::default()).await, first);
+    assert_eq!(ask(Settings::default()).await, first);
+    assert_eq!(prepared().await, 1);
+
+    // Its columns change: it is asked anew, and nobody hears of it.
+    db.admin.batch_execute("ALTER TABLE stations ADD opened date DEFAULT '2024-03-01'").await.unwrap();
+    let after = ask(Settings::default()).await;
+    assert_eq!(after[0].len(), first[0].len() + 1);
+    let mut german = Settings::default();
+    german.set(Setting::DateStyle, "German");
+    for _ in 0..3 {
+        assert!(ask(german.clone()).await[0].contains(&Some("01.03.2024".into())));
+        assert_eq!(ask(Settings::default()).await, after);
+    }
+    // An error leaves no trace of a statement.
+    for _ in 0..3 {
+        assert!(texts(&backend, "SELECT s.name FROM public.stationary AS s").await.is_err());
+    }
+    assert_eq!(prepared().await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
