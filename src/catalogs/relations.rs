@@ -145,13 +145,20 @@ pub const BASES: &[Base] = &[
         )),
     },
     base("pg_am", BUILT_IN, "oid; amname; amhandler; amtype"),
-    base(
-        "pg_database",
-        "x.datname = pg_catalog.current_database()",
-        "oid; datname = {database}; datdba = 10; encoding; datlocprovider; datistemplate = false; datallowconn = true;
+    Base {
+        name: "pg_database",
+        filter: "x.datname = pg_catalog.current_database()",
+        columns: "oid; datname = {database}; datdba = 10; encoding; datlocprovider; datistemplate = false; datallowconn = true;
             dathasloginevt = false; datconnlimit = -1; datlastsysoid = 0; datfrozenxid = '0'; datminmxid = '0';
             dattablespace = 1663; datcollate; datctype; daticulocale; datlocale; daticurules; datcollversion; datacl = NULL",
-    ),
+        // Databases of other policies behind the same port: their names, and nothing else of them.
+        own: Some((
+            "{databases} AS o(oid, name)",
+            "oid = o.oid; datname = o.name; datdba = 10; encoding = 6; datlocprovider = 'c'; datistemplate = false;
+            datallowconn = true; dathasloginevt = false; datconnlimit = -1; datlastsysoid = 0; datfrozenxid = '0';
+            datminmxid = '0'; dattablespace = 1663; datcollate = 'C'; datctype = 'C'",
+        )),
+    },
     base(
         "pg_collation",
         BUILT_IN,

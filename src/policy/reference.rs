@@ -2,7 +2,7 @@
 
 use super::keys::Keys;
 use super::{
-    access, answers, budget, cache, envelope, listen, log, raw, server, stream, tables, users, view,
+    access, answers, budget, cache, envelope, listen, log, raw, role, server, stream, tables, users, view,
 };
 
 /// Every section, in the order of the document.
@@ -23,6 +23,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &stream::STREAM,
         &view::VIEW,
         &users::USER,
+        &role::ROLE,
         &cache::CACHE,
         &answers::ANSWERS,
         &tables::TABLE,
