@@ -12,6 +12,7 @@ mod catalogs;
 #[path = "../city/mod.rs"]
 mod city;
 mod cookbook;
+mod explain;
 mod extended;
 mod hints;
 mod joins;
