@@ -23,6 +23,7 @@ mod public_rows;
 mod reading;
 mod roles;
 mod rules;
+mod search_path;
 mod sessions;
 mod stream_neighbours;
 mod streams;

@@ -193,7 +193,7 @@ fn constants() -> Constants {
         now: format!("{}+00", time::timestamp(micros)),
         user: "user".into(),
         database: "database".into(),
-        schema: "public".into(),
+        schema: Some("public".into()),
         own: Vec::new(),
     }
 }
