@@ -25,8 +25,8 @@ const FOREIGN: [SqlState; 4] = [
     SqlState(*b"42883"),
 ];
 
-/// What is wrong with a statement that is no catalog's, and which only this way knows: 42704, 42602.
-const TOLD: [SqlState; 2] = [SqlState::UNDEFINED_OBJECT, SqlState(*b"42602")];
+/// What is wrong with a statement that is no catalog's, and which only this way knows: 42704, 42P01 (of a regclass), 42602.
+const TOLD: [SqlState; 3] = [SqlState::UNDEFINED_OBJECT, SqlState::UNDEFINED_TABLE, SqlState(*b"42602")];
 
 impl Gateway {
     /// The catalogs as the policy in force shows them, read when they are first asked for.
