@@ -116,6 +116,12 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
     };
     match keys.section {
         "policy" => policy,
+        "[[user]]" if key == "certificate" => {
+            let tls = "tls = { cert = \"a\", key = \"b\", client_ca = \"c\" }";
+            let server = policy.entry("server").or_insert(Value::Table(Table::new()));
+            server.as_table_mut().unwrap().extend(tls.parse::<Table>().unwrap());
+            last(policy, "user")
+        }
         "[[budget]]" if key == "mechanisms" => {
             let budget = last(policy, "budget");
             budget.insert("accounting".into(), "envelope".into());

@@ -200,7 +200,9 @@ fn signed(folder: &Path, file: &str, subject: &str, by: &str) {
         ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", &key];
     openssl(folder, &[&args[..], &["-out", &csr, "-subj", subject]].concat());
     let args = ["x509", "-req", "-in", &csr, "-CA", &ca, "-CAkey", &ca_key, "-CAcreateserial", "-days", "2"];
-    openssl(folder, &[&args[..], &["-out", &cert]].concat());
+    // Of version 3, as any extension makes it: older ones are not believed.
+    std::fs::write(folder.join("extensions"), "basicConstraints=CA:FALSE").unwrap();
+    openssl(folder, &[&args[..], &["-extfile", "extensions", "-out", &cert]].concat());
     let key = folder.join(key);
     std::fs::set_permissions(key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
 }
