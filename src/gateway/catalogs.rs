@@ -56,7 +56,7 @@ impl Session {
         lines: &Lines,
         kind: &Kind,
     ) -> Result<Option<Rewritten>, ClientError> {
-        if !matches!(kind, Kind::Query(..)) {
+        if !matches!(kind, Kind::Query(..) | Kind::Explain(..)) {
             return Ok(None);
         }
         let constants = match catalogs::about(query) {

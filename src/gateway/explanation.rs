@@ -26,6 +26,17 @@ impl Explained {
         Self { lines, object }
     }
 
+    /// Of a statement over the catalogs, which PostgreSQL answers by itself.
+    pub fn of_catalogs(json: bool) -> Self {
+        let lines = vec![
+            "Price: nothing (no private rows are read)".to_owned(),
+            "Catalogs: PostgreSQL answers, over what the policy shows".to_owned(),
+        ];
+        let price = json!({ "epsilon": 0, "delta": 0, "budgets": [] });
+        let object = json.then(|| json!({ "price": price, "releases": [], "tables": [], "plan": lines }));
+        Self { lines, object }
+    }
+
     /// With what came of asking.
     pub fn and_asked(mut self, rows: u64, charged: bool) -> Self {
         let cost =

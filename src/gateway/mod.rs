@@ -90,6 +90,7 @@ impl Session {
             Kind::Session(s) => return self.session_statement(s, notices).await,
             Kind::Control | Kind::Arguments(..) => return Err(control_here()),
         };
+        self.queried = true;
         let gateway = self.gateway.clone();
         if let Some(owner) = self.owner(&gateway)? {
             let none = Values::default();
@@ -97,7 +98,17 @@ impl Session {
             return asked.await?.ok_or_else(control_here);
         }
         if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
-            return self.run_catalogs(&gateway, rewritten, None, &Values::default(), notices).await;
+            let Kind::Explain(_, _, explain) = &*statement.kind else {
+                return self.run_catalogs(&gateway, rewritten, None, &Values::default(), notices).await;
+            };
+            self.describe_catalogs(&gateway, &rewritten, &[]).await?;
+            let mut explained = Explained::of_catalogs(explain.json);
+            if explain.analyze {
+                let answered =
+                    self.run_catalogs(&gateway, rewritten, None, &Values::default(), notices).await?;
+                explained = explained.and_asked(rows_of(answered).await?, false);
+            }
+            return Ok(explained.rows(plan::explain::fields(explain.json)));
         }
         let resolved = self.resolve(&gateway, query, lines)?;
         let (highest, pos) = sql::constants::parameters(&mut resolved.clone());
@@ -148,7 +159,6 @@ impl Session {
         types: &[u32],
     ) -> Result<Description, ClientError> {
         self.follow()?;
-        let gateway = &*self.gateway;
         let (query, lines, explain) = match &*statement.kind {
             Kind::Query(query, lines) | Kind::Arguments(query, lines) => (query, lines, None),
             Kind::Explain(query, lines, explain) => (query, lines, Some(explain.json)),
@@ -159,6 +169,8 @@ impl Session {
             }
             Kind::Control => return Ok(Description { parameters: Vec::new(), fields: None }),
         };
+        self.queried = true;
+        let gateway = &*self.gateway;
         // `unknown` is as good as none.
         let types: Vec<u32> = types.iter().map(|t| if *t == 705 { 0 } else { *t }).collect();
         if let Some(owner) = self.owner(gateway)? {
@@ -166,7 +178,11 @@ impl Session {
             return described.await?.ok_or_else(control_here);
         }
         if let Some(rewritten) = self.over_catalogs(gateway, query, lines, &statement.kind).await? {
-            return self.describe_catalogs(gateway, &rewritten, &types).await;
+            let mut described = self.describe_catalogs(gateway, &rewritten, &types).await?;
+            if let Some(json) = explain {
+                described.fields = Some(plan::explain::fields(json));
+            }
+            return Ok(described);
         }
         self.allowed(gateway, &types).await?;
         let constants = self.constants();
@@ -198,10 +214,11 @@ impl Session {
         values: Values,
     ) -> Result<Portal, ClientError> {
         self.follow()?;
+        self.queried |= !matches!(&*statement.kind, Kind::Control | Kind::Session(_));
         let gateway = self.gateway.clone();
         let planned = match &*statement.kind {
             _ if self.mode(&gateway) == Mode::Passthrough => None,
-            Kind::Query(query, lines)
+            Kind::Query(query, lines) | Kind::Explain(query, lines, _)
                 if self.over_catalogs(&gateway, query, lines, &statement.kind).await?.is_some() =>
             {
                 None
@@ -245,9 +262,23 @@ impl Session {
             return asked.await?.ok_or_else(control_here);
         }
         let Some(planned) = planned else {
-            let Kind::Query(query, lines) = &*kind else { return Err(control_here()) };
+            let (query, lines, explain) = match &*kind {
+                Kind::Query(query, lines) => (query, lines, None),
+                Kind::Explain(query, lines, explain) => (query, lines, Some(*explain)),
+                _ => return Err(control_here()),
+            };
             let rewritten =
                 self.over_catalogs(&gateway, query, lines, &kind).await?.ok_or_else(control_here)?;
+            if let Some(explain) = explain {
+                let columns = Columns::bound(description.fields.clone().unwrap_or_default(), &values);
+                let mut explained = Explained::of_catalogs(explain.json);
+                if explain.analyze {
+                    let asked = Description { fields: None, ..description };
+                    let asked = self.run_catalogs(&gateway, rewritten, Some(&asked), &values, notices);
+                    explained = explained.and_asked(rows_of(asked.await?).await?, false);
+                }
+                return Ok(explained.rows(columns.fields));
+            }
             return self.run_catalogs(&gateway, rewritten, Some(&description), &values, notices).await;
         };
         let columns = Columns::bound(description.fields.unwrap_or_default(), &values);
@@ -280,11 +311,7 @@ impl Session {
     ) -> Result<Explained, ClientError> {
         let private = planned.plan.charge.is_some() && self.mode(gateway) == Mode::Private;
         let answered = self.answer(gateway, planned, text, columns, notices).await?;
-        let count = match answered {
-            Outcome::Rows { rows, .. } => rows.try_fold(0u64, |n, _| async move { Ok(n + 1) }).await?,
-            Outcome::Complete(_) | Outcome::Empty => 0,
-        };
-        Ok(explained.and_asked(count, private))
+        Ok(explained.and_asked(rows_of(answered).await?, private))
     }
 
     /// The second half of the way, for a statement that is planned and typed.
@@ -337,5 +364,13 @@ impl Session {
             notices.extend(told);
         }
         self.finish(gateway, &plan, constants, &noisy, columns).await
+    }
+}
+
+/// How many rows came back.
+async fn rows_of(answered: Outcome) -> Result<u64, ClientError> {
+    match answered {
+        Outcome::Rows { rows, .. } => rows.try_fold(0u64, |n, _| async move { Ok(n + 1) }).await,
+        Outcome::Complete(_) | Outcome::Empty => Ok(0),
     }
 }

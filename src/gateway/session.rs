@@ -23,6 +23,8 @@ pub struct Session {
     pub(super) reported: BTreeMap<String, String>,
     /// `now()`, fixed while a transaction is open.
     pub(super) transaction_start: Option<String>,
+    /// A query was asked, or prepared, in the transaction that is open.
+    pub(super) queried: bool,
     pub(super) reopening: Reopening,
     /// What `pg_backend_pid()` gives: the number by which the client cancels.
     pub(crate) pid: i32,
@@ -54,6 +56,7 @@ impl Session {
             reported: BTreeMap::from([("default_transaction_read_only".to_owned(), "off".to_owned())]),
             gateway,
             transaction_start: None,
+            queried: false,
             reopening: Reopening::default(),
             pid: 0,
         };
@@ -91,10 +94,12 @@ impl Session {
     pub fn transaction(&mut self, step: &sql::Control) {
         match step {
             sql::Control::Begin(_) | sql::Control::Start(_) => {
+                self.queried &= self.transaction_start.is_some();
                 self.transaction_start.get_or_insert_with(now);
             }
             sql::Control::Commit { chain } | sql::Control::Rollback { chain } => {
                 self.transaction_start = chain.then(now);
+                self.queried = false;
             }
             _ => {}
         }

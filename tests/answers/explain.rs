@@ -106,3 +106,53 @@ async fn sessions_begin_without_notices_where_start_up_or_policy_say_so() {
     let bob = connect(&gate.url("bob", PASSWORD, "bikes")).await;
     assert_eq!(rows(&bob, "SHOW noisegate.notices").await.unwrap().concat(), [Some("off".to_owned())]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_over_catalogs_are_explained() {
+    let world = World::new(&["ada"], &room_for(20)).await;
+    let client = world.client("ada").await;
+    let sql = "SELECT relname FROM pg_class WHERE relname IN ('riders', 'trips')";
+    let lines = rows(&client, &format!("EXPLAIN {sql}")).await.unwrap().concat();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[1].as_deref().unwrap().starts_with("Catalogs: "), "{lines:?}");
+    let lines = rows(&client, &format!("EXPLAIN ANALYZE {sql}")).await.unwrap().concat();
+    assert_eq!(lines[2].as_deref(), Some("Asked: 2 rows came back; for nothing"));
+    let plan = explained(&world, &format!("EXPLAIN (ANALYZE, FORMAT JSON) {sql}")).await;
+    assert_eq!(plan["asked"], serde_json::json!({ "rows": 2, "free": true }));
+    let prepared =
+        client.prepare("EXPLAIN (ANALYZE) SELECT 1 FROM pg_class WHERE relname = $1").await.unwrap();
+    let found = client.query(&prepared, &[&"riders"]).await.unwrap();
+    assert_eq!(found[2].get::<_, String>(0), "Asked: 1 rows came back; for nothing");
+    assert_eq!(sqlstate(&client, "EXPLAIN SELECT no FROM pg_class").await, "42703");
+    assert_eq!(sqlstate(&client, "EXPLAIN SELECT 'nowhere'::regclass").await, "42P01");
+    let e = client.simple_query("SELECT 'nowhere'::regclass").await.unwrap_err();
+    assert_eq!(e.as_db_error().unwrap().message(), "relation \"nowhere\" does not exist");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_is_called_what_it_is_before_its_first_query() {
+    let world = World::new(&["ada"], &room_for(20)).await;
+    let client = world.client("ada").await;
+    let shown =
+        async || rows(&client, "SHOW transaction_isolation").await.unwrap().concat()[0].clone().unwrap();
+    client.batch_execute("BEGIN ISOLATION LEVEL SERIALIZABLE").await.unwrap();
+    assert_eq!(shown().await, "serializable");
+    client.batch_execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.unwrap();
+    assert_eq!(shown().await, "repeatable read");
+    rows(&client, "SELECT 1").await.unwrap();
+    client.batch_execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.unwrap();
+    client.batch_execute("SET TRANSACTION READ ONLY; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE").await.unwrap();
+    let e = client.simple_query("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE").await.unwrap_err();
+    let e = e.as_db_error().unwrap();
+    assert_eq!(
+        (e.code().code(), e.message()),
+        ("25001", "SET TRANSACTION ISOLATION LEVEL must be called before any query")
+    );
+    client.batch_execute("ROLLBACK; BEGIN").await.unwrap();
+    assert_eq!(shown().await, "read committed");
+    client.prepare("SELECT 1").await.unwrap();
+    assert_eq!(sqlstate(&client, "SET transaction_isolation = 'serializable'").await, "25001");
+    client.batch_execute("ROLLBACK; BEGIN READ ONLY; SELECT 1").await.unwrap();
+    assert_eq!(sqlstate(&client, "SET TRANSACTION READ WRITE").await, "25001");
+    client.batch_execute("ROLLBACK; BEGIN; SET TRANSACTION READ WRITE; COMMIT").await.unwrap();
+}

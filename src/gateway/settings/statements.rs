@@ -53,6 +53,7 @@ impl Session {
                     return done("SET");
                 }
                 let value = self.judge(name, value.as_deref()).await?;
+                self.before_any_query(name, value.as_deref())?;
                 self.settings.set(name, value, *local)?;
                 self.stream_was_set(name, notices).await?;
                 done("SET")
@@ -66,7 +67,10 @@ impl Session {
                     let value = self.judge(name, Some(&value)).await?;
                     match session {
                         true => self.settings.set(&format!("default_{name}"), value, false)?,
-                        false => self.settings.set(name, value, true)?,
+                        false => {
+                            self.before_any_query(name, value.as_deref())?;
+                            self.settings.set(name, value, true)?;
+                        }
                     }
                 }
                 done("SET")
@@ -86,6 +90,24 @@ impl Session {
             }
             SessionStatement::ShowAll => Ok(rows(show_fields(statement), self.show_all())),
         }
+    }
+
+    /// Refuses to call the transaction something else once a query was asked in it, as PostgreSQL does.
+    fn before_any_query(&self, name: &str, value: Option<&str>) -> Result<()> {
+        let other = || self.known_value(&self.gateway, name).as_deref() != value;
+        let message = match (name, value) {
+            ("transaction_isolation", Some(_)) => {
+                "SET TRANSACTION ISOLATION LEVEL must be called before any query"
+            }
+            ("transaction_read_only", Some("off")) => {
+                "transaction read-write mode must be set before any query"
+            }
+            _ => return Ok(()),
+        };
+        if self.queried && self.transaction_start.is_some() && other() {
+            return Err(ClientError::new(SqlState(*b"25001"), message));
+        }
+        Ok(())
     }
 
     /// The value to keep; None goes back to the default.
