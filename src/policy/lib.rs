@@ -16,6 +16,7 @@ mod check;
 mod envelope;
 mod environment;
 mod error;
+mod json_path;
 mod keys;
 mod ledger;
 mod listen;
@@ -41,6 +42,7 @@ mod view;
 mod window;
 
 pub use error::{PolicyError, PolicyErrors};
+pub use json_path::JSONB;
 pub use keys::{Key, Keys, is_value};
 pub use model::*;
 pub use passwords::with_password;

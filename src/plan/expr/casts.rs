@@ -1,12 +1,12 @@
 //! Casts, each made total: what the new type cannot hold is NULL.
 
-use super::facts::{Facts, Phys, int_limit, type_span};
+use super::facts::{Declared, Facts, Phys, int_limit, type_span};
 use super::numbers;
 use super::print::{Print, float};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, comparison, formats, refuse, times};
+use super::{Result, comparison, formats, json, refuse, times};
 use crate::domain::Domain;
 use crate::interval::Interval;
 use bigdecimal::BigDecimal;
@@ -100,7 +100,16 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             Ok(Scalar { node, facts })
         }
         (a, b) if a.is_text() && b.is_datetime() => formats::parsed(x, b, pos),
-        (a, b) if a.is_text() && b.is_number() => cast_number(formats::parsed(x, b, pos)?, to, at, pos),
+        (a, b) if a.is_text() && b.is_number() => {
+            let declared = json::declared_range(&x);
+            let mut number = formats::parsed(x, b, pos)?;
+            if let Some(range) = declared {
+                // Whole numbers of a range are listed, as those of a column are.
+                number.facts.binned = number.facts.lattice.is_some();
+                number.facts.bound = Declared::says(range);
+            }
+            cast_number(number, to, at, pos)
+        }
         (SqlType::Bool, SqlType::Int4) => formats::of_truth(x, pos),
         (SqlType::Int4, SqlType::Bool) => {
             let zero = numbers::literal("0", None, pos)?;
