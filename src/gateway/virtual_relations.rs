@@ -124,7 +124,7 @@ fn columns(policy: &Policy) -> Vec<OwnRow> {
 }
 
 /// A member of a jsonb column, as it is written.
-fn member(t: &Table, index: usize, c: &Column, path: &JsonPath) -> OwnRow {
+fn member(t: &Table, index: usize, c: &Column, path: &policy::JsonPath) -> OwnRow {
     let end = |n: &BigDecimal| n.normalized().to_plain_string();
     let (low, high) = path.range.as_ref().map(|(low, high)| (end(low), end(high))).unzip();
     let text = |s: &str| Some(s.to_owned());

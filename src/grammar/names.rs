@@ -45,7 +45,8 @@ pub fn takes(name: &str, args: &[Expr]) -> bool {
         Expr::Cast(x, _) => matches!(**x, Expr::Text(_)),
         e => matches!(e, Expr::Text(_) | Expr::Number(_)),
     };
-    (name != "age" || args.len() == 2) && (!FIXED.split(' ').any(|f| f == name) || args.iter().skip(1).all(constant))
+    (name != "age" || args.len() == 2)
+        && (!FIXED.split(' ').any(|f| f == name) || args.iter().skip(1).all(constant))
 }
 
 /// Whether a function of pg_catalog may be called.

@@ -64,7 +64,8 @@ pub(super) fn check(raw: Option<&RawColumn>, c: &schema::Column, f: &mut Finding
     if !matches!(&c.ty, SqlType::Other { name, .. } if name == JSONB) {
         if let Some(first) = list.first() {
             let what = format!("paths are for jsonb columns; {:?} is {}", c.name, type_name(&c.ty));
-            let hint = "remove them; of a json column make a jsonb one, whose members can be read without failing";
+            let hint =
+                "remove them; of a json column make a jsonb one, whose members can be read without failing";
             f.error(&first.path.span, what, hint);
         }
         return Vec::new();

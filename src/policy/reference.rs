@@ -2,7 +2,8 @@
 
 use super::keys::Keys;
 use super::{
-    access, answers, budget, cache, envelope, json_path, listen, log, raw, server, stream, tables, users, view,
+    access, answers, budget, cache, envelope, json_path, listen, log, raw, server, stream, tables, users,
+    view,
 };
 
 /// Every section, in the order of the document.

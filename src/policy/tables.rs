@@ -233,7 +233,8 @@ fn columns(table: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings) -> Vec<R
         let example = "references = \"stations.station\"";
         let references = section.string("references", example, f);
         let (range, values) = (range(&section, f), values(&section, f));
-        let paths = section.get("paths").map(|value| json_path::read(&section.name, value, f)).unwrap_or_default();
+        let paths =
+            section.get("paths").map(|value| json_path::read(&section.name, value, f)).unwrap_or_default();
         if let (Some(v), Some(_)) = (&values, &references) {
             let hint = "keep one: both say which public values the column has";
             f.error(&v.span, format!("{} has both values and references", section.name), hint);

@@ -66,8 +66,7 @@ const PAYLOADS: &[&str] = &[
 ];
 
 /// Some kilobytes as it is stored, some megabytes as it is read.
-const LONG_PAYLOAD: &str =
-    r#"('{"kind": "road", "price": 1, "free": "' || repeat('a', 1000000) || '", "size": {"cm": 50}}')::jsonb"#;
+const LONG_PAYLOAD: &str = r#"('{"kind": "road", "price": 1, "free": "' || repeat('a', 1000000) || '", "size": {"cm": 50}}')::jsonb"#;
 
 const TABLES: &str = r#"
 SET client_min_messages = error;
