@@ -101,11 +101,11 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         }
         (a, b) if a.is_text() && b.is_datetime() => formats::parsed(x, b, pos),
         (a, b) if a.is_text() && b.is_number() => {
-            let declared = json::declared_range(&x);
+            let (declared, domain) = (json::declared_range(&x), x.facts.domain.clone());
             let mut number = formats::parsed(x, b, pos)?;
             if let Some(range) = declared {
-                // Whole numbers of a range are listed, as those of a column are.
-                number.facts.binned = number.facts.lattice.is_some();
+                // Whole numbers of a range are listed, as those of a column are; listed texts are fewer.
+                number.facts.binned = number.facts.lattice.is_some() && domain.is_none();
                 number.facts.bound = Declared::says(range);
             }
             cast_number(number, to, at, pos)
