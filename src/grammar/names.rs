@@ -34,6 +34,8 @@ const TYPES: &[SqlType] = &[
     SqlType::Time,
     SqlType::Interval,
     SqlType::Uuid,
+    SqlType::Inet,
+    SqlType::Cidr,
 ];
 
 /// Of these, the others than the first are constants: rows must not choose how much they do, or what fails.

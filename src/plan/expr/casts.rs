@@ -70,7 +70,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         form: "x::text, x::varchar",
-        types: "text, enum, integer, boolean or uuid → text",
+        types: "text, enum, integer, boolean, uuid, inet or cidr → text",
         total: "nothing is cut",
         range: "the same values",
         cost: "10, 100 where it is not a text",
@@ -118,7 +118,7 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         (a, b)
             if b.is_text()
                 && to.modifier.is_empty()
-                && (a.is_integer() || matches!(a, SqlType::Bool | SqlType::Enum { .. } | SqlType::Uuid)) =>
+                && (a.is_integer() || is_shown(a)) =>
         {
             let ty = b.clone();
             Ok(numbers::retyped(to_text(x, pos)?, ty))
@@ -137,16 +137,24 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
         }
         (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
-            .hint("Casts between numbers, between dates and timestamps, of timestamps to times, of text to numbers and dates, and of integers, booleans, enums and uuids to text are.")),
+            .hint("Casts between numbers, between dates and timestamps, of timestamps to times, of text to numbers and dates, and of integers, booleans, enums, uuids and addresses to text are.")),
     }
 }
 
-/// An integer, a truth value, an enum or a uuid as text.
+/// Whether each value has one form as a text.
+fn is_shown(ty: &SqlType) -> bool {
+    let one_form = matches!(ty, SqlType::Bool | SqlType::Uuid | SqlType::Inet | SqlType::Cidr);
+    one_form || matches!(ty, SqlType::Enum { .. })
+}
+
+/// An integer, a truth value, an enum, a uuid or an address as text.
 pub(super) fn to_text(x: Scalar, pos: Pos) -> Result<Scalar> {
     let longest = match &x.facts.ty {
         // Digits and a sign; a numeric that stands for it has nothing behind its point.
         t if t.is_integer() && x.facts.scale == 0 => x.facts.digits() + 1,
         SqlType::Uuid => 36,
+        // ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128
+        SqlType::Inet | SqlType::Cidr => 49,
         // A name of PostgreSQL's.
         SqlType::Enum { .. } => 63,
         // 'false'
