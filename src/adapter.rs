@@ -1,6 +1,6 @@
 //! The gateway behind the wire: names of one side to names of the other, nothing else.
 
-use crate::gateway::{self, ActiveGateway, Gateway};
+use crate::gateway::{self, ActiveGateway, Databases, Gateway};
 use answer::{ClientError, SqlState};
 use answer::{Description, Identity, Notice, Outcome, Values};
 use frontend::journal::{self, Record};
@@ -8,30 +8,30 @@ use frontend::{Account, Auth, Control, Service, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The gateway in force as a [`Service`].
-pub struct Adapter(Arc<ActiveGateway>);
+/// The gateways in force as a [`Service`].
+pub struct Adapter(Arc<Databases>);
 
 impl Adapter {
     /// Over a gateway that nobody will replace.
     pub fn new(gateway: Arc<Gateway>) -> Self {
-        Self(ActiveGateway::new(gateway))
+        Self(Databases::one(ActiveGateway::new(gateway)))
     }
 
-    /// Over whatever gateway is in force.
-    pub fn over(active: Arc<ActiveGateway>) -> Self {
-        Self(active)
+    /// Over whatever gateways are in force.
+    pub fn over(databases: Arc<Databases>) -> Self {
+        Self(databases)
     }
 }
 
 impl Service for Adapter {
     type Session = gateway::Session;
 
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.0.current().parameters()
+    fn parameters(&self, user: &str, database: &str) -> Vec<(String, String)> {
+        self.0.door(database, user).parameters()
     }
 
-    async fn user(&self, name: &str) -> Option<Account> {
-        let gateway = self.0.current();
+    async fn user(&self, name: &str, database: &str) -> Option<Account> {
+        let gateway = self.0.door(database, name);
         // For listed users, too: the time of the answer must not tell who is listed.
         let found = match gateway.directory() {
             Some(directory) => directory.verifier(name).await,
@@ -47,8 +47,8 @@ impl Service for Adapter {
         Some(Account { identity: Identity { user: name.to_owned(), role }, auth })
     }
 
-    fn scram_iterations(&self) -> Vec<u32> {
-        let gateway = self.0.current();
+    fn scram_iterations(&self, user: &str, database: &str) -> Vec<u32> {
+        let gateway = self.0.door(database, user);
         let counts = gateway.policy().users.iter();
         let counts: Vec<u32> = counts
             .filter_map(|u| policy::iterations(&u.scram))
@@ -67,14 +67,14 @@ impl Service for Adapter {
         if database.len() > 63 {
             return Err(ClientError::new(SqlState::UNDEFINED_DATABASE, "the database's name is too long"));
         }
-        let gateway = self.0.current();
+        let gateway = self.0.door(&database, &identity.user);
         let listed = gateway.policy().users.iter().any(|u| u.name == identity.user);
         if !listed && gateway.directory().is_none() {
             // Removed by a reload while the password was on its way.
             let message = format!("user \"{}\" may no longer connect", identity.user);
             return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message));
         }
-        let mut session = self.0.open_session(identity, database);
+        let mut session = self.0.open_session(identity, database)?;
         session.pid = pid;
         session.start_with(&startup).await?;
         Ok(session)

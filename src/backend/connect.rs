@@ -16,7 +16,7 @@ pub enum ConnectError {
     /// A URL of the policy is no use.
     #[error("backend.{key}: {cause}")]
     Url {
-        /// `url` or `finish_url`.
+        /// `url`, `finish_url` or `passthrough_url`.
         key: &'static str,
         /// What is wrong and what would be right.
         cause: String,
@@ -27,7 +27,7 @@ pub enum ConnectError {
          lets this login in"
     )]
     Unreachable {
-        /// `url` or `finish_url`.
+        /// `url`, `finish_url` or `passthrough_url`.
         key: &'static str,
         /// The login.
         user: String,
@@ -142,7 +142,7 @@ impl Backend {
         Ok(server)
     }
 
-    async fn finish_database(&self) -> Result<String, String> {
+    pub(super) async fn finish_database(&self) -> Result<String, String> {
         let rows = self.query(&Default::default(), DATABASE, &[], &[]).await.map_err(|e| e.to_string())?;
         let rows = rows.into_texts().await.map_err(|e| e.to_string())?;
         let cell = rows.into_iter().flatten().flatten().next();
@@ -169,7 +169,7 @@ fn check_server(server: &Server) -> Result<(), ConnectError> {
 }
 
 /// The database's name and OID: a standby has the same ones as its primary.
-const DATABASE: &str = "\
+pub(super) const DATABASE: &str = "\
 SELECT datname::pg_catalog.text || ' (oid ' || oid::pg_catalog.text || ')'
   FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()";
 

@@ -9,6 +9,7 @@
 mod connect;
 mod connection;
 mod data_row;
+mod direct;
 mod directory;
 mod error;
 mod fetch;
@@ -27,6 +28,7 @@ mod socket;
 mod tls;
 
 pub use connect::ConnectError;
+pub use direct::Direct;
 pub use directory::Directory;
 pub use error::{DbError, FetchError, RelayError, cause, lacking};
 pub use fetch::{Answers, FetchRequest, FetchText, Fingerprint, Opened};

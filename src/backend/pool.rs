@@ -109,16 +109,7 @@ impl Backend {
     }
 
     pub(super) async fn finish_connection(&self) -> Result<Object<Pooled>, RelayError> {
-        self.finish.get().await.map_err(|e| match e.into() {
-            NoConnection::Busy => RelayError::Busy,
-            NoConnection::Slow => RelayError::Unreachable(SLOW.into()),
-            // Whatever went wrong before a session stood, nothing was asked yet.
-            NoConnection::Because(RelayError::Unreachable(cause) | RelayError::Lost(cause)) => {
-                RelayError::Unreachable(cause)
-            }
-            NoConnection::Because(error) => RelayError::Unreachable(error.to_string()),
-            NoConnection::Closed => RelayError::Unreachable(CLOSED.into()),
-        })
+        connection_of(&self.finish).await
     }
 
     /// Prepares a statement on the finish login and says what it needs and gives. It is never executed: names and
@@ -133,15 +124,7 @@ impl Backend {
         sql: &str,
         parameter_types: &[u32],
     ) -> Result<Description, RelayError> {
-        let mut relay = self.finish_connection().await?;
-        match relay.describe(settings, sql, parameter_types).await {
-            Err(error) if is_stale(&error, relay.unheard()) => {
-                drop(Object::take(relay));
-                self.finish.retain(|_, _| false);
-                self.finish_connection().await?.describe(settings, sql, parameter_types).await
-            }
-            result => result,
-        }
+        describe_by(&self.finish, settings, sql, parameter_types).await
     }
 
     /// Runs a statement on the finish login, which reads public tables only. `formats` are those of Bind: one for
@@ -156,22 +139,64 @@ impl Backend {
         params: &[Param],
         formats: &[i16],
     ) -> Result<Rows, RelayError> {
-        let query = OwnedQuery {
-            settings: settings.clone(),
-            sql: sql.to_owned(),
-            params: params.to_vec(),
-            formats: formats.to_vec(),
-        };
-        match rows::run(self.finish_connection().await?, query.clone()).await {
-            Ok(rows) => return Ok(rows),
-            Err(Failure { error, again: false }) => return Err(error),
-            Err(Failure { error: RelayError::Lost(_), .. }) => {
-                self.finish.retain(|_, _| false);
-            }
-            Err(_) => {}
-        }
-        rows::run(self.finish_connection().await?, query).await.map_err(|f| f.error)
+        query_by(&self.finish, settings, sql, params, formats).await
     }
+}
+
+async fn connection_of(pool: &Pool<Pooled>) -> Result<Object<Pooled>, RelayError> {
+    pool.get().await.map_err(|e| match e.into() {
+        NoConnection::Busy => RelayError::Busy,
+        NoConnection::Slow => RelayError::Unreachable(SLOW.into()),
+        // Whatever went wrong before a session stood, nothing was asked yet.
+        NoConnection::Because(RelayError::Unreachable(cause) | RelayError::Lost(cause)) => {
+            RelayError::Unreachable(cause)
+        }
+        NoConnection::Because(error) => RelayError::Unreachable(error.to_string()),
+        NoConnection::Closed => RelayError::Unreachable(CLOSED.into()),
+    })
+}
+
+/// [`Backend::describe`], by the connections of a pool.
+pub(super) async fn describe_by(
+    pool: &Pool<Pooled>,
+    settings: &Settings,
+    sql: &str,
+    parameter_types: &[u32],
+) -> Result<Description, RelayError> {
+    let mut relay = connection_of(pool).await?;
+    match relay.describe(settings, sql, parameter_types).await {
+        Err(error) if is_stale(&error, relay.unheard()) => {
+            drop(Object::take(relay));
+            pool.retain(|_, _| false);
+            connection_of(pool).await?.describe(settings, sql, parameter_types).await
+        }
+        result => result,
+    }
+}
+
+/// [`Backend::query`], by the connections of a pool.
+pub(super) async fn query_by(
+    pool: &Pool<Pooled>,
+    settings: &Settings,
+    sql: &str,
+    params: &[Param],
+    formats: &[i16],
+) -> Result<Rows, RelayError> {
+    let query = OwnedQuery {
+        settings: settings.clone(),
+        sql: sql.to_owned(),
+        params: params.to_vec(),
+        formats: formats.to_vec(),
+    };
+    match rows::run(connection_of(pool).await?, query.clone()).await {
+        Ok(rows) => return Ok(rows),
+        Err(Failure { error, again: false }) => return Err(error),
+        Err(Failure { error: RelayError::Lost(_), .. }) => {
+            pool.retain(|_, _| false);
+        }
+        Err(_) => {}
+    }
+    rows::run(connection_of(pool).await?, query).await.map_err(|f| f.error)
 }
 
 /// A connection that was lost before it answered anything had died while idle: another one may do.

@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 /// The OID of noisegate's own schema; those of its relations follow. No counter of a server is near it.
 const OWN_SCHEMA: u32 = 4_294_960_000;
 
+/// The OIDs of other databases of the port begin here.
+const DATABASES: u32 = 4_294_950_000;
+
 /// A relation as it is printed.
 pub struct Printed {
     /// A SELECT.
@@ -21,10 +24,12 @@ pub struct Printed {
     pub columns: Vec<Column>,
     /// It shows the session itself.
     pub of_session: bool,
+    /// Its name, where it is a table.
+    pub table: Option<&'static str>,
 }
 
 /// What is filled in when a statement is printed.
-const OF_SESSION: [&str; 4] = ["shown", "roles", "settings", "database"];
+const OF_SESSION: [&str; 5] = ["shown", "roles", "settings", "database", "databases"];
 
 /// The catalogs of one policy.
 pub struct Catalogs {
@@ -210,7 +215,8 @@ fn printed(base: &Base, facts: &Facts, replacements: &[(&'static str, String)]) 
     let replacement =
         |name: &str| replacements.iter().find(|(n, _)| *n == name).map(|(_, text)| text.clone());
     let text = filled(&text, replacement);
-    Some(Printed { text, columns, of_session })
+    let table = (!Base::VIEWS.contains(&base.name)).then_some(base.name);
+    Some(Printed { text, columns, of_session, table })
 }
 
 /// The text of a relation, for one session.
@@ -230,6 +236,10 @@ pub(super) fn of_session(printed: &Printed, asker: &super::print::Asker) -> Stri
             }
             "shown" => texts(asker.readable.iter().map(String::as_str)),
             "database" => literal(&asker.database),
+            "databases" => table(&[
+                numbers((DATABASES..).zip(&asker.databases).map(|(oid, _)| oid), "oid"),
+                texts(asker.databases.iter().map(String::as_str)),
+            ]),
             _ => return None,
         })
     })

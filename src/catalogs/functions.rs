@@ -200,6 +200,26 @@ pub const TEMPLATES: &[Template] = &[
         1,
         "CASE WHEN $1 < 16384 OR $1 = ANY({indexes}) THEN pg_catalog.pg_get_indexdef($*) END",
     ),
+    t(
+        "pg_index_column_has_property",
+        &[Relation, Any, Any],
+        3,
+        "CASE WHEN $1 < 16384 OR $1 = ANY({indexes})
+         THEN pg_catalog.pg_index_column_has_property($1, ($2)::pg_catalog.int4, ($3)::pg_catalog.text) END",
+    ),
+    t(
+        "pg_index_has_property",
+        &[Relation, Any],
+        2,
+        "CASE WHEN $1 < 16384 OR $1 = ANY({indexes})
+         THEN pg_catalog.pg_index_has_property($1, ($2)::pg_catalog.text) END",
+    ),
+    t(
+        "pg_indexam_has_property",
+        &[Any, Any],
+        2,
+        "CASE WHEN $1 < 16384 THEN pg_catalog.pg_indexam_has_property($1, ($2)::pg_catalog.text) END",
+    ),
     t("pg_get_viewdef", &[Any, Any], 1, CODE),
     t("pg_get_ruledef", &[Any, Any], 1, CODE),
     t("pg_get_triggerdef", &[Any, Any], 1, CODE),

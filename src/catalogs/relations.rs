@@ -22,6 +22,20 @@ const fn base(name: &'static str, filter: &'static str, columns: &'static str) -
     Base { name, filter, columns, own: None }
 }
 
+impl Base {
+    /// Those of PostgreSQL's that are views, and so have no system columns.
+    pub const VIEWS: &[&str] = &[
+        "pg_locks",
+        "pg_policies",
+        "pg_roles",
+        "pg_rules",
+        "pg_sequences",
+        "pg_settings",
+        "pg_stat_activity",
+        "pg_user",
+    ];
+}
+
 /// Objects of the server's own.
 const BUILT_IN: &str = "x.oid < 16384";
 /// Nothing: what these hold is code, moves with rows, or belongs to nobody here.
@@ -131,13 +145,20 @@ pub const BASES: &[Base] = &[
         )),
     },
     base("pg_am", BUILT_IN, "oid; amname; amhandler; amtype"),
-    base(
-        "pg_database",
-        "x.datname = pg_catalog.current_database()",
-        "oid; datname = {database}; datdba = 10; encoding; datlocprovider; datistemplate = false; datallowconn = true;
+    Base {
+        name: "pg_database",
+        filter: "x.datname = pg_catalog.current_database()",
+        columns: "oid; datname = {database}; datdba = 10; encoding; datlocprovider; datistemplate = false; datallowconn = true;
             dathasloginevt = false; datconnlimit = -1; datlastsysoid = 0; datfrozenxid = '0'; datminmxid = '0';
             dattablespace = 1663; datcollate; datctype; daticulocale; datlocale; daticurules; datcollversion; datacl = NULL",
-    ),
+        // Databases of other policies behind the same port: their names, and nothing else of them.
+        own: Some((
+            "{databases} AS o(oid, name)",
+            "oid = o.oid; datname = o.name; datdba = 10; encoding = 6; datlocprovider = 'c'; datistemplate = false;
+            datallowconn = true; dathasloginevt = false; datconnlimit = -1; datlastsysoid = 0; datfrozenxid = '0';
+            datminmxid = '0'; dattablespace = 1663; datcollate = 'C'; datctype = 'C'",
+        )),
+    },
     base(
         "pg_collation",
         BUILT_IN,
@@ -212,7 +233,14 @@ pub const BASES: &[Base] = &[
     ),
     base("pg_cast", BUILT_IN, "oid; castsource; casttarget; castfunc; castcontext; castmethod"),
     base("pg_inherits", NONE, "inhrelid; inhparent; inhseqno; inhdetachpending"),
-    base("pg_depend", NONE, "classid; objid; objsubid; refclassid; refobjid; refobjsubid; deptype"),
+    // Between keys and the indexes that keep them (2606 is pg_constraint, 1259 pg_class).
+    base(
+        "pg_depend",
+        "(x.classid = 2606 AND x.objid = ANY({constraints}) AND x.refclassid = 1259 AND x.refobjid = ANY({indexes}))
+            OR (x.classid = 1259 AND x.objid = ANY({indexes}) AND x.refclassid = 2606
+                AND x.refobjid = ANY({constraints}))",
+        "classid; objid; objsubid; refclassid; refobjid; refobjsubid; deptype",
+    ),
     base("pg_shdescription", NONE, "objoid; classoid; description"),
     base(
         "pg_sequence",

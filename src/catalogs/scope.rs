@@ -23,6 +23,8 @@ pub struct Relation {
     pub alias: String,
     /// Its columns.
     pub columns: Vec<Column>,
+    /// The table of `pg_catalog` that it is: one has a `tableoid`, beside the columns that a star gives.
+    pub table: Option<&'static str>,
 }
 
 /// A common table expression.
@@ -63,6 +65,15 @@ impl<'a> Scope<'a> {
     pub fn column(&self, name: &str) -> Option<&Column> {
         let own = self.relations.iter().flat_map(|r| &r.columns).find(|c| c.name == name);
         own.or_else(|| self.outer.and_then(|o| o.column(name)))
+    }
+
+    /// The tables of the innermost query around a name that has any.
+    pub fn tables(&self) -> Vec<&Relation> {
+        let own: Vec<&Relation> = self.relations.iter().filter(|r| r.table.is_some()).collect();
+        match self.outer {
+            Some(outer) if own.is_empty() => outer.tables(),
+            _ => own,
+        }
     }
 
     /// The common table expression of this name.

@@ -62,6 +62,9 @@ const PLAIN: &[(&str, &str)] = &[
     ("uuid", "uuid"),
     ("xid", "xid"),
     ("inet", "inet"),
+    ("cidr", "cidr"),
+    ("macaddr", "macaddr"),
+    ("timetz", "timetz"),
     ("int2vector", "int2vector"),
     ("oidvector", "oidvector"),
     ("sql_identifier", "name"),
@@ -79,7 +82,12 @@ const NAMED: &[(&str, Named)] = &[
     ("regrole", Named::Role),
 ];
 
-fn plain(name: &str, modifier: Option<u64>) -> Option<Target> {
+fn plain(name: &str) -> Option<Target> {
+    modified(name, None)
+}
+
+/// A type with its length, digits, or digits of seconds.
+fn modified(name: &str, modifier: Option<u64>) -> Option<Target> {
     let (_, name) = PLAIN.iter().find(|(spelling, _)| *spelling == name)?;
     let printed = match (*name, modifier) {
         ("char", _) => "pg_catalog.\"char\"".to_owned(),
@@ -104,30 +112,34 @@ pub fn target(ty: &DataType) -> Option<Target> {
             _ => None,
         },
         DataType::Varchar(l) | DataType::CharacterVarying(l) | DataType::CharVarying(l) => {
-            plain("varchar", length(l))
+            modified("varchar", length(l))
         }
-        DataType::Char(l) | DataType::Character(l) => plain("bpchar", Some(length(l).unwrap_or(1))),
-        DataType::Text => plain("text", None),
-        DataType::Bool | DataType::Boolean => plain("bool", None),
-        DataType::SmallInt(None) | DataType::Int2(None) => plain("int2", None),
-        DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => plain("int4", None),
-        DataType::BigInt(None) | DataType::Int8(None) => plain("int8", None),
-        DataType::Real | DataType::Float4 => plain("float4", None),
-        DataType::DoublePrecision | DataType::Float8 => plain("float8", None),
-        DataType::Numeric(ExactNumberInfo::None) | DataType::Decimal(ExactNumberInfo::None) => {
-            plain("numeric", None)
-        }
-        DataType::Bytea => plain("bytea", None),
-        DataType::JSON => plain("json", None),
-        DataType::JSONB => plain("jsonb", None),
-        DataType::Date => plain("date", None),
-        DataType::Uuid => plain("uuid", None),
-        DataType::Time(None, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => plain("time", None),
-        DataType::Timestamp(None, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
-            plain("timestamp", None)
-        }
-        DataType::Timestamp(None, _) => plain("timestamptz", None),
-        DataType::Interval { fields: None, precision: None } => plain("interval", None),
+        DataType::Char(l) | DataType::Character(l) => modified("bpchar", Some(length(l).unwrap_or(1))),
+        DataType::Text => plain("text"),
+        DataType::Bool | DataType::Boolean => plain("bool"),
+        DataType::SmallInt(None) | DataType::Int2(None) => plain("int2"),
+        DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => plain("int4"),
+        DataType::BigInt(None) | DataType::Int8(None) => plain("int8"),
+        DataType::Real | DataType::Float4 => plain("float4"),
+        DataType::DoublePrecision
+        | DataType::Float8
+        | DataType::Float(ExactNumberInfo::None)
+        | DataType::Double(ExactNumberInfo::None) => plain("float8"),
+        DataType::Numeric(n) | DataType::Decimal(n) | DataType::Dec(n) => match n {
+            ExactNumberInfo::None => plain("numeric"),
+            ExactNumberInfo::Precision(p) => modified("numeric", Some(*p)),
+            ExactNumberInfo::PrecisionAndScale(p, s) => {
+                Some(Target::Plain(format!("pg_catalog.numeric({p},{s})"), "numeric"))
+            }
+        },
+        DataType::Bytea => plain("bytea"),
+        DataType::JSON => plain("json"),
+        DataType::JSONB => plain("jsonb"),
+        DataType::Date => plain("date"),
+        DataType::Uuid => plain("uuid"),
+        DataType::Time(p, zone) => modified(if zoned(zone) { "timetz" } else { "time" }, *p),
+        DataType::Timestamp(p, zone) => modified(if zoned(zone) { "timestamptz" } else { "timestamp" }, *p),
+        DataType::Interval { fields: None, precision: None } => plain("interval"),
         DataType::Regclass => Some(Target::Named(Named::Relation)),
         DataType::Custom(name, modifiers) if modifiers.is_empty() => {
             let mut parts = Vec::new();
@@ -142,11 +154,15 @@ pub fn target(ty: &DataType) -> Option<Target> {
             };
             // `"char"` is a type of its own, `char` is bpchar.
             if name == "char" && !quoted {
-                return plain("bpchar", Some(1));
+                return modified("bpchar", Some(1));
             }
             let named = NAMED.iter().find(|(spelling, _)| spelling == name);
-            named.map(|(_, kind)| Target::Named(*kind)).or_else(|| plain(name, None))
+            named.map(|(_, kind)| Target::Named(*kind)).or_else(|| plain(name))
         }
         _ => None,
     }
+}
+
+fn zoned(zone: &TimezoneInfo) -> bool {
+    matches!(zone, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz)
 }

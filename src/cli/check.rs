@@ -3,6 +3,7 @@
 
 use super::budget::print::{a_year, chosen};
 use super::database::{self, Connected, Failed};
+use super::serve::databases::agree;
 use super::snapshot;
 use crate::gateway::Checked;
 use policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope, Table};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `noisegate check`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The policy.
+    /// The policy, or a folder of policies
     #[arg(long, value_name = "FILE")]
     pub policy: PathBuf,
     /// Writes the schema's snapshot, for `explain` and for checks without the database
@@ -31,8 +32,38 @@ enum Known {
     Snapshot(Schema, String),
 }
 
-/// The summary of a policy, or its mistakes.
+/// The summary of a policy, or its mistakes; of a folder of policies, all of them, and what they must have in common.
 pub async fn report(args: &Args) -> Result<String, String> {
+    let (files, folder) = policy::files(&args.policy).map_err(|e| e.to_string())?;
+    if !folder {
+        return one(args).await.map(|(text, _)| text);
+    }
+    let (mut text, mut wrong, mut policies) = (String::new(), false, Vec::new());
+    for file in &files {
+        let _ = writeln!(text, "{}:", file.display());
+        let checked = one(&Args { policy: file.clone(), ..*args }).await;
+        wrong |= checked.is_err();
+        match checked {
+            Ok((said, policy)) => {
+                let _ = writeln!(text, "{said}\n  database  {}", policy.database_name(file));
+                policies.push((file.as_path(), policy));
+            }
+            Err(said) => {
+                let _ = writeln!(text, "{}", said.trim_end());
+            }
+        }
+    }
+    let all: Vec<(&Path, &Policy)> = policies.iter().map(|(file, policy)| (*file, policy)).collect();
+    if let Err(said) = agree(&all) {
+        wrong = true;
+        let _ = writeln!(text, "{said}");
+    }
+    let text = text.trim_end().to_owned();
+    if wrong { Err(text) } else { Ok(text) }
+}
+
+/// The summary of one policy.
+async fn one(args: &Args) -> Result<(String, Policy), String> {
     let load = if args.offline { policy::load_elsewhere } else { policy::load };
     let raw = load(&args.policy).map_err(|e| e.to_string())?;
     let mistakes = || raw.mistakes().iter().map(|e| format!("{e}\n")).collect::<String>();
@@ -72,7 +103,7 @@ pub async fn report(args: &Args) -> Result<String, String> {
         let _ = writeln!(text, "warning: {warning}");
     }
     text.push_str(&summary(&policy).map_err(|e| format!("{text}{e}"))?);
-    Ok(text)
+    Ok((text, policy))
 }
 
 /// A policy that is right, by its database or, where that is away or is not to be asked, by the snapshot.

@@ -3,29 +3,43 @@
 use super::serve::control::{self, Answer, Request};
 use policy::{self, LedgerLocation, PolicyErrors};
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `noisegate reload`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The policy.
+    /// The policy, or the folder of policies.
     #[arg(long, value_name = "FILE")]
     policy: PathBuf,
 }
 
-/// What was reloaded, for standard output, or every reason why nothing was.
+/// What was reloaded, for standard output, or every reason why nothing was. Of a folder, all its policies in turn, up to the
+/// first that is refused.
 pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
+    let (files, folder) = policy::files(&args.policy)?;
+    let mut lines = Vec::new();
+    for file in files {
+        let said = one(&file).await;
+        lines.push(match folder {
+            true => format!("{}: {}", file.display(), said.map_err(|e| format!("{}: {e}", file.display()))?),
+            false => said?,
+        });
+    }
+    Ok(lines.join("\n"))
+}
+
+async fn one(file: &Path) -> Result<String, Box<dyn Error>> {
     // Mistakes that the text alone shows need nobody to be asked, and nobody could be: the policy says where.
-    let raw = policy::load(&args.policy)?;
+    let raw = policy::load(file)?;
     let Some((ledger, _)) = raw.books() else {
         return Err(PolicyErrors(raw.mistakes()).into());
     };
     let ledger = match ledger {
-        LedgerLocation::Sqlite(file) => file,
-        LedgerLocation::Postgres(_) => &args.policy,
+        LedgerLocation::Sqlite(ledger) => ledger.as_path(),
+        LedgerLocation::Postgres(_) => file,
     };
-    let ledger = ledger.canonicalize().unwrap_or_else(|_| ledger.clone());
-    let request = Request::Reload { policy: args.policy.canonicalize()? };
+    let ledger = ledger.canonicalize().unwrap_or_else(|_| ledger.to_owned());
+    let request = Request::Reload { policy: file.canonicalize()? };
     let answer = control::ask(&ledger, &request).await.map_err(|e| control::unanswered(&ledger, &e))?;
     match answer {
         Answer::Reloaded { changed, restart, warnings } => {

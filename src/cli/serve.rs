@@ -1,18 +1,19 @@
 //! `noisegate serve`: opens the gateway over a policy and serves until it is asked to end.
 
 pub mod control;
+pub mod databases;
 pub mod log;
 mod manager;
 mod reloading;
 mod request;
 
 use crate::adapter::Adapter;
-use crate::gateway::{ActiveGateway, Checked, Gateway};
+use crate::gateway::Gateway;
 use control::Control;
+use databases::Served;
 use frontend::{Address, Listener, Server, Settings, Shutdown};
 use manager::Manager;
-use policy::{self, LedgerLocation};
-use reloading::Reloader;
+use reloading::{Folder, Reloader};
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
@@ -24,63 +25,61 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Arguments of `noisegate serve`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The policy.
+    /// The policy, or a folder of policies: a database for each, behind one port.
     #[arg(long, value_name = "FILE")]
     policy: PathBuf,
 }
 
 /// Serves until SIGINT or SIGTERM; SIGHUP reloads.
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
-    let raw = policy::load(&args.policy)?;
-    let log = log::start(raw.log());
+    let policies = databases::load(&args.policy)?;
+    let log = log::start(policies.first().map(|(_, raw)| raw.log()).unwrap_or_default());
     let manager = Manager::from_env();
-    let checked = Checked::new(&raw).await?;
-    for warning in &checked.warnings {
-        tracing::warn!("{}", reloading::one_line(warning));
-    }
-    let server = checked.policy.server.clone();
-    // Who reloads must find this process: at the ledger that is its own, else at the policy.
-    let ledger = match checked.policy.ledger.clone() {
-        LedgerLocation::Sqlite(file) => file,
-        LedgerLocation::Postgres(_) => args.policy.clone(),
-    };
-    let settings = Settings::of(&checked.policy)?;
-    let active = ActiveGateway::new(Gateway::open(checked, None)?);
-    let server = Server::over(Listener::bind(&server)?, Arc::new(Adapter::over(active.clone())), settings)?;
+    let (served, databases) = databases::open(&args.policy, policies).await?;
+    // All have the same listener: see `databases::agree`.
+    let first = served.first().ok_or("no policy is to be served")?.active.clone();
+    let settings = Settings::of(first.current().policy())?;
+    let listeners = Listener::bind(&first.current().policy().server)?;
+    let server = Server::over(listeners, Arc::new(Adapter::over(databases)), settings)?;
     let addresses = server.addresses()?;
     let listening: Vec<String> = addresses.iter().map(Address::to_string).collect();
-    let reloader = Arc::new(Reloader {
-        // Not the file that a link leads to: paths are relative to the folder that was named at the start.
-        file: std::path::absolute(&args.policy)?,
-        active: active.clone(),
+    let folder = Arc::new(Folder {
+        first: first.clone(),
         settings: server.settings(),
         log,
         manager: manager.clone(),
         turn: Default::default(),
         status: format!("listening on {}", listening.join(", ")),
     });
+    let mut reloaders = Vec::new();
+    for Served { file, active, beside } in served {
+        reloaders.push((Arc::new(Reloader { file, active, folder: folder.clone() }), beside));
+    }
     // Before the first client: a signal must not end the program once it serves.
-    reload_by_signal(reloader.clone())?;
-    let ledger = ledger.canonicalize().unwrap_or(ledger);
-    let control = match Control::bind(&ledger) {
-        Ok(control) => Some(tokio::spawn(control.serve(reloader.clone()))),
-        Err(error) => {
-            let path = control::path(&ledger);
-            tracing::warn!(path = %path.display(), %error, "`noisegate reload` cannot be served; SIGHUP reloads");
-            None
+    reload_by_signal(reloaders.iter().map(|(reloader, _)| reloader.clone()).collect())?;
+    let mut controls = Vec::new();
+    for (reloader, beside) in reloaders {
+        let beside = beside.canonicalize().unwrap_or(beside);
+        match Control::bind(&beside) {
+            Ok(control) => controls.push(tokio::spawn(control.serve(reloader))),
+            Err(error) => {
+                let path = control::path(&beside);
+                tracing::warn!(path = %path.display(), %error, "`noisegate reload` cannot be served; SIGHUP reloads");
+            }
         }
-    };
+    }
     let shutdown = server.shutdown_handle();
+    let stopping = manager.clone();
     end_by_signal(shutdown, move || {
-        let limit = active.current().policy().server.shutdown_timeout;
-        reloader.manager.stopping(limit);
+        let limit = first.current().policy().server.shutdown_timeout;
+        stopping.stopping(limit);
         limit
     })?;
     announce(&addresses)?;
     manager.ready(&format!("listening on {}", listening.join(", ")));
     manager.keep_watchdog_quiet();
     server.run().await;
-    if let Some(control) = control {
+    for control in controls {
         control.abort();
         // Its socket goes with it.
         let _ = control.await;
@@ -109,11 +108,14 @@ fn announce(addresses: &[Address]) -> std::io::Result<()> {
     out.flush()
 }
 
-fn reload_by_signal(reloader: Arc<Reloader>) -> std::io::Result<()> {
+/// One after the other: the first one's settings are those that the others are held against.
+fn reload_by_signal(reloaders: Vec<Arc<Reloader>>) -> std::io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
-            reloader.reload().await;
+            for reloader in &reloaders {
+                reloader.reload().await;
+            }
         }
     });
     Ok(())

@@ -141,7 +141,7 @@ impl Fetch<'_> {
         for (i, c) in self.counts.iter().enumerate() {
             select.push(match c {
                 None => format!("pg_catalog.count(*) AS n{i}"),
-                Some(x) => format!("pg_catalog.count({}) AS n{i}", scalar::text(x)),
+                Some(x) => format!("pg_catalog.count({}) AS n{i}", scalar::presence(x)),
             });
         }
         select.extend(sums);
@@ -242,7 +242,7 @@ impl Fetch<'_> {
                     "pg_catalog.count(*)".into()
                 }
                 PartKind::Units(Some(x)) | PartKind::Count(Some(x)) => {
-                    format!("pg_catalog.count({})", scalar::text(x))
+                    format!("pg_catalog.count({})", scalar::presence(x))
                 }
                 PartKind::Values(x) => format!("pg_catalog.count(DISTINCT {})", scalar::key(x, false)),
                 PartKind::Sum(s) => format!("COALESCE(pg_catalog.sum({}), 0)", value(s)),

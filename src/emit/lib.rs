@@ -8,6 +8,7 @@ pub mod fetch;
 pub mod print;
 mod rows;
 pub mod scalar;
+pub mod synthetic;
 
 pub use plan::expr::print::{alias, ident, number, string};
 

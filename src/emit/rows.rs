@@ -11,6 +11,11 @@ pub(super) fn text(s: &Scalar) -> String {
     s.text(&subquery)
 }
 
+/// A text that is NULL where a scalar is.
+pub(super) fn presence(s: &Scalar) -> String {
+    s.presence(&subquery)
+}
+
 /// ` FROM … WHERE …`
 pub(super) fn from_where(tree: &Tree, scans: &[Scan], first: Option<String>, filter: &[Scalar]) -> String {
     let conditions: Vec<String> = first.into_iter().chain(filter.iter().map(text)).collect();

@@ -10,6 +10,11 @@ pub fn text(s: &Scalar) -> String {
     rows::text(s)
 }
 
+/// A text that is NULL where the scalar is, for what counts it.
+pub fn presence(s: &Scalar) -> String {
+    rows::presence(s)
+}
+
 /// A group key in the analyst's type and, for `canonical`, in the one form that is shown (soundness rule 4).
 pub fn key(s: &Scalar, canonical: bool) -> String {
     let inner = text(s);

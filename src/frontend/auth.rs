@@ -4,7 +4,7 @@
 //! for the same name, and fails with the same error.
 
 use super::message::Body;
-use super::peer::Peer;
+use super::peer::Visitor;
 use super::service::{Account, Auth, Service};
 use super::stop::{Stop, violation};
 use super::tls::Tls;
@@ -57,16 +57,16 @@ impl Mock {
     }
 }
 
-/// Authenticates `user`, up to but not including AuthenticationOk. Every error must end the connection.
+/// Authenticates who stands before the door, up to but not including AuthenticationOk. Every error must end the connection.
 pub(super) async fn login<S: Service>(
     wire: &mut Wire,
     service: &S,
-    user: &str,
-    peer: Peer,
+    visitor: &Visitor<'_>,
     binding: Option<&Tls>,
     mock: &Mock,
 ) -> Result<Identity, Stop> {
-    let account = service.user(user).await;
+    let Visitor { peer, user, database, .. } = *visitor;
+    let account = service.user(user, database).await;
     let known = match account {
         Some(Account { identity, auth: Auth::Trust }) => {
             if peer.is_loopback() {
@@ -86,7 +86,7 @@ pub(super) async fn login<S: Service>(
     };
     let (identity, secret) = match known {
         Some((identity, secret)) => (Some(identity), secret),
-        None => (None, mock.secret(user, &service.scram_iterations())),
+        None => (None, mock.secret(user, &service.scram_iterations(user, database))),
     };
     let proven = scram(wire, secret, binding.and_then(Tls::binding)).await?;
     match (proven, identity) {
@@ -173,6 +173,7 @@ fn verifier_secret(text: &str) -> Option<ScramSecret> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::peer::Peer;
     use super::super::service::{Control, Session};
     use super::*;
     use answer::{Description, Notice, Outcome, Values};
@@ -199,10 +200,10 @@ mod tests {
 
     impl Service for Trusting {
         type Session = Nothing;
-        fn parameters(&self) -> Vec<(String, String)> {
+        fn parameters(&self, _: &str, _: &str) -> Vec<(String, String)> {
             Vec::new()
         }
-        async fn user(&self, name: &str) -> Option<Account> {
+        async fn user(&self, name: &str, _: &str) -> Option<Account> {
             let identity = Identity { user: name.to_owned(), role: None };
             (name == "ana").then_some(Account { identity, auth: Auth::Trust })
         }
@@ -255,7 +256,8 @@ mod tests {
             let mut wire = Wire::new(Box::new(server), 100);
             let mock = Mock::new().unwrap();
             client.write_all(b"X\0\0\0\x04").await.unwrap();
-            let result = login(&mut wire, &Trusting, user, peer, None, &mock).await;
+            let visitor = Visitor { peer, encrypted: false, user, database: "d" };
+            let result = login(&mut wire, &Trusting, &visitor, None, &mock).await;
             drop(wire);
             let mut sent = Vec::new();
             client.read_to_end(&mut sent).await.unwrap();

@@ -84,12 +84,12 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
         wire.writer.message(negotiation);
     }
     let user = startup.user().to_owned();
-    let database = startup.parameters.get("database").cloned().unwrap_or_default();
+    let database = startup.database().to_owned();
     let visitor = Visitor { peer, encrypted, user: &user, database: &database };
     let proof = async {
         visitor.knock(&settings.access)?;
         let binding = tls.filter(|_| encrypted);
-        let identity = auth::login(&mut wire, &*shared.service, &user, peer, binding, &shared.mock).await?;
+        let identity = auth::login(&mut wire, &*shared.service, &visitor, binding, &shared.mock).await?;
         visitor.enter(&settings.access, identity.role.as_deref())?;
         Ok(identity)
     };
@@ -152,7 +152,7 @@ async fn talk<S: Service>(
     })?;
     wire.reader.logged_in();
     wire.writer.message(PgWireBackendMessage::Authentication(Authentication::Ok));
-    for (name, value) in parameters(shared.service.parameters(), &startup) {
+    for (name, value) in parameters(shared.service.parameters(startup.user(), startup.database()), &startup) {
         wire.writer.parameter(&name, &value);
     }
     let secret = match <[u8; 4]>::try_from(&*cancel.secret) {

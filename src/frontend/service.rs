@@ -83,14 +83,16 @@ pub trait Service: Send + Sync + 'static {
     /// The backend's own `ParameterStatus` values: clients choose catalog SQL by `server_version` and parse
     /// dates by `DateStyle`. The frontend adds or overrides what it alone knows (`session_authorization`,
     /// `is_superuser`, `application_name`, `client_encoding`, `default_transaction_read_only`, `in_hot_standby`).
-    fn parameters(&self) -> Vec<(String, String)>;
+    /// They are those of the database that the user asks for.
+    fn parameters(&self, user: &str, database: &str) -> Vec<(String, String)>;
 
-    /// The account of this name, if there is one.
-    fn user(&self, name: &str) -> impl Future<Output = Option<Account>> + Send;
+    /// The account of this name in a database, if there is one.
+    fn user(&self, name: &str, database: &str) -> impl Future<Output = Option<Account>> + Send;
 
-    /// Every SCRAM iteration count that occurs in the accounts' verifiers. The exchange with a user who does
+    /// Every SCRAM iteration count that occurs in the verifiers of a database's accounts. The exchange with a user who does
     /// not exist uses one of them, so that it looks like any other.
-    fn scram_iterations(&self) -> Vec<u32> {
+    fn scram_iterations(&self, user: &str, database: &str) -> Vec<u32> {
+        let _ = (user, database);
         vec![4096]
     }
 

@@ -61,6 +61,11 @@ impl Startup {
         self.parameters.get("user").map_or("", String::as_str)
     }
 
+    /// The database that is asked for: the user's name, where nothing is said.
+    pub fn database(&self) -> &str {
+        self.parameters.get("database").map_or("", String::as_str)
+    }
+
     /// Length of the cancel secret: 3.2 allows more than four bytes.
     pub fn secret_length(&self) -> usize {
         if self.minor >= 2 { 32 } else { 4 }

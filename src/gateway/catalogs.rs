@@ -84,6 +84,7 @@ impl Session {
         Asker {
             user: self.identity.user.clone(),
             database: self.database.clone(),
+            databases: self.databases.beside(&self.database, &self.identity.user),
             path: self.search_path(gateway),
             settings: readable.iter().filter_map(value).collect(),
             readable,
@@ -91,19 +92,24 @@ impl Session {
         }
     }
 
-    /// The schemas of `search_path` that there are for analysts.
-    fn search_path(&self, gateway: &Gateway) -> Vec<String> {
+    /// The names in `search_path`.
+    pub(super) fn path_names(&self, gateway: &Gateway) -> Vec<String> {
         let path = self.known_value(gateway, "search_path").unwrap_or_default();
         let names = path.split(',').map(|name| match name.trim().strip_prefix('"') {
             Some(quoted) => quoted.trim_end_matches('"').replace("\"\"", "\""),
             None => name.trim().to_lowercase(),
         });
+        names.filter(|name| !name.is_empty()).collect()
+    }
+
+    /// The schemas of `search_path` that there are for analysts.
+    fn search_path(&self, gateway: &Gateway) -> Vec<String> {
         let shown = |name: &String| {
             name == "public"
                 || *name == sql::ast::Own::SCHEMA
                 || gateway.policy.tables.iter().any(|t| t.schema == *name)
         };
-        names.filter(shown).collect()
+        self.path_names(gateway).into_iter().filter(shown).collect()
     }
 
     /// The session's settings, with the search path for names that the server prints.

@@ -14,12 +14,14 @@ mod advice;
 mod catalogs;
 mod certificates;
 mod constant_folding;
+mod databases;
 mod domain_sizes;
 mod execution;
 mod fingerprints;
 pub mod finish;
 pub mod help;
 mod parameters;
+mod passthrough;
 mod pay;
 mod planning;
 mod price;
@@ -35,12 +37,14 @@ pub mod stages;
 mod startup;
 mod statement;
 mod stream;
+mod synthetic;
 mod type_cache;
 mod typing;
 mod views;
 mod virtual_relations;
 
 pub use active::ActiveGateway;
+pub use databases::{Database, Databases};
 pub use session::Session;
 pub use shared::Gateway;
 pub use startup::{Checked, OpenError, Reopened};
@@ -49,6 +53,7 @@ pub use typing::typing_error;
 
 use answer::{ClientError, Description, Field, Notice, Outcome, SqlState, Values, text_cells};
 use futures::{StreamExt, TryStreamExt};
+use policy::Mode;
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
 use stages::Asked;
@@ -84,6 +89,11 @@ impl Session {
             Kind::Control | Kind::Arguments(..) => return Err(control_here()),
         };
         let gateway = self.gateway.clone();
+        if let Some(owner) = self.owner(&gateway)? {
+            let none = Values::default();
+            let asked = owner.run(&statement.kind, &statement.text, None, &none, notices);
+            return asked.await?.ok_or_else(control_here);
+        }
         if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
             return self.run_catalogs(&gateway, rewritten, None, &Values::default(), notices).await;
         }
@@ -131,6 +141,10 @@ impl Session {
         };
         // `unknown` is as good as none.
         let types: Vec<u32> = types.iter().map(|t| if *t == 705 { 0 } else { *t }).collect();
+        if let Some(owner) = self.owner(gateway)? {
+            let described = owner.describe(&statement.kind, &statement.text, &types);
+            return described.await?.ok_or_else(control_here);
+        }
         if let Some(rewritten) = self.over_catalogs(gateway, query, lines, &statement.kind).await? {
             return self.describe_catalogs(gateway, &rewritten, &types).await;
         }
@@ -166,6 +180,7 @@ impl Session {
         self.follow()?;
         let gateway = self.gateway.clone();
         let planned = match &*statement.kind {
+            _ if self.mode(&gateway) == Mode::Passthrough => None,
             Kind::Query(query, lines)
                 if self.over_catalogs(&gateway, query, lines, &statement.kind).await?.is_some() =>
             {
@@ -205,6 +220,10 @@ impl Session {
             portal = self.bind(&statement, &portal.description, portal.values).await?;
         }
         let Portal { gateway, kind, text, description, values, planned } = portal;
+        if let Some(owner) = self.owner(&gateway)? {
+            let asked = owner.run(&kind, &text, Some(&description), &values, notices);
+            return asked.await?.ok_or_else(control_here);
+        }
         let Some(planned) = planned else {
             let Kind::Query(query, lines) = &*kind else { return Err(control_here()) };
             let rewritten =
@@ -238,7 +257,7 @@ impl Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let explained = self.explained(gateway, before, fields).await?;
-        let private = planned.plan.charge.is_some();
+        let private = planned.plan.charge.is_some() && self.mode(gateway) == Mode::Private;
         let answered = self.answer(gateway, planned, text, columns, notices).await?;
         let count = match answered {
             Outcome::Rows { rows, .. } => rows.try_fold(0u64, |n, _| async move { Ok(n + 1) }).await?,
@@ -274,13 +293,19 @@ impl Session {
             self.prove_finish(gateway, &plan, finish, columns.once()).await?;
             self.prove_stages(gateway, &plan, &constants).await?;
         }
+        let synthetic = plan.charge.is_some() && self.mode(gateway) == Mode::Synthetic;
         if let Some(question) = plan.question.clone() {
+            if synthetic {
+                return Err(synthetic::no_stream());
+            }
             return self.ask_stream(gateway, &plan, &question, constants, columns, notices).await;
         }
         let (noisy, told) = match plan.charge.clone() {
             None => (Vec::new(), Vec::new()),
             Some(charge) => {
-                gateway.check_failures(&self.identity.user)?;
+                if !synthetic {
+                    gateway.check_failures(&self.identity.user)?;
+                }
                 // Charge, fetch, release, in the order of its stages; nothing of it where the answers are kept.
                 let asked =
                     Asked { gateway, charge: &charge, text, settings: &settings, constants: &constants };

@@ -1,8 +1,9 @@
 //! One client's session, over whatever gateway is in force when its next statement comes.
 
 use super::settings::SessionSettings;
+use super::settings::custom::NoisegateSetting;
 use super::stream::Reopening;
-use super::{ActiveGateway, Gateway};
+use super::{ActiveGateway, Databases, Gateway};
 use answer::{ClientError, Identity, SqlState};
 use emit::print::Constants;
 use std::collections::BTreeMap;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 /// One client's session.
 pub struct Session {
     active: Arc<ActiveGateway>,
+    /// All databases of the port.
+    pub(super) databases: Arc<Databases>,
     /// The gateway of the statement at hand.
     pub(super) gateway: Arc<Gateway>,
     pub(super) identity: Identity,
@@ -25,29 +28,39 @@ pub struct Session {
     pub(crate) pid: i32,
 }
 
-impl ActiveGateway {
-    /// Opens a session.
-    pub fn open_session(self: &Arc<Self>, mut identity: Identity, database: String) -> Session {
-        let gateway = self.current();
+impl Session {
+    /// Opens one.
+    pub(super) fn new(
+        active: Arc<ActiveGateway>,
+        databases: Arc<Databases>,
+        mut identity: Identity,
+        database: String,
+    ) -> Self {
+        let gateway = active.current();
         if let Some(user) = gateway.listed(&identity.user) {
             identity.role.clone_from(&user.role);
         }
-        Session {
-            active: self.clone(),
+        let mut settings = SessionSettings::default();
+        if !gateway.policy.notices(&identity.user, identity.role.as_deref()) {
+            settings.start_with(NoisegateSetting::Notices.name(), "off".into());
+        }
+        let session = Self {
+            active,
+            databases,
             identity,
             database,
-            settings: SessionSettings::default(),
+            settings,
             // A finish session's is on; the client was told otherwise.
             reported: BTreeMap::from([("default_transaction_read_only".to_owned(), "off".to_owned())]),
             gateway,
             transaction_start: None,
             reopening: Reopening::default(),
             pid: 0,
-        }
+        };
+        session.announce();
+        session
     }
-}
 
-impl Session {
     /// Who asks.
     pub fn user(&self) -> &str {
         &self.identity.user

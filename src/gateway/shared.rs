@@ -3,6 +3,7 @@
 use super::certificates::Certificates;
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
+use super::passthrough::Passthrough;
 use super::reads::Queues;
 use super::stream::Streams;
 use super::type_cache;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 pub struct Gateway {
     pub(super) policy: Policy,
     pub(super) backend: Arc<Backend>,
+    pub(super) passthrough: Arc<Passthrough>,
     pub(super) ledger: Ledger,
     pub(super) fingerprints: Fingerprints,
     pub(super) typed: type_cache::Cache,

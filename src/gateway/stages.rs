@@ -8,7 +8,7 @@
 use super::execution::{Got, Step};
 use super::finish::params;
 use super::price::{free_notice, price_notice, wider_text};
-use super::{Gateway, Session, reading};
+use super::{Gateway, Session, reading, synthetic};
 use answer::{ClientError, Field, Notice, SqlState};
 use backend::{Param, RelayError};
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use dp::Charge;
 use emit::print::{self, Constants};
 use ledger::BudgetState;
 use plan::{Plan, Stage};
+use policy::Mode;
 use release::Noisy;
 use schema::SqlType;
 use sql::ast::{Query, Statement};
@@ -44,6 +45,11 @@ impl Session {
     ) -> Result<(Vec<Noisy>, Vec<Notice>), ClientError> {
         let mut bill = Bill::default();
         let answers = self.steps(of, plan, &mut bill).await;
+        if self.mode(of.gateway) == Mode::Synthetic {
+            // Whoever has switched notices off must not take them for real numbers either.
+            notices.push(synthetic::notice());
+            return answers;
+        }
         // What was paid is told, whatever came after it.
         if self.settings.notices() {
             if !bill.places.is_empty() {
@@ -67,7 +73,15 @@ impl Session {
         for (stage, places, later) in order(plan) {
             if !places.is_empty() {
                 let step = Step { places, later, given: &given };
-                match self.released(of, plan, &step, &mut noisy).await? {
+                let got = match self.mode(of.gateway) {
+                    Mode::Synthetic => {
+                        self.made_up(of, plan, &step, &mut noisy).await?;
+                        Got::Kept(None)
+                    }
+                    // A passthrough session is answered before it plans; if it were not, it would pay.
+                    Mode::Private | Mode::Passthrough => self.released(of, plan, &step, &mut noisy).await?,
+                };
+                match got {
                     Got::Kept(wider) => bill.wider = bill.wider.into_iter().chain(wider).reduce(f64::max),
                     Got::Paid(paid, budgets) => {
                         bill.places.extend(paid);
@@ -89,6 +103,9 @@ impl Session {
         of: &Asked<'_>,
         plan: &mut Plan,
     ) -> Result<Option<String>, ClientError> {
+        if self.mode(of.gateway) == Mode::Synthetic {
+            return Ok(Some(synthetic::LINE.to_owned()));
+        }
         if !of.gateway.store.enabled() || !self.settings.cached() {
             return Ok(None);
         }

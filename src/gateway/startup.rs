@@ -2,6 +2,7 @@
 
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
+use super::passthrough::Passthrough;
 use super::reads::Queues;
 use super::settings::time_zone::{NAMES, is_among, is_plain_offset};
 use super::{Gateway, stream};
@@ -66,6 +67,7 @@ pub struct Checked {
     /// What is allowed but probably not meant.
     pub warnings: Vec<String>,
     backend: Arc<Backend>,
+    passthrough: Arc<Passthrough>,
     /// Fingerprint of each table of the policy.
     tables: Vec<String>,
 }
@@ -76,11 +78,17 @@ impl Checked {
         let Some(backend) = raw.backend() else {
             return Err(OpenError::Policy(PolicyErrors(raw.mistakes())));
         };
-        Self::over(Arc::new(Backend::connect(backend).await?), raw).await
+        let connected = Arc::new(Backend::connect(backend).await?);
+        let passthrough = Arc::new(Passthrough::connect(backend, &connected).await?);
+        Self::over(connected, passthrough, raw).await
     }
 
     /// Reads the schema, and checks policy and logins, over connections that are there.
-    async fn over(backend: Arc<Backend>, raw: &RawPolicy) -> Result<Self, OpenError> {
+    async fn over(
+        backend: Arc<Backend>,
+        passthrough: Arc<Passthrough>,
+        raw: &RawPolicy,
+    ) -> Result<Self, OpenError> {
         let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
         let reader = backend.reader().await.map_err(|e: FetchError| schema(&e))?;
         let read = introspect::read_schema(&reader).await.map_err(|e| schema(&e))?;
@@ -115,7 +123,7 @@ impl Checked {
         warnings.extend_from_slice(backend.warnings());
         let reader = backend.reader().await.map_err(|e| schema(&e))?;
         warnings.extend(row_triggers(&reader, &policy).await.map_err(OpenError::Schema)?);
-        Ok(Self { policy, warnings, backend, tables })
+        Ok(Self { policy, warnings, backend, passthrough, tables })
     }
 }
 
@@ -170,7 +178,7 @@ impl Gateway {
             return Err(OpenError::Policy(PolicyErrors(raw.mistakes())));
         }
         self.same_server().await?;
-        let mut checked = Checked::over(self.backend.clone(), raw).await?;
+        let mut checked = Checked::over(self.backend.clone(), self.passthrough.clone(), raw).await?;
         let Some(reloaded) = checked.policy.after(&self.policy) else { return Err(OpenError::Unit) };
         checked.policy = reloaded.policy;
         let reopened = Reopened {
@@ -208,7 +216,7 @@ impl Gateway {
         streams: Arc<stream::Streams>,
         trusted: Option<String>,
     ) -> Result<Arc<Self>, OpenError> {
-        let Checked { policy, backend, tables, .. } = checked;
+        let Checked { policy, backend, passthrough, tables, .. } = checked;
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
         let settings = plan::Settings {
             epsilon: ratio(&policy.statement.epsilon, "epsilon")?,
@@ -229,6 +237,7 @@ impl Gateway {
         Ok(Arc::new(Self {
             policy,
             backend,
+            passthrough,
             ledger,
             fingerprints: Fingerprints::new(tables),
             typed: super::type_cache::Cache::default(),

@@ -47,6 +47,7 @@ impl RawPolicy {
             streams: self.streams.clone(),
             views: self.views.clone(),
             users: self.users.clone(),
+            roles: self.roles.clone(),
             tables: tables.into_iter().collect::<Option<_>>().ok_or_else(missing)?,
             limits: self.limits.clone(),
             cache: self.cache.clone(),

@@ -23,6 +23,13 @@ pub(super) const SERVER: Keys = Keys {
             purpose: "Where clients arrive: IP addresses with ports; `unix:` and a folder for a Unix socket.",
         },
         Key {
+            name: "database",
+            ty: "string",
+            default: "any name; in a folder of policies, the file's without `.toml`",
+            example: "\"bikes\"",
+            purpose: "The name that clients ask for.",
+        },
+        Key {
             name: "unix_socket_permissions",
             ty: "octal mode",
             default: "\"0777\"",
@@ -101,6 +108,12 @@ pub(super) fn server(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> S
     section.keys(&SERVER, f);
     server.tls = tls(&section, base, f);
     server.auth_query = users::auth_query(&section, f);
+    server.database = section.string("database", "database = \"bikes\"", f).map(|name| {
+        if name.value.is_empty() || name.value.len() > 63 || name.value.contains('\0') {
+            f.error(&name.span, "database is no name that PostgreSQL has room for", "it has 1 to 63 bytes");
+        }
+        name.value
+    });
     if let Some(limit) = section.duration("shutdown_timeout", f) {
         server.shutdown_timeout = limit;
     }
@@ -218,6 +231,7 @@ impl Default for Server {
             tls: None,
             shutdown_timeout: Duration::from_secs(30),
             auth_query: None,
+            database: None,
         }
     }
 }

@@ -7,11 +7,12 @@ use super::cache;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
-    AccessRule, Answers, Backend, Budget, Cache, LedgerLocation, Limits, Log, Server, StatementDefaults,
-    Stream, User, View,
+    AccessRule, Answers, Backend, Budget, Cache, LedgerLocation, Limits, Log, Role, Server,
+    StatementDefaults, Stream, User, View,
 };
 use super::raw_table::RawTable;
 use super::reader::Section;
+use super::role;
 use super::server;
 use super::stream;
 use super::tables::tables;
@@ -38,6 +39,7 @@ pub struct RawPolicy {
     pub(super) streams: Vec<Stream>,
     pub(super) views: Vec<View>,
     pub(super) users: Vec<User>,
+    pub(super) roles: Vec<Role>,
     pub(super) limits: Limits,
     pub(super) cache: Cache,
     pub(super) answers: Answers,
@@ -128,6 +130,13 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "Who may log in.",
         },
         Key {
+            name: "role",
+            ty: "list of sections",
+            default: "all are private",
+            example: "",
+            purpose: "What the users of a role are answered.",
+        },
+        Key {
             name: "table",
             ty: "section for each table",
             default: REQUIRED,
@@ -196,6 +205,7 @@ impl RawPolicy {
         let budgets = budget::budgets(&root, &statement, f);
         let streams = stream::streams(&root, &budgets, &statement.min_epsilon, f);
         let users = users::users(&root, base, f);
+        let roles = role::roles(&root, backend.as_ref(), &server, log, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
         let cache = cache::cache(&root, base, f);
@@ -217,6 +227,7 @@ impl RawPolicy {
             streams,
             views,
             users,
+            roles,
             limits,
             cache,
             answers,

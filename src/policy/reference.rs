@@ -2,8 +2,8 @@
 
 use super::keys::Keys;
 use super::{
-    access, answers, budget, cache, envelope, json_path, listen, log, raw, server, stream, tables, users,
-    view,
+    access, answers, budget, cache, envelope, json_path, listen, log, raw, role, server, stream, tables,
+    users, view,
 };
 
 /// Every section, in the order of the document.
@@ -24,6 +24,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &stream::STREAM,
         &view::VIEW,
         &users::USER,
+        &role::ROLE,
         &cache::CACHE,
         &answers::ANSWERS,
         &tables::TABLE,

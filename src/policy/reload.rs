@@ -31,6 +31,8 @@ impl Policy {
         // The places where clients arrive, and the two sides of the database, are opened once.
         let listen = replace(&mut self.server.listen, old.server.listen.clone());
         keep("server.listen", listen != self.server.listen);
+        let database = replace(&mut self.server.database, old.server.database.clone());
+        keep("server.database", database != self.server.database);
         let mode = replace(&mut self.server.unix_socket_permissions, old.server.unix_socket_permissions);
         keep("server.unix_socket_permissions", mode != self.server.unix_socket_permissions);
         let format = replace(&mut self.log.format, old.log.format);
@@ -74,6 +76,7 @@ impl Policy {
             ("[[stream]]", self.streams != old.streams),
             ("[[view]]", self.views != old.views),
             ("[[user]]", differ(&self.users, &old.users)),
+            ("[[role]]", self.roles != old.roles),
             ("[table]", differ(&self.tables, &old.tables)),
             ("[cache]", self.cache != old.cache),
             ("[answers]", self.answers != old.answers),

@@ -55,6 +55,13 @@ pub(super) const BACKEND: Keys = Keys {
             purpose: "The same database, by another login, which reads public tables only.",
         },
         Key {
+            name: "passthrough_url",
+            ty: "URL",
+            default: "none",
+            example: "\"postgres://owner@127.0.0.1/bikes\"",
+            purpose: "The same database, by a third login, which reads for roles with `mode = \"passthrough\"` and nobody else.",
+        },
+        Key {
             name: "password_file",
             ty: "path",
             default: "the file that the variable `PGPASSFILE` names",
@@ -114,6 +121,16 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
             "make a second login that can read public tables only: finish must not reach private rows",
         );
     }
+    let direct = section.get("passthrough_url").and_then(|_| url(&section, "passthrough_url", "owner", f));
+    if let Some((at, Some(user))) = &direct
+        && [&fetch, &finish].into_iter().flatten().any(|(_, other)| other.as_ref() == Some(user))
+    {
+        f.error(
+            &at.span,
+            format!("passthrough_url logs in as {}, as another URL does", user_shown(&section, user)),
+            "make a third login: what analysts are answered by must not be the way of owners",
+        );
+    }
     let pool = section.count("pool", 1000, f).unwrap_or(8);
     let statement_timeout = section.duration("statement_timeout", f).unwrap_or(Duration::from_secs(60));
     let work_mem = section.string("work_mem", "work_mem = \"64MB\"", f).and_then(|s| {
@@ -139,14 +156,28 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
     let schema = base.join(schema.map_or_else(beside, PathBuf::from));
     let (url, finish_url) = (fetch?.0.value, finish?.0.value);
     let pool = pool as usize;
-    Some(Backend { url, finish_url, password_file, pool, statement_timeout, work_mem, schema })
+    let passthrough_url = direct.map(|(at, _)| at.value);
+    Some(Backend {
+        url,
+        finish_url,
+        passthrough_url,
+        password_file,
+        pool,
+        statement_timeout,
+        work_mem,
+        schema,
+    })
 }
 
 /// A login's name, unless it may have come from a variable.
 fn user_shown(section: &Section<'_, '_>, user: &str) -> String {
     let written =
         |key: &str| section.get(key).and_then(|v| v.get_ref().as_str()).unwrap_or_default().contains("${");
-    if written("url") || written("finish_url") { "the same user".to_owned() } else { format!("{user:?}") }
+    if ["url", "finish_url", "passthrough_url"].into_iter().any(written) {
+        "the same user".to_owned()
+    } else {
+        format!("{user:?}")
+    }
 }
 
 /// Keys of `[ledger]`.

@@ -33,6 +33,13 @@ pub(super) const USER: Keys = Keys {
             example: "\"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"",
             purpose: "A SCRAM-SHA-256 verifier, as `noisegate passwd` and PostgreSQL make it; no password is stored.",
         },
+        Key {
+            name: "notices",
+            ty: "boolean",
+            default: "the role's, or true",
+            example: "false",
+            purpose: "Whether its sessions begin with `noisegate.notices = on`.",
+        },
     ],
     later: &[],
 };
@@ -51,6 +58,7 @@ pub(super) fn users(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Ve
         if let Some(s) = &scram {
             verifier(&s.value, &s.span, f);
         }
+        let notices = section.boolean("notices", f).map(|b| b.value);
         let (Some(name), Some(scram)) = (name, scram) else { continue };
         if users.iter().any(|u| u.name == name.value) {
             f.error(
@@ -59,7 +67,7 @@ pub(super) fn users(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Ve
                 "names are unique",
             );
         }
-        users.push(User { name: name.value, role: role.map(|r| r.value), scram: scram.value });
+        users.push(User { name: name.value, role: role.map(|r| r.value), scram: scram.value, notices });
     }
     if let Some(server) = root.section("server", &mut f.clone()) {
         of_file(&server, base, &mut users, f);
@@ -109,7 +117,7 @@ fn of_file(server: &Section<'_, '_>, base: &Path, users: &mut Vec<User>, f: &mut
                 "md5 and plain passwords are not accepted: `noisegate passwd NAME --users-file FILE` writes a verifier",
             );
         } else {
-            users.push(User { name: e.name, role: e.role, scram: e.secret });
+            users.push(User { name: e.name, role: e.role, scram: e.secret, notices: None });
         }
     }
 }

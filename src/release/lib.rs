@@ -7,6 +7,7 @@
 pub mod numeric;
 pub mod points;
 pub mod stream;
+pub mod synthetic;
 mod top;
 pub mod within;
 

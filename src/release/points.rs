@@ -74,16 +74,16 @@ pub(super) fn choose_within(
     Ok(out)
 }
 
-fn empty(keys: usize, points: &Points) -> Noisy {
+pub(super) fn empty(keys: usize, points: &Points) -> Noisy {
     Noisy { keys: vec![Vec::new(); keys + 1], values: vec![Vec::new(); points.picks().len()], rows: 0 }
 }
 
-fn count(n: &i128) -> u64 {
+pub(super) fn count(n: &i128) -> u64 {
     u64::try_from(*n).unwrap_or(if *n < 0 { 0 } else { u64::MAX })
 }
 
 /// Adds a group and what was chosen in it.
-fn push(
+pub(super) fn push(
     out: &mut Noisy,
     key: impl Iterator<Item = Option<Bytes>>,
     chosen: &[usize],
@@ -98,6 +98,6 @@ fn push(
 }
 
 /// The int8 of a public point; 0 for a key of another kind.
-fn integer(key: Option<&Bytes>) -> i128 {
+pub(super) fn integer(key: Option<&Bytes>) -> i128 {
     key.and_then(|raw| <[u8; 8]>::try_from(raw.as_ref()).ok()).map_or(0, |raw| i64::from_be_bytes(raw).into())
 }

@@ -20,6 +20,7 @@ mod per_unit;
 mod probes;
 mod public_rows;
 mod reading;
+mod roles;
 mod rules;
 mod sessions;
 mod stream_neighbours;

@@ -36,11 +36,12 @@ class Demo:
 
     user = database = "demo"
 
-    def __init__(self, folder=None):
+    def __init__(self, folder=None, scale="0.02"):
         self.environment = os.environ | ({"TMPDIR": folder} if folder else {})
+        self.scale = scale
 
     def __enter__(self):
-        command = [os.environ["NOISEGATE_BIN"], "demo", "--listen", "127.0.0.1:0", "--scale", "0.02"]
+        command = [os.environ["NOISEGATE_BIN"], "demo", "--listen", "127.0.0.1:0", "--scale", self.scale]
         self.child, self.host, self.port = listening(command, env=self.environment)
         return self
 
@@ -58,12 +59,13 @@ class Served:
 
     user = database = "demo"
     password = "correct horse"
+    scale = "0.02"
 
     def __enter__(self):
         # The demo's server may run as another user, who has to get to its folder.
         self.folder = tempfile.TemporaryDirectory(prefix="clients-")
         os.chmod(self.folder.name, 0o711)
-        self.demo = Demo(self.folder.name).__enter__()
+        self.demo = Demo(self.folder.name, self.scale).__enter__()
         try:
             self.serve(pathlib.Path(self.folder.name))
         except BaseException:

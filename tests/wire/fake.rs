@@ -49,13 +49,13 @@ impl Fake {
 impl Service for Fake {
     type Session = FakeSession;
 
-    fn parameters(&self) -> Vec<(String, String)> {
+    fn parameters(&self, _: &str, _: &str) -> Vec<(String, String)> {
         [("server_version", "15.18"), ("integer_datetimes", "on"), ("is_superuser", "on")]
             .map(|(n, v)| (n.to_owned(), v.to_owned()))
             .to_vec()
     }
 
-    async fn user(&self, name: &str) -> Option<Account> {
+    async fn user(&self, name: &str, _: &str) -> Option<Account> {
         let auth = match name {
             "ana" | "bo" | "broken" => Auth::Trust,
             "sam" => Auth::Scram(self.verifier.clone()),

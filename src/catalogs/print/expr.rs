@@ -2,12 +2,13 @@
 
 use super::{Printer, Result, output};
 use crate::operators::operator;
-use crate::scope::Scope;
+use crate::scope::{Relation, Scope};
 use crate::text::{ident, literal};
 use crate::types::{Target, target};
 use sql::names::fold;
 use sqlparser::ast::{
-    AccessExpr, Array, BinaryOperator, CaseWhen, Expr, Ident, Subscript, TrimWhereField, UnaryOperator, Value,
+    AccessExpr, Array, BinaryOperator, CaseWhen, DateTimeField, Expr, Ident, Interval, Subscript,
+    TrimWhereField, UnaryOperator, Value,
 };
 
 /// Fields of composite values, all of `information_schema._pg_expandarray`: none is the name of a function, which
@@ -17,6 +18,9 @@ const FIELDS: [&str; 2] = ["x", "n"];
 /// Words that are values of the session, and no columns.
 const SESSION: [&str; 6] =
     ["current_user", "session_user", "user", "current_role", "current_catalog", "current_schema"];
+
+/// The one system column that there is: it says which catalog a row stands in, and clients join comments by it.
+const TABLE_OID: &str = "tableoid";
 
 impl Printer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr, scope: &Scope<'_>) -> Result<String> {
@@ -96,6 +100,7 @@ impl Printer<'_> {
                 Some(Target::Plain(ty, _)) => format!("CAST({} AS {ty})", self.value(&t.value.value, expr)?),
                 _ => return Err(self.refused(format!("the type {}", t.data_type), expr)),
             },
+            Expr::Interval(interval) => self.interval(interval, expr)?,
             Expr::Collate { expr: inner, collation } => {
                 let name = output::last(collation);
                 if !["default", "C", "POSIX", "ucs_basic"].contains(&name.as_str()) {
@@ -244,6 +249,16 @@ impl Printer<'_> {
                 if column.is_none() && bare && SESSION.contains(&name.as_str()) {
                     return Ok((self.template(name, &[], scope, expr)?, false));
                 }
+                if column.is_none() && name == TABLE_OID {
+                    match scope.tables().as_slice() {
+                        [] => {}
+                        [relation] => return Ok((table_oid(relation), false)),
+                        _ => {
+                            let message = format!("column reference \"{name}\" is ambiguous");
+                            return Err(self.error(b"42702", message, expr));
+                        }
+                    }
+                }
                 Ok((ident(name), column.is_some_and(|c| c.named)))
             }
             // PostgreSQL would call a function of that name where there is no such column.
@@ -253,6 +268,9 @@ impl Printer<'_> {
                     return Err(self.error(b"42P01", message, expr));
                 };
                 let Some(column) = relation.columns.iter().find(|c| c.name == *name) else {
+                    if name == TABLE_OID && relation.table.is_some() {
+                        return Ok((table_oid(relation), false));
+                    }
                     return Err(self.error(b"42703", format!("column {table}.{name} does not exist"), expr));
                 };
                 Ok((format!("{}.{}", ident(table), ident(name)), column.named))
@@ -282,6 +300,35 @@ impl Printer<'_> {
             }
             _ => return Err(self.refused("this constant", node)),
         })
+    }
+
+    /// `INTERVAL '5' DAY`, of a constant.
+    fn interval(&self, interval: &Interval, node: &Expr) -> Result<String> {
+        use DateTimeField as F;
+        let Interval {
+            value,
+            leading_field,
+            leading_precision: None,
+            last_field: None,
+            fractional_seconds_precision: None,
+        } = interval
+        else {
+            return Err(self.refused("this form of INTERVAL", node));
+        };
+        let Expr::Value(text) = &**value else {
+            return Err(self.refused("an INTERVAL that is not a constant", node));
+        };
+        let field = match leading_field {
+            None => "",
+            Some(F::Year) => " YEAR",
+            Some(F::Month) => " MONTH",
+            Some(F::Day) => " DAY",
+            Some(F::Hour) => " HOUR",
+            Some(F::Minute) => " MINUTE",
+            Some(F::Second) => " SECOND",
+            Some(_) => return Err(self.refused("this form of INTERVAL", node)),
+        };
+        Ok(format!("CAST({} AS INTERVAL{field})", self.value(&text.value, node)?))
     }
 
     fn access(&mut self, root: &Expr, chain: &[AccessExpr], scope: &Scope<'_>) -> Result<String> {
@@ -336,4 +383,16 @@ pub(super) fn is_text(ty: &str) -> bool {
     ["text", "name", "varchar", "bpchar"]
         .iter()
         .any(|t| ty.strip_prefix("pg_catalog.").is_some_and(|ty| ty.split(['(', '[']).next() == Some(*t)))
+}
+
+/// The OID of the catalog that a row stands in, NULL where an outer join found none: a first column never is.
+fn table_oid(relation: &Relation) -> String {
+    let first = relation.columns.first().map(|c| c.name.as_str()).unwrap_or_default();
+    format!(
+        "(CASE WHEN {}.{} IS NOT NULL THEN (SELECT t.oid FROM pg_catalog.pg_class AS t WHERE t.relname = {}
+          AND t.relnamespace = 11) END)",
+        ident(&relation.alias),
+        ident(first),
+        literal(relation.table.unwrap_or_default())
+    )
 }

@@ -77,6 +77,15 @@ fn look_joins(item: &TableWithJoins, ctes: &mut Vec<String>, found: &mut About) 
     }
 }
 
+/// A relation that a name stands for.
+struct Found {
+    text: String,
+    columns: Vec<Column>,
+    /// What it is called where it has no alias.
+    own: String,
+    table: Option<&'static str>,
+}
+
 /// How a function stands in FROM.
 struct Item<'a> {
     alias: Option<&'a TableAlias>,
@@ -139,8 +148,12 @@ impl Printer<'_> {
                 sample: None,
                 index_hints,
             } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
-                let (text, columns, own) = self.relation(name, scope)?;
-                self.bring(text, columns, alias.as_ref(), &own, scope, factor)
+                let Found { text, columns, own, table } = self.relation(name, scope)?;
+                let text = self.bring(text, columns, alias.as_ref(), &own, scope, factor)?;
+                if let Some(relation) = scope.relations.last_mut() {
+                    relation.table = table;
+                }
+                Ok(text)
             }
             TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. }
                 if args.settings.is_none() =>
@@ -185,8 +198,8 @@ impl Printer<'_> {
         }
     }
 
-    /// A relation by its name: its text, its columns, and what it is called where it has no alias.
-    fn relation(&mut self, name: &ObjectName, scope: &Scope<'_>) -> Result<(String, Vec<Column>, String)> {
+    /// A relation by its name.
+    fn relation(&mut self, name: &ObjectName, scope: &Scope<'_>) -> Result<Found> {
         let mut names = parts(name).ok_or_else(|| self.refused("this name", name))?;
         if names.len() == 3 && names.first() == Some(&self.asker.database) {
             names.remove(0);
@@ -194,7 +207,8 @@ impl Printer<'_> {
         let (schema, own) = match names.as_slice() {
             [own] => {
                 if let Some(cte) = scope.cte(own) {
-                    return Ok((cte.printed.clone(), cte.columns.clone(), own.clone()));
+                    let (text, columns) = (cte.printed.clone(), cte.columns.clone());
+                    return Ok(Found { text, columns, own: own.clone(), table: None });
                 }
                 ("pg_catalog", own.clone())
             }
@@ -202,14 +216,15 @@ impl Printer<'_> {
             _ => return Err(self.foreign(&names, name)),
         };
         if let Some(base) = self.catalogs.base(&own).filter(|_| schema == "pg_catalog") {
-            return Ok((self.base(&own)?, base.columns.clone(), own));
+            let (text, columns) = (self.base(&own)?, base.columns.clone());
+            return Ok(Found { text, columns, own, table: base.table });
         }
         if let Some(view) = self.catalogs.views.get(&(schema.to_owned(), own.clone())) {
             let (lines, top) = (self.lines.take(), std::mem::replace(&mut self.top, false));
             let printed = self.query(view, &Scope::default(), true);
             (self.lines, self.top) = (lines, top);
             let (text, columns) = printed?;
-            return Ok((format!("({text})"), columns, own));
+            return Ok(Found { text: format!("({text})"), columns, own, table: None });
         }
         Err(self.foreign(&names, name))
     }
@@ -298,7 +313,7 @@ impl Printer<'_> {
     ) -> Result<String> {
         let Some(alias) = alias else {
             let named = if own.is_empty() { text } else { format!("{text} AS {}", ident(own)) };
-            scope.relations.push(Relation { alias: own.to_owned(), columns });
+            scope.relations.push(Relation { alias: own.to_owned(), columns, table: None });
             return Ok(named);
         };
         if alias.at.is_some() || alias.columns.iter().any(|c| c.data_type.is_some()) {
@@ -320,7 +335,7 @@ impl Printer<'_> {
         }
         let list: Vec<String> = renamed.iter().map(|c| ident(c)).collect();
         let list = if list.is_empty() { String::new() } else { format!("({})", list.join(", ")) };
-        scope.relations.push(Relation { alias: name.clone(), columns });
+        scope.relations.push(Relation { alias: name.clone(), columns, table: None });
         Ok(format!("{text} AS {}{list}", ident(&name)))
     }
 }

@@ -26,6 +26,8 @@ pub struct Asker {
     pub user: String,
     /// The database's name, as the client wrote it.
     pub database: String,
+    /// Other databases that the login may connect to.
+    pub databases: Vec<String>,
     /// Schemas that names without one are looked up in, after `pg_catalog`.
     pub path: Vec<String>,
     /// Settings that the session knows the value of, by their names in lower case.

@@ -41,6 +41,7 @@ fn derive(expr: &Expr) -> (u8, String) {
         }
         Expr::Value(v) if matches!(v.value, Value::Boolean(_)) => (1, "bool".into()),
         Expr::TypedString(t) => (1, type_name(&t.data_type)),
+        Expr::Interval(_) => (1, "interval".into()),
         Expr::Exists { negated: false, .. } => (2, "exists".into()),
         Expr::Array(_) => (2, "array".into()),
         Expr::Subquery(query) => match first_select(&query.body).and_then(|s| s.projection.first()) {

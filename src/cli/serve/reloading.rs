@@ -8,12 +8,20 @@ use frontend::{InForce, Settings};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a reload reaches.
+/// What a reload of one policy reaches.
 pub struct Reloader {
     /// The policy's file, as it was when the proxy started.
     pub file: PathBuf,
     /// The gateway in force.
     pub active: Arc<ActiveGateway>,
+    /// What it shares with others.
+    pub folder: Arc<Folder>,
+}
+
+/// What all policies behind one port share: it is as the first one says.
+pub struct Folder {
+    /// The first one's gateway in force.
+    pub first: Arc<ActiveGateway>,
     /// The frontend's part.
     pub settings: InForce,
     /// The log's level.
@@ -42,12 +50,12 @@ impl Reloader {
 
     /// Reads the policy and puts it in force, or says why not. Both are logged.
     pub async fn reload(&self) -> Answer {
-        let _turn = self.turn.lock().await;
-        self.manager.reloading();
+        let _turn = self.folder.turn.lock().await;
+        self.folder.manager.reloading();
         tracing::info!(policy = %self.file.display(), "reloading");
         match self.try_reload().await {
             Ok(reopened) => {
-                self.manager.ready(&self.status);
+                self.folder.manager.ready(&self.folder.status);
                 let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
                 for warning in &reopened.warnings {
                     tracing::warn!("{}", one_line(warning));
@@ -71,7 +79,9 @@ impl Reloader {
                     tracing::error!("not reloaded, the old policy stays in force: {line}");
                 }
                 let first = why.lines().next().unwrap_or_default();
-                self.manager.ready(&format!("{}; the last reload failed: {first}", self.status));
+                self.folder
+                    .manager
+                    .ready(&format!("{}; the last reload failed: {first}", self.folder.status));
                 Answer::Refused(why)
             }
         }
@@ -86,10 +96,22 @@ impl Reloader {
             if moved { format!("{e}\n{note}") } else { e.to_string() }
         });
         let (gateway, mut reopened) = reopened?;
+        if !Arc::ptr_eq(&self.active, &self.folder.first) {
+            let unlike = gateway.policy().unlike(self.folder.first.current().policy());
+            if !unlike.is_empty() {
+                return Err(format!(
+                    "{} must be as in the first policy of the folder: they share a port; change them there, and reload \
+                     that first",
+                    unlike.join(", ")
+                ));
+            }
+            self.active.replace(gateway);
+            return Ok(reopened);
+        }
         let settings = Settings::of(gateway.policy()).map_err(|e| e.to_string())?;
         // Nothing fails from here on.
-        self.log.set(gateway.policy().log.level);
-        if self.settings.replace(settings) {
+        self.folder.log.set(gateway.policy().log.level);
+        if self.folder.settings.replace(settings) {
             reopened.changed.push("the certificate");
         }
         self.active.replace(gateway);

@@ -6,9 +6,10 @@
 
 use super::facts::{FINEST, Phys};
 use super::print::{Print, number};
-use super::scalar::{Relation, Scalar};
+use super::scalar::{Node, Relation, Scalar};
 use super::{numbers, times};
 use bigdecimal::{BigDecimal, One, RoundingMode, Signed, ToPrimitive};
+use schema::SqlType;
 
 /// A value in whole steps of a grid, less a centre, within proven ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,10 +123,18 @@ impl GridValue {
             0 => x,
             c => format!("{x} - {}", integer(c)),
         };
-        let whole = self.grid.is_one() && self.arg.phys() == Phys::Int;
-        let clamped = if whole {
-            // Both within ±2^62: the difference fits.
-            let x = less(format!("({})::pg_catalog.int8", print(&self.arg)));
+        let whole = match self.arg.node() {
+            // The clamp that the text ends in is enough: the difference with a centre cannot overflow.
+            Node::Clamp(x) if self.grid.is_one() && is_short_integer(x) => Some(print(x)),
+            _ if self.grid.is_one() && self.arg.phys() == Phys::Int => Some(print(&self.arg)),
+            Node::Clamp(x) if x.phys() == Phys::Float => {
+                Some(self.float_steps(&times::clamped_float(&self.arg, x, print)))
+            }
+            _ => None,
+        };
+        let clamped = if let Some(whole) = whole {
+            // Both within ±2^62, or a float's rounding of it: the difference fits.
+            let x = less(format!("({whole})::pg_catalog.int8"));
             format!("pg_catalog.int8smaller(pg_catalog.int8larger({x}, {lo}), {hi})")
         } else {
             let x = less(self.steps(print));
@@ -135,15 +144,30 @@ impl GridValue {
         format!("{clamped}::pg_catalog.{held}")
     }
 
+    /// A float within its bounds, in whole steps: floats are rounded as they are multiplied or divided, by less than a
+    /// thousandth of a millionth of a step where steps are far from 2^53, and the ends hold whatever comes out.
+    fn float_steps(&self, x: &str) -> String {
+        let inverse = self.inverse();
+        match inverse.is_integer() && &inverse * &self.grid == BigDecimal::one() {
+            true if inverse.is_one() => format!("pg_catalog.round({x})"),
+            true => format!("pg_catalog.round({x} * {}::pg_catalog.float8)", number(&inverse)),
+            false => format!("pg_catalog.round({x} / {}::pg_catalog.float8)", number(&self.grid)),
+        }
+    }
+
+    /// Steps in 1, which may be cut.
+    fn inverse(&self) -> BigDecimal {
+        (BigDecimal::one() / &self.grid).with_scale_round(FINEST, RoundingMode::Down).normalized()
+    }
+
     /// The argument in whole steps: multiplied or divided exactly, and rounded once.
     fn steps(&self, print: Print) -> String {
         let x = super::print::operand(&self.arg, Phys::Num, print);
-        let one = BigDecimal::from(1);
-        let inverse = (&one / &self.grid).with_scale_round(FINEST, RoundingMode::Down).normalized();
+        let inverse = self.inverse();
         if self.grid.is_one() {
             return format!("pg_catalog.round({x})");
         }
-        if inverse.is_integer() && &inverse * &self.grid == one {
+        if inverse.is_integer() && &inverse * &self.grid == BigDecimal::one() {
             return format!("pg_catalog.round({x} * {})", number(&inverse));
         }
         let (digits, exponent) = self.grid.normalized().into_bigint_and_exponent();
@@ -157,6 +181,11 @@ impl GridValue {
     }
 }
 
+/// A column of two or four bytes.
+fn is_short_integer(x: &Scalar) -> bool {
+    matches!(x.node(), Node::Column { .. }) && matches!(x.ty(), SqlType::Int2 | SqlType::Int4)
+}
+
 fn integer(n: i128) -> String {
     if n < 0 { format!("({n})") } else { n.to_string() }
 }
@@ -166,6 +195,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::expr::literal_number;
+    use crate::interval::Interval;
 
     fn value(low: &str, high: &str, grid: &str, centred: bool) -> Result<GridValue, TooWide> {
         let x = literal_number("5").unwrap();
@@ -184,6 +214,25 @@ mod tests {
         let v = value("-1", "1", "3", false).unwrap();
         assert_eq!(v.ends, (-1, 1));
         assert_eq!(value("0", "1e30", "1", false), Err(TooWide));
+    }
+
+    #[test]
+    fn floats_are_scaled_and_rounded_as_floats() {
+        let text = |grid: &str| {
+            let x = Scalar::given(0, SqlType::Float8, Interval::new(0, 2000));
+            let v = GridValue::new(x, &0.into(), &2000.into(), &grid.parse().unwrap(), false).unwrap();
+            v.text(&|_| String::new())
+        };
+        let x = "pg_catalog.float8smaller(pg_catalog.float8larger(NULLIF(($2::pg_catalog.float8)::pg_catalog.float8, 'NaN'), 0), 2000)";
+        let held = |x: String, n| {
+            format!(
+                "pg_catalog.int8smaller(pg_catalog.int8larger(({x})::pg_catalog.int8, 0), {n})::pg_catalog.int4"
+            )
+        };
+        assert_eq!(text("1"), held(format!("pg_catalog.round({x})"), 2000));
+        assert_eq!(text("0.01"), held(format!("pg_catalog.round({x} * 100::pg_catalog.float8)"), 200_000));
+        assert_eq!(text("1000"), held(format!("pg_catalog.round({x} / 1000::pg_catalog.float8)"), 2));
+        assert_eq!(text("0.3"), held(format!("pg_catalog.round({x} / 0.3::pg_catalog.float8)"), 6667));
     }
 
     #[test]

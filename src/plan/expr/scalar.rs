@@ -331,6 +331,11 @@ impl Scalar {
         }
     }
 
+    /// A text that is NULL where the value is, for what counts values.
+    pub fn presence(&self, relation: Relation) -> String {
+        times::presence_text(self, &|x: &Scalar| x.text(relation))
+    }
+
     /// Its text, in its physical type.
     pub fn text(&self, relation: Relation) -> String {
         let print: Print = &|x: &Scalar| x.text(relation);

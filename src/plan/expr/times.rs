@@ -438,14 +438,8 @@ pub(super) fn clamp_text(s: &Scalar, x: &Scalar, print: Print) -> String {
     // A clamp has both ends; NULL is no value at all.
     let Some((lo, hi)) = ends(s) else { return "NULL".into() };
     match x.facts.phys {
-        // NaN sorts above every number: it must be gone before the bounds are applied. The cast to numeric keeps
-        // fifteen digits, which may lie outside again.
-        Phys::Float => {
-            let float = format!(
-                "pg_catalog.float8smaller(pg_catalog.float8larger(NULLIF(({inner})::pg_catalog.float8, 'NaN'), {lo}), {hi})"
-            );
-            within(&float, &lo, &hi)
-        }
+        // The cast to numeric keeps fifteen digits, which may lie outside again.
+        Phys::Float => within(&clamped_float(s, x, print), &lo, &hi),
         Phys::Other => {
             let name = family(&s.facts.ty);
             format!("pg_catalog.{name}_smaller(pg_catalog.{name}_larger({inner}, {lo}), {hi})")
@@ -455,6 +449,26 @@ pub(super) fn clamp_text(s: &Scalar, x: &Scalar, print: Print) -> String {
         }
         _ if x.facts.nullable => within(&inner, &lo, &hi),
         _ => format!("LEAST(GREATEST({inner}, {lo}), {hi})"),
+    }
+}
+
+/// A float within the bounds of its clamp, as a float. NaN sorts above every number: it must be gone before they are applied.
+pub(super) fn clamped_float(s: &Scalar, x: &Scalar, print: Print) -> String {
+    let Some((lo, hi)) = ends(s) else { return "NULL::pg_catalog.float8".into() };
+    format!("pg_catalog.float8smaller(pg_catalog.float8larger({}, {lo}), {hi})", number_text(x, print))
+}
+
+/// A float, or NULL for NaN.
+fn number_text(x: &Scalar, print: Print) -> String {
+    format!("NULLIF(({})::pg_catalog.float8, 'NaN')", print(x))
+}
+
+/// A text that is NULL where `x` is: what moves a value to its bounds is left out.
+pub(super) fn presence_text(x: &Scalar, print: Print) -> String {
+    match &x.node {
+        Node::Clamp(x) if x.facts.phys == Phys::Float => number_text(x, print),
+        Node::Clamp(x) | Node::Short(x) => presence_text(x, print),
+        _ => print(x),
     }
 }
 

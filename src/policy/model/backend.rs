@@ -10,6 +10,8 @@ pub struct Backend {
     pub url: String,
     /// Can read public tables only.
     pub finish_url: String,
+    /// Reads what it may for passthrough roles, which have no privacy.
+    pub passthrough_url: Option<String>,
     /// Passwords of both, where the URLs have none.
     pub password_file: Option<PathBuf>,
     /// Connections in each of the two pools.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// `[limits]`: everything that a client can grow has one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of one wire message, and so of one statement.
     pub max_statement_bytes: usize,

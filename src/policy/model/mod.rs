@@ -10,6 +10,7 @@ mod cache;
 mod ledger;
 mod limits;
 mod log;
+mod role;
 mod server;
 mod stream;
 mod table;
@@ -23,6 +24,7 @@ pub use cache::*;
 pub use ledger::*;
 pub use limits::*;
 pub use log::*;
+pub use role::*;
 pub use server::*;
 pub use stream::*;
 pub use table::*;
@@ -59,6 +61,8 @@ pub struct Policy {
     pub views: Vec<View>,
     /// Who may log in.
     pub users: Vec<User>,
+    /// Roles that are answered in a way of their own.
+    pub roles: Vec<Role>,
     /// The tables that exist for analysts.
     pub tables: Vec<Table>,
     /// Every limit.
@@ -93,4 +97,6 @@ pub struct User {
     pub role: Option<String>,
     /// A PostgreSQL SCRAM-SHA-256 verifier.
     pub scram: String,
+    /// Whether its sessions begin with `noisegate.notices = on`; None leaves it to the role.
+    pub notices: Option<bool>,
 }

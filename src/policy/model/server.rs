@@ -15,6 +15,8 @@ pub struct Server {
     pub tls: Option<Tls>,
     /// What running statements get to finish at a shutdown.
     pub shutdown_timeout: Duration,
+    /// The name that clients ask for; None leaves it to the file's name, or to them.
+    pub database: Option<String>,
     /// Where users are looked up who are in no list.
     pub auth_query: Option<AuthQuery>,
 }

@@ -409,6 +409,32 @@ async fn what_reaches_out_is_unreachable() {
         text(&ada, "WITH pg_class AS (SELECT 7 AS n FROM pg_namespace LIMIT 1) SELECT n FROM pg_class").await,
         "7\n"
     );
+    for (sql, answer) in [
+        ("SELECT DISTINCT tableoid::regclass FROM pg_class", "pg_class\n"),
+        (
+            "SELECT DISTINCT k.tableoid, t.tableoid::regclass FROM pg_namespace n LEFT JOIN pg_class k ON k.oid = 0
+               JOIN pg_type AS t(x) ON t.typnamespace = n.oid",
+            "∅ | pg_type\n",
+        ),
+        ("SELECT oid FROM pg_class WHERE tableoid <> 'pg_class'::regclass", ""),
+        (
+            "SELECT (SELECT tableoid FROM pg_tables t LIMIT 1) = tableoid FROM pg_namespace n LIMIT 1",
+            "t\n",
+        ),
+        ("SELECT 1 FROM pg_class c, pg_type t WHERE tableoid = 1", "42702 column reference \"tableoid\" is ambiguous"),
+        ("SELECT c.tableoid FROM (SELECT * FROM pg_class) c", "42703 column c.tableoid does not exist"),
+        (
+            "WITH pg_class AS (SELECT oid FROM pg_type) SELECT pg_class.tableoid FROM pg_class",
+            "42703 column pg_class.tableoid does not exist",
+        ),
+        ("SELECT s.tableoid FROM pg_settings s", "42703 column s.tableoid does not exist"),
+        ("SELECT pg_index_column_has_property('riders_pkey'::regclass, 1, 'asc')", "t\n"),
+        ("SELECT pg_index_column_has_property(indexrelid, 1, 'nulls_first') FROM pg_index WHERE indrelid = 'riders'::regclass", "f\n"),
+        ("SELECT pg_index_has_property(0, 'clusterable')", "∅\n"),
+        ("SELECT DISTINCT pg_indexam_has_property(oid, 'can_order') FROM pg_am WHERE amname = 'btree'", "t\n"),
+    ] {
+        assert_eq!(text(&ada, sql).await, answer, "{sql}");
+    }
     // What a client wrote stays in its quotes, whatever it looks like.
     let sql =
         "SELECT n.nspname, '{tables} {database} ''\\' AS x FROM pg_namespace n WHERE n.nspname = 'public'";

@@ -788,3 +788,217 @@ WHERE pg_catalog.pg_class.relkind = ANY (ARRAY['r', 'p', 'f', 'v', 'm']) AND pg_
 SELECT pg_catalog.pg_class.relname 
 FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_catalog.pg_namespace.oid = pg_catalog.pg_class.relnamespace 
 WHERE pg_catalog.pg_class.relname IN ('trips') AND pg_catalog.pg_class.relkind = ANY (ARRAY['r', 'p', 'f', 'v', 'm']) AND pg_catalog.pg_table_is_visible(pg_catalog.pg_class.oid) AND pg_catalog.pg_namespace.nspname != 'pg_catalog';
+
+--= dbd-pg
+SELECT pg_catalog.quote_ident(pg_catalog.current_database()) AS "TABLE_CAT"
+     , pg_catalog.quote_ident(n.nspname) AS "TABLE_SCHEM"
+     , pg_catalog.quote_ident(c.relname) AS "TABLE_NAME"
+       -- any temp table or temp view is LOCAL TEMPORARY for us
+     , CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_(toast_)?temp_' THEN
+                 'LOCAL TEMPORARY'
+            WHEN c.relkind ~ 'r|p' THEN
+                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                           'SYSTEM TABLE'
+                      ELSE 'TABLE'
+                  END
+            WHEN c.relkind = 'v' THEN
+                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                           'SYSTEM VIEW'
+                      ELSE 'VIEW'
+                  END
+            WHEN c.relkind = 'm' THEN
+                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                           'SYSTEM MATERIALIZED VIEW'
+                      ELSE 'MATERIALIZED VIEW'
+                  END
+            WHEN c.relkind = 'f' THEN
+                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                           'SYSTEM FOREIGN TABLE'
+                      ELSE 'FOREIGN TABLE'
+                  END
+            ELSE 'UNKNOWN'
+         END AS "TABLE_TYPE"
+     , d.description AS "REMARKS"
+     , pg_catalog.quote_ident(t.spcname) AS "pg_tablespace_name"
+     , pg_catalog.quote_ident(pg_catalog.pg_tablespace_location(t.oid)) AS "pg_tablespace_location",n.nspname AS pg_schema, c.relname AS pg_table
+  FROM pg_catalog.pg_class AS c
+  LEFT JOIN pg_catalog.pg_description AS d
+       ON (c.oid = d.objoid AND c.tableoid = d.classoid AND d.objsubid = 0)
+  LEFT JOIN pg_catalog.pg_namespace n ON (n.oid = c.relnamespace)
+  LEFT JOIN pg_catalog.pg_tablespace t ON (t.oid = c.reltablespace)
+ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+ AND NOT (pg_catalog.quote_ident(n.nspname) ~ '^pg_(toast_)?temp_' AND NOT pg_catalog.has_schema_privilege(n.nspname, 'USAGE'))
+ ORDER BY "TABLE_TYPE", "TABLE_CAT", "TABLE_SCHEM", "TABLE_NAME";
+
+--= dbd-pg
+SELECT * FROM (SELECT pg_catalog.quote_ident(pg_catalog.current_database()) AS "TABLE_CAT"
+     , pg_catalog.quote_ident(n.nspname) AS "TABLE_SCHEM"
+     , pg_catalog.quote_ident(c.relname) AS "TABLE_NAME"
+       -- any temp table or temp view is LOCAL TEMPORARY for us
+     , CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_(toast_)?temp_' THEN
+                 'LOCAL TEMPORARY'
+            WHEN c.relkind ~ 'r|p' THEN
+                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                           'SYSTEM TABLE'
+                      ELSE 'TABLE'
+                  END
+            WHEN c.relkind = 'v' THEN
+                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                           'SYSTEM VIEW'
+                      ELSE 'VIEW'
+                  END
+            WHEN c.relkind = 'm' THEN
+                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                           'SYSTEM MATERIALIZED VIEW'
+                      ELSE 'MATERIALIZED VIEW'
+                  END
+            WHEN c.relkind = 'f' THEN
+                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                           'SYSTEM FOREIGN TABLE'
+                      ELSE 'FOREIGN TABLE'
+                  END
+            ELSE 'UNKNOWN'
+         END AS "TABLE_TYPE"
+     , d.description AS "REMARKS"
+     , pg_catalog.quote_ident(t.spcname) AS "pg_tablespace_name"
+     , pg_catalog.quote_ident(pg_catalog.pg_tablespace_location(t.oid)) AS "pg_tablespace_location",n.nspname AS pg_schema, c.relname AS pg_table
+  FROM pg_catalog.pg_class AS c
+  LEFT JOIN pg_catalog.pg_description AS d
+       ON (c.oid = d.objoid AND c.tableoid = d.classoid AND d.objsubid = 0)
+  LEFT JOIN pg_catalog.pg_namespace n ON (n.oid = c.relnamespace)
+  LEFT JOIN pg_catalog.pg_tablespace t ON (t.oid = c.reltablespace)
+ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+ AND NOT (pg_catalog.quote_ident(n.nspname) ~ '^pg_(toast_)?temp_' AND NOT pg_catalog.has_schema_privilege(n.nspname, 'USAGE'))
+ ORDER BY "TABLE_TYPE", "TABLE_CAT", "TABLE_SCHEM", "TABLE_NAME") ti WHERE "TABLE_TYPE" IN ('TABLE','VIEW');
+
+--= dbd-pg
+SELECT
+    pg_catalog.current_database() AS "TABLE_CAT",
+    n.nspname                     AS "TABLE_SCHEM",
+    d.relname                     AS "TABLE_NAME",
+    NULL                          AS "NON_UNIQUE",
+    NULL                          AS "INDEX_QUALIFIER",
+    NULL                          AS "INDEX_NAME",
+    'table'                       AS "TYPE",
+    NULL                          AS "ORDINAL_POSITION",
+    NULL                          AS "COLUMN_NAME",
+    NULL                          AS "ASC_OR_DESC",
+    d.reltuples                   AS "CARDINALITY",
+    d.relpages                    AS "PAGES",
+    NULL                          AS "FILTER_CONDITION",
+    NULL                          AS "pg_expression",
+    NULL                          AS "pg_is_key_column",
+    NULL                          AS "pg_null_ordering"
+FROM   pg_catalog.pg_class d
+JOIN   pg_catalog.pg_namespace n ON n.oid = d.relnamespace
+WHERE  d.relname = 'trips' AND n.nspname = 'public'
+UNION ALL
+SELECT
+pg_catalog.current_database() AS "TABLE_CAT",
+n.nspname                     AS "TABLE_SCHEM",
+d.relname                     AS "TABLE_NAME",
+NOT(i.indisunique)            AS "NON_UNIQUE",
+NULL                          AS "INDEX_QUALIFIER",
+c.relname                     AS "INDEX_NAME",
+CASE WHEN i.indisclustered THEN 'clustered'
+     WHEN a.amname = 'btree' THEN 'btree'
+     WHEN a.amname = 'hash' THEN 'hashed'
+     ELSE 'other'
+END                           AS "TYPE",
+col.i                         AS "ORDINAL_POSITION",
+att.attname                   AS "COLUMN_NAME",
+CASE WHEN pg_catalog.pg_index_column_has_property(c.oid, col.i, 'asc') THEN 'A'
+     WHEN pg_catalog.pg_index_column_has_property(c.oid, col.i, 'desc') THEN 'D'
+END                  AS "ASC_OR_DESC",
+c.reltuples                   AS "CARDINALITY",
+c.relpages                    AS "PAGES",
+pg_catalog.pg_get_expr(i.indpred,i.indrelid)
+                              AS "FILTER_CONDITION",
+pg_catalog.pg_get_indexdef(i.indexrelid, col.i, true)
+                              AS "pg_expression",
+col.i <= i.indnkeyatts                AS "pg_is_key_column",
+CASE WHEN pg_catalog.pg_index_column_has_property(c.oid, col.i, 'nulls_first') THEN 'first'
+     WHEN pg_catalog.pg_index_column_has_property(c.oid, col.i, 'nulls_last') THEN 'last'
+END                AS "pg_null_ordering"
+FROM
+pg_catalog.pg_index i
+JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+JOIN pg_catalog.pg_class d ON d.oid = i.indrelid
+JOIN pg_catalog.pg_am a ON a.oid = c.relam
+JOIN pg_catalog.pg_namespace n ON n.oid = d.relnamespace
+JOIN pg_catalog.generate_series(1, pg_catalog.current_setting('max_index_keys')::integer) col(i)
+     ON col.i <= i.indnatts
+LEFT JOIN pg_catalog.pg_attribute att
+     ON att.attrelid = d.oid AND att.attnum = i.indkey[col.i - 1]
+WHERE
+d.relname = 'trips' AND n.nspname = 'public'
+AND (i.indisunique OR NOT('0'::bool))
+ORDER BY
+"NON_UNIQUE", "TYPE", "INDEX_QUALIFIER", "INDEX_NAME", "ORDINAL_POSITION";
+
+--= dbd-pg
+SELECT
+    pg_catalog.quote_ident(pg_catalog.current_database()),
+    pg_catalog.quote_ident(uk_ns.nspname),
+    pg_catalog.quote_ident(uk_class.relname),
+    pg_catalog.quote_ident(uk_col.attname),
+    pg_catalog.quote_ident(pg_catalog.current_database()),
+    pg_catalog.quote_ident(fk_ns.nspname),
+    pg_catalog.quote_ident(fk_class.relname),
+    pg_catalog.quote_ident(fk_col.attname),
+    colnum.i,
+    CASE constr.confupdtype
+        WHEN 'c' THEN 0 WHEN 'r' THEN 1 WHEN 'n' THEN 2 WHEN 'a' THEN 3 WHEN 'd' THEN 4 ELSE -1
+    END,
+    CASE constr.confdeltype
+        WHEN 'c' THEN 0 WHEN 'r' THEN 1 WHEN 'n' THEN 2 WHEN 'a' THEN 3 WHEN 'd' THEN 4 ELSE -1
+    END,
+    pg_catalog.quote_ident(constr.conname), pg_catalog.quote_ident(uk_constr.conname),
+    CASE
+        WHEN constr.condeferrable = 'f' THEN 7
+        WHEN constr.condeferred = 't' THEN 6
+        WHEN constr.condeferred = 'f' THEN 5
+        ELSE -1
+    END,
+    CASE coalesce(uk_constr.contype, 'u')
+        WHEN 'u' THEN 'UNIQUE' WHEN 'p' THEN 'PRIMARY'
+    END,
+    pg_catalog.quote_ident(uk_type.typname), pg_catalog.quote_ident(fk_type.typname)
+FROM pg_catalog.pg_constraint constr
+    JOIN pg_catalog.pg_class uk_class ON constr.confrelid = uk_class.oid
+    JOIN pg_catalog.pg_namespace uk_ns ON uk_class.relnamespace = uk_ns.oid
+    JOIN pg_catalog.pg_class fk_class ON constr.conrelid = fk_class.oid
+    JOIN pg_catalog.pg_namespace fk_ns ON fk_class.relnamespace = fk_ns.oid
+    JOIN pg_catalog.generate_series(1, pg_catalog.current_setting('max_index_keys')::integer) colnum(i)
+        ON colnum.i <= pg_catalog.array_upper(constr.conkey,1)
+    JOIN pg_catalog.pg_attribute uk_col ON uk_col.attrelid = constr.confrelid AND uk_col.attnum = constr.confkey[colnum.i]
+    JOIN pg_catalog.pg_type uk_type ON uk_col.atttypid = uk_type.oid
+    JOIN pg_catalog.pg_attribute fk_col ON fk_col.attrelid = constr.conrelid AND fk_col.attnum = constr.conkey[colnum.i]
+    JOIN pg_catalog.pg_type fk_type ON fk_col.atttypid = fk_type.oid
+    JOIN pg_catalog.pg_depend dep ON (
+        dep.classid = 'pg_catalog.pg_constraint'::regclass
+        AND dep.objid = constr.oid
+        AND dep.objsubid = 0
+        AND dep.deptype = 'n'
+        AND dep.refclassid = 'pg_catalog.pg_class'::regclass
+        AND dep.refobjsubid=0
+    )
+    JOIN pg_catalog.pg_class idx ON (
+        idx.oid = dep.refobjid AND idx.relkind='i'
+    )
+    LEFT JOIN pg_catalog.pg_depend dep2 ON (
+        dep2.classid = 'pg_catalog.pg_class'::regclass
+        AND dep2.objid = idx.oid
+        AND dep2.objsubid = 0
+        AND dep2.deptype = 'i'
+        AND dep2.refclassid = 'pg_catalog.pg_constraint'::regclass
+        AND dep2.refobjsubid = 0
+    )
+    LEFT JOIN pg_catalog.pg_constraint uk_constr ON (
+        uk_constr.oid = dep2.refobjid AND uk_constr.contype IN ('p','u')
+    )
+WHERE fk_class.relname = 'trips' AND fk_ns.nspname = 'public'
+    AND uk_class.relkind ~ 'r|p'
+    AND fk_class.relkind ~ 'r|p'
+    AND constr.contype = 'f'
+ORDER BY constr.conname, colnum.i;

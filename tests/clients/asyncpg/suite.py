@@ -1,4 +1,4 @@
-"""asyncpg against a demo of the gateway: it prepares every statement, asks for binary results only, and resets a
+"""asyncpg, over TLS and with a password: it prepares every statement, asks for binary results only, and resets a
 connection with four statements in one message.
 
 Prints one line for each check and, last, how many passed; the exit status says whether all did.
@@ -9,6 +9,7 @@ import datetime
 import decimal
 import io
 import os
+import ssl
 import sys
 import uuid
 
@@ -19,7 +20,9 @@ import demo as suite
 
 
 def where(demo):
-    return {"host": demo.host, "port": demo.port, "user": "demo", "database": "demo", "timeout": 10}
+    who = {"user": demo.user, "password": demo.password, "database": demo.database}
+    context = ssl.create_default_context(cafile=demo.root)
+    return {"host": demo.host, "port": demo.port, "ssl": context, "timeout": 10} | who
 
 
 async def values_of_every_kind(c):
@@ -173,4 +176,4 @@ async def checked(demo, check):
 
 
 if __name__ == "__main__":
-    sys.exit(suite.run("asyncpg", CHECKS, lambda demo, check: asyncio.run(checked(demo, check))))
+    sys.exit(suite.run("asyncpg", CHECKS, lambda demo, check: asyncio.run(checked(demo, check)), suite.Served))

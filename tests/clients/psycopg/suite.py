@@ -1,4 +1,4 @@
-"""psycopg 3 against a demo of the gateway, in its usual ways: simple queries, parameters, prepared statements, binary
+"""psycopg 3, over TLS and with a password, in its usual ways: simple queries, parameters, prepared statements, binary
 results, pipelines, transactions.
 
 Prints one line for each check and, last, how many passed; the exit status says whether all did.
@@ -18,7 +18,16 @@ import demo as suite
 
 def connect(demo, **more):
     return psycopg.connect(
-        host=demo.host, port=demo.port, user="demo", dbname="demo", connect_timeout=10, **more
+        host=demo.host,
+        port=demo.port,
+        user=demo.user,
+        password=demo.password,
+        dbname=demo.database,
+        sslmode="verify-full",
+        sslrootcert=demo.root,
+        channel_binding="require",
+        connect_timeout=10,
+        **more,
     )
 
 
@@ -129,7 +138,9 @@ def named_cursors_and_copy(connection):
 
 def the_example_runs(connection):
     example = os.path.join(os.path.dirname(__file__), "../../../examples/psycopg_example.py")
-    environment = os.environ | {"PGHOST": connection.info.host, "PGPORT": str(connection.info.port)}
+    info = connection.info
+    environment = os.environ | {"PGHOST": info.host, "PGPORT": str(info.port), "PGPASSWORD": info.password}
+    environment |= {"PGSSLMODE": "verify-full", "PGSSLROOTCERT": info.get_parameters()["sslrootcert"]}
     run = subprocess.run(
         [sys.executable, example], env=environment, capture_output=True, text=True, timeout=60
     )
@@ -268,4 +279,4 @@ def one(demo, check):
 
 
 if __name__ == "__main__":
-    sys.exit(suite.run("psycopg", SIMPLE + EXTENDED, one))
+    sys.exit(suite.run("psycopg", SIMPLE + EXTENDED, one, suite.Served))

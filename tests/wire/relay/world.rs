@@ -42,6 +42,7 @@ impl Database {
         policy::Backend {
             url: self.fetch_url.clone(),
             finish_url: self.finish_url.clone(),
+            passthrough_url: None,
             password_file: None,
             pool: 1,
             statement_timeout: Duration::from_secs(30),

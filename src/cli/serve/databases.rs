@@ -1,0 +1,103 @@
+//! What is served: one policy, or a folder of them behind one port.
+
+use crate::gateway::{ActiveGateway, Checked, Database, Databases, Gateway};
+use policy::{LedgerLocation, Policy, RawPolicy};
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A policy that is served.
+pub struct Served {
+    /// Its file, by the path that was named at the start: paths in it are relative to that folder.
+    pub file: PathBuf,
+    /// Its gateway in force.
+    pub active: Arc<ActiveGateway>,
+    /// Beside which file whoever reloads or refreshes it finds this process: the ledger where that is its own, else the policy.
+    pub beside: PathBuf,
+}
+
+/// All policies of a path, read.
+pub fn load(path: &Path) -> Result<Vec<(PathBuf, RawPolicy)>, Box<dyn Error>> {
+    let (files, _) = policy::files(path)?;
+    let read = files.into_iter().map(|file| policy::load(&file).map(|raw| (file, raw)));
+    Ok(read.collect::<Result<_, _>>()?)
+}
+
+/// Opens all of them, or none. The first one's settings are the listener's.
+pub async fn open(
+    path: &Path,
+    policies: Vec<(PathBuf, RawPolicy)>,
+) -> Result<(Vec<Served>, Arc<Databases>), Box<dyn Error>> {
+    let (_, folder) = policy::files(path)?;
+    let mut checked: Vec<(PathBuf, Checked)> = Vec::new();
+    for (file, raw) in policies {
+        let of = |e: crate::gateway::OpenError| {
+            if folder { format!("{}: {e}", file.display()) } else { e.to_string() }
+        };
+        let one = Checked::new(&raw).await.map_err(of)?;
+        for warning in &one.warnings {
+            tracing::warn!("{}", super::reloading::one_line(warning));
+        }
+        checked.push((file, one));
+    }
+    let all: Vec<(&Path, &Policy)> = checked.iter().map(|(f, c)| (f.as_path(), &c.policy)).collect();
+    agree(&all)?;
+    let (mut served, mut databases) = (Vec::new(), Vec::new());
+    for (file, checked) in checked {
+        let own = checked.policy.server.database.clone();
+        let name = if folder { Some(checked.policy.database_name(&file)) } else { own };
+        let beside = match checked.policy.ledger.clone() {
+            LedgerLocation::Sqlite(ledger) => ledger,
+            LedgerLocation::Postgres(_) => file.clone(),
+        };
+        let active = ActiveGateway::new(Gateway::open(checked, None)?);
+        databases.push(Database { name, active: active.clone() });
+        // Not the file that a link leads to: paths are relative to the folder that was named at the start.
+        served.push(Served { file: std::path::absolute(&file)?, active, beside });
+    }
+    let mut databases = databases.into_iter();
+    let first = databases.next().ok_or("no policy is to be served")?;
+    Ok((served, Databases::new(first, databases.collect())))
+}
+
+/// What policies behind one port must have in common, and must not.
+pub fn agree(policies: &[(&Path, &Policy)]) -> Result<(), String> {
+    let Some(((file, first), others)) = policies.split_first() else { return Ok(()) };
+    let mut wrong = String::new();
+    for (other, policy) in others {
+        let unlike = policy.unlike(first);
+        if !unlike.is_empty() {
+            let (other, file) = (other.display(), file.display());
+            let _ = writeln!(wrong, "{other}: {} must be as in {file}: they share a port", unlike.join(", "));
+        }
+    }
+    for (i, (file, policy)) in policies.iter().enumerate() {
+        let Some(before) = policies.get(..i) else { continue };
+        let name = policy.database_name(file);
+        for (other, earlier) in before {
+            let (shown, others) = (file.display(), other.display());
+            if earlier.database_name(other) == name {
+                let _ = writeln!(
+                    wrong,
+                    "{shown}: the database {name:?} is {others}'s, too; set database in [server]"
+                );
+            }
+            if same_books(&earlier.ledger, &policy.ledger) {
+                let _ = writeln!(
+                    wrong,
+                    "{shown}: its ledger is {others}'s, too; give each policy books of its own"
+                );
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.trim_end().to_owned()) }
+}
+
+fn same_books(a: &LedgerLocation, b: &LedgerLocation) -> bool {
+    match (a, b) {
+        (LedgerLocation::Sqlite(a), LedgerLocation::Sqlite(b)) => a == b,
+        (LedgerLocation::Postgres(a), LedgerLocation::Postgres(b)) => a.url == b.url && a.schema == b.schema,
+        _ => false,
+    }
+}

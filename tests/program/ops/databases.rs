@@ -1,0 +1,159 @@
+//! A folder of policies: several databases behind one port, each with a backend, users and books of its own.
+
+use crate::city::{self, PASSWORD, policy, room_for, rows};
+use crate::support::{Gate, TestDb, connect, database, psql, run};
+use std::path::Path;
+use tokio::process::Command;
+
+/// Bikes for Ada and Bob, and another database with the same tables and fewer rows for Ada and Cyd.
+struct World {
+    dir: tempfile::TempDir,
+    gate: Gate,
+}
+
+async fn noisegate(args: &[&str], policy: &Path) -> crate::support::Output {
+    let mut command = Command::new(crate::support::NOISEGATE);
+    command.args(args).arg("--policy").arg(policy);
+    run(command, "").await
+}
+
+fn text(db: &TestDb, users: &[&str], books: &str) -> String {
+    policy(&db.backend_toml(), users, &room_for(50)).replace("noisegate.db", books)
+}
+
+/// The folder, with the ledgers of both.
+async fn folder() -> tempfile::TempDir {
+    let bikes = city::bikes().await;
+    let small = database("").await;
+    small.execute(city::DATA).await;
+    small.execute("DELETE FROM trips; DELETE FROM riders WHERE rider_id > 100").await;
+    let small = city::published(small).await;
+    let dir = tempfile::tempdir().unwrap();
+    let small = text(&small, &["ada", "cyd"], "small.db")
+        .replace("[server]\n", "[server]\ndatabase = \"Small one\"\n");
+    std::fs::write(dir.path().join("bikes.toml"), text(&bikes, &["ada", "bob"], "bikes.db")).unwrap();
+    std::fs::write(dir.path().join("other.toml"), small).unwrap();
+    for file in ["bikes.toml", "other.toml"] {
+        let created = noisegate(&["budget", "create"], &dir.path().join(file)).await;
+        assert!(created.status.success(), "{created:?}");
+    }
+    dir
+}
+
+impl World {
+    async fn new() -> Self {
+        let dir = folder().await;
+        let gate = Gate::start(&["serve", "--policy", dir.path().to_str().unwrap()]).await;
+        Self { dir, gate }
+    }
+
+    fn url(&self, user: &str, database: &str) -> String {
+        self.gate.url(user, PASSWORD, database)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_choose_among_the_databases_of_a_folder() {
+    let world = World::new().await;
+    let ada = world.url("ada", "bikes");
+    let out = psql(
+        &ada,
+        "\\l\n\\c \"Small one\"\nSELECT current_database() AS here;\n\\c bikes\nSELECT current_database();\n\\c nowhere",
+    )
+    .await;
+    for part in [
+        "bikes",
+        "Small one",
+        "You are now connected to database \"Small one\"",
+        "here    \n-----------\n Small one",
+    ] {
+        assert!(out.stdout.contains(part), "{part}: {out:?}");
+    }
+    assert!(out.stderr.contains("FATAL:  database \"nowhere\" does not exist"), "{out:?}");
+    let state = |e: tokio_postgres::Error| e.code().map(|c| c.code().to_owned());
+    let refused = async |user: &str, database: &str| {
+        let url = world.url(user, database);
+        state(tokio_postgres::connect(&url, tokio_postgres::NoTls).await.err().unwrap()).unwrap()
+    };
+    assert_eq!(refused("ada", "nowhere").await, "3D000");
+    assert_eq!(refused("cyd", "nowhere").await, "3D000");
+    assert_eq!(refused("nobody", "nowhere").await, "28P01");
+    assert_eq!(refused("bob", "Small%20one").await, "28P01", "each policy knows its own users");
+    assert_eq!(refused("cyd", "bikes").await, "28P01");
+    // What there is for a user is what the policies that list the user have.
+    let listed = async |user: &str, database: &str| {
+        let client = connect(&world.url(user, database)).await;
+        rows(&client, "SELECT datname FROM pg_database ORDER BY datname").await.unwrap().concat()
+    };
+    let names = |list: &[&str]| list.iter().map(|n| Some((*n).to_owned())).collect::<Vec<_>>();
+    assert_eq!(listed("ada", "Small%20one").await, names(&["Small one", "bikes"]));
+    assert_eq!(listed("bob", "bikes").await, names(&["bikes"]));
+    assert_eq!(listed("cyd", "Small%20one").await, names(&["Small one"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_database_has_books_of_its_own_and_is_reloaded_by_itself() {
+    let world = World::new().await;
+    let (bikes, small) =
+        (connect(&world.url("ada", "bikes")).await, connect(&world.url("ada", "Small%20one")).await);
+    rows(&bikes, "SELECT count(*) FROM riders").await.unwrap();
+    let left = async |client| {
+        rows(client, "SELECT fraction_left FROM noisegate.budget").await.unwrap()[0][0].clone()
+    };
+    assert_eq!(
+        (left(&bikes).await.unwrap(), left(&small).await.unwrap()),
+        ("0.980000".into(), "1.000000".into())
+    );
+    let file = world.dir.path().join("other.toml");
+    let before = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, before.replace("[statement]\n", "[statement]\nmax_groups = 7\n")).unwrap();
+    let reloaded = noisegate(&["reload"], &file).await;
+    assert!(reloaded.stdout.contains("reloaded: [statement]"), "{reloaded:?}");
+    let shown =
+        async |client| rows(client, "SHOW noisegate.max_groups").await.unwrap()[0][0].clone().unwrap();
+    assert_ne!(shown(&bikes).await, "7");
+    assert_eq!(shown(&small).await, "7");
+    // What all share is as the first policy says.
+    let limits = "[limits]\nmax_portals = 3\n";
+    std::fs::write(&file, before.clone() + limits).unwrap();
+    let refused = noisegate(&["reload"], &file).await;
+    assert!(!refused.status.success() && refused.stderr.contains("[limits] must be as in"), "{refused:?}");
+    let first = world.dir.path().join("bikes.toml");
+    let text = std::fs::read_to_string(&first).unwrap();
+    std::fs::write(&first, text + limits).unwrap();
+    let both = noisegate(&["reload"], world.dir.path()).await;
+    assert!(both.stdout.matches("reloaded: ").count() == 2 && both.stdout.contains("[limits]"), "{both:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_is_checked_as_a_whole() {
+    let dir = folder().await;
+    let checked = noisegate(&["check"], dir.path()).await;
+    assert!(checked.status.success(), "{checked:?}");
+    for part in ["bikes.toml:", "database  bikes", "database  Small one", "other.toml:"] {
+        assert!(checked.stdout.contains(part), "{part}: {checked:?}");
+    }
+    let file = dir.path().join("other.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let wrong =
+        text.replace("small.db", "bikes.db").replace("Small one", "bikes") + "[limits]\nmax_portals = 3\n";
+    std::fs::write(&file, wrong).unwrap();
+    for command in ["check", "serve"] {
+        let refused = noisegate(&[command], dir.path()).await;
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(!refused.status.success(), "{said}");
+        for part in ["[limits] must be as in", "the database \"bikes\" is", "its ledger is"] {
+            assert!(said.contains(part), "{command}, {part}: {said}");
+        }
+    }
+    std::fs::write(&file, "[server]\ndatabase = 1").unwrap();
+    let refused = noisegate(&["check"], dir.path()).await;
+    let said = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(
+        !refused.status.success() && said.contains("policy ok") && said.contains("other.toml:2"),
+        "{said}"
+    );
+    let none = tempfile::tempdir().unwrap();
+    let refused = noisegate(&["serve"], none.path()).await;
+    assert!(refused.stderr.contains("no policy is in this folder"), "{refused:?}");
+}
