@@ -22,19 +22,19 @@ const TRIED: &[(&str, &[&str])] = &[
     ),
     (
         "End with the text of a member: payload->'device'->>'os'",
-        &["SELECT count(*) FROM events WHERE payload->'device'->>'os' IS NOT NULL"],
+        &["SELECT count(*) FROM app_events WHERE payload->'device'->>'os' IS NOT NULL"],
     ),
     (
         "Write the name of a member: payload->>'device'. Elements of lists have none",
-        &["SELECT count(*) FROM events WHERE payload->>'ok' = 'true'"],
+        &["SELECT count(*) FROM app_events WHERE payload->>'ok' = 'true'"],
     ),
     (
         "Write the column's name: payload->>'device'",
-        &["SELECT payload->>'ok', count(*) FROM events GROUP BY 1"],
+        &["SELECT payload->>'ok', count(*) FROM app_events GROUP BY 1"],
     ),
     (
         "Declared are payload->'device'->>'os'",
-        &["SELECT payload->'device'->>'os', count(*) FROM events GROUP BY 1"],
+        &["SELECT payload->'device'->>'os', count(*) FROM app_events GROUP BY 1"],
     ),
     (
         "Cut the timestamp: date_trunc('hour', ts)::time",

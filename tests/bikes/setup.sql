@@ -37,7 +37,7 @@ CREATE TABLE devices (
     code char(4),
     PRIMARY KEY (rider_id, slot));
 -- What an app sent: a json value for each of a rider's events.
-CREATE TABLE events (
+CREATE TABLE app_events (
     event_id bigint PRIMARY KEY,
     rider_id int NOT NULL REFERENCES riders,
     addr inet NOT NULL,
@@ -79,7 +79,7 @@ INSERT INTO devices SELECT i, s, (ARRAY['phone', 'tablet', 'watch'])[1 + (i + s)
     (1 + i % 3)::numeric / 2, i * 1000000000000, 'a' || i % 2
     FROM generate_series(1, 96) i, generate_series(1, 1 + i % 3) s;
 -- Rider i has 1 + i % 3 events; some have no device, some a list in its place, some no payload at all.
-INSERT INTO events SELECT i * 10 + e, i, inet '10.0.0.0' + i % 2, CASE WHEN i % 17 = 0 THEN NULL WHEN i % 13 = 0 THEN '["ios"]'::jsonb ELSE
+INSERT INTO app_events SELECT i * 10 + e, i, inet '10.0.0.0' + i % 2, CASE WHEN i % 17 = 0 THEN NULL WHEN i % 13 = 0 THEN '["ios"]'::jsonb ELSE
         jsonb_build_object('device', CASE WHEN i % 11 = 0 THEN '[1]'::jsonb
             ELSE jsonb_build_object('os', (ARRAY['ios', 'android', 'web'])[1 + (i + e) % 3], 'cores', 2 * (1 + i % 4)) END,
         'ms', (i * 37 + e * 11) % 900 / 2.0, 'ok', i % 5 <> 0, 'screen', (ARRAY['home', 'map', 'pay'])[1 + e % 3]) END
