@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use dashu::rational::RBig;
-use noisegate::dp::geometric_selection::GeometricSelection;
 use noisegate::dp::quantile::{Quantile, Quantiles, Ranks, Selector};
 use noisegate::dp::sparse::{Direction, Outcome, Plan, Stream};
 use noisegate::dp::{DiscreteGaussian, DiscreteLaplace, Ratio, SecureRng};
@@ -76,8 +75,6 @@ fn mechanisms(rng: &mut SecureRng) {
     let deciles: Vec<Ratio> = (1..10).map(|i| Ratio::new(i, 10)).collect();
     let deciles = Quantiles::new(&deciles, 1, &tenth, Selector::Exponential).unwrap();
     line("deciles of 1000 points", rate(1, || _ = black_box(deciles.choose(&ranks, rng).unwrap())));
-    let selection = GeometricSelection::new(&tenth, &Ratio::new(1, 1_000_000), 1).unwrap();
-    line("truncated geometric selection", rate(1, || _ = black_box(selection.keep(120, rng).unwrap())));
     let plan = Plan::improved(1, 1, &tenth, Direction::Any).unwrap();
     let mut stream = Some(Stream::open(plan.clone(), rng).unwrap());
     let ask = || {

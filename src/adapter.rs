@@ -34,7 +34,7 @@ impl Service for Adapter {
         let gateway = self.0.door(database, name);
         // For listed users, too: the time of the answer must not tell who is listed.
         let found = match gateway.directory() {
-            Some(directory) => directory.verifier(name).await,
+            Some(directory) => Box::pin(directory.verifier(name)).await,
             None => None,
         };
         let listed = gateway.policy().users.iter().find(|u| u.name == name);
@@ -76,11 +76,12 @@ impl Service for Adapter {
         }
         let mut session = self.0.open_session(identity, database)?;
         session.pid = pid;
-        session.start_with(&startup).await?;
+        Box::pin(session.start_with(&startup)).await?;
         Ok(session)
     }
 }
 
+/// What works on a statement is boxed: a connection that waits for one would keep room for it otherwise, a hundred kilobytes.
 impl Session for gateway::Session {
     type Statement = gateway::Statement;
     type Portal = gateway::Portal;
@@ -117,7 +118,7 @@ impl Session for gateway::Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(self.user(), statement.class());
-        record.follow(gateway::Session::run(self, statement, notices)).await
+        record.follow(Box::pin(gateway::Session::run(self, statement, notices))).await
     }
 
     async fn describe(
@@ -125,7 +126,7 @@ impl Session for gateway::Session {
         statement: &Self::Statement,
         types: &[u32],
     ) -> Result<Description, ClientError> {
-        let described = gateway::Session::describe(self, statement, types).await;
+        let described = Box::pin(gateway::Session::describe(self, statement, types)).await;
         described.inspect_err(|e| journal::failed(self.user(), "parse", e))
     }
 
@@ -135,7 +136,7 @@ impl Session for gateway::Session {
         description: &Description,
         values: Values,
     ) -> Result<Self::Portal, ClientError> {
-        let bound = gateway::Session::bind(self, statement, description, values).await;
+        let bound = Box::pin(gateway::Session::bind(self, statement, description, values)).await;
         bound.inspect_err(|e| journal::failed(self.user(), "bind", e))
     }
 
@@ -145,7 +146,7 @@ impl Session for gateway::Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(self.user(), portal.class());
-        record.follow(gateway::Session::execute(self, portal, notices)).await
+        record.follow(Box::pin(gateway::Session::execute(self, portal, notices))).await
     }
 
     fn transaction(&mut self, step: &Control) {

@@ -74,7 +74,7 @@ impl Backend {
             url.and_then(|url| Login::parse(&url, &gucs, timeout))
                 .map_err(|cause| ConnectError::Url { key, cause })
         };
-        let fetch = url("url", &policy.url, fetch_options(timeout, policy.work_mem.as_deref()))?;
+        let fetch = url("url", &policy.url, fetch_options(timeout, policy.fetch_work_mem().as_deref()))?;
         let finish = url("finish_url", &policy.finish_url, common_options(timeout))?;
         let users = (fetch.user.clone(), finish.user.clone());
         let unusable = |key| move |cause| ConnectError::Url { key, cause };

@@ -25,7 +25,6 @@ mod expansion;
 mod exponential;
 mod gaussian;
 pub mod gdp;
-pub mod geometric_selection;
 mod guarantee;
 pub mod interval;
 mod laplace;

@@ -62,7 +62,7 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
     let opening = tokio::select! {
         biased;
         () = reached(&mut phase, Phase::Draining) => return,
-        opening = timeout_at(deadline, open(socket, tls, settings.limits.max_statement_bytes)) => opening,
+        opening = timeout_at(deadline, Box::pin(open(socket, tls, settings.limits.max_statement_bytes))) => opening,
     };
     let login = match opening {
         Ok(Opening::Login(login)) => login,
@@ -96,7 +96,7 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
     let identity = tokio::select! {
         biased;
         () = reached(&mut phase, Phase::Draining) => Err(shutdown().into()),
-        identity = timeout_at(deadline, contained(proof)) => identity.unwrap_or_else(|_| Err(too_late().into())),
+        identity = timeout_at(deadline, Box::pin(contained(proof))) => identity.unwrap_or_else(|_| Err(too_late().into())),
     };
     // The newest limits: who waits for a place may wait for one that a reload makes.
     let limits = &shared.settings.current().limits;

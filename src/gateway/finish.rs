@@ -66,6 +66,13 @@ impl Session {
         let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
         let rows = gateway.backend.query(&self.settings.backend(), &text.sql, &params, &formats).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
+        if plan.charge.is_none() && !have_same_types(&fields, &rows.fields) {
+            return Err(ClientError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cached plan must not change result type",
+            )
+            .hint("A table was altered since the statement was described: prepare it again."));
+        }
         same_types(&fields, &rows.fields)?;
         Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
     }

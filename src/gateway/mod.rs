@@ -105,8 +105,22 @@ impl Session {
                 .at(pos));
         }
         let constants = self.constants();
-        let planned = self.plan(&gateway, resolved.clone(), constants, &[], &Values::default()).await?;
+        let mut planned = self.plan(&gateway, resolved.clone(), constants, &[], &Values::default()).await?;
         let private = planned.plan.charge.is_some();
+        if let Kind::Query(..) = &*statement.kind
+            && !private
+            && let Some(fields) = self.typed_before(&gateway, &resolved, &planned.constants)
+        {
+            // Nobody was told of columns yet: if they are others now, or it fails, it is typed after all.
+            let told = notices.len();
+            let text = &statement.text;
+            match self.answer(&gateway, planned, text, Columns::text(fields), notices).await {
+                Ok(outcome) => return Ok(outcome),
+                Err(_) => notices.truncate(told),
+            }
+            planned =
+                self.plan(&gateway, resolved.clone(), self.constants(), &[], &Values::default()).await?;
+        }
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
             Kind::Explain(_, _, sql::Explain { analyze: true }) => {

@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// Statements remembered; when there are more, all are forgotten.
 const CAPACITY: usize = 1_000;
+/// Bytes of the longest that is.
+const LONGEST: usize = 16 * 1024;
 
 /// Row descriptions by session settings and printed text.
 #[derive(Default)]
@@ -19,6 +21,9 @@ impl Cache {
     }
 
     pub(super) fn keep(&self, settings: &Settings, sql: &str, fields: &[Field]) {
+        if sql.len() > LONGEST {
+            return;
+        }
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= CAPACITY {
             known.clear();

@@ -43,7 +43,7 @@ impl Session {
         let text = print::typed(statement, &gateway.policy, constants);
         let settings = self.settings.backend();
         // A statement that reads private rows is fetched under a fingerprint of its tables: had they changed since
-        // it was typed, it would be refused there. Others are typed anew each time.
+        // it was typed, it would be refused there. Others are typed anew wherever their columns are described.
         if private && let Some(fields) = gateway.typed.get(&settings, &text.sql) {
             return Ok(backend::Description { parameters: Vec::new(), fields });
         }
@@ -58,10 +58,21 @@ impl Session {
             }
         };
         description.fields.iter_mut().for_each(|f| f.format = 0);
-        if private {
+        if description.parameters.is_empty() {
             gateway.typed.keep(&settings, &text.sql, &description.fields);
         }
         Ok(description)
+    }
+
+    /// The columns of a statement without parameters when it was typed last, if it was.
+    pub(super) fn typed_before(
+        &self,
+        gateway: &Gateway,
+        statement: &sql::ast::Statement,
+        constants: &Constants,
+    ) -> Option<Vec<answer::Field>> {
+        let text = print::typed(statement, &gateway.policy, constants);
+        gateway.typed.get(&self.settings.backend(), &text.sql)
     }
 }
 

@@ -627,7 +627,7 @@ impl<'a> Planner<'a> {
                         .into());
                 }
             }
-            ExprKind::Subquery(q) if around == Rel::Private && self.is_staged(q) => {}
+            ExprKind::Subquery(q) if around == Rel::Private && self.is_asked(q, false) => {}
             ExprKind::Subquery(q) => {
                 let before = self.releases.len();
                 let rel = self.query(q)?;
@@ -647,7 +647,7 @@ impl<'a> Planner<'a> {
                         .into());
                 }
             }
-            ExprKind::InQuery { query, .. } if around == Rel::Private && self.is_staged(query) => {}
+            ExprKind::InQuery { query, .. } if around == Rel::Private && self.is_asked(query, true) => {}
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 let before = self.releases.len();
                 let inside = self.query(query)?;

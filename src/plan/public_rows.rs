@@ -105,7 +105,8 @@ impl PublicRows {
                         *query = Some(Box::new(values.clone()));
                     }
                 };
-                Walk { relation: &mut put, column: &mut |_| {} }.query(&mut statement.query);
+                Walk { relation: &mut put, column: &mut |_| {}, select: &mut |_| {} }
+                    .query(&mut statement.query);
             }
             Place::Value(q) => {
                 let value = rows.into_iter().next().unwrap_or(types).into_iter().next();

@@ -14,14 +14,40 @@ pub(super) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usi
         *binding = *next;
         *next += 1;
     };
-    Walk { relation: &mut define, column: &mut |_| {} }.query(&mut copy);
+    Walk { relation: &mut define, column: &mut |_| {}, select: &mut |_| {} }.query(&mut copy);
     let mut refer = |binding: &mut usize| {
         if let Some(own) = fresh.get(binding) {
             *binding = *own;
         }
     };
-    Walk { relation: &mut |_, _| {}, column: &mut refer }.query(&mut copy);
+    Walk { relation: &mut |_, _| {}, column: &mut refer, select: &mut |_| {} }.query(&mut copy);
     copy
+}
+
+/// A query without its numbers and places, and what its relations are: the same for what is written twice in one scope.
+pub(super) type Bare = (Query, Vec<Option<Source>>);
+
+/// See [`Bare`].
+pub(super) fn bare(query: &Query, bindings: &[Binding]) -> Bare {
+    fn placeless(from: &mut From) {
+        match from {
+            From::Relation { pos, .. } => *pos = None,
+            From::Join { left, right, pos, .. } => {
+                *pos = None;
+                placeless(left);
+                placeless(right);
+            }
+        }
+    }
+    let (mut next, mut origin) = (bindings.len(), HashMap::new());
+    let mut copy = renumber(query, &mut next, &mut origin);
+    let mut select = |s: &mut Select| {
+        (s.id, s.pos) = (0, None);
+        s.from.iter_mut().for_each(placeless);
+    };
+    Walk { relation: &mut |_, _| {}, column: &mut |_| {}, select: &mut select }.query(&mut copy);
+    let source = |own| bindings.get(*origin.get(&own)?).map(|b| b.source.clone());
+    (copy, (bindings.len()..next).map(source).collect())
 }
 
 /// The bindings that a query defines, and those that its columns refer to.
@@ -33,16 +59,18 @@ pub(super) fn defined(query: &Query) -> (HashSet<usize>, HashSet<usize>) {
     let mut refer = |binding: &mut usize| {
         columns.insert(*binding);
     };
-    Walk { relation: &mut define, column: &mut refer }.query(&mut query.clone());
+    Walk { relation: &mut define, column: &mut refer, select: &mut |_| {} }.query(&mut query.clone());
     (own, columns)
 }
 
-/// Visits the bindings of a query, wherever they stand in it.
+/// Visits the bindings and SELECTs of a query, wherever they stand in it.
 pub(super) struct Walk<'f> {
     /// Where a relation is bound; with the query of a derived table.
     pub relation: &'f mut dyn FnMut(&mut usize, &mut Option<Box<Query>>),
     /// Where a column refers to one.
     pub column: &'f mut dyn FnMut(&mut usize),
+    /// A SELECT, before what is in it.
+    pub select: &'f mut dyn FnMut(&mut Select),
 }
 
 impl Walk<'_> {
@@ -56,6 +84,7 @@ impl Walk<'_> {
     fn body(&mut self, body: &mut Body) {
         match body {
             Body::Select(s) => {
+                (self.select)(s);
                 s.from.iter_mut().for_each(|f| self.from(f));
                 s.items.iter_mut().for_each(|i| self.expr(&mut i.expr));
                 let rest = s.filter.iter_mut().chain(&mut s.group_by).chain(&mut s.having);

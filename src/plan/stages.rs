@@ -10,6 +10,7 @@
 
 use super::flatten::{Draft, Flattener};
 use super::release::{Output, points::Axis};
+use super::renumber::{Bare, bare};
 use super::set_operations::MOST_CONSTANTS;
 use super::source::{Kind, Leaf, SetRows, SetTree, Tree};
 use super::{PlanError, Planner, Release, Sizes, groups, has_aggregate, public_rows, unsupported};
@@ -29,8 +30,10 @@ const MOST_ROWS: usize = if MOST_CONSTANTS < 100 { MOST_CONSTANTS } else { 100 }
 /// What is released before what follows it is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// The number of its first SELECT ([`Body::first_select`]).
-    pub select: usize,
+    /// The number of its first SELECT ([`Body::first_select`]); several where it is written several times.
+    selects: Vec<usize>,
+    /// What is written.
+    text: Bare,
     /// What finishes it. Of a value: one row of one column.
     pub query: Query,
     /// The types of its columns.
@@ -66,7 +69,8 @@ pub(super) struct Given {
 
 impl Given {
     pub fn new(stages: &[Stage]) -> Self {
-        let stages = stages.iter().map(|s| (s.select, s.clone())).collect();
+        let each = |s: &Stage| s.selects.iter().map(|n| (*n, s.clone())).collect::<Vec<_>>();
+        let stages = stages.iter().flat_map(each).collect();
         Self { stages: Rc::new(stages), used: Rc::default() }
     }
 
@@ -210,9 +214,23 @@ fn inner_conditions<'t>(tree: &'t Tree, out: &mut Vec<&'t Scalar>) {
 
 impl<'a> Planner<'a> {
     /// Whether this subquery is a stage already: what a statement is grouped by stands in it more than once, and a CTE may.
-    pub(super) fn is_staged(&self, q: &Query) -> bool {
+    fn is_staged(&self, q: &Query) -> bool {
         let first = q.body.first_select();
-        self.stages.iter().any(|s| Some(s.select) == first)
+        first.is_some_and(|first| self.stages.iter().any(|s| s.selects.contains(&first)))
+    }
+
+    /// Whether this subquery in an expression is a stage already, or is now another copy of one: what is written twice in one
+    /// scope is one question. `rows`: rows of it are looked at, and no value.
+    pub(super) fn is_asked(&mut self, q: &Query, rows: bool) -> bool {
+        if self.is_staged(q) {
+            return true;
+        }
+        if self.stages.is_empty() {
+            return false;
+        }
+        let text = bare(q, self.bindings);
+        let same = self.stages.iter_mut().find(|s| s.rows.is_some() == rows && s.text == text);
+        same.map(|s| s.selects.extend(q.body.first_select())).is_some()
     }
 
     /// A scalar subquery that was released, among private rows: `releases` were found in it.
@@ -272,7 +290,8 @@ impl<'a> Planner<'a> {
         let first = self.stages.last().map_or(0, |s| s.first.saturating_add(s.width()));
         let releases = releases.into_iter().collect();
         let (types, unique) = (types.clone(), unique(q));
-        self.stages.push(Stage { select, query, types, rows, first, releases, unique, bounds });
+        let (selects, text) = (vec![select], bare(q, self.bindings));
+        self.stages.push(Stage { selects, text, query, types, rows, first, releases, unique, bounds });
         Ok(())
     }
 }

@@ -85,7 +85,7 @@ pub(super) const BACKEND: Keys = Keys {
         Key {
             name: "work_mem",
             ty: "size: kB, MB, GB",
-            default: "the server's",
+            default: "32MB, less where `pool` is over 8: 256 MB in all",
             example: "\"64MB\"",
             purpose: "Memory of sessions that read private rows.",
         },

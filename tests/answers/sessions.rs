@@ -320,3 +320,32 @@ async fn rule_35_prices_have_a_floor() {
         refused.stderr
     );
 }
+
+/// What is asked again over public tables is not typed again, unless the table is another.
+#[tokio::test(flavor = "multi_thread")]
+async fn public_statements_follow_their_tables() {
+    let db = city::bikes().await;
+    let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], RULES));
+    let gate = dir.serve().await;
+    let url = gate.url("ada", PASSWORD, "bikes");
+    let ada = connect(&url).await;
+    let most = "SELECT max(capacity) AS most FROM stations";
+    let types = async || -> Vec<String> {
+        let text = psql(&url, &format!("{most} \\gdesc")).await.stdout;
+        text.lines().map(str::to_owned).collect()
+    };
+    let before = one(&ada, most).await;
+    assert_eq!(one(&ada, most).await, before);
+    db.execute("ALTER TABLE stations ALTER capacity TYPE numeric(8, 2)").await;
+    let after = format!("{before}.00");
+    for _ in 0..3 {
+        assert_eq!(one(&ada, most).await, after);
+    }
+    assert!(types().await.iter().any(|l| l.contains("numeric")), "{:?}", types().await);
+    db.execute("ALTER TABLE stations RENAME capacity TO room").await;
+    for _ in 0..2 {
+        let refused = rows(&ada, most).await.unwrap_err();
+        let refused = refused.as_db_error().expect("an answer of the gateway");
+        assert!(!refused.message().contains("incident") && !refused.message().contains("b0"), "{refused:?}");
+    }
+}

@@ -10,6 +10,7 @@ mod log;
 mod lost;
 mod reads;
 mod relay;
+mod rolling;
 mod secure;
 mod shared;
 #[path = "../support/mod.rs"]

@@ -509,7 +509,7 @@ impl Generator<'_> {
         let kind = self.one(&["JOIN", "LEFT JOIN"]);
         let text = self.column(&[Ty::Text]).unwrap_or_else(|| "'Alpha'".into());
         let number = self.column(&[Ty::Number, Ty::Unbounded]).unwrap_or_else(|| "1".into());
-        match self.rng.below(5) {
+        match self.rng.below(6) {
             0 => out.conditions.push(format!(
                 "({text} {not}IN (SELECT station FROM trips GROUP BY station ORDER BY count(*) DESC LIMIT 3))"
             )),
@@ -518,6 +518,13 @@ impl Generator<'_> {
             )),
             2 => out.from = format!("{} {kind} ({of_text}) AS rel(s, n) ON rel.s = {text}", out.from),
             3 => out.from = format!("{} {kind} ({of_numbers}) AS rel ON rel.b = {number}", out.from),
+            // Rows that nothing tells apart: all of them meet each row.
+            4 => {
+                out.from = format!(
+                    "{} CROSS JOIN (SELECT count(*) AS n FROM trips GROUP BY station ORDER BY 1 LIMIT 3) AS rel",
+                    out.from
+                )
+            }
             _ => out.from = format!("{} CROSS JOIN (SELECT count(*) AS n FROM riders) AS rel", out.from),
         }
         let more = self.one(&[

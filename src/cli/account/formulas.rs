@@ -31,6 +31,23 @@ pub(super) fn laplace_threshold(epsilon: f64, delta: f64, l0: f64) -> f64 {
     1.0 - l0 / epsilon * (-2.0 * ((-delta).ln_1p() / l0).exp_m1()).ln()
 }
 
+/// The probability that the best selection of groups of one unit each keeps one of n units (Desfontaines, Voss and Gipson 2022,
+/// Theorem 1): π(0) = 0 and π(n+1) = min(e^ε·π(n) + δ, 1 - e^-ε·(1 - π(n) - δ), 1). A threshold asks for about one unit more;
+/// what is used is [`dp::Selection`], whose groups may share units.
+pub(super) fn optimal_keep_probability(epsilon: f64, delta: f64, n: u32) -> f64 {
+    let (grow, rate) = (epsilon.exp_m1(), delta / epsilon.exp_m1());
+    // Up to here π grows by its first branch.
+    let crossover = 1.0 + (((grow + 2.0 * delta) / ((grow + 2.0) * delta)).ln() / epsilon).floor();
+    let first = |n: f64| rate * (n * epsilon).exp_m1();
+    match f64::from(n) - crossover {
+        after if after > 0.0 => {
+            1.0 - ((-after * epsilon).exp() * (1.0 - first(crossover)) + (-after * epsilon).exp_m1() * rate)
+                .max(0.0)
+        }
+        _ => first(f64::from(n)),
+    }
+}
+
 /// Probabilities of the intervals between sorted data, `lower` and `upper`, of the exponential mechanism for a quantile with
 /// utility -|i - q·n| and factor ε/2 (Smith 2011).
 pub(super) fn quantile_intervals(

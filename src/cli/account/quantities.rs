@@ -2,7 +2,6 @@
 
 use super::computed::{Computed, number};
 use super::formulas;
-use dp::geometric_selection::GeometricSelection;
 use dp::interval::Interval;
 use dp::loss::PrivacyLoss;
 use dp::pld::{Pld, Source};
@@ -323,11 +322,9 @@ fn function(quantity: &str) -> Option<Function> {
                 ("scale_query_per_sens", times * f64::from(positives) / e2),
             ])
         },
-        "partition_optimal_keep_prob" => |c| {
-            let part = |key: &str| exact(c.params.get(key).ok_or_else(|| format!("{key} is missing"))?);
-            let selection = GeometricSelection::new(&part("epsilon")?, &part("delta")?, 1);
-            one(selection.map_err(|e| e.to_string())?.probability(c.count("n")?.into()))
-        },
+        "partition_optimal_keep_prob" => {
+            |c| one(formulas::optimal_keep_probability(c.param("epsilon")?, c.param("delta")?, c.count("n")?))
+        }
         "partition_laplace_threshold" => {
             |c| one(formulas::laplace_threshold(c.param("epsilon")?, c.param("delta")?, c.param("l0")?))
         }

@@ -23,3 +23,47 @@ pub struct Backend {
     /// Where `check --write-schema` puts the schema snapshot, and `explain` reads it.
     pub schema: PathBuf,
 }
+
+/// What the sessions that read private rows may take together where the policy does not say.
+const FETCH_MEGABYTES: usize = 256;
+
+impl Backend {
+    /// `work_mem` of fetch sessions: as the policy says, else as the URL does (None), else 32 MB, and less where a larger pool
+    /// shares it. Grouping by unit spills to disk with PostgreSQL's own 4 MB.
+    pub fn fetch_work_mem(&self) -> Option<String> {
+        let by_default = || {
+            let each = (FETCH_MEGABYTES / self.pool.max(1)).clamp(4, 32);
+            (!self.url.contains("work_mem")).then(|| format!("{each}MB"))
+        };
+        self.work_mem.clone().or_else(by_default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_larger_pool_shares_memory_and_what_is_written_stands() {
+        let with = |pool, work_mem: Option<&str>, url: &str| {
+            let backend = Backend {
+                url: url.into(),
+                finish_url: String::new(),
+                passthrough_url: None,
+                password_file: None,
+                pool,
+                statement_timeout: Duration::ZERO,
+                work_mem: work_mem.map(str::to_owned),
+                schema: PathBuf::new(),
+            };
+            backend.fetch_work_mem()
+        };
+        let plain = "postgres://a@b/c";
+        assert_eq!(with(8, None, plain).as_deref(), Some("32MB"));
+        assert_eq!(with(1, None, plain).as_deref(), Some("32MB"));
+        assert_eq!(with(20, None, plain).as_deref(), Some("12MB"));
+        assert_eq!(with(1000, None, plain).as_deref(), Some("4MB"));
+        assert_eq!(with(20, Some("1GB"), plain).as_deref(), Some("1GB"));
+        assert_eq!(with(20, None, "postgres://a@b/c?options=-c%20work_mem%3D1MB"), None);
+    }
+}
