@@ -12,6 +12,7 @@ mod catalogs;
 #[path = "../city/mod.rs"]
 mod city;
 mod cookbook;
+mod explain;
 mod extended;
 mod hints;
 mod joins;
@@ -22,6 +23,7 @@ mod public_rows;
 mod reading;
 mod roles;
 mod rules;
+mod search_path;
 mod sessions;
 mod stream_neighbours;
 mod streams;

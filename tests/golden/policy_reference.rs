@@ -116,6 +116,12 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
     };
     match keys.section {
         "policy" => policy,
+        "[[user]]" if key == "certificate" => {
+            let tls = "tls = { cert = \"a\", key = \"b\", client_ca = \"c\" }";
+            let server = policy.entry("server").or_insert(Value::Table(Table::new()));
+            server.as_table_mut().unwrap().extend(tls.parse::<Table>().unwrap());
+            last(policy, "user")
+        }
         "[[budget]]" if key == "mechanisms" => {
             let budget = last(policy, "budget");
             budget.insert("accounting".into(), "envelope".into());
@@ -194,7 +200,7 @@ fn every_documented_key_is_accepted() {
         for key in keys.list {
             let mut policy = base.clone();
             let section = table(&mut policy, keys, key.name);
-            for other in keys.list.iter().filter(|k| k.default == "required") {
+            for other in keys.list.iter().filter(|k| k.default == "required" || k.name == "scram") {
                 section.entry(other.name).or_insert(value(other, other.example));
             }
             section.insert(key.name.into(), value(key, key.example));
@@ -216,7 +222,7 @@ fn every_documented_default_is_the_default() {
             let place = if key.name == "public" { "unit_column" } else { key.name };
             let mut policy = base.clone();
             let section = table(&mut policy, keys, place);
-            for other in keys.list.iter().filter(|k| k.default == "required") {
+            for other in keys.list.iter().filter(|k| k.default == "required" || k.name == "scram") {
                 section.entry(other.name).or_insert(value(other, other.example));
             }
             let mut shown = [None, Some(key.default)].into_iter().map(|text| {
