@@ -30,4 +30,5 @@ mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 mod tpch;
+mod types;
 mod views;

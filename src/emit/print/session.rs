@@ -45,11 +45,11 @@ impl Printer<'_> {
     pub(super) fn session(&self, v: SessionValue) -> String {
         let now = format!("{}::pg_catalog.timestamptz", string(&self.constants.now));
         match v {
-            SessionValue::Now => now,
+            SessionValue::Now(_) => now,
             SessionValue::Date => format!("({now})::pg_catalog.date"),
             SessionValue::LocalTimestamp => format!("({now})::pg_catalog.timestamp"),
-            SessionValue::User => format!("{}::pg_catalog.name", string(&self.constants.user)),
-            SessionValue::Database => format!("{}::pg_catalog.name", string(&self.constants.database)),
+            SessionValue::User(_) => format!("{}::pg_catalog.name", string(&self.constants.user)),
+            SessionValue::Database(_) => format!("{}::pg_catalog.name", string(&self.constants.database)),
             SessionValue::Schema => {
                 let name = self.constants.schema.as_deref().map_or_else(|| "NULL".to_owned(), string);
                 format!("{name}::pg_catalog.name")
