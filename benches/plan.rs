@@ -84,7 +84,7 @@ fn plan_and_emit(c: &mut Criterion) {
         now: "2026-01-01 00:00:00+00".into(),
         user: "ada".into(),
         database: "bikes".into(),
-        schema: "public".into(),
+        schema: Some("public".into()),
         own: Vec::new(),
     };
     let mut group = c.benchmark_group("parse+plan+emit");

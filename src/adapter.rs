@@ -40,18 +40,23 @@ impl Service for Adapter {
         let listed = gateway.policy().users.iter().find(|u| u.name == name);
         let (role, verifier) = match listed {
             Some(user) => (user.role.clone(), user.scram.clone()),
-            None => (gateway.directory()?.role().map(str::to_owned), found?),
+            None => (gateway.directory()?.role().map(str::to_owned), Some(found?)),
         };
+        let certificate = listed.and_then(|user| user.certificate.clone());
         let trusted = listed.is_some() && gateway.trusted() == Some(name);
-        let auth = if trusted { Auth::Trust } else { Auth::Scram(verifier) };
-        Some(Account { identity: Identity { user: name.to_owned(), role }, auth })
+        let auth = match verifier {
+            _ if trusted => Auth::Trust,
+            Some(verifier) => Auth::Scram(verifier),
+            None => Auth::Certificate,
+        };
+        Some(Account { identity: Identity { user: name.to_owned(), role }, auth, certificate })
     }
 
     fn scram_iterations(&self, user: &str, database: &str) -> Vec<u32> {
         let gateway = self.0.door(database, user);
         let counts = gateway.policy().users.iter();
         let counts: Vec<u32> = counts
-            .filter_map(|u| policy::iterations(&u.scram))
+            .filter_map(|u| policy::iterations(u.scram.as_deref()?))
             .chain(gateway.directory().map(|d| d.iterations()))
             .collect();
         if counts.is_empty() { vec![4096] } else { counts }

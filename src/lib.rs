@@ -9,6 +9,7 @@
 
 pub mod adapter;
 pub mod cli;
+pub mod explained;
 pub mod gateway;
 pub mod init;
 pub mod store;

@@ -228,7 +228,7 @@ pub const TEMPLATES: &[Template] = &[
     t("pg_get_statisticsobjdef_columns", &[Any], 1, CODE),
     t("pg_get_partkeydef", &[Any], 1, CODE),
     t("pg_get_serial_sequence", &[Any, Any], 2, CODE),
-    t("pg_tablespace_location", &[Any], 1, "''::pg_catalog.text"),
+    t("pg_tablespace_location", &[Any], 1, "CASE WHEN $1 IS NOT NULL THEN ''::pg_catalog.text END"),
     t(
         "pg_get_function_result",
         &[Any],

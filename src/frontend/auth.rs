@@ -1,4 +1,4 @@
-//! Login: SCRAM-SHA-256 against PostgreSQL verifiers, or trust on the loopback interface.
+//! Login: SCRAM-SHA-256 against PostgreSQL verifiers, a certificate, both, or trust on the loopback interface.
 //!
 //! A user who does not exist goes through the same exchange as one who does, with a salt that is always the same
 //! for the same name, and fails with the same error.
@@ -66,16 +66,27 @@ pub(super) async fn login<S: Service>(
     mock: &Mock,
 ) -> Result<Identity, Stop> {
     let Visitor { peer, user, database, .. } = *visitor;
-    let account = service.user(user, database).await;
+    // Whoever shows another certificate than the account's, or none, is treated as a user who does not exist.
+    let account = service.user(user, database).await.filter(|account| {
+        let holds = account.certificate.is_none() || account.certificate.as_deref() == visitor.certificate;
+        if !holds {
+            let shown = visitor.certificate.unwrap_or_default();
+            tracing::warn!(user, address = %peer, shown, "the client's certificate is not the user's");
+        }
+        holds
+    });
     let known = match account {
-        Some(Account { identity, auth: Auth::Trust }) => {
+        // Its certificate was compared above; an account without one has no way in.
+        Some(Account { identity, auth: Auth::Certificate, certificate: Some(_) }) => return Ok(identity),
+        Some(Account { auth: Auth::Certificate, certificate: None, .. }) => None,
+        Some(Account { identity, auth: Auth::Trust, .. }) => {
             if peer.is_loopback() {
                 return Ok(identity);
             }
             tracing::warn!(user, address = %peer, "a user without a password may log in by 127.0.0.1 only");
             None
         }
-        Some(Account { identity, auth: Auth::Scram(verifier) }) => {
+        Some(Account { identity, auth: Auth::Scram(verifier), .. }) => {
             let secret = verifier_secret(&verifier);
             if secret.is_none() {
                 tracing::error!(user, "the user's SCRAM verifier is not valid; no password will be accepted");
@@ -205,7 +216,7 @@ mod tests {
         }
         async fn user(&self, name: &str, _: &str) -> Option<Account> {
             let identity = Identity { user: name.to_owned(), role: None };
-            (name == "ana").then_some(Account { identity, auth: Auth::Trust })
+            (name == "ana").then_some(Account { identity, auth: Auth::Trust, certificate: None })
         }
         async fn open(
             &self,
@@ -256,7 +267,7 @@ mod tests {
             let mut wire = Wire::new(Box::new(server), 100);
             let mock = Mock::new().unwrap();
             client.write_all(b"X\0\0\0\x04").await.unwrap();
-            let visitor = Visitor { peer, encrypted: false, user, database: "d" };
+            let visitor = Visitor { peer, encrypted: false, certificate: None, user, database: "d" };
             let result = login(&mut wire, &Trusting, &visitor, None, &mock).await;
             drop(wire);
             let mut sent = Vec::new();

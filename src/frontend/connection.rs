@@ -75,7 +75,7 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
         // As PostgreSQL: who has not even asked for anything gets no answer.
         Err(_) => return tracing::info!(address = %peer, "a client did not send its startup packet in time"),
     };
-    let Login { mut wire, encrypted, startup } = *login;
+    let Login { mut wire, encrypted, certificate, startup } = *login;
     if let Some(crowd) = waiting.crowd {
         tracing::warn!(address = %peer, ?crowd, "refused a connection: too many have not logged in yet");
         return wire.refuse(too_many_logins(crowd)).await;
@@ -85,7 +85,8 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
     }
     let user = startup.user().to_owned();
     let database = startup.database().to_owned();
-    let visitor = Visitor { peer, encrypted, user: &user, database: &database };
+    let certificate = certificate.as_deref();
+    let visitor = Visitor { peer, encrypted, certificate, user: &user, database: &database };
     let proof = async {
         visitor.knock(&settings.access)?;
         let binding = tls.filter(|_| encrypted);

@@ -64,6 +64,8 @@ pub(super) struct Visitor<'a> {
     pub peer: Peer,
     /// Whether TLS protects the connection.
     pub encrypted: bool,
+    /// The common name of the certificate that they have shown.
+    pub certificate: Option<&'a str>,
     /// Who they say they are.
     pub user: &'a str,
     /// What they ask for.
@@ -179,7 +181,7 @@ mod tests {
             "local" => Peer::Local,
             address => Peer::inet(address.parse().unwrap()),
         };
-        Visitor { peer, encrypted, user, database: "bikes" }
+        Visitor { peer, encrypted, certificate: None, user, database: "bikes" }
     }
 
     fn message(refused: Result<(), ClientError>) -> String {

@@ -10,6 +10,8 @@ use std::future::Future;
 pub enum Auth {
     /// A PostgreSQL verifier, `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`.
     Scram(String),
+    /// The account's certificate, and no password.
+    Certificate,
     /// No proof, and only for a peer on the loopback interface.
     Trust,
 }
@@ -21,6 +23,8 @@ pub struct Account {
     pub identity: Identity,
     /// How they log in.
     pub auth: Auth,
+    /// The common name that the certificate must have that the client shows; None asks for no certificate.
+    pub certificate: Option<String>,
 }
 
 /// What a statement does to what the frontend keeps: the virtual transaction, the prepared statements and the

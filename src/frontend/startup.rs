@@ -40,6 +40,8 @@ pub(super) struct Login {
     pub wire: Wire,
     /// Whether TLS protects it.
     pub encrypted: bool,
+    /// The common name of the certificate that the client has shown.
+    pub certificate: Option<String>,
     /// What it asked for.
     pub startup: Startup,
 }
@@ -83,12 +85,13 @@ impl Startup {
 pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, max_statement: usize) -> Opening {
     let mut wire = Wire::new(socket, max_statement);
     let mut encrypted = false;
+    let mut certificate = None;
     let (mut asked_tls, mut asked_gss) = (false, false);
     match (wire.reader.first().await, tls) {
         (Ok(TLS_HANDSHAKE), Some(tls)) => match tls.accept_direct(wire.into_socket()).await {
-            Ok(socket) => {
-                wire = Wire::new(socket, max_statement);
-                encrypted = true;
+            Ok(secured) => {
+                wire = Wire::new(secured.socket, max_statement);
+                (encrypted, certificate) = (true, secured.certificate);
             }
             Err(e) => {
                 tracing::info!(error = %e, "a direct TLS handshake failed");
@@ -135,7 +138,10 @@ pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, max_st
                     return Opening::Closed;
                 }
                 match tls.accept(wire.into_socket()).await {
-                    Ok(socket) => wire = Wire::new(socket, max_statement),
+                    Ok(secured) => {
+                        wire = Wire::new(secured.socket, max_statement);
+                        certificate = secured.certificate;
+                    }
                     Err(e) => {
                         tracing::info!(error = %e, "a TLS handshake failed");
                         return Opening::Closed;
@@ -159,7 +165,7 @@ pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, max_st
                     return Opening::Refused(wire, e);
                 }
                 return match startup(version, body) {
-                    Ok(startup) => Opening::Login(Box::new(Login { wire, encrypted, startup })),
+                    Ok(startup) => Opening::Login(Box::new(Login { wire, encrypted, certificate, startup })),
                     Err(e) => Opening::Refused(wire, e),
                 };
             }

@@ -3,15 +3,19 @@
 use super::wire::Socket;
 use pgwire::api::auth::sasl::scram::ScramServerAuth;
 use pgwire::tokio::TlsAcceptor;
-use pgwire::tokio::tokio_rustls::rustls::ServerConfig;
 use pgwire::tokio::tokio_rustls::rustls::crypto::ring;
 use pgwire::tokio::tokio_rustls::rustls::pki_types::pem::PemObject;
 use pgwire::tokio::tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use pgwire::tokio::tokio_rustls::rustls::server::WebPkiClientVerifier;
+use pgwire::tokio::tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use pgwire::tokio::tokio_rustls::rustls::{RootCertStore, ServerConfig};
+use pgwire::tokio::tokio_rustls::server::TlsStream;
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use x509_certificate::X509Certificate;
 
 /// The protocol's registered name.
 const ALPN: &[u8] = b"postgresql";
@@ -37,11 +41,13 @@ impl Tls {
         }
         let secret = std::fs::read(&from.key).map_err(|e| about(&from.key, e))?;
         let key = PrivateKeyDer::from_pem_slice(&secret).map_err(|e| about(&from.key, e))?;
-        let digest = Sha256::new().chain_update(&pem).chain_update([0]).chain_update(&secret).finalize();
+        let (verifier, authorities) = clients(from.client_ca.as_deref())?;
+        let digest = Sha256::new().chain_update(&pem).chain_update([0]).chain_update(&secret);
+        let digest = digest.chain_update([0]).chain_update(&authorities).finalize();
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?
-            .with_no_client_auth()
+            .with_client_cert_verifier(verifier)
             .with_single_cert(chain, key)
             .map_err(|e| about(&from.cert, e))?;
         // Clients that name no protocol go on; those that name others only are refused.
@@ -75,18 +81,57 @@ impl Tls {
 
     /// The server's side of a handshake that begins with the connection. The client must name the protocol: bytes that were
     /// meant for another kind of server are not taken for ours.
-    pub(super) async fn accept_direct(&self, socket: Box<dyn Socket>) -> io::Result<Box<dyn Socket>> {
+    pub(super) async fn accept_direct(&self, socket: Box<dyn Socket>) -> io::Result<Secured> {
         let stream = self.acceptor.accept(socket).await?;
         match stream.get_ref().1.alpn_protocol() {
-            Some(ALPN) => Ok(Box::new(stream)),
+            Some(ALPN) => Ok(Secured::of(stream)),
             _ => Err(io::Error::other("direct TLS without ALPN protocol negotiation")),
         }
     }
 
     /// The server's side of the handshake.
-    pub(super) async fn accept(&self, socket: Box<dyn Socket>) -> io::Result<Box<dyn Socket>> {
-        Ok(Box::new(self.acceptor.accept(socket).await?))
+    pub(super) async fn accept(&self, socket: Box<dyn Socket>) -> io::Result<Secured> {
+        Ok(Secured::of(self.acceptor.accept(socket).await?))
     }
+}
+
+/// A connection after the handshake.
+pub(super) struct Secured {
+    /// What goes through it.
+    pub socket: Box<dyn Socket>,
+    /// The common name of the client's certificate, which somebody whom we believe has signed. None where the client has
+    /// shown none, or one that has not just one such name.
+    pub certificate: Option<String>,
+}
+
+impl Secured {
+    fn of(stream: TlsStream<Box<dyn Socket>>) -> Self {
+        let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        let certificate = shown.and_then(|c| X509Certificate::from_der(c.as_ref()).ok()).and_then(|c| {
+            let mut names = c.subject_name().iter_common_name();
+            let name = names.next()?.to_string().ok()?;
+            names.next().is_none().then_some(name)
+        });
+        Self { socket: Box::new(stream), certificate }
+    }
+}
+
+/// Who judges clients' certificates, and the file that says whom to believe. A client need not show one: who must is said of
+/// each user.
+fn clients(file: Option<&Path>) -> io::Result<(Arc<dyn ClientCertVerifier>, Vec<u8>)> {
+    let Some(file) = file else { return Ok((WebPkiClientVerifier::no_client_auth(), Vec::new())) };
+    let pem = std::fs::read(file).map_err(|e| about(file, e))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        roots.add(certificate.map_err(|e| about(file, e))?).map_err(|e| about(file, e))?;
+    }
+    if roots.is_empty() {
+        return Err(about(file, "no certificate in PEM form in it"));
+    }
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    let verifier = verifier.allow_unauthenticated().build().map_err(|e| about(file, e))?;
+    Ok((verifier, pem))
 }
 
 fn about(file: &Path, e: impl Display) -> io::Error {

@@ -25,8 +25,8 @@ const FOREIGN: [SqlState; 4] = [
     SqlState(*b"42883"),
 ];
 
-/// What is wrong with a statement that is no catalog's, and which only this way knows: 42704, 42602.
-const TOLD: [SqlState; 2] = [SqlState::UNDEFINED_OBJECT, SqlState(*b"42602")];
+/// What is wrong with a statement that is no catalog's, and which only this way knows: 42704, 42P01 (of a regclass), 42602.
+const TOLD: [SqlState; 3] = [SqlState::UNDEFINED_OBJECT, SqlState::UNDEFINED_TABLE, SqlState(*b"42602")];
 
 impl Gateway {
     /// The catalogs as the policy in force shows them, read when they are first asked for.
@@ -102,14 +102,33 @@ impl Session {
         names.filter(|name| !name.is_empty()).collect()
     }
 
+    /// `search_path` where nobody has set it: that of PostgreSQL, and behind it the policy's other schemas.
+    pub(super) fn default_path(gateway: &Gateway) -> String {
+        let mut path = vec!["\"$user\"".to_owned(), "public".to_owned()];
+        for table in &gateway.policy.tables {
+            let schema = sql::catalog::written(&table.schema);
+            if !path.contains(&schema) {
+                path.push(schema);
+            }
+        }
+        path.join(", ")
+    }
+
     /// The schemas of `search_path` that there are for analysts.
-    fn search_path(&self, gateway: &Gateway) -> Vec<String> {
+    pub(super) fn search_path(&self, gateway: &Gateway) -> Vec<String> {
         let shown = |name: &String| {
             name == "public"
                 || *name == sql::ast::Own::SCHEMA
                 || gateway.policy.tables.iter().any(|t| t.schema == *name)
         };
-        self.path_names(gateway).into_iter().filter(shown).collect()
+        let user = |name: String| if name == "$user" { self.identity.user.clone() } else { name };
+        let mut path: Vec<String> = Vec::new();
+        for name in self.path_names(gateway).into_iter().map(user).filter(shown) {
+            if !path.contains(&name) {
+                path.push(name);
+            }
+        }
+        path
     }
 
     /// The session's settings, with the search path for names that the server prints.

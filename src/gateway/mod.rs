@@ -17,6 +17,7 @@ mod constant_folding;
 mod databases;
 mod domain_sizes;
 mod execution;
+mod explanation;
 mod fingerprints;
 pub mod finish;
 pub mod help;
@@ -51,8 +52,9 @@ pub use startup::{Checked, OpenError, Reopened};
 pub use statement::{Portal, Statement};
 pub use typing::typing_error;
 
-use answer::{ClientError, Description, Field, Notice, Outcome, SqlState, Values, text_cells};
-use futures::{StreamExt, TryStreamExt};
+use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
+use explanation::Explained;
+use futures::TryStreamExt;
 use policy::Mode;
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
@@ -123,13 +125,17 @@ impl Session {
         }
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
-            Kind::Explain(_, _, sql::Explain { analyze: true }) => {
+            Kind::Explain(_, _, explain) => {
+                let fields = plan::explain::fields(explain.json);
+                if !explain.analyze {
+                    return Ok(self.explained(&gateway, planned, *explain).await?.rows(fields));
+                }
                 let again = self.plan(&gateway, resolved, self.constants(), &[], &Values::default()).await?;
                 let columns = Columns::text(typed.fields);
-                let fields = plan::explain::fields();
-                self.analyzed(&gateway, [planned, again], &statement.text, columns, fields, notices).await
+                let explained = self.explained(&gateway, planned, *explain).await?;
+                let asked = self.asked(&gateway, explained, again, &statement.text, columns, notices);
+                Ok(asked.await?.rows(fields))
             }
-            Kind::Explain(..) => self.explained(&gateway, planned, plan::explain::fields()).await,
             _ => self.answer(&gateway, planned, &statement.text, Columns::text(typed.fields), notices).await,
         }
     }
@@ -144,8 +150,8 @@ impl Session {
         self.follow()?;
         let gateway = &*self.gateway;
         let (query, lines, explain) = match &*statement.kind {
-            Kind::Query(query, lines) | Kind::Arguments(query, lines) => (query, lines, false),
-            Kind::Explain(query, lines, _) => (query, lines, true),
+            Kind::Query(query, lines) | Kind::Arguments(query, lines) => (query, lines, None),
+            Kind::Explain(query, lines, explain) => (query, lines, Some(explain.json)),
             Kind::Session(s) => {
                 let fields = show_fields(s);
                 let fields = (!fields.is_empty()).then_some(fields);
@@ -180,7 +186,7 @@ impl Session {
         };
         let description = self.type_check(gateway, &resolved, private, &types, &constants).await?;
         self.allowed(gateway, &description.parameters).await?;
-        let fields = if explain { plan::explain::fields() } else { description.fields };
+        let fields = explain.map_or(description.fields, plan::explain::fields);
         Ok(Description { parameters: description.parameters, fields: Some(fields) })
     }
 
@@ -245,48 +251,40 @@ impl Session {
             return self.run_catalogs(&gateway, rewritten, Some(&description), &values, notices).await;
         };
         let columns = Columns::bound(description.fields.unwrap_or_default(), &values);
-        if let Kind::Explain(query, lines, sql::Explain { analyze: true }) = &*kind {
+        if let Kind::Explain(query, lines, explain) = &*kind {
+            let private = planned.plan.charge.is_some();
+            let explained = self.explained(&gateway, planned, *explain).await?;
+            if !explain.analyze {
+                return Ok(explained.rows(columns.fields));
+            }
             let (constants, types) = (self.constants(), &description.parameters);
             let resolved = self.resolve(&gateway, query, lines)?;
-            let typed =
-                self.type_check(&gateway, &resolved, planned.plan.charge.is_some(), types, &constants);
+            let typed = self.type_check(&gateway, &resolved, private, types, &constants);
             let asked = Columns::text(typed.await?.fields);
             let again = self.plan(&gateway, resolved, constants, types, &values).await?;
-            return self.analyzed(&gateway, [planned, again], &text, asked, columns.fields, notices).await;
-        }
-        if matches!(&*kind, Kind::Explain(..)) {
-            return self.explained(&gateway, planned, columns.fields).await;
+            let asked = self.asked(&gateway, explained, again, &text, asked, notices);
+            return Ok(asked.await?.rows(columns.fields));
         }
         self.answer(&gateway, planned, &text, columns, notices).await
     }
 
-    /// EXPLAIN ANALYZE of a statement that is planned twice: explains it as it stands, and asks.
-    async fn analyzed(
+    /// EXPLAIN ANALYZE of a statement that was explained as it stood: asks, and says that it cost.
+    async fn asked(
         &self,
         gateway: &Arc<Gateway>,
-        [before, planned]: [Planned; 2],
+        explained: Explained,
+        planned: Planned,
         text: &Arc<str>,
         columns: Columns,
-        fields: Vec<Field>,
         notices: &mut Vec<Notice>,
-    ) -> Result<Outcome, ClientError> {
-        let explained = self.explained(gateway, before, fields).await?;
+    ) -> Result<Explained, ClientError> {
         let private = planned.plan.charge.is_some() && self.mode(gateway) == Mode::Private;
         let answered = self.answer(gateway, planned, text, columns, notices).await?;
         let count = match answered {
             Outcome::Rows { rows, .. } => rows.try_fold(0u64, |n, _| async move { Ok(n + 1) }).await?,
             Outcome::Complete(_) | Outcome::Empty => 0,
         };
-        let cost =
-            if private { "what it cost is in the notice, and in noisegate.history" } else { "for nothing" };
-        let asked = text_cells(&[Some(&format!("Asked: {count} rows came back; {cost}"))]);
-        Ok(match explained {
-            Outcome::Rows { fields, rows, verb, count } => {
-                let rows = rows.chain(futures::stream::iter([Ok(asked)])).boxed();
-                Outcome::Rows { fields, rows, verb, count }
-            }
-            other => other,
-        })
+        Ok(explained.and_asked(count, private))
     }
 
     /// The second half of the way, for a statement that is planned and typed.

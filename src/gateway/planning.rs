@@ -7,6 +7,7 @@ use answer::{ClientError, Values};
 use backend::Setting;
 use emit::print::Constants;
 use plan::PlanError;
+use sql::catalog::InPath;
 
 impl Session {
     pub(super) fn resolve(
@@ -15,7 +16,9 @@ impl Session {
         query: &sqlparser::ast::Query,
         lines: &sql::parse::Lines,
     ) -> Result<sql::ast::Statement, ClientError> {
-        sql::resolve::resolve(query, lines, &gateway.policy, &gateway.policy.limits)
+        let policy = &gateway.policy;
+        let names = InPath { policy, path: self.search_path(gateway) };
+        sql::resolve::resolve(query, lines, &names, &policy.limits)
     }
 
     pub(super) async fn plan(

@@ -109,7 +109,7 @@ impl Session {
             now: self.transaction_start.clone().unwrap_or_else(now),
             user: self.identity.user.clone(),
             database: self.database.clone(),
-            schema: "public".into(),
+            schema: self.search_path(&self.gateway).into_iter().next(),
             own: Vec::new(),
         }
     }

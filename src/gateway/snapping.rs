@@ -67,7 +67,7 @@ fn varies(e: &Expr) -> bool {
 
 fn round(e: &mut Expr, now: &str, found: &mut bool) {
     let ty = match e.kind {
-        ExprKind::Session(SessionValue::Now) => SqlType::Timestamptz,
+        ExprKind::Session(SessionValue::Now(_)) => SqlType::Timestamptz,
         ExprKind::Session(SessionValue::Date) => SqlType::Date,
         ExprKind::Session(SessionValue::LocalTimestamp) => SqlType::Timestamp,
         _ => return e.children_mut().into_iter().for_each(|child| round(child, now, found)),

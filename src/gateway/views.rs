@@ -29,7 +29,7 @@ async fn one(view: &View, policy: &Policy, backend: &Backend) -> Result<Vec<(Str
         now: "2000-01-01 00:00:00+00".into(),
         user: String::new(),
         database: String::new(),
-        schema: View::SCHEMA.into(),
+        schema: Some(View::SCHEMA.into()),
         own: Vec::new(),
     };
     let text = print::typed(&statement, policy, &constants);

@@ -45,7 +45,7 @@ fn value(e: &Expr, now: Option<&str>) -> Option<Value> {
         ExprKind::Session(v) => {
             let at = moment(now?.strip_suffix("+00")?)?;
             Some(match v {
-                SessionValue::Now => Value::Moment(at, Kind::Timestamptz),
+                SessionValue::Now(_) => Value::Moment(at, Kind::Timestamptz),
                 SessionValue::Date => Value::Moment(at.div_euclid(DAY) * DAY, Kind::Date),
                 SessionValue::LocalTimestamp => Value::Moment(at, Kind::Timestamp),
                 _ => return None,

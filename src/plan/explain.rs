@@ -530,8 +530,9 @@ pub fn decimal(r: &Ratio) -> String {
 }
 
 /// The columns of EXPLAIN: one of text, like PostgreSQL's own.
-pub fn fields() -> Vec<Field> {
-    vec![Field { name: "QUERY PLAN".into(), type_oid: 25, type_size: -1, type_modifier: -1, format: 0 }]
+pub fn fields(json: bool) -> Vec<Field> {
+    let type_oid = if json { 114 } else { 25 };
+    vec![Field { name: "QUERY PLAN".into(), type_oid, type_size: -1, type_modifier: -1, format: 0 }]
 }
 
 /// The plan as rows under these columns; text looks the same in both formats.

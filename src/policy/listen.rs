@@ -93,6 +93,13 @@ pub(super) const TLS: Keys = Keys {
             example: "false",
             purpose: "Refuse clients that do not use TLS.",
         },
+        Key {
+            name: "client_ca",
+            ty: "path",
+            default: "no certificates of clients",
+            example: "\"clients.crt\"",
+            purpose: "PEM file of the authorities that vouch for clients' certificates: clients are asked for one, for users with `certificate`.",
+        },
     ],
     later: &[],
 };
@@ -220,7 +227,8 @@ fn tls(server: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<Tls> {
         expand(key, path, f).map(|path| base.join(path.value))
     };
     let (cert, key) = (file("cert"), file("key"));
-    Some(Tls { cert: cert?, key: key?, required })
+    let client_ca = section.get("client_ca").and_then(|_| file("client_ca"));
+    Some(Tls { cert: cert?, key: key?, required, client_ca })
 }
 
 impl Default for Server {

@@ -204,7 +204,7 @@ impl RawPolicy {
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
         let streams = stream::streams(&root, &budgets, &statement.min_epsilon, f);
-        let users = users::users(&root, base, f);
+        let users = users::users(&root, base, &server, f);
         let roles = role::roles(&root, backend.as_ref(), &server, log, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);

@@ -3,7 +3,7 @@
 use super::environment::expand;
 use super::error::{Findings, Span};
 use super::keys::{Key, Keys, REQUIRED};
-use super::model::{AuthQuery, User};
+use super::model::{AuthQuery, Server, User};
 use super::reader::{Section, shorten};
 use super::server::url;
 use super::userlist;
@@ -29,9 +29,17 @@ pub(super) const USER: Keys = Keys {
         Key {
             name: "scram",
             ty: "verifier",
-            default: REQUIRED,
+            default: "required, without `certificate`",
             example: "\"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"",
             purpose: "A SCRAM-SHA-256 verifier, as `noisegate passwd` and PostgreSQL make it; no password is stored.",
+        },
+        Key {
+            name: "certificate",
+            ty: "string",
+            default: "none is asked for",
+            example: "\"ada\"",
+            purpose: "The common name (CN) of the certificate that the client must show, signed by `server.tls.client_ca`; beside the \
+                      password where there is `scram`, else alone.",
         },
         Key {
             name: "notices",
@@ -45,7 +53,7 @@ pub(super) const USER: Keys = Keys {
 };
 
 /// The users of the policy and of its file.
-pub(super) fn users(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Vec<User> {
+pub(super) fn users(root: &Section<'_, '_>, base: &Path, server: &Server, f: &mut Findings) -> Vec<User> {
     let mut users: Vec<User> = Vec::new();
     for section in root.sections("user", f) {
         section.keys(&USER, f);
@@ -54,8 +62,22 @@ pub(super) fn users(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Ve
         if let Some(r) = role.as_ref().filter(|r| r.value.is_empty()) {
             f.error(&r.span, "role is empty", "leave it out: a user need not have a role");
         }
-        let scram = section.required_string("scram", "scram = \"SCRAM-SHA-256$4096:…\"", f);
-        if let Some(s) = &scram {
+        let certificate = section.string("certificate", "certificate = \"ada\"", f);
+        if let Some(c) = &certificate {
+            if c.value.is_empty() {
+                f.error(&c.span, "certificate is empty", "write the common name of the user's certificate");
+            }
+            if server.tls.as_ref().is_some_and(|tls| tls.client_ca.is_none()) || server.tls.is_none() {
+                let hint = "set client_ca = \"clients.crt\" in [server] tls: who vouches for them";
+                f.error(&c.span, "no certificate of a client is believed", hint);
+            }
+        }
+        let example = "scram = \"SCRAM-SHA-256$4096:…\"";
+        let scram = match certificate.is_some() && section.get("scram").is_none() {
+            true => Some(None),
+            false => section.required_string("scram", example, f).map(Some),
+        };
+        if let Some(Some(s)) = &scram {
             verifier(&s.value, &s.span, f);
         }
         let notices = section.boolean("notices", f).map(|b| b.value);
@@ -67,7 +89,13 @@ pub(super) fn users(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Ve
                 "names are unique",
             );
         }
-        users.push(User { name: name.value, role: role.map(|r| r.value), scram: scram.value, notices });
+        users.push(User {
+            name: name.value,
+            role: role.map(|r| r.value),
+            scram: scram.map(|s| s.value),
+            certificate: certificate.map(|c| c.value),
+            notices,
+        });
     }
     if let Some(server) = root.section("server", &mut f.clone()) {
         of_file(&server, base, &mut users, f);
@@ -117,7 +145,13 @@ fn of_file(server: &Section<'_, '_>, base: &Path, users: &mut Vec<User>, f: &mut
                 "md5 and plain passwords are not accepted: `noisegate passwd NAME --users-file FILE` writes a verifier",
             );
         } else {
-            users.push(User { name: e.name, role: e.role, scram: e.secret, notices: None });
+            users.push(User {
+                name: e.name,
+                role: e.role,
+                scram: Some(e.secret),
+                certificate: None,
+                notices: None,
+            });
         }
     }
 }

@@ -23,6 +23,63 @@ pub trait Catalog {
 
     /// Names to suggest where one was not found.
     fn names(&self) -> Vec<String>;
+
+    /// Whole names of relations that this name would stand for in another schema.
+    fn elsewhere(&self, _name: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What names within views stand for, where that is something else: a view means the same to everybody.
+    fn of_views(&self) -> Option<&dyn Catalog> {
+        None
+    }
+}
+
+/// A policy's relations as a session sees them: names without a schema are those of the first schema in its path that has them.
+pub struct InPath<'p> {
+    /// The policy.
+    pub policy: &'p policy::Policy,
+    /// Schemas, in order.
+    pub path: Vec<String>,
+}
+
+impl Catalog for InPath<'_> {
+    fn relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
+        match schema {
+            Some(_) => self.policy.relation(schema, name),
+            None => self.path.iter().find_map(|schema| self.policy.relation(Some(schema), name)),
+        }
+    }
+
+    fn view(&self, schema: Option<&str>, name: &str) -> Option<&str> {
+        let reached = schema.is_some() || self.path.iter().any(|s| s == policy::View::SCHEMA);
+        self.policy.view(schema, name).filter(|_| reached)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let reached = |schema: &String| self.path.contains(schema);
+        let tables = self.policy.tables.iter().filter(|t| reached(&t.schema)).map(|t| t.name.clone());
+        let views = self.policy.views.iter().filter(|_| reached(&policy::View::SCHEMA.to_owned()));
+        tables.chain(views.map(|v| v.name.clone())).collect()
+    }
+
+    fn elsewhere(&self, name: &str) -> Vec<String> {
+        let tables = self.policy.tables.iter().filter(|t| t.name == name);
+        let views = self.policy.views.iter().filter(|v| v.name == name).map(|_| policy::View::SCHEMA);
+        let schemas = tables.map(|t| t.schema.as_str()).chain(views);
+        schemas.map(|s| format!("{}.{}", written(s), written(name))).collect()
+    }
+
+    fn of_views(&self) -> Option<&dyn Catalog> {
+        Some(self.policy)
+    }
+}
+
+/// A name as it is written in a statement.
+pub fn written(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 impl Catalog for policy::Policy {

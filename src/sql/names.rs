@@ -51,11 +51,9 @@ pub fn truncate(mut name: String) -> String {
 
 fn session_name(v: SessionValue) -> &'static str {
     match v {
-        SessionValue::Now => "now",
+        SessionValue::Now(name) | SessionValue::User(name) | SessionValue::Database(name) => name,
         SessionValue::Date => "current_date",
         SessionValue::LocalTimestamp => "localtimestamp",
-        SessionValue::User => "current_user",
-        SessionValue::Database => "current_database",
         SessionValue::Schema => "current_schema",
     }
 }

@@ -156,10 +156,13 @@ fn postgres_spellings(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         query = match &t.token {
             Token::Whitespace(_) => query,
             Token::SemiColon | Token::LParen | Token::RParen => true,
+            // `PREPARE q AS TABLE t`, but `SELECT x AS table`.
+            Token::Word(w) if w.keyword == Keyword::AS => {
+                matches!(first, Some(Keyword::PREPARE | Keyword::CREATE))
+            }
             Token::Word(w) => matches!(
                 w.keyword,
-                Keyword::AS
-                    | Keyword::UNION
+                Keyword::UNION
                     | Keyword::EXCEPT
                     | Keyword::INTERSECT
                     | Keyword::ALL

@@ -77,11 +77,13 @@ pub enum Control {
     Execute(String),
 }
 
-/// The option of EXPLAIN that means something here; the others ask for what is always told, or for what nobody has.
+/// The options of EXPLAIN that mean something here; the others ask for what is always told, or for what nobody has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Explain {
     /// Explain, and ask.
     pub analyze: bool,
+    /// As JSON, in one row.
+    pub json: bool,
 }
 
 /// Sorts a statement, or refuses it.
@@ -166,17 +168,21 @@ fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, Clien
 fn explain_options(analyze: bool, options: &[ast::UtilityOption]) -> Result<Explain, ClientError> {
     const IDLE: [&str; 9] =
         ["verbose", "costs", "settings", "generic_plan", "buffers", "wal", "timing", "summary", "memory"];
-    let mut explain = Explain { analyze };
+    let mut explain = Explain { analyze, json: false };
     for option in options {
         let name = option.name.value.to_lowercase();
         let value = option.arg.as_ref().map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
         let syntax = |message: String| ClientError::new(SqlState::SYNTAX_ERROR, message);
         if name == "format" {
             match value.as_deref() {
-                Some("text") => continue,
-                Some("json" | "xml" | "yaml") => {
-                    return Err(ClientError::unsupported("EXPLAIN writes text here")
-                        .hint("`noisegate explain --format json` prints a plan as JSON."));
+                Some("text") => explain.json = false,
+                Some("json") => explain.json = true,
+                Some(other @ ("xml" | "yaml")) => {
+                    let message =
+                        format!("EXPLAIN writes text or JSON here, and no {}", other.to_uppercase());
+                    return Err(
+                        ClientError::unsupported(message).hint("Write EXPLAIN (FORMAT JSON) SELECT …")
+                    );
                 }
                 other => {
                     let other = other.unwrap_or_default();
@@ -184,6 +190,7 @@ fn explain_options(analyze: bool, options: &[ast::UtilityOption]) -> Result<Expl
                     return Err(ClientError::new(SqlState::INVALID_PARAMETER_VALUE, message));
                 }
             }
+            continue;
         }
         if name != "analyze" && !IDLE.contains(&name.as_str()) {
             return Err(syntax(format!("unrecognized EXPLAIN option \"{name}\"")));

@@ -12,6 +12,7 @@ mod catalogs;
 #[path = "../city/mod.rs"]
 mod city;
 mod cookbook;
+mod explain;
 mod extended;
 mod hints;
 mod joins;
@@ -22,10 +23,12 @@ mod public_rows;
 mod reading;
 mod roles;
 mod rules;
+mod search_path;
 mod sessions;
 mod stream_neighbours;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 mod tpch;
+mod types;
 mod views;

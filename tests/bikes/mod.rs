@@ -386,7 +386,7 @@ pub fn constants() -> print::Constants {
         now: "2024-02-29 12:00:00+00".into(),
         user: "ada".into(),
         database: "bikes".into(),
-        schema: "public".into(),
+        schema: Some("public".into()),
         own: Vec::new(),
     }
 }

@@ -116,6 +116,12 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
     };
     match keys.section {
         "policy" => policy,
+        "[[user]]" if key == "certificate" => {
+            let tls = "tls = { cert = \"a\", key = \"b\", client_ca = \"c\" }";
+            let server = policy.entry("server").or_insert(Value::Table(Table::new()));
+            server.as_table_mut().unwrap().extend(tls.parse::<Table>().unwrap());
+            last(policy, "user")
+        }
         "[[budget]]" if key == "mechanisms" => {
             let budget = last(policy, "budget");
             budget.insert("accounting".into(), "envelope".into());
@@ -140,6 +146,13 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
             }
             table
         }
+        "[table.NAME] columns.NAME.paths.\"PATH\"" => {
+            let column = jsonb_column(policy);
+            let paths = column.entry("paths").or_insert(Value::Table(Table::new()));
+            paths.as_table_mut().unwrap().insert("device".into(), Value::Table(Table::new()));
+            paths["device"].as_table_mut().unwrap()
+        }
+        "[table.NAME] columns.NAME" if key == "paths" => jsonb_column(policy),
         "[table.NAME] columns.NAME" => {
             let (table, column) = match key {
                 "values" => ("riders", "plan"),
@@ -156,6 +169,13 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
             (None, None) => inner(policy, section.trim_matches(['[', ']'])),
         },
     }
+}
+
+/// The one jsonb column of the schema, in a table of its own.
+fn jsonb_column(policy: &mut Table) -> &mut Table {
+    let step: Table = "schema = 'odd'\nunit_column = 'sender'\ncolumns.blob = {}".parse().unwrap();
+    policy["table"].as_table_mut().unwrap().insert("step".into(), Value::Table(step));
+    policy["table"]["step"]["columns"]["blob"].as_table_mut().unwrap()
 }
 
 fn value(key: &Key, text: &str) -> Value {
@@ -180,7 +200,7 @@ fn every_documented_key_is_accepted() {
         for key in keys.list {
             let mut policy = base.clone();
             let section = table(&mut policy, keys, key.name);
-            for other in keys.list.iter().filter(|k| k.default == "required") {
+            for other in keys.list.iter().filter(|k| k.default == "required" || k.name == "scram") {
                 section.entry(other.name).or_insert(value(other, other.example));
             }
             section.insert(key.name.into(), value(key, key.example));
@@ -202,7 +222,7 @@ fn every_documented_default_is_the_default() {
             let place = if key.name == "public" { "unit_column" } else { key.name };
             let mut policy = base.clone();
             let section = table(&mut policy, keys, place);
-            for other in keys.list.iter().filter(|k| k.default == "required") {
+            for other in keys.list.iter().filter(|k| k.default == "required" || k.name == "scram") {
                 section.entry(other.name).or_insert(value(other, other.example));
             }
             let mut shown = [None, Some(key.default)].into_iter().map(|text| {

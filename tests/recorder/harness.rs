@@ -375,7 +375,7 @@ fn constants() -> Constants {
         now: text("2025-01-01 00:00:00+00"),
         user: text("ada"),
         database: text("d"),
-        schema: text("public"),
+        schema: Some(text("public")),
         own: Vec::new(),
     }
 }

@@ -58,12 +58,14 @@ impl Service for Fake {
     async fn user(&self, name: &str, _: &str) -> Option<Account> {
         let auth = match name {
             "ana" | "bo" | "broken" => Auth::Trust,
-            "sam" => Auth::Scram(self.verifier.clone()),
+            "cleo" => Auth::Certificate,
+            "sam" | "sam and card" => Auth::Scram(self.verifier.clone()),
             "spoilt" => Auth::Scram("SCRAM-SHA-256$none".to_owned()),
             "exploding" => panic!("a defect in the user store"),
             _ => return None,
         };
-        Some(Account { identity: Identity { user: name.to_owned(), role: None }, auth })
+        let certificate = matches!(name, "cleo" | "sam and card").then(|| "Cleo".to_owned());
+        Some(Account { identity: Identity { user: name.to_owned(), role: None }, auth, certificate })
     }
 
     async fn open(

@@ -30,7 +30,7 @@ fn certificate(folder: &Path, required: bool) -> TlsPolicy {
         .output()
         .expect("openssl is installed");
     assert!(status.status.success(), "{status:?}");
-    TlsPolicy { cert, key, required }
+    TlsPolicy { cert, key, required, client_ca: None }
 }
 
 fn server(required: bool) -> (Harness, TempDir) {
@@ -164,9 +164,106 @@ fn broken_certificates_are_errors_that_name_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let good = certificate(folder.path(), false);
     let missing = TlsPolicy { cert: folder.path().join("absent.crt"), ..good.clone() };
-    let swapped = TlsPolicy { cert: good.key.clone(), key: good.cert.clone(), required: false };
-    for (policy, name) in [(missing, "absent.crt"), (swapped, "server.key")] {
+    let swapped = TlsPolicy { cert: good.key.clone(), key: good.cert.clone(), ..good.clone() };
+    let nobody = TlsPolicy { client_ca: Some(folder.path().join("nobody.crt")), ..good.clone() };
+    let no_authority = TlsPolicy { client_ca: Some(good.key.clone()), ..good.clone() };
+    for (policy, name) in [
+        (missing, "absent.crt"),
+        (swapped, "server.key"),
+        (nobody, "nobody.crt"),
+        (no_authority, "server.key"),
+    ] {
         let e = Tls::load(&policy).err().unwrap().to_string();
         assert!(e.contains(name), "{e}");
     }
+}
+
+/// Runs openssl in a folder.
+fn openssl(folder: &Path, args: &[&str]) {
+    let made = Command::new("openssl").args(args).current_dir(folder).output().expect("openssl is installed");
+    assert!(made.status.success(), "{made:?}");
+}
+
+/// An authority's certificate, `NAME.crt`.
+fn authority(folder: &Path, name: &str) {
+    let (key, cert, subject) = (format!("{name}.key"), format!("{name}.crt"), format!("/CN={name}"));
+    let files = ["-keyout", &key, "-out", &cert, "-days", "2", "-subj", &subject];
+    let args = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    openssl(folder, &[&args[..], &files[..]].concat());
+}
+
+/// A client's certificate `FILE.crt` for this subject, signed by an authority.
+fn signed(folder: &Path, file: &str, subject: &str, by: &str) {
+    let (key, csr, cert) = (format!("{file}.key"), format!("{file}.csr"), format!("{file}.crt"));
+    let (ca, ca_key) = (format!("{by}.crt"), format!("{by}.key"));
+    let args =
+        ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", &key];
+    openssl(folder, &[&args[..], &["-out", &csr, "-subj", subject]].concat());
+    let args = ["x509", "-req", "-in", &csr, "-CA", &ca, "-CAkey", &ca_key, "-CAcreateserial", "-days", "2"];
+    // Of version 3, as any extension makes it: older ones are not believed.
+    std::fs::write(folder.join("extensions"), "basicConstraints=CA:FALSE").unwrap();
+    openssl(folder, &[&args[..], &["-extfile", "extensions", "-out", &cert]].concat());
+    let key = folder.join(key);
+    std::fs::set_permissions(key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+}
+
+/// Who has to show a certificate logs in with the right one, signed by the right authority, and with no other.
+#[test]
+fn certificates_of_clients_are_proofs_of_who_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let tls = certificate(at, false);
+    authority(at, "ours");
+    authority(at, "theirs");
+    signed(at, "cleo", "/O=somewhere/CN=Cleo", "ours");
+    signed(at, "ana", "/CN=ana", "ours");
+    signed(at, "two", "/CN=Cleo/CN=ana", "ours");
+    signed(at, "none", "/O=Cleo", "ours");
+    signed(at, "forged", "/CN=Cleo", "theirs");
+    let tls = TlsPolicy { client_ca: Some(at.join("ours.crt")), ..tls };
+    let server = Harness::with(Limits::default(), Some(Tls::load(&tls).unwrap()));
+    let asked = |user: &str, card: Option<&str>, more: &str| {
+        let card = card.map(|c| format!("sslcert={0}/{c}.crt sslkey={0}/{c}.key", at.display()));
+        let card = card.unwrap_or_else(|| format!("sslcert={}/absent.crt", at.display()));
+        psql(&server, &format!("user='{user}' {card} {more}"), "select secret")
+    };
+    let tls = "sslmode=require";
+    for (user, card) in [
+        ("cleo", Some("cleo")),
+        ("sam and card", Some("cleo")),
+        ("sam", None),
+        ("sam", Some("ana")),
+        ("ana", None),
+    ] {
+        let output = asked(user, card, tls);
+        assert_eq!(stdout(&output), "secret", "{user} {card:?}: {}", stderr(&output));
+    }
+    // As a user who does not exist, whatever is wrong.
+    for user in ["cleo", "sam and card", "nobody"] {
+        for card in [None, Some("ana"), Some("two"), Some("none")] {
+            let output = asked(user, card, tls);
+            let expected = format!("password authentication failed for user \"{user}\"");
+            assert!(stderr(&output).contains(&expected), "{user} {card:?}: {}", stderr(&output));
+        }
+        let plain = asked(user, None, "sslmode=disable");
+        assert!(stderr(&plain).contains("password authentication failed"), "{}", stderr(&plain));
+    }
+    // Nobody believes who signed it: the handshake fails, for everybody.
+    for user in ["cleo", "ana"] {
+        let output = asked(user, Some("forged"), tls);
+        assert!(stdout(&output).is_empty() && !stderr(&output).contains("password"), "{}", stderr(&output));
+    }
+    // The password is still needed where there is one.
+    let wrong = Command::new("psql")
+        .args(["-X", "-c", "select 1"])
+        .arg(format!(
+            "host=127.0.0.1 port={} user='sam and card' sslmode=require sslcert={1}/cleo.crt sslkey={1}/cleo.key",
+            server.address.port(),
+            at.display()
+        ))
+        .env("PGPASSWORD", "wrong")
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("password authentication failed"), "{wrong:?}");
+    server.assert_alive();
 }

@@ -3,10 +3,8 @@
 //! The same parse, resolve and plan as `serve`'s. What is missing is PostgreSQL's own judgement of types, which needs
 //! a database.
 
-mod json;
-mod number;
-
 use super::snapshot;
+use crate::explained::{self, number};
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Signed};
 use emit::print::Constants;
@@ -115,7 +113,7 @@ pub fn run(args: &Args) -> Printed {
     };
     match (read.and_then(|()| explain(args, &sql)), args.format) {
         (Ok(plan), _) => Printed::Plan(plan),
-        (Err(Failed::Statement(e)), Format::Json) => Printed::Refusal(pretty(&json::error(&e))),
+        (Err(Failed::Statement(e)), Format::Json) => Printed::Refusal(pretty(&explained::error(&e))),
         (Err(Failed::Other(e)), Format::Json) => {
             Printed::Refusal(pretty(&json!({ "error": { "message": e } })))
         }
@@ -153,7 +151,7 @@ fn explain(args: &Args, sql: &str) -> Result<String, Failed> {
                     "written": found.written,
                 },
             });
-            let more = json::plan(&plan, &policy, &constants());
+            let more = explained::plan(&plan, &policy, &constants());
             if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
                 all.extend(more);
             }
@@ -195,7 +193,7 @@ fn constants() -> Constants {
         now: format!("{}+00", time::timestamp(micros)),
         user: "user".into(),
         database: "database".into(),
-        schema: "public".into(),
+        schema: Some("public".into()),
         own: Vec::new(),
     }
 }

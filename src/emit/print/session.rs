@@ -13,8 +13,8 @@ pub struct Constants {
     pub user: String,
     /// The database that the client asked for.
     pub database: String,
-    /// `current_schema()`.
-    pub schema: String,
+    /// `current_schema()`; None where no schema of the search path is there.
+    pub schema: Option<String>,
     /// Rows of the relations of `noisegate.*` that the statement names; not needed to type it.
     pub own: Vec<(Own, Vec<OwnRow>)>,
 }
@@ -45,12 +45,15 @@ impl Printer<'_> {
     pub(super) fn session(&self, v: SessionValue) -> String {
         let now = format!("{}::pg_catalog.timestamptz", string(&self.constants.now));
         match v {
-            SessionValue::Now => now,
+            SessionValue::Now(_) => now,
             SessionValue::Date => format!("({now})::pg_catalog.date"),
             SessionValue::LocalTimestamp => format!("({now})::pg_catalog.timestamp"),
-            SessionValue::User => format!("{}::pg_catalog.name", string(&self.constants.user)),
-            SessionValue::Database => format!("{}::pg_catalog.name", string(&self.constants.database)),
-            SessionValue::Schema => format!("{}::pg_catalog.name", string(&self.constants.schema)),
+            SessionValue::User(_) => format!("{}::pg_catalog.name", string(&self.constants.user)),
+            SessionValue::Database(_) => format!("{}::pg_catalog.name", string(&self.constants.database)),
+            SessionValue::Schema => {
+                let name = self.constants.schema.as_deref().map_or_else(|| "NULL".to_owned(), string);
+                format!("{name}::pg_catalog.name")
+            }
         }
     }
 }

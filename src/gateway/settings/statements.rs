@@ -198,6 +198,7 @@ impl Session {
         match name {
             known::MIN_EPSILON => Some(gateway.policy.statement.min_epsilon.normalized().to_plain_string()),
             "session_authorization" => Some(self.identity.user.clone()),
+            "search_path" => Some(Self::default_path(gateway)),
             "transaction_isolation" => self.known_value(gateway, "default_transaction_isolation"),
             "transaction_read_only" => self.known_value(gateway, "default_transaction_read_only"),
             name => known::default(name).map(str::to_owned).or_else(|| {

@@ -2,11 +2,11 @@
 
 use super::Result;
 use super::instances::{End, State, Status};
+use crate::gateway::explanation::Explained;
 use crate::gateway::stages::Asked;
 use crate::gateway::statement::Planned;
 use crate::gateway::{Gateway, Session};
 use answer::{ClientError, SqlState};
-use answer::{Field, Outcome};
 use emit::print::OwnRow;
 use ledger::{Amount, BudgetState, Counter};
 
@@ -45,8 +45,8 @@ impl Session {
         &self,
         gateway: &Arc<Gateway>,
         planned: Planned,
-        fields: Vec<Field>,
-    ) -> Result<Outcome> {
+        explain: sql::Explain,
+    ) -> Result<Explained> {
         let policy: &Policy = &gateway.policy;
         let Planned { mut plan, settings, constants, .. } = planned;
         let Some(question) = plan.question.clone() else {
@@ -58,7 +58,7 @@ impl Session {
             }
             let mut lines = plan::explain::lines(&plan, policy);
             lines.splice(0..0, kept);
-            return Ok(plan::explain::told(&lines, fields));
+            return Ok(Explained::new(&plan, policy, &settings, lines, explain.json));
         };
         let stream = &question.stream;
         let user_stream =
@@ -75,7 +75,8 @@ impl Session {
             }
             State::Ended { why, .. } => format!("it would be refused: {}", why.because()),
         };
-        Ok(plan::explain::told(&plan::stream_question::lines(&plan, &question, &status, policy), fields))
+        let lines = plan::stream_question::lines(&plan, &question, &status, policy);
+        Ok(Explained::new(&plan, policy, &settings, lines, explain.json))
     }
 
     /// The rows of `noisegate.streams`.

@@ -95,8 +95,10 @@ pub struct User {
     pub name: String,
     /// Role, for budgets per role.
     pub role: Option<String>,
-    /// A PostgreSQL SCRAM-SHA-256 verifier.
-    pub scram: String,
+    /// A PostgreSQL SCRAM-SHA-256 verifier; None for who logs in by a certificate alone.
+    pub scram: Option<String>,
+    /// The common name that the client's certificate must have; None asks for no certificate.
+    pub certificate: Option<String>,
     /// Whether its sessions begin with `noisegate.notices = on`; None leaves it to the role.
     pub notices: Option<bool>,
 }

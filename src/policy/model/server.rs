@@ -57,4 +57,6 @@ pub struct Tls {
     pub key: PathBuf,
     /// Refuse connections without TLS.
     pub required: bool,
+    /// PEM file of those who vouch for clients' certificates, if these are asked for.
+    pub client_ca: Option<PathBuf>,
 }

@@ -40,6 +40,12 @@ pub enum BinaryOp {
     Mod,
     /// `||`
     Concat,
+    /// `->`, of json values
+    Member,
+    /// `->>`
+    MemberText,
+    /// `#>>`
+    PathText,
     /// `=`
     Eq,
     /// `<>`
@@ -292,19 +298,20 @@ pub struct CastType {
     pub modifier: String,
 }
 
-/// Session values that are constants within a statement.
+/// Session values that are constants within a statement. Of one that has several names it has the one that was written, which
+/// is its column's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionValue {
     /// now() and its kin: timestamptz.
-    Now,
+    Now(&'static str),
     /// current_date.
     Date,
     /// localtimestamp.
     LocalTimestamp,
     /// current_user, session_user, user.
-    User,
+    User(&'static str),
     /// current_database(), current_catalog.
-    Database,
+    Database(&'static str),
     /// current_schema().
     Schema,
 }

@@ -254,6 +254,12 @@ impl Resolver<'_> {
             .hint(format!("The relations of noisegate are {own}."))
             .at(pos);
         }
+        if let Some(whole) = self.catalog.elsewhere(table).first().filter(|_| schema.is_none()) {
+            let message = format!("relation \"{full}\" does not exist");
+            return ClientError::new(SqlState::UNDEFINED_TABLE, message)
+                .hint(format!("Write {whole}, or have its schema in search_path."))
+                .at(pos);
+        }
         let near = functions_near(table, &names);
         let e = ClientError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"))
             .at(pos);

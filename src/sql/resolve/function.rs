@@ -234,17 +234,23 @@ impl Resolver<'_> {
 }
 
 fn session_value(name: &str, args: &sp::FunctionArguments) -> Option<SessionValue> {
+    use SessionValue as V;
     let none = matches!(args, sp::FunctionArguments::None);
     let empty = matches!(args, sp::FunctionArguments::List(l) if l.args.is_empty() && l.clauses.is_empty());
-    match name {
-        "now" | "transaction_timestamp" | "statement_timestamp" if empty => Some(SessionValue::Now),
-        "current_timestamp" if none => Some(SessionValue::Now),
-        "current_date" if none => Some(SessionValue::Date),
-        "localtimestamp" if none => Some(SessionValue::LocalTimestamp),
-        "current_user" | "session_user" | "user" if none => Some(SessionValue::User),
-        "current_database" if empty => Some(SessionValue::Database),
-        "current_catalog" if none => Some(SessionValue::Database),
-        "current_schema" if none || empty => Some(SessionValue::Schema),
-        _ => None,
-    }
+    Some(match name {
+        "now" if empty => V::Now("now"),
+        "transaction_timestamp" if empty => V::Now("transaction_timestamp"),
+        "statement_timestamp" if empty => V::Now("statement_timestamp"),
+        "current_timestamp" if none => V::Now("current_timestamp"),
+        "current_date" if none => V::Date,
+        "localtimestamp" if none => V::LocalTimestamp,
+        "current_user" if none => V::User("current_user"),
+        "current_role" if none => V::User("current_role"),
+        "session_user" if none => V::User("session_user"),
+        "user" if none => V::User("user"),
+        "current_database" if empty => V::Database("current_database"),
+        "current_catalog" if none => V::Database("current_catalog"),
+        "current_schema" if none || empty => V::Schema,
+        _ => return None,
+    })
 }

@@ -47,9 +47,11 @@ impl Resolver<'_> {
         let query = query_of(text, self.limits).map_err(of_view)?;
         self.views.push(name.to_owned());
         let lines = std::mem::replace(&mut self.lines, self.elsewhere);
+        let catalog = self.catalog;
+        self.catalog = catalog.of_views().unwrap_or(catalog);
         let ctes = std::mem::take(&mut self.ctes);
         let resolved = self.isolated(|r| r.query(&query));
-        (self.lines, self.ctes) = (lines, ctes);
+        (self.lines, self.ctes, self.catalog) = (lines, ctes, catalog);
         self.views.pop();
         resolved.map_err(of_view)
     }

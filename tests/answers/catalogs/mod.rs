@@ -123,8 +123,11 @@ fn alike(shape: &str) -> String {
     // Expressions that PostgreSQL keeps as trees are text here; names that are looked up come as text, and are OIDs within a
     // statement.
     let (columns, parameters) = shape.split_once("<-").unwrap_or((shape, ""));
-    let columns =
-        columns.replace("pg_node_tree", "text").replace("regclass", "oid").replace("regtype", "oid");
+    let columns = columns
+        .replace("pg_node_tree", "text")
+        .replace("anyarray", "text")
+        .replace("regclass", "oid")
+        .replace("regtype", "oid");
     format!("{columns}<-{}", parameters.replace("regclass", "text"))
 }
 
@@ -163,6 +166,80 @@ async fn every_statement_of_clients_ends_as_in_postgresql() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The tables as analysts see them, empty, with nothing that a policy hides, for a role that may read them.
+const SHOWN: &str = "
+    CREATE TABLE stations (station text PRIMARY KEY, city text NOT NULL, capacity int NOT NULL DEFAULT 12);
+    CREATE TABLE riders (rider_id int PRIMARY KEY, birth_year int, plan text NOT NULL, city text);
+    CREATE TABLE trips (rider_id int NOT NULL REFERENCES riders, started_at timestamp NOT NULL,
+        station text NOT NULL REFERENCES stations, minutes int NOT NULL, fare numeric(6,2) NOT NULL, note text, speed float8);
+    CREATE INDEX trips_rider ON trips (rider_id);
+    COMMENT ON TABLE trips IS 'Rides between stations';
+    COMMENT ON COLUMN trips.fare IS 'In euros';";
+
+/// Rows of an answer without what is a server's own: OIDs, logins, and the lines that noisegate adds to comments.
+fn leveled(rows: &str, logins: &[String]) -> Vec<String> {
+    let cell = |cell: &str| {
+        let owners = cell.split("¶noisegate: ").next().unwrap_or_default();
+        match owners.trim().parse::<u64>() {
+            Ok(16_383.. | 10) => "«oid»".to_owned(),
+            _ if owners.starts_with("noisegate: ") => "∅".to_owned(),
+            _ if logins.iter().any(|login| login == owners) => "«login»".to_owned(),
+            _ => owners.to_owned(),
+        }
+    };
+    let row = |line: &str| line.split(" | ").map(cell).collect::<Vec<_>>().join(" | ");
+    let mut out: Vec<String> = rows.replace("\nnoisegate: ", "¶noisegate: ").lines().map(row).collect();
+    out.sort();
+    out
+}
+
+/// What is only here (`+`) or only there (`-`) of the policy's tables, by statement.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_catalogs_are_those_of_postgresql() {
+    let world = World::new().await;
+    let ada = world.ada().await;
+    let db = city::published(database(SHOWN).await).await;
+    db.publish(&["riders", "trips"]).await;
+    let plain = connect(&db.finish_url).await;
+    let trips = world.oid("trips").await;
+    let theirs = text(&plain, "SELECT 'public.trips'::regclass::oid").await.trim().to_owned();
+    let here_logins = ["ada".to_owned(), "bikes".to_owned()];
+    let there_logins = [format!("{}_finish", db.name), db.name.clone()];
+    let ours = |line: &&String| ["trips", "riders", "stations"].iter().any(|name| line.contains(name));
+    let mut found = String::new();
+    for (client, sql) in statements(&world).await {
+        for sql in sql.split(";\n").map(str::trim).filter(|s| s.to_lowercase().starts_with("select")) {
+            // All of pg_class has the age of each table's rows, which is another one each time.
+            if sql.contains("$1")
+                || sql.contains("c.oid, c.*, d.description, pg_catalog.pg_get_expr(c.relpartbound")
+            {
+                continue;
+            }
+            let here = leveled(&text(&ada, sql).await, &here_logins);
+            let there = leveled(&text(&plain, &sql.replace(&trips, &theirs)).await, &there_logins);
+            let only = |a: &[String], b: &[String], sign: &str| {
+                let lines =
+                    a.iter().filter(|l| !b.contains(l)).filter(ours).map(|l| format!("  {sign} {l}\n"));
+                lines.collect::<String>()
+            };
+            let differences = only(&there, &here, "-") + &only(&here, &there, "+");
+            if !differences.is_empty() {
+                writeln!(found, "{client}: {}\n{differences}", sql.lines().next().unwrap_or_default())
+                    .unwrap();
+            }
+        }
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/answers/catalogs/differences");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    let known = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        found, known,
+        "UPDATE=1 writes tests/answers/catalogs/differences; docs/clients.md says why each is"
+    );
 }
 
 /// Relations whose every column is read, beside what clients send.

@@ -1002,3 +1002,221 @@ WHERE fk_class.relname = 'trips' AND fk_ns.nspname = 'public'
     AND fk_class.relkind ~ 'r|p'
     AND constr.contype = 'f'
 ORDER BY constr.conname, colnum.i;
+
+--= npgsql
+SELECT ns.nspname, t.oid, t.typname, t.typtype, t.typnotnull, t.elemtypoid
+FROM (
+    SELECT typ.oid, typ.typnamespace, typ.typname, typ.typtype, typ.typrelid, typ.typnotnull, typ.relkind,
+        elemtyp.oid AS elemtypoid, elemtyp.typname AS elemtypname, elemcls.relkind AS elemrelkind,
+        CASE WHEN elemproc.proname = 'array_recv' THEN 'a' ELSE elemtyp.typtype END AS elemtyptype
+    FROM (
+        SELECT typ.oid, typnamespace, typname, typrelid, typnotnull, relkind, typelem AS elemoid,
+            CASE WHEN proc.proname = 'array_recv' THEN 'a' ELSE typ.typtype END AS typtype,
+            CASE WHEN proc.proname = 'array_recv' THEN typ.typelem
+                 WHEN typ.typtype = 'r' THEN rngsubtype
+                 WHEN typ.typtype = 'm' THEN (SELECT rngtypid FROM pg_range WHERE rngmultitypid = typ.oid)
+                 WHEN typ.typtype = 'd' THEN typ.typbasetype END AS elemtypoid
+        FROM pg_type AS typ
+        LEFT JOIN pg_class AS cls ON (cls.oid = typ.typrelid)
+        LEFT JOIN pg_proc AS proc ON proc.oid = typ.typreceive
+        LEFT JOIN pg_range ON (pg_range.rngtypid = typ.oid)
+    ) AS typ
+    LEFT JOIN pg_type AS elemtyp ON elemtyp.oid = elemtypoid
+    LEFT JOIN pg_class AS elemcls ON (elemcls.oid = elemtyp.typrelid)
+    LEFT JOIN pg_proc AS elemproc ON elemproc.oid = elemtyp.typreceive
+) AS t
+JOIN pg_namespace AS ns ON (ns.oid = typnamespace)
+WHERE typtype IN ('b', 'r', 'm', 'e', 'd') OR (typtype = 'c' AND relkind = 'c') OR (typtype = 'p' AND typname IN ('record', 'void', 'unknown'))
+    OR (typtype = 'a' AND (elemtyptype IN ('b', 'r', 'm', 'e', 'd') OR (elemtyptype = 'p' AND elemtypname IN ('record', 'void'))
+        OR (elemtyptype = 'c' AND elemrelkind = 'c')))
+ORDER BY CASE WHEN typtype IN ('b', 'e', 'p') THEN 0 WHEN typtype = 'c' THEN 1 WHEN typtype = 'r' THEN 2 WHEN typtype = 'm' THEN 3
+    WHEN typtype = 'd' AND elemtyptype <> 'a' THEN 4 WHEN typtype = 'a' THEN 5 WHEN typtype = 'd' AND elemtyptype = 'a' THEN 6 END;
+
+--= npgsql
+SELECT typ.oid, att.attname, att.atttypid
+FROM pg_type AS typ
+JOIN pg_namespace AS ns ON (ns.oid = typ.typnamespace)
+JOIN pg_class AS cls ON (cls.oid = typ.typrelid)
+JOIN pg_attribute AS att ON (att.attrelid = typ.typrelid)
+WHERE (typ.typtype = 'c' AND cls.relkind = 'c') AND attnum > 0 AND NOT attisdropped
+ORDER BY typ.oid, att.attnum;
+
+--= npgsql
+SELECT pg_type.oid, enumlabel
+FROM pg_enum
+JOIN pg_type ON pg_type.oid = enumtypid
+ORDER BY oid, enumsortorder;
+
+--= powerbi
+SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE
+FROM INFORMATION_SCHEMA.tables
+WHERE TABLE_SCHEMA NOT IN ('information_schema', 'pg_catalog', 'noisegate')
+ORDER BY TABLE_SCHEMA, TABLE_NAME;
+
+--= powerbi
+SELECT COLUMN_NAME, ORDINAL_POSITION, IS_NULLABLE,
+    CASE WHEN (data_type LIKE '%unsigned%') THEN DATA_TYPE || ' unsigned' ELSE DATA_TYPE END AS DATA_TYPE
+FROM INFORMATION_SCHEMA.columns
+WHERE TABLE_SCHEMA = 'public' AND TABLE_NAME = 'trips'
+ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION;
+
+--= powerbi
+SELECT pkcol.COLUMN_NAME AS PK_COLUMN_NAME, fkcol.TABLE_SCHEMA AS FK_TABLE_SCHEMA, fkcol.TABLE_NAME AS FK_TABLE_NAME,
+    fkcol.COLUMN_NAME AS FK_COLUMN_NAME, fkcol.ORDINAL_POSITION AS ORDINAL,
+    fkcon.CONSTRAINT_SCHEMA || '_' || fkcol.TABLE_NAME || '_' || 'riders' || '_' || fkcon.CONSTRAINT_NAME AS FK_NAME
+FROM (SELECT DISTINCT constraint_catalog, constraint_schema, unique_constraint_schema, constraint_name, unique_constraint_name
+      FROM INFORMATION_SCHEMA.referential_constraints) fkcon
+INNER JOIN INFORMATION_SCHEMA.key_column_usage fkcol
+    ON fkcon.CONSTRAINT_SCHEMA = fkcol.CONSTRAINT_SCHEMA AND fkcon.CONSTRAINT_NAME = fkcol.CONSTRAINT_NAME
+INNER JOIN INFORMATION_SCHEMA.key_column_usage pkcol
+    ON fkcon.UNIQUE_CONSTRAINT_SCHEMA = pkcol.CONSTRAINT_SCHEMA AND fkcon.UNIQUE_CONSTRAINT_NAME = pkcol.CONSTRAINT_NAME
+WHERE pkcol.TABLE_SCHEMA = 'public' AND pkcol.TABLE_NAME = 'riders' AND pkcol.ORDINAL_POSITION = fkcol.ORDINAL_POSITION
+ORDER BY FK_NAME, fkcol.ORDINAL_POSITION;
+
+--= powerbi
+SELECT i.CONSTRAINT_SCHEMA || '_' || i.CONSTRAINT_NAME AS INDEX_NAME, ii.COLUMN_NAME, ii.ORDINAL_POSITION,
+    CASE WHEN i.CONSTRAINT_TYPE = 'PRIMARY KEY' THEN 'Y' ELSE 'N' END AS PRIMARY_KEY
+FROM INFORMATION_SCHEMA.table_constraints i
+INNER JOIN INFORMATION_SCHEMA.key_column_usage ii
+    ON i.CONSTRAINT_SCHEMA = ii.CONSTRAINT_SCHEMA AND i.CONSTRAINT_NAME = ii.CONSTRAINT_NAME
+        AND i.TABLE_SCHEMA = ii.TABLE_SCHEMA AND i.TABLE_NAME = ii.TABLE_NAME
+WHERE i.TABLE_SCHEMA = 'public' AND i.TABLE_NAME = 'riders' AND i.CONSTRAINT_TYPE IN ('PRIMARY KEY', 'UNIQUE')
+ORDER BY i.CONSTRAINT_SCHEMA || '_' || i.CONSTRAINT_NAME, ii.TABLE_SCHEMA, ii.TABLE_NAME, ii.ORDINAL_POSITION;
+
+--= metabase
+SELECT nspname AS "TABLE_SCHEM", current_database() AS "TABLE_CATALOG"
+FROM pg_catalog.pg_namespace
+WHERE nspname <> 'pg_toast' AND (nspname !~ '^pg_temp_' OR nspname = (pg_catalog.current_schemas(true))[1])
+    AND (nspname !~ '^pg_toast_temp_' OR nspname = replace((pg_catalog.current_schemas(true))[1], 'pg_temp_', 'pg_toast_temp_'))
+ORDER BY "TABLE_SCHEM";
+
+--= metabase
+SELECT * FROM (
+    SELECT NULL AS role, t.schemaname AS schema, t.objectname AS table,
+        pg_catalog.has_any_column_privilege(current_user, '"' || replace(t.schemaname, '"', '""') || '"' || '.' || '"' || replace(t.objectname, '"', '""') || '"', 'select') AS select,
+        pg_catalog.has_table_privilege(current_user, '"' || replace(t.schemaname, '"', '""') || '"' || '.' || '"' || replace(t.objectname, '"', '""') || '"', 'delete') AS delete
+    FROM (SELECT schemaname, tablename AS objectname FROM pg_catalog.pg_tables
+          UNION SELECT schemaname, viewname FROM pg_catalog.pg_views
+          UNION SELECT schemaname, matviewname FROM pg_catalog.pg_matviews) t
+    WHERE t.schemaname !~ '^pg_' AND t.schemaname <> 'information_schema'
+        AND pg_catalog.has_schema_privilege(current_user, t.schemaname, 'usage')
+) p;
+
+--= metabase
+SELECT n.nspname AS schema, c.relname AS name,
+    CASE c.relkind WHEN 'r' THEN 'TABLE' WHEN 'p' THEN 'PARTITIONED TABLE' WHEN 'v' THEN 'VIEW' WHEN 'f' THEN 'FOREIGN TABLE'
+        WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE NULL END AS type, d.description, stat.n_live_tup AS estimated_row_count
+FROM pg_catalog.pg_class AS c
+INNER JOIN pg_catalog.pg_namespace AS n ON c.relnamespace = n.oid
+LEFT JOIN pg_catalog.pg_description AS d ON c.oid = d.objoid AND d.objsubid = 0 AND d.classoid = 'pg_class'::regclass
+LEFT JOIN pg_stat_user_tables AS stat ON n.nspname = stat.schemaname AND c.relname = stat.relname
+WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND c.relkind IN ('r', 'p', 'v', 'f', 'm') AND n.nspname IN ('public')
+ORDER BY type, schema, name;
+
+--= metabase
+SELECT c.column_name AS name, c.udt_name AS "database-type", c.ordinal_position - 1 AS "database-position", c.table_schema AS "table-schema",
+    c.table_name AS "table-name", pk.column_name IS NOT NULL AS "pk?",
+    col_description(CAST(CAST(format('%I.%I', CAST(c.table_schema AS text), CAST(c.table_name AS text)) AS regclass) AS oid), c.ordinal_position) AS "field-comment",
+    ((column_default IS NULL) OR (LOWER(column_default) = 'null')) AND (is_nullable = 'NO')
+        AND NOT (((column_default IS NOT NULL) AND (column_default LIKE '%nextval(%')) OR (is_identity <> 'NO')) AS "database-required"
+FROM information_schema.columns AS c
+LEFT JOIN (SELECT tc.table_schema, tc.table_name, kc.column_name
+           FROM information_schema.table_constraints AS tc
+           INNER JOIN information_schema.key_column_usage AS kc
+               ON tc.constraint_name = kc.constraint_name AND tc.table_schema = kc.table_schema AND tc.table_name = kc.table_name
+           WHERE tc.constraint_type = 'PRIMARY KEY') AS pk
+    ON c.table_schema = pk.table_schema AND c.table_name = pk.table_name AND c.column_name = pk.column_name
+WHERE c.table_schema !~ '^information_schema|catalog_history|pg_|noisegate' AND c.table_schema IN ('public')
+ORDER BY "table-schema", "table-name", "database-position";
+
+--= dbeaver
+SELECT current_schema(), session_user;
+
+--= dbeaver
+SELECT n.oid, n.*, d.description FROM pg_catalog.pg_namespace n
+LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = n.oid AND d.objsubid = 0 AND d.classoid = 'pg_namespace'::regclass
+ORDER BY nspname;
+
+--= dbeaver
+SELECT n.nspname = ANY(current_schemas(true)), n.nspname, t.typname FROM pg_catalog.pg_type t
+JOIN pg_catalog.pg_namespace n ON t.typnamespace = n.oid WHERE t.oid = 1034;
+
+--= dbeaver
+SELECT db.oid, db.* FROM pg_catalog.pg_database db WHERE datname = 'bikes';
+
+--= dbeaver
+SELECT string_agg(word, ',') FROM pg_catalog.pg_get_keywords() WHERE word <> ALL ('{a,abs,absolute,year,zone}'::text[]);
+
+--= dbeaver
+SELECT * FROM pg_catalog.pg_enum WHERE 1 <> 1 LIMIT 1;
+
+--= dbeaver
+SELECT t.oid, t.*, c.relkind, format_type(nullif(t.typbasetype, 0), t.typtypmod) AS base_type_name, d.description
+FROM pg_catalog.pg_type t
+LEFT OUTER JOIN pg_catalog.pg_type et ON et.oid = t.typelem
+LEFT OUTER JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
+LEFT OUTER JOIN pg_catalog.pg_description d ON t.oid = d.objoid
+WHERE t.typname IS NOT NULL AND (c.relkind IS NULL OR c.relkind = 'c') AND (et.typcategory IS NULL OR et.typcategory <> 'C');
+
+--= dbeaver
+SELECT c.oid, c.*, d.description, pg_catalog.pg_get_expr(c.relpartbound, c.oid) AS partition_expr,
+    pg_catalog.pg_get_partkeydef(c.oid) AS partition_key
+FROM pg_catalog.pg_class c
+LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = c.oid AND d.objsubid = 0 AND d.classoid = 'pg_class'::regclass
+WHERE c.relnamespace = 2200 AND c.relkind NOT IN ('i', 'I', 'c');
+
+--= dbeaver
+SELECT c.relname, a.*, pg_catalog.pg_get_expr(ad.adbin, ad.adrelid, true) AS def_value, dsc.description, dep.objid
+FROM pg_catalog.pg_attribute a
+INNER JOIN pg_catalog.pg_class c ON (a.attrelid = c.oid)
+LEFT OUTER JOIN pg_catalog.pg_attrdef ad ON (a.attrelid = ad.adrelid AND a.attnum = ad.adnum)
+LEFT OUTER JOIN pg_catalog.pg_description dsc ON (c.oid = dsc.objoid AND a.attnum = dsc.objsubid)
+LEFT OUTER JOIN pg_depend dep ON dep.refobjid = a.attrelid AND dep.deptype = 'i' AND dep.refobjsubid = a.attnum
+    AND dep.classid = dep.refclassid
+WHERE NOT a.attisdropped AND c.relkind NOT IN ('i', 'I', 'c') AND c.oid = 16390
+ORDER BY a.attnum;
+
+--= dbeaver
+SELECT c.oid, c.*, t.relname AS tabrelname, rt.relnamespace AS refnamespace, d.description,
+    CASE WHEN c.contype = 'c' THEN "substring"(pg_get_constraintdef(c.oid), 7) ELSE null END consrc_copy
+FROM pg_catalog.pg_constraint c
+INNER JOIN pg_catalog.pg_class t ON t.oid = c.conrelid
+LEFT OUTER JOIN pg_catalog.pg_class rt ON rt.oid = c.confrelid
+LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = c.oid AND d.objsubid = 0 AND d.classoid = 'pg_constraint'::regclass
+WHERE c.conrelid = 16390
+ORDER BY c.oid;
+
+--= grafana
+SELECT quote_ident(table_schema) AS s FROM information_schema.tables
+WHERE quote_ident(table_schema) NOT IN ('information_schema', 'pg_catalog', 'noisegate') GROUP BY 1;
+
+--= grafana
+SELECT CASE WHEN quote_ident(table_schema) IN (
+        SELECT CASE WHEN trim(s[i]) = '"$user"' THEN user ELSE trim(s[i]) END
+        FROM generate_series(array_lower(string_to_array(current_setting('search_path'), ','), 1),
+                 array_upper(string_to_array(current_setting('search_path'), ','), 1)) AS i,
+             string_to_array(current_setting('search_path'), ',') s)
+    THEN quote_ident(table_name) ELSE quote_ident(table_schema) || '.' || quote_ident(table_name) END AS "table"
+FROM information_schema.tables
+WHERE quote_ident(table_schema) NOT IN ('information_schema', 'pg_catalog', 'noisegate', '_timescaledb_cache')
+ORDER BY 1;
+
+--= grafana
+SELECT quote_ident(column_name) AS "column", data_type AS "type"
+FROM information_schema.columns
+WHERE quote_ident(table_name) = 'trips' AND quote_ident(table_schema) = 'public';
+
+--= grafana
+SELECT current_setting('server_version_num')::int / 100 AS version;
+
+--= looker
+SELECT table_schema, table_name, column_name, data_type, ordinal_position, is_nullable, column_default
+FROM information_schema.columns
+WHERE table_schema NOT IN ('pg_catalog', 'information_schema', 'noisegate')
+ORDER BY table_schema, table_name, ordinal_position;
+
+--= tableau
+SELECT NULL AS TABLE_CAT, n.nspname AS TABLE_SCHEM, c.relname AS TABLE_NAME
+FROM pg_catalog.pg_namespace n, pg_catalog.pg_class c
+WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'noisegate')
+ORDER BY TABLE_SCHEM, TABLE_NAME;

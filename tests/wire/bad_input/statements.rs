@@ -104,7 +104,7 @@ async fn what_is_not_for_noisegate_is_refused_and_nothing_is_charged() {
     for (sql, code) in [
         ("EXPLAIN ANALYZE SELECT fare FROM trips", "0A000"),
         ("EXPLAIN (ANALYZE) SELECT fare FROM trips", "0A000"),
-        ("EXPLAIN (FORMAT json) SELECT count(*) FROM trips", "0A000"),
+        ("EXPLAIN (FORMAT xml) SELECT count(*) FROM trips", "0A000"),
         ("EXPLAIN DELETE FROM trips", "42501"),
         ("COPY trips TO STDOUT", "0A000"),
         ("COPY (SELECT * FROM trips) TO STDOUT", "0A000"),

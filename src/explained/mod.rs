@@ -1,6 +1,8 @@
-//! A plan as JSON. The keys are described in docs/explain.md.
+//! A plan as JSON: for owners with the SQL that it leads to, for analysts with what EXPLAIN tells them as lines. The keys are
+//! described in docs/explain.md.
 
-use super::number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
+pub mod number;
+
 use answer::ClientError;
 use dp::quantile::Selector;
 use dp::{self, Distribution, Noise, Points, Ratio, Selection, UNITS_PER_ONE};
@@ -8,9 +10,10 @@ use emit::print::{self, Constants};
 use emit::{domain, fetch};
 use ledger::{Amount, Counter};
 use num_bigint::BigUint;
+use number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
 use plan::release::Cells;
 use plan::release::points::Axis;
-use plan::{Output, Part, PartKind, Plan, Release, explain};
+use plan::{Output, Part, PartKind, Plan, Release, Settings, explain};
 use policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use serde_json::{Map, Value, json};
 use sql::ast::{Expr, ExprKind};
@@ -20,17 +23,45 @@ use sql::names::output_name;
 pub fn plan(plan: &Plan, policy: &Policy, constants: &Constants) -> Value {
     let mut warnings = Vec::new();
     let price = price(plan, policy, &mut warnings);
-    let releases: Vec<Value> = plan.releases.iter().map(|r| release(r, plan, policy)).collect();
-    let tables: Vec<Value> =
-        plan.tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| table(t, policy)).collect();
+    let each = |r: &Release| {
+        let mut of = release(r, plan, policy);
+        merge(&mut of, texts(r, policy));
+        of
+    };
     json!({
         "price": price,
-        "releases": releases,
+        "releases": plan.releases.iter().map(each).collect::<Vec<_>>(),
         "finish_sql": print::finish(plan, policy, constants).0.sql,
-        "tables": tables,
+        "tables": tables(plan, policy),
         "warnings": warnings,
         "plan": explain::lines(plan, policy),
     })
+}
+
+/// What EXPLAIN tells an analyst: no SQL over tables, whose names and columns it may hide, and of budgets what the statement
+/// costs. `lines` are those of its text.
+pub fn told(plan: &Plan, policy: &Policy, settings: &Settings, lines: &[String]) -> Value {
+    let mut price = price(plan, policy, &mut Vec::new());
+    let budgets = price.get_mut("budgets").and_then(Value::as_array_mut);
+    for budget in budgets.into_iter().flatten().filter_map(Value::as_object_mut) {
+        budget.retain(|key, _| ["name", "per", "accounting", "cost", "refused"].contains(&key.as_str()));
+    }
+    json!({
+        "settings": {
+            "epsilon": ratio(&settings.epsilon),
+            "delta": ratio(&settings.delta),
+            "max_groups": settings.max_groups,
+            "max_rows": settings.chosen_rows.unwrap_or(settings.max_rows),
+        },
+        "price": price,
+        "releases": plan.releases.iter().map(|r| release(r, plan, policy)).collect::<Vec<_>>(),
+        "tables": tables(plan, policy),
+        "plan": lines,
+    })
+}
+
+fn tables(plan: &Plan, policy: &Policy) -> Vec<Value> {
+    plan.tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| table(t, policy)).collect()
 }
 
 /// A refusal.
@@ -64,6 +95,18 @@ fn merge(to: &mut Value, more: Value) {
     }
 }
 
+/// What PostgreSQL gets for a release.
+fn texts(r: &Release, policy: &Policy) -> Value {
+    if r.is_domain_only() {
+        return json!({ "domain_sql": domain::rows(r, policy) });
+    }
+    let text = fetch::fetch(r, policy);
+    let seed =
+        json!([{ "name": "$1", "type": "int8", "value": "a secret random seed, new for each statement" }]);
+    let parameters = if text.seeded { seed } else { json!([]) };
+    json!({ "fetch_sql": text.sql, "parameters": parameters })
+}
+
 fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
     let keys: Vec<Value> = r
         .keys
@@ -72,11 +115,8 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         .collect();
     let groups = json!({ "public": r.public_groups, "why": r.groups_why, "keys": keys });
     if r.is_domain_only() {
-        return json!({ "private": false, "groups": groups, "domain_sql": domain::rows(r, policy) });
+        return json!({ "private": false, "groups": groups });
     }
-    let text = fetch::fetch(r, policy);
-    let seed =
-        json!([{ "name": "$1", "type": "int8", "value": "a secret random seed, new for each statement" }]);
     let scans = r.source.scans.iter().filter_map(|s| policy.tables.get(s.table()?));
     let tables: Vec<&str> = scans.map(|t| t.name.as_str()).collect();
     let aggregates: Vec<Value> = r
@@ -113,8 +153,6 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         "outputs": outputs,
         "points": r.cells.as_ref().zip(r.spec.points.as_ref()).map(|(c, p)| points(r, c, p)),
         "selection": r.spec.selection.as_ref().map(selection),
-        "fetch_sql": text.sql,
-        "parameters": if text.seeded { seed } else { json!([]) },
     })
 }
 

@@ -1,0 +1,108 @@
+//! EXPLAIN as JSON; and sessions that begin without notices.
+
+use crate::city::{PASSWORD, World, policy, room_for, rows, sqlstate};
+use crate::support::{Workdir, connect, psql};
+use serde_json::Value;
+use tokio_postgres::types::Type;
+
+async fn explained(world: &World, sql: &str) -> Value {
+    let client = world.client("ada").await;
+    let found = rows(&client, sql).await.unwrap();
+    assert_eq!(found.len(), 1, "{sql}: {found:?}");
+    let all: Value = serde_json::from_str(found[0][0].as_deref().unwrap()).unwrap();
+    assert_eq!(all.as_array().unwrap().len(), 1);
+    all[0].clone()
+}
+
+const ASKED: &str = "SELECT station, count(*) FROM trips GROUP BY station";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_are_told_as_json() {
+    let world = World::new(&["ada"], &room_for(20)).await;
+    let plan = explained(&world, &format!("EXPLAIN (FORMAT JSON, VERBOSE) {ASKED}")).await;
+    assert_eq!(plan["price"]["epsilon"].to_string(), "0.1");
+    assert_eq!(plan["price"]["budgets"][0]["name"], "everyone");
+    assert_eq!(plan["releases"][0]["groups"]["public"], true);
+    assert_eq!(plan["releases"][0]["aggregates"][0]["noise"]["mechanism"], "discrete_laplace");
+    assert_eq!(plan["tables"][0]["privacy"], "private");
+    // The lines are those of the text.
+    let client = world.client("ada").await;
+    let text: Vec<_> = rows(&client, &format!("EXPLAIN {ASKED}")).await.unwrap().concat();
+    let lines: Vec<_> =
+        plan["plan"].as_array().unwrap().iter().map(|l| l.as_str().map(str::to_owned)).collect();
+    assert_eq!(lines, text);
+    // What it is fetched by, and what budgets hold, is for owners.
+    let whole = plan.to_string();
+    for hidden in
+        ["fetch_sql", "finish_sql", "SELECT", "WITH ", "parameters", "limit", "fits", "trip_id", "email"]
+    {
+        assert!(!whole.contains(hidden), "{hidden}: {whole}");
+    }
+    let public = explained(&world, "EXPLAIN (FORMAT JSON) SELECT * FROM stations").await;
+    assert_eq!(
+        (public["price"]["epsilon"].to_string(), public["releases"].to_string()),
+        ("0".into(), "[]".into())
+    );
+    // By parameters, in either format of the protocol, as PostgreSQL's type.
+    let sql = "EXPLAIN (FORMAT JSON) SELECT count(*) FROM trips WHERE minutes < $1";
+    let prepared = client.prepare(sql).await.unwrap();
+    assert_eq!((prepared.columns()[0].name(), prepared.columns()[0].type_()), ("QUERY PLAN", &Type::JSON));
+    assert_eq!(client.query(&prepared, &[&30i32]).await.unwrap().len(), 1);
+    let other = "EXPLAIN (FORMAT YAML) SELECT 1";
+    assert_eq!(sqlstate(&client, other).await, "0A000");
+    assert_eq!(sqlstate(&client, "EXPLAIN (FORMAT html) SELECT 1").await, "22023");
+    assert_eq!(
+        rows(&client, "SELECT fraction_left FROM noisegate.budget").await.unwrap().concat(),
+        [Some("1.000000".into())]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn asking_and_explaining_as_json_costs() {
+    let world = World::new(&["ada"], &room_for(20)).await;
+    let plan = explained(&world, &format!("EXPLAIN (ANALYZE, FORMAT JSON) {ASKED}")).await;
+    assert_eq!(plan["asked"], serde_json::json!({ "rows": 10, "free": false }));
+    let client = world.client("ada").await;
+    assert_eq!(
+        rows(&client, "SELECT fraction_left FROM noisegate.budget").await.unwrap().concat(),
+        [Some("0.950000".into())]
+    );
+    let public = explained(&world, "EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM stations").await;
+    assert_eq!(public["asked"], serde_json::json!({ "rows": 10, "free": true }));
+    let prepared = client.prepare(&format!("EXPLAIN (FORMAT JSON, ANALYZE) {ASKED}")).await.unwrap();
+    assert_eq!(client.query(&prepared, &[]).await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_begin_without_notices_where_start_up_or_policy_say_so() {
+    let db = crate::city::bikes().await;
+    let rules = format!("{}[[role]]\nname = \"quiet\"\nnotices = false\n", room_for(50));
+    let text = policy(&db.backend_toml(), &["ada", "bob", "cyd", "dan"], &rules)
+        .replace("name = \"bob\"\n", "name = \"bob\"\nnotices = false\n")
+        .replace("name = \"cyd\"\n", "name = \"cyd\"\nrole = \"quiet\"\n")
+        .replace("name = \"dan\"\n", "name = \"dan\"\nrole = \"quiet\"\nnotices = true\n");
+    let dir = Workdir::new(&text);
+    let gate = dir.serve().await;
+    let told = async |user: &str, options: &str, sql: &str| {
+        psql(&format!("{}{options}", gate.url(user, PASSWORD, "bikes")), sql).await.stderr
+    };
+    let asked = "SELECT count(*) FROM trips";
+    let off = "?options=-c%20noisegate.notices%3Doff";
+    assert!(told("ada", "", asked).await.contains("charged epsilon"));
+    assert_eq!(told("ada", off, asked).await, "");
+    assert_eq!(told("bob", "", asked).await, "");
+    assert_eq!(told("cyd", "", asked).await, "");
+    assert!(told("dan", "", asked).await.contains("charged epsilon"));
+    // Whoever wants them has them, and RESET goes back to how the session began.
+    let on = "?options=-c%20noisegate.notices%3Don";
+    assert!(told("bob", on, asked).await.contains("charged epsilon"));
+    assert!(
+        told("cyd", "", &format!("SET noisegate.notices = on; {asked}")).await.contains("charged epsilon")
+    );
+    assert_eq!(
+        told("cyd", "", &format!("SET noisegate.notices = on; RESET noisegate.notices; {asked}")).await,
+        ""
+    );
+    let bob = connect(&gate.url("bob", PASSWORD, "bikes")).await;
+    assert_eq!(rows(&bob, "SHOW noisegate.notices").await.unwrap().concat(), [Some("off".to_owned())]);
+}
