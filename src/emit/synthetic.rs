@@ -170,6 +170,7 @@ fn identity(ty: &SqlType, row: &str) -> String {
             )
         }
         SqlType::Time | SqlType::Interval => format!("(({row} % 86400) * '1 second'::pg_catalog.interval)"),
+        SqlType::Inet | SqlType::Cidr => format!("('10.0.0.0'::pg_catalog.inet + {row} % 16777216)"),
         SqlType::Enum { .. } => {
             let all = format!("pg_catalog.enum_range(NULL::{name})");
             format!("({all})[(1 + ({row} - 1) % pg_catalog.cardinality({all}))::pg_catalog.int4]")

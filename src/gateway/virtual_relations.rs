@@ -113,11 +113,37 @@ fn lifetime(state: &ledger::BudgetState) -> String {
 
 fn columns(policy: &Policy) -> Vec<OwnRow> {
     let rows = |t: &Table| -> Vec<OwnRow> {
-        let row = |(i, c): (usize, &Column)| column(policy, t, i, c);
-        t.columns.iter().enumerate().map(row).collect()
+        let row = |(i, c): (usize, &Column)| {
+            let members = c.paths.iter().map(move |path| member(t, i, c, path));
+            std::iter::once(column(policy, t, i, c)).chain(members).collect::<Vec<_>>()
+        };
+        t.columns.iter().enumerate().flat_map(row).collect()
     };
     let views = policy.views.iter().flat_map(|v| v.columns.iter().enumerate().map(move |c| of_view(v, c)));
     policy.tables.iter().flat_map(rows).chain(views).collect()
+}
+
+/// A member of a jsonb column, as it is written.
+fn member(t: &Table, index: usize, c: &Column, path: &policy::JsonPath) -> OwnRow {
+    let end = |n: &BigDecimal| n.normalized().to_plain_string();
+    let (low, high) = path.range.as_ref().map(|(low, high)| (end(low), end(high))).unzip();
+    let text = |s: &str| Some(s.to_owned());
+    vec![
+        text(&t.schema),
+        text(&t.name),
+        Some(path.written(&c.name)),
+        Some((index + 1).to_string()),
+        text("text"),
+        text("true"),
+        text(if t.privacy == Privacy::Public { "public" } else { "private" }),
+        text("false"),
+        text(if path.values.is_some() { "public" } else { "private" }),
+        low,
+        high,
+        None,
+        path.values.as_ref().map(|v| v.join(", ")),
+        None,
+    ]
 }
 
 /// A column of a view: what is known of its values follows from its query.

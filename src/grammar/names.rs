@@ -8,8 +8,8 @@ use schema::SqlType;
 /// Pure functions of pg_catalog: they look at nothing but their arguments, and let no argument choose how much memory
 /// they take; and the aggregates, which have their places.
 const FUNCTIONS: &str = "abs age atan atan2 btrim cbrt ceil cos count date_larger date_smaller date_trunc degrees div exp float8larger \
-    float8smaller floor initcap int8larger int8smaller left length ln log lower ltrim make_date md5 numeric_larger \
-    numeric_smaller octet_length power radians replace reverse right round rtrim sign sin split_part sqrt \
+    float8smaller floor initcap int8larger int8smaller jsonb_extract_path jsonb_extract_path_text jsonb_typeof left length ln log lower ltrim make_date md5 numeric_larger \
+    numeric_smaller octet_length pg_column_size power radians replace reverse right round rtrim sign sin split_part sqrt \
     starts_with strpos substr sum tan texticregexeq textregexeq timestamp_larger timestamp_smaller \
     timestamptz_larger timestamptz_smaller timezone to_char to_timestamp translate trim_scale trunc upper width_bucket";
 
@@ -34,10 +34,12 @@ const TYPES: &[SqlType] = &[
     SqlType::Time,
     SqlType::Interval,
     SqlType::Uuid,
+    SqlType::Inet,
+    SqlType::Cidr,
 ];
 
 /// Of these, the others than the first are constants: rows must not choose how much they do, or what fails.
-const FIXED: &[&str] = &["replace", "split_part", "texticregexeq", "textregexeq", "to_char", "translate"];
+const FIXED: &str = "jsonb_extract_path jsonb_extract_path_text replace split_part texticregexeq textregexeq to_char translate";
 
 /// Whether a function may have these arguments. An age needs two: with one, the clock is the other.
 pub fn takes(name: &str, args: &[Expr]) -> bool {
@@ -45,7 +47,8 @@ pub fn takes(name: &str, args: &[Expr]) -> bool {
         Expr::Cast(x, _) => matches!(**x, Expr::Text(_)),
         e => matches!(e, Expr::Text(_) | Expr::Number(_)),
     };
-    (name != "age" || args.len() == 2) && (!FIXED.contains(&name) || args.iter().skip(1).all(constant))
+    (name != "age" || args.len() == 2)
+        && (!FIXED.split(' ').any(|f| f == name) || args.iter().skip(1).all(constant))
 }
 
 /// Whether a function of pg_catalog may be called.

@@ -82,11 +82,13 @@ fn words(name: &str) -> Vec<String> {
 /// What the column seems to hold, where that is something to hide.
 pub(super) fn looks_like(c: &Column) -> Option<&'static str> {
     let text = c.ty.is_text() || c.ty == SqlType::Bpchar || matches!(c.ty, SqlType::Other { .. });
-    if let SqlType::Other { name, .. } = &c.ty {
-        let bare = name.rsplit('.').next().unwrap_or_default();
-        if ["inet", "cidr", "macaddr", "macaddr8"].contains(&bare) {
-            return Some("the address of a device");
-        }
+    let address = match &c.ty {
+        SqlType::Inet | SqlType::Cidr => true,
+        SqlType::Other { name, .. } => name.rsplit('.').next().is_some_and(|n| n.starts_with("macaddr")),
+        _ => false,
+    };
+    if address {
+        return Some("the address of a device");
     }
     // A flag, a label, a date: not an identifier, whatever it is called.
     if !(text || c.ty.is_number() || c.ty == SqlType::Uuid) {
@@ -151,7 +153,8 @@ mod tests {
             assert!(looks(name, SqlType::Text).is_some(), "{name}");
         }
         assert_eq!(looks("ssn", SqlType::Int8), Some("an official number"));
-        assert!(looks("anything", SqlType::Other { oid: 869, name: "pg_catalog.inet".into() }).is_some());
+        assert!(looks("anything", SqlType::Inet).is_some());
+        assert!(looks("anything", SqlType::Other { oid: 829, name: "pg_catalog.macaddr".into() }).is_some());
     }
 
     #[test]

@@ -20,6 +20,7 @@ riders: rider_id int4, birth_year int4, plan text, city text?, email text?, acti
 trips: trip_id int8, rider_id int4, started_at timestamp, day date, station text, minutes int4, fare money, stars int2?, note text?; trip_id
 payments: payment_id int8, trip_id int8, rider_id int4, amount money, method text, paid_at timestamptz; payment_id
 devices: rider_id int4, slot int4, kind gadget, battery float8?, signal float4?, version numeric?, serial int8?, code bpchar?; rider_id slot
+app_events: event_id int8, rider_id int4, addr inet, payload jsonb?; event_id
 legs: leg_id int8, trip_id int8?, km money, surface text; leg_id
 fixes: fix_id int8, leg_id int8?, cost money, station text?; fix_id
 visits: visit_id int8, rider_id int4?, minutes int4, place text*; visit_id
@@ -60,6 +61,8 @@ fn relation(line: &str) -> Relation {
             "float4" => SqlType::Float4,
             "float8" => SqlType::Float8,
             "bpchar" => SqlType::Bpchar,
+            "inet" => SqlType::Inet,
+            "jsonb" => SqlType::Other { oid: 3802, name: policy::JSONB.into() },
             "gadget" => SqlType::Enum { oid: 99, name: "public.gadget".into() },
             other => panic!("{other}"),
         };

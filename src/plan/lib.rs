@@ -360,7 +360,8 @@ impl<'a> Planner<'a> {
                         "a set operation of private rows with other rows",
                         position(left),
                     )
-                    .hint("Aggregate in each branch: SELECT count(*) … UNION ALL SELECT count(*) …")
+                    .detail("A public row would be counted as somebody's.")
+                    .hint("Aggregate in each branch, and add up above: SELECT sum(n) FROM (SELECT count(*) AS n FROM trips UNION ALL SELECT count(*) FROM stations) t.")
                     .into());
                 }
                 Ok(l.or(r))
@@ -664,9 +665,16 @@ impl<'a> Planner<'a> {
                 }
                 let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
                 if !allowed || self.releases.len() > before {
+                    let released = inside == Rel::Released && around == Rel::Private;
+                    let hint = match &e.kind {
+                        ExprKind::Exists { .. } if released && correlated::is_correlated(query) => {
+                            "Write IN: t.station IN (SELECT x.station FROM (SELECT station, count(*) AS n FROM trips GROUP BY station) x WHERE n > 5)."
+                        }
+                        _ => "Compare a count: (SELECT count(*) FROM … WHERE …) > 10.",
+                    };
                     return Err(unsupported("IN or EXISTS over a private subquery", e.pos)
                         .detail("Whether a row is there would be told without noise.")
-                        .hint("Compare a count: (SELECT count(*) FROM … WHERE …) > 10.")
+                        .hint(hint)
                         .into());
                 }
             }

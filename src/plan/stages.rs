@@ -369,6 +369,8 @@ fn is_held(ty: &SqlType) -> bool {
                 | SqlType::Time
                 | SqlType::Interval
                 | SqlType::Uuid
+                | SqlType::Inet
+                | SqlType::Cidr
                 | SqlType::Enum { .. }
         )
 }

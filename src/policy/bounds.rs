@@ -1,6 +1,7 @@
 //! What is known of one column: range, grid and public values, from the policy, its CHECKs and its type.
 
 use super::error::{At, Findings, Span};
+use super::json_path;
 use super::model::{Column, Domain, Range};
 use super::raw_table::{Bound, Literal, RawColumn};
 use super::reader::{decimal_text, shorten};
@@ -76,6 +77,7 @@ pub(super) fn column(
         range,
         domain: domain.map(Domain::Values),
         grid,
+        paths: json_path::check(raw, c, f),
     }
 }
 

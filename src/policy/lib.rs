@@ -17,6 +17,7 @@ mod envelope;
 mod environment;
 mod error;
 mod folder;
+mod json_path;
 mod keys;
 mod ledger;
 mod listen;
@@ -44,6 +45,7 @@ mod window;
 
 pub use error::{PolicyError, PolicyErrors};
 pub use folder::files;
+pub use json_path::JSONB;
 pub use keys::{Key, Keys, is_value};
 pub use model::*;
 pub use passwords::with_password;

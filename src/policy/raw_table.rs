@@ -1,6 +1,7 @@
 //! A table of the policy as its text alone says it.
 
 use super::error::{At, Span};
+use super::json_path::RawJsonPath;
 use bigdecimal::BigDecimal;
 use toml::value::Datetime;
 
@@ -32,6 +33,7 @@ pub(super) struct RawColumn {
     pub grid: Option<At<BigDecimal>>,
     pub values: Option<At<Vec<At<Literal>>>>,
     pub references: Option<At<String>>,
+    pub paths: Vec<RawJsonPath>,
 }
 
 /// An end of a range.

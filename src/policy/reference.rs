@@ -2,7 +2,8 @@
 
 use super::keys::Keys;
 use super::{
-    access, answers, budget, cache, envelope, listen, log, raw, role, server, stream, tables, users, view,
+    access, answers, budget, cache, envelope, json_path, listen, log, raw, role, server, stream, tables,
+    users, view,
 };
 
 /// Every section, in the order of the document.
@@ -28,6 +29,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &answers::ANSWERS,
         &tables::TABLE,
         &tables::COLUMN,
+        &json_path::PATH,
         &server::LIMITS,
     ]
 }

@@ -2,6 +2,7 @@
 
 use super::budget;
 use super::error::{At, Findings, Span};
+use super::json_path;
 use super::keys::{Key, Keys};
 use super::path;
 use super::raw_table::{Bound, Literal, RawColumn, RawTable};
@@ -116,6 +117,13 @@ pub(super) const COLUMN: Keys = Keys {
             purpose: "The public values are those of a column of a public table, of the same type.",
         },
         Key {
+            name: "paths",
+            ty: "table",
+            default: "none",
+            example: "{ \"device.os\" = { values = [\"ios\", \"android\"] } }",
+            purpose: "The members of a jsonb column that may be read, by their names with points between them: `payload->'device'->>'os'`.",
+        },
+        Key {
             name: "hidden",
             ty: "boolean",
             default: "false",
@@ -225,16 +233,18 @@ fn columns(table: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings) -> Vec<R
         let example = "references = \"stations.station\"";
         let references = section.string("references", example, f);
         let (range, values) = (range(&section, f), values(&section, f));
+        let paths =
+            section.get("paths").map(|value| json_path::read(&section.name, value, f)).unwrap_or_default();
         if let (Some(v), Some(_)) = (&values, &references) {
             let hint = "keep one: both say which public values the column has";
             f.error(&v.span, format!("{} has both values and references", section.name), hint);
         }
-        columns.push(RawColumn { name, hidden, range, grid, values, references });
+        columns.push(RawColumn { name, hidden, range, grid, values, references, paths });
     }
     columns
 }
 
-fn range(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<(Bound, Bound)>> {
+pub(super) fn range(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<(Bound, Bound)>> {
     let example = "range = [0, 60], or range = [2023-01-01, 2025-12-31]";
     let list = section.list("range", example, f)?;
     let [low, high] = list.value.as_slice() else {
@@ -258,7 +268,7 @@ fn range(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<(Bound, Bound
     Some(At { value: (low?, high?), span: list.span })
 }
 
-fn values(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<Vec<At<Literal>>>> {
+pub(super) fn values(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<Vec<At<Literal>>>> {
     let example = "values = [\"day\", \"month\"]";
     let list = section.list("values", example, f)?;
     if list.value.is_empty() {

@@ -123,6 +123,19 @@ pub(super) fn of(policy: &Policy) -> [u8; 32] {
                     c.text(column);
                 }
             });
+            // Policies without paths keep their version.
+            if !column.paths.is_empty() {
+                // No text is so long: what follows is no column.
+                c.number(u64::MAX);
+                c.list(&column.paths, |c, path| {
+                    c.list(&path.keys, |c, key| c.text(key));
+                    c.option(path.values.as_ref(), |c, values| c.list(values, |c, v| c.text(v)));
+                    c.option(path.range.as_ref(), |c, (low, high)| {
+                        c.decimal(low);
+                        c.decimal(high);
+                    });
+                });
+            }
         });
     });
     c.0.finalize().into()

@@ -40,6 +40,10 @@ pub enum SqlType {
     Interval,
     /// uuid
     Uuid,
+    /// inet: an address, with the width of its network
+    Inet,
+    /// cidr: a network
+    Cidr,
     /// An enum type, by OID and quoted, schema-qualified name.
     Enum {
         /// `pg_type.oid`
@@ -76,6 +80,8 @@ impl SqlType {
             1083 => Self::Time,
             1186 => Self::Interval,
             2950 => Self::Uuid,
+            869 => Self::Inet,
+            650 => Self::Cidr,
             _ => Self::Other { oid, name: name.to_owned() },
         }
     }
@@ -99,6 +105,8 @@ impl SqlType {
             Self::Time => 1083,
             Self::Interval => 1186,
             Self::Uuid => 2950,
+            Self::Inet => 869,
+            Self::Cidr => 650,
             Self::Enum { oid, .. } | Self::Other { oid, .. } => *oid,
         }
     }
@@ -119,6 +127,8 @@ impl SqlType {
             Self::Timestamp => 1115,
             Self::Timestamptz => 1185,
             Self::Uuid => 2951,
+            Self::Inet => 1041,
+            Self::Cidr => 651,
             _ => 0,
         }
     }
@@ -142,6 +152,8 @@ impl SqlType {
             Self::Time => "pg_catalog.time".into(),
             Self::Interval => "pg_catalog.interval".into(),
             Self::Uuid => "pg_catalog.uuid".into(),
+            Self::Inet => "pg_catalog.inet".into(),
+            Self::Cidr => "pg_catalog.cidr".into(),
             Self::Enum { name, .. } | Self::Other { name, .. } => name.clone(),
         }
     }

@@ -303,7 +303,15 @@ fn mirrored(op: BinaryOp) -> Option<BinaryOp> {
         BinaryOp::Ge => BinaryOp::Le,
         BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Distinct | BinaryOp::NotDistinct => op,
         BinaryOp::Add | BinaryOp::Mul => op,
-        BinaryOp::Sub | BinaryOp::Div | BinaryOp::Mod | BinaryOp::Concat | BinaryOp::And | BinaryOp::Or => {
+        BinaryOp::Sub
+        | BinaryOp::Div
+        | BinaryOp::Mod
+        | BinaryOp::Concat
+        | BinaryOp::Member
+        | BinaryOp::MemberText
+        | BinaryOp::PathText
+        | BinaryOp::And
+        | BinaryOp::Or => {
             return None;
         }
     })

@@ -7,6 +7,36 @@ use std::collections::BTreeSet;
 /// A piece of a hint, and statements that do as it says.
 const TRIED: &[(&str, &[&str])] = &[
     (
+        "Write which: CASE WHEN plan < 'month' THEN plan ELSE 'month' END",
+        &["SELECT CASE WHEN plan < 'month' THEN plan ELSE 'month' END, count(*) FROM riders GROUP BY 1"],
+    ),
+    (
+        "SELECT sum(n) FROM (SELECT count(*) AS n FROM trips UNION ALL SELECT count(*) FROM stations) t",
+        &["SELECT sum(n) FROM (SELECT count(*) AS n FROM trips UNION ALL SELECT count(*) FROM stations) t"],
+    ),
+    (
+        "Write IN: t.station IN (SELECT x.station FROM (SELECT station, count(*) AS n FROM trips GROUP BY station) x WHERE n > 5)",
+        &[
+            "SELECT count(*) FROM trips t WHERE t.station IN (SELECT x.station FROM (SELECT station, count(*) AS n FROM trips GROUP BY station) x WHERE n > 5)",
+        ],
+    ),
+    (
+        "End with the text of a member: payload->'device'->>'os'",
+        &["SELECT count(*) FROM app_events WHERE payload->'device'->>'os' IS NOT NULL"],
+    ),
+    (
+        "Write the name of a member: payload->>'device'. Elements of lists have none",
+        &["SELECT count(*) FROM app_events WHERE payload->>'ok' = 'true'"],
+    ),
+    (
+        "Write the column's name: payload->>'device'",
+        &["SELECT payload->>'ok', count(*) FROM app_events GROUP BY 1"],
+    ),
+    (
+        "Declared are payload->'device'->>'os'",
+        &["SELECT payload->'device'->>'os', count(*) FROM app_events GROUP BY 1"],
+    ),
+    (
         "Cut the timestamp: date_trunc('hour', ts)::time",
         &["SELECT date_trunc('hour', started_at)::time, count(*) FROM trips GROUP BY 1"],
     ),
@@ -113,10 +143,6 @@ const TRIED: &[(&str, &[&str])] = &[
         &[
             "SELECT count(*) FROM (SELECT rider_id, fare FROM trips UNION ALL SELECT rider_id, amount FROM payments) q",
         ],
-    ),
-    (
-        "SELECT count(*) … UNION ALL SELECT count(*) …",
-        &["SELECT count(*) FROM trips UNION ALL SELECT count(*) FROM stations"],
     ),
     (
         "Release each by itself",

@@ -68,7 +68,7 @@ async fn rule_28_no_unit_changes_a_question_by_more_than_its_sensitivity() {
         let whole = integers(&client, &fetch.sql).await;
         let mut most = 0;
         for rider in [1000, 1001, 5, 11, 47, 90] {
-            let remove: String = ["payments", "devices", "trips", "riders"]
+            let remove: String = ["payments", "devices", "app_events", "trips", "riders"]
                 .map(|t| format!("DELETE FROM public.{t} WHERE rider_id = {rider};"))
                 .concat();
             client.batch_execute(&format!("BEGIN; {remove}")).await.unwrap();

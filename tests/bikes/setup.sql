@@ -36,6 +36,12 @@ CREATE TABLE devices (
     serial bigint,
     code char(4),
     PRIMARY KEY (rider_id, slot));
+-- What an app sent: a json value for each of a rider's events.
+CREATE TABLE app_events (
+    event_id bigint PRIMARY KEY,
+    rider_id int NOT NULL REFERENCES riders,
+    addr inet NOT NULL,
+    payload jsonb);
 
 -- Three steps from the rider: a fix belongs to a leg, a leg to a trip. Some lead nowhere.
 CREATE TABLE legs (
@@ -72,6 +78,12 @@ INSERT INTO devices SELECT i, s, (ARRAY['phone', 'tablet', 'watch'])[1 + (i + s)
     CASE WHEN (i + s) % 7 = 0 THEN NULL ELSE (i * 11 + s * 3) % 100 + 0.25 END, ((i + s) % 40) / 4.0,
     (1 + i % 3)::numeric / 2, i * 1000000000000, 'a' || i % 2
     FROM generate_series(1, 96) i, generate_series(1, 1 + i % 3) s;
+-- Rider i has 1 + i % 3 events; some have no device, some a list in its place, some no payload at all.
+INSERT INTO app_events SELECT i * 10 + e, i, inet '10.0.0.0' + i % 2, CASE WHEN i % 17 = 0 THEN NULL WHEN i % 13 = 0 THEN '["ios"]'::jsonb ELSE
+        jsonb_build_object('device', CASE WHEN i % 11 = 0 THEN '[1]'::jsonb
+            ELSE jsonb_build_object('os', (ARRAY['ios', 'android', 'web'])[1 + (i + e) % 3], 'cores', 2 * (1 + i % 4)) END,
+        'ms', (i * 37 + e * 11) % 900 / 2.0, 'ok', i % 5 <> 0, 'screen', (ARRAY['home', 'map', 'pay'])[1 + e % 3]) END
+    FROM generate_series(1, 96) i, generate_series(1, 1 + i % 3) e;
 -- Trip t has 1 + t % 3 legs; some legs have no trip, some one that is not there.
 INSERT INTO legs SELECT trip_id * 10 + l, CASE WHEN (trip_id + l) % 11 = 0 THEN NULL WHEN (trip_id + l) % 13 = 0 THEN trip_id + 100000
         ELSE trip_id END, ((trip_id * 7 + l * 13) % 200) / 10.0, (ARRAY['road', 'path', 'gravel'])[1 + (trip_id + l) % 3]

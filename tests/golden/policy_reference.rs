@@ -146,6 +146,13 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
             }
             table
         }
+        "[table.NAME] columns.NAME.paths.\"PATH\"" => {
+            let column = jsonb_column(policy);
+            let paths = column.entry("paths").or_insert(Value::Table(Table::new()));
+            paths.as_table_mut().unwrap().insert("device".into(), Value::Table(Table::new()));
+            paths["device"].as_table_mut().unwrap()
+        }
+        "[table.NAME] columns.NAME" if key == "paths" => jsonb_column(policy),
         "[table.NAME] columns.NAME" => {
             let (table, column) = match key {
                 "values" => ("riders", "plan"),
@@ -162,6 +169,13 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
             (None, None) => inner(policy, section.trim_matches(['[', ']'])),
         },
     }
+}
+
+/// The one jsonb column of the schema, in a table of its own.
+fn jsonb_column(policy: &mut Table) -> &mut Table {
+    let step: Table = "schema = 'odd'\nunit_column = 'sender'\ncolumns.blob = {}".parse().unwrap();
+    policy["table"].as_table_mut().unwrap().insert("step".into(), Value::Table(step));
+    policy["table"]["step"]["columns"]["blob"].as_table_mut().unwrap()
 }
 
 fn value(key: &Key, text: &str) -> Value {

@@ -164,6 +164,7 @@ scripts!(
     expressions_texts,
     expressions_times,
     times_of_day,
+    json_members,
     finish,
     gaussian,
     group_by,

@@ -51,6 +51,23 @@ fn kind(unit: i64) -> Kind {
     }
 }
 
+/// Members of every kind, in and out of range, and values that are no objects.
+const PAYLOADS: &[&str] = &[
+    r#"{"kind": "road", "size": {"cm": 54}, "price": 499.95, "free": "yes"}"#,
+    r#"{"kind": "race", "size": {"cm": "58"}, "price": "12", "free": true}"#,
+    r#"{"kind": 3, "size": {"cm": -2147483649}, "price": 1e131071, "free": ["a"]}"#,
+    r#"{"kind": null, "size": 7, "price": "1e400", "free": {"a": 1}}"#,
+    r#"{"kind": "road", "size": {"cm": null}, "price": "", "free": 0.10}"#,
+    r#"{"kind": ["road"], "size": ["cm"], "price": -5}"#,
+    r#"["kind", "road"]"#,
+    r#""kind""#,
+    "null",
+    "{}",
+];
+
+/// Some kilobytes as it is stored, some megabytes as it is read.
+const LONG_PAYLOAD: &str = r#"('{"kind": "road", "price": 1, "free": "' || repeat('a', 1000000) || '", "size": {"cm": 50}}')::jsonb"#;
+
 const TABLES: &str = r#"
 SET client_min_messages = error;
 CREATE TYPE tier AS ENUM ('low', 'mid', 'high');
@@ -65,7 +82,7 @@ CREATE TABLE trips (
   trip_id bigint PRIMARY KEY, rider_id int UNIT REFERENCES riders ON DELETE CASCADE,
   started_at timestamp NOT NULL, raw_at timestamp, zoned timestamptz,
   station text REFERENCES stations, minutes int, fare numeric(6,2), dist float8, temp float8, short real, note text COLLATE "C",
-  big bigint, wide bigint, amount numeric, huge numeric, zero int NOT NULL);
+  big bigint, wide bigint, amount numeric, huge numeric, zero int NOT NULL, payload jsonb);
 CREATE INDEX ON trips (rider_id);
 CREATE TABLE slots (
   rider_id int NOT NULL REFERENCES riders ON DELETE CASCADE, n int NOT NULL CHECK (n BETWEEN 1 AND 5),
@@ -147,6 +164,7 @@ columns.dist = { range = [0, 50], grid = 0.1 }
 columns.temp = {}
 columns.short = { range = [-5, 5], grid = 0.01 }
 columns.note = {}
+columns.payload = { paths = { kind = { values = ["road", "race", "3"] }, "size.cm" = { range = [40, 65] }, price = { range = [0, 999.5] }, free = {} } }
 columns.big = { range = [1000000000000000000, 1000000000000000040] }
 columns.wide = {}
 columns.amount = { range = [-1000, 1000], grid = 0.01 }
@@ -400,9 +418,18 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
         Kind::Low => -2,
         _ => rng.between(-1, 1),
     };
+    let payload = match kind {
+        Kind::Nulls => "NULL".into(),
+        _ => quoted(PAYLOADS[rng.below(PAYLOADS.len())]),
+    };
+    let payload = match v.dirty {
+        true if row == 1 && kind == Kind::Extreme => LONG_PAYLOAD.into(),
+        true => payload,
+        false => payload.replace("1e131071", "7"),
+    };
     let _ = writeln!(
         sql,
-        "INSERT INTO trips VALUES ({trip}, {unit}, {started}, {raw}, {zoned}, {station}, {minutes}, {fare}, {dist}, {temp}, {short}, {note}, {big}, {wide}, {amount}, {huge}, {zero});"
+        "INSERT INTO trips VALUES ({trip}, {unit}, {started}, {raw}, {zoned}, {station}, {minutes}, {fare}, {dist}, {temp}, {short}, {note}, {big}, {wide}, {amount}, {huge}, {zero}, {payload});"
     );
 }
 

@@ -60,6 +60,7 @@ const COLUMNS: &[Column] = &[
     ("t", "text", Ty::Text, ""),
     ("u", "text COLLATE \"C\"", Ty::Text, ""),
     ("b", "bool", Ty::Bool, ""),
+    ("j", "jsonb", Ty::Json, JSON_PATHS),
     ("ri2", "smallint", Ty::Number, "range = [-5, 5]"),
     ("ri4", "int", Ty::Number, "range = [0, 240]"),
     ("ri8", "bigint", Ty::Number, "range = [1000000000000000000, 1000000000000000040]"),
@@ -84,6 +85,22 @@ const COLUMNS: &[Column] = &[
     ("pf8", "float8 NOT NULL", Ty::Float, "range = [1, 9], grid = 0.5"),
     ("pts", "timestamp NOT NULL", Ty::Time, "range = [2023-01-01, 2023-12-31]"),
     ("ptz", "timestamptz NOT NULL", Ty::Time, "range = [2024-01-01, 2024-12-31]"),
+];
+
+const JSON_PATHS: &str = "paths = { kind = { values = [\"road\"] }, \"size.cm\" = { range = [40, 65] }, price = { range = [0, 999.5] }, free = {} }";
+const JSON: &[&str] = &[
+    r#"'{"kind": "road", "size": {"cm": 54}, "price": 499.95, "free": "yes"}'"#,
+    r#"'{"kind": 3, "size": {"cm": "58"}, "price": 1e131071, "free": ["a"]}'"#,
+    r#"'{"kind": null, "size": 7, "price": "1e400", "free": {"a": 1}}'"#,
+    r#"'{"kind": true, "size": {"cm": -2147483649}, "price": " -12.5 ", "free": "\ud83d\ude00"}'"#,
+    r#"'{"size": {"cm": 1e30}, "price": -1e-16383, "free": "\""}'"#,
+    r#"'["kind", {"kind": "road"}]'"#,
+    r#"'"kind"'"#,
+    "'17'",
+    "'null'",
+    "'{}'",
+    r#"('{"kind": "road", "free": "' || repeat('a', 1000000) || '"}')::jsonb"#,
+    r#"jsonb_build_object('free', (SELECT jsonb_agg(0) FROM generate_series(1, 100000)), 'kind', 'road')"#,
 ];
 
 const INT2: &[&str] = &["0", "1", "-1", "32767", "-32768", "5", "-5", "7"];
@@ -287,6 +304,7 @@ fn values(ty: &str, version: u32) -> Vec<String> {
         "timestamp" => quoted(TIME, ""),
         "timestamptz" => quoted(TIME, "+00"),
         "bool" => plain(&["true", "false"]),
+        "jsonb" => plain(JSON),
         _ => plain(TEXT),
     }
 }

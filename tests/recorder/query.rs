@@ -29,6 +29,8 @@ pub enum Ty {
     Time,
     /// A date.
     Date,
+    /// A json value.
+    Json,
 }
 
 struct Source {
@@ -184,6 +186,7 @@ const TRIPS: &[(&str, Ty)] = &[
     ("zoned", Ty::Time),
     ("station", Ty::Text),
     ("note", Ty::Text),
+    ("payload", Ty::Json),
     ("minutes", Ty::Number),
     ("fare", Ty::Number),
     ("big", Ty::Number),

@@ -30,6 +30,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("{f}", "dist"),
     ("{t}", "started_at"),
     ("{s}", "note"),
+    ("{j}", "payload"),
     ("{b}", "(zero > 0)"),
     ("{c}", "1"),
     ("{d}", "1"),

@@ -652,6 +652,7 @@ fn functions_and_types_are_listed() {
     let with = |what: &str| base.replacen(r#"(b0."minutes" > 5)"#, &format!("({what} > 5)"), 1);
     accept(&with(r#"P.abs(b0."minutes")"#));
     accept(&with(r#"P.length(P.replace(b0."note", 'a'::P.text, 'b'::P.text))"#));
+    accept(&with(r#"P.length(P.jsonb_extract_path_text(b0."note", 'a', 'b'))"#));
     for what in [
         "P.pg_sleep(5)",
         "P.random()",
@@ -664,6 +665,7 @@ fn functions_and_types_are_listed() {
         "P.age(b0.\"started_at\")",
         "P.repeat(b0.\"note\", 1000)",
         "P.length(P.replace(b0.\"note\", 'a', b0.\"note\"))",
+        "P.length(P.jsonb_extract_path_text(b0.\"note\", 'a', b0.\"note\"))",
         "P.length(P.split_part(b0.\"note\", 'a', b0.\"minutes\"))",
         "P.lo_import('a')",
         "P.dblink('a', 'b')",

@@ -1,12 +1,12 @@
 //! Casts, each made total: what the new type cannot hold is NULL.
 
-use super::facts::{Facts, Phys, int_limit, type_span};
+use super::facts::{Declared, Facts, Phys, int_limit, type_span};
 use super::numbers;
 use super::print::{Print, float};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, comparison, formats, refuse, times};
+use super::{Result, comparison, formats, json, refuse, times};
 use crate::domain::Domain;
 use crate::interval::Interval;
 use bigdecimal::BigDecimal;
@@ -70,7 +70,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         form: "x::text, x::varchar",
-        types: "text, enum, integer, boolean or uuid → text",
+        types: "text, enum, integer, boolean, uuid, inet or cidr → text",
         total: "nothing is cut",
         range: "the same values",
         cost: "10, 100 where it is not a text",
@@ -100,7 +100,16 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             Ok(Scalar { node, facts })
         }
         (a, b) if a.is_text() && b.is_datetime() => formats::parsed(x, b, pos),
-        (a, b) if a.is_text() && b.is_number() => cast_number(formats::parsed(x, b, pos)?, to, at, pos),
+        (a, b) if a.is_text() && b.is_number() => {
+            let (declared, domain) = (json::declared_range(&x), x.facts.domain.clone());
+            let mut number = formats::parsed(x, b, pos)?;
+            if let Some(range) = declared {
+                // Whole numbers of a range are listed, as those of a column are; listed texts are fewer.
+                number.facts.binned = number.facts.lattice.is_some() && domain.is_none();
+                number.facts.bound = Declared::says(range);
+            }
+            cast_number(number, to, at, pos)
+        }
         (SqlType::Bool, SqlType::Int4) => formats::of_truth(x, pos),
         (SqlType::Int4, SqlType::Bool) => {
             let zero = numbers::literal("0", None, pos)?;
@@ -109,7 +118,7 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         (a, b)
             if b.is_text()
                 && to.modifier.is_empty()
-                && (a.is_integer() || matches!(a, SqlType::Bool | SqlType::Enum { .. } | SqlType::Uuid)) =>
+                && (a.is_integer() || is_shown(a)) =>
         {
             let ty = b.clone();
             Ok(numbers::retyped(to_text(x, pos)?, ty))
@@ -128,16 +137,24 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
         }
         (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
-            .hint("Casts between numbers, between dates and timestamps, of timestamps to times, of text to numbers and dates, and of integers, booleans, enums and uuids to text are.")),
+            .hint("Casts between numbers, between dates and timestamps, of timestamps to times, of text to numbers and dates, and of integers, booleans, enums, uuids and addresses to text are.")),
     }
 }
 
-/// An integer, a truth value, an enum or a uuid as text.
+/// Whether each value has one form as a text.
+fn is_shown(ty: &SqlType) -> bool {
+    let one_form = matches!(ty, SqlType::Bool | SqlType::Uuid | SqlType::Inet | SqlType::Cidr);
+    one_form || matches!(ty, SqlType::Enum { .. })
+}
+
+/// An integer, a truth value, an enum, a uuid or an address as text.
 pub(super) fn to_text(x: Scalar, pos: Pos) -> Result<Scalar> {
     let longest = match &x.facts.ty {
         // Digits and a sign; a numeric that stands for it has nothing behind its point.
         t if t.is_integer() && x.facts.scale == 0 => x.facts.digits() + 1,
         SqlType::Uuid => 36,
+        // ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128
+        SqlType::Inet | SqlType::Cidr => 49,
         // A name of PostgreSQL's.
         SqlType::Enum { .. } => 63,
         // 'false'

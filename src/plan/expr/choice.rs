@@ -144,7 +144,8 @@ pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Refusal
     if which == Choice::Coalesce {
         facts.domain = domain::of_branches(list.iter());
     } else if facts.phys == Phys::Other && !facts.ty.is_datetime() {
-        return Err(Refusal::new("LEAST and GREATEST of anything but numbers and dates"));
+        return Err(Refusal::new("LEAST and GREATEST of anything but numbers and dates")
+            .hint("Write which: CASE WHEN plan < 'month' THEN plan ELSE 'month' END."));
     }
     Ok(Scalar { node: Node::Choice(which, list), facts })
 }

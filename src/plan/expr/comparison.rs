@@ -11,7 +11,7 @@ use sql::ast::{BinaryOp, Is, Pos};
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         form: "a = b, <>, <, <=, >, >=, IS [NOT] DISTINCT FROM, BETWEEN",
-        types: "numbers; texts; dates and timestamps; intervals; booleans; one enum, uuid or time → boolean",
+        types: "numbers; texts; dates and timestamps; intervals; booleans; one of enums, uuid, inet, cidr and time → boolean",
         total: "both sides are of types that PostgreSQL compares without a cast that could fail; texts under one collation",
         range: "NULL where a side is, but for IS DISTINCT FROM",
         cost: "10",
@@ -132,6 +132,8 @@ fn class(t: &SqlType) -> u64 {
         SqlType::Time => 6,
         SqlType::Bpchar => 7,
         SqlType::Interval => 8,
+        SqlType::Inet => 9,
+        SqlType::Cidr => 10,
         _ => 0,
     }
 }
@@ -246,6 +248,9 @@ pub fn operator(op: BinaryOp) -> &'static str {
         BinaryOp::Div => "/",
         BinaryOp::Mod => "%",
         BinaryOp::Concat => "||",
+        BinaryOp::Member => "->",
+        BinaryOp::MemberText => "->>",
+        BinaryOp::PathText => "#>>",
         BinaryOp::Eq => "=",
         BinaryOp::Ne => "<>",
         BinaryOp::Lt => "<",

@@ -14,6 +14,7 @@ mod facts;
 mod formats;
 mod functions;
 mod grid;
+mod json;
 mod leaves;
 mod made;
 pub mod moments;
@@ -138,6 +139,9 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Literal(l) => literal(l, None, pos),
         ExprKind::Negate(x) => numbers::negative(number(x, env, pos)?, pos),
         ExprKind::Not(x) => Ok(not(comparison::truth(lower(x, env)?, pos)?)),
+        ExprKind::Binary { op: BinaryOp::Member | BinaryOp::MemberText | BinaryOp::PathText, .. } => {
+            json::member(e, env)
+        }
         ExprKind::Binary { op, left, right } => binary(*op, left, right, env, pos),
         ExprKind::Is { expr, what, negated } => {
             let x = lower(expr, env)?;
@@ -313,6 +317,7 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
         B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge | B::Distinct | B::NotDistinct => {
             compare(op, left, right, env, pos)
         }
+        B::Member | B::MemberText | B::PathText => Err(refuse("a member of this", pos)),
         B::Concat => strings::concatenation(lower(left, env)?, lower(right, env)?, pos),
         B::Add | B::Sub | B::Mul | B::Div | B::Mod => {
             for (moment, by) in [(left, right), (right, left)] {

@@ -45,6 +45,8 @@ pub enum Param {
         /// `~*`.
         insensitive: bool,
     },
+    /// A path that the policy declares, of members of a json value.
+    Path(Box<policy::JsonPath>),
     /// A pattern of LIKE, its escape character, and whether letters match whatever their case.
     Pattern {
         /// The pattern, which does not end in its escape character.

@@ -9,7 +9,7 @@ use super::facts::Facts;
 use super::print::Print;
 use super::{Param, Refusal, Scalar};
 use super::{
-    casts, choice, comparison, dates, formats, functions, made, numbers, regex, strings, text, times,
+    casts, choice, comparison, dates, formats, functions, json, made, numbers, regex, strings, text, times,
 };
 
 /// Computes the facts of a result.
@@ -73,7 +73,7 @@ pub struct Entry {
 
 /// The whole allow-list, in the order of the reference.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    let all: [&[Entry]; 12] = [
+    let all: [&[Entry]; 13] = [
         numbers::ENTRIES,
         functions::ENTRIES,
         comparison::ENTRIES,
@@ -86,6 +86,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         made::ENTRIES,
         casts::ENTRIES,
         formats::ENTRIES,
+        json::ENTRIES,
     ];
     all.into_iter().flatten()
 }

@@ -13,9 +13,17 @@ pub(super) fn of_key(key: &Scalar, conditions: &[Scalar], limit: usize) -> Optio
     if own.is_some() && (key.domain().is_some() || !key.binned()) {
         return own;
     }
-    let image = bases(key, limit).and_then(|bases| image(key, &bases, conditions));
+    let mut smallest = Vec::new();
+    let listed = deep(key, &mut smallest).filter(|()| smallest.iter().all(is_listed)).map(|()| smallest);
+    let images = [listed, bases(key, limit)].into_iter().flatten();
+    let fewest = images.filter_map(|bases| image(key, &bases, conditions)).min_by_key(count);
     let fewer = |d: &Domain| own.as_ref().is_none_or(|own| count(d) < count(own));
-    image.filter(fewer).or(own)
+    fewest.filter(fewer).or(own)
+}
+
+/// Whether its values stand in the text or the policy one by one.
+fn is_listed(s: &Scalar) -> bool {
+    matches!(s.domain(), Some(Domain::Values(_) | Domain::Bool))
 }
 
 fn is_constant(s: &Scalar) -> bool {

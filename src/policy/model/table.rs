@@ -98,6 +98,31 @@ pub struct Column {
     pub domain: Option<Domain>,
     /// Grid for sums: declared, or the numeric's scale, or 1 for integers. None for floats without one.
     pub grid: Option<BigDecimal>,
+    /// Members of a jsonb column that may be read.
+    pub paths: Vec<JsonPath>,
+}
+
+/// A member of a jsonb column, which is a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JsonPath {
+    /// Names from the outermost; none is a whole number.
+    pub keys: Vec<String>,
+    /// Its public values.
+    pub values: Option<Vec<String>>,
+    /// Where it lies as a number, inclusive.
+    pub range: Option<(BigDecimal, BigDecimal)>,
+}
+
+impl JsonPath {
+    /// As an analyst writes it: `payload->'device'->>'os'`.
+    pub fn written(&self, column: &str) -> String {
+        let mut out = column.to_owned();
+        for (i, key) in self.keys.iter().enumerate() {
+            let arrow = if i + 1 == self.keys.len() { "->>" } else { "->" };
+            out.push_str(&format!("{arrow}'{}'", key.replace('\'', "''")));
+        }
+        out
+    }
 }
 
 /// Bounds of a column.

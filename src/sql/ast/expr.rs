@@ -40,6 +40,12 @@ pub enum BinaryOp {
     Mod,
     /// `||`
     Concat,
+    /// `->`, of json values
+    Member,
+    /// `->>`
+    MemberText,
+    /// `#>>`
+    PathText,
     /// `=`
     Eq,
     /// `<>`

@@ -334,6 +334,9 @@ impl Resolver<'_> {
             B::PGExp => {
                 return Ok(ExprKind::Call { name: "power", args: vec![self.expr(left)?, self.expr(right)?] });
             }
+            B::Arrow => BinaryOp::Member,
+            B::LongArrow => BinaryOp::MemberText,
+            B::HashLongArrow => BinaryOp::PathText,
             B::PGRegexMatch => return self.matches(left, right, Pattern::Regex, false),
             B::PGRegexNotMatch => return self.matches(left, right, Pattern::Regex, true),
             B::PGRegexIMatch => return self.matches(left, right, Pattern::RegexAnyCase, false),
@@ -344,7 +347,7 @@ impl Resolver<'_> {
             B::PGNotILikeMatch => return self.like(left, right, None, true, true, pos),
             other => {
                 let what = format!("operator {other}");
-                let hint = "Arithmetic, comparison, logic, ||, LIKE, IN, BETWEEN and IS are supported.";
+                let hint = "Arithmetic, comparison, logic, ||, LIKE, IN, BETWEEN, IS, ->, ->> and #>> are supported.";
                 return Err(self.unsupported(&what, pos).hint(hint));
             }
         };

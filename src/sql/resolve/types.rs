@@ -79,6 +79,8 @@ pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
                 "time" => plain(SqlType::Time),
                 "interval" => plain(SqlType::Interval),
                 "uuid" => plain(SqlType::Uuid),
+                "inet" => plain(SqlType::Inet),
+                "cidr" => plain(SqlType::Cidr),
                 _ => Err(unknown(data_type, pos)),
             }
         }

@@ -207,7 +207,7 @@ async fn explain_analyze_asks_and_says_so() {
     all(&c, sql).await;
     assert_eq!(world.paid().await, 1);
     for (sql, code) in [
-        ("EXPLAIN (FORMAT json) SELECT 1", "0A000"),
+        ("EXPLAIN (FORMAT xml) SELECT 1", "0A000"),
         ("EXPLAIN (FORMAT prose) SELECT 1", "22023"),
         ("EXPLAIN (QUICKLY) SELECT 1", "42601"),
         ("EXPLAIN ANALYZE DELETE FROM riders", "42501"),

@@ -47,6 +47,7 @@ impl Generator<'_> {
             },
             "t" => self.column(&[Ty::Time, Ty::Time, Ty::Date]).unwrap_or_else(|| self.moment()),
             "s" => self.text(depth.min(1)),
+            "j" => self.column(&[Ty::Json]).unwrap_or_else(|| "payload".into()),
             "b" => self.truth(depth),
             "c" => self.constant(),
             "d" => self.rng.between(-4, 8).to_string(),
