@@ -14,6 +14,9 @@ use sql::constants::{Wanted, constants, visit};
 /// Elements of an array that `<`, `>` and their like may be compared with.
 const CHAIN: usize = 100;
 
+/// `name`, in pg_type.
+const NAME: u32 = 19;
+
 /// A constant's value.
 enum Value {
     Scalar(Option<String>, SqlType),
@@ -55,10 +58,14 @@ impl Session {
         let rows = rows.into_texts().await.map_err(failed)?;
         let cells: Vec<Option<String>> = rows.into_iter().flatten().collect();
         let mut answers = Vec::with_capacity(found.len());
+        let mut names = Vec::new();
         for (constant, cells) in found.iter().zip(cells.chunks_exact(2)) {
             let [text, oid] = cells else { return Err(defect()) };
             let oid = oid.as_ref().and_then(|o| o.parse().ok()).ok_or_else(defect)?;
             answers.push(value(text.as_deref(), oid, constant.array, policy, constant.expr.pos)?);
+            if oid == NAME {
+                names.extend(shown_as(&statement.query, &constant.expr));
+            }
         }
         if answers.len() != found.len() {
             return Err(defect());
@@ -77,7 +84,28 @@ impl Session {
             }
         });
         failure.map_or(Ok(()), Err)?;
+        keep_names(&mut statement.query, &names);
         comparisons(statement, policy.limits.max_in_list)
+    }
+}
+
+/// Which columns of the statement are nothing but this constant, which it is not grouped by.
+fn shown_as(query: &Query, constant: &Expr) -> Vec<usize> {
+    let Body::Select(select) = &query.body else { return Vec::new() };
+    let items = select.items.iter().enumerate();
+    let shown = items.filter(|(_, i)| i.expr == *constant && !select.group_by.contains(&i.expr));
+    shown.map(|(at, _)| at).collect()
+}
+
+/// Names that are shown stay names. Elsewhere they are texts.
+fn keep_names(query: &mut Query, at: &[usize]) {
+    let Body::Select(select) = &mut query.body else { return };
+    for at in at {
+        if let Some(item) = select.items.get_mut(*at) {
+            let ty = SqlType::Other { oid: NAME, name: "pg_catalog.name".into() };
+            let text = Box::new(item.expr.clone());
+            item.expr.kind = ExprKind::Cast { expr: text, ty: CastType { ty, modifier: String::new() } };
+        }
     }
 }
 

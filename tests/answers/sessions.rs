@@ -349,3 +349,22 @@ async fn public_statements_follow_their_tables() {
         assert!(!refused.message().contains("incident") && !refused.message().contains("b0"), "{refused:?}");
     }
 }
+
+/// Who asks, and what is asked, beside aggregates.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_the_session_stand_beside_aggregates() {
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let ada = world.client("ada").await;
+    for sql in [
+        "SELECT current_user, current_database() AS db, count(*) > -1000000 FROM riders",
+        "SELECT session_user AS who, plan, count(*) FROM riders GROUP BY plan LIMIT 1",
+    ] {
+        let described = psql(&world.gate.url("ada", PASSWORD, "bikes"), &format!("{sql} \\gdesc")).await;
+        assert!(described.stdout.contains("name"), "{sql}: {}", described.stdout);
+        rows(&ada, sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    assert_eq!(
+        one(&ada, "SELECT current_user, count(*) FROM riders WHERE plan <> current_user").await,
+        "ada"
+    );
+}

@@ -10,6 +10,8 @@ const TYPED: &[u8] = b"D\0\0\0\x06S\0";
 const OPENED: &[u8] = b"; LOCK TABLE ONLY public.trips IN ACCESS SHARE MODE";
 const FETCHED: &[u8] = b"ROLLBACK";
 const FINISHED: &[u8] = b"D\0\0\0\x06P\0";
+/// The first word of a statement on each login: the finish has it prepared.
+const BEGUN: [&[u8]; 2] = [b"BEGIN", b"\0begin\0"];
 
 /// Each step, by login, with the SQLSTATE of a statement that hangs there, and whether it was paid for by then.
 type Step = (fn(&World) -> &Proxy, &'static [u8], &'static str, u32);
@@ -85,8 +87,8 @@ async fn a_database_that_is_gone_at_any_step_is_08006_until_it_is_back() {
         proxy.set(Mode::Pass);
         world.assert_answers(&ada).await;
     }
-    for (proxy, sql) in [(&world.fetch, SUMS[0]), (&world.finish, SUMS[1])] {
-        proxy.trap(Trigger::Sent(b"BEGIN"), Action::Reset(Mode::Refuse));
+    for ((proxy, sql), begun) in [(&world.fetch, SUMS[0]), (&world.finish, SUMS[1])].into_iter().zip(BEGUN) {
+        proxy.trap(Trigger::Sent(begun), Action::Reset(Mode::Refuse));
         for _ in 0..3 {
             world.assert_fails(&ada, sql, "08006", 0).await;
         }
@@ -100,9 +102,9 @@ async fn a_server_that_takes_connections_and_never_answers_is_08006_within_secon
     let world = World::new().await;
     let ada = world.ada().await;
     world.assert_answers(&ada).await;
-    for (proxy, sql) in [(&world.fetch, SUMS[0]), (&world.finish, SUMS[1])] {
+    for ((proxy, sql), begun) in [(&world.fetch, SUMS[0]), (&world.finish, SUMS[1])].into_iter().zip(BEGUN) {
         // The connection that stands is lost, and the next one is never answered.
-        proxy.trap(Trigger::Sent(b"BEGIN"), Action::Reset(Mode::Freeze));
+        proxy.trap(Trigger::Sent(begun), Action::Reset(Mode::Freeze));
         let start = Instant::now();
         world.assert_fails(&ada, sql, "08006", 0).await;
         assert!(proxy.sprung() && start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
