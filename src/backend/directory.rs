@@ -5,11 +5,13 @@
 
 use super::error::cause;
 use super::tls::server;
+use futures::future::try_join;
 use policy::{AuthQuery, iterations, with_password};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
 /// What a look-up may take, with a new connection for it: less than clients wait for a login.
@@ -18,10 +20,21 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// PostgreSQL has no longer names.
 const LONGEST_NAME: usize = 63;
 
+/// Why a role of PostgreSQL, where there is one of this name, is nobody who may log in here: a verifier tells nothing of that.
+/// Every login can read `pg_roles`.
+const BARRED: &str = "SELECT CASE
+        WHEN r.rolsuper THEN 'the role is a superuser'
+        WHEN r.rolbypassrls OR r.rolreplication THEN 'the role has BYPASSRLS or REPLICATION'
+        WHEN NOT r.rolcanlogin THEN 'the role may not log in'
+        WHEN r.rolvaliduntil < pg_catalog.now() THEN 'the role''s password has expired'
+    END FROM pg_catalog.pg_roles AS r WHERE r.rolname OPERATOR(pg_catalog.=) $1::pg_catalog.text";
+
 /// The look-up, and the connection that it keeps.
 pub struct Directory {
     query: AuthQuery,
     password_file: Option<PathBuf>,
+    /// The service's own logins, which are no analysts.
+    own: Vec<String>,
     /// One: a look-up is one message each way, and those who wait hold nothing.
     connection: Mutex<Option<Arc<Open>>>,
 }
@@ -29,6 +42,7 @@ pub struct Directory {
 struct Open {
     client: Client,
     statement: Statement,
+    barred: Statement,
     driver: tokio::task::JoinHandle<()>,
 }
 
@@ -56,9 +70,15 @@ enum Failed {
 }
 
 impl Directory {
-    /// Connects at the first look-up.
-    pub fn new(query: AuthQuery, password_file: Option<PathBuf>) -> Self {
-        Self { query, password_file, connection: Mutex::new(None) }
+    /// Connects at the first look-up. `urls`: by which the service itself logs in somewhere.
+    pub fn new<'u>(
+        query: AuthQuery,
+        password_file: Option<PathBuf>,
+        urls: impl Iterator<Item = &'u str>,
+    ) -> Self {
+        let user = |url: &str| server(url).ok()?.0.get_user().map(str::to_owned);
+        let own = urls.filter_map(user).chain(user(&query.url)).collect();
+        Self { query, password_file, own, connection: Mutex::new(None) }
     }
 
     /// The role of whoever is found.
@@ -99,13 +119,27 @@ impl Directory {
 
     async fn look_up(&self, user: &str) -> Result<Option<String>, Failed> {
         let open = self.open().await?;
-        let rows = open.client.query(&open.statement, &[&user]).await?;
+        let name: [&(dyn ToSql + Sync); 1] = [&user];
+        // Both at once, so that whoever is barred waits no longer than others.
+        let (rows, barred) =
+            try_join(open.client.query(&open.statement, &name), open.client.query_opt(&open.barred, &name))
+                .await?;
         let verifier: Option<String> = match rows.as_slice() {
             [] => None,
             [row] => row.try_get(0)?,
             more => return Err(Failed::Rows(more.len())),
         };
         let Some(verifier) = verifier else { return Ok(None) };
+        let barred: Option<String> = barred.map(|row| row.try_get(0)).transpose()?.flatten();
+        let own = self.own.iter().any(|o| o == user).then(|| "it is a login of noisegate itself".to_owned());
+        if let Some(why) = own.or(barred) {
+            tracing::warn!(
+                user,
+                why,
+                "server.auth_query found who may not log in here: the user is treated as one who does not exist"
+            );
+            return Ok(None);
+        }
         match iterations(&verifier) {
             None => Err(Failed::Verifier),
             Some(found) => {
@@ -146,7 +180,8 @@ impl Directory {
         if types != ["text"] && types != ["varchar"] {
             return Err(Failed::Shape(format!("({})", types.join(", "))));
         }
-        let open = Arc::new(Open { client, statement, driver });
+        let barred = client.prepare(BARRED).await?;
+        let open = Arc::new(Open { client, statement, barred, driver });
         *kept = Some(open.clone());
         Ok(open)
     }

@@ -10,7 +10,7 @@ use crate::store::Store;
 use backend::{Backend, ConnectError, Directory, FetchError, introspect, row_triggers};
 use bigdecimal::BigDecimal;
 use ledger::{Ledger, LedgerError, Terms};
-use policy::{Policy, PolicyErrors, Privacy, RawPolicy};
+use policy::{LedgerLocation, Policy, PolicyErrors, Privacy, RawPolicy};
 use std::sync::Arc;
 
 /// Why the gateway does not open. For the owner.
@@ -233,7 +233,14 @@ impl Gateway {
         };
         store.listen(&backend, &ledger);
         let auth_query = policy.server.auth_query.clone();
-        let directory = auth_query.map(|q| Directory::new(q, policy.backend.password_file.clone()));
+        let of_backend = &policy.backend;
+        let urls = [&of_backend.url, &of_backend.finish_url].into_iter().chain(&of_backend.passthrough_url);
+        let books = match &policy.ledger {
+            LedgerLocation::Postgres(at) => Some(&at.url),
+            LedgerLocation::Sqlite(_) => None,
+        };
+        let urls = urls.chain(books).map(String::as_str);
+        let directory = auth_query.map(|q| Directory::new(q, of_backend.password_file.clone(), urls));
         Ok(Arc::new(Self {
             policy,
             backend,

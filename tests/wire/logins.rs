@@ -149,6 +149,50 @@ async fn auth_query_asks_postgresql_for_the_verifier() {
     assert_eq!(login(&gate, ada, "lovelace").await, wrong());
 }
 
+/// A query that gives every verifier there is lets in analysts alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn auth_query_admits_no_role_that_is_no_analyst() {
+    let db = bikes().await;
+    let people = with_people(&db).await;
+    let [admin, replica, nologin] = ["admin", "replica", "nologin"].map(|n| format!("{}_{n}", db.name));
+    db.execute(&format!(
+        "CREATE ROLE {admin} SUPERUSER LOGIN PASSWORD 'lovelace'; CREATE ROLE {replica} REPLICATION LOGIN PASSWORD 'lovelace';
+         CREATE ROLE {nologin} PASSWORD 'lovelace'"
+    ))
+    .await;
+    let url = &db.superuser_url;
+    let query = "SELECT rolpassword FROM pg_authid WHERE rolname = $1";
+    let dir = Workdir::new(&text(
+        &db,
+        &format!("auth_query = {{ url = \"{url}\", query = \"{query}\" }}\n"),
+        &["listed"],
+    ));
+    let (gate, log) = serve(&dir).await;
+    let [ada, _, _, expired, expiring] = people.as_slice() else { panic!() };
+    for user in [ada, expiring] {
+        assert_eq!(login(&gate, user, "lovelace").await, Ok(user.clone()));
+    }
+    for user in [&admin, &replica, &nologin, expired] {
+        assert_eq!(login(&gate, user, "lovelace").await, wrong(), "{user}");
+    }
+    // The logins of the service, by the password that the policy has.
+    for login_of in ["fetch", "finish"] {
+        let user = format!("{}_{login_of}", db.name);
+        assert_eq!(login(&gate, &user, "only-for-this-test").await, wrong(), "{user}");
+    }
+    let log = std::fs::read_to_string(&log).unwrap();
+    for why in [
+        "is a superuser",
+        "BYPASSRLS or REPLICATION",
+        "may not log in",
+        "has expired",
+        "a login of noisegate itself",
+    ] {
+        assert!(log.contains(why), "{why}: {log}");
+    }
+    db.execute(&format!("DROP ROLE {admin}; DROP ROLE {replica}; DROP ROLE {nologin}")).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn auth_query_fails_closed() {
     let db = bikes().await;
