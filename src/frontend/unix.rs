@@ -1,9 +1,10 @@
 //! Unix sockets as PostgreSQL has them: `.s.PGSQL.<port>` in a folder, with a lock file beside it that says whose
 //! it is.
 
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use tokio::net::UnixListener;
@@ -45,7 +46,7 @@ fn lock(socket: &Path, port: u16) -> io::Result<Lock> {
     path.push(".lock");
     let path = PathBuf::from(path);
     loop {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+        let mut file = open_lock(&path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(in_use(socket)),
@@ -68,6 +69,28 @@ fn lock(socket: &Path, port: u16) -> io::Result<Lock> {
         file.write_all(text.as_bytes())?;
         return Ok(Lock { path, _file: file });
     }
+}
+
+/// Opens the lock file, or makes it. In a folder where anybody may write (`/tmp`) somebody may have put a link in its place, to a
+/// file that we would overwrite.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).map_err(io::Error::other)?);
+    let wrong = |what: &str| {
+        io::Error::new(ErrorKind::AlreadyExists, format!("{} is {what}: remove it", path.display()))
+    };
+    let file = options.open(path).map_err(|e| match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => wrong("a symbolic link, and no lock file"),
+        _ => e,
+    })?;
+    let found = file.metadata()?;
+    // While another process removes it, it has no name.
+    if !found.is_file() || found.nlink() > 1 {
+        return Err(wrong("another file, and no lock file"));
+    }
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
 }
 
 fn remove_stale(path: &Path) -> io::Result<()> {
@@ -142,6 +165,29 @@ mod tests {
         std::fs::write(&path, "a file").unwrap();
         assert!(bind(&path, 6432, 0o777).err().unwrap().to_string().contains("is no socket"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a file");
+    }
+
+    #[tokio::test]
+    async fn a_link_in_the_place_of_the_lock_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, victim) = (folder.path().join(".s.PGSQL.6432"), folder.path().join("victim"));
+        let lock = folder.path().join(".s.PGSQL.6432.lock");
+        std::fs::write(&victim, "precious").unwrap();
+        for link in
+            [std::os::unix::fs::symlink::<&Path, &Path>, |a: &Path, b: &Path| std::fs::hard_link(a, b)]
+        {
+            link(&victim, &lock).unwrap();
+            let refused = bind(&path, 6432, 0o700).err().unwrap();
+            assert!(refused.to_string().contains("no lock file: remove it"), "{refused}");
+            assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+            std::fs::remove_file(&lock).unwrap();
+        }
+        // Nobody else reads it, whatever it was.
+        std::fs::write(&lock, "1\n").unwrap();
+        std::fs::set_permissions(&lock, Permissions::from_mode(0o666)).unwrap();
+        let bound = bind(&path, 6432, 0o700).unwrap();
+        assert_eq!(std::fs::metadata(&lock).unwrap().mode() & 0o777, 0o600);
+        drop(bound);
     }
 
     #[tokio::test]
