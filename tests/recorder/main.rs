@@ -12,7 +12,7 @@
 //!
 //! `NOISEGATE_RECORDER_PAIRS` sets how many query–neighbour pairs are tried, `NOISEGATE_RECORDER_SEED` what they are
 //! drawn from, and `NOISEGATE_RECORDER_CASE` runs one case of a failure again. `NOISEGATE_RECORDER_FAILURES` is after how
-//! many failures the search ends.
+//! many failures the search ends, and `NOISEGATE_RECORDER_SHRINK=off` leaves their statements as they are.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod canonical;
@@ -156,6 +156,7 @@ async fn shrunk(lab: &mut Lab, case: &Case, units: &[i64]) -> Option<(query::Que
 async fn record(v: Variant) {
     let (seed, wanted, only) = (seed(), pairs(), number("NOISEGATE_RECORDER_CASE"));
     let most = number("NOISEGATE_RECORDER_FAILURES").unwrap_or(8) as usize;
+    let shrinking = std::env::var("NOISEGATE_RECORDER_SHRINK").as_deref() != Ok("off");
     let mut lab = Lab::new(v).await;
     let samples = samples::Samples::of_lab(&mut lab).await;
     let (mut done, mut statements, mut planned) = (0u64, 0u32, 0u32);
@@ -206,7 +207,7 @@ async fn record(v: Variant) {
                     Err(e) if failures.len() < most => {
                         let case = &cases[*owner];
                         // The first few; looking for a small one takes as long as many pairs.
-                        let small = match failures.len() < 2 {
+                        let small = match failures.len() < 2 && shrinking {
                             true => shrunk(&mut lab, case, &units).await,
                             false => None,
                         };

@@ -40,9 +40,9 @@ pub fn start(log: Log) -> Handle {
     let journald = journald();
     let base = Layer::default().with_writer(std::io::stderr).with_ansi(false);
     let events = match (log.format, journald) {
-        (LogFormat::Text, false) => base.boxed(),
+        (LogFormat::Text, false) => base.event_format(OneLine(format::format())).boxed(),
         (LogFormat::Text, true) => {
-            base.event_format(Prefixed(format::format().with_ansi(false).without_time())).boxed()
+            base.event_format(Prefixed(OneLine(format::format().without_time()))).boxed()
         }
         (LogFormat::Json, journald) => {
             let json = format::format().json().flatten_event(true).with_span_list(false);
@@ -68,7 +68,8 @@ pub fn start(log: Log) -> Handle {
 /// The log of the other commands: text, from warnings on.
 pub fn start_quietly() {
     let filter = std::env::var(ENV).ok().and_then(|text| wanted(&text)).unwrap_or_else(|| filter("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    log.event_format(OneLine(format::format())).init();
 }
 
 /// Our own events of this level; of the libraries below only what needs somebody, because they do not know what may
@@ -127,9 +128,78 @@ where
     }
 }
 
+/// One event is one line. What clients and databases say may hold anything: what would begin another line, move a terminal's
+/// cursor or turn the direction of writing is escaped. (JSON does that by itself.)
+struct OneLine<F>(F);
+
+impl<S, N, F> FormatEvent<S, N> for OneLine<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut line = String::new();
+        self.0.format_event(context, Writer::new(&mut line), event)?;
+        for c in line.trim_end_matches('\n').chars() {
+            match c {
+                '\u{2028}'
+                | '\u{2029}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}' => {
+                    write!(writer, "{}", c.escape_unicode())?;
+                }
+                c if c.is_control() => write!(writer, "{}", c.escape_default())?,
+                c => writer.write_char(c)?,
+            }
+        }
+        writeln!(writer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Said(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Said {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_event_is_one_line_whatever_is_in_it() {
+        let written = Said::default();
+        let to = written.clone();
+        let log = tracing_subscriber::fmt().with_writer(move || to.clone()).with_ansi(false);
+        let log = log.event_format(OneLine(format::format().without_time())).finish();
+        tracing::subscriber::with_default(log, || {
+            let said = "no\n2026-01-01T00:00:00Z ERROR noisegate: all is lost\r\u{1b}[2J\u{202e}é";
+            tracing::error!(user = said, error = %said, "{said}");
+            tracing::warn!("next");
+        });
+        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(!text.contains(['\r', '\u{1b}', '\u{202e}']) && text.contains('é'), "{text}");
+        assert!(text.contains("no\\n2026-01-01") && text.contains("\\u{1b}[2J\\u{202e}"), "{text}");
+    }
 
     #[test]
     fn a_level_is_for_our_own_events() {
