@@ -4,8 +4,9 @@ use super::connection::{Fetching, Pooled};
 use super::error::{FetchError, RelayError, cause};
 use super::login::Login;
 use super::options::{SameDatabase, common_options, fetch_options};
-use super::pool::{Backend, pool};
-use deadpool::managed::Object;
+use super::pool::{Backend, pool, query_by};
+use super::settings::Settings;
+use deadpool::managed::{Object, Pool};
 
 /// Oldest and newest major version that is served.
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
@@ -99,7 +100,7 @@ impl Backend {
         })?;
         backend.parameters = finish.parameters().clone();
         drop(finish);
-        let other = backend.finish_database().await.map_err(|c| away("finish_url", users.1.clone(), c))?;
+        let other = database_of(&backend.finish).await.map_err(|c| away("finish_url", users.1.clone(), c))?;
         if other != server.database {
             return Err(ConnectError::OtherDatabase { fetch: server.database, finish: other });
         }
@@ -141,13 +142,14 @@ impl Backend {
         drop(Object::take(client));
         Ok(server)
     }
+}
 
-    pub(super) async fn finish_database(&self) -> Result<String, String> {
-        let rows = self.query(&Default::default(), DATABASE, &[], &[]).await.map_err(|e| e.to_string())?;
-        let rows = rows.into_texts().await.map_err(|e| e.to_string())?;
-        let cell = rows.into_iter().flatten().flatten().next();
-        cell.ok_or_else(|| "the server does not say which database this is".to_owned())
-    }
+/// The database that connections of a pool lead to.
+pub(super) async fn database_of(pool: &Pool<Pooled>) -> Result<String, String> {
+    let rows = query_by(pool, &Settings::default(), DATABASE, &[], &[]).await.map_err(|e| e.to_string())?;
+    let rows = rows.into_texts().await.map_err(|e| e.to_string())?;
+    let cell = rows.into_iter().flatten().flatten().next();
+    cell.ok_or_else(|| "the server does not say which database this is".to_owned())
 }
 
 struct Server {
@@ -169,7 +171,7 @@ fn check_server(server: &Server) -> Result<(), ConnectError> {
 }
 
 /// The database's name and OID: a standby has the same ones as its primary.
-pub(super) const DATABASE: &str = "\
+const DATABASE: &str = "\
 SELECT datname::pg_catalog.text || ' (oid ' || oid::pg_catalog.text || ')'
   FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()";
 

@@ -23,7 +23,7 @@ impl Manager for Pooled {
     }
 
     async fn recycle(&self, relay: &mut Relay, _: &Metrics) -> RecycleResult<RelayError> {
-        if relay.is_idle() { Ok(()) } else { Err(RecycleError::message("not idle")) }
+        if relay.lend() { Ok(()) } else { Err(RecycleError::message("not idle")) }
     }
 }
 

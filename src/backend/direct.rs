@@ -2,7 +2,7 @@
 //!
 //! It has a pool of its own and is no part of [`Backend`]: who holds a backend has no way to it.
 
-use super::connect::ConnectError;
+use super::connect::{ConnectError, database_of};
 use super::connection::Pooled;
 use super::error::RelayError;
 use super::login::Login;
@@ -33,18 +33,13 @@ impl Direct {
         let user = login.user.clone();
         let pool = pool(Pooled(login, SameDatabase::default()), policy.pool).map_err(unusable)?;
         let direct = Self(pool);
-        let other = direct.database().await;
-        let other = other.map_err(|e| ConnectError::Unreachable { key: KEY, user, cause: e.to_string() })?;
-        let own = backend.finish_database().await.unwrap_or_default();
+        let away = |cause| ConnectError::Unreachable { key: KEY, user, cause };
+        let other = database_of(&direct.0).await.map_err(away)?;
+        let own = database_of(&backend.finish).await.map_err(unusable)?;
         match own == other {
             true => Ok(Some(direct)),
             false => Err(unusable(format!("it leads to database {other}, and finish_url to {own}"))),
         }
-    }
-
-    async fn database(&self) -> Result<String, RelayError> {
-        let rows = self.query(&Settings::default(), super::connect::DATABASE, &[], &[]).await?;
-        Ok(rows.into_texts().await?.into_iter().flatten().flatten().next().unwrap_or_default())
     }
 
     /// Prepares a statement and says what it needs and gives; see [`Backend::describe`].

@@ -6,7 +6,7 @@
 use super::error::cause;
 use super::tls::server;
 use futures::future::try_join;
-use policy::{AuthQuery, iterations, with_password};
+use policy::{AuthQuery, ServerUrl, iterations, with_password};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Directory {
         password_file: Option<PathBuf>,
         urls: impl Iterator<Item = &'u str>,
     ) -> Self {
-        let user = |url: &str| server(url).ok()?.0.get_user().map(str::to_owned);
+        let user = |url: &str| url.parse::<ServerUrl>().ok()?.config.get_user().map(str::to_owned);
         let own = urls.filter_map(user).chain(user(&query.url)).collect();
         Self { query, password_file, own, connection: Mutex::new(None) }
     }

@@ -7,8 +7,8 @@
 use super::connection::{FetchClient, Fetching, Pooled};
 use super::error::{FetchError, RelayError};
 use super::param::Param;
-use super::relay::Description;
-use super::rows::{self, Failure, OwnedQuery, Rows};
+use super::relay::{Description, Query};
+use super::rows::{self, Failure, Rows};
 use super::settings::Settings;
 use deadpool::Runtime;
 use deadpool::managed::{Manager, Object, Pool, PoolError, TimeoutType, Timeouts};
@@ -165,7 +165,7 @@ pub(super) async fn describe_by(
 ) -> Result<Description, RelayError> {
     let mut relay = connection_of(pool).await?;
     match relay.describe(settings, sql, parameter_types).await {
-        Err(error) if is_stale(&error, relay.unheard()) => {
+        Err(error) if relay.is_stale(&error) => {
             drop(Object::take(relay));
             pool.retain(|_, _| false);
             connection_of(pool).await?.describe(settings, sql, parameter_types).await
@@ -182,7 +182,7 @@ pub(super) async fn query_by(
     params: &[Param],
     formats: &[i16],
 ) -> Result<Rows, RelayError> {
-    let query = OwnedQuery {
+    let query = Query {
         settings: settings.clone(),
         sql: sql.to_owned(),
         params: params.to_vec(),
@@ -197,9 +197,4 @@ pub(super) async fn query_by(
         Err(_) => {}
     }
     rows::run(connection_of(pool).await?, query).await.map_err(|f| f.error)
-}
-
-/// A connection that was lost before it answered anything had died while idle: another one may do.
-fn is_stale(error: &RelayError, unheard: bool) -> bool {
-    unheard && matches!(error, RelayError::Lost(_))
 }

@@ -11,7 +11,7 @@ const LONGEST: usize = 16 * 1024;
 const SEEN: usize = 64;
 
 /// What makes a statement the same: constants are read by the settings of the session that prepares it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Key {
     settings: Settings,
     sql: String,
@@ -54,24 +54,25 @@ impl PreparedTexts {
         if sql.len() > LONGEST {
             return Statement::Once;
         }
-        let key = Key {
-            settings: settings.clone(),
-            sql: sql.to_owned(),
-            types: params.iter().map(|p| p.oid).collect(),
+        let is = |k: &Key| {
+            k.sql == sql
+                && k.settings == *settings
+                && k.types.iter().copied().eq(params.iter().map(|p| p.oid))
         };
-        if let Some(place) = self.kept.iter().position(|(k, _)| *k == key) {
+        if let Some(place) = self.kept.iter().position(|(k, _)| is(k)) {
             let (key, name) = self.kept.remove(place);
             self.kept.push((key, name));
             return Statement::Known(named(name));
         }
-        let Some(place) = self.seen.iter().position(|k| *k == key) else {
+        let Some(place) = self.seen.iter().position(is) else {
             if self.seen.len() == SEEN {
                 self.seen.remove(0);
             }
-            self.seen.push(key);
+            let types = params.iter().map(|p| p.oid).collect();
+            self.seen.push(Key { settings: settings.clone(), sql: sql.to_owned(), types });
             return Statement::Once;
         };
-        self.seen.remove(place);
+        let key = self.seen.remove(place);
         if self.kept.len() == KEPT {
             self.forgotten.push(self.kept.remove(0).1);
         }

@@ -45,13 +45,14 @@ pub(super) struct Relay {
     prepared: PreparedTexts,
 }
 
-/// A statement to run.
-pub(super) struct Query<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) sql: &'a str,
-    pub(super) params: &'a [Param],
+/// A statement to run, which outlives who asks it.
+#[derive(Clone)]
+pub(super) struct Query {
+    pub(super) settings: Settings,
+    pub(super) sql: String,
+    pub(super) params: Vec<Param>,
     /// Those of Bind: one for each column, or one for all, or none for text.
-    pub(super) formats: &'a [i16],
+    pub(super) formats: Vec<i16>,
 }
 
 impl Relay {
@@ -67,8 +68,7 @@ impl Relay {
             prepared: PreparedTexts::default(),
         };
         relay.prove_session(same).await?;
-        relay.prepare(BEGIN, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-        relay.prepare(ROLLBACK, "ROLLBACK").await?;
+        relay.prepare_own().await?;
         Ok(relay)
     }
 
@@ -84,15 +84,17 @@ impl Relay {
         &self.session.parameters
     }
 
-    /// Is lent out: whether it can serve another statement, as far as one can tell without asking the server.
-    pub(super) fn is_idle(&mut self) -> bool {
+    /// It is about to be lent out again. Whether it can serve another statement, as far as one can tell without asking the
+    /// server.
+    pub(super) fn lend(&mut self) -> bool {
         self.heard = false;
         self.clean && self.session.channel.is_quiet()
     }
 
-    /// The server has answered nothing yet: a failure may be an old connection's, and nothing ran.
-    pub(super) fn unheard(&self) -> bool {
-        !self.heard
+    /// Whether it failed since it had died while idle: it was lost before the server answered anything, and nothing ran. Another
+    /// one may do.
+    pub(super) fn is_stale(&self, error: &RelayError) -> bool {
+        !self.heard && matches!(error, RelayError::Lost(_))
     }
 
     /// How long to wait for the server, or for a reader.
@@ -143,9 +145,9 @@ impl Relay {
     }
 
     /// Sends a query, and says how.
-    pub(super) async fn query(&mut self, query: &Query<'_>) -> Result<Statement, RelayError> {
-        self.apply(query.settings).await?;
-        let statement = self.prepared.statement(query.settings, query.sql, query.params);
+    pub(super) async fn query(&mut self, query: &Query) -> Result<Statement, RelayError> {
+        self.apply(&query.settings).await?;
+        let statement = self.prepared.statement(&query.settings, &query.sql, &query.params);
         let mut out = BytesMut::new();
         for name in self.prepared.forgotten() {
             frontend::close(b'S', &name, &mut out).map_err(RelayError::io)?;
@@ -214,10 +216,14 @@ impl Relay {
         timeout(self.patience, self.session.channel.fill()).await.map_err(|_| RelayError::Timeout)?
     }
 
-    /// Prepares constant text of ours.
-    async fn prepare(&mut self, name: &str, sql: &str) -> Result<(), RelayError> {
+    /// Prepares what stands around every statement.
+    async fn prepare_own(&mut self) -> Result<(), RelayError> {
         let mut out = BytesMut::new();
-        frontend::parse(name, sql, [], &mut out).map_err(RelayError::io)?;
+        for (name, sql) in
+            [(BEGIN, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), (ROLLBACK, "ROLLBACK")]
+        {
+            frontend::parse(name, sql, [], &mut out).map_err(RelayError::io)?;
+        }
         frontend::sync(&mut out);
         self.start(&out).await?;
         let mut exchange = Exchange { ready: STEPS - 1, error: None };
@@ -301,7 +307,7 @@ fn execute(name: &str, out: &mut BytesMut) -> Result<(), RelayError> {
     frontend::execute("", 0, out).map_err(RelayError::io)
 }
 
-fn query_messages(query: &Query<'_>, statement: &Statement, out: &mut BytesMut) -> Result<(), RelayError> {
+fn query_messages(query: &Query, statement: &Statement, out: &mut BytesMut) -> Result<(), RelayError> {
     let Query { sql, params, formats, .. } = query;
     if !matches!(statement, Statement::Known(_)) {
         frontend::parse(statement.name(), sql, params.iter().map(|p| p.oid), out).map_err(RelayError::io)?;

@@ -3,10 +3,8 @@
 use super::connection::Pooled;
 use super::data_row::{cells, texts};
 use super::error::RelayError;
-use super::param::Param;
 use super::prepared::Statement;
 use super::relay::{self, Exchange, Query, Step, fields, out_of_turn};
-use super::settings::Settings;
 use super::socket::Frame;
 use answer::{Field, RowStream};
 use bytes::Bytes;
@@ -54,18 +52,9 @@ pub(super) struct Failure {
     pub(super) again: bool,
 }
 
-/// A statement that outlives who asks it.
-#[derive(Clone)]
-pub(super) struct OwnedQuery {
-    pub(super) settings: Settings,
-    pub(super) sql: String,
-    pub(super) params: Vec<Param>,
-    pub(super) formats: Vec<i16>,
-}
-
 /// Runs a query on a pooled connection. The connection belongs to a task of its own until the server is ready again, so that
 /// neither a slow nor a vanished reader leaves it half read.
-pub(super) async fn run(relay: Object<Pooled>, query: OwnedQuery) -> Result<Rows, Failure> {
+pub(super) async fn run(relay: Object<Pooled>, query: Query) -> Result<Rows, Failure> {
     let (header, described) = oneshot::channel();
     let (sender, batches) = mpsc::channel(READ_AHEAD);
     let (ended, end) = oneshot::channel();
@@ -107,11 +96,10 @@ enum End {
 }
 
 impl Run {
-    async fn run(mut self, query: OwnedQuery, ended: oneshot::Sender<Last>) {
+    async fn run(mut self, query: Query, ended: oneshot::Sender<Last>) {
         let mut exchange = Exchange::default();
-        let OwnedQuery { settings, sql, params, formats } = &query;
         let mut statement = Statement::Once;
-        let end = match self.relay.query(&Query { settings, sql, params, formats }).await {
+        let end = match self.relay.query(&query).await {
             Ok(sent) => {
                 statement = sent;
                 self.read(&mut exchange).await
@@ -131,7 +119,7 @@ impl Run {
                 (result, outdated && matches!(statement, Statement::Known(_)))
             }
             End::Broken(error) => {
-                let stale = self.relay.unheard() && matches!(error, RelayError::Lost(_));
+                let stale = self.relay.is_stale(&error);
                 drop(Object::take(self.relay));
                 (Err(error), stale)
             }

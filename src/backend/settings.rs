@@ -85,9 +85,10 @@ impl Settings {
         Setting::ALL.into_iter().map(|s| (s, self.get(s)))
     }
 
-    /// The same, with a search path of quoted names: for texts that qualify every name themselves.
+    /// The same, with a search path of these names: for texts that qualify every name themselves.
     pub fn with_search_path(mut self, names: impl Iterator<Item = String>) -> Self {
-        self.search_path = Some(names.collect::<Vec<_>>().join(", "));
+        let quoted = names.map(|name| format!("\"{}\"", name.replace('"', "\"\"")));
+        self.search_path = Some(quoted.collect::<Vec<_>>().join(", "));
         self
     }
 

@@ -133,8 +133,7 @@ impl Session {
 
     /// The session's settings, with the search path for names that the server prints.
     fn catalog_settings(&self, gateway: &Gateway) -> backend::Settings {
-        let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
-        let path: Vec<String> = self.search_path(gateway).iter().map(quoted).collect();
+        let path = self.search_path(gateway);
         self.settings.backend().with_search_path(std::iter::once("pg_catalog".to_owned()).chain(path))
     }
 
