@@ -33,9 +33,9 @@ pub struct Args {
 /// Serves until SIGINT or SIGTERM; SIGHUP reloads.
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let policies = databases::load(&args.policy)?;
-    let log = log::start(policies.first().map(|(_, raw)| raw.log()).unwrap_or_default());
+    let log = log::start(policies.list.first().map(|(_, raw)| raw.log()).unwrap_or_default());
     let manager = Manager::from_env();
-    let (served, databases) = databases::open(&args.policy, policies).await?;
+    let (served, databases) = databases::open(policies).await?;
     // All have the same listener: see `databases::agree`.
     let first = served.first().ok_or("no policy is to be served")?.active.clone();
     let settings = Settings::of(first.current().policy())?;

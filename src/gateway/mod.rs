@@ -98,17 +98,13 @@ impl Session {
             return asked.await?.ok_or_else(control_here);
         }
         if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
+            let none = Values::default();
             let Kind::Explain(_, _, explain) = &*statement.kind else {
-                return self.run_catalogs(&gateway, rewritten, None, &Values::default(), notices).await;
+                return self.run_catalogs(&gateway, rewritten, None, &none, notices).await;
             };
             self.describe_catalogs(&gateway, &rewritten, &[]).await?;
-            let mut explained = Explained::of_catalogs(explain.json);
-            if explain.analyze {
-                let answered =
-                    self.run_catalogs(&gateway, rewritten, None, &Values::default(), notices).await?;
-                explained = explained.and_asked(rows_of(answered).await?, false);
-            }
-            return Ok(explained.rows(plan::explain::fields(explain.json)));
+            let explained = self.explain_catalogs(&gateway, rewritten, *explain, &[], &none, notices);
+            return Ok(explained.await?.rows(plan::explain::fields(explain.json)));
         }
         let resolved = self.resolve(&gateway, query, lines)?;
         let (highest, pos) = sql::constants::parameters(&mut resolved.clone());
@@ -124,12 +120,12 @@ impl Session {
             && !private
             && let Some(fields) = self.typed_before(&gateway, &resolved, &planned.constants)
         {
-            // Nobody was told of columns yet: if they are others now, or it fails, it is typed after all.
+            // Nobody was told of columns yet: if they or the names are others now, it is typed after all.
             let told = notices.len();
             let text = &statement.text;
             match self.answer(&gateway, planned, text, Columns::text(fields), notices).await {
-                Ok(outcome) => return Ok(outcome),
-                Err(_) => notices.truncate(told),
+                Err(e) if matches!(&e.code.0, [b'4', b'2', ..] | b"0A000") => notices.truncate(told),
+                done => return done,
             }
             planned =
                 self.plan(&gateway, resolved.clone(), self.constants(), &[], &Values::default()).await?;
@@ -138,12 +134,12 @@ impl Session {
         match &*statement.kind {
             Kind::Explain(_, _, explain) => {
                 let fields = plan::explain::fields(explain.json);
+                let explained = self.explained(&gateway, planned, *explain).await?;
                 if !explain.analyze {
-                    return Ok(self.explained(&gateway, planned, *explain).await?.rows(fields));
+                    return Ok(explained.rows(fields));
                 }
                 let again = self.plan(&gateway, resolved, self.constants(), &[], &Values::default()).await?;
                 let columns = Columns::text(typed.fields);
-                let explained = self.explained(&gateway, planned, *explain).await?;
                 let asked = self.asked(&gateway, explained, again, &statement.text, columns, notices);
                 Ok(asked.await?.rows(fields))
             }
@@ -270,14 +266,10 @@ impl Session {
             let rewritten =
                 self.over_catalogs(&gateway, query, lines, &kind).await?.ok_or_else(control_here)?;
             if let Some(explain) = explain {
-                let columns = Columns::bound(description.fields.clone().unwrap_or_default(), &values);
-                let mut explained = Explained::of_catalogs(explain.json);
-                if explain.analyze {
-                    let asked = Description { fields: None, ..description };
-                    let asked = self.run_catalogs(&gateway, rewritten, Some(&asked), &values, notices);
-                    explained = explained.and_asked(rows_of(asked.await?).await?, false);
-                }
-                return Ok(explained.rows(columns.fields));
+                let columns = Columns::bound(description.fields.unwrap_or_default(), &values);
+                let types = &description.parameters;
+                let explained = self.explain_catalogs(&gateway, rewritten, explain, types, &values, notices);
+                return Ok(explained.await?.rows(columns.fields));
             }
             return self.run_catalogs(&gateway, rewritten, Some(&description), &values, notices).await;
         };
@@ -297,6 +289,25 @@ impl Session {
             return Ok(asked.await?.rows(columns.fields));
         }
         self.answer(&gateway, planned, &text, columns, notices).await
+    }
+
+    /// EXPLAIN of a statement over the catalogs; ANALYZE asks it as well. `types` are those of its parameters.
+    async fn explain_catalogs(
+        &mut self,
+        gateway: &Gateway,
+        rewritten: ::catalogs::Rewritten,
+        explain: sql::Explain,
+        types: &[u32],
+        values: &Values,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Explained, ClientError> {
+        let explained = Explained::of_catalogs(explain.json);
+        if !explain.analyze {
+            return Ok(explained);
+        }
+        let asked = Description { parameters: types.to_vec(), fields: None };
+        let answered = self.run_catalogs(gateway, rewritten, Some(&asked), values, notices).await?;
+        Ok(explained.and_asked(rows_of(answered).await?, false))
     }
 
     /// EXPLAIN ANALYZE of a statement that was explained as it stood: asks, and says that it cost.

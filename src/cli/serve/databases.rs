@@ -18,20 +18,25 @@ pub struct Served {
 }
 
 /// All policies of a path, read.
-pub fn load(path: &Path) -> Result<Vec<(PathBuf, RawPolicy)>, Box<dyn Error>> {
-    let (files, _) = policy::files(path)?;
+pub struct Policies {
+    /// Each with its file.
+    pub list: Vec<(PathBuf, RawPolicy)>,
+    /// They are of a folder, and have names.
+    folder: bool,
+}
+
+/// Reads them.
+pub fn load(path: &Path) -> Result<Policies, Box<dyn Error>> {
+    let (files, folder) = policy::files(path)?;
     let read = files.into_iter().map(|file| policy::load(&file).map(|raw| (file, raw)));
-    Ok(read.collect::<Result<_, _>>()?)
+    Ok(Policies { list: read.collect::<Result<_, _>>()?, folder })
 }
 
 /// Opens all of them, or none. The first one's settings are the listener's.
-pub async fn open(
-    path: &Path,
-    policies: Vec<(PathBuf, RawPolicy)>,
-) -> Result<(Vec<Served>, Arc<Databases>), Box<dyn Error>> {
-    let (_, folder) = policy::files(path)?;
+pub async fn open(policies: Policies) -> Result<(Vec<Served>, Arc<Databases>), Box<dyn Error>> {
+    let Policies { list, folder } = policies;
     let mut checked: Vec<(PathBuf, Checked)> = Vec::new();
-    for (file, raw) in policies {
+    for (file, raw) in list {
         let of = |e: crate::gateway::OpenError| {
             if folder { format!("{}: {e}", file.display()) } else { e.to_string() }
         };

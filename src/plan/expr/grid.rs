@@ -147,28 +147,27 @@ impl GridValue {
     /// A float within its bounds, in whole steps: floats are rounded as they are multiplied or divided, by less than a
     /// thousandth of a millionth of a step where steps are far from 2^53, and the ends hold whatever comes out.
     fn float_steps(&self, x: &str) -> String {
-        let inverse = self.inverse();
-        match inverse.is_integer() && &inverse * &self.grid == BigDecimal::one() {
-            true if inverse.is_one() => format!("pg_catalog.round({x})"),
-            true => format!("pg_catalog.round({x} * {}::pg_catalog.float8)", number(&inverse)),
-            false => format!("pg_catalog.round({x} / {}::pg_catalog.float8)", number(&self.grid)),
+        match self.steps_in_one() {
+            Some(steps) if steps.is_one() => format!("pg_catalog.round({x})"),
+            Some(steps) => format!("pg_catalog.round({x} * {}::pg_catalog.float8)", number(&steps)),
+            None => format!("pg_catalog.round({x} / {}::pg_catalog.float8)", number(&self.grid)),
         }
     }
 
-    /// Steps in 1, which may be cut.
-    fn inverse(&self) -> BigDecimal {
-        (BigDecimal::one() / &self.grid).with_scale_round(FINEST, RoundingMode::Down).normalized()
+    /// How many steps 1 has, if that is a whole number.
+    fn steps_in_one(&self) -> Option<BigDecimal> {
+        let one = BigDecimal::one();
+        let inverse = (&one / &self.grid).with_scale_round(FINEST, RoundingMode::Down).normalized();
+        (inverse.is_integer() && &inverse * &self.grid == one).then_some(inverse)
     }
 
     /// The argument in whole steps: multiplied or divided exactly, and rounded once.
     fn steps(&self, print: Print) -> String {
         let x = super::print::operand(&self.arg, Phys::Num, print);
-        let inverse = self.inverse();
-        if self.grid.is_one() {
-            return format!("pg_catalog.round({x})");
-        }
-        if inverse.is_integer() && &inverse * &self.grid == BigDecimal::one() {
-            return format!("pg_catalog.round({x} * {})", number(&inverse));
+        match self.steps_in_one() {
+            Some(steps) if steps.is_one() => return format!("pg_catalog.round({x})"),
+            Some(steps) => return format!("pg_catalog.round({x} * {})", number(&steps)),
+            None => {}
         }
         let (digits, exponent) = self.grid.normalized().into_bigint_and_exponent();
         if digits == 1.into() && exponent < 0 {
