@@ -103,9 +103,7 @@ fn measure(c: &Column, checked: &Checked, with: &dyn Fn(&[String], &str) -> Stri
         }
         SqlType::Text | SqlType::Varchar => with(&[], "to filter by; its collation is not deterministic"),
         SqlType::Bpchar => with(&[], "to filter by; char(n) has no canonical form for groups"),
-        SqlType::Other { name, .. } if name == policy::JSONB => {
-            with(&[], "TODO paths = { name = {} }, the members that may be read")
-        }
+        ty if policy::is_jsonb(ty) => with(&[], "TODO paths = { name = {} }, the members that may be read"),
         SqlType::Other { name, .. } => {
             let name = name.trim_start_matches("pg_catalog.");
             format!("# columns.{}: nothing can be computed with type {} yet\n", key(&c.name), comment(name))

@@ -62,7 +62,7 @@ fn relation(line: &str) -> Relation {
             "float8" => SqlType::Float8,
             "bpchar" => SqlType::Bpchar,
             "inet" => SqlType::Inet,
-            "jsonb" => SqlType::Other { oid: 3802, name: policy::JSONB.into() },
+            "jsonb" => SqlType::Other { oid: 3802, name: "pg_catalog.jsonb".into() },
             "gadget" => SqlType::Enum { oid: 99, name: "public.gadget".into() },
             other => panic!("{other}"),
         };

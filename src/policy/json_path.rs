@@ -11,8 +11,10 @@ use schema::SqlType;
 use toml::Spanned;
 use toml::de::DeValue;
 
-/// The type of columns with paths, as the schema names it.
-pub const JSONB: &str = "pg_catalog.jsonb";
+/// Whether columns of a type may have paths.
+pub fn is_jsonb(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Other { name, .. } if name == "pg_catalog.jsonb")
+}
 
 /// Keys of a path.
 pub(super) const PATH: Keys = Keys {
@@ -61,7 +63,7 @@ pub(super) fn read(shown: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings) 
 /// The paths of a column.
 pub(super) fn check(raw: Option<&RawColumn>, c: &schema::Column, f: &mut Findings) -> Vec<JsonPath> {
     let Some(list) = raw.map(|r| r.paths.as_slice()).filter(|l| !l.is_empty()) else { return Vec::new() };
-    if !matches!(&c.ty, SqlType::Other { name, .. } if name == JSONB) {
+    if !is_jsonb(&c.ty) {
         if let Some(first) = list.first() {
             let what = format!("paths are for jsonb columns; {:?} is {}", c.name, type_name(&c.ty));
             let hint =

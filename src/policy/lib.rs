@@ -45,7 +45,7 @@ mod window;
 
 pub use error::{PolicyError, PolicyErrors};
 pub use folder::files;
-pub use json_path::JSONB;
+pub use json_path::is_jsonb;
 pub use keys::{Key, Keys, is_value};
 pub use model::*;
 pub use passwords::with_password;

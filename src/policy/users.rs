@@ -67,7 +67,7 @@ pub(super) fn users(root: &Section<'_, '_>, base: &Path, server: &Server, f: &mu
             if c.value.is_empty() {
                 f.error(&c.span, "certificate is empty", "write the common name of the user's certificate");
             }
-            if server.tls.as_ref().is_some_and(|tls| tls.client_ca.is_none()) || server.tls.is_none() {
+            if server.tls.as_ref().is_none_or(|tls| tls.client_ca.is_none()) {
                 let hint = "set client_ca = \"clients.crt\" in [server] tls: who vouches for them";
                 f.error(&c.span, "no certificate of a client is believed", hint);
             }

@@ -15,7 +15,7 @@ use super::{Columns, Refusal, Result, constant_text, refuse};
 use crate::domain::Domain;
 use crate::interval::Interval;
 use answer::ClientError;
-use policy::JsonPath;
+use policy::{JsonPath, is_jsonb};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Expr, ExprKind, Literal, Pos};
 
@@ -86,10 +86,6 @@ pub(super) fn declared_range(x: &Scalar) -> Option<Interval> {
     let numbers = path.values.as_ref()?.iter().map(|v| policy::decimal_text(v, 10));
     let points = numbers.map(|n| Some(Interval::point(n?))).collect::<Option<Vec<_>>>()?;
     points.into_iter().reduce(|a, b| a.hull(&b))
-}
-
-fn is_jsonb(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Other { name, .. } if name == policy::JSONB)
 }
 
 /// The name of a member.
