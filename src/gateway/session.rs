@@ -21,6 +21,8 @@ pub struct Session {
     pub(super) settings: SessionSettings,
     /// ParameterStatus values that the client was told, where they differ from the backend's.
     pub(super) reported: BTreeMap<String, String>,
+    /// The revision of the settings when the client was told last, under the gateway at hand.
+    pub(super) reported_at: Option<u64>,
     /// `now()`, fixed while a transaction is open.
     pub(super) transaction_start: Option<String>,
     /// A query was asked, or prepared, in the transaction that is open.
@@ -54,6 +56,7 @@ impl Session {
             settings,
             // A finish session's is on; the client was told otherwise.
             reported: BTreeMap::from([("default_transaction_read_only".to_owned(), "off".to_owned())]),
+            reported_at: None,
             gateway,
             transaction_start: None,
             queried: false,
@@ -87,6 +90,7 @@ impl Session {
             }
         }
         self.gateway = now;
+        self.reported_at = None;
         Ok(())
     }
 

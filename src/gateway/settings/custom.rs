@@ -110,9 +110,15 @@ impl NoisegateSetting {
         }
     }
 
-    /// The setting with this full name.
+    /// The setting with this full name, if there is one.
+    pub fn find(name: &str) -> Option<Self> {
+        let known = name.starts_with("noisegate.");
+        known.then(|| Self::ALL.into_iter().find(|o| o.name() == name)).flatten()
+    }
+
+    /// The setting with this full name, or which was meant.
     pub fn named(name: &str) -> Result<Self, ClientError> {
-        Self::ALL.into_iter().find(|o| o.name() == name).ok_or_else(|| {
+        Self::find(name).ok_or_else(|| {
             let all = Self::ALL.map(Self::name);
             let hint = match nearest_of(name, all.iter().copied()) {
                 Some(near) => format!("Perhaps you meant {near}."),

@@ -32,6 +32,8 @@ pub struct SessionSettings {
     local: Values,
     /// The transaction's start and its savepoints.
     marks: Vec<Mark>,
+    /// Counts changes of values.
+    revision: u64,
 }
 
 /// What a value holds for.
@@ -73,6 +75,11 @@ impl SessionSettings {
         levels.into_iter().find_map(|v| v.get(name)).map(String::as_str)
     }
 
+    /// Another one after each change of a value.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
     /// Keeps a judged value; None goes back to the start-up's.
     pub fn set(&mut self, name: &str, value: Option<String>, local: bool) -> Result<(), ClientError> {
         let (given, changed) = (value.as_ref().map_or(0, String::len), self.get(name).map_or(0, str::len));
@@ -102,6 +109,7 @@ impl SessionSettings {
     }
 
     fn values(&mut self, level: Level) -> &mut Values {
+        self.revision += 1;
         match level {
             Level::Session => &mut self.session,
             Level::Local => &mut self.local,
@@ -137,6 +145,7 @@ impl SessionSettings {
 
     /// Keeps a judged value of the start-up packet.
     pub fn start_with(&mut self, name: &str, value: String) {
+        self.revision += 1;
         self.startup.insert(name.to_owned(), value);
     }
 
@@ -182,6 +191,7 @@ impl SessionSettings {
                 // What is of the transaction stays for the next one.
                 let modes = self.local.clone();
                 self.bring_back(0);
+                self.revision += u64::from(!self.local.is_empty());
                 self.local = modes;
                 self.end(*chain);
             }
@@ -205,6 +215,7 @@ impl SessionSettings {
     }
 
     fn end(&mut self, chain: bool) {
+        self.revision += u64::from(!self.local.is_empty());
         // AND CHAIN: the next transaction has this one's modes.
         self.local.retain(|name, _| chain && name.starts_with("transaction_"));
         self.marks.clear();

@@ -214,7 +214,7 @@ impl Session {
         if let Some(value) = self.settings.get(name) {
             return Some(value.to_owned());
         }
-        if let Ok(own) = NoisegateSetting::named(name) {
+        if let Some(own) = NoisegateSetting::find(name) {
             return Some(own.default(&gateway.settings));
         }
         match name {
@@ -250,8 +250,12 @@ impl Session {
 
     /// Reportable settings that changed since the last call.
     pub fn changed_parameters(&mut self) -> Vec<(String, String)> {
-        let gateway = self.gateway.clone();
         let mut changed = Vec::new();
+        if self.reported_at == Some(self.settings.revision()) {
+            return changed;
+        }
+        self.reported_at = Some(self.settings.revision());
+        let gateway = self.gateway.clone();
         for name in known::REPORTED {
             // `search_path` is reported since PostgreSQL 18.
             if *name == "search_path" && !gateway.backend.parameters().contains_key(*name) {
