@@ -51,7 +51,7 @@ impl Statement {
 impl PreparedTexts {
     /// How to send a statement: the second time under a name.
     pub(super) fn statement(&mut self, settings: &Settings, sql: &str, params: &[Param]) -> Statement {
-        if sql.len() > LONGEST {
+        if sql.len() > LONGEST || !is_lasting(sql) {
             return Statement::Once;
         }
         let is = |k: &Key| {
@@ -96,6 +96,23 @@ impl PreparedTexts {
     }
 }
 
+/// Words that a constant of a type of time may be made of, and which then mean the moment when the statement is parsed.
+const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
+
+/// Whether a statement means the same at another time. Names of objects become their OIDs when the statement is parsed, too.
+fn is_lasting(sql: &str) -> bool {
+    let sql = sql.to_ascii_lowercase();
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let has = |word: &&str| {
+        sql.match_indices(*word).any(|(at, _)| {
+            let (before, after) =
+                (sql.get(..at).unwrap_or_default(), sql.get(at + word.len()..).unwrap_or_default());
+            !is_part(before.chars().next_back()) && !is_part(after.chars().next())
+        })
+    };
+    !MOMENTS.iter().any(|word| has(&word)) && !sql.contains("::pg_catalog.reg")
+}
+
 fn named(name: u64) -> String {
     format!("s{name}")
 }
@@ -120,6 +137,19 @@ mod tests {
         let long = format!("SELECT $1, '{}'", "x".repeat(LONGEST));
         assert_eq!(ask(&settings, &long, 25), Statement::Once);
         assert_eq!(ask(&settings, &long, 25), Statement::Once);
+    }
+
+    #[test]
+    fn what_means_the_moment_is_parsed_each_time() {
+        let (mut texts, settings) = (PreparedTexts::default(), Settings::default());
+        for sql in
+            ["SELECT 'now'::time", "SELECT 'Today 12:00'::timestamp", "SELECT 't'::pg_catalog.regclass"]
+        {
+            for _ in 0..3 {
+                assert_eq!(texts.statement(&settings, sql, &[]), Statement::Once, "{sql}");
+            }
+        }
+        assert!(is_lasting("SELECT known, snow, now_on FROM todays"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! tokio-postgres speaks binary results only; here the caller chooses, and rows pass through unread. Each
 //! statement is one write: `BEGIN … READ ONLY`, the statement in the extended protocol (where one message holds one
-//! statement only), `ROLLBACK`. Nothing it does outlives it. A client's settings are set before, where the session has others:
+//! statement only), `ROLLBACK`, one Sync. Nothing it does outlives it: what an error skips, ROLLBACK among it, is made up for. A client's settings are set before, where the session has others:
 //! those that the last one's client had.
 
 use super::data_row::texts;
@@ -117,7 +117,12 @@ impl Relay {
         parameter_types: &[u32],
     ) -> Result<Description, RelayError> {
         self.apply(settings).await?;
-        self.start(&describe_messages(sql, parameter_types)?).await?;
+        let mut out = BytesMut::new();
+        // Nothing is executed, so that nothing needs an end.
+        frontend::parse("", sql, parameter_types.iter().copied(), &mut out).map_err(RelayError::io)?;
+        frontend::describe(b'S', "", &mut out).map_err(RelayError::io)?;
+        frontend::sync(&mut out);
+        self.start(&out).await?;
         let mut description = Description { parameters: Vec::new(), fields: Vec::new() };
         let mut exchange = Exchange::default();
         while let Some(frame) = self.next(&mut exchange).await? {
@@ -152,9 +157,31 @@ impl Relay {
         for name in self.prepared.forgotten() {
             frontend::close(b'S', &name, &mut out).map_err(RelayError::io)?;
         }
-        in_transaction(&mut out, |out| query_messages(query, &statement, out))?;
+        execute(BEGIN, &mut out)?;
+        query_messages(query, &statement, &mut out)?;
+        execute(ROLLBACK, &mut out)?;
+        frontend::sync(&mut out);
         self.start(&out).await?;
         Ok(statement)
+    }
+
+    /// Ends the transaction of a statement that failed.
+    pub(super) async fn roll_back(&mut self) -> Result<(), RelayError> {
+        if self.clean {
+            return Ok(());
+        }
+        let mut out = BytesMut::new();
+        execute(ROLLBACK, &mut out)?;
+        frontend::sync(&mut out);
+        self.start(&out).await?;
+        self.drain().await
+    }
+
+    /// Reads to the end of a pipeline of ours that gives no rows.
+    async fn drain(&mut self) -> Result<(), RelayError> {
+        let mut exchange = Exchange::default();
+        while self.next(&mut exchange).await?.is_some() {}
+        exchange.result()
     }
 
     /// A statement failed, which may be since what was prepared is not right any more.
@@ -194,12 +221,9 @@ impl Relay {
                 // SET is reported.
                 Frame::Other(Message::ParameterStatus(_) | Message::CloseComplete) => {}
                 Frame::Other(Message::ReadyForQuery(body)) => {
-                    exchange.ready += 1;
-                    if exchange.ready == STEPS {
-                        self.clean = body.status() == b'I';
-                        self.heard = true;
-                        return Ok(Step::Over);
-                    }
+                    self.clean = body.status() == b'I';
+                    self.heard = true;
+                    return Ok(Step::Over);
                 }
                 frame => {
                     self.heard = true;
@@ -226,9 +250,7 @@ impl Relay {
         }
         frontend::sync(&mut out);
         self.start(&out).await?;
-        let mut exchange = Exchange { ready: STEPS - 1, error: None };
-        while self.next(&mut exchange).await?.is_some() {}
-        exchange.result()
+        self.drain().await
     }
 
     /// Runs constant text of ours in the simple protocol; rows come as text.
@@ -236,7 +258,7 @@ impl Relay {
         let mut out = BytesMut::new();
         frontend::query(sql, &mut out).map_err(RelayError::io)?;
         self.start(&out).await?;
-        let mut exchange = Exchange { ready: STEPS - 1, error: None };
+        let mut exchange = Exchange::default();
         let mut rows = Vec::new();
         while let Some(frame) = self.next(&mut exchange).await? {
             if let Frame::Row(row) = frame {
@@ -251,9 +273,6 @@ impl Relay {
 const BEGIN: &str = "begin";
 const ROLLBACK: &str = "rollback";
 
-/// ReadyForQuery messages of a pipeline: after the statement, and after ROLLBACK.
-const STEPS: u8 = 2;
-
 /// What of the answer has arrived.
 pub(super) enum Step {
     /// A message of the statement's own.
@@ -267,7 +286,6 @@ pub(super) enum Step {
 /// Where the answer to a pipeline stands.
 #[derive(Default)]
 pub(super) struct Exchange {
-    ready: u8,
     error: Option<RelayError>,
 }
 
@@ -276,29 +294,6 @@ impl Exchange {
     pub(super) fn result(self) -> Result<(), RelayError> {
         self.error.map_or(Ok(()), Err)
     }
-}
-
-fn describe_messages(sql: &str, types: &[u32]) -> Result<BytesMut, RelayError> {
-    let mut out = BytesMut::new();
-    in_transaction(&mut out, |out| {
-        frontend::parse("", sql, types.iter().copied(), out).map_err(RelayError::io)?;
-        frontend::describe(b'S', "", out).map_err(RelayError::io)
-    })?;
-    Ok(out)
-}
-
-/// `messages` between BEGIN and ROLLBACK.
-fn in_transaction(
-    out: &mut BytesMut,
-    messages: impl FnOnce(&mut BytesMut) -> Result<(), RelayError>,
-) -> Result<(), RelayError> {
-    execute(BEGIN, out)?;
-    messages(out)?;
-    // What an error skips ends here.
-    frontend::sync(out);
-    execute(ROLLBACK, out)?;
-    frontend::sync(out);
-    Ok(())
 }
 
 /// Runs a statement that is prepared, has no parameters and gives no rows.

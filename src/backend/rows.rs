@@ -12,6 +12,7 @@ use deadpool::managed::Object;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use postgres_protocol::message::backend::Message;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -52,153 +53,203 @@ pub(super) struct Failure {
     pub(super) again: bool,
 }
 
-/// Runs a query on a pooled connection. The connection belongs to a task of its own until the server is ready again, so that
-/// neither a slow nor a vanished reader leaves it half read.
+/// Runs a query on a pooled connection, up to its columns; where not all rows came with them, the others are read by a task of
+/// their own. So neither a slow nor a vanished reader leaves the connection half read: who gives up the query, here or later,
+/// leaves it to a task that cancels it.
 pub(super) async fn run(relay: Object<Pooled>, query: Query) -> Result<Rows, Failure> {
-    let (header, described) = oneshot::channel();
-    let (sender, batches) = mpsc::channel(READ_AHEAD);
-    let (ended, end) = oneshot::channel();
-    tokio::spawn(Run { relay, header: Some(header), sender, batch: Vec::new() }.run(query, ended));
-    let fields = described.await.unwrap_or_else(|_| Err(Failure { error: stopped(), again: false }))?;
-    let batches = stream::unfold(batches, |mut b| async move { b.recv().await.map(|batch| (batch, b)) });
-    let rows = batches.flat_map(|batch| stream::iter(batch.into_iter().map(Ok)));
-    // No more batches is not yet the end: only the task's word tells rows that are complete from rows cut short.
-    let end = stream::once(async move {
-        let (batch, result) = end.await.unwrap_or_else(|_| (Vec::new(), Err(stopped())));
-        stream::iter(batch.into_iter().map(Ok).chain(result.err().map(Err)))
-    });
-    Ok(Rows { fields, rows: rows.chain(end.flatten()).boxed() })
+    let mut run =
+        Run { under_way: UnderWay::new(relay), statement: Statement::Once, fields: None, batch: Vec::new() };
+    match run.under_way.relay()?.query(&query).await {
+        Ok(sent) => run.statement = sent,
+        // Settings that the server does not take.
+        Err(e @ RelayError::Db(_)) => return Err(run.failed(e).await),
+        Err(e) => return Err(run.broken(e)),
+    }
+    loop {
+        match run.take_arrived() {
+            Ok(Some(result)) => return run.all(result).await,
+            Ok(None) => {}
+            Err(e) => return Err(run.broken(e)),
+        }
+        if let Some(fields) = run.fields.take() {
+            return Ok(run.in_background(fields));
+        }
+        let filled = run.under_way.relay()?.fill().await;
+        if let Err(e) = filled {
+            return Err(run.broken(e));
+        }
+    }
 }
 
 fn stopped() -> RelayError {
     RelayError::Lost("the statement was stopped".into())
 }
 
-/// The last rows, and whether they are all.
-type Last = (Vec<Bytes>, Result<(), RelayError>);
+/// A connection that runs a statement. Whoever drops it before the server is ready again has the statement cancelled.
+struct UnderWay {
+    relay: Option<Object<Pooled>>,
+    exchange: Exchange,
+}
 
-/// The task that owns the connection.
+impl UnderWay {
+    fn new(relay: Object<Pooled>) -> Self {
+        Self { relay: Some(relay), exchange: Exchange::default() }
+    }
+
+    fn relay(&mut self) -> Result<&mut Object<Pooled>, Failure> {
+        self.relay.as_mut().ok_or_else(|| Failure { error: stopped(), again: false })
+    }
+
+    /// The connection, which serves nobody else.
+    fn close(&mut self) {
+        if let Some(relay) = self.relay.take() {
+            drop(Object::take(relay));
+        }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let Some(relay) = self.relay.take() else { return };
+        let exchange = std::mem::take(&mut self.exchange);
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(stop(relay, exchange))),
+            Err(_) => drop(Object::take(relay)),
+        }
+    }
+}
+
+/// A query, and what of its answer was read and not handed over.
 struct Run {
-    relay: Object<Pooled>,
-    header: Option<oneshot::Sender<Result<Vec<Field>, Failure>>>,
-    sender: mpsc::Sender<Vec<Bytes>>,
+    under_way: UnderWay,
+    statement: Statement,
+    fields: Option<Vec<Field>>,
     batch: Vec<Bytes>,
 }
 
-/// How the reading ended.
-enum End {
-    /// The server is ready for the next statement.
-    Ready(Result<(), RelayError>),
-    /// The connection is of no use any more.
-    Broken(RelayError),
-    /// Nobody reads, or has not read for too long; the query may still run.
-    Abandoned,
-}
+/// The last rows, and whether they are all.
+type Last = (Vec<Bytes>, Result<(), RelayError>);
 
 impl Run {
-    async fn run(mut self, query: Query, ended: oneshot::Sender<Last>) {
-        let mut exchange = Exchange::default();
-        let mut statement = Statement::Once;
-        let end = match self.relay.query(&query).await {
-            Ok(sent) => {
-                statement = sent;
-                self.read(&mut exchange).await
-            }
-            // Settings that the server does not take.
-            Err(e @ RelayError::Db(_)) => End::Ready(Err(e)),
-            Err(e) => End::Broken(e),
-        };
-        // The connection is given up first: who has seen the end of the rows finds it back in the pool.
-        let (result, again) = match end {
-            End::Ready(result) => {
-                if result.is_err() {
-                    self.relay.forget(&statement);
+    /// Takes what has arrived; how it ended, where the server is ready for the next statement.
+    fn take_arrived(&mut self) -> Result<Option<Result<(), RelayError>>, RelayError> {
+        let UnderWay { relay: Some(relay), exchange } = &mut self.under_way else { return Err(stopped()) };
+        loop {
+            let columns = match relay.buffered(exchange)? {
+                Step::Over => return Ok(Some(std::mem::take(exchange).result())),
+                Step::Wait => return Ok(None),
+                Step::Frame(Frame::Row(row)) => {
+                    self.batch.push(row);
+                    continue;
                 }
-                drop(self.relay);
-                let outdated = matches!(&result, Err(RelayError::Db(e)) if e.is_outdated_plan());
-                (result, outdated && matches!(statement, Statement::Known(_)))
+                Step::Frame(Frame::Other(Message::RowDescription(body))) => fields(&body)?,
+                Step::Frame(Frame::Other(Message::NoData)) => Vec::new(),
+                Step::Frame(Frame::Other(
+                    Message::CommandComplete(_)
+                    | Message::ParseComplete
+                    | Message::BindComplete
+                    | Message::EmptyQueryResponse,
+                )) => continue,
+                Step::Frame(Frame::Other(_)) => {
+                    return Err(out_of_turn("a message that answers nothing we asked"));
+                }
+            };
+            self.fields = Some(columns);
+        }
+    }
+
+    /// All of it, which came at once.
+    async fn all(mut self, result: Result<(), RelayError>) -> Result<Rows, Failure> {
+        match (self.fields.take(), result) {
+            (Some(fields), result) => {
+                let result = self.give_back(result).await;
+                let rows = std::mem::take(&mut self.batch).into_iter().map(Ok).chain(result.err().map(Err));
+                Ok(Rows { fields, rows: stream::iter(rows).boxed() })
             }
-            End::Broken(error) => {
-                let stale = self.relay.is_stale(&error);
-                drop(Object::take(self.relay));
-                (Err(error), stale)
+            (None, Err(e)) => Err(self.failed(e).await),
+            (None, Ok(())) => Err(self.failed(out_of_turn("no description of the rows")).await),
+        }
+    }
+
+    /// It failed, and the server is ready for the next statement.
+    async fn failed(mut self, error: RelayError) -> Failure {
+        let outdated = matches!(&error, RelayError::Db(e) if e.is_outdated_plan());
+        let again = outdated && matches!(self.statement, Statement::Known(_));
+        let error = self.give_back(Err(error)).await.err().unwrap_or_else(stopped);
+        Failure { error, again }
+    }
+
+    /// The connection is of no use any more.
+    fn broken(mut self, error: RelayError) -> Failure {
+        let again = self.under_way.relay.as_ref().is_some_and(|r| r.is_stale(&error));
+        self.under_way.close();
+        Failure { error, again }
+    }
+
+    /// Gives the connection up before anybody hears of the end of the rows: who does finds it back in the pool.
+    async fn give_back(&mut self, result: Result<(), RelayError>) -> Result<(), RelayError> {
+        if let Some(relay) = &mut self.under_way.relay
+            && result.is_err()
+        {
+            relay.forget(&self.statement);
+            if relay.roll_back().await.is_err() {
+                self.under_way.close();
             }
-            End::Abandoned => {
-                stop(self.relay, exchange).await;
-                (Err(RelayError::Timeout), false)
+        }
+        self.under_way.relay = None;
+        result
+    }
+
+    /// Reads the other rows in a task: a little ahead of the reader.
+    fn in_background(self, fields: Vec<Field>) -> Rows {
+        let (sender, batches) = mpsc::channel(READ_AHEAD);
+        let (ended, end) = oneshot::channel();
+        tokio::spawn(self.read_on(sender, ended));
+        let batches = stream::unfold(batches, |mut b| async move { b.recv().await.map(|batch| (batch, b)) });
+        let rows = batches.flat_map(|batch| stream::iter(batch.into_iter().map(Ok)));
+        // No more batches is not yet the end: only the task's word tells rows that are complete from rows cut short.
+        let end = stream::once(async move {
+            let (batch, result) = end.await.unwrap_or_else(|_| (Vec::new(), Err(stopped())));
+            stream::iter(batch.into_iter().map(Ok).chain(result.err().map(Err)))
+        });
+        Rows { fields, rows: rows.chain(end.flatten()).boxed() }
+    }
+
+    async fn read_on(mut self, sender: mpsc::Sender<Vec<Bytes>>, ended: oneshot::Sender<Last>) {
+        let result = loop {
+            match self.take_arrived() {
+                // The connection is clean, whether or not somebody still reads: the last rows wait for the reader without it.
+                Ok(Some(result)) => break self.give_back(result).await,
+                Ok(None) => {}
+                Err(e) => break Err(self.broken_off(e)),
+            }
+            if !self.flush(&sender).await {
+                // Nobody reads, or has not read for too long; the query may still run.
+                break Err(RelayError::Timeout);
+            }
+            let Some(relay) = &mut self.under_way.relay else { break Err(stopped()) };
+            tokio::select! {
+                () = sender.closed() => break Err(RelayError::Timeout),
+                filled = relay.fill() => if let Err(e) = filled { break Err(self.broken_off(e)) },
             }
         };
         // Where nobody listens any more, nobody needs to know.
-        match self.header {
-            Some(header) => {
-                let error = result.err().unwrap_or_else(|| out_of_turn("no description of the rows"));
-                let _ = header.send(Err(Failure { error, again }));
-            }
-            None => {
-                let _ = ended.send((self.batch, result));
-            }
-        }
+        let _ = ended.send((std::mem::take(&mut self.batch), result));
     }
 
-    async fn read(&mut self, exchange: &mut Exchange) -> End {
-        loop {
-            loop {
-                match self.relay.buffered(exchange) {
-                    Ok(Step::Frame(frame)) => {
-                        if let Err(e) = self.take(frame) {
-                            return End::Broken(e);
-                        }
-                    }
-                    Ok(Step::Over) => {
-                        // The connection is clean, whether or not somebody still reads: the last rows wait for
-                        // the reader without it.
-                        return End::Ready(std::mem::take(exchange).result());
-                    }
-                    Ok(Step::Wait) => break,
-                    Err(e) => return End::Broken(e),
-                }
-            }
-            if !self.flush().await {
-                return End::Abandoned;
-            }
-            tokio::select! {
-                () = self.sender.closed() => return End::Abandoned,
-                filled = self.relay.fill() => if let Err(e) = filled { return End::Broken(e) },
-            }
-        }
-    }
-
-    fn take(&mut self, frame: Frame) -> Result<(), RelayError> {
-        let columns = match frame {
-            Frame::Row(row) => {
-                self.batch.push(row);
-                return Ok(());
-            }
-            Frame::Other(Message::RowDescription(body)) => fields(&body)?,
-            Frame::Other(Message::NoData) => Vec::new(),
-            Frame::Other(
-                Message::CommandComplete(_)
-                | Message::ParseComplete
-                | Message::BindComplete
-                | Message::EmptyQueryResponse,
-            ) => return Ok(()),
-            Frame::Other(_) => return Err(out_of_turn("a message that answers nothing we asked")),
-        };
-        if let Some(header) = self.header.take() {
-            // Where the asker is gone, the closed channel of rows says so too.
-            let _ = header.send(Ok(columns));
-        }
-        Ok(())
+    fn broken_off(&mut self, error: RelayError) -> RelayError {
+        self.under_way.close();
+        error
     }
 
     /// Hands over what has been read; false when nobody reads. A reader that takes nothing for as long as a
     /// statement may run has lost it: connections are too few to be held by the idle.
-    async fn flush(&mut self) -> bool {
-        if self.batch.is_empty() {
+    async fn flush(&mut self, sender: &mpsc::Sender<Vec<Bytes>>) -> bool {
+        let Some(relay) = self.under_way.relay.as_ref().filter(|_| !self.batch.is_empty()) else {
             return true;
-        }
+        };
         let batch = std::mem::take(&mut self.batch);
-        matches!(timeout(self.relay.patience(), self.sender.send(batch)).await, Ok(Ok(())))
+        matches!(timeout(relay.patience(), sender.send(batch)).await, Ok(Ok(())))
     }
 }
 

@@ -3,10 +3,11 @@
 //!
 //! Group keys are never decoded: an array is assembled around their raw bytes.
 
+use super::remembered::{Key, PublicText};
 use super::statement::Columns;
 use super::{Gateway, Session};
 use answer::{ClientError, Field, Outcome, SqlState};
-use backend::{Param, RelayError};
+use backend::{Param, RelayError, Rows};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use bytes::{BufMut, Bytes, BytesMut};
 use emit::print::{self, ArrayParam, Constants, Printed};
@@ -51,30 +52,61 @@ impl Session {
         mut constants: Constants,
         noisy: &[Noisy],
         columns: Columns,
+        key: Option<Key>,
     ) -> Result<Outcome, ClientError> {
         if plan.free == Some(Free::NoRows) {
             let rows = futures::stream::empty().boxed();
             return Ok(Outcome::Rows { fields: columns.fields, rows, verb: "SELECT", count: true });
         }
         constants.own = self.own_rows(gateway, &plan.statement).await?;
-        let (mut text, arrays) = print::finish(plan, &gateway.policy, &constants);
-        if columns.twice {
-            text.sql = format!("SELECT q.*, q.* FROM ({}) AS q", text.sql);
-        }
-        let fields = columns.fields;
+        let (text, arrays) = print::finish(plan, &gateway.policy, &constants);
         let params = params(plan, noisy, &arrays)?;
-        let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
-        let rows = gateway.backend.query(&self.settings.backend(), &text.sql, &params, &formats).await;
-        let rows = rows.map_err(RelayError::into_finish_error)?;
-        if plan.charge.is_none() && !have_same_types(&fields, &rows.fields) {
+        if plan.charge.is_none() {
+            let once = columns.once().to_vec();
+            let answered = self.public_rows(gateway, &text.sql, &params, columns).await?;
+            let public = plan.releases.is_empty() && plan.free.is_none() && params.is_empty() && text.lasting;
+            if let Some(key) = key.filter(|_| public) {
+                gateway.public.keep(key, PublicText { sql: text.sql, fields: once });
+            }
+            return Ok(answered);
+        }
+        let (fields, rows) = self.rows(gateway, &text.sql, &params, columns).await?;
+        same_types(&fields, &rows.fields)?;
+        Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
+    }
+
+    /// The rows of a text over public tables, which may have been altered since it was described.
+    pub(super) async fn public_rows(
+        &self,
+        gateway: &Gateway,
+        sql: &str,
+        params: &[Param],
+        columns: Columns,
+    ) -> Result<Outcome, ClientError> {
+        let (fields, rows) = self.rows(gateway, sql, params, columns).await?;
+        if !have_same_types(&fields, &rows.fields) {
             return Err(ClientError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "cached plan must not change result type",
             )
             .hint("A table was altered since the statement was described: prepare it again."));
         }
-        same_types(&fields, &rows.fields)?;
         Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
+    }
+
+    /// What a text of the finish gives, and the columns that were promised.
+    async fn rows(
+        &self,
+        gateway: &Gateway,
+        sql: &str,
+        params: &[Param],
+        Columns { fields, twice }: Columns,
+    ) -> Result<(Vec<Field>, Rows), ClientError> {
+        let doubled = twice.then(|| format!("SELECT q.*, q.* FROM ({sql}) AS q"));
+        let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
+        let sql = doubled.as_deref().unwrap_or(sql);
+        let rows = gateway.backend.query(&self.settings.backend(), sql, params, &formats).await;
+        Ok((fields, rows.map_err(RelayError::into_finish_error)?))
     }
 }
 

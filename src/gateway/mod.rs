@@ -30,6 +30,7 @@ pub mod private_groups;
 pub mod public_rows;
 mod reading;
 mod reads;
+mod remembered;
 mod session;
 pub mod settings;
 mod shared;
@@ -56,6 +57,7 @@ use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use explanation::Explained;
 use futures::TryStreamExt;
 use policy::Mode;
+use remembered::may_be_outdated;
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
 use stages::Asked;
@@ -69,13 +71,19 @@ impl Session {
     /// Parses a message into its statements; what writes is refused here.
     pub fn parse(&mut self, sql: &str) -> Result<Vec<Statement>, ClientError> {
         self.follow()?;
+        if let Some(known) = self.gateway.parsed.get(sql) {
+            return Ok(known);
+        }
         let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
         let statement = |p: Parsed| {
             let text = p.text.clone();
             let sql::Classified { kind, control } = sql::classify(p)?;
             Ok(Statement { kind: Arc::new(kind), control, text })
         };
-        parsed.into_iter().map(statement).collect()
+        let statements: Vec<Statement> =
+            parsed.into_iter().map(statement).collect::<Result<_, ClientError>>()?;
+        self.gateway.parsed.keep(sql, &statements);
+        Ok(statements)
     }
 
     /// The way of a statement of the simple protocol: no parameters, text results.
@@ -97,6 +105,15 @@ impl Session {
             let asked = owner.run(&statement.kind, &statement.text, None, &none, notices);
             return asked.await?.ok_or_else(control_here);
         }
+        let key = self.key(&statement.kind, &statement.text, &[], &Values::default());
+        if let Some((key, known)) = key.as_ref().and_then(|k| Some((k, gateway.public.get(k)?))) {
+            // Nobody was told of columns yet: if they or the names are others now, it is planned and typed after all.
+            let columns = Columns::text(known.fields.clone());
+            match self.public_rows(&gateway, &known.sql, &[], columns).await {
+                Err(e) if may_be_outdated(&e) => gateway.public.forget(key),
+                done => return done,
+            }
+        }
         if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
             let none = Values::default();
             let Kind::Explain(_, _, explain) = &*statement.kind else {
@@ -116,6 +133,7 @@ impl Session {
         let constants = self.constants();
         let mut planned = self.plan(&gateway, resolved.clone(), constants, &[], &Values::default()).await?;
         let private = planned.plan.charge.is_some();
+        planned.key = key.clone();
         if let Kind::Query(..) = &*statement.kind
             && !private
             && let Some(fields) = self.typed_before(&gateway, &resolved, &planned.constants)
@@ -124,11 +142,12 @@ impl Session {
             let told = notices.len();
             let text = &statement.text;
             match self.answer(&gateway, planned, text, Columns::text(fields), notices).await {
-                Err(e) if matches!(&e.code.0, [b'4', b'2', ..] | b"0A000") => notices.truncate(told),
+                Err(e) if may_be_outdated(&e) => notices.truncate(told),
                 done => return done,
             }
             planned =
                 self.plan(&gateway, resolved.clone(), self.constants(), &[], &Values::default()).await?;
+            planned.key = key;
         }
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
@@ -212,7 +231,11 @@ impl Session {
         self.follow()?;
         self.queried |= !matches!(&*statement.kind, Kind::Control | Kind::Session(_));
         let gateway = self.gateway.clone();
+        let key = self.key(&statement.kind, &statement.text, &description.parameters, &values);
+        let key = key.filter(|_| self.mode(&gateway) != Mode::Passthrough);
+        let known = key.as_ref().and_then(|k| Some((k.clone(), gateway.public.get(k)?)));
         let planned = match &*statement.kind {
+            _ if known.is_some() => None,
             _ if self.mode(&gateway) == Mode::Passthrough => None,
             Kind::Query(query, lines) | Kind::Explain(query, lines, _)
                 if self.over_catalogs(&gateway, query, lines, &statement.kind).await?.is_some() =>
@@ -222,12 +245,13 @@ impl Session {
             Kind::Query(query, lines) | Kind::Explain(query, lines, _) | Kind::Arguments(query, lines) => {
                 let resolved = self.resolve(&gateway, query, lines)?;
                 let types = &description.parameters;
-                Some(self.plan(&gateway, resolved, self.constants(), types, &values).await?)
+                let planned = self.plan(&gateway, resolved, self.constants(), types, &values).await?;
+                Some(Planned { key, ..planned })
             }
             Kind::Control | Kind::Session(_) => None,
         };
         let (kind, text, description) = (statement.kind.clone(), statement.text.clone(), description.clone());
-        Ok(Portal { gateway, kind, text, description, values, planned })
+        Ok(Portal { gateway, kind, text, description, values, planned, known })
     }
 
     /// Execute: charges, and runs.
@@ -252,7 +276,17 @@ impl Session {
             let statement = Statement { kind: portal.kind, control: None, text: portal.text };
             portal = self.bind(&statement, &portal.description, portal.values).await?;
         }
-        let Portal { gateway, kind, text, description, values, planned } = portal;
+        if let Some((key, known)) = portal.known.take() {
+            let fields = portal.description.fields.clone().unwrap_or_default();
+            let columns = Columns::bound(fields, &portal.values);
+            match self.public_rows(&portal.gateway, &known.sql, &[], columns).await {
+                Err(e) if may_be_outdated(&e) => portal.gateway.public.forget(&key),
+                done => return done,
+            }
+            let statement = Statement { kind: portal.kind, control: None, text: portal.text };
+            portal = self.bind(&statement, &portal.description, portal.values).await?;
+        }
+        let Portal { gateway, kind, text, description, values, planned, .. } = portal;
         if let Some(owner) = self.owner(&gateway)? {
             let asked = owner.run(&kind, &text, Some(&description), &values, notices);
             return asked.await?.ok_or_else(control_here);
@@ -334,7 +368,8 @@ impl Session {
         columns: Columns,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let Planned { mut plan, constants, settings, snapped } = planned;
+        let Planned { mut plan, constants, settings, snapped, key } = planned;
+        let key = key.filter(|_| snapped.is_none());
         if let Some(snapped) = snapped.filter(|_| self.settings.notices() && plan.charge.is_some()) {
             notices.push(snapping::notice(&snapped, &gateway.policy));
         }
@@ -374,7 +409,7 @@ impl Session {
         if self.settings.notices() {
             notices.extend(told);
         }
-        self.finish(gateway, &plan, constants, &noisy, columns).await
+        self.finish(gateway, &plan, constants, &noisy, columns, key).await
     }
 }
 

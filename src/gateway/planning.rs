@@ -45,7 +45,7 @@ impl Session {
                     if let Some(epsilon) = chosen.filter(|_| plan.charge.is_some()) {
                         NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
                     }
-                    return Ok(Planned { plan, constants, settings, snapped });
+                    return Ok(Planned { plan, constants, settings, snapped, key: None });
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedTypes(select, query)) => {

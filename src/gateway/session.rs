@@ -1,11 +1,13 @@
 //! One client's session, over whatever gateway is in force when its next statement comes.
 
+use super::remembered::{Key, Reading};
 use super::settings::SessionSettings;
 use super::settings::custom::NoisegateSetting;
 use super::stream::Reopening;
 use super::{ActiveGateway, Databases, Gateway};
-use answer::{ClientError, Identity, SqlState};
+use answer::{ClientError, Identity, SqlState, Values};
 use emit::print::Constants;
+use sql::Kind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,6 +25,8 @@ pub struct Session {
     pub(super) reported: BTreeMap<String, String>,
     /// The revision of the settings when the client was told last, under the gateway at hand.
     pub(super) reported_at: Option<u64>,
+    /// What statements are read by, at a revision of the settings under the gateway at hand.
+    reading: Option<(u64, Arc<Reading>)>,
     /// `now()`, fixed while a transaction is open.
     pub(super) transaction_start: Option<String>,
     /// A query was asked, or prepared, in the transaction that is open.
@@ -57,6 +61,7 @@ impl Session {
             // A finish session's is on; the client was told otherwise.
             reported: BTreeMap::from([("default_transaction_read_only".to_owned(), "off".to_owned())]),
             reported_at: None,
+            reading: None,
             gateway,
             transaction_start: None,
             queried: false,
@@ -91,6 +96,7 @@ impl Session {
         }
         self.gateway = now;
         self.reported_at = None;
+        self.reading = None;
         Ok(())
     }
 
@@ -111,6 +117,24 @@ impl Session {
             self.reopening.forget();
         }
         self.settings.transaction(step);
+    }
+
+    /// What a statement is remembered by: a query; of others nothing is.
+    pub(super) fn key(
+        &mut self,
+        kind: &Kind,
+        text: &Arc<str>,
+        types: &[u32],
+        values: &Values,
+    ) -> Option<Key> {
+        let Kind::Query(..) = kind else { return None };
+        let revision = self.settings.revision();
+        let reading = match self.reading.take() {
+            Some((at, reading)) if at == revision => reading,
+            _ => Reading { settings: self.settings.backend(), path: self.search_path(&self.gateway) }.into(),
+        };
+        self.reading = Some((revision, reading.clone()));
+        Some(Key::new(reading, text, types, values))
     }
 
     pub(super) fn constants(&self) -> Constants {

@@ -5,6 +5,7 @@ use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
 use super::passthrough::Passthrough;
 use super::reads::Queues;
+use super::remembered::{Parsed, PublicTexts};
 use super::stream::Streams;
 use super::type_cache;
 use crate::store::Store;
@@ -22,6 +23,8 @@ pub struct Gateway {
     pub(super) fingerprints: Fingerprints,
     pub(super) typed: type_cache::Cache,
     pub(super) finishes: type_cache::Cache,
+    pub(super) parsed: Parsed,
+    pub(super) public: PublicTexts,
     pub(super) settings: plan::Settings,
     pub(super) sizes: DomainSizes,
     pub(super) certificates: Certificates,

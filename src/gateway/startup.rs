@@ -249,6 +249,8 @@ impl Gateway {
             fingerprints: Fingerprints::new(tables),
             typed: super::type_cache::Cache::default(),
             finishes: Default::default(),
+            parsed: Default::default(),
+            public: Default::default(),
             settings,
             sizes: DomainSizes::default(),
             certificates: Default::default(),

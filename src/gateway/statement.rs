@@ -1,6 +1,7 @@
 //! A statement on its way: parsed, planned, bound.
 
 use super::Gateway;
+use super::remembered::{Key, PublicText};
 use answer::{ClientError, Description, Field, SqlState, Values};
 use emit::print::Constants;
 use plan::Plan;
@@ -8,6 +9,7 @@ use sql::Kind;
 use std::sync::Arc;
 
 /// One parsed statement.
+#[derive(Clone)]
 pub struct Statement {
     pub(super) kind: Arc<Kind>,
     pub(super) control: Option<sql::Control>,
@@ -35,6 +37,8 @@ pub struct Portal {
     pub(super) description: Description,
     pub(super) values: Values,
     pub(super) planned: Option<Planned>,
+    /// What was remembered of it, and under which key: it needs no plan.
+    pub(super) known: Option<(Key, Arc<PublicText>)>,
 }
 
 impl Portal {
@@ -51,6 +55,8 @@ pub(super) struct Planned {
     pub(super) settings: plan::Settings,
     /// What `now()` was rounded to, where it was.
     pub(super) snapped: Option<String>,
+    /// What it is remembered by, where it can be.
+    pub(super) key: Option<Key>,
 }
 
 fn class(kind: &Kind) -> &'static str {

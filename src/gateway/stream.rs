@@ -178,7 +178,7 @@ impl Session {
             notices.push(outcome_notice(stream, told, left));
         }
         drop(turn);
-        self.finish(gateway, plan, constants, &[noisy], columns).await
+        self.finish(gateway, plan, constants, &[noisy], columns, None).await
     }
 }
 

@@ -143,6 +143,7 @@ impl Printer<'_> {
                 self.put(")");
             }
             ExprKind::Session(v) => {
+                self.lasting = false;
                 let text = self.session(*v);
                 self.put(&text);
             }

@@ -32,6 +32,8 @@ pub struct Printed {
     pub sql: String,
     /// Where expressions start: byte offset here, character position in the analyst's text. Ascending.
     pub marks: Vec<(usize, usize)>,
+    /// It has nothing of the session or the moment in it: it is the same for everybody under this policy.
+    pub lasting: bool,
 }
 
 impl Printed {
@@ -127,6 +129,7 @@ struct Printer<'a> {
     constants: &'a Constants,
     out: String,
     marks: Vec<(usize, usize)>,
+    lasting: bool,
     params: Vec<ArrayParam>,
     /// The number of the first of a release's parameters, where they were named before.
     first_param: HashMap<usize, usize>,
@@ -148,6 +151,7 @@ impl<'a> Printer<'a> {
             constants,
             out: String::new(),
             marks: Vec::new(),
+            lasting: true,
             params: Vec::new(),
             first_param: HashMap::new(),
             release: None,
@@ -155,7 +159,7 @@ impl<'a> Printer<'a> {
     }
 
     fn done(self) -> Printed {
-        Printed { sql: self.out, marks: self.marks }
+        Printed { sql: self.out, marks: self.marks, lasting: self.lasting }
     }
 
     fn put(&mut self, text: &str) {

@@ -184,6 +184,7 @@ impl Printer<'_> {
                         self.put(&format!("q{id} AS {}", alias(*binding)));
                     }
                     (Source::Own(own), _) => {
+                        self.lasting = false;
                         let rows = self.own_rows(*own);
                         self.put(&format!("({rows}) AS {}", alias(*binding)));
                         self.columns(own.columns().len());

@@ -1,0 +1,130 @@
+//! What is remembered of statements by their text: how a message parses, and what PostgreSQL runs for a statement over public
+//! tables alone. Neither depends on a row of any table, or on who asks. Both end with the policy.
+
+use super::Statement;
+use answer::{ClientError, Field, Values};
+use bytes::Bytes;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use std::sync::Arc;
+
+/// Bytes of the longest text that is remembered.
+const LONGEST: usize = 8 * 1024;
+/// Bytes of all syntax trees.
+const TREES: u64 = 16 << 20;
+/// Bytes of all texts of public statements.
+const TEXTS: u64 = 8 << 20;
+/// What an entry takes beside what is in it.
+const ENTRY: u64 = 512;
+/// Bytes of a syntax tree for one byte of its text, at most.
+const TREE: u64 = 256;
+/// How many there will be, roughly.
+const ENTRIES: usize = 1_000;
+
+/// Messages, and the statements that they are.
+pub(super) struct Parsed(Cache<Arc<str>, Arc<[Statement]>, Trees>);
+
+#[derive(Clone)]
+struct Trees;
+
+impl Weighter<Arc<str>, Arc<[Statement]>> for Trees {
+    fn weight(&self, text: &Arc<str>, _: &Arc<[Statement]>) -> u64 {
+        ENTRY + TREE * text.len() as u64
+    }
+}
+
+impl Default for Parsed {
+    fn default() -> Self {
+        Self(Cache::with_weighter(ENTRIES, TREES, Trees))
+    }
+}
+
+impl Parsed {
+    pub(super) fn get(&self, sql: &str) -> Option<Vec<Statement>> {
+        self.0.get(sql).map(|statements| statements.to_vec())
+    }
+
+    pub(super) fn keep(&self, sql: &str, statements: &[Statement]) {
+        if sql.len() <= LONGEST {
+            self.0.insert(sql.into(), statements.into());
+        }
+    }
+}
+
+/// What a session's statements are read by, beside their texts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Reading {
+    /// The settings that PostgreSQL reads constants by, and shows values by.
+    pub(super) settings: backend::Settings,
+    /// The schemas of names without one.
+    pub(super) path: Vec<String>,
+}
+
+/// What makes a statement the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    reading: Arc<Reading>,
+    text: Arc<str>,
+    /// Types of parameters, their values, and the formats of these.
+    types: Vec<u32>,
+    parameters: Vec<Option<Bytes>>,
+    formats: Vec<i16>,
+}
+
+impl Key {
+    pub(super) fn new(reading: Arc<Reading>, text: &Arc<str>, types: &[u32], values: &Values) -> Self {
+        let Values { parameters, formats, .. } = values.clone();
+        Self { reading, text: text.clone(), types: types.to_vec(), parameters, formats }
+    }
+
+    fn size(&self) -> usize {
+        self.text.len() + self.parameters.iter().flatten().map(Bytes::len).sum::<usize>()
+    }
+}
+
+/// A statement over public tables as PostgreSQL runs it.
+#[derive(Debug)]
+pub(super) struct PublicText {
+    pub(super) sql: String,
+    /// Its columns when it ran last.
+    pub(super) fields: Vec<Field>,
+}
+
+/// Statements over public tables.
+pub(super) struct PublicTexts(Cache<Key, Arc<PublicText>, Texts>);
+
+#[derive(Clone)]
+struct Texts;
+
+impl Weighter<Key, Arc<PublicText>> for Texts {
+    fn weight(&self, key: &Key, public: &Arc<PublicText>) -> u64 {
+        ENTRY + (key.size() + public.sql.len() + public.fields.len() * size_of::<Field>()) as u64
+    }
+}
+
+impl Default for PublicTexts {
+    fn default() -> Self {
+        Self(Cache::with_weighter(ENTRIES, TEXTS, Texts))
+    }
+}
+
+impl PublicTexts {
+    pub(super) fn get(&self, key: &Key) -> Option<Arc<PublicText>> {
+        self.0.get(key)
+    }
+
+    pub(super) fn keep(&self, key: Key, public: PublicText) {
+        if key.size() <= LONGEST && public.sql.len() <= 4 * LONGEST {
+            self.0.insert(key, Arc::new(public));
+        }
+    }
+
+    pub(super) fn forget(&self, key: &Key) {
+        self.0.remove(key);
+    }
+}
+
+/// Whether an error may come from what was remembered: tables were altered, or are not there any more.
+pub(super) fn may_be_outdated(error: &ClientError) -> bool {
+    matches!(&error.code.0, [b'4', b'2', ..] | b"0A000")
+}
