@@ -37,6 +37,7 @@ pub use login::Login;
 pub use options::OPTIONS_LOST;
 pub use param::Param;
 pub use pool::{Backend, Reader};
+pub use prepared::is_lasting;
 pub use relay::Description;
 pub use rows::Rows;
 pub use settings::{Setting, Settings};

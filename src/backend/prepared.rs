@@ -99,18 +99,19 @@ impl PreparedTexts {
 /// Words that a constant of a type of time may be made of, and which then mean the moment when the statement is parsed.
 const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
 
-/// Whether a statement means the same at another time. Names of objects become their OIDs when the statement is parsed, too.
-fn is_lasting(sql: &str) -> bool {
+/// Whether a statement means the same at another time: no constant of it is read as a moment. Names of objects become their
+/// OIDs when the statement is parsed, too.
+pub fn is_lasting(sql: &str) -> bool {
     let sql = sql.to_ascii_lowercase();
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    let has = |word: &&str| {
-        sql.match_indices(*word).any(|(at, _)| {
+    let has = |word: &str| {
+        sql.match_indices(word).any(|(at, _)| {
             let (before, after) =
                 (sql.get(..at).unwrap_or_default(), sql.get(at + word.len()..).unwrap_or_default());
             !is_part(before.chars().next_back()) && !is_part(after.chars().next())
         })
     };
-    !MOMENTS.iter().any(|word| has(&word)) && !sql.contains("::pg_catalog.reg")
+    !MOMENTS.iter().any(|word| has(word)) && !sql.contains("::pg_catalog.reg")
 }
 
 fn named(name: u64) -> String {

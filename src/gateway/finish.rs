@@ -62,7 +62,7 @@ impl Session {
         let (text, arrays) = print::finish(plan, &gateway.policy, &constants);
         let params = params(plan, noisy, &arrays)?;
         if plan.charge.is_none() {
-            let once = columns.once().to_vec();
+            let once = columns.once().iter().map(|f| Field { format: 0, ..f.clone() }).collect();
             let answered = self.public_rows(gateway, &text.sql, &params, columns).await?;
             let public = plan.releases.is_empty() && plan.free.is_none() && params.is_empty() && text.lasting;
             if let Some(key) = key.filter(|_| public) {

@@ -114,6 +114,9 @@ impl Session {
                 done => return done,
             }
         }
+        if let Some((planned, fields)) = self.planned_before(&gateway, key.as_ref()) {
+            return self.answer(&gateway, planned, &statement.text, Columns::text(fields), notices).await;
+        }
         if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
             let none = Values::default();
             let Kind::Explain(_, _, explain) = &*statement.kind else {
@@ -147,7 +150,7 @@ impl Session {
             }
             planned =
                 self.plan(&gateway, resolved.clone(), self.constants(), &[], &Values::default()).await?;
-            planned.key = key;
+            planned.key = key.clone();
         }
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
@@ -162,7 +165,12 @@ impl Session {
                 let asked = self.asked(&gateway, explained, again, &statement.text, columns, notices);
                 Ok(asked.await?.rows(fields))
             }
-            _ => self.answer(&gateway, planned, &statement.text, Columns::text(typed.fields), notices).await,
+            _ => {
+                if let Some(key) = key.filter(|_| private) {
+                    gateway.plans.keep(key, &planned, gateway.sizes.known(), &typed.fields);
+                }
+                self.answer(&gateway, planned, &statement.text, Columns::text(typed.fields), notices).await
+            }
         }
     }
 
@@ -234,8 +242,10 @@ impl Session {
         let key = self.key(&statement.kind, &statement.text, &description.parameters, &values);
         let key = key.filter(|_| self.mode(&gateway) != Mode::Passthrough);
         let known = key.as_ref().and_then(|k| Some((k.clone(), gateway.public.get(k)?)));
+        let before = self.planned_before(&gateway, key.as_ref()).map(|(planned, _)| planned);
         let planned = match &*statement.kind {
             _ if known.is_some() => None,
+            _ if before.is_some() => before,
             _ if self.mode(&gateway) == Mode::Passthrough => None,
             Kind::Query(query, lines) | Kind::Explain(query, lines, _)
                 if self.over_catalogs(&gateway, query, lines, &statement.kind).await?.is_some() =>
@@ -246,6 +256,10 @@ impl Session {
                 let resolved = self.resolve(&gateway, query, lines)?;
                 let types = &description.parameters;
                 let planned = self.plan(&gateway, resolved, self.constants(), types, &values).await?;
+                let fields = description.fields.as_deref().unwrap_or_default();
+                if let Some(key) = key.clone().filter(|_| planned.plan.charge.is_some()) {
+                    gateway.plans.keep(key, &planned, gateway.sizes.known(), fields);
+                }
                 Some(Planned { key, ..planned })
             }
             Kind::Control | Kind::Session(_) => None,
@@ -368,7 +382,7 @@ impl Session {
         columns: Columns,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let Planned { mut plan, constants, settings, snapped, key } = planned;
+        let Planned { mut plan, constants, settings, snapped, key, .. } = planned;
         let key = key.filter(|_| snapped.is_none());
         if let Some(snapped) = snapped.filter(|_| self.settings.notices() && plan.charge.is_some()) {
             notices.push(snapping::notice(&snapped, &gateway.policy));

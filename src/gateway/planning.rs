@@ -1,12 +1,14 @@
 //! Resolve and plan: names by the policy, constants by PostgreSQL, sizes of public domains as they are needed.
 
+use super::remembered::Key;
 use super::settings::custom::NoisegateSetting;
 use super::statement::Planned;
 use super::{Gateway, Session, snapping};
-use answer::{ClientError, Values};
+use answer::{ClientError, Field, Values};
 use backend::Setting;
 use emit::print::Constants;
 use plan::PlanError;
+use sql::ast::ExprKind;
 use sql::catalog::InPath;
 
 impl Session {
@@ -21,6 +23,28 @@ impl Session {
         sql::resolve::resolve(query, lines, &names, &policy.limits)
     }
 
+    /// What the session may choose about prices and bounds, and pays from.
+    pub(super) fn terms(&self, gateway: &Gateway) -> plan::Settings {
+        let mut settings = self.settings.plan(&gateway.settings);
+        settings.utc = self.settings.backend().get(Setting::TimeZone).eq_ignore_ascii_case("utc");
+        settings.budgets = gateway.ledger.notions(&self.identity);
+        settings
+    }
+
+    /// The plan that was kept of a statement, and its columns then.
+    pub(super) fn planned_before(
+        &self,
+        gateway: &Gateway,
+        key: Option<&Key>,
+    ) -> Option<(Planned, Vec<Field>)> {
+        let key = key.filter(|_| self.selected(gateway).is_none())?;
+        let settings = self.terms(gateway);
+        let kept = gateway.plans.get(key, &settings, &gateway.sizes.known())?;
+        let (plan, constants) = (kept.plan.clone(), self.constants());
+        let planned = Planned { plan, constants, settings, snapped: None, lasting: true, key: None };
+        Some((planned, kept.fields.clone()))
+    }
+
     pub(super) async fn plan(
         &self,
         gateway: &Gateway,
@@ -29,13 +53,13 @@ impl Session {
         types: &[u32],
         values: &Values,
     ) -> Result<Planned, ClientError> {
+        let mut lasting = self.selected(gateway).is_none();
+        sql::constants::each(&mut statement, &mut |e| lasting &= !matches!(e.kind, ExprKind::Session(_)));
         let every = gateway.policy.cache.snap;
         let snapped =
             every.and_then(|every| snapping::snap(&mut statement, &gateway.policy, &constants.now, every));
         self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
-        let mut settings = self.settings.plan(&gateway.settings);
-        settings.utc = self.settings.backend().get(Setting::TimeZone).eq_ignore_ascii_case("utc");
-        settings.budgets = gateway.ledger.notions(&self.identity);
+        let settings = self.terms(gateway);
         loop {
             let sizes = gateway.sizes.known();
             match self.planned(gateway, statement.clone(), &settings, &sizes) {
@@ -45,7 +69,7 @@ impl Session {
                     if let Some(epsilon) = chosen.filter(|_| plan.charge.is_some()) {
                         NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
                     }
-                    return Ok(Planned { plan, constants, settings, snapped, key: None });
+                    return Ok(Planned { plan, constants, settings, snapped, lasting, key: None });
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedTypes(select, query)) => {
@@ -53,6 +77,7 @@ impl Session {
                     statement.types.insert(select, types);
                 }
                 Err(PlanError::NeedRows(wanted)) => {
+                    lasting = false;
                     self.read_public(&mut statement, &wanted, &gateway.policy, &constants).await?;
                 }
                 Err(PlanError::NeedSize(size)) => {

@@ -1,9 +1,12 @@
-//! What is remembered of statements by their text: how a message parses, and what PostgreSQL runs for a statement over public
-//! tables alone. Neither depends on a row of any table, or on who asks. Both end with the policy.
+//! What is remembered of statements by their text: how a message parses, what PostgreSQL runs for a statement over public
+//! tables alone, and the plan of one over private rows. None of it depends on a row of any table, and all of it ends with the
+//! policy.
 
 use super::Statement;
+use super::statement::Planned;
 use answer::{ClientError, Field, Values};
 use bytes::Bytes;
+use plan::Plan;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::sync::Arc;
@@ -18,6 +21,10 @@ const TEXTS: u64 = 8 << 20;
 const ENTRY: u64 = 512;
 /// Bytes of a syntax tree for one byte of its text, at most.
 const TREE: u64 = 256;
+/// Bytes of all plans.
+const PLANS: u64 = 32 << 20;
+/// Bytes of a plan for one byte of its text, at most.
+const PLAN: u64 = 512;
 /// How many there will be, roughly.
 const ENTRIES: usize = 1_000;
 
@@ -77,6 +84,13 @@ impl Key {
         Self { reading, text: text.clone(), types: types.to_vec(), parameters, formats }
     }
 
+    /// Whether no constant of it means the moment.
+    fn is_lasting(&self) -> bool {
+        let values = self.parameters.iter().flatten();
+        backend::is_lasting(&self.text)
+            && values.into_iter().all(|v| backend::is_lasting(&String::from_utf8_lossy(v)))
+    }
+
     fn size(&self) -> usize {
         self.text.len() + self.parameters.iter().flatten().map(Bytes::len).sum::<usize>()
     }
@@ -86,7 +100,7 @@ impl Key {
 #[derive(Debug)]
 pub(super) struct PublicText {
     pub(super) sql: String,
-    /// Its columns when it ran last.
+    /// Its columns when it ran last, in text.
     pub(super) fields: Vec<Field>,
 }
 
@@ -121,6 +135,53 @@ impl PublicTexts {
 
     pub(super) fn forget(&self, key: &Key) {
         self.0.remove(key);
+    }
+}
+
+/// The plan of a statement over private rows.
+pub(super) struct KeptPlan {
+    pub(super) plan: Plan,
+    /// What it was made with.
+    settings: plan::Settings,
+    sizes: plan::Sizes,
+    /// Its columns, in text.
+    pub(super) fields: Vec<Field>,
+}
+
+/// Plans of statements over private rows.
+pub(super) struct Plans(Cache<Key, Arc<KeptPlan>, PlanWeights>);
+
+#[derive(Clone)]
+struct PlanWeights;
+
+impl Weighter<Key, Arc<KeptPlan>> for PlanWeights {
+    fn weight(&self, key: &Key, _: &Arc<KeptPlan>) -> u64 {
+        ENTRY + PLAN * key.size() as u64
+    }
+}
+
+impl Default for Plans {
+    fn default() -> Self {
+        Self(Cache::with_weighter(ENTRIES, PLANS, PlanWeights))
+    }
+}
+
+impl Plans {
+    /// The plan, where it was made with these.
+    pub(super) fn get(
+        &self,
+        key: &Key,
+        settings: &plan::Settings,
+        sizes: &plan::Sizes,
+    ) -> Option<Arc<KeptPlan>> {
+        self.0.get(key).filter(|kept| kept.settings == *settings && kept.sizes == *sizes)
+    }
+
+    pub(super) fn keep(&self, key: Key, planned: &Planned, sizes: plan::Sizes, fields: &[Field]) {
+        if planned.lasting && key.size() <= LONGEST && key.is_lasting() {
+            let (plan, settings) = (planned.plan.clone(), planned.settings.clone());
+            self.0.insert(key, Arc::new(KeptPlan { plan, settings, sizes, fields: fields.to_vec() }));
+        }
     }
 }
 

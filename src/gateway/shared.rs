@@ -5,7 +5,7 @@ use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
 use super::passthrough::Passthrough;
 use super::reads::Queues;
-use super::remembered::{Parsed, PublicTexts};
+use super::remembered::{Parsed, Plans, PublicTexts};
 use super::stream::Streams;
 use super::type_cache;
 use crate::store::Store;
@@ -25,6 +25,7 @@ pub struct Gateway {
     pub(super) finishes: type_cache::Cache,
     pub(super) parsed: Parsed,
     pub(super) public: PublicTexts,
+    pub(super) plans: Plans,
     pub(super) settings: plan::Settings,
     pub(super) sizes: DomainSizes,
     pub(super) certificates: Certificates,

@@ -251,6 +251,7 @@ impl Gateway {
             finishes: Default::default(),
             parsed: Default::default(),
             public: Default::default(),
+            plans: Default::default(),
             settings,
             sizes: DomainSizes::default(),
             certificates: Default::default(),

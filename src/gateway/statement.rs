@@ -55,6 +55,8 @@ pub(super) struct Planned {
     pub(super) settings: plan::Settings,
     /// What `now()` was rounded to, where it was.
     pub(super) snapped: Option<String>,
+    /// It would be the same at another time, for every session with these settings.
+    pub(super) lasting: bool,
     /// What it is remembered by, where it can be.
     pub(super) key: Option<Key>,
 }

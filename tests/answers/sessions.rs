@@ -350,6 +350,56 @@ async fn public_statements_follow_their_tables() {
     }
 }
 
+/// What is remembered of a text is right for who asks, when, and by which settings.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_remembered_of_a_statement_is_what_it_means_to_the_session() {
+    let world = World::new(&["ada", "bob"], RULES).await;
+    let (ada, bob) = (world.client("ada").await, world.client("bob").await);
+    let mut moments = std::collections::BTreeSet::new();
+    for _ in 0..6 {
+        for (client, name) in [(&ada, "ada"), (&bob, "bob")] {
+            assert_eq!(one(client, "SELECT current_user FROM stations LIMIT 1").await, name);
+            moments.insert(one(client, "SELECT 'now'::timestamp").await);
+        }
+        let date = "SELECT '2024-05-06'::date FROM stations LIMIT 1";
+        assert_eq!(one(&bob, date).await, "2024-05-06");
+        for (style, shown) in [("ISO, MDY", "2024-05-06"), ("German", "06.05.2024")] {
+            ada.batch_execute(&format!("SET datestyle = '{style}'")).await.unwrap();
+            assert_eq!(one(&ada, date).await, shown);
+        }
+        ada.batch_execute("BEGIN; SET LOCAL datestyle = 'SQL, DMY'").await.unwrap();
+        assert_eq!(one(&ada, date).await, "06/05/2024");
+        ada.batch_execute("ROLLBACK").await.unwrap();
+        assert_eq!(one(&ada, date).await, "06.05.2024");
+    }
+    assert_eq!(moments.len(), 12, "each moment is its own: {moments:?}");
+    let larger = ada.prepare("SELECT count(*) FROM stations WHERE capacity > $1").await.unwrap();
+    for (than, same) in [(-1, true), (1_000_000, false), (-1, true), (1_000_000, false)] {
+        let n: i64 = ada.query_one(&larger, &[&than]).await.unwrap().get(0);
+        assert_eq!(n > 0, same);
+    }
+}
+
+/// A plan that is remembered is one of the price, the budgets and the bounds that hold now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remembered_plan_is_of_the_settings_at_hand() {
+    let world = World::new(&["ada"], RULES).await;
+    let ada = world.client("ada").await;
+    ada.batch_execute("SET noisegate.cache = off").await.unwrap();
+    let asked = "SELECT count(*) FROM riders WHERE birth_year < 1980";
+    for epsilon in ["0.5", "0.25", "0.5", "0.25"] {
+        ada.batch_execute(&format!("SET noisegate.epsilon = {epsilon}")).await.unwrap();
+        one(&ada, asked).await;
+        let last = "SELECT epsilon FROM noisegate.history ORDER BY at DESC LIMIT 1";
+        assert_eq!(one(&ada, last).await, epsilon);
+    }
+    let by_year = ada.prepare("SELECT count(*) FROM riders WHERE birth_year < $1").await.unwrap();
+    for (year, high) in [(1900, false), (2010, true), (1900, false), (2010, true)] {
+        let n: i64 = ada.query_one(&by_year, &[&year]).await.unwrap().get(0);
+        assert_eq!(n > 200, high, "{n} born before {year}");
+    }
+}
+
 /// Who asks, and what is asked, beside aggregates.
 #[tokio::test(flavor = "multi_thread")]
 async fn names_of_the_session_stand_beside_aggregates() {

@@ -10,8 +10,8 @@ const TYPED: &[u8] = b"D\0\0\0\x06S\0";
 const OPENED: &[u8] = b"; LOCK TABLE ONLY public.trips IN ACCESS SHARE MODE";
 const FETCHED: &[u8] = b"ROLLBACK";
 const FINISHED: &[u8] = b"D\0\0\0\x06P\0";
-/// The first word of a statement on each login: the finish has it prepared.
-const BEGUN: [&[u8]; 2] = [b"BEGIN", b"\0begin\0"];
+/// What a statement begins with on each login.
+const BEGUN: [&[u8]; 2] = [b"BEGIN", TYPED];
 
 /// Each step, by login, with the SQLSTATE of a statement that hangs there, and whether it was paid for by then.
 type Step = (fn(&World) -> &Proxy, &'static [u8], &'static str, u32);
