@@ -320,6 +320,7 @@ pub fn of_cases<'a>(branches: impl Iterator<Item = (&'a Scalar, Vec<String>)>) -
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
