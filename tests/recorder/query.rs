@@ -386,7 +386,9 @@ impl Generator<'_> {
 
     /// What has a release of its own: points of a grid, distinct values.
     fn point(&mut self) -> String {
-        match self.rng.below(8) {
+        match self.rng.below(10) {
+            8 => format!("sum(DISTINCT {})", self.number(1)),
+            9 => format!("{}(DISTINCT {})", self.one(&["sum", "avg"]), self.bounded()),
             5 => format!("count(DISTINCT {})", self.anything(1)),
             6 => format!("count(DISTINCT {})", self.text(0)),
             7 => format!("count(DISTINCT {})", self.number(1)),
