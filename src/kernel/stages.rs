@@ -329,7 +329,8 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
     // Of equal values of the last key one counts: each row of the stage before changes one of them in one group, and a unit has
     // no more rows there than `groups`, which are told apart by that key too.
     let last = units.keys.len().checked_sub(1).map(|i| own(&format!("k{i}")));
-    let once = |(e, _): &Item| matches!(added(e), Some(([x], count, true)) if !count || Some(x) == last.as_ref());
+    let once =
+        |(e, _): &Item| matches!(added(e), Some(([x], count, true)) if !count || Some(x) == last.as_ref());
     let values = !rest.is_empty() && rest.iter().all(once);
     if values {
         units.keys.pop();

@@ -602,15 +602,17 @@ impl<'a> Planner<'a> {
                 self.kinds_of(left, out);
                 self.kinds_of(right, out);
             }
-            From::Relation { binding, .. } => out.push(match self.bindings.get(*binding).map(|b| &b.source) {
-                Some(Source::Table(t)) => match self.policy.tables.get(*t).map(|t| &t.privacy) {
-                    Some(Privacy::Public) => Rel::Public,
-                    _ => Rel::Private,
-                },
-                Some(Source::Own(_)) => Rel::Released,
-                Some(Source::Cte(id)) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
-                _ => self.derived.get(binding).map_or(Rel::Private, |(rel, _)| *rel),
-            }),
+            From::Relation { binding, .. } => {
+                out.push(match self.bindings.get(*binding).map(|b| &b.source) {
+                    Some(Source::Table(t)) => match self.policy.tables.get(*t).map(|t| &t.privacy) {
+                        Some(Privacy::Public) => Rel::Public,
+                        _ => Rel::Private,
+                    },
+                    Some(Source::Own(_)) => Rel::Released,
+                    Some(Source::Cte(id)) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
+                    _ => self.derived.get(binding).map_or(Rel::Private, |(rel, _)| *rel),
+                })
+            }
         }
     }
 
@@ -695,7 +697,10 @@ impl<'a> Planner<'a> {
                 let before = self.releases.len();
                 let inside = self.query(query)?;
                 let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
-                if around == Rel::Private && inside != Rel::Public && self.over_stages(query, before, e.pos)? {
+                if around == Rel::Private
+                    && inside != Rel::Public
+                    && self.over_stages(query, before, e.pos)?
+                {
                     return Ok(());
                 }
                 if around == Rel::Private && inside == Rel::Released && !correlated::is_correlated(query) {

@@ -111,7 +111,9 @@ fn column(release: usize, part: usize, of: &Part, r: &Release) -> (ArrayParam, S
     let numeric = SqlType::Numeric { scale: None };
     let axis = r.cells.as_ref().map(|c| &c.axis);
     match (&of.kind, axis, r.keys.split_last()) {
-        (PartKind::Sum(s) | PartKind::SumOfValues(s), ..) => (ArrayParam::Sum { release, part, grid: s.grid().clone() }, numeric),
+        (PartKind::Sum(s) | PartKind::SumOfValues(s), ..) => {
+            (ArrayParam::Sum { release, part, grid: s.grid().clone() }, numeric)
+        }
         (PartKind::Point(_), Some(Axis::Grid { step, .. }), _) => {
             (ArrayParam::Sum { release, part, grid: step.clone() }, numeric)
         }

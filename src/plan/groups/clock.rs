@@ -23,8 +23,7 @@ pub(super) fn narrowed(domain: Domain, key: &Scalar, conditions: &[Scalar]) -> D
             Domain::Series { lo: first.max(hour(lo)), hi: last.min(hour(hi)), step }
         }
         Domain::Values(all) if *key.ty() == SqlType::Time => {
-            let left: Vec<String> =
-                all.iter().filter(|v| clock(v).is_none_or(is_left)).cloned().collect();
+            let left: Vec<String> = all.iter().filter(|v| clock(v).is_none_or(is_left)).cloned().collect();
             Domain::Values(if left.is_empty() { all } else { left })
         }
         other => other,
@@ -84,7 +83,8 @@ fn within(condition: &Scalar, time: &Scalar) -> Option<(i64, i64)> {
 fn clock(text: &str) -> Option<i64> {
     let mut parts = text.split(':');
     let mut whole = |most: i64| {
-        let part = parts.next().filter(|p| matches!(p.len(), 1 | 2) && p.bytes().all(|b| b.is_ascii_digit()))?;
+        let part =
+            parts.next().filter(|p| matches!(p.len(), 1 | 2) && p.bytes().all(|b| b.is_ascii_digit()))?;
         part.parse::<i64>().ok().filter(|n| *n <= most)
     };
     let (hour, minute) = (whole(23)?, whole(59)?);
@@ -106,7 +106,9 @@ mod tests {
         assert_eq!(clock("8:00"), Some(8 * HOUR));
         assert_eq!(clock("08:05:00"), Some(8 * HOUR + 5 * MINUTE));
         assert_eq!(clock("23:59:59.999999"), Some(24 * HOUR - 1));
-        for other in ["8", "8am", "24:00", "08:60", "-1:00", "08:00:60", "08:00:00+02", "08:00 PM", "1:2:3:4", ""] {
+        for other in
+            ["8", "8am", "24:00", "08:60", "-1:00", "08:00:60", "08:00:00+02", "08:00 PM", "1:2:3:4", ""]
+        {
             assert_eq!(clock(other), None, "{other}");
         }
     }

@@ -64,7 +64,8 @@ fn chosen(a: &Scalar, b: &Scalar) -> Option<Vec<(Scalar, Scalar)>> {
     const MOST: usize = 50;
     let (Node::Case(whens, otherwise), Node::Case(others, or)) = (a.node(), b.node()) else { return None };
     let same = whens.iter().zip(others).all(|((when, _), (other, _))| when == other);
-    if !same || whens.len() != others.len() || whens.len() > MOST || [a, b].iter().any(|k| k.ty().is_float()) {
+    if !same || whens.len() != others.len() || whens.len() > MOST || [a, b].iter().any(|k| k.ty().is_float())
+    {
         return None;
     }
     let last = |value: &Option<Box<Scalar>>, of: &Scalar| {
@@ -73,9 +74,8 @@ fn chosen(a: &Scalar, b: &Scalar) -> Option<Vec<(Scalar, Scalar)>> {
     let mut pairs: Vec<(Scalar, Scalar)> = Vec::new();
     let each = whens.iter().zip(others).map(|((_, x), (_, y))| (x.clone(), y.clone()));
     for (x, y) in each.chain([(last(otherwise, a), last(or, b))]) {
-        let constant = |s: &Scalar| {
-            matches!(s.node(), Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null)
-        };
+        let constant =
+            |s: &Scalar| matches!(s.node(), Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null);
         if !constant(&x) || !constant(&y) {
             return None;
         }

@@ -104,7 +104,8 @@ impl Builder<'_, '_> {
         let Some((low, high)) = of.bound().finite() else { return Err(unbounded(&of, pos).into()) };
         let (low, high) = (low.clone(), high.clone());
         let grid = grid(&of, &low, &high);
-        let on_grid = |centred| GridValue::new(of.clone(), &low, &high, &grid, centred).map_err(|_| too_wide());
+        let on_grid =
+            |centred| GridValue::new(of.clone(), &low, &high, &grid, centred).map_err(|_| too_wide());
         let (plain, centred) = (on_grid(false)?, on_grid(true)?);
         let count = PartKind::Values(centred.arg().clone());
         let [sum, mean] = [&plain, &centred].map(|s| PartKind::SumOfValues(s.clone()));
@@ -152,7 +153,12 @@ impl Builder<'_, '_> {
     }
 
     /// A release for each value.
-    pub(super) fn of_values(&mut self, keys: &[Key], select: &Select, found: &Groups) -> Result<Vec<Release>> {
+    pub(super) fn of_values(
+        &mut self,
+        keys: &[Key],
+        select: &Select,
+        found: &Groups,
+    ) -> Result<Vec<Release>> {
         let all = std::mem::take(&mut self.distinct);
         all.into_iter().map(|d| self.of_one_value(d, keys, select, found)).collect()
     }

@@ -64,8 +64,7 @@ impl Resolver<'_> {
         if query.body.names().len() != 1 {
             return Err(ClientError::new(SqlState::SYNTAX_ERROR, "subquery has too many columns").at(pos));
         }
-        let (from, _) =
-            self.bind("any".into(), Source::Derived, vec!["value".into()], Some(query), pos);
+        let (from, _) = self.bind("any".into(), Source::Derived, vec!["value".into()], Some(query), pos);
         let From::Relation { binding, .. } = &from else { return self.expr(whole) };
         let of = |kind| Expr::new(kind, pos);
         let value = of(ExprKind::Column { binding: *binding, column: 0 });
