@@ -114,7 +114,7 @@ impl Builder<'_, '_> {
                 self.outputs.push((a.clone(), Output::Zero(ty)));
                 return Ok(());
             }
-            self.serve(a, of, &[sum.clone()], pos, |d| Output::Sum(d.part(sum.clone()), ty));
+            self.serve(a, of, std::slice::from_ref(&sum), pos, |d| Output::Sum(d.part(sum.clone()), ty));
         } else if centred.bound() == 0 {
             let value = BigDecimal::from(centred.centre()) * &grid;
             let constant = |d: &mut Distinct| Output::Constant { count: d.part(count.clone()), ty, value };
