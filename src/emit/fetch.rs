@@ -293,13 +293,25 @@ impl Fetch<'_> {
 
     /// A random order of a unit's groups, by the query's secret seed, the unit and the keys alone.
     fn order(&self) -> String {
-        let mut hash = "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned();
-        let keys = self.release.keys.len() + usize::from(self.release.values().is_some());
-        for i in 0..keys {
-            hash = format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})");
+        let mut hash = match self.release.source.unit.ty.is_integer() {
+            true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
+            false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),
+        };
+        let mut names = String::new();
+        // Values on a grid are integers.
+        let on_grid = self.release.parts.iter().any(|p| matches!(p.kind, PartKind::SumOfValues(_)));
+        let value = self.release.values().map(|x| on_grid || x.ty().is_integer());
+        let keys = self.release.keys.iter().map(|k| k.scalar.ty().is_integer()).chain(value);
+        for (i, is_integer) in keys.enumerate() {
+            hash = match is_integer {
+                true => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
+                false => {
+                    format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})")
+                }
+            };
+            names += &format!(", c.k{i}");
         }
-        let keys: String = (0..keys).map(|i| format!(", c.k{i}")).collect();
-        hash + &keys
+        hash + &names
     }
 
     fn last(&self, public: bool) -> String {

@@ -26,6 +26,8 @@ struct Units {
     keys: Vec<Key>,
     /// Groups of one unit are at most so many.
     groups: Option<u64>,
+    /// The unit is an integer.
+    integer: bool,
 }
 
 /// `g`.
@@ -147,7 +149,7 @@ fn private<'p>(select: &Select, policy: &'p Policy) -> Result<(Scans<'p>, Joined
 fn units(select: &Select, policy: &Policy) -> Result<Units> {
     let (mut scans, part) = private(select, policy)?;
     let (by, rest) = select.grouped();
-    let Some((_, by)) = by.split_first().filter(|((e, name), _)| scans.is_unit(e, &part) && name == "u")
+    let Some(((u, _), by)) = by.split_first().filter(|((e, name), _)| scans.is_unit(e, &part) && name == "u")
     else {
         return refuse("rows that are not grouped by their unit first", select);
     };
@@ -164,8 +166,9 @@ fn units(select: &Select, policy: &Policy) -> Result<Units> {
     if names.len() != columns.len() + 3 {
         return refuse("columns of a stage that have no names of their own", select);
     }
-    let groups = if keys.is_empty() { Some(1) } else { part.rows };
-    Ok(Units { columns, keys, groups })
+    let groups = if part.settles(by) { Some(1) } else { part.rows };
+    let integer = scans.type_of(u).is_some_and(|t| t.is_integer());
+    Ok(Units { columns, keys, groups, integer })
 }
 
 fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
@@ -249,9 +252,15 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
 
 /// A random order of a unit's groups: by nothing but the seed, the unit and the keys, and without ties.
 fn order(units: &Units) -> String {
-    let mut hash = "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned();
-    for i in 0..units.keys.len() {
-        hash = format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})");
+    let mut hash = match units.integer {
+        true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
+        false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),
+    };
+    for (i, key) in units.keys.iter().enumerate() {
+        hash = match key.ty.as_ref().is_some_and(SqlType::is_integer) {
+            true => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
+            false => format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})"),
+        };
     }
     hash + &columns("c.k", units.keys.len())
 }
@@ -364,7 +373,7 @@ fn direct(select: &Select, policy: &Policy) -> Result<Groups> {
     };
     let (by, rest) = select.grouped();
     let keys = keys(by, &mut scans, &part)?;
-    let groups = if keys.is_empty() { Some(1) } else { Some(n) };
+    let groups = if part.settles(by) { Some(1) } else { Some(n) };
     Ok(Groups { keys, sums: sums(rest, &mut scans, Some(&part), Some(n))?, groups })
 }
 

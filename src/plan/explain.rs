@@ -343,6 +343,7 @@ pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
     let groups = match b.of_groups() {
         Groups::Only | Groups::Each | Groups::Values => None,
         Groups::OneRow => Some("one group per unit: it has one row; nothing to drop".to_owned()),
+        Groups::OfUnit => Some("one group per unit: its keys follow from the unit; nothing to drop".into()),
         Groups::Exact(n) => Some(format!("at most {n} groups per unit: there are no more; nothing to drop")),
         Groups::NoMoreRows(n) => {
             Some(format!("at most {n} groups per unit: it has no more rows; nothing to drop"))

@@ -133,7 +133,8 @@ pub(super) fn build<'a>(
 
 /// Whether the groups of a release add up to those of fewer keys.
 fn adds_up(r: &Release) -> bool {
-    let one_group = matches!(r.bounding.of_groups(), bounding::Groups::OneRow | bounding::Groups::Only);
+    use bounding::Groups::{OfUnit, OneRow, Only};
+    let one_group = matches!(r.bounding.of_groups(), OneRow | OfUnit | Only);
     let part = |kind: &PartKind| match kind {
         PartKind::Count(_) | PartKind::Sum(_) => true,
         // A unit with one row is in one group.

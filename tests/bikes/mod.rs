@@ -161,6 +161,7 @@ impl Bikes {
     /// The session's time zone.
     pub fn time_zone(&mut self, zone: &str) {
         self.settings.set(Setting::TimeZone, zone);
+        self.plan.utc = zone == "UTC";
     }
 
     /// Parses one query; EXPLAIN is not among them.

@@ -224,8 +224,8 @@ impl<'a, 'b> Builder<'a, 'b> {
                 .into());
         }
         let units = self.parts.iter().any(|p| matches!(p.kind, PartKind::Units(_))) || !public_groups;
-        let bounding =
-            bounding::bound(&self.source, self.policy, self.settings, &built, public_groups, units);
+        let public = public_groups.then_some(self.group_count);
+        let bounding = bounding::bound(&self.source, self.policy, self.settings, &built, public, units);
         for p in &mut self.parts {
             let rows = u128::from(bounding.rows());
             p.linf = match &p.kind {
