@@ -139,7 +139,7 @@ fn adds_up(r: &Release) -> bool {
         PartKind::Count(_) | PartKind::Sum(_) => true,
         // A unit with one row is in one group.
         PartKind::Units(_) => one_group,
-        PartKind::Values(_) | PartKind::Point(_) => false,
+        PartKind::Values(_) | PartKind::SumOfValues(_) | PartKind::Point(_) => false,
     };
     r.public_groups && r.cells.is_none() && !r.parts.is_empty() && r.parts.iter().all(|p| part(&p.kind))
 }

@@ -5,6 +5,7 @@
 //! what they say about columns narrows the declared ranges that keys follow from (`ranges`). Only the statement's text, the
 //! policy and the schema are looked at (soundness rule 2).
 
+mod clock;
 mod narrowed;
 mod of_table;
 mod ranges;
@@ -75,6 +76,7 @@ pub(super) fn decide(
             return private(why, remedy::of(&k.scalar));
         };
         let domain = of_table::narrowed(domain, &k.scalar, source, &conditions);
+        let domain = clock::narrowed(domain, &k.scalar, &conditions);
         let with_null = k.scalar.nullable() && !conditions.iter().any(|f| rejects_null(f, &k.scalar));
         let size = domain.size(&size_of)?;
         product = product.saturating_mul(size.saturating_add(usize::from(with_null)));

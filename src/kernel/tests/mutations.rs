@@ -37,6 +37,8 @@ const SQUARES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT 
 
 /// Distinct values, of which a unit has at most four: in public groups, and in all; and of one row each.
 const VALUES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES (true), (false)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, ((b0."stars" > 3))::P.bool AS k0, b0."station" AS k1 FROM "public"."trips" AS b0 WHERE b0."station" IS NOT NULL GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k1::P.text, ''), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON c.k0 = d.k0), g AS (SELECT e.k0, P.count(DISTINCT e.k1) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 = d.k0 ORDER BY 1"#;
+/// Distinct values that are added up on their grid, and counted.
+const ADDED_VALUES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES (true), (false)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, ((b0."stars" > 3))::P.bool AS k0, P.int8smaller(P.int8larger((b0."minutes")::P.int8 - 120, (-120)), 120)::P.int4 AS k1 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashint8extended(COALESCE(c.k1, 0), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON c.k0 = d.k0), g AS (SELECT e.k0, COALESCE(P.sum(DISTINCT (LEAST(GREATEST(e.k1, (-120)), 120))::P.int4), 0) AS a0, P.count(DISTINCT e.k1) AS a1 FROM e WHERE e.r <= 4 GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 = d.k0 ORDER BY 1"#;
 const ALL_VALUES: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, b0."station" AS k0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8)), c.k0) AS r FROM c), g AS (SELECT P.count(DISTINCT e.k0) AS a0 FROM e WHERE e.r <= 4) SELECT g.a0 FROM g"#;
 const FEW_VALUES: &str =
     r#"WITH g AS (SELECT P.count(DISTINCT b0."city") AS a0 FROM "public"."riders" AS b0) SELECT g.a0 FROM g"#;
@@ -397,6 +399,24 @@ fn faults_of_values() {
             ("a hidden column", r#"b0."station" AS k1"#, r#"b0."email" AS k1"#),
             ("another join", "JOIN d ON c.k0 = d.k0), g", "JOIN d ON c.k1 = d.k0), g"),
             ("no join", "FROM c JOIN d ON c.k0 = d.k0)", "FROM c CROSS JOIN d)"),
+        ],
+    );
+    assert_eq!(accept(ADDED_VALUES).parts(), [Part::in_all(480), Part::in_all(4)]);
+    caught(
+        ADDED_VALUES,
+        &[
+            ("no rank", " WHERE e.r <= 4", ""),
+            ("a wider clamp", "(LEAST(GREATEST(e.k1, (-120)), 120))", "(LEAST(GREATEST(e.k1, (-120)), 121))"),
+            ("half a clamp", "(LEAST(GREATEST(e.k1, (-120)), 120))", "(LEAST(e.k1, 120))"),
+            ("no clamp", "(LEAST(GREATEST(e.k1, (-120)), 120))", "e.k1"),
+            ("each row", "P.sum(DISTINCT ", "P.sum("),
+            ("another value", "P.count(DISTINCT e.k1)", "P.count(DISTINCT e.k0)"),
+            ("rows beside it", "P.count(DISTINCT e.k1)", "P.count(*)"),
+            (
+                "a sum that may be NULL",
+                "COALESCE(P.sum(DISTINCT (LEAST(GREATEST(e.k1, (-120)), 120))::P.int4), 0)",
+                "P.sum(DISTINCT (LEAST(GREATEST(e.k1, (-120)), 120))::P.int4)",
+            ),
         ],
     );
     caught(
