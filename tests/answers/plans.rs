@@ -158,7 +158,7 @@ async fn fetches_use_indexes_hashes_and_all_processors() {
             let sorted = |n: &&Value| {
                 n["Node Type"] == "Aggregate" && n["Strategy"] == "Sorted" && n["Partial Mode"] == "Simple"
             };
-            assert!(!nodes(&plan).iter().any(|n| sorted(n)), "{text}: {plan:#}");
+            assert!(!nodes(&plan).iter().any(sorted), "{text}: {plan:#}");
         }
     }
 }
