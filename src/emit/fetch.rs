@@ -76,9 +76,13 @@ impl Fetch<'_> {
         (0..self.release.keys.len()).map(|i| format!("{of}.k{i}")).collect()
     }
 
-    /// The value whose distinct ones are counted, as one more key of `c`.
+    /// The value whose distinct ones are counted, as one more key of `c`; on its grid, where they are added up, too.
     fn value_key(&self) -> Option<String> {
-        self.release.values().map(|x| scalar::key(x, false))
+        let added = self.release.parts.iter().find_map(|p| match &p.kind {
+            PartKind::SumOfValues(s) => Some(value(s)),
+            _ => None,
+        });
+        added.or_else(|| Some(scalar::key(self.release.values()?, false)))
     }
 
     fn unit(&self) -> String {
@@ -131,7 +135,7 @@ impl Fetch<'_> {
                         self.count(Some(x));
                     }
                 }
-                PartKind::Values(_) => {}
+                PartKind::Values(_) | PartKind::SumOfValues(_) => {}
             }
         }
         let mut select = vec![format!("{} AS u", self.unit())];
@@ -195,6 +199,12 @@ impl Fetch<'_> {
             (PartKind::Values(_), _) => {
                 format!("pg_catalog.count(DISTINCT {from}.k{})", self.release.keys.len())
             }
+            (PartKind::SumOfValues(s), _) => {
+                let limit = s.bound();
+                let clamped =
+                    format!("LEAST(GREATEST({from}.k{}, (-{limit})), {limit})", self.release.keys.len());
+                format!("COALESCE(pg_catalog.sum(DISTINCT {}), 0)", held(&clamped, limit))
+            }
             (PartKind::Units(Some(x)), _) => {
                 let n = self.count(Some(x));
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, 1)::pg_catalog.int4), 0)")
@@ -244,7 +254,10 @@ impl Fetch<'_> {
                 PartKind::Units(Some(x)) | PartKind::Count(Some(x)) => {
                     format!("pg_catalog.count({})", scalar::presence(x))
                 }
-                PartKind::Values(x) => format!("pg_catalog.count(DISTINCT {})", scalar::key(x, false)),
+                PartKind::Values(_) => {
+                    format!("pg_catalog.count(DISTINCT {})", self.value_key().unwrap_or_default())
+                }
+                PartKind::SumOfValues(s) => format!("COALESCE(pg_catalog.sum(DISTINCT {}), 0)", value(s)),
                 PartKind::Sum(s) => format!("COALESCE(pg_catalog.sum({}), 0)", value(s)),
             };
             select.push(format!("{sql} AS a{i}"));
@@ -280,13 +293,25 @@ impl Fetch<'_> {
 
     /// A random order of a unit's groups, by the query's secret seed, the unit and the keys alone.
     fn order(&self) -> String {
-        let mut hash = "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned();
-        let keys = self.release.keys.len() + usize::from(self.release.values().is_some());
-        for i in 0..keys {
-            hash = format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})");
+        let mut hash = match self.release.source.unit.ty.is_integer() {
+            true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
+            false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),
+        };
+        let mut names = String::new();
+        // Values on a grid are integers.
+        let on_grid = self.release.parts.iter().any(|p| matches!(p.kind, PartKind::SumOfValues(_)));
+        let value = self.release.values().map(|x| on_grid || x.ty().is_integer());
+        let keys = self.release.keys.iter().map(|k| k.scalar.ty().is_integer()).chain(value);
+        for (i, is_integer) in keys.enumerate() {
+            hash = match is_integer {
+                true => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
+                false => {
+                    format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})")
+                }
+            };
+            names += &format!(", c.k{i}");
         }
-        let keys: String = (0..keys).map(|i| format!(", c.k{i}")).collect();
-        hash + &keys
+        hash + &names
     }
 
     fn last(&self, public: bool) -> String {

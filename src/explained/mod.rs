@@ -217,6 +217,7 @@ fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
         PartKind::Units(_) => ("count_units", &one),
         PartKind::Values(_) => ("count_values", &one),
         PartKind::Sum(s) => ("sum", s.grid()),
+        PartKind::SumOfValues(s) => ("sum_values", s.grid()),
     };
     let (l0_big, linf) = (BigUint::from(l0), BigUint::from(noise.linf));
     let l1 = noise.linf.checked_mul(u128::from(l0));
@@ -231,7 +232,7 @@ fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
         "l2": square_root(&(&l0_big * &linf * &linf)),
         "noise": self::noise(noise),
     });
-    if let PartKind::Sum(s) = &part.kind {
+    if let Some(s) = part.kind.on_grid() {
         let (low, high) = s.range();
         let range = json!({ "clamped_to": [decimal(&low), decimal(&high)], "center": signed(s.centre()) });
         merge(&mut of, range);

@@ -65,8 +65,18 @@ pub(crate) struct Part {
     facts: Facts,
     /// Scans by whose key a row here is fixed.
     anchors: Vec<String>,
+    /// Scans that are at one and the same row in all rows of a unit.
+    settled: BTreeSet<String>,
     /// Rows of one unit are at most so many.
     pub rows: Option<u64>,
+}
+
+impl Part {
+    /// Whether these are the same in all rows of a unit: they look at settled scans alone.
+    pub fn settles(&self, items: &[Item]) -> bool {
+        let settled = |e: &Expr| e.scans().is_some_and(|s| s.iter().all(|s| self.settled.contains(s)));
+        items.iter().all(|(e, _)| settled(e))
+    }
 }
 
 /// All scans of a stage that are in sight. No two have one name, so that a name means the same to PostgreSQL.
@@ -269,6 +279,7 @@ impl<'p> Scans<'p> {
             out.units = names.map(|(n, _)| vec![(name.clone(), n.clone())]).collect();
             (out.private, out.nullable, out.rows) = (!out.units.is_empty(), rows.nullable, rows.bound);
         }
+        out.settled.extend((out.private && out.rows == Some(1)).then_some(name));
         out
     }
 
@@ -294,6 +305,11 @@ impl<'p> Scans<'p> {
             out.private |= p.private;
             out.units.extend(p.units.iter().cloned());
             out.scans.extend(p.scans.iter().cloned());
+            out.settled.extend(p.settled.iter().cloned());
+        }
+        let is_next = |p: &&Part, s: &BTreeSet<_>| !p.scans.is_subset(s) && self.is_fixed(p, s, &all);
+        while let Some(p) = parts.iter().find(|p| is_next(p, &out.settled)) {
+            out.settled.extend(p.scans.iter().cloned());
         }
         for start in &parts {
             let (mut fixed, mut rows, mut alone) = (start.scans.clone(), start.rows, true);

@@ -26,6 +26,8 @@ struct Units {
     keys: Vec<Key>,
     /// Groups of one unit are at most so many.
     groups: Option<u64>,
+    /// The unit is an integer.
+    integer: bool,
 }
 
 /// `g`.
@@ -147,14 +149,14 @@ fn private<'p>(select: &Select, policy: &'p Policy) -> Result<(Scans<'p>, Joined
 fn units(select: &Select, policy: &Policy) -> Result<Units> {
     let (mut scans, part) = private(select, policy)?;
     let (by, rest) = select.grouped();
-    let Some((_, by)) = by.split_first().filter(|((e, name), _)| scans.is_unit(e, &part) && name == "u")
+    let Some(((u, _), by)) = by.split_first().filter(|((e, name), _)| scans.is_unit(e, &part) && name == "u")
     else {
         return refuse("rows that are not grouped by their unit first", select);
     };
     let keys = keys(by, &mut scans, &part)?;
     let mut columns: Vec<_> = by.iter().map(|(_, name)| (name.clone(), Column::of(None))).collect();
     for (e, name) in rest {
-        let Some((args, count)) = added(e) else {
+        let Some((args, count, _)) = added(e) else {
             return refuse("neither a count nor a sum of integers or numerics", e);
         };
         args.iter().try_for_each(|e| scans.walk(e, Some(&part), &mut Vec::new()))?;
@@ -164,8 +166,9 @@ fn units(select: &Select, policy: &Policy) -> Result<Units> {
     if names.len() != columns.len() + 3 {
         return refuse("columns of a stage that have no names of their own", select);
     }
-    let groups = if keys.is_empty() { Some(1) } else { part.rows };
-    Ok(Units { columns, keys, groups })
+    let groups = if part.settles(by) { Some(1) } else { part.rows };
+    let integer = scans.type_of(u).is_some_and(|t| t.is_integer());
+    Ok(Units { columns, keys, groups, integer })
 }
 
 fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
@@ -249,9 +252,15 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
 
 /// A random order of a unit's groups: by nothing but the seed, the unit and the keys, and without ties.
 fn order(units: &Units) -> String {
-    let mut hash = "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned();
-    for i in 0..units.keys.len() {
-        hash = format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})");
+    let mut hash = match units.integer {
+        true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
+        false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),
+    };
+    for (i, key) in units.keys.iter().enumerate() {
+        hash = match key.ty.as_ref().is_some_and(SqlType::is_integer) {
+            true => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
+            false => format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})"),
+        };
     }
     hash + &columns("c.k", units.keys.len())
 }
@@ -326,8 +335,13 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
     };
     let (by, rest) = select.grouped();
     let groups = [units.groups, kept].into_iter().flatten().min();
-    let values = values(rest, from, units.keys.len(), groups);
-    if values.is_some() {
+    // Of equal values of the last key one counts: each row of the stage before changes one of them in one group, and a unit has
+    // no more rows there than `groups`, which are told apart by that key too.
+    let last = units.keys.len().checked_sub(1).map(|i| own(&format!("k{i}")));
+    let once =
+        |(e, _): &Item| matches!(added(e), Some(([x], count, true)) if !count || Some(x) == last.as_ref());
+    let values = !rest.is_empty() && rest.iter().all(once);
+    if values {
         units.keys.pop();
     }
     let keys = (0..units.keys.len()).map(|i| format!("k{i}"));
@@ -338,29 +352,17 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
     {
         return refuse("groups of something else than the stage before, by all keys, in order", select);
     }
-    if let Some(sum) = values {
-        return Ok(Groups { keys: units.keys, sums: vec![sum], groups });
+    if values && groups.is_none() {
+        return refuse("nothing bounds the values of a unit", select);
     }
     let mut scans = Scans::new(policy);
     let mut columns = units.columns;
-    if matches!(middle, Middle::Sum(_) | Middle::Squares(_)) {
+    if !values && matches!(middle, Middle::Sum(_) | Middle::Squares(_)) {
         let share = |i| (format!("m{i}"), Column { share: true, ..Column::of(None) });
         columns.extend((0..columns.len()).map(share));
     }
     scans.add(from, Source::Rows(Rows { columns, ..Rows::default() }))?;
-    Ok(Groups { keys: units.keys, sums: sums(rest, &mut scans, None, None)?, groups })
-}
-
-/// `count(DISTINCT x)` of the last of so many keys, by itself: each row of the stage before adds at most one value to one group,
-/// and a unit has no more rows there than `groups`, which are told apart by that key too.
-fn values(list: &[Item], from: &str, keys: usize, groups: Option<u64>) -> Option<(String, Sum, bool)> {
-    let last = Expr::Column((from.to_owned(), format!("k{}", keys.checked_sub(1)?)));
-    match list {
-        [(e, name)] if *e.call("count")? == [Expr::Call("DISTINCT".into(), vec![last])] => {
-            Some((name.clone(), Sum::All(groups?.into()), false))
-        }
-        _ => None,
-    }
+    Ok(Groups { keys: units.keys, sums: sums(rest, &mut scans, None, groups.filter(|_| values))?, groups })
 }
 
 /// `g` straight from the rows, of which a unit has few.
@@ -371,11 +373,12 @@ fn direct(select: &Select, policy: &Policy) -> Result<Groups> {
     };
     let (by, rest) = select.grouped();
     let keys = keys(by, &mut scans, &part)?;
-    let groups = if keys.is_empty() { Some(1) } else { Some(n) };
+    let groups = if part.settles(by) { Some(1) } else { Some(n) };
     Ok(Groups { keys, sums: sums(rest, &mut scans, Some(&part), Some(n))?, groups })
 }
 
-/// What is added up: over one row for each unit and group, or `rows` of a unit in all.
+/// What is added up: over one row for each unit and group, or `rows` of a unit in all. That equal ones count once changes no
+/// bound: a row brings or takes away one of them.
 fn sums(
     list: &[Item],
     scans: &mut Scans<'_>,
@@ -384,7 +387,7 @@ fn sums(
 ) -> Result<Vec<(String, Sum, bool)>> {
     let mut out = Vec::new();
     for (e, name) in list {
-        let Some((args, count)) = added(e) else {
+        let Some((args, count, _)) = added(e).filter(|a| a.1 || !a.2 || rows.is_some()) else {
             return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
         let share = if count { None } else { args.first().and_then(|x| shared(x, scans)) };

@@ -6,16 +6,16 @@ use grammar::tree::Expr;
 use schema::SqlType;
 
 /// What is counted, or added up so that the result is the same in every order of its rows: integers or numerics, by an
-/// outermost cast that says so. With it, whether it is counted.
-pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool)> {
-    if let Some(args) = e.call("count") {
-        return Some((args, true));
-    }
-    let args = match e.call("COALESCE")? {
-        [x, zero] if zero.integer() == Some(0) => x.call("sum")?,
+/// outermost cast that says so. With it, whether it is counted, and whether what is equal counts once.
+pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool, bool)> {
+    let (all, count) = match (e.call("count"), e.call("COALESCE")) {
+        (Some(args), _) => (args, true),
+        (_, Some([x, zero])) if zero.integer() == Some(0) => (x.call("sum")?, false),
         _ => return None,
     };
-    matches!(args, [Expr::Cast(_, ty)] if is_exact(ty)).then_some((args, false))
+    let once = if let [x] = all { x.call("DISTINCT") } else { None };
+    let args = once.unwrap_or(all);
+    (count || matches!(args, [Expr::Cast(_, ty)] if is_exact(ty))).then_some((args, count, once.is_some()))
 }
 
 /// A multiple of a unit's share of rows: the share itself, or a value that is clamped to ±(share · n), cast to an integer

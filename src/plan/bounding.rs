@@ -60,6 +60,8 @@ pub enum Groups {
     Only,
     /// A unit has one row: proven.
     OneRow,
+    /// The keys are the same in all rows of a unit, since keys of the tables that they are from tie these to it: proven.
+    OfUnit,
     /// There are no more groups than this, by the constants of the text.
     Exact(u32),
     /// A unit has no more rows than this: proven.
@@ -175,7 +177,12 @@ impl Bounding {
     /// Groups that a unit may touch, or as many as have the norm of all that it touches.
     pub fn l0(&self) -> u32 {
         match &self.groups {
-            Groups::Only | Groups::OneRow | Groups::Each | Groups::InAll(_) | Groups::Values => 1,
+            Groups::Only
+            | Groups::OneRow
+            | Groups::OfUnit
+            | Groups::Each
+            | Groups::InAll(_)
+            | Groups::Values => 1,
             Groups::Spread(spread) if spread.is_total() => 1,
             Groups::Spread(spread) => spread.groups.max(1),
             Groups::Exact(n) | Groups::NoMoreRows(n) | Groups::Ranked(n) => (*n).max(1),
@@ -243,7 +250,7 @@ impl Bounding {
 /// How many different values a unit adds to all groups together: no more than it has rows, where few are proven, else as many
 /// as it may touch groups.
 pub(super) fn of_values(source: &PrivateSource, policy: &Policy, settings: &Settings) -> Bounding {
-    let base = bound(source, policy, settings, &[], true, false);
+    let base = bound(source, policy, settings, &[], Some(1), false);
     let most = settings.max_groups.max(1);
     let (rows, groups) = match base.rows {
         Rows::Proven(1, by) => (Rows::Proven(1, by), Groups::OneRow),
@@ -253,13 +260,14 @@ pub(super) fn of_values(source: &PrivateSource, policy: &Policy, settings: &Sett
     Bounding { rows, groups, cut: None, counts_units: false, has_keys: true }
 }
 
-/// Decides what is bounded and how. `units`: the release counts units.
+/// Decides what is bounded and how. `public`: how many groups there are, where they are public; `units`: the release counts
+/// units.
 pub(super) fn bound(
     source: &PrivateSource,
     policy: &Policy,
     settings: &Settings,
     keys: &[Key],
-    public: bool,
+    public: Option<usize>,
     units: bool,
 ) -> Bounding {
     let proven = source.rows.bound.and_then(|n| u32::try_from(n.max(1)).ok());
@@ -271,20 +279,17 @@ pub(super) fn bound(
     let (in_all, in_group) = few(source, &scalars);
     let most = [in_all, in_group].into_iter().flatten().fold(most, u32::min);
     let total = [in_all, total].into_iter().flatten().min();
-    // Sizes that the text fixes: those of public tables may change, and those of series of times follow the zone.
-    let exact = keys.iter().try_fold(1u32, |size, k| {
-        let (domain, with_null) = k.domain.as_ref()?;
-        let n = u32::try_from(domain.exact_size()?).ok()?.checked_add(u32::from(*with_null))?;
-        size.checked_mul(n)
-    });
-    let cap = in_all.unwrap_or(u32::MAX).min(settings.max_groups);
-    let most_groups = exact.filter(|_| public).map_or(cap, |n| n.clamp(1, cap));
-    // The kernel counts values that the text lists, and no steps of a series: a rank says how many there are.
+    let cap = in_all.unwrap_or(u32::MAX).min(settings.max_groups).max(1);
+    // How many there are now. A public table may get more, and series of times follow the zone (soundness rule 37): this chooses
+    // a bound, which a stage of the text enforces, and proves nothing.
+    let most_groups = public.and_then(|n| u32::try_from(n).ok()).map_or(cap, |n| n.clamp(1, cap));
     let spread = Spread {
         groups: most_groups,
         rows: most,
         total: most.saturating_mul(most_groups).min(total.unwrap_or(u32::MAX)).min(MOST_ROWS),
     };
+    let public = public.is_some();
+    // What the text lists, and the kernel counts.
     let listed = keys.iter().filter(|_| public).try_fold(1u32, |size, k| {
         let (domain, with_null) = k.domain.as_ref()?;
         let n = u32::try_from(domain.listed()?).ok()?.checked_add(u32::from(*with_null))?;
@@ -296,6 +301,8 @@ pub(super) fn bound(
         Groups::Each
     } else if proven == Some(1) {
         Groups::OneRow
+    } else if keys.iter().all(|k| k.scalar.looks_only_at(&source.rows.settled)) {
+        Groups::OfUnit
     } else if let Some(n) = proven.filter(|n| public && !units && *n <= spread.total) {
         Groups::InAll(n)
     } else if let Some(n) = listed.filter(|n| public && *n <= cap && (units || !spread.is_total())) {
@@ -309,7 +316,8 @@ pub(super) fn bound(
     };
     // Without a proof, rows are counted in the fetch after the joins: whatever these do, the rows of a unit above the
     // bound are scaled down.
-    let most = total.filter(|_| keys.is_empty()).map_or(most, |n| n.min(MOST_ROWS));
+    let one_group = matches!(groups, Groups::Only | Groups::OfUnit);
+    let most = total.filter(|_| one_group).map_or(most, |n| n.min(MOST_ROWS));
     let in_all = matches!(groups, Groups::InAll(_));
     let spread = matches!(groups, Groups::Spread(_));
     let rows = match (proven.filter(|p| !spread && (in_all || *p <= most)), only) {
@@ -322,7 +330,7 @@ pub(super) fn bound(
         (None, _) => Rows::Scaled(most, whose),
     };
     let used = match (&groups, &rows) {
-        (Groups::Only, Rows::Scaled(n, _)) => Some(*n),
+        (Groups::Only | Groups::OfUnit, Rows::Scaled(n, _)) => Some(*n),
         (Groups::Spread(spread), _) => Some(spread.total),
         _ => None,
     };

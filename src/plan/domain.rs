@@ -4,7 +4,7 @@ use super::interval::Interval;
 use crate::expr::{Node, Scalar};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use schema::SqlType;
-use schema::time::{DAY, MICROS_PER_SECOND};
+use schema::time::{DAY, FIRST, MICROS_PER_SECOND};
 
 /// The values that a key can have, NULL aside.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +126,21 @@ fn calendar(unit: &str, at: i64) -> Option<i64> {
     })
 }
 
+/// When the week, month or longer unit of this number begins.
+fn start(unit: &str, number: i64) -> Option<i64> {
+    let first = |year: i64, month: i64| schema::time::days(year, month, 1);
+    let days = match unit {
+        "week" => number.checked_mul(7)?.checked_add(2)?,
+        "month" => first(number.div_euclid(12), number.rem_euclid(12) + 1),
+        "quarter" => first(number.div_euclid(4), number.rem_euclid(4) * 3 + 1),
+        "year" => first(number, 1),
+        "decade" => first(number.checked_mul(10)?, 1),
+        "century" => first(number.checked_mul(100)?.checked_add(1)?, 1),
+        _ => return None,
+    };
+    days.checked_mul(DAY)
+}
+
 impl Domain {
     /// An upper bound of the number of values; `table` knows how many a column of a public table has.
     pub fn size<E>(&self, table: &dyn Fn(usize, &str) -> Result<usize, E>) -> Result<usize, E> {
@@ -196,6 +211,55 @@ impl Domain {
         }
     }
 
+    /// The same with the values of series written out, where the text alone says which they are: a list has a size that the
+    /// kernel counts. `utc`: the session's time zone is.
+    #[must_use]
+    pub fn written_out(self, utc: bool) -> Self {
+        match self {
+            Domain::Image(mut image) => {
+                for base in &mut image.bases {
+                    base.domain = base.domain.clone().written_out(utc);
+                }
+                Domain::Image(image)
+            }
+            other => other.members(utc).map_or(other, Domain::Values),
+        }
+    }
+
+    /// The values of a series.
+    fn members(&self, utc: bool) -> Option<Vec<String>> {
+        let known = |from: &SqlType| utc || *from != SqlType::Timestamptz;
+        let written = |first: i64, last: i64, start: &dyn Fn(i64) -> Option<i64>, text: fn(i64) -> String| {
+            (first..=last).map(|n| start(n).filter(|at| *at >= FIRST).map(text)).collect()
+        };
+        match self {
+            Domain::Series { lo, hi, step } if lo.is_integer() && step.is_integer() => {
+                let count = self.enumerated()?;
+                let each = (0..count as u64).map(|i| lo + step * BigDecimal::from(i)).filter(|v| v <= hi);
+                Some(each.map(|v| v.normalized().to_plain_string()).collect())
+            }
+            Domain::DateTrunc { unit, lo, hi, from } if known(from) => {
+                let (first, last) = (calendar(unit, *lo), calendar(unit, *hi));
+                match first.zip(last) {
+                    Some((first, last)) => written(first, last, &|n| start(unit, n), schema::time::timestamp),
+                    None => {
+                        let length = match *unit {
+                            "day" => DAY,
+                            "hour" => 3_600 * MICROS_PER_SECOND,
+                            _ => return None,
+                        };
+                        let (first, last) = (lo.div_euclid(length), hi.div_euclid(length));
+                        written(first, last, &|n| n.checked_mul(length), schema::time::timestamp)
+                    }
+                }
+            }
+            Domain::Days { lo, hi, from } if known(from) => {
+                written(lo.div_euclid(DAY), hi.div_euclid(DAY), &|n| n.checked_mul(DAY), schema::time::date)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether its values follow from what is released before them.
     pub fn is_given(&self) -> bool {
         match self {
@@ -252,4 +316,45 @@ pub fn of_cases<'a>(branches: impl Iterator<Item = (&'a Scalar, Vec<String>)>) -
         }
     }
     Some(Domain::Values(values))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_unit_of_the_calendar_begins_where_the_one_before_ends() {
+        for unit in ["week", "month", "quarter", "year", "decade", "century"] {
+            for at in (-700_000..2_900_000).step_by(911).map(|day| day * DAY) {
+                let number = calendar(unit, at).unwrap();
+                let begins = start(unit, number).unwrap();
+                assert!(begins <= at, "{unit} {at}");
+                assert_eq!(calendar(unit, begins), Some(number), "{unit} {at}");
+                assert_eq!(calendar(unit, begins - 1), Some(number - 1), "{unit} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_no_zone_moves_is_written_out() {
+        let at = |day: i64| schema::time::days(2024, 1, 1) * DAY + day * DAY;
+        let months = |from| Domain::DateTrunc { unit: "month", lo: at(20), hi: at(40), from };
+        let listed = Domain::Values(vec!["2024-01-01 00:00:00".into(), "2024-02-01 00:00:00".into()]);
+        assert_eq!(months(SqlType::Timestamp).written_out(false), listed);
+        assert_eq!(months(SqlType::Date).written_out(false), listed);
+        assert_eq!(months(SqlType::Timestamptz).written_out(true), listed);
+        assert_eq!(months(SqlType::Timestamptz).written_out(false), months(SqlType::Timestamptz));
+        let series = |step: &str| {
+            let number = |s: &str| s.parse::<BigDecimal>().unwrap();
+            Domain::Series { lo: number("0"), hi: number("25"), step: number(step) }
+        };
+        assert_eq!(
+            series("10").written_out(false),
+            Domain::Values(["0", "10", "20"].map(String::from).into())
+        );
+        assert_eq!(series("0.5").written_out(false), series("0.5"));
+        let early = Domain::DateTrunc { unit: "decade", lo: FIRST, hi: FIRST, from: SqlType::Timestamp };
+        assert_eq!(early.clone().written_out(true), early);
+    }
 }

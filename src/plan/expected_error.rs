@@ -3,7 +3,7 @@
 use super::explain::{distance, grid, short};
 use super::release::moments::{Moment, Statistic, Variable};
 use super::release::points::Axis;
-use super::release::{Output, PartKind, Release};
+use super::release::{Output, Release};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::Pick;
 
@@ -34,10 +34,8 @@ pub fn average95(r: &Release, output: &Output, value: impl Fn(usize) -> Option<i
         return None;
     }
     let (low, high) = (low.to_f64()?, high.to_f64()?);
-    let centre = match r.parts.get(*sum).map(|p| &p.kind) {
-        Some(PartKind::Sum(s)) => (BigDecimal::from(s.centre()) * s.grid()).to_f64()?,
-        _ => return None,
-    };
+    let s = r.parts.get(*sum)?.kind.on_grid()?;
+    let centre = (BigDecimal::from(s.centre()) * s.grid()).to_f64()?;
     let mean = (centre + shown(r, *sum, value(*sum)?) / n).clamp(low.min(high), high);
     Some((mean, (of(r, *sum, 1) + (high - low) / 2.0 * of(r, *count, 1)) / n))
 }

@@ -2,7 +2,7 @@
 
 use super::bounding::{Bounding, Groups, Norm, ProvenBy, Rows, Whose};
 use super::expected_error::error95;
-use super::expr::{Node, Scalar};
+use super::expr::{GridValue, Node, Scalar};
 use super::release::points::Axis;
 use super::release::{Cells, Part, PartKind, Release};
 use super::source::{Leaf, Over, PrivateSource, Scan, SetTree};
@@ -276,8 +276,10 @@ pub(super) fn work(w: &Work) -> String {
 /// have more than count.
 pub fn bias(r: &Release) -> Option<String> {
     if *r.bounding.of_groups() == Groups::Values {
+        let added = r.parts.iter().any(|p| matches!(p.kind, PartKind::SumOfValues(_)));
+        let what = if added { "are not in the sum" } else { "the number of distinct values is too low" };
         return Some(format!(
-            "at most {} values of a unit count: where units have more, values that few units have may be missed, and the number of distinct values is too low; SET noisegate.max_groups counts more of them, with more noise",
+            "at most {} values of a unit count: where units have more, values that few units have may be missed, and {what}; SET noisegate.max_groups counts more of them, with more noise",
             r.bounding.rows()
         ));
     }
@@ -341,6 +343,7 @@ pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
     let groups = match b.of_groups() {
         Groups::Only | Groups::Each | Groups::Values => None,
         Groups::OneRow => Some("one group per unit: it has one row; nothing to drop".to_owned()),
+        Groups::OfUnit => Some("one group per unit: its keys follow from the unit; nothing to drop".into()),
         Groups::Exact(n) => Some(format!("at most {n} groups per unit: there are no more; nothing to drop")),
         Groups::NoMoreRows(n) => {
             Some(format!("at most {n} groups per unit: it has no more rows; nothing to drop"))
@@ -497,10 +500,7 @@ pub(super) fn units_of(part: &Part) -> String {
 }
 
 pub(super) fn grid(part: &Part) -> Option<&BigDecimal> {
-    match &part.kind {
-        PartKind::Sum(s) => Some(s.grid()),
-        _ => None,
-    }
+    part.kind.on_grid().map(GridValue::grid)
 }
 
 /// Three significant digits.

@@ -133,12 +133,13 @@ pub(super) fn build<'a>(
 
 /// Whether the groups of a release add up to those of fewer keys.
 fn adds_up(r: &Release) -> bool {
-    let one_group = matches!(r.bounding.of_groups(), bounding::Groups::OneRow | bounding::Groups::Only);
+    use bounding::Groups::{OfUnit, OneRow, Only};
+    let one_group = matches!(r.bounding.of_groups(), OneRow | OfUnit | Only);
     let part = |kind: &PartKind| match kind {
         PartKind::Count(_) | PartKind::Sum(_) => true,
         // A unit with one row is in one group.
         PartKind::Units(_) => one_group,
-        PartKind::Values(_) | PartKind::Point(_) => false,
+        PartKind::Values(_) | PartKind::SumOfValues(_) | PartKind::Point(_) => false,
     };
     r.public_groups && r.cells.is_none() && !r.parts.is_empty() && r.parts.iter().all(|p| part(&p.kind))
 }

@@ -5,6 +5,7 @@
 //! what they say about columns narrows the declared ranges that keys follow from (`ranges`). Only the statement's text, the
 //! policy and the schema are looked at (soundness rule 2).
 
+mod clock;
 mod narrowed;
 mod of_table;
 mod ranges;
@@ -75,6 +76,7 @@ pub(super) fn decide(
             return private(why, remedy::of(&k.scalar));
         };
         let domain = of_table::narrowed(domain, &k.scalar, source, &conditions);
+        let domain = clock::narrowed(domain, &k.scalar, &conditions);
         let with_null = k.scalar.nullable() && !conditions.iter().any(|f| rejects_null(f, &k.scalar));
         let size = domain.size(&size_of)?;
         product = product.saturating_mul(size.saturating_add(usize::from(with_null)));
@@ -90,12 +92,28 @@ pub(super) fn decide(
     }
     let mut only = over_keys(&conditions, keys);
     only.extend(together::together(keys, &within, settings.utc));
+    if product <= WRITTEN.min(settings.max_groups as usize) {
+        write_out(keys, settings.utc);
+    }
     let narrower = match only.len() {
         0 => String::new(),
         n => format!("; {n} condition(s) on keys alone"),
     };
     let why = format!("public: {}{narrower}", reasons.join("; "));
     Ok(Groups { public: true, why, remedy: String::new(), only })
+}
+
+/// Series are written out where there are at most so many groups.
+const WRITTEN: usize = 500;
+
+/// Lists the values of series, where then all keys are listed: the kernel counts the groups, and where a unit may touch as many
+/// nothing is ranked or spread.
+fn write_out(keys: &mut [Key], utc: bool) {
+    let each = keys.iter().map(|k| k.domain.clone().map(|(d, null)| (d.written_out(utc), null)));
+    let each: Vec<_> = each.collect();
+    if each.iter().all(|d| d.as_ref().is_some_and(|(d, _)| d.listed().is_some())) {
+        keys.iter_mut().zip(each).for_each(|(k, d)| k.domain = d);
+    }
 }
 
 /// What is true of every row that is in a group, as conjuncts.

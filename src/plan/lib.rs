@@ -164,8 +164,10 @@ struct Planner<'a> {
     kinds: HashMap<usize, Rel>,
     /// The releases of each CTE.
     within: HashMap<usize, Range<usize>>,
-    /// The releases of each derived table, by its binding.
-    derived: HashMap<usize, Range<usize>>,
+    /// The kind and the releases of each derived table, by its binding.
+    derived: HashMap<usize, (Rel, Range<usize>)>,
+    /// EXISTS and IN beside private rows whose FROM holds stages, by their first SELECT: what is grouped by is written twice.
+    over_stages: HashSet<usize>,
     releases: Vec<Release>,
     stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
@@ -193,6 +195,7 @@ pub fn plan(
         kinds: HashMap::new(),
         within: HashMap::new(),
         derived: HashMap::new(),
+        over_stages: HashSet::new(),
         releases: Vec::new(),
         stages: Vec::new(),
         grouping_sets: Vec::new(),
@@ -407,7 +410,7 @@ impl<'a> Planner<'a> {
                     (_, Some(q)) => {
                         let before = self.releases.len();
                         let rel = self.query(q)?;
-                        self.derived.insert(*binding, before..self.releases.len());
+                        self.derived.insert(*binding, (rel, before..self.releases.len()));
                         rel
                     }
                     _ => return Err(unsupported("this FROM", *pos).into()),
@@ -558,7 +561,7 @@ impl<'a> Planner<'a> {
                     Some(q) if kind == Some(Rel::Released) && !correlated::is_correlated(q) => {
                         let releases = match self.bindings.get(*binding).map(|b| &b.source) {
                             Some(Source::Cte(id)) => self.within.get(id),
-                            _ => self.derived.get(binding),
+                            _ => self.derived.get(binding).map(|(_, releases)| releases),
                         };
                         let releases = releases.cloned().unwrap_or_default();
                         self.stage_rows(q, releases, *pos)
@@ -570,6 +573,45 @@ impl<'a> Planner<'a> {
                     }
                     _ => Ok(()),
                 }
+            }
+        }
+    }
+
+    /// Whether the releases in a subquery beside private rows, from `before` on, are all those of its FROM, and so can stand
+    /// there as constants: `EXISTS (SELECT 1 FROM top WHERE top.station = t.station)`.
+    fn over_stages(&mut self, q: &'a Query, before: usize, pos: Pos) -> Result<bool, PlanError> {
+        let Ok(Some((s, []))) = conditions::single(q, pos) else { return Ok(false) };
+        let grouped = s.has_group_by() || s.having.is_some() || s.distinct != Distinct::No;
+        let mut kinds = Vec::new();
+        s.from.iter().for_each(|f| self.kinds_of(f, &mut kinds));
+        if grouped || s.items.iter().any(|i| has_aggregate(&i.expr)) || !kinds.contains(&Rel::Released) {
+            return Ok(false);
+        }
+        let mut kinds = kinds.iter();
+        s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
+        let staged = |n: usize| self.stages.iter().any(|s| s.releases.contains(&n));
+        let all = (before..self.releases.len()).all(staged);
+        self.over_stages.extend(q.body.first_select().filter(|_| all));
+        Ok(all)
+    }
+
+    /// The kinds of what stands in a FROM that was visited, in order.
+    fn kinds_of(&self, from: &From, out: &mut Vec<Rel>) {
+        match from {
+            From::Join { left, right, .. } => {
+                self.kinds_of(left, out);
+                self.kinds_of(right, out);
+            }
+            From::Relation { binding, .. } => {
+                out.push(match self.bindings.get(*binding).map(|b| &b.source) {
+                    Some(Source::Table(t)) => match self.policy.tables.get(*t).map(|t| &t.privacy) {
+                        Some(Privacy::Public) => Rel::Public,
+                        _ => Rel::Private,
+                    },
+                    Some(Source::Own(_)) => Rel::Released,
+                    Some(Source::Cte(id)) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
+                    _ => self.derived.get(binding).map_or(Rel::Private, |(rel, _)| *rel),
+                })
             }
         }
     }
@@ -648,11 +690,20 @@ impl<'a> Planner<'a> {
                 }
             }
             ExprKind::InQuery { query, .. } if around == Rel::Private && self.is_asked(query, true) => {}
+            ExprKind::Exists { query, .. } if around == Rel::Private && self.is_asked(query, true) => {}
+            ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. }
+                if query.body.first_select().is_some_and(|s| self.over_stages.contains(&s)) => {}
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 let before = self.releases.len();
                 let inside = self.query(query)?;
                 let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
-                if members && inside == Rel::Released && !correlated::is_correlated(query) {
+                if around == Rel::Private
+                    && inside != Rel::Public
+                    && self.over_stages(query, before, e.pos)?
+                {
+                    return Ok(());
+                }
+                if around == Rel::Private && inside == Rel::Released && !correlated::is_correlated(query) {
                     return self.stage_rows(query, before..self.releases.len(), e.pos);
                 }
                 if members

@@ -23,6 +23,16 @@ pub struct Rows {
     pub follows: Vec<usize>,
     /// At most so many.
     pub bound: Option<u64>,
+    /// Scans that are at one and the same row in all rows of a unit.
+    pub settled: Vec<usize>,
+}
+
+impl Rows {
+    /// Of one scan; `private`: its rows are units'.
+    pub(super) fn of_scan(binding: usize, bound: Option<u64>, private: bool) -> Self {
+        let settled = if private && bound == Some(1) { vec![binding] } else { Vec::new() };
+        Self { anchors: vec![binding], follows: vec![binding], bound, settled }
+    }
 }
 
 /// Part of a join.
@@ -104,6 +114,11 @@ impl Flattener<'_> {
         if part.rows.bound == Some(1) && part.bindings.iter().any(private) && given.iter().any(private) {
             return true;
         }
+        self.is_key_given(part, given, equations)
+    }
+
+    /// Whether a key of the part is equated with what is given.
+    fn is_key_given(&self, part: &Part, given: &HashSet<usize>, equations: &[Equation]) -> bool {
         part.rows.anchors.iter().any(|anchor| {
             let fixed = |column: &String| {
                 let here = |e: &&Equation| e.column.0 == *anchor && e.column.1 == *column;
@@ -200,7 +215,23 @@ impl Flattener<'_> {
             }
         }
         rows.bound = least(rows.bound, product);
+        rows.settled = self.settled(parts, equations);
         rows
+    }
+
+    /// What the rows of a unit that each part has but one of fix, and those themselves.
+    fn settled(&self, parts: &[Part], equations: &[Equation]) -> Vec<usize> {
+        let mut settled: HashSet<usize> = parts.iter().flat_map(|p| &p.rows.settled).copied().collect();
+        let known = |p: &&Part, settled: &HashSet<usize>| p.bindings.iter().all(|b| settled.contains(b));
+        let more = |settled: &HashSet<usize>| {
+            parts.iter().find(|p| !known(p, settled) && self.is_key_given(p, settled, equations))
+        };
+        while let Some(p) = more(&settled) {
+            settled.extend(&p.bindings);
+        }
+        let mut settled: Vec<usize> = settled.into_iter().collect();
+        settled.sort_unstable();
+        settled
     }
 
     /// `l LEFT JOIN r`; `private`: r is, and its unit is tied to l's.
@@ -209,26 +240,24 @@ impl Flattener<'_> {
         if self.determined(r, &given(l), equations) {
             return l.rows.clone();
         }
+        let settled = l.rows.settled.clone();
         if !private && self.is_one_released(r, &given(l), equations) {
-            return Rows { follows: l.rows.follows.clone(), ..Rows::default() };
+            return Rows { follows: l.rows.follows.clone(), settled, ..Rows::default() };
         }
         if !private {
-            return Rows::default();
+            return Rows { settled, ..Rows::default() };
         }
         if self.is_group(r, l, equations) {
-            return Rows { follows: l.rows.follows.clone(), ..Rows::default() };
+            return Rows { follows: l.rows.follows.clone(), settled, ..Rows::default() };
         }
         // Each row of l has its partners, or is alone.
         let pairs = times(l.rows.bound, r.rows.bound.map(|n| n.max(1)));
         if self.determined(l, &given(r), equations) {
             let matched_and_alone = plus(l.rows.bound, r.rows.bound);
-            return Rows {
-                anchors: Vec::new(),
-                follows: r.rows.follows.clone(),
-                bound: least(pairs, matched_and_alone),
-            };
+            let bound = least(pairs, matched_and_alone);
+            return Rows { anchors: Vec::new(), follows: r.rows.follows.clone(), bound, settled };
         }
-        Rows { bound: pairs, ..Rows::default() }
+        Rows { bound: pairs, settled, ..Rows::default() }
     }
 }
 

@@ -10,7 +10,7 @@ use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result, unsupported};
 use super::per_unit::Selected;
 use super::source::{Branch, Over, equal};
 use super::units::{Block, Found, Outside, Owner, stands_in};
-use crate::expr::{Node, Scalar, comparison, lower};
+use crate::expr::{Node, Scalar, comparison, lower, not};
 use answer::ClientError;
 use sql::ast::*;
 
@@ -48,10 +48,14 @@ impl<'a> Flattener<'a> {
 
     fn prepare_one(&mut self, e: &Expr, block: &Found) -> Result<()> {
         let made = match &e.kind {
-            ExprKind::Exists { query, negated } => {
-                let inside = self.inside(projection(query, e.pos)?, e.pos)?;
-                self.semi(inside, None, *negated, block, e.pos)?
-            }
+            ExprKind::Exists { query, negated } => match self.any_released(query) {
+                Some(there) if *negated => not(there),
+                Some(there) => there,
+                None => {
+                    let inside = self.inside(projection(query, e.pos)?, e.pos)?;
+                    self.semi(inside, None, *negated, block, e.pos)?
+                }
+            },
             ExprKind::InQuery { expr, query, negated } => {
                 self.prepare(expr, block)?;
                 // Before the subquery, which goes on counting from here.

@@ -159,6 +159,11 @@ impl Flattener<'_> {
         Some(among(x, &members, there, negated, pos))
     }
 
+    /// Whether there is a row of q, where its rows were released.
+    pub(super) fn any_released(&self, q: &Query) -> Option<Scalar> {
+        self.given.rows(q)?.1.into_iter().next().map(|(_, there)| there)
+    }
+
     /// Whether the rows of a relation in FROM were released.
     pub(super) fn is_released(&self, binding: usize, query: Option<&Query>) -> bool {
         let cte = match self.binding(binding).map(|b| &b.source) {

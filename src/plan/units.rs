@@ -234,9 +234,10 @@ impl Flattener<'_> {
             Leaf::Table(t, _) => self.table(*t).and_then(|t| t.proven_rows).map(u64::from),
             Leaf::Set(rows) => rows.tree.bound(),
         };
+        let private = self.private_scan(binding);
         let owner = match self.own_unit(binding) {
             Some(unit) => Owner::Unit(unit),
-            None if self.private_scan(binding) => Owner::Unfound,
+            None if private => Owner::Unfound,
             None => Owner::Public,
         };
         Ok(Block {
@@ -244,7 +245,7 @@ impl Flattener<'_> {
             bindings: vec![binding],
             owner,
             equal: Vec::new(),
-            rows: Rows { anchors: vec![binding], follows: vec![binding], bound },
+            rows: Rows::of_scan(binding, bound, private),
         })
     }
 

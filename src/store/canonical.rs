@@ -365,6 +365,7 @@ impl Scope {
             PartKind::Values(x) => PartKind::Values(self.scalar(x, false)),
             PartKind::Point(pick) => PartKind::Point(*pick),
             PartKind::Sum(s) => PartKind::Sum(s.reworded(&mut |x| self.scalar(x, false))),
+            PartKind::SumOfValues(s) => PartKind::SumOfValues(s.reworded(&mut |x| self.scalar(x, false))),
         };
         Part { kind, linf: part.linf, label: String::new() }
     }

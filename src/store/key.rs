@@ -207,6 +207,7 @@ fn part_key(kind: &PartKind) -> Key {
         PartKind::Values(x) => canon.text("values").text(&scalar::text(x)),
         PartKind::Point(pick) => canon.text("point").text(&format!("{pick:?}")),
         PartKind::Sum(s) => return sum(s),
+        PartKind::SumOfValues(s) => canon.text("sum of values").bytes(&sum(s)),
     };
     canon.key()
 }
@@ -251,7 +252,7 @@ fn mattering(canonical: &Canonical) -> Vec<Setting> {
     for part in &canonical.parts {
         match &part.kind {
             PartKind::Count(Some(x)) | PartKind::Units(Some(x)) | PartKind::Values(x) => each(x, &mut look),
-            PartKind::Sum(s) => each(s.arg(), &mut look),
+            PartKind::Sum(s) | PartKind::SumOfValues(s) => each(s.arg(), &mut look),
             PartKind::Count(None) | PartKind::Units(None) | PartKind::Point(_) => {}
         }
     }

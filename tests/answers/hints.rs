@@ -20,6 +20,14 @@ const TRIED: &[(&str, &[&str])] = &[
             "SELECT count(*) FROM trips t WHERE t.station IN (SELECT x.station FROM (SELECT station, count(*) AS n FROM trips GROUP BY station) x WHERE n > 5)",
         ],
     ),
+    ("one point: to_number(note, '999,999.99')", &["SELECT sum(to_number(note, '999,999.99')) FROM trips"]),
+    (
+        "It may stand in WHERE, among AND and OR; elsewhere compare with min or max: x > (SELECT min(y) FROM …)",
+        &[
+            "SELECT count(*) FROM trips WHERE minutes > ANY (SELECT capacity FROM stations) OR fare > 5",
+            "SELECT minutes > (SELECT min(capacity) FROM stations), count(*) FROM trips GROUP BY 1",
+        ],
+    ),
     (
         "End with the text of a member: payload->'device'->>'os'",
         &["SELECT count(*) FROM app_events WHERE payload->'device'->>'os' IS NOT NULL"],

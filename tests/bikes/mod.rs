@@ -161,6 +161,7 @@ impl Bikes {
     /// The session's time zone.
     pub fn time_zone(&mut self, zone: &str) {
         self.settings.set(Setting::TimeZone, zone);
+        self.plan.utc = zone == "UTC";
     }
 
     /// Parses one query; EXPLAIN is not among them.
@@ -339,7 +340,7 @@ impl Bikes {
             if !r.given.is_empty() {
                 params.extend(given.iter().cloned());
             }
-            FetchText { certified: Arc::new(certified), params }
+            FetchText { certified: Arc::new(certified), params, hashed: r.joins_without_index() }
         };
         let statements: Vec<FetchText> = places.iter().map(text).collect();
         let request = FetchRequest {

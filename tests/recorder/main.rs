@@ -31,6 +31,7 @@ mod support;
 
 use data::Variant;
 use harness::{Claim, Lab, Refusal, Use, settings};
+use noisegate::plan::Settings;
 use rng::Rng;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -173,7 +174,8 @@ async fn record(v: Variant) {
         for number in only.map_or(batch * BATCH..(batch + 1) * BATCH, |n| n..n + 1) {
             let case = Case::drawn(seed ^ v.seed, number, zone, &samples);
             statements += 1;
-            match lab.plan(&case.query.sql, &settings(case.groups, case.rows)).await {
+            let settings = Settings { utc: zone == "UTC", ..settings(case.groups, case.rows) };
+            match lab.plan(&case.query.sql, &settings).await {
                 Ok(plan) => {
                     planned += 1;
                     for (release, sql) in lab.paying(&plan) {

@@ -87,6 +87,12 @@ async fn values_that_are_not_bounded_are_caught() {
         b.claims(|c| c.linf[0] -= 1, "add up to").await;
         b.texts(" WHERE e.r <= 2", "", "add up to").await;
     }
+    let sum =
+        "SELECT station, sum(DISTINCT LEAST(GREATEST(trip_id, 0), 1000) + 59000) FROM trips GROUP BY station";
+    let b = Bench::of(sum, false).await;
+    assert_eq!((b.claim.linf.as_slice(), b.claim.l0), (&[120_000][..], 1));
+    b.claims(|c| c.linf[0] /= 2, "add up to").await;
+    b.texts(" WHERE e.r <= 2", "", "add up to").await;
 }
 
 /// Rows that are spread over groups: by the sum of shares for Laplace noise, by their squares for Gaussian noise.

@@ -386,7 +386,9 @@ impl Generator<'_> {
 
     /// What has a release of its own: points of a grid, distinct values.
     fn point(&mut self) -> String {
-        match self.rng.below(8) {
+        match self.rng.below(10) {
+            8 => format!("sum(DISTINCT {})", self.number(1)),
+            9 => format!("{}(DISTINCT {})", self.one(&["sum", "avg"]), self.bounded()),
             5 => format!("count(DISTINCT {})", self.anything(1)),
             6 => format!("count(DISTINCT {})", self.text(0)),
             7 => format!("count(DISTINCT {})", self.number(1)),
@@ -509,7 +511,14 @@ impl Generator<'_> {
         let kind = self.one(&["JOIN", "LEFT JOIN"]);
         let text = self.column(&[Ty::Text]).unwrap_or_else(|| "'Alpha'".into());
         let number = self.column(&[Ty::Number, Ty::Unbounded]).unwrap_or_else(|| "1".into());
-        match self.rng.below(6) {
+        match self.rng.below(8) {
+            6 => out.conditions.push(format!(
+                "{not}EXISTS (SELECT 1 FROM ({of_numbers}) AS e WHERE e.b <= {number} AND e.m > 4)"
+            )),
+            7 => out.conditions.push(format!(
+                "({number} {} (SELECT count(*) FROM trips GROUP BY station))",
+                self.one(&["> ANY", "< ANY", "<= ALL", "> ALL"])
+            )),
             0 => out.conditions.push(format!(
                 "({text} {not}IN (SELECT station FROM trips GROUP BY station ORDER BY count(*) DESC LIMIT 3))"
             )),

@@ -111,7 +111,9 @@ fn column(release: usize, part: usize, of: &Part, r: &Release) -> (ArrayParam, S
     let numeric = SqlType::Numeric { scale: None };
     let axis = r.cells.as_ref().map(|c| &c.axis);
     match (&of.kind, axis, r.keys.split_last()) {
-        (PartKind::Sum(s), ..) => (ArrayParam::Sum { release, part, grid: s.grid().clone() }, numeric),
+        (PartKind::Sum(s) | PartKind::SumOfValues(s), ..) => {
+            (ArrayParam::Sum { release, part, grid: s.grid().clone() }, numeric)
+        }
         (PartKind::Point(_), Some(Axis::Grid { step, .. }), _) => {
             (ArrayParam::Sum { release, part, grid: step.clone() }, numeric)
         }
@@ -152,7 +154,7 @@ pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
             format!("(CASE WHEN {} >= 1 THEN {} {compared} {least} END)", of(count), of(deciding))
         }
         Output::Avg { sum, count, ty, low, high } => {
-            let Some(PartKind::Sum(s)) = r.parts.get(*sum).map(|p| &p.kind) else { return "NULL".into() };
+            let Some(s) = r.parts.get(*sum).and_then(|p| p.kind.on_grid()) else { return "NULL".into() };
             let center = number(&(BigDecimal::from(s.centre()) * s.grid()));
             let (low, high, n) = (number(low), number(high), of(count));
             let average = format!(

@@ -4,13 +4,13 @@ use super::{Certified, accept, check, linf, long};
 use crate::Part;
 
 /// Rows per unit and group over a join, with a listed domain.
-const JOINED: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES ('day'::P.text), ('month'::P.text), ('year'::P.text)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b1."plan" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 JOIN "public"."riders" AS b1 ON (b1."rider_id" = b0."rider_id") WHERE (b0."minutes" > 5) GROUP BY 1, 2), g AS (SELECT c.k0, COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN c.n0 > 20 THEN (c.s1 / c.n0) * 20 + (c.s1 % c.n0) * 20 / c.n0 ELSE c.s1 END, (-120000)), 120000))::P.int4), 0) AS a1, P.count(*) AS a2 FROM c GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1, COALESCE(g.a2, 0) AS a2 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+const JOINED: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES ('day'::P.text), ('month'::P.text), ('year'::P.text)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."note" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 JOIN "public"."riders" AS b1 ON (b1."rider_id" = b0."rider_id") WHERE (b0."minutes" > 5) GROUP BY 1, 2), g AS (SELECT c.k0, COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN c.n0 > 20 THEN (c.s1 / c.n0) * 20 + (c.s1 % c.n0) * 20 / c.n0 ELSE c.s1 END, (-120000)), 120000))::P.int4), 0) AS a1, P.count(*) AS a2 FROM c GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1, COALESCE(g.a2, 0) AS a2 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
 
 /// Private groups, of which a rank keeps four.
-const RANKED: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, b0."note" AS k0, b0."stars" AS k1, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k1::P.text, ''), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8))), c.k0, c.k1) AS r FROM c), g AS (SELECT e.k0, e.k1, P.count(*) AS units, COALESCE(P.sum(LEAST(e.n0, 20)::P.int4), 0) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1, 2) SELECT g.k0, g.k1, g.units, g.a0 FROM g"#;
+const RANKED: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, b0."note" AS k0, b0."stars" AS k1, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashint8extended(COALESCE(c.k1, 0), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8))), c.k0, c.k1) AS r FROM c), g AS (SELECT e.k0, e.k1, P.count(*) AS units, COALESCE(P.sum(LEAST(e.n0, 20)::P.int4), 0) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1, 2) SELECT g.k0, g.k1, g.units, g.a0 FROM g"#;
 
 /// Public groups that a table lists.
-const LISTED: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0, x1.k AS k1 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL UNION SELECT NULL::P.text) AS x0(k) CROSS JOIN (SELECT true UNION SELECT false UNION SELECT NULL::P.bool) AS x1(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, ((b0."stars" > 3))::P.bool AS k1, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k1::P.text, ''), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON ARRAY[c.k0 COLLATE P."default"] = ARRAY[d.k0 COLLATE P."default"] AND ARRAY[c.k1] = ARRAY[d.k1]), g AS (SELECT e.k0, e.k1, COALESCE(P.sum(LEAST(e.n0, 20)::P.int4), 0) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1, 2) SELECT d.k0, d.k1, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON ARRAY[g.k0 COLLATE P."default"] = ARRAY[d.k0 COLLATE P."default"] AND ARRAY[g.k1] = ARRAY[d.k1] ORDER BY 1, 2"#;
+const LISTED: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0, x1.k AS k1 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL UNION SELECT NULL::P.text) AS x0(k) CROSS JOIN (SELECT true UNION SELECT false UNION SELECT NULL::P.bool) AS x1(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, ((b0."stars" > 3))::P.bool AS k1, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k1::P.text, ''), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON ARRAY[c.k0 COLLATE P."default"] = ARRAY[d.k0 COLLATE P."default"] AND ARRAY[c.k1] = ARRAY[d.k1]), g AS (SELECT e.k0, e.k1, COALESCE(P.sum(LEAST(e.n0, 20)::P.int4), 0) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1, 2) SELECT d.k0, d.k1, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON ARRAY[g.k0 COLLATE P."default"] = ARRAY[d.k0 COLLATE P."default"] AND ARRAY[g.k1] = ARRAY[d.k1] ORDER BY 1, 2"#;
 
 /// Straight from the rows: one of a unit.
 const DIRECT: &str = r#"WITH g AS (SELECT b0."city" AS k0, P.count(*) AS units, P.count(*) AS a0, COALESCE(P.sum(P.int8smaller(P.int8larger((b0."birth_year")::P.int8 - 1965, (-45)), 45)::P.int4), 0) AS a1 FROM "public"."riders" AS b0 WHERE (b0."plan" = 'day'::P.text) GROUP BY 1) SELECT g.k0, g.units, g.a0, g.a1 FROM g"#;
@@ -32,12 +32,14 @@ const NOBODY: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, P.count(*) AS n0 F
 const ONLY: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, P.count(*) AS n0 FROM ONLY "public"."events" AS b0 GROUP BY 1), g AS (SELECT COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c) SELECT g.a0 FROM g"#;
 
 /// Rows that are spread over public groups: at most 80 in all, or numbers whose squares add up to 1600.
-const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v > 80 THEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v - (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w - LEAST(c.n0, 1000000)::P.int4) * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8)), c.k0 ROWS UNBOUNDED PRECEDING)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN e.n0 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 END, e.m0 * (-6000)), e.m0 * 6000))::P.int4), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v > 80 THEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v - (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w - LEAST(c.n0, 1000000)::P.int4) * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8)), c.k0 ROWS UNBOUNDED PRECEDING)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN e.n0 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 END, e.m0 * (-6000)), e.m0 * 6000))::P.int4), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
 const SQUARES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v > 1600 THEN P.floor(LEAST(c.n0, 1000000)::P.int4::P.float8 * P.sqrt(1600 / (P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v)::P.float8) * 0.999999999::P.float8)::P.int8 ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
 
 /// Distinct values, of which a unit has at most four: in public groups, and in all; and of one row each.
-const VALUES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES (true), (false)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, ((b0."stars" > 3))::P.bool AS k0, b0."station" AS k1 FROM "public"."trips" AS b0 WHERE b0."station" IS NOT NULL GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k1::P.text, ''), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON c.k0 = d.k0), g AS (SELECT e.k0, P.count(DISTINCT e.k1) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 = d.k0 ORDER BY 1"#;
-const ALL_VALUES: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, b0."station" AS k0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8)), c.k0) AS r FROM c), g AS (SELECT P.count(DISTINCT e.k0) AS a0 FROM e WHERE e.r <= 4) SELECT g.a0 FROM g"#;
+const VALUES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES (true), (false)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, ((b0."stars" > 3))::P.bool AS k0, b0."station" AS k1 FROM "public"."trips" AS b0 WHERE b0."station" IS NOT NULL GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k1::P.text, ''), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON c.k0 = d.k0), g AS (SELECT e.k0, P.count(DISTINCT e.k1) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 = d.k0 ORDER BY 1"#;
+/// Distinct values that are added up on their grid, and counted.
+const ADDED_VALUES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES (true), (false)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, ((b0."stars" > 3))::P.bool AS k0, P.int8smaller(P.int8larger((b0."minutes")::P.int8 - 120, (-120)), 120)::P.int4 AS k1 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashint8extended(COALESCE(c.k1, 0), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON c.k0 = d.k0), g AS (SELECT e.k0, COALESCE(P.sum(DISTINCT (LEAST(GREATEST(e.k1, (-120)), 120))::P.int4), 0) AS a0, P.count(DISTINCT e.k1) AS a1 FROM e WHERE e.r <= 4 GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 = d.k0 ORDER BY 1"#;
+const ALL_VALUES: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, b0."station" AS k0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8)), c.k0) AS r FROM c), g AS (SELECT P.count(DISTINCT e.k0) AS a0 FROM e WHERE e.r <= 4) SELECT g.a0 FROM g"#;
 const FEW_VALUES: &str =
     r#"WITH g AS (SELECT P.count(DISTINCT b0."city") AS a0 FROM "public"."riders" AS b0) SELECT g.a0 FROM g"#;
 
@@ -131,14 +133,14 @@ fn faults_of_joins() {
             ),
             (
                 "the unit of the side that may be missing",
-                r#"SELECT b0."rider_id" AS u, b1."plan" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 JOIN"#,
-                r#"SELECT b1."rider_id" AS u, b1."plan" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 LEFT JOIN"#,
+                r#"SELECT b0."rider_id" AS u, b0."note" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 JOIN"#,
+                r#"SELECT b1."rider_id" AS u, b0."note" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 LEFT JOIN"#,
             ),
             ("a table nobody named", "\"public\".\"riders\"", "\"public\".\"secrets\""),
             ("a catalog", "\"public\".\"riders\"", "\"pg_catalog\".\"pg_authid\""),
             ("a table without schema", "\"public\".\"riders\"", "\"riders\""),
-            ("a hidden column", r#"b1."plan" AS k0"#, r#"b1."email" AS k0"#),
-            ("a system column", r#"b1."plan" AS k0"#, r#"b1.ctid AS k0"#),
+            ("a hidden column", r#"b0."note" AS k0"#, r#"b1."email" AS k0"#),
+            ("a system column", r#"b0."note" AS k0"#, r#"b1.ctid AS k0"#),
             ("sample", r#""public"."riders" AS b1"#, r#""public"."riders" AS b1 TABLESAMPLE SYSTEM (10)"#),
         ],
     );
@@ -238,7 +240,7 @@ fn faults_of_units() {
     caught(
         JOINED,
         &[
-            ("grouped without the unit", r#"SELECT b0."rider_id" AS u, b1"#, r#"SELECT b1"#),
+            ("grouped without the unit", r#"SELECT b0."rider_id" AS u, b0"#, r#"SELECT b1"#),
             ("grouped by another column", r#"b0."rider_id" AS u"#, r#"b0."minutes" AS u"#),
             ("grouped by a computed unit", r#"b0."rider_id" AS u"#, r#"(b0."rider_id" / 2) AS u"#),
             ("not grouped by the unit", "GROUP BY 1, 2", "GROUP BY 2"),
@@ -397,6 +399,24 @@ fn faults_of_values() {
             ("a hidden column", r#"b0."station" AS k1"#, r#"b0."email" AS k1"#),
             ("another join", "JOIN d ON c.k0 = d.k0), g", "JOIN d ON c.k1 = d.k0), g"),
             ("no join", "FROM c JOIN d ON c.k0 = d.k0)", "FROM c CROSS JOIN d)"),
+        ],
+    );
+    assert_eq!(accept(ADDED_VALUES).parts(), [Part::in_all(480), Part::in_all(4)]);
+    caught(
+        ADDED_VALUES,
+        &[
+            ("no rank", " WHERE e.r <= 4", ""),
+            ("a wider clamp", "(LEAST(GREATEST(e.k1, (-120)), 120))", "(LEAST(GREATEST(e.k1, (-120)), 121))"),
+            ("half a clamp", "(LEAST(GREATEST(e.k1, (-120)), 120))", "(LEAST(e.k1, 120))"),
+            ("no clamp", "(LEAST(GREATEST(e.k1, (-120)), 120))", "e.k1"),
+            ("each row", "P.sum(DISTINCT ", "P.sum("),
+            ("another value", "P.count(DISTINCT e.k1)", "P.count(DISTINCT e.k0)"),
+            ("rows beside it", "P.count(DISTINCT e.k1)", "P.count(*)"),
+            (
+                "a sum that may be NULL",
+                "COALESCE(P.sum(DISTINCT (LEAST(GREATEST(e.k1, (-120)), 120))::P.int4), 0)",
+                "P.sum(DISTINCT (LEAST(GREATEST(e.k1, (-120)), 120))::P.int4)",
+            ),
         ],
     );
     caught(

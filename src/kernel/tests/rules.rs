@@ -77,11 +77,59 @@ fn rows_of_one_unit_meet() {
     ));
 }
 
+/// Keys that are the same in all rows of a unit make one group; others, as many as nobody knows.
+#[test]
+fn keys_of_the_unit_make_one_group() {
+    let of = |key: &str, from: &str, filter: &str| {
+        format!(
+            "WITH c AS (SELECT b0.\"rider_id\" AS u, {key} AS k0, P.count(*) AS n0 FROM {from}{filter} GROUP BY 1, 2), g AS (SELECT c.k0, P.count(*) AS units, COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c GROUP BY 1) SELECT g.k0, g.units, g.a0 FROM g"
+        )
+    };
+    let riders = r#""public"."trips" AS b0 JOIN "public"."riders" AS b1 ON (b0."rider_id" = b1."rider_id")"#;
+    let zones = format!(r#"{riders} JOIN "public"."zones" AS b2 ON (b2."zone" = b1."plan")"#);
+    let left = r#""public"."trips" AS b0 LEFT JOIN "public"."riders" AS b1 ON ((b0."rider_id" = b1."rider_id") AND (b0."minutes" > 5))"#;
+    let outer = format!(r#"{riders} LEFT JOIN "public"."fixes" AS b2 ON (b2."fix_id" = b1."birth_year")"#);
+    for (key, from, filter) in [
+        (r#"b1."plan""#, riders, ""),
+        (r#"((b1."birth_year" / 10))::P.int4"#, riders, ""),
+        (r#"b2."area""#, zones.as_str(), ""),
+        // Conditions hold for all rows that count.
+        (
+            r#"b2."area""#,
+            &format!(r#"{riders} CROSS JOIN "public"."zones" AS b2"#),
+            r#" WHERE (b2."zone" = b1."plan")"#,
+        ),
+    ] {
+        let c = accept(&of(key, from, filter));
+        assert_eq!((c.l0(), linf(&c), c.seeded()), (1, vec![20], false), "{key}");
+    }
+    for (name, key, from) in [
+        ("a row of many", r#"b0."stars""#, riders),
+        ("both", r#"((b0."stars" + b1."birth_year"))::P.int4"#, riders),
+        ("a partner that only some rows have", r#"b1."plan""#, left),
+        ("another column than the key", r#"b2."area""#, &zones.replace(r#"b2."zone" ="#, r#"b2."area" ="#)),
+        ("a key of the rows of many", r#"b2."area""#, &zones.replace(r#"b1."plan""#, r#"b0."note""#)),
+        ("an inequality", r#"b2."area""#, &zones.replace(r#"b2."zone" ="#, r#"b2."zone" <>"#)),
+        (
+            "what a row asks others",
+            r#"(EXISTS (SELECT 1 FROM "public"."trips" AS b3 WHERE ((b3."rider_id" = b0."rider_id") AND (b3."trip_id" < b0."trip_id"))))::P.bool"#,
+            riders,
+        ),
+    ] {
+        refused(name, &of(key, from, ""), "nothing bounds the groups");
+    }
+    refused("rows of others", &of(r#"b2."cost""#, &outer, ""), "different units");
+}
+
 #[test]
 fn equal_keys_look_the_same() {
     let of = |key: &str, from: &str| {
+        let order = match key == r#"b0."minutes""# {
+            true => "P.hashint8extended(COALESCE(c.k0, 0), ",
+            false => "P.hashtextextended(COALESCE(c.k0::P.text, ''), ",
+        };
         format!(
-            "WITH c AS (SELECT b0.\"rider_id\" AS u, {key} AS k0 FROM {from} WHERE b0.\"rider_id\" IS NOT NULL GROUP BY 1, 2), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashtextextended(c.u::P.text, $1::P.int8)), c.k0) AS r FROM c), g AS (SELECT e.k0, P.count(*) AS units FROM e WHERE e.r <= 2 GROUP BY 1) SELECT g.k0, g.units FROM g"
+            "WITH c AS (SELECT b0.\"rider_id\" AS u, {key} AS k0 FROM {from} WHERE b0.\"rider_id\" IS NOT NULL GROUP BY 1, 2), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY {order}P.hashint8extended(c.u, $1::P.int8)), c.k0) AS r FROM c), g AS (SELECT e.k0, P.count(*) AS units FROM e WHERE e.r <= 2 GROUP BY 1) SELECT g.k0, g.units FROM g"
         )
     };
     let (visits, devices) = (r#""public"."visits" AS b0"#, r#""public"."devices" AS b0"#);

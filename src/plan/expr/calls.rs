@@ -57,7 +57,7 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
             let list = args.iter().map(|e| number(e, env, pos)).collect::<Result<Vec<_>>>()?;
             functions::bucket(list, pos)
         }
-        ("to_char" | "to_date" | "to_timestamp", [x, format]) => {
+        ("to_char" | "to_date" | "to_timestamp" | "to_number", [x, format]) => {
             let Some(format) = constant_text(format) else {
                 return Err(refuse(&format!("{name} with a format that is not a constant"), pos)
                     .hint("Write the format into the statement: to_char(ts, 'YYYY-MM')."));
@@ -65,11 +65,9 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
             let x = lower(x, env)?;
             match name {
                 "to_char" => formats::to_char(x, format, pos),
+                "to_number" => formats::to_number(x, format, pos),
                 _ => formats::to_time(name, x, format, pos),
             }
-        }
-        ("to_number", _) => {
-            Err(refuse("to_number over private rows", pos).hint("Write a cast: note::numeric is NULL where the text is no number."))
         }
         ("abs", [x]) => numbers::magnitude(number(x, env, pos)?, pos),
         ("round", [x]) => rounded(Rounding::Round, x, None, env, pos),

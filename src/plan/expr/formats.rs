@@ -1,7 +1,9 @@
 //! Times as texts by constant formats, and texts as numbers and dates where they are written as such.
 
 use super::facts::{Declared, Facts, Phys, Proven};
+use super::leaves::literal;
 use super::print::{Print, string};
+use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{self, bounded_constant, years};
@@ -9,7 +11,7 @@ use super::{Refusal, Result, casts, mismatch, refuse, strings};
 use crate::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
-use sql::ast::Pos;
+use sql::ast::{Literal, Pos};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -41,6 +43,14 @@ pub(super) const ENTRIES: &[Entry] = &[
             "extract(epoch FROM {s}::timestamp)",
             "extract(hour FROM to_timestamp({s}, 'YYYY-MM-DD HH24:MI:SS'))",
         ],
+    },
+    Entry {
+        form: "to_number(x, 'format')",
+        types: "text → number",
+        total: "the format is a constant of 9, 0, commas before the point and one point, FM before it; a text that is not written as up to 30 digits, commas aside where the format has some, and perhaps a point and more, is NULL, and so is one with more digits before the point than the format has",
+        range: "as many digits as the format has, of which those behind the point are cut off; NULL where x is",
+        cost: "400,000",
+        samples: &["to_number({s}, '999')", "to_number({s}, 'FM99,990.00')"],
     },
 ];
 
@@ -197,6 +207,37 @@ pub(super) fn to_time(name: &str, x: Scalar, format: &str, pos: Pos) -> Result<S
     }
 }
 
+/// `to_number(x, format)`: a number within as many digits as the format has.
+pub(super) fn to_number(x: Scalar, format: &str, pos: Pos) -> Result<Scalar> {
+    let Some((whole, part, commas)) = digits(format) else {
+        return Err(refuse("to_number with this format over private rows", pos).hint(
+            "Formats are made of up to 30 digits 9 and 0, commas and one point: to_number(note, '999,999.99').",
+        ));
+    };
+    let text = |t: &str| literal(&Literal::String(t.into()), Some(&SqlType::Text), pos);
+    let x = if commas { strings::call("replace", vec![x, text(",")?, text("")?], pos)? } else { x };
+    let number = parsed(x, &SqlType::Numeric { scale: None }, pos)?;
+    let cut = rounding(Rounding::Trunc, number, part, pos)?;
+    let most = BigDecimal::new(1.into(), -whole) - BigDecimal::new(1.into(), part);
+    let null = || Scalar::null(SqlType::Numeric { scale: None });
+    Ok(times::held(cut, &Interval::new(-&most, most)).unwrap_or_else(null))
+}
+
+/// How many digits a format has before the point and behind it, and whether there are commas.
+fn digits(format: &str) -> Option<(i64, i64, bool)> {
+    let format = format.strip_prefix("FM").unwrap_or(format);
+    let (whole, part) = format.split_once('.').unwrap_or((format, ""));
+    let count = |s: &str| {
+        let n = s.bytes().filter(|b| matches!(b, b'9' | b'0')).count();
+        i64::try_from(n).ok().filter(|n| *n <= 30)
+    };
+    let others = whole.bytes().chain(part.bytes()).filter(|b| !matches!(b, b'9' | b'0'));
+    let commas = whole.contains(',');
+    let plain = others.eq(whole.bytes().filter(|b| *b == b','));
+    let (whole, part) = (count(whole)?, count(part)?);
+    (plain && whole > 0).then_some((whole, part, commas))
+}
+
 fn parse_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
     let ([x], Param::Field(form, ty)) = (args, param) else { return Err(Refusal::new("a text as a number")) };
     if !x.facts.canonical || !x.facts.ty.is_text() {
@@ -260,6 +301,15 @@ fn truth_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_of_numbers_are_counted() {
+        assert_eq!(digits("999"), Some((3, 0, false)));
+        assert_eq!(digits("FM9,990.00"), Some((4, 2, true)));
+        for format in ["", ".99", "9G999", "99D9", "S99", "9.9.9", "9.9,9", "9EEEE", "$99"] {
+            assert_eq!(digits(format), None, "{format}");
+        }
+    }
 
     #[test]
     fn formats_are_read_to_the_end() {

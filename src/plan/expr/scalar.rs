@@ -295,6 +295,15 @@ impl Scalar {
         }
     }
 
+    /// Whether it looks at these bindings alone, and at nothing through a subquery.
+    pub fn looks_only_at(&self, bindings: &[usize]) -> bool {
+        match &self.node {
+            Node::Column { binding, .. } => bindings.contains(binding),
+            Node::Exists(..) | Node::InRows(..) => false,
+            _ => self.children().into_iter().all(|c| c.looks_only_at(bindings)),
+        }
+    }
+
     /// The same expression over other names and in another order, for a form that is hashed and not run
     /// (`store::canonical`): `f` gives for each child one of the same facts. Facts stay.
     pub fn reworded(&self, f: &mut dyn FnMut(&Scalar) -> Scalar) -> Self {

@@ -1,7 +1,7 @@
 //! What several keys say of each other: combinations of their values that no row can have are left out.
 
 use super::{is_same_anywhere, looks};
-use crate::expr::{KEYS, Node, Param, Scalar, alike, compared, weighted};
+use crate::expr::{KEYS, Node, Param, Scalar, alike, compared, logic, weighted};
 use crate::release::Key;
 use bigdecimal::ToPrimitive;
 use schema::SqlType;
@@ -11,6 +11,7 @@ use sql::ast::BinaryOp;
 /// Conditions over keys. `narrowed`: the same keys over the ranges that conditions leave of columns.
 pub(super) fn together(keys: &[Key], narrowed: &[Scalar], utc: bool) -> Vec<Scalar> {
     let mut out = functions(keys);
+    out.extend(branches(keys));
     out.extend(seasons(narrowed, utc).unwrap_or_default());
     out
 }
@@ -38,6 +39,51 @@ fn functions(keys: &[Key]) -> Vec<Scalar> {
         }
     }
     out
+}
+
+/// Of two CASEs that choose among constants by the same conditions, such as a label and what it is ordered by: the pairs that
+/// come together.
+fn branches(keys: &[Key]) -> Vec<Scalar> {
+    let mut out = Vec::new();
+    for (i, key) in keys.iter().enumerate() {
+        for (j, other) in keys.iter().enumerate().skip(i + 1) {
+            let (Some(a), Some(b)) = (stand(keys, i), stand(keys, j)) else { continue };
+            let is = |stand: &Scalar, value: &Scalar| {
+                compared(BinaryOp::NotDistinct, stand.clone(), value.clone())
+            };
+            let pairs = chosen(&key.scalar, &other.scalar).unwrap_or_default();
+            let each = pairs.iter().map(|(x, y)| logic(BinaryOp::And, is(&a, x), is(&b, y)));
+            out.extend(each.reduce(|a, b| logic(BinaryOp::Or, a, b)));
+        }
+    }
+    out
+}
+
+/// The values that two CASEs have for the same row, each pair once. Floats are left alone, and more branches than people write.
+fn chosen(a: &Scalar, b: &Scalar) -> Option<Vec<(Scalar, Scalar)>> {
+    const MOST: usize = 50;
+    let (Node::Case(whens, otherwise), Node::Case(others, or)) = (a.node(), b.node()) else { return None };
+    let same = whens.iter().zip(others).all(|((when, _), (other, _))| when == other);
+    if !same || whens.len() != others.len() || whens.len() > MOST || [a, b].iter().any(|k| k.ty().is_float())
+    {
+        return None;
+    }
+    let last = |value: &Option<Box<Scalar>>, of: &Scalar| {
+        value.as_ref().map_or_else(|| Scalar::null(of.ty().clone()), |value| (**value).clone())
+    };
+    let mut pairs: Vec<(Scalar, Scalar)> = Vec::new();
+    let each = whens.iter().zip(others).map(|((_, x), (_, y))| (x.clone(), y.clone()));
+    for (x, y) in each.chain([(last(otherwise, a), last(or, b))]) {
+        let constant =
+            |s: &Scalar| matches!(s.node(), Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null);
+        if !constant(&x) || !constant(&y) {
+            return None;
+        }
+        if !pairs.contains(&(x.clone(), y.clone())) {
+            pairs.push((x, y));
+        }
+    }
+    Some(pairs)
 }
 
 /// The years and months, or quarters, of a range of times.

@@ -127,10 +127,12 @@ impl Builder<'_, '_> {
                 let value = only(self.lower(x)?);
                 self.sum_or_avg(a.name == "avg", &value, x)?
             }
-            ("sum" | "avg", [_], true) => {
-                return Err(self
-                    .of_released(a.name, "DISTINCT in sum and avg over private rows", a, pos)
-                    .into());
+            ("sum" | "avg", [x], true) => {
+                let s = self.lower(x)?;
+                if !matches!(s.node(), Node::Null) {
+                    return self.distinct(a, s, when, x.pos);
+                }
+                self.sum_or_avg(a.name == "avg", &s, x)?
             }
             ("bool_and" | "bool_or" | "every", [x], false) => {
                 let value = self.lower(x)?;

@@ -64,12 +64,24 @@ pub enum PartKind {
     Count(Option<Scalar>),
     /// Distinct units: of all rows, or of those where the argument is not NULL.
     Units(Option<Scalar>),
-    /// Distinct values, but for NULL: the one part of its release.
+    /// Distinct values, but for NULL: in a release of its own, with their sum where that is asked for.
     Values(Scalar),
+    /// A sum of distinct values on a grid, of which each counts once.
+    SumOfValues(GridValue),
     /// A sum of values on a grid.
     Sum(GridValue),
     /// A point of its cells.
     Point(dp::Pick),
+}
+
+impl PartKind {
+    /// The values of a sum.
+    pub fn on_grid(&self) -> Option<&GridValue> {
+        match self {
+            Self::Sum(s) | Self::SumOfValues(s) => Some(s),
+            _ => None,
+        }
+    }
 }
 
 /// One maximal private aggregate.
@@ -120,7 +132,7 @@ pub struct Builder<'a, 'b> {
     outputs: Vec<(Aggregate, Output)>,
     /// Choices among points, each a release of its own.
     requests: Vec<Request>,
-    /// Counts of distinct values, each a release of its own.
+    /// Distinct values that are counted or added up, those of each expression in releases of their own.
     distinct: Vec<Distinct>,
     /// How many public groups there are, once it is known.
     group_count: usize,
@@ -191,14 +203,14 @@ impl<'a, 'b> Builder<'a, 'b> {
             return Err(one_unit_each(&built, &self.source, select.pos).into());
         }
         let own = self.requests.iter().map(|r| ("a quantile, min, max or mode", r.pos));
-        let own = own.chain(self.distinct.iter().map(|d| ("count(DISTINCT x)", d.pos))).next();
+        let own = own.chain(self.distinct.iter().map(|d| (d.name(), d.pos))).next();
         if let Some((what, pos)) = own.filter(|_| !self.source.optional.is_empty()) {
             let what = format!("{what} of public LEFT JOIN private");
             let refused = unsupported(&what, pos).detail(found.why.clone());
             return Err(refused.hint("Write an inner JOIN.").into());
         }
         let mut cells = self.cells(&built, select, &found)?;
-        cells.extend(self.counts_of_values(&built, select, &found)?);
+        cells.extend(self.of_values(&built, select, &found)?);
         let Groups { public: public_groups, why: groups_why, remedy: groups_remedy, only } = found;
         if let Some(first) = cells.first_mut().filter(|_| self.parts.is_empty() && public_groups) {
             // What needs no part of its own.
@@ -212,15 +224,15 @@ impl<'a, 'b> Builder<'a, 'b> {
                 .into());
         }
         let units = self.parts.iter().any(|p| matches!(p.kind, PartKind::Units(_))) || !public_groups;
-        let bounding =
-            bounding::bound(&self.source, self.policy, self.settings, &built, public_groups, units);
+        let public = public_groups.then_some(self.group_count);
+        let bounding = bounding::bound(&self.source, self.policy, self.settings, &built, public, units);
         for p in &mut self.parts {
             let rows = u128::from(bounding.rows());
             p.linf = match &p.kind {
                 PartKind::Count(_) => rows,
                 PartKind::Units(_) => 1,
                 PartKind::Sum(s) => rows.checked_mul(s.bound()).ok_or_else(too_wide)?,
-                PartKind::Point(_) | PartKind::Values(_) => p.linf,
+                PartKind::Point(_) | PartKind::Values(_) | PartKind::SumOfValues(_) => p.linf,
             };
         }
         if self.parts.is_empty() && built.is_empty() {
@@ -230,7 +242,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         expressions.extend(self.parts.iter().filter_map(|p| match &p.kind {
             PartKind::Count(arg) | PartKind::Units(arg) => arg.as_ref(),
             PartKind::Values(x) => Some(x),
-            PartKind::Sum(s) => Some(s.arg()),
+            PartKind::Sum(s) | PartKind::SumOfValues(s) => Some(s.arg()),
             PartKind::Point(_) => None,
         }));
         let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;
@@ -326,10 +338,11 @@ impl Release {
         }
     }
 
-    /// Whose distinct values are counted, where they are.
+    /// Whose distinct values are counted or added up, where they are.
     pub fn values(&self) -> Option<&Scalar> {
-        match self.parts.as_slice() {
-            [Part { kind: PartKind::Values(x), .. }] => Some(x),
+        match &self.parts.first()?.kind {
+            PartKind::Values(x) => Some(x),
+            PartKind::SumOfValues(s) => Some(s.arg()),
             _ => None,
         }
     }
@@ -340,6 +353,12 @@ impl Release {
         let gaussian = |n: &dp::Noise| matches!(n.distribution, dp::Distribution::Gaussian { .. });
         let squares = spread.squares().filter(|_| self.spec.aggregates.iter().any(gaussian));
         Some(squares.map_or(Norm::Sum(spread.total), Norm::Squares))
+    }
+
+    /// Whether its fetch has joins that no index could serve: with a public domain, or of rows that are all computed. Of these
+    /// the planner of the database knows least, and a nested loop costs their product.
+    pub fn joins_without_index(&self) -> bool {
+        self.public_groups && !self.keys.is_empty() || self.source.joins_computed_rows()
     }
 
     /// Nothing private is read: public groups without aggregates.

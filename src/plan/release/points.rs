@@ -267,7 +267,8 @@ impl Builder<'_, '_> {
 
     fn cells_of(&self, r: Request, keys: &[Key], select: &Select, found: &Groups) -> Result<Release> {
         let public = found.public;
-        let base = bounding::bound(&self.source, self.policy, self.settings, keys, true, false);
+        let count = if public { self.group_count } else { usize::MAX };
+        let base = bounding::bound(&self.source, self.policy, self.settings, keys, Some(count), false);
         let points = groups::size(std::slice::from_ref(&r.key), self.sizes)?.max(1);
         if points.saturating_mul(self.group_count) > self.policy.limits.max_public_groups {
             return Err(ClientError::unsupported(

@@ -260,8 +260,8 @@ impl Resolver<'_> {
                 Ok(ExprKind::InQuery { expr, query: Box::new(self.query(q)?), negated: all })
             }
             sp::Expr::Subquery(_) => {
-                Err(self.unsupported("a comparison with ANY or ALL of a query", pos).hint(
-                    "= ANY and <> ALL are; for others compare with min or max: x > (SELECT min(y) FROM …).",
+                Err(self.unsupported("a comparison with ANY or ALL of a query in this place", pos).hint(
+                    "It may stand in WHERE, among AND and OR; elsewhere compare with min or max: x > (SELECT min(y) FROM …).",
                 ))
             }
             other => {
@@ -396,7 +396,7 @@ impl Resolver<'_> {
 }
 
 /// `=`, `<` and their like.
-fn comparison(op: &sp::BinaryOperator) -> Option<BinaryOp> {
+pub(super) fn comparison(op: &sp::BinaryOperator) -> Option<BinaryOp> {
     use sp::BinaryOperator as B;
     Some(match op {
         B::Eq => BinaryOp::Eq,

@@ -11,6 +11,7 @@ mod from;
 mod function;
 mod grouping;
 mod order;
+mod quantified;
 mod scope;
 mod select;
 mod table_function;

@@ -46,7 +46,7 @@ impl Resolver<'_> {
         from: Vec<From>,
         pos: Pos,
     ) -> Result<(Select, Vec<OrderItem>)> {
-        let filter = s.selection.as_ref().map(|e| self.expr(e)).transpose()?;
+        let filter = s.selection.as_ref().map(|e| self.condition(e)).transpose()?;
         let mut items = Vec::new();
         for item in &s.projection {
             self.item(item, &mut items)?;

@@ -85,7 +85,7 @@ impl Generator<'_> {
             _ => format!("{left}.rider_id"),
         };
         let side = if outer == "RIGHT" || full { String::new() } else { extra.clone() };
-        match self.rng.below(if self.exact { 31 } else { 40 }) {
+        match self.rng.below(if self.exact { 31 } else { 43 }) {
             0 => plain(format!("riders r JOIN trips t ON t.rider_id = r.rider_id{extra}"), "", vec![r(), t()], "t.rider_id"),
             1 => plain("riders r, trips t".into(), &format!("r.rider_id = t.rider_id{extra}"), vec![r(), t()], "r.rider_id"),
             2 => plain(format!("riders r {outer} JOIN trips t ON t.rider_id = r.rider_id{side}"), "", vec![r(), t()], &kept("r", "t")),
@@ -182,6 +182,10 @@ impl Generator<'_> {
             37 => plain("trips t LEFT JOIN (SELECT station, max(capacity) AS n FROM stations GROUP BY station ORDER BY 2 LIMIT 2) q ON q.station = t.station".into(), "t.zero < (SELECT avg(c.id) FROM codes c)", vec![t(), vec![("q.n".into(), Ty::Number)]], "t.rider_id"),
             38 => plain("generate_series(-1, 4) AS q(n) JOIN slots x ON x.n = q.n".into(), "x.v IN (SELECT max(c.id) FROM codes c GROUP BY c.label)", vec![x(), vec![("q.n".into(), Ty::Number)]], "x.rider_id"),
             39 => plain("trips t CROSS JOIN LATERAL (SELECT s.capacity + t.zero AS n FROM stations s WHERE s.station = t.station) q".into(), "", vec![t(), vec![("q.n".into(), Ty::Number)]], "t.rider_id"),
+            // What follows from a unit's only row, and what does not.
+            40 => plain("trips t JOIN riders r ON t.rider_id = r.rider_id JOIN codes c ON c.id = r.level".into(), "", vec![r(), of("c", CODES), t()], "r.rider_id"),
+            41 => plain("trips t JOIN (riders r LEFT JOIN codes c ON c.id = r.level) ON t.rider_id = r.rider_id JOIN stations s ON s.station = t.station".into(), "", vec![r(), of("c", CODES), s()], "t.rider_id"),
+            42 => plain("trips t LEFT JOIN riders r ON t.rider_id = r.rider_id AND t.zero = r.level LEFT JOIN codes c ON c.id = r.level".into(), "", vec![r(), of("c", CODES)], "t.rider_id"),
             36 => plain("marks m JOIN slots x ON m.slot = x.n AND m.rider = x.rider_id".into(), "", vec![m(), x()], "x.rider_id"),
             _ => plain("codes c JOIN (riders r LEFT JOIN trips t ON r.rider_id = t.rider_id LEFT JOIN stations s USING (station)) ON c.id = r.level, slots x".into(), "x.rider_id = r.rider_id AND x.n = c.id", vec![of("c", CODES), r(), t(), s(), x()], "x.rider_id"),
         }
