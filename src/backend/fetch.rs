@@ -64,6 +64,9 @@ pub struct FetchText {
     pub certified: Arc<Certified>,
     /// `$1`, `$2`, …
     pub params: Vec<Param>,
+    /// It has joins that no index could serve: rows of one side are never looked for one by one, whatever the planner takes
+    /// their number for.
+    pub hashed: bool,
 }
 
 /// A fetch that stands ready: its snapshot is taken, its schema is the one that was planned on, and nothing of private
@@ -261,10 +264,18 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
             None => Ok(true),
         }
     };
+    // Texts are planned when they are executed; what is read of catalogs before that has indexes.
+    let hashed = async {
+        match request.statements.iter().any(|s| s.hashed) {
+            true => client.batch_execute("SET LOCAL enable_nestloop = off").await,
+            false => Ok(()),
+        }
+    };
     // Each future sends when it is first polled, which happens in this order.
-    let (begun, unchanged, prepared) = join3(client.batch_execute(&begin), quick, join_all(prepares)).await;
-    let prepared = prepared.into_iter().collect::<Result<_, _>>();
-    let prepared = match (begun, unchanged, prepared) {
+    let first = join3(client.batch_execute(&begin), quick, join_all(prepares));
+    let ((begun, unchanged, prepared), hashed) = join(first, hashed).await;
+    let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>();
+    let prepared = match (begun, unchanged, prepared.and_then(|all| hashed.map(|()| all))) {
         (Err(e), ..) | (_, Err(e), _) | (.., Err(e)) => Err(early(e)),
         (Ok(()), Ok(true), Ok(statements)) => Ok(statements),
         (Ok(()), Ok(false), Ok(statements)) => match &checks {

@@ -270,7 +270,7 @@ pub(super) fn fetches(
                 params.push(Param::int8(seed()?));
             }
             params.extend(given.iter().filter(|_| !r.given.is_empty()).cloned());
-            Ok(FetchText { certified, params })
+            Ok(FetchText { certified, params, hashed: r.joins_without_index() })
         })
         .collect()
 }

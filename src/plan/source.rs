@@ -352,7 +352,23 @@ pub struct PrivateSource {
     pub served: Vec<usize>,
 }
 
+/// Whether rows of these scans, or within them, are joined; and whether a table is, whose indexes could serve that.
+fn joins(scans: &[Scan]) -> (bool, bool) {
+    let here = scans.len() > 1;
+    let own = (here, here && scans.iter().any(|s| s.table().is_some()));
+    let branches = scans.iter().flat_map(|s| match &s.leaf {
+        Leaf::Table(..) => Vec::new(),
+        Leaf::Set(rows) => rows.branches(),
+    });
+    branches.map(|b| joins(&b.scans)).fold(own, |a, b| (a.0 || b.0, a.1 || b.1))
+}
+
 impl PrivateSource {
+    /// It has joins, of which no index could serve one: nothing that is joined is a table.
+    pub(super) fn joins_computed_rows(&self) -> bool {
+        self.inside.is_empty() && joins(&self.scans) == (true, false)
+    }
+
     /// The analyst's scans: those that are not read for their units only.
     pub fn named(&self) -> impl Iterator<Item = &Scan> {
         self.scans.iter().filter(|s| s.serves.is_none())

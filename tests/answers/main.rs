@@ -18,6 +18,7 @@ mod hints;
 mod joins;
 mod leaks;
 mod per_unit;
+mod plans;
 mod probes;
 mod public_rows;
 mod reading;

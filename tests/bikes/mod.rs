@@ -340,7 +340,7 @@ impl Bikes {
             if !r.given.is_empty() {
                 params.extend(given.iter().cloned());
             }
-            FetchText { certified: Arc::new(certified), params }
+            FetchText { certified: Arc::new(certified), params, hashed: r.joins_without_index() }
         };
         let statements: Vec<FetchText> = places.iter().map(text).collect();
         let request = FetchRequest {

@@ -355,6 +355,12 @@ impl Release {
         Some(squares.map_or(Norm::Sum(spread.total), Norm::Squares))
     }
 
+    /// Whether its fetch has joins that no index could serve: with a public domain, or of rows that are all computed. Of these
+    /// the planner of the database knows least, and a nested loop costs their product.
+    pub fn joins_without_index(&self) -> bool {
+        self.public_groups && !self.keys.is_empty() || self.source.joins_computed_rows()
+    }
+
     /// Nothing private is read: public groups without aggregates.
     pub fn is_domain_only(&self) -> bool {
         self.public_groups && self.parts.is_empty()

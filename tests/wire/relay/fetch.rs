@@ -61,6 +61,20 @@ async fn many_statements_with_parameters_settings_and_unknown_types() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nested_loops_are_off_where_no_index_could_serve_them_and_until_the_end_alone() {
+    let db = Database::new().await;
+    let mut policy = db.policy();
+    policy.pool = 1;
+    let backend = Backend::connect(&policy).await.unwrap();
+    for hashed in [false, true, false] {
+        let mut request = request("SELECT current_setting('enable_nestloop')");
+        request.statements[0].hashed = hashed;
+        let rows = backend.fetch(request).await.unwrap();
+        assert_eq!(rows[0][0].get::<_, &str>(0), if hashed { "off" } else { "on" });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rule_07_a_changed_schema_refuses_before_any_row_is_read() {
     let db = Database::new().await;
     let backend = Backend::connect(&db.policy()).await.unwrap();

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Any text: what is tested here is how texts are run.
 pub fn unproven(sql: &str) -> FetchText {
     let certified = std::sync::Arc::new(Certified::unproven(sql, 0, false, Vec::new()));
-    FetchText { certified, params: Vec::new() }
+    FetchText { certified, params: Vec::new(), hashed: false }
 }
 
 pub fn request(sql: &str) -> FetchRequest {
