@@ -243,7 +243,7 @@ fn members(paths: &[(usize, &[String], &JsonPath)], salt: u64) -> String {
     let mut names: Vec<&String> = paths.iter().filter_map(|(_, keys, _)| keys.first()).collect();
     names.sort_unstable();
     names.dedup();
-    let each = names.into_iter().filter_map(|name| {
+    let each = names.into_iter().map(|name| {
         let below = paths.iter().filter_map(|(i, keys, p)| {
             let (first, rest) = keys.split_first()?;
             (first == name).then_some((*i, rest, *p))
@@ -253,7 +253,7 @@ fn members(paths: &[(usize, &[String], &JsonPath)], salt: u64) -> String {
             Some((i, _, p)) if inner.is_empty() => member(p, salt + 2 * MEMBERS * (*i as u64 + 1)),
             _ => members(&inner, salt),
         };
-        Some(format!("{}::pg_catalog.text, {value}", string(name)))
+        format!("{}::pg_catalog.text, {value}", string(name))
     });
     format!("pg_catalog.jsonb_build_object({})", each.collect::<Vec<_>>().join(", "))
 }
