@@ -4,7 +4,8 @@ use super::connection::{Fetching, Pooled};
 use super::error::{FetchError, RelayError, cause};
 use super::login::Login;
 use super::options::{SameDatabase, common_options, fetch_options};
-use super::pool::{Backend, pool, query_by};
+use super::places::Places;
+use super::pool::{Backend, Terms, pool, query_by};
 use super::settings::Settings;
 use deadpool::managed::{Object, Pool};
 
@@ -79,10 +80,16 @@ impl Backend {
         let finish = url("finish_url", &policy.finish_url, common_options(timeout))?;
         let users = (fetch.user.clone(), finish.user.clone());
         let unusable = |key| move |cause| ConnectError::Url { key, cause };
+        let same = SameDatabase::default();
+        let finish_pool =
+            |size| pool(Pooled(finish.clone(), same.clone()), size).map_err(unusable("finish_url"));
         let mut backend = Self {
             fetch: pool(Fetching(fetch, SameDatabase::default()), policy.pool).map_err(unusable("url"))?,
-            finish: pool(Pooled(finish, SameDatabase::default()), policy.pool)
-                .map_err(unusable("finish_url"))?,
+            finish: finish_pool(policy.pool)?,
+            aside: finish_pool(policy.pool.div_ceil(4))?,
+            places: Places::default(),
+            places_of_each: policy.pool_per_user,
+            public_timeout: policy.public_timeout,
             warnings: Vec::new(),
             server_version: 0,
             parameters: Default::default(),
@@ -146,7 +153,9 @@ impl Backend {
 
 /// The database that connections of a pool lead to.
 pub(super) async fn database_of(pool: &Pool<Pooled>) -> Result<String, String> {
-    let rows = query_by(pool, &Settings::default(), DATABASE, &[], &[]).await.map_err(|e| e.to_string())?;
+    let rows = query_by(pool, Terms::default(), &Settings::default(), DATABASE, &[], &[])
+        .await
+        .map_err(|e| e.to_string())?;
     let rows = rows.into_texts().await.map_err(|e| e.to_string())?;
     let cell = rows.into_iter().flatten().flatten().next();
     cell.ok_or_else(|| "the server does not say which database this is".to_owned())

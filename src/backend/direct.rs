@@ -8,7 +8,7 @@ use super::error::RelayError;
 use super::login::Login;
 use super::options::{SameDatabase, common_options};
 use super::param::Param;
-use super::pool::{Backend, describe_by, pool, query_by};
+use super::pool::{Backend, Terms, describe_by, pool, query_by};
 use super::relay::Description;
 use super::rows::Rows;
 use super::settings::Settings;
@@ -66,6 +66,6 @@ impl Direct {
         params: &[Param],
         formats: &[i16],
     ) -> Result<Rows, RelayError> {
-        query_by(&self.0, settings, sql, params, formats).await
+        query_by(&self.0, Terms::default(), settings, sql, params, formats).await
     }
 }

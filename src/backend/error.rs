@@ -86,9 +86,15 @@ pub enum RelayError {
     /// The database did not answer in time.
     #[error("the database did not answer in time")]
     Timeout,
+    /// It, or its reader, took longer than a statement over public tables may.
+    #[error("the statement took too long")]
+    TooLong,
     /// All connections stayed busy.
     #[error("no connection became free in time")]
     Busy,
+    /// All places of the user stayed taken.
+    #[error("no place of the user became free in time")]
+    Share,
 }
 
 impl RelayError {
@@ -110,7 +116,19 @@ impl RelayError {
             Self::Timeout => {
                 ClientError::new(SqlState::QUERY_CANCELED, "the database did not answer in time")
             }
+            Self::TooLong => ClientError::new(
+                SqlState::QUERY_CANCELED,
+                "canceling statement due to the time that statements over public tables may take",
+            )
+            .hint("Ask for less, read faster, or ask the operator to raise backend.public_timeout."),
             Self::Busy => busy(),
+            Self::Share => ClientError::new(
+                SqlState::TOO_MANY_CONNECTIONS,
+                "as many statements of this user are running as may at once, and none of them ended in time",
+            )
+            .hint(
+                "Ask again when one of them has ended, or ask the operator to raise backend.pool_per_user.",
+            ),
         }
     }
 

@@ -7,6 +7,7 @@
 use super::connection::{FetchClient, Fetching, Pooled};
 use super::error::{FetchError, RelayError};
 use super::param::Param;
+use super::places::Places;
 use super::relay::{Description, Query};
 use super::rows::{self, Failure, Rows};
 use super::settings::Settings;
@@ -14,7 +15,10 @@ use deadpool::Runtime;
 use deadpool::managed::{Manager, Object, Pool, PoolError, TimeoutType, Timeouts};
 use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 
 /// How long making a connection may take, login included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,7 +29,14 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Backend {
     pub(super) warnings: Vec<String>,
     pub(super) fetch: Pool<Fetching>,
+    /// Runs statements.
     pub(super) finish: Pool<Pooled>,
+    /// The same login, for what takes a moment: statements are typed here, and the proxy's own questions asked.
+    pub(super) aside: Pool<Pooled>,
+    /// Who runs statements.
+    pub(super) places: Places,
+    pub(super) places_of_each: usize,
+    pub(super) public_timeout: Duration,
     pub(super) server_version: u32,
     pub(super) parameters: BTreeMap<String, String>,
 }
@@ -35,6 +46,24 @@ pub(super) fn pool<M: Manager>(manager: M, size: usize) -> Result<Pool<M>, Strin
         Timeouts { wait: Some(WAIT_TIMEOUT), create: Some(CONNECT_TIMEOUT), recycle: Some(CONNECT_TIMEOUT) };
     let builder = Pool::builder(manager).max_size(size.max(1)).timeouts(timeouts).runtime(Runtime::Tokio1);
     builder.build().map_err(|e| e.to_string())
+}
+
+/// On whose behalf a statement runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker<'u> {
+    /// The login name.
+    pub user: &'u str,
+    /// It reads public tables alone and costs nothing, so that it may take less time.
+    pub public: bool,
+}
+
+/// What a statement may take.
+#[derive(Clone, Default)]
+pub(super) struct Terms {
+    /// Its place among those of its user.
+    pub(super) place: Option<Arc<OwnedSemaphorePermit>>,
+    /// Its time, where that is less than every statement has.
+    pub(super) time: Option<Duration>,
 }
 
 /// Why there is no connection.
@@ -124,11 +153,30 @@ impl Backend {
         sql: &str,
         parameter_types: &[u32],
     ) -> Result<Description, RelayError> {
-        describe_by(&self.finish, settings, sql, parameter_types).await
+        describe_by(&self.aside, settings, sql, parameter_types).await
     }
 
-    /// Runs a statement on the finish login, which reads public tables only. `formats` are those of Bind: one for
-    /// each column, or one for all, or none for text.
+    /// Runs an analyst's statement on the finish login, which reads public tables only, in a place of its user. `formats` are
+    /// those of Bind: one for each column, or one for all, or none for text.
+    ///
+    /// # Errors
+    /// As [`Self::describe`], [`RelayError::Share`], and [`RelayError::TooLong`]; once rows flow, errors come in their stream.
+    pub async fn serve(
+        &self,
+        asker: Asker<'_>,
+        settings: &Settings,
+        sql: &str,
+        params: &[Param],
+        formats: &[i16],
+    ) -> Result<Rows, RelayError> {
+        let place = self.places.of(asker.user, self.places_of_each).acquire_owned();
+        let place = timeout(WAIT_TIMEOUT, place).await.map_err(|_| RelayError::Share)?;
+        let time = asker.public.then_some(self.public_timeout);
+        let terms = Terms { place: place.ok().map(Arc::new), time };
+        query_by(&self.finish, terms, settings, sql, params, formats).await
+    }
+
+    /// Runs a question of the proxy's own on the finish login. `formats` are as above.
     ///
     /// # Errors
     /// As [`Self::describe`]; once rows flow, errors come in their stream.
@@ -139,7 +187,7 @@ impl Backend {
         params: &[Param],
         formats: &[i16],
     ) -> Result<Rows, RelayError> {
-        query_by(&self.finish, settings, sql, params, formats).await
+        query_by(&self.aside, Terms::default(), settings, sql, params, formats).await
     }
 }
 
@@ -177,6 +225,7 @@ pub(super) async fn describe_by(
 /// [`Backend::query`], by the connections of a pool.
 pub(super) async fn query_by(
     pool: &Pool<Pooled>,
+    terms: Terms,
     settings: &Settings,
     sql: &str,
     params: &[Param],
@@ -188,7 +237,7 @@ pub(super) async fn query_by(
         params: params.to_vec(),
         formats: formats.to_vec(),
     };
-    match rows::run(connection_of(pool).await?, query.clone()).await {
+    match rows::run(connection_of(pool).await?, terms.clone(), query.clone()).await {
         Ok(rows) => return Ok(rows),
         Err(Failure { error, again: false }) => return Err(error),
         Err(Failure { error: RelayError::Lost(_), .. }) => {
@@ -196,5 +245,5 @@ pub(super) async fn query_by(
         }
         Err(_) => {}
     }
-    rows::run(connection_of(pool).await?, query).await.map_err(|f| f.error)
+    rows::run(connection_of(pool).await?, terms, query).await.map_err(|f| f.error)
 }

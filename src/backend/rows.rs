@@ -3,6 +3,7 @@
 use super::connection::Pooled;
 use super::data_row::{cells, texts};
 use super::error::RelayError;
+use super::pool::Terms;
 use super::prepared::Statement;
 use super::relay::{self, Exchange, Query, Step, fields, out_of_turn};
 use super::socket::Frame;
@@ -14,7 +15,7 @@ use postgres_protocol::message::backend::Message;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// The answer to a query. Dropping it cancels the query on the server; the connection is then not used again.
 pub struct Rows {
@@ -56,9 +57,10 @@ pub(super) struct Failure {
 /// Runs a query on a pooled connection, up to its columns; where not all rows came with them, the others are read by a task of
 /// their own. So neither a slow nor a vanished reader leaves the connection half read: who gives up the query, here or later,
 /// leaves it to a task that cancels it.
-pub(super) async fn run(relay: Object<Pooled>, query: Query) -> Result<Rows, Failure> {
-    let mut run =
-        Run { under_way: UnderWay::new(relay), statement: Statement::Once, fields: None, batch: Vec::new() };
+pub(super) async fn run(relay: Object<Pooled>, terms: Terms, query: Query) -> Result<Rows, Failure> {
+    let until = terms.time.map(|time| Instant::now() + time);
+    let under_way = UnderWay::new(relay, terms);
+    let mut run = Run { under_way, until, statement: Statement::Once, fields: None, batch: Vec::new() };
     match run.under_way.relay()?.query(&query).await {
         Ok(sent) => run.statement = sent,
         // Settings that the server does not take.
@@ -74,8 +76,7 @@ pub(super) async fn run(relay: Object<Pooled>, query: Query) -> Result<Rows, Fai
         if let Some(fields) = run.fields.take() {
             return Ok(run.in_background(fields));
         }
-        let filled = run.under_way.relay()?.fill().await;
-        if let Err(e) = filled {
+        if let Err(e) = run.fill().await {
             return Err(run.broken(e));
         }
     }
@@ -89,11 +90,12 @@ fn stopped() -> RelayError {
 struct UnderWay {
     relay: Option<Object<Pooled>>,
     exchange: Exchange,
+    terms: Terms,
 }
 
 impl UnderWay {
-    fn new(relay: Object<Pooled>) -> Self {
-        Self { relay: Some(relay), exchange: Exchange::default() }
+    fn new(relay: Object<Pooled>, terms: Terms) -> Self {
+        Self { relay: Some(relay), exchange: Exchange::default(), terms }
     }
 
     fn relay(&mut self) -> Result<&mut Object<Pooled>, Failure> {
@@ -113,7 +115,7 @@ impl Drop for UnderWay {
         let Some(relay) = self.relay.take() else { return };
         let exchange = std::mem::take(&mut self.exchange);
         match Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(stop(relay, exchange))),
+            Ok(runtime) => drop(runtime.spawn(stop(relay, exchange, std::mem::take(&mut self.terms)))),
             Err(_) => drop(Object::take(relay)),
         }
     }
@@ -122,6 +124,8 @@ impl Drop for UnderWay {
 /// A query, and what of its answer was read and not handed over.
 struct Run {
     under_way: UnderWay,
+    /// When its time is over; waiting for its reader does not count.
+    until: Option<Instant>,
     statement: Statement,
     fields: Option<Vec<Field>>,
     batch: Vec<Bytes>,
@@ -131,9 +135,20 @@ struct Run {
 type Last = (Vec<Bytes>, Result<(), RelayError>);
 
 impl Run {
+    /// Waits for more of it.
+    async fn fill(&mut self) -> Result<(), RelayError> {
+        let Some(relay) = &mut self.under_way.relay else { return Err(stopped()) };
+        match self.until {
+            Some(until) => timeout_at(until, relay.fill()).await.unwrap_or(Err(RelayError::TooLong)),
+            None => relay.fill().await,
+        }
+    }
+
     /// Takes what has arrived; how it ended, where the server is ready for the next statement.
     fn take_arrived(&mut self) -> Result<Option<Result<(), RelayError>>, RelayError> {
-        let UnderWay { relay: Some(relay), exchange } = &mut self.under_way else { return Err(stopped()) };
+        let UnderWay { relay: Some(relay), exchange, .. } = &mut self.under_way else {
+            return Err(stopped());
+        };
         loop {
             let columns = match relay.buffered(exchange)? {
                 Step::Over => return Ok(Some(std::mem::take(exchange).result())),
@@ -182,8 +197,7 @@ impl Run {
     /// The connection is of no use any more.
     fn broken(mut self, error: RelayError) -> Failure {
         let again = self.under_way.relay.as_ref().is_some_and(|r| r.is_stale(&error));
-        self.under_way.close();
-        Failure { error, again }
+        Failure { error: self.broken_off(error), again }
     }
 
     /// Gives the connection up before anybody hears of the end of the rows: who does finds it back in the pool.
@@ -225,20 +239,25 @@ impl Run {
             }
             if !self.flush(&sender).await {
                 // Nobody reads, or has not read for too long; the query may still run.
-                break Err(RelayError::Timeout);
+                break Err(self.until.map_or(RelayError::Timeout, |_| RelayError::TooLong));
             }
-            let Some(relay) = &mut self.under_way.relay else { break Err(stopped()) };
-            tokio::select! {
+            let filled = tokio::select! {
                 () = sender.closed() => break Err(RelayError::Timeout),
-                filled = relay.fill() => if let Err(e) = filled { break Err(self.broken_off(e)) },
+                filled = self.fill() => filled,
+            };
+            if let Err(e) = filled {
+                break Err(self.broken_off(e));
             }
         };
         // Where nobody listens any more, nobody needs to know.
         let _ = ended.send((std::mem::take(&mut self.batch), result));
     }
 
+    /// What took too long is cancelled when it is dropped; any other connection that failed is of no use.
     fn broken_off(&mut self, error: RelayError) -> RelayError {
-        self.under_way.close();
+        if !matches!(error, RelayError::Timeout | RelayError::TooLong) {
+            self.under_way.close();
+        }
         error
     }
 
@@ -249,13 +268,17 @@ impl Run {
             return true;
         };
         let batch = std::mem::take(&mut self.batch);
-        matches!(timeout(relay.patience(), sender.send(batch)).await, Ok(Ok(())))
+        let patience = self.under_way.terms.time.unwrap_or_else(|| relay.patience());
+        let begun = Instant::now();
+        let taken = timeout(patience, sender.send(batch)).await;
+        self.until = self.until.map(|until| until + begun.elapsed());
+        matches!(taken, Ok(Ok(())))
     }
 }
 
 /// Cancels what nobody waits for. The connection keeps its place in the pool until the server is done with it, and
 /// is then closed: a late cancel signal must not hit a later statement.
-async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange) {
+async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange, terms: Terms) {
     let target = relay.cancel_target();
     for patience in [100, 400, 2_000, 10_000].map(Duration::from_millis) {
         // A signal between two messages of the pipeline hits nothing: so it is repeated.
@@ -266,4 +289,6 @@ async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange) {
         }
     }
     drop(Object::take(relay));
+    // Its user's place was taken until here.
+    drop(terms.place);
 }

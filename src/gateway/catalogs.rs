@@ -179,7 +179,7 @@ impl Session {
             self.set_config(set, values, notices).await?;
         }
         let settings = self.catalog_settings(gateway);
-        let rows = gateway.backend.query(&settings, &sql, &params, &formats).await;
+        let rows = gateway.backend.serve(self.behalf(true), &settings, &sql, &params, &formats).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
         if let Some(promised) = &promised {
             same_types(&promised.fields, &rows.fields)?;

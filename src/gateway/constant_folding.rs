@@ -54,7 +54,8 @@ impl Session {
         let settings = round_trip(&self.settings.backend());
         let backend = &self.gateway.backend;
         let failed = |e: RelayError| typing_error(e, &text, &statement.bindings);
-        let rows = backend.query(&settings, &text.sql, &params, &[0]).await.map_err(failed)?;
+        let rows =
+            backend.serve(self.behalf(true), &settings, &text.sql, &params, &[0]).await.map_err(failed)?;
         let rows = rows.into_texts().await.map_err(failed)?;
         let cells: Vec<Option<String>> = rows.into_iter().flatten().collect();
         let mut answers = Vec::with_capacity(found.len());

@@ -70,7 +70,7 @@ impl Session {
             }
             return Ok(answered);
         }
-        let (fields, rows) = self.rows(gateway, &text.sql, &params, columns).await?;
+        let (fields, rows) = self.rows(gateway, &text.sql, &params, columns, false).await?;
         same_types(&fields, &rows.fields)?;
         Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
     }
@@ -83,7 +83,7 @@ impl Session {
         params: &[Param],
         columns: Columns,
     ) -> Result<Outcome, ClientError> {
-        let (fields, rows) = self.rows(gateway, sql, params, columns).await?;
+        let (fields, rows) = self.rows(gateway, sql, params, columns, true).await?;
         if !have_same_types(&fields, &rows.fields) {
             return Err(ClientError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
@@ -101,11 +101,13 @@ impl Session {
         sql: &str,
         params: &[Param],
         Columns { fields, twice }: Columns,
+        public: bool,
     ) -> Result<(Vec<Field>, Rows), ClientError> {
         let doubled = twice.then(|| format!("SELECT q.*, q.* FROM ({sql}) AS q"));
         let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
         let sql = doubled.as_deref().unwrap_or(sql);
-        let rows = gateway.backend.query(&self.settings.backend(), sql, params, &formats).await;
+        let (asker, settings) = (self.behalf(public), self.settings.backend());
+        let rows = gateway.backend.serve(asker, &settings, sql, params, &formats).await;
         Ok((fields, rows.map_err(RelayError::into_finish_error)?))
     }
 }

@@ -9,35 +9,15 @@ use super::Gateway;
 use answer::{ClientError, SqlState};
 use backend::{Answers, FetchError, Opened};
 use ledger::{ReadPlace, ReadTerms};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// How long the books believe that a read is under way without hearing of it again.
 const LEASE: Duration = Duration::from_secs(15);
 
 /// How long another process's reads are believed to be under way without asking the books again.
 const PAUSE: Duration = Duration::from_millis(250);
-
-/// Who reads at this proxy. The books decide; this keeps order among those who would ask them.
-#[derive(Default)]
-pub(super) struct Queues(Mutex<HashMap<String, Weak<Semaphore>>>);
-
-impl Queues {
-    /// The queue of a user, with as many places as reads may fail.
-    fn of(&self, user: &str, limit: u32) -> Arc<Semaphore> {
-        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(queue) = queues.get(user).and_then(Weak::upgrade) {
-            return queue;
-        }
-        queues.retain(|_, queue| queue.strong_count() > 0);
-        let places = usize::try_from(limit).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
-        let queue = Arc::new(Semaphore::new(places));
-        queues.insert(user.to_owned(), Arc::downgrade(&queue));
-        queue
-    }
-}
 
 /// Reads, and counts it: what fails is a failure of the user from the first row on. A change of the schema is not, since
 /// no analyst makes one and no row says whether it happens.
@@ -80,7 +60,9 @@ impl Gateway {
     /// Waits until fewer of the user's statements are about to read here than may fail.
     pub(super) async fn turn_to_read<'g>(&'g self, user: &'g str) -> Result<Turn<'g>, ClientError> {
         let deadline = Instant::now() + self.policy.backend.statement_timeout;
-        let queue = self.queues.of(user, self.policy.limits.max_backend_errors);
+        // The books decide; this keeps order among those who would ask them.
+        let places = usize::try_from(self.policy.limits.max_backend_errors).unwrap_or(usize::MAX);
+        let queue = self.queues.of(user, places);
         let left = deadline.saturating_duration_since(Instant::now());
         match tokio::time::timeout(left, queue.acquire_owned()).await {
             Ok(Ok(permit)) => {
@@ -115,21 +97,4 @@ fn busy() -> ClientError {
         "Ask again when one of them has ended. A read counts as a failure until it has ended well, and \
          limits.max_backend_errors says how many may fail in a day. Nothing was charged.",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn users_have_queues_of_their_own_for_as_long_as_somebody_is_in_them() {
-        let queues = Queues::default();
-        let eve = queues.of("eve", 2);
-        let _held = eve.try_acquire_many(2).ok();
-        assert_eq!(queues.of("eve", 9).available_permits(), 0, "the same queue");
-        assert_eq!(queues.of("ada", 2).available_permits(), 2);
-        assert_eq!(queues.0.lock().map(|q| q.contains_key("ada")).ok(), Some(true));
-        let _bob = queues.of("bob", 2);
-        assert_eq!(queues.0.lock().map(|q| q.contains_key("ada")).ok(), Some(false), "nobody is in it");
-    }
 }

@@ -6,6 +6,7 @@ use super::settings::custom::NoisegateSetting;
 use super::stream::Reopening;
 use super::{ActiveGateway, Databases, Gateway};
 use answer::{ClientError, Identity, SqlState, Values};
+use backend::Asker;
 use emit::print::Constants;
 use sql::Kind;
 use std::collections::BTreeMap;
@@ -117,6 +118,11 @@ impl Session {
             self.reopening.forget();
         }
         self.settings.transaction(step);
+    }
+
+    /// On whose behalf a statement runs on the database.
+    pub(super) fn behalf(&self, public: bool) -> Asker<'_> {
+        Asker { user: &self.identity.user, public }
     }
 
     /// What a statement is remembered by: a query; of others nothing is.

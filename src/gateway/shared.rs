@@ -4,12 +4,11 @@ use super::certificates::Certificates;
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
 use super::passthrough::Passthrough;
-use super::reads::Queues;
 use super::remembered::{Parsed, Plans, PublicTexts};
 use super::stream::Streams;
 use super::type_cache;
 use crate::store::Store;
-use backend::Backend;
+use backend::{Backend, Places};
 use ledger::{Ledger, Refusal};
 use policy::Policy;
 use std::sync::Arc;
@@ -29,7 +28,8 @@ pub struct Gateway {
     pub(super) settings: plan::Settings,
     pub(super) sizes: DomainSizes,
     pub(super) certificates: Certificates,
-    pub(super) queues: Queues,
+    /// Who waits for a read.
+    pub(super) queues: Places,
     pub(super) store: Store,
     /// The system catalogs, once somebody has asked.
     pub(super) catalogs: tokio::sync::OnceCell<catalogs::Catalogs>,

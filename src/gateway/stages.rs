@@ -148,7 +148,10 @@ impl Session {
         constants.own = self.own_rows(gateway, &plan.statement).await?;
         let (text, arrays) = print::finish_stage(plan, stage, &gateway.policy, &constants);
         let params = params(plan, noisy, &arrays)?;
-        let rows = gateway.backend.query(&self.settings.backend(), &text.sql, &params, &[1]).await;
+        let rows = gateway
+            .backend
+            .serve(self.behalf(false), &self.settings.backend(), &text.sql, &params, &[1])
+            .await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
         super::finish::same_types(&promised(stage), &rows.fields)?;
         parameters(stage, &rows.into_cells().await.map_err(RelayError::into_finish_error)?)

@@ -3,7 +3,7 @@
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
 use super::passthrough::Passthrough;
-use super::reads::Queues;
+
 use super::settings::time_zone::{NAMES, is_among, is_plain_offset};
 use super::{Gateway, stream};
 use crate::store::Store;
@@ -255,7 +255,7 @@ impl Gateway {
             settings,
             sizes: DomainSizes::default(),
             certificates: Default::default(),
-            queues: Queues::default(),
+            queues: Default::default(),
             time_zones: tokio::sync::OnceCell::new(),
             catalogs: tokio::sync::OnceCell::new(),
             store,

@@ -38,7 +38,10 @@ impl Session {
                 if let Some(seed) = params.first_mut() {
                     *seed = Param::int8(SEED);
                 }
-                let rows = gateway.backend.query(&self.settings.backend(), &sql, &params, &[1]).await;
+                let rows = gateway
+                    .backend
+                    .serve(self.behalf(true), &self.settings.backend(), &sql, &params, &[1])
+                    .await;
                 let rows = rows.map_err(RelayError::into_finish_error)?;
                 let types = rows.fields.iter().map(|f| f.type_oid).collect();
                 let rows = rows.into_cells().await.map_err(RelayError::into_finish_error)?;

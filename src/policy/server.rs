@@ -73,7 +73,21 @@ pub(super) const BACKEND: Keys = Keys {
             ty: "whole number, 1 to 1000",
             default: "8",
             example: "16",
-            purpose: "Connections of each login.",
+            purpose: "Connections of each login. The finish login has a quarter more, for typing statements.",
+        },
+        Key {
+            name: "pool_per_user",
+            ty: "whole number, 1 to `pool`",
+            default: "half of `pool`",
+            example: "4",
+            purpose: "Statements of one user that run at once on the finish login; others of the user wait.",
+        },
+        Key {
+            name: "public_timeout",
+            ty: "time span",
+            default: "\"20s\", or `statement_timeout` where that is shorter",
+            example: "\"1min\"",
+            purpose: "Longest time that a statement over public tables alone may take on the database, and that its reader may take nothing.",
         },
         Key {
             name: "statement_timeout",
@@ -132,7 +146,10 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         );
     }
     let pool = section.count("pool", 1000, f).unwrap_or(8);
+    let pool_per_user = section.count("pool_per_user", pool, f).unwrap_or((pool / 2).max(1));
     let statement_timeout = section.duration("statement_timeout", f).unwrap_or(Duration::from_secs(60));
+    let public_timeout = section.duration("public_timeout", f).unwrap_or(Duration::from_secs(20));
+    let public_timeout = public_timeout.min(statement_timeout);
     let work_mem = section.string("work_mem", "work_mem = \"64MB\"", f).and_then(|s| {
         let digits = s.value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let unit = s.value.get(digits.len()..).unwrap_or_default();
@@ -163,6 +180,8 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         passthrough_url,
         password_file,
         pool,
+        pool_per_user: pool_per_user as usize,
+        public_timeout,
         statement_timeout,
         work_mem,
         schema,

@@ -26,6 +26,7 @@ mod roles;
 mod rules;
 mod search_path;
 mod sessions;
+mod shares;
 mod stream_neighbours;
 mod streams;
 #[path = "../support/mod.rs"]

@@ -16,6 +16,10 @@ pub struct Backend {
     pub password_file: Option<PathBuf>,
     /// Connections in each of the two pools.
     pub pool: usize,
+    /// Statements of one user that run at once on connections of the finish login.
+    pub pool_per_user: usize,
+    /// Longest time that a statement over public tables alone may take, and that its reader may take nothing.
+    pub public_timeout: Duration,
     /// `statement_timeout` of backend sessions.
     pub statement_timeout: Duration,
     /// `work_mem` of fetch sessions, for example `64MB`.
@@ -52,6 +56,8 @@ mod tests {
                 passthrough_url: None,
                 password_file: None,
                 pool,
+                pool_per_user: 1,
+                public_timeout: Duration::ZERO,
                 statement_timeout: Duration::ZERO,
                 work_mem: work_mem.map(str::to_owned),
                 schema: PathBuf::new(),

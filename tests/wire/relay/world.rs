@@ -45,6 +45,8 @@ impl Database {
             passthrough_url: None,
             password_file: None,
             pool: 1,
+            pool_per_user: 1,
+            public_timeout: Duration::from_secs(20),
             statement_timeout: Duration::from_secs(30),
             work_mem: Some("16MB".into()),
             schema: std::path::PathBuf::new(),
