@@ -138,6 +138,28 @@ async fn rule_26_synthetic_answers_are_neither_kept_nor_taken_from_what_is() {
     assert_ne!(rows(&bob, asked).await.unwrap(), made_up);
 }
 
+/// A stream's state is what real rows decided: a synthetic role neither asks one nor has a question to it explained.
+#[tokio::test(flavor = "multi_thread")]
+async fn synthetic_roles_have_no_part_in_streams() {
+    let stream = "[[stream]]\nname = \"bell\"\nvariant = \"numeric_sparse\"\nepsilon = 1\npositives = 2\n";
+    let world = World::new(&format!("{BUDGET}{SYNTHETIC}{stream}")).await;
+    let (ada, bob) = (world.client("ada").await, world.client("bob").await);
+    let question = "SELECT count(*) FROM riders HAVING count(*) > 100";
+    for client in [&ada, &bob] {
+        client.batch_execute("SET noisegate.stream = 'bell'").await.unwrap();
+    }
+    rows(&ada, &format!("EXPLAIN {question}")).await.unwrap();
+    for sql in
+        [question.to_owned(), format!("EXPLAIN {question}"), format!("EXPLAIN (FORMAT JSON) {question}")]
+    {
+        let refused = rows(&bob, &sql).await.unwrap_err();
+        assert!(
+            refused.as_db_error().is_some_and(|e| e.message().contains("synthetic")),
+            "{sql}: {refused:?}"
+        );
+    }
+}
+
 /// Whatever is answered from private rows is answered from synthetic ones, with the columns that were promised: every statement
 /// of the golden scripts.
 #[tokio::test(flavor = "multi_thread")]

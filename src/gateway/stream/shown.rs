@@ -60,6 +60,10 @@ impl Session {
             lines.splice(0..0, kept);
             return Ok(Explained::new(&plan, policy, &settings, lines, explain.json));
         };
+        // Whoever is answered with made-up rows has no part in streams, whose state is what real rows decided.
+        if self.mode(gateway) == policy::Mode::Synthetic {
+            return Err(crate::gateway::synthetic::no_stream());
+        }
         let stream = &question.stream;
         let user_stream =
             gateway.streams.as_the_books_say(&self.identity.user, stream, &gateway.ledger).await?;
