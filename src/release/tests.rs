@@ -147,7 +147,7 @@ async fn rule_46_what_was_not_proven_is_not_released() {
 #[test]
 fn rule_46_each_noise_covers_its_own_norm() {
     let laplace = Spec::laplace(&one(), 4, &[10], None).unwrap();
-    let gaussian = laplace.gaussian(&dp::BigRatio::from_integer(1u8.into())).unwrap();
+    let gaussian = laplace.gaussian(&dp::BigRatio::from_integer(1u8.into()), None).unwrap();
     let squares = |n| Part { linf: 20, l1: None, l2_squared: Some(n) };
     for (part, by_laplace, by_gaussian) in [
         (squares(400), false, true),
