@@ -6,7 +6,7 @@
 
 use super::{ident, number, string, table};
 use plan::expr::print::float;
-use policy::{Column, Domain, Policy, Privacy, Range, Table};
+use policy::{Column, Domain, JsonPath, Policy, Privacy, Range, Table};
 use schema::SqlType;
 use schema::time::timestamp;
 
@@ -18,6 +18,8 @@ const ROWS: u64 = 6;
 const MOST: u64 = 6_000;
 /// Values of a public table that columns take theirs from, at most.
 const REFERENCED: usize = 1_000;
+/// Columns of all tables are fewer.
+const MEMBERS: u64 = 1_000_000;
 /// One row in so many has NULL in a column that may.
 const NULLS: u64 = 20;
 
@@ -224,11 +226,53 @@ fn some(c: &Column, salt: u64, policy: &Policy, from: &mut Vec<String>) -> Strin
                 _ => format!("{value}::{name}"),
             }
         }
+        (None, None) if !c.paths.is_empty() => {
+            let all: Vec<_> = c.paths.iter().enumerate().map(|(i, p)| (i, p.keys.as_slice(), p)).collect();
+            members(&all, salt)
+        }
         (None, None) => identity(&c.ty, &format!("(1 + {hash} % 100)")),
     };
     if c.not_null {
         return value;
     }
+    format!("CASE WHEN {} % {NULLS} <> 0 THEN {value} END", self::hash("g.i", salt + 1))
+}
+
+/// A json value with these members: the number of each, what of its path lies below here, and what is declared of it.
+fn members(paths: &[(usize, &[String], &JsonPath)], salt: u64) -> String {
+    let mut names: Vec<&String> = paths.iter().filter_map(|(_, keys, _)| keys.first()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let each = names.into_iter().map(|name| {
+        let below = paths.iter().filter_map(|(i, keys, p)| {
+            let (first, rest) = keys.split_first()?;
+            (first == name).then_some((*i, rest, *p))
+        });
+        let (inner, own): (Vec<_>, Vec<_>) = below.partition(|(_, rest, _)| !rest.is_empty());
+        let value = match own.first() {
+            Some((i, _, p)) if inner.is_empty() => member(p, salt + 2 * MEMBERS * (*i as u64 + 1)),
+            _ => members(&inner, salt),
+        };
+        format!("{}::pg_catalog.text, {value}", string(name))
+    });
+    format!("pg_catalog.jsonb_build_object({})", each.collect::<Vec<_>>().join(", "))
+}
+
+/// Some value that the policy allows at a path.
+fn member(p: &JsonPath, salt: u64) -> String {
+    let hash = hash("g.i", salt);
+    let value = match (&p.values, &p.range) {
+        (Some(values), _) => {
+            let list: Vec<String> = values.iter().map(|v| string(v)).collect();
+            let place = format!("(1 + {hash} % {})::pg_catalog.int4", list.len().max(1));
+            format!("(ARRAY[{}]::pg_catalog.text[])[{place}]", list.join(", "))
+        }
+        (None, Some((low, high))) => {
+            let (low, high) = (number(low), number(high));
+            format!("LEAST({low} + ({hash})::pg_catalog.numeric % (1 + {high} - {low}), {high})")
+        }
+        (None, None) => format!("(1 + {hash} % 100)::pg_catalog.text"),
+    };
     format!("CASE WHEN {} % {NULLS} <> 0 THEN {value} END", self::hash("g.i", salt + 1))
 }
 

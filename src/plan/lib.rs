@@ -5,6 +5,7 @@
 //! refused here, before the backend hears of the statement.
 
 pub mod bounding;
+mod by_group;
 mod conditions;
 pub mod constant;
 mod correlated;
@@ -38,6 +39,7 @@ pub mod work;
 
 use answer::{ClientError, SqlState};
 pub use bounding::Bounding;
+use by_group::ByGroup;
 pub use expected_error::deciding;
 use flatten::Flattener;
 pub use free::Free;
@@ -168,6 +170,8 @@ struct Planner<'a> {
     derived: HashMap<usize, (Rel, Range<usize>)>,
     /// EXISTS and IN beside private rows whose FROM holds stages, by their first SELECT: what is grouped by is written twice.
     over_stages: HashSet<usize>,
+    /// A subquery that is to become a relation of groups.
+    by_group: Option<ByGroup>,
     releases: Vec<Release>,
     stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
@@ -177,12 +181,31 @@ struct Planner<'a> {
 
 /// Plans a resolved statement. `sizes` holds the known numbers of values of public columns.
 pub fn plan(
-    statement: Statement,
+    mut statement: Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &Sizes,
 ) -> Result<Plan, PlanError> {
-    if let Some(free) = free::plan(&statement, policy) {
+    loop {
+        let mut by_group = None;
+        match planned(&statement, policy, settings, sizes, &mut by_group) {
+            Ok(plan) if plan.free.is_some() => return Ok(plan),
+            Ok(plan) => return Ok(Plan { statement, ..plan }),
+            Err(_) if by_group.is_some_and(|groups| groups.put(&mut statement)) => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// The plan, but for the statement itself. `by_group`: the subquery that is refused as it stands, and may become a relation.
+fn planned(
+    statement: &Statement,
+    policy: &Policy,
+    settings: &Settings,
+    sizes: &Sizes,
+    by_group: &mut Option<ByGroup>,
+) -> Result<Plan, PlanError> {
+    if let Some(free) = free::plan(statement, policy) {
         return Ok(free);
     }
     let mut planner = Planner {
@@ -196,13 +219,16 @@ pub fn plan(
         within: HashMap::new(),
         derived: HashMap::new(),
         over_stages: HashSet::new(),
+        by_group: None,
         releases: Vec::new(),
         stages: Vec::new(),
         grouping_sets: Vec::new(),
         private_ctes: HashSet::new(),
         tables: Vec::new(),
     };
-    let rel = planner.query(&statement.query)?;
+    let rel = planner.query(&statement.query);
+    by_group.clone_from(&planner.by_group);
+    let rel = rel?;
     if rel == Rel::Private {
         return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
     }
@@ -216,8 +242,9 @@ pub fn plan(
     tables.dedup();
     let (charge, noise) = price(&mut releases, settings)?.unzip();
     let noise = noise.unwrap_or_default();
+    let query = Query::of(Body::Values(Vec::new()));
     Ok(Plan {
-        statement,
+        statement: Statement { query, bindings: Vec::new(), types: HashMap::new() },
         releases,
         stages,
         grouping_sets,
@@ -595,6 +622,25 @@ impl<'a> Planner<'a> {
         Ok(all)
     }
 
+    /// Whether a SELECT over private tables has groups of several units.
+    fn is_of_several_units(&self, s: &Select) -> bool {
+        let mut read = HashSet::new();
+        s.from.iter().for_each(|f| f.bindings(&mut read));
+        let table = |b: &usize| self.policy.tables.get(self.bindings.get(*b)?.table()?);
+        let private = read.iter().filter_map(table).any(|t| t.privacy != Privacy::Public);
+        private && self.flattener().is_grouped_by_unit(s).is_ok_and(|of_one| !of_one)
+    }
+
+    fn flattener(&self) -> Flattener<'_> {
+        let extract_type =
+            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
+        let rows =
+            per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
+        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows);
+        flattener.given = Given::new(&self.stages);
+        flattener
+    }
+
     /// The kinds of what stands in a FROM that was visited, in order.
     fn kinds_of(&self, from: &From, out: &mut Vec<Rel>) {
         match from {
@@ -655,6 +701,11 @@ impl<'a> Planner<'a> {
             // It is read with the rows around it, when these are flattened.
             ExprKind::Subquery(q) if around == Rel::Private && correlated::is_correlated(q) => {
                 let before = self.releases.len();
+                if let Some(groups) = ByGroup::of(q, e.pos).filter(|g| self.is_of_several_units(&g.grouped)) {
+                    let refused = groups.refused();
+                    self.by_group = Some(groups);
+                    return Err(refused.into());
+                }
                 if let Some((s, _)) = conditions::single(q, e.pos)? {
                     let mut kinds = Vec::new();
                     let mut on = Vec::new();

@@ -7,6 +7,18 @@ use std::collections::BTreeSet;
 /// A piece of a hint, and statements that do as it says.
 const TRIED: &[(&str, &[&str])] = &[
     (
+        "Average a difference, avg(a - b), or a part, avg(extract(year FROM age(a, b)))",
+        &[
+            "SELECT avg(DATE '2025-01-01' - day), avg(extract(year FROM age(DATE '2025-01-01', day))) FROM trips",
+        ],
+    ),
+    (
+        "Join the groups: LEFT JOIN (SELECT station, avg(fare) AS mean FROM trips GROUP BY station) g ON g.station = t.station",
+        &[
+            "SELECT count(*) FROM trips t LEFT JOIN (SELECT station, avg(fare) AS mean FROM trips GROUP BY station) g ON g.station = t.station WHERE t.fare > g.mean",
+        ],
+    ),
+    (
         "Write which: CASE WHEN plan < 'month' THEN plan ELSE 'month' END",
         &["SELECT CASE WHEN plan < 'month' THEN plan ELSE 'month' END, count(*) FROM riders GROUP BY 1"],
     ),

@@ -380,11 +380,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "not tied to the unit",
         "t.rider_id = r.rider_id",
     ),
-    (
-        "SELECT count(*) FROM trips t WHERE fare > (SELECT avg(fare) FROM trips u WHERE u.station = t.station)",
-        "not tied to the unit",
-        "u.unit = t.unit",
-    ),
     // Set operations that lose the unit, or mix it.
     (
         "SELECT count(*) FROM (SELECT rider_id, fare FROM trips UNION SELECT amount::int, amount FROM payments) q",

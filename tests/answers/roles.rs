@@ -152,6 +152,10 @@ async fn synthetic_answers_have_the_shape_of_real_ones() {
     ));
     let gate = dir.serve().await;
     let bob = connect(&gate.url("bob", PASSWORD, "bikes")).await;
+    let members = "SELECT payload->'device'->>'os' AS os, count(*) FROM app_events WHERE payload->'device'->>'os' IS NOT NULL GROUP BY 1";
+    let counted = rows(&bob, members).await.unwrap();
+    let many = |row: &Vec<Option<String>>| row[1].as_ref().is_some_and(|n| n.parse::<i64>().unwrap() > 10);
+    assert!(counted.len() > 1 && counted.iter().all(many), "{counted:?}");
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
     let mut asked = 0;
     for script in std::fs::read_dir(scripts).unwrap() {

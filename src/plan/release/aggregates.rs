@@ -214,7 +214,14 @@ impl Builder<'_, '_> {
                 "sum and avg of type {} are not supported",
                 value.ty().sql_name().replace("pg_catalog.", "")
             );
-            return Err(ClientError::unsupported(m).at(x.pos).into());
+            let refused = ClientError::unsupported(m).at(x.pos);
+            return Err(match value.ty() {
+                SqlType::Interval => refused
+                    .detail("Its months have no one length.")
+                    .hint("Average a difference, avg(a - b), or a part, avg(extract(year FROM age(a, b))).")
+                    .into(),
+                _ => refused.into(),
+            });
         }
         let null = Scalar::null(SqlType::Int4);
         let value = if value.is_measured() { value } else { &null };
