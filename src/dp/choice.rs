@@ -58,7 +58,7 @@ pub struct Outline {
 pub enum Why {
     /// The session asks for it.
     Asked,
-    /// Laplace: there is no aggregate that a unit can change.
+    /// Laplace: there is no integer that a unit can change.
     NothingToChoose,
     /// Laplace: nothing says what can be paid for.
     NoBudget,
@@ -99,15 +99,14 @@ pub enum ChoiceError {
 
 /// The noise of a statement whose price is named by `epsilon`, paid from budgets of these notions.
 ///
-/// Laplace: each of R releases gets ε/R, and splits it evenly over its selection and aggregates. Gaussian: selection
-/// keeps the share, noise and threshold that it has with Laplace noise, and so does what is chosen among points; with E the
-/// sum of these shares, the releases with aggregates get equal parts of ε² - E², and each splits its part evenly over its
-/// aggregates.
+/// Laplace: each of R releases gets ε/R, and splits it evenly over its selection and aggregates. Gaussian: what is chosen
+/// among points keeps the share that it has with Laplace noise; with E the sum of these shares, the other releases get equal
+/// parts of ε² - E², and each splits its part over its aggregates and its selection ([`Spec::gaussian`]).
 ///
 /// Without being asked, Gaussian noise is taken where every budget has a price for it and its error would be less even
 /// if it were given no more ρ than Laplace noise. At the same name it never costs less: ε²/2 against a sum of
-/// εᵢ·tanh(εᵢ/2). Errors are compared by the number of integers in the 95 % interval, as the mean of the ratios over
-/// all aggregates; the error of Gaussian noise falls with the root of ρ.
+/// εᵢ·tanh(εᵢ/2). Errors are compared by the number of integers in the 95 % interval, and for a selection by the threshold, as
+/// the mean of the ratios over all aggregates and selections; the error of Gaussian noise falls with the root of ρ.
 pub fn choose(
     epsilon: &Ratio,
     outlines: &[Outline],
@@ -130,7 +129,7 @@ pub fn choose(
     let take = |specs: Vec<Spec>, why| -> Result<Choice, ChoiceError> {
         Ok(Choice { charge: Charge::of(epsilon, &specs)?, specs, why })
     };
-    if laplace.iter().all(|s| s.noisy().next().is_none()) {
+    if !laplace.iter().any(has_noise) {
         return take(laplace, Why::NothingToChoose);
     }
     if preference == Preference::Laplace {
@@ -146,7 +145,7 @@ pub fn choose(
             _ => take(laplace, Why::Unpriced(index)),
         };
     }
-    let gaussian = match gaussian(epsilon, &laplace) {
+    let gaussian = match gaussian(epsilon, outlines, &laplace) {
         Err(_) if preference == Preference::Auto => return take(laplace, Why::OutOfRange),
         specs => specs?,
     };
@@ -167,30 +166,40 @@ fn selector(notions: &[Notion]) -> Selector {
     }
 }
 
-/// The same releases with Gaussian noise on their aggregates, at the same name.
-fn gaussian(epsilon: &Ratio, laplace: &[Spec]) -> Result<Vec<Spec>, DpError> {
-    let mut selection = exact_integer(0u8);
-    for s in laplace.iter().flat_map(|s| s.selected().into_iter().chain(s.chosen())) {
+/// It adds noise to integers.
+fn has_noise(s: &Spec) -> bool {
+    s.selection.is_some() || s.noisy().next().is_some()
+}
+
+/// The same releases with Gaussian noise on their integers, at the same name.
+fn gaussian(epsilon: &Ratio, outlines: &[Outline], laplace: &[Spec]) -> Result<Vec<Spec>, DpError> {
+    let mut chosen = exact_integer(0u8);
+    for s in laplace.iter().filter_map(Spec::chosen) {
         match s.share() {
-            Some(Share::Epsilon(e)) => selection += e,
-            _ => return Err(DpError::OutOfRange("the noise of a selection")),
+            Some(Share::Epsilon(e)) => chosen += e,
+            _ => return Err(DpError::OutOfRange("the noise of a choice")),
         }
     }
     let name = exact(epsilon);
     let whole = &name * &name;
-    let taken = &selection * &selection;
+    let taken = &chosen * &chosen;
     if taken >= whole {
         return Err(DpError::Mispriced);
     }
-    let noisy = laplace.iter().filter(|s| s.noisy().next().is_some()).count();
+    let noisy = laplace.iter().filter(|s| has_noise(s)).count();
     let square = (whole - taken) / exact_integer(noisy.max(1));
-    laplace.iter().map(|s| s.gaussian(&square)).collect()
+    laplace.iter().zip(outlines).map(|(s, o)| s.gaussian(&square, o.selection_delta.as_ref())).collect()
 }
 
 fn compare(epsilon: &Ratio, laplace: &[Spec], gaussian: &[Spec]) -> Result<Why, DpError> {
     let width = |n: &super::Noise| 1.0 + 2.0 * n.error95();
-    let pairs = laplace.iter().zip(gaussian).flat_map(|(l, g)| l.noisy().zip(g.noisy()));
-    let (count, sum) = pairs.fold((0.0, 0.0), |(n, sum), (l, g)| (n + 1.0, sum + width(g) / width(l)));
+    let both = || laplace.iter().zip(gaussian);
+    let noises = both().flat_map(|(l, g)| l.noisy().zip(g.noisy())).map(|(l, g)| width(g) / width(l));
+    let thresholds = both().filter_map(|(l, g)| {
+        let (l, g) = (l.selection.as_ref()?, g.selection.as_ref()?);
+        Some(g.threshold as f64 / l.threshold as f64)
+    });
+    let (count, sum) = noises.chain(thresholds).fold((0.0, 0.0), |(n, sum), ratio| (n + 1.0, sum + ratio));
     let rho = |specs: &[Spec]| {
         let cost = Notion::Zcdp.price(&Charge::of(epsilon, specs)?);
         cost.map(|c| c.loss as f64).map_err(|_| DpError::OutOfRange("the price of a statement"))

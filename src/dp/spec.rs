@@ -6,12 +6,12 @@ use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee,
 use num_bigint::BigUint;
 use num_traits::{CheckedAdd, CheckedDiv, ToPrimitive, Zero};
 
-/// How private groups are selected: a group is kept when its number of distinct units plus discrete Laplace noise
-/// of this scale is at least the threshold.
+/// How private groups are selected: a group is kept when its number of distinct units plus this noise is at least the
+/// threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Scale of the noise on the number of units (sensitivity 1 per group).
-    pub scale: Ratio,
+    /// The noise on the number of units (sensitivity 1 per group).
+    pub noise: Distribution,
     /// Keep when noisy count >= threshold.
     pub threshold: i128,
     /// Probability that a group of one unit alone is kept, over all l0 of them; rounded up.
@@ -125,22 +125,28 @@ impl Spec {
         Ok(Self { l0, aggregates, selection, points: None, top: None })
     }
 
-    /// The same release with discrete Gaussian noise on its aggregates, whose Σεᵢ² is `square`; its selection stays.
+    /// The same release with discrete Gaussian noise on its aggregates and on the numbers of units of its groups, whose Σεᵢ² is
+    /// `square`; what is chosen stays. `selection_delta` as in [`Self::laplace`].
     ///
-    /// The k aggregates that need noise get εᵢ² = `square`/k each (soundness rule 23), that is
-    /// σᵢ² = Δ₂²/εᵢ² = l0·linf\[i\]²·k/`square`, and together cost ρ = `square`/2.
-    pub fn gaussian(&self, square: &BigRatio) -> Result<Self, DpError> {
-        let parts = self.noisy().count();
+    /// The k aggregates that need noise get εᵢ² = 2·`square`/(2k+1) each where groups are selected, else `square`/k (soundness
+    /// rule 23), that is σᵢ² = Δ₂²/εᵢ² = l0·linf\[i\]²/εᵢ², and the selection half as much: a group's number of units has to be
+    /// some five σ to be kept, where the noise of its counts is to be a small part of them. Together they cost
+    /// ρ = `square`/2.
+    pub fn gaussian(&self, square: &BigRatio, selection_delta: Option<&Ratio>) -> Result<Self, DpError> {
+        let parts = 2 * self.noisy().count() + usize::from(selection_delta.is_some());
+        let variance = |linf: u128, halves: u8| {
+            if square.numer().is_zero() {
+                return Err(DpError::Epsilon);
+            }
+            let l2 = exact_integer(linf) * exact_integer(linf) * exact_integer(self.l0);
+            let variance = l2 * exact_integer(parts) / (square * exact_integer(halves));
+            narrow(&variance).ok_or(DpError::OutOfRange("a noise variance"))
+        };
         let noise = |noise: &Noise| {
             let distribution = match noise.linf {
                 0 => Distribution::None,
                 linf => {
-                    if square.numer().is_zero() {
-                        return Err(DpError::Epsilon);
-                    }
-                    let l2 = exact_integer(linf) * exact_integer(linf) * exact_integer(self.l0);
-                    let variance = l2 * exact_integer(parts) / square;
-                    let variance = narrow(&variance).ok_or(DpError::OutOfRange("a noise variance"))?;
+                    let variance = variance(linf, 2)?;
                     DiscreteGaussian::new(&variance)?;
                     Distribution::Gaussian { variance }
                 }
@@ -148,7 +154,11 @@ impl Spec {
             Ok(Noise { linf: noise.linf, distribution })
         };
         let aggregates = self.aggregates.iter().map(noise).collect::<Result<Vec<_>, DpError>>()?;
-        Ok(Self { aggregates, ..self.clone() })
+        let selection = match selection_delta {
+            Some(delta) => Some(Selection::gaussian(self.l0, &variance(1, 1)?, delta)?),
+            None => None,
+        };
+        Ok(Self { aggregates, selection, ..self.clone() })
     }
 
     /// The aggregates that a unit can change.
@@ -157,10 +167,9 @@ impl Spec {
     }
 
     /// The event of its selection.
-    pub(super) fn selected(&self) -> Option<Event> {
-        let s = self.selection.as_ref()?;
-        let mechanism = Mechanism::DiscreteLaplace { sensitivity: 1, scale: s.scale };
-        Some(Event { mechanism, times: self.l0 })
+    fn selected(&self) -> Option<Event> {
+        let noise = self.selection.as_ref()?.noise;
+        Some(Event { mechanism: Mechanism::of(1, noise), times: self.l0 })
     }
 
     /// The k groups with the greatest counts, of public ones: with half of ε they are chosen, with the other half their counts
@@ -187,17 +196,20 @@ impl Spec {
     /// The events of this release. Constants cost nothing and are not among them.
     pub fn events(&self) -> Vec<Event> {
         let event = |mechanism| Event { mechanism, times: self.l0 };
-        let noisy = self.noisy().map(|a| match a.distribution {
-            // No noise on what a unit can change has no price, in any notion.
-            Distribution::None => {
-                Mechanism::DiscreteLaplace { sensitivity: a.linf, scale: Ratio::from_integer(0) }
-            }
-            Distribution::Laplace { scale } => Mechanism::DiscreteLaplace { sensitivity: a.linf, scale },
-            Distribution::Gaussian { variance } => {
-                Mechanism::DiscreteGaussian { sensitivity: a.linf, variance }
-            }
-        });
+        let noisy = self.noisy().map(|a| Mechanism::of(a.linf, a.distribution));
         self.selected().into_iter().chain(noisy.map(event)).chain(self.chosen()).collect()
+    }
+}
+
+impl Mechanism {
+    /// This noise on an integer of this sensitivity.
+    fn of(sensitivity: u128, noise: Distribution) -> Self {
+        match noise {
+            // No noise on what a unit can change has no price, in any notion.
+            Distribution::None => Self::DiscreteLaplace { sensitivity, scale: Ratio::from_integer(0) },
+            Distribution::Laplace { scale } => Self::DiscreteLaplace { sensitivity, scale },
+            Distribution::Gaussian { variance } => Self::DiscreteGaussian { sensitivity, variance },
+        }
     }
 }
 

@@ -241,7 +241,13 @@ fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
 }
 
 fn noise(noise: &Noise) -> Value {
-    let mut of = match &noise.distribution {
+    let mut of = distribution(&noise.distribution);
+    merge(&mut of, json!({ "error95": measure(noise.error95()) }));
+    of
+}
+
+fn distribution(noise: &Distribution) -> Value {
+    match noise {
         Distribution::None => json!({ "mechanism": "none" }),
         Distribution::Laplace { scale } => {
             json!({ "mechanism": "discrete_laplace", "scale": ratio(scale), "scale_exact": exact(scale) })
@@ -251,20 +257,17 @@ fn noise(noise: &Noise) -> Value {
             "sigma": root_of_quotient(&BigUint::from(*variance.numer()), &BigUint::from(*variance.denom())),
             "variance_exact": exact(variance),
         }),
-    };
-    merge(&mut of, json!({ "error95": measure(noise.error95()) }));
-    of
+    }
 }
 
 fn selection(s: &Selection) -> Value {
-    json!({
-        "mechanism": "discrete_laplace",
+    let mut of = json!({
         "counts": "distinct units of the group",
-        "scale": ratio(&s.scale),
-        "scale_exact": exact(&s.scale),
         "threshold": signed(s.threshold),
         "delta": ratio(&s.delta),
-    })
+    });
+    merge(&mut of, distribution(&s.noise));
+    of
 }
 
 fn ratio(r: &Ratio) -> Value {

@@ -58,10 +58,10 @@ fn groups(n: usize) -> String {
 fn selected(release: &Release, rows: usize) -> Option<Notice> {
     let selection = release.spec.selection.as_ref().filter(|_| rows < FEW)?;
     let message = format!(
-        "{} passed: groups are {}; one comes back only if its number of units, with noise of scale {}, is at least {}",
+        "{} passed: groups are {}; one comes back only if its number of units, with noise of {}, is at least {}",
         groups(rows),
         release.groups_why,
-        plan::explain::decimal(&selection.scale),
+        plan::explain::parameter(&selection.noise, ""),
         selection.threshold
     );
     Some(notice(message, Some(release.groups_remedy.clone())))

@@ -129,9 +129,8 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     out.push(format!("  Groups {}", r.groups_why));
     if let Some(s) = &r.spec.selection {
         out.push(format!(
-            "    kept where the number of units, with {}noise of scale {}, is at least {}",
-            if gaussian { "discrete Laplace " } else { "" },
-            decimal(&s.scale),
+            "    kept where the number of units, with noise of {}, is at least {}",
+            parameter(&s.noise, ""),
             s.threshold
         ));
     }
@@ -421,7 +420,7 @@ pub(super) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &
 }
 
 /// Scale or standard deviation.
-fn parameter(distribution: &Distribution, unit: &str) -> String {
+pub fn parameter(distribution: &Distribution, unit: &str) -> String {
     match distribution {
         Distribution::None => "no noise".into(),
         Distribution::Laplace { scale } => format!("scale {}{unit}", decimal(scale)),
@@ -471,7 +470,7 @@ pub fn noise(choice: &Choice, settings: &Settings) -> String {
     let name = if gaussian(&choice.charge) { "discrete Gaussian" } else { "discrete Laplace" };
     let why = match choice.why {
         Why::Asked => format!("noisegate.mechanism is {}", settings.mechanism.word()),
-        Why::NothingToChoose => "groups are selected by it, and nothing else needs noise".into(),
+        Why::NothingToChoose => "points are chosen, and nothing that is released needs noise".into(),
         Why::NoBudget => "no budget says what can be paid for".into(),
         Why::Unpriced(budget) => {
             let (name, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n, k.word()));

@@ -157,11 +157,17 @@ impl Out {
             }
             part.values.iter().for_each(|v| self.signed(*v));
         }
-        match &r.selection {
+        let selection = r.selection.as_ref().and_then(|s| match &s.noise {
+            // No group was ever selected without noise.
+            Distribution::None => None,
+            Distribution::Laplace { scale } => Some((1, scale, s)),
+            Distribution::Gaussian { variance } => Some((2, variance, s)),
+        });
+        match selection {
             None => self.0.push(0),
-            Some(s) => {
-                self.0.push(1);
-                self.ratio(&s.scale);
+            Some((kind, parameter, s)) => {
+                self.0.push(kind);
+                self.ratio(parameter);
                 self.signed(s.threshold);
                 self.ratio(&s.delta);
             }
@@ -239,10 +245,15 @@ impl<'a> In<'a> {
         let keys = (0..columns).map(|_| (0..rows).map(|_| self.cell()).collect()).collect::<Option<_>>()?;
         let n = self.size(33)?;
         let parts = (0..n).map(|_| self.part(rows)).collect::<Option<_>>()?;
-        let selection = match self.byte()? {
+        let noise = match self.byte()? {
             0 => None,
-            1 => Some(Selection { scale: self.ratio()?, threshold: self.signed()?, delta: self.ratio()? }),
+            1 => Some(Distribution::Laplace { scale: self.ratio()? }),
+            2 => Some(Distribution::Gaussian { variance: self.ratio()? }),
             _ => return None,
+        };
+        let selection = match noise {
+            None => None,
+            Some(noise) => Some(Selection { noise, threshold: self.signed()?, delta: self.ratio()? }),
         };
         Some(Stored { rows, keys, parts, selection })
     }
@@ -283,10 +294,13 @@ mod tests {
             let keys = proptest::collection::vec(proptest::collection::vec(cell, rows), keys);
             let part = (any::<[u8; 32]>(), noise(), proptest::collection::vec(any::<i128>(), rows));
             let part = part.prop_map(|(key, noise, values)| Column { key, noise, values });
-            let selection = proptest::option::of((1u64..1000, any::<i128>(), 1u64..1000));
+            let selection = proptest::option::of((1u64..1000, any::<bool>(), any::<i128>(), 1u64..1000));
             let selection = selection.prop_map(|s| {
-                s.map(|(a, threshold, b)| Selection {
-                    scale: Ratio::new(a.into(), 7),
+                s.map(|(a, gaussian, threshold, b)| Selection {
+                    noise: match Ratio::new(a.into(), 7) {
+                        variance if gaussian => Distribution::Gaussian { variance },
+                        scale => Distribution::Laplace { scale },
+                    },
                     threshold,
                     delta: Ratio::new(1, b.into()),
                 })

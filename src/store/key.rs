@@ -162,8 +162,13 @@ impl Keys {
         }
         exact.number(spec.l0);
         exact.number(spec.selection.is_some());
-        if let Some(Selection { scale, threshold, delta }) = &spec.selection {
-            exact.show(scale).show(threshold).show(delta);
+        if let Some(Selection { noise, threshold, delta }) = &spec.selection {
+            match noise {
+                Distribution::None => exact.text("none"),
+                Distribution::Laplace { scale } => exact.show(scale),
+                Distribution::Gaussian { variance } => exact.text("gaussian").show(variance),
+            };
+            exact.show(threshold).show(delta);
         }
         let mut like = Canon::new("like");
         if let Some(points) = &spec.points {

@@ -67,31 +67,39 @@ fn gaussian_noise_is_taken_where_it_errs_less() {
 }
 
 #[test]
-fn selection_keeps_its_noise() {
+fn selections_have_the_noise_of_the_statement() {
     let epsilon = Ratio::from_integer(1);
     let outlines = [outline(3, &[5], true), outline(1, &[7, 7], false), outline(2, &[], true)];
     let laplace = choose(&epsilon, &outlines, Preference::Laplace, &[Notion::Zcdp]).unwrap();
     let gaussian = choose(&epsilon, &outlines, Preference::Gaussian, &[Notion::Zcdp]).unwrap();
-    for (l, g) in laplace.specs.iter().zip(&gaussian.specs) {
-        assert_eq!(l.selection, g.selection);
-    }
-    assert_eq!(laplace.charge.selection_delta, gaussian.charge.selection_delta);
-    // Selections: ε/6 and ε/3, together ε/2. Two releases share 3/4 of ε², the second by two aggregates.
-    let variance = |s: &Spec, i: usize| match s.aggregates[i].distribution {
-        Distribution::Gaussian { variance } => variance,
+    let variance = |noise: &Distribution| match noise {
+        Distribution::Gaussian { variance } => *variance,
         other => panic!("{other:?}"),
     };
-    assert_eq!(variance(&gaussian.specs[0], 0), Ratio::from_integer(3 * 25) / Ratio::new(3, 8));
-    assert_eq!(variance(&gaussian.specs[1], 1), Ratio::from_integer(49) / Ratio::new(3, 16));
+    for (l, g) in laplace.specs.iter().zip(&gaussian.specs) {
+        let (Some(l), Some(g)) = (&l.selection, &g.selection) else { continue };
+        assert!(
+            matches!(l.noise, Distribution::Laplace { .. }) && variance(&g.noise) > Ratio::from_integer(0)
+        );
+    }
+    // Three releases share ε²: the first in three halves, the second by two aggregates, the third has its selection alone.
+    let of = |s: &Spec, i: usize| variance(&s.aggregates[i].distribution);
+    assert_eq!(of(&gaussian.specs[0], 0), Ratio::new(3 * 25 * 3 * 3, 2));
+    assert_eq!(of(&gaussian.specs[1], 1), Ratio::from_integer(49 * 2 * 3));
+    assert_eq!(variance(&gaussian.specs[2].selection.as_ref().unwrap().noise), Ratio::from_integer(2 * 3));
     assert_eq!(Charge::of(&epsilon, &gaussian.specs).unwrap(), gaussian.charge);
+    // Keys alone have it where it lets more groups through.
+    let many = auto(epsilon, &[outline(24, &[], true)], &[Notion::Zcdp]);
+    assert!(matches!(many.why, Why::Compared { .. }));
+    assert!(matches!(many.specs[0].selection.as_ref().unwrap().noise, Distribution::Gaussian { .. }));
 }
 
 #[test]
 fn nothing_to_choose() {
     for preference in [Preference::Auto, Preference::Gaussian] {
-        let groups =
-            choose(&Ratio::from_integer(1), &[outline(3, &[0], true)], preference, &[Notion::Approx]);
-        assert_eq!(groups.unwrap().why, Why::NothingToChoose);
+        let nothing = [outline(3, &[0], false)];
+        let constants = choose(&Ratio::from_integer(1), &nothing, preference, &[Notion::Approx]);
+        assert_eq!(constants.unwrap().why, Why::NothingToChoose);
     }
     let unpaid = auto(Ratio::new(1, 10), &[outline(1, &[1], false)], &[]);
     assert!(!is_gaussian(&unpaid) && unpaid.why == Why::NoBudget);

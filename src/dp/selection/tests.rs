@@ -53,17 +53,74 @@ fn rule_23_a_threshold_without_l0_is_caught() {
 fn the_sampler_passes_one_unit_groups_as_stated() {
     let (b, delta) = (Ratio::from_integer(3), Ratio::new(1, 50));
     let s = Selection::new(3, &b, &delta).unwrap();
-    let noise = DiscreteLaplace::new(&s.scale).unwrap();
-    let mut rng = SeededRng::new(11);
-    let rounds = 300_000;
-    let leaks = (0..rounds)
-        .filter(|_| {
-            let passes = (0..3).map(|_| 1 + noise.sample(&mut rng).unwrap() >= s.threshold);
-            passes.fold(false, |any, one| any | one)
-        })
-        .count() as f64;
-    let stated = float(&s.delta) * f64::from(rounds);
+    let (leaks, stated) = leaks(&s, 3);
     assert!((leaks - stated).abs() < 5.0 * stated.sqrt(), "{leaks} against {stated}");
+    // Of Gaussian noise the tail is bounded from above, by a few parts in a hundred.
+    let s = Selection::gaussian(3, &Ratio::from_integer(40), &delta).unwrap();
+    let (leaks, stated) = self::leaks(&s, 3);
+    assert!(leaks < stated + 5.0 * stated.sqrt() && leaks > 0.7 * stated, "{leaks} against {stated}");
+}
+
+/// How often a unit that is alone in its groups makes one of them appear, and how often at most, as it is stated.
+fn leaks(s: &Selection, l0: usize) -> (f64, f64) {
+    let (noise, mut rng, rounds) = (s.sampler().unwrap(), SeededRng::new(11), 300_000);
+    let drawn = noise.draw(rounds * l0, &mut rng).unwrap();
+    let leaks = drawn.chunks(l0).filter(|x| x.iter().any(|x| s.keeps(1, 1, *x))).count();
+    (leaks as f64, float(&s.delta) * rounds as f64)
+}
+
+/// P(X >= t) of the discrete Gaussian, summed.
+fn discrete_tail(variance: f64, t: i64) -> f64 {
+    let mass = |x: i64| (-(x as f64).powi(2) / (2.0 * variance)).exp();
+    let reach = (variance.sqrt() * 40.0) as i64 + t.abs() + 2;
+    let total: f64 = (-reach..=reach).rev().map(mass).sum();
+    (t..=reach).rev().map(mass).sum::<f64>() / total
+}
+
+#[test]
+fn a_gaussian_threshold_keeps_delta_and_little_more() {
+    for (n, d) in [(1u128, 9u128), (1, 1), (9, 1), (100, 1), (1_000_000, 7), (250 * 250, 1)] {
+        for l0 in [1u32, 5, 100, 10_000] {
+            for exponent in [1u32, 3, 6, 12] {
+                let (variance, delta) = (Ratio::new(n, d), Ratio::new(1, 10u128.pow(exponent)));
+                let s = Selection::gaussian(l0, &variance, &delta).unwrap();
+                assert!(s.delta <= delta && s.holds(l0), "{variance} {l0} {delta}");
+                assert!(!s.holds(l0.saturating_mul(1_000)), "{variance} {l0} {delta}");
+                let of = |t: i128| {
+                    let p = discrete_tail(float(&variance), i64::try_from(t).unwrap());
+                    -libm::expm1(f64::from(l0) * libm::log1p(-p))
+                };
+                // What is stated is above the truth, and two steps or a twentieth lower it would not be.
+                assert!(of(s.threshold - 1) <= float(&s.delta) * (1.0 + 1e-9) + 1e-28);
+                let less = s.threshold - 1 - 2.max(s.threshold / 20);
+                assert!(
+                    exponent < 3 || less < 1 || of(less) > float(&delta),
+                    "{variance} {l0} {delta}: {}",
+                    s.threshold
+                );
+                assert!(s.threshold == 1 || !Selection { threshold: s.threshold - 1, ..s.clone() }.holds(l0));
+            }
+        }
+    }
+}
+
+/// Mutation: a threshold computed without l0, or for other noise than is drawn.
+#[test]
+fn rule_23_a_gaussian_threshold_without_l0_is_caught() {
+    let (variance, delta) = (Ratio::from_integer(64), Ratio::new(1, 1_000_000));
+    let alone = Selection::gaussian(1, &variance, &delta).unwrap();
+    let many = Selection::gaussian(50, &variance, &delta).unwrap();
+    assert!(alone.threshold < many.threshold && many.holds(50) && !alone.holds(50));
+    let louder = Distribution::Gaussian { variance: Ratio::from_integer(65) };
+    assert!(!Selection { noise: louder, ..many.clone() }.holds(50));
+    let other = Distribution::Laplace { scale: Ratio::from_integer(8) };
+    assert!(!Selection { noise: other, ..many.clone() }.holds(50));
+    assert!(!Selection { noise: Distribution::None, ..many }.holds(50));
+    let huge = Selection::gaussian(u32::MAX, &Ratio::from_integer(1 << 118), &delta).unwrap();
+    assert!(huge.threshold > 1 << 61 && huge.holds(u32::MAX));
+    assert!(Selection::gaussian(1, &Ratio::from_integer(0), &delta).is_err());
+    assert_eq!(Selection::gaussian(0, &variance, &delta), Err(DpError::NoGroups));
+    assert_eq!(Selection::gaussian(1, &variance, &Ratio::new(3, 4)), Err(DpError::SelectionDelta));
 }
 
 /// The ratio of being kept with n and n+1 units is within e^(1/b) and δ, with and without a minimum. Mutation: a minimum as

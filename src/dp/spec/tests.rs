@@ -59,7 +59,10 @@ fn scales_are_the_textbook_ones() {
     assert_eq!(scales(&spec), [8 * 4 * 2 * 10, 480 * 4 * 2 * 10].map(Ratio::from_integer));
     // The selection takes a share, at sensitivity 1 per group.
     let spec = Spec::laplace(&Ratio::new(1, 10), 4, &[8], Some(&Ratio::new(1, 1_000_000_000))).unwrap();
-    assert_eq!(spec.selection.as_ref().unwrap().scale, Ratio::from_integer(4 * 2 * 10));
+    assert_eq!(
+        spec.selection.as_ref().unwrap().noise,
+        Distribution::Laplace { scale: Ratio::from_integer(4 * 2 * 10) }
+    );
     assert_eq!(spec.events().len(), 2);
     let charge = Charge::of(&Ratio::new(1, 10), std::slice::from_ref(&spec)).unwrap();
     assert_eq!(charge.selection_delta, spec.selection.unwrap().delta);
@@ -105,7 +108,7 @@ fn nonsense_is_refused() {
 #[test]
 fn rule_23_gaussian_shares_are_squares() {
     let laplace = Spec::laplace(&Ratio::new(1, 10), 4, &[8, 0, 480], None).unwrap();
-    let spec = laplace.gaussian(&exact(&Ratio::new(1, 100))).unwrap();
+    let spec = laplace.gaussian(&exact(&Ratio::new(1, 100)), None).unwrap();
     assert_eq!(spec.aggregates[1].distribution, Distribution::None);
     assert_eq!(variances(&spec), [4 * 8 * 8 * 2 * 100, 4 * 480 * 480 * 2 * 100].map(Ratio::from_integer));
     let charge = Charge::of(&Ratio::new(1, 10), std::slice::from_ref(&spec)).unwrap();
@@ -128,7 +131,7 @@ proptest! {
         prop_assume!(linf.iter().any(|l| *l > 0));
         let epsilon = Ratio::new(n, d);
         let square = exact(&epsilon) * exact(&epsilon) / exact_integer(releases);
-        let spec = Spec::laplace(&epsilon, l0, &linf, None).unwrap().gaussian(&square).unwrap();
+        let spec = Spec::laplace(&epsilon, l0, &linf, None).unwrap().gaussian(&square, None).unwrap();
         let specs = vec![spec; releases];
         let charge = Charge::of(&epsilon, &specs).unwrap();
         let squares = charge.events.iter().map(|e| match e.share().unwrap() {
@@ -150,7 +153,7 @@ proptest! {
 #[test]
 fn rule_23_too_little_gaussian_noise_is_no_charge() {
     let epsilon = Ratio::from_integer(1);
-    let honest = Spec::laplace(&epsilon, 4, &[3, 3], None).unwrap().gaussian(&exact(&epsilon)).unwrap();
+    let honest = Spec::laplace(&epsilon, 4, &[3, 3], None).unwrap().gaussian(&exact(&epsilon), None).unwrap();
     assert_eq!(variances(&honest), [Ratio::from_integer(4 * 9 * 2); 2]);
     assert!(Charge::of(&epsilon, std::slice::from_ref(&honest)).is_ok());
     let with = |variance: u128| {
@@ -178,20 +181,40 @@ fn rule_23_too_little_gaussian_noise_is_no_charge() {
 fn rule_23_mixed_statements_are_charged_their_vector() {
     let epsilon = Ratio::from_integer(1);
     let delta = Ratio::new(1, 1_000_000);
-    let laplace = Spec::laplace(&epsilon, 2, &[1], Some(&delta)).unwrap();
-    // The selection has ε/2; three quarters of ε² are left.
-    let spec = laplace.gaussian(&exact(&Ratio::new(3, 4))).unwrap();
-    assert_eq!(spec.selection, laplace.selection);
-    let charge = Charge::of(&epsilon, std::slice::from_ref(&spec)).unwrap();
+    let half = Spec::laplace(&Ratio::new(1, 2), 2, &[1], None).unwrap();
+    // The one has ε/2; three quarters of ε² are left for the other.
+    let other = Spec::laplace(&epsilon, 2, &[1], Some(&delta)).unwrap();
+    let gaussian = |square| other.gaussian(&exact(&square), Some(&delta)).unwrap();
+    let charge = Charge::of(&epsilon, &[half.clone(), gaussian(Ratio::new(3, 4))]).unwrap();
     let rho = Notion::Zcdp.price(&charge).unwrap().loss;
-    let gaussian = UNITS_PER_ONE * 3 / 8;
+    let of_gaussian = UNITS_PER_ONE * 3 / 8;
     // Two groups at ε = 1/4: 2·(1/4)·tanh(1/8).
-    assert!(
-        rho > gaussian + 62_176_000_000_000_000_000_000 && rho < gaussian + 62_178_000_000_000_000_000_000
-    );
+    let of_half = 62_176_000_000_000_000_000_000..62_178_000_000_000_000_000_000;
+    assert!(of_half.contains(&(rho - of_gaussian)));
     assert!(rho < UNITS_PER_ONE / 2);
-    let more = laplace.gaussian(&exact(&Ratio::new(76, 100))).unwrap();
-    assert_eq!(Charge::of(&epsilon, &[more]), Err(DpError::Mispriced));
+    assert_eq!(Charge::of(&epsilon, &[half, gaussian(Ratio::new(76, 100))]), Err(DpError::Mispriced));
+}
+
+/// Of three halves the count has two and the selection one, and both together the whole square.
+#[test]
+fn rule_23_a_gaussian_selection_has_half_a_share() {
+    let (epsilon, delta) = (Ratio::from_integer(1), Ratio::new(1, 1_000_000));
+    let laplace = Spec::laplace(&epsilon, 24, &[5], Some(&delta)).unwrap();
+    let spec = laplace.gaussian(&exact(&epsilon), Some(&delta)).unwrap();
+    assert_eq!(variances(&spec), [Ratio::new(24 * 25 * 3, 2)]);
+    let selection = spec.selection.clone().unwrap();
+    assert_eq!(selection.noise, Distribution::Gaussian { variance: Ratio::from_integer(24 * 3) });
+    assert!(selection.holds(24) && selection.threshold < laplace.selection.unwrap().threshold / 10);
+    let charge = Charge::of(&epsilon, std::slice::from_ref(&spec)).unwrap();
+    assert_eq!(Notion::Zcdp.price(&charge).unwrap().loss, UNITS_PER_ONE / 2);
+    assert_eq!(charge.selection_delta, selection.delta);
+    // Keys alone have it all.
+    let keys = Spec::laplace(&epsilon, 24, &[], Some(&delta)).unwrap();
+    let keys = keys.gaussian(&exact(&epsilon), Some(&delta)).unwrap().selection.unwrap();
+    assert_eq!(keys.noise, Distribution::Gaussian { variance: Ratio::from_integer(24) });
+    // Noise of the selection for one group where a unit is in 24.
+    let low = Selection { noise: Distribution::Gaussian { variance: Ratio::from_integer(3) }, ..selection };
+    assert_eq!(Charge::of(&epsilon, &[Spec { selection: Some(low), ..spec }]), Err(DpError::Mispriced));
 }
 
 /// The choice and the counts have half of ε each, and the counts noise for k groups.
