@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// 42P05: the name is taken.
 const DUPLICATE_STATEMENT: SqlState = SqlState(*b"42P05");
 /// All prepared texts of a session together may be this many times as long as one statement.
-const TEXTS: usize = 16;
+const TEXTS: usize = 2;
 
 /// A prepared statement. Its portals share it, so that Close does not hurt them.
 #[derive(Debug)]

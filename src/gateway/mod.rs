@@ -265,6 +265,7 @@ impl Session {
             Kind::Control | Kind::Session(_) => None,
         };
         let (kind, text, description) = (statement.kind.clone(), statement.text.clone(), description.clone());
+        let planned = planned.map(|planned| self.bound(planned));
         Ok(Portal { gateway, kind, text, description, values, planned, known })
     }
 
@@ -285,10 +286,10 @@ impl Session {
                 done => done,
             });
         }
-        if !Arc::ptr_eq(&portal.gateway, &self.gateway) {
-            // Another policy came into force since Bind.
-            let statement = Statement { kind: portal.kind, control: None, text: portal.text };
-            portal = self.bind(&statement, &portal.description, portal.values).await?;
+        let mut plan = portal.planned.and_then(|number| self.plan_of(number));
+        // Another policy came into force since Bind, or another portal was bound.
+        if !Arc::ptr_eq(&portal.gateway, &self.gateway) || plan.is_none() && portal.planned.is_some() {
+            (portal, plan) = self.bound_again(portal).await?;
         }
         if let Some((key, known)) = portal.known.take() {
             let fields = portal.description.fields.clone().unwrap_or_default();
@@ -297,15 +298,14 @@ impl Session {
                 Err(e) if may_be_outdated(&e) => portal.gateway.public.forget(&key),
                 done => return done,
             }
-            let statement = Statement { kind: portal.kind, control: None, text: portal.text };
-            portal = self.bind(&statement, &portal.description, portal.values).await?;
+            (portal, plan) = self.bound_again(portal).await?;
         }
-        let Portal { gateway, kind, text, description, values, planned, .. } = portal;
+        let Portal { gateway, kind, text, description, values, .. } = portal;
         if let Some(owner) = self.owner(&gateway)? {
             let asked = owner.run(&kind, &text, Some(&description), &values, notices);
             return asked.await?.ok_or_else(control_here);
         }
-        let Some(planned) = planned else {
+        let Some(planned) = plan else {
             let (query, lines, explain) = match &*kind {
                 Kind::Query(query, lines) => (query, lines, None),
                 Kind::Explain(query, lines, explain) => (query, lines, Some(*explain)),
@@ -337,6 +337,14 @@ impl Session {
             return Ok(asked.await?.rows(columns.fields));
         }
         self.answer(&gateway, planned, &text, columns, notices).await
+    }
+
+    /// A portal bound anew, and its plan.
+    async fn bound_again(&mut self, portal: Portal) -> Result<(Portal, Option<Planned>), ClientError> {
+        let statement = Statement { kind: portal.kind, control: None, text: portal.text };
+        let portal = self.bind(&statement, &portal.description, portal.values).await?;
+        let plan = portal.planned.and_then(|number| self.plan_of(number));
+        Ok((portal, plan))
     }
 
     /// EXPLAIN of a statement over the catalogs; ANALYZE asks it as well. `types` are those of its parameters.

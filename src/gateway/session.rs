@@ -3,6 +3,7 @@
 use super::remembered::{Key, Reading};
 use super::settings::SessionSettings;
 use super::settings::custom::NoisegateSetting;
+use super::statement::Planned;
 use super::stream::Reopening;
 use super::{ActiveGateway, Databases, Gateway};
 use answer::{ClientError, Identity, SqlState, Values};
@@ -28,6 +29,8 @@ pub struct Session {
     pub(super) reported_at: Option<u64>,
     /// What statements are read by, at a revision of the settings under the gateway at hand.
     reading: Option<(u64, Arc<Reading>)>,
+    /// How many portals were planned, and the plan of the last one.
+    bound: (u64, Option<Planned>),
     /// `now()`, fixed while a transaction is open.
     pub(super) transaction_start: Option<String>,
     /// A query was asked, or prepared, in the transaction that is open.
@@ -63,6 +66,7 @@ impl Session {
             reported: BTreeMap::from([("default_transaction_read_only".to_owned(), "off".to_owned())]),
             reported_at: None,
             reading: None,
+            bound: (0, None),
             gateway,
             transaction_start: None,
             queried: false,
@@ -118,6 +122,17 @@ impl Session {
             self.reopening.forget();
         }
         self.settings.transaction(step);
+    }
+
+    /// Keeps the plan of the portal that is bound now; its number.
+    pub(super) fn bound(&mut self, planned: Planned) -> u64 {
+        self.bound = (self.bound.0 + 1, Some(planned));
+        self.bound.0
+    }
+
+    /// The plan of a portal, if no other one was bound since.
+    pub(super) fn plan_of(&mut self, number: u64) -> Option<Planned> {
+        if self.bound.0 == number { self.bound.1.take() } else { None }
     }
 
     /// On whose behalf a statement runs on the database.

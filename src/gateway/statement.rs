@@ -36,7 +36,9 @@ pub struct Portal {
     pub(super) text: Arc<str>,
     pub(super) description: Description,
     pub(super) values: Values,
-    pub(super) planned: Option<Planned>,
+    /// Its number among the session's portals, if it has a plan. The session keeps that of the last one: the others are
+    /// planned again, since a plan is hundreds of times as large as its text.
+    pub(super) planned: Option<u64>,
     /// What was remembered of it, and under which key: it needs no plan.
     pub(super) known: Option<(Key, Arc<PublicText>)>,
 }
