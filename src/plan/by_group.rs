@@ -10,6 +10,7 @@ use super::per_unit::is_over_several;
 use super::renumber::{Walk, defined};
 use super::{has_aggregate, refers_outside, unsupported};
 use answer::ClientError;
+use policy::{Policy, Privacy};
 use sql::ast::*;
 use std::collections::HashSet;
 
@@ -76,8 +77,9 @@ impl ByGroup {
 
     /// Puts the groups into the FROM of the SELECT in which the subquery stands, and a column of theirs in its place. Whether
     /// there is such a SELECT, and all that ties the subquery is of its rows.
-    pub(super) fn put(&self, statement: &mut Statement) -> bool {
+    pub(super) fn put(&self, statement: &mut Statement, policy: &Policy) -> bool {
         let binding = statement.bindings.len();
+        let bindings = &statement.bindings;
         let pos = self.pos;
         let column = |column: usize| Expr::new(ExprKind::Column { binding, column }, pos);
         let value = column(self.outer.len());
@@ -93,11 +95,9 @@ impl ByGroup {
             Expr::new(ExprKind::Binary { op: BinaryOp::Eq, left, right }, pos)
         };
         let on = self.outer.iter().enumerate().map(tied).reduce(sql::resolve::and);
-        let groups = From::Relation {
-            binding,
-            query: Some(Box::new(Query::of(Body::Select(Box::new(self.grouped.clone()))))),
-            lateral: false,
-            pos,
+        let groups = |grouped: Select| {
+            let query = Some(Box::new(Query::of(Body::Select(Box::new(grouped)))));
+            From::Relation { binding, query, lateral: false, pos }
         };
         let mut done = false;
         let mut select = |s: &mut Select| {
@@ -120,9 +120,10 @@ impl ByGroup {
                 on,
                 pos,
             };
+            let grouped = self.narrowed(s, bindings, policy);
             let all =
                 std::mem::take(&mut s.from).into_iter().reduce(|a, b| join(a, b, JoinKind::Inner, None));
-            s.from.extend(all.map(|all| join(all, groups.clone(), JoinKind::Left, on.clone())));
+            s.from.extend(all.map(|all| join(all, groups(grouped), JoinKind::Left, on.clone())));
         };
         Walk { relation: &mut |_, _| {}, column: &mut |_| {}, select: &mut select }
             .query(&mut statement.query);
@@ -132,6 +133,34 @@ impl ByGroup {
             statement.bindings.push(Binding { name, source: Source::Derived, columns });
         }
         done
+    }
+
+    /// The groups without those that no row of this SELECT meets: where a key of a public table ties them, and WHERE chooses rows
+    /// of that table by conditions on them alone, those of the rows that it chooses.
+    fn narrowed(&self, s: &Select, bindings: &[Binding], policy: &Policy) -> Select {
+        let mut grouped = self.grouped.clone();
+        let conditions = conjuncts(s.filter.as_slice());
+        for (inner, outer) in self.grouped.group_by.iter().zip(&self.outer) {
+            let ExprKind::Column { binding, column } = outer.kind else { continue };
+            let Some(of) = bindings.get(binding) else { continue };
+            let table = of.table().and_then(|t| policy.tables.get(t));
+            let Some(table) = table.filter(|t| t.privacy == Privacy::Public) else { continue };
+            let is_key = |key: &Vec<String>| key.len() == 1 && key.first() == of.columns.get(column);
+            let chosen: Vec<Expr> =
+                conditions.iter().filter(|c| looks_at(c, binding) == Some(true)).cloned().collect();
+            let there = grouped.from.iter().any(|f| keeps(f, binding));
+            let kept = s.from.iter().any(|f| keeps(f, binding));
+            if there || !kept || chosen.is_empty() || !table.keys.iter().any(is_key) {
+                continue;
+            }
+            // Under its own number: the groups are a query of their own.
+            grouped.from.push(From::Relation { binding, query: None, lateral: false, pos: self.pos });
+            let (left, right) = (Box::new(inner.clone()), Box::new(outer.clone()));
+            let tied = Expr::new(ExprKind::Binary { op: BinaryOp::Eq, left, right }, self.pos);
+            let all = grouped.filter.take().into_iter().chain([tied]).chain(chosen);
+            grouped.filter = all.reduce(sql::resolve::and);
+        }
+        grouped
     }
 
     /// What ties it is further out.
@@ -148,6 +177,24 @@ impl ByGroup {
             }
             _ => e.children_mut().into_iter().for_each(|c| self.replace(c, value, done)),
         }
+    }
+}
+
+/// Whether a condition looks at columns of this binding; None where it looks at others, or holds a subquery.
+fn looks_at(e: &Expr, wanted: usize) -> Option<bool> {
+    match &e.kind {
+        ExprKind::Column { binding, .. } => (*binding == wanted).then_some(true),
+        ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. } => None,
+        _ => e.children().into_iter().try_fold(false, |any, c| Some(looks_at(c, wanted)? || any)),
+    }
+}
+
+/// Whether a relation stands in a FROM where no outer join pads it.
+fn keeps(from: &From, wanted: usize) -> bool {
+    match from {
+        From::Relation { binding, .. } => *binding == wanted,
+        From::Join { kind: JoinKind::Inner, left, right, .. } => keeps(left, wanted) || keeps(right, wanted),
+        From::Join { .. } => false,
     }
 }
 

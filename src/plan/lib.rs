@@ -191,7 +191,7 @@ pub fn plan(
         match planned(&statement, policy, settings, sizes, &mut by_group) {
             Ok(plan) if plan.free.is_some() => return Ok(plan),
             Ok(plan) => return Ok(Plan { statement, ..plan }),
-            Err(_) if by_group.is_some_and(|groups| groups.put(&mut statement)) => {}
+            Err(_) if by_group.is_some_and(|groups| groups.put(&mut statement, policy)) => {}
             Err(e) => return Err(e),
         }
     }

@@ -309,7 +309,9 @@ const STATEMENTS: &[&str] = &[
     "SELECT count(*), sum(minutes) FROM trips t WHERE t.fare > (SELECT avg(u.fare) FROM trips u WHERE u.station = t.station)",
     "SELECT t.station, count(*) FILTER (WHERE minutes > (SELECT 1.5 * avg(u.minutes) FROM trips u WHERE u.station = t.station AND u.stars > 2)) AS long FROM trips t GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
     "SELECT count(*) FROM riders r WHERE 10 < (SELECT count(*) FROM riders o WHERE o.plan = r.plan AND o.active) OR birth_year >= (SELECT max(o.birth_year) FROM riders o WHERE o.plan = r.plan AND o.birth_year < 1900)",
+    "SELECT count(*) FROM trips t, stations s WHERE s.station = t.station AND s.city = 'Norwick' AND t.fare > (SELECT avg(u.fare) FROM trips u WHERE u.station = s.station)",
     "SELECT count(*) FROM stations s JOIN trips t ON t.station = s.station WHERE s.capacity < (SELECT count(*) FROM trips u, riders r WHERE r.rider_id = u.rider_id AND s.city = r.city AND r.city IN ('Norwick', 'Oslo'))",
+    "SELECT count(*) FROM riders r WHERE EXISTS (SELECT 1 FROM trips t WHERE t.rider_id = r.rider_id AND fare > 50 ORDER BY fare LIMIT 1)",
     // ANY and ALL of rows.
     "SELECT count(*) FROM trips WHERE minutes > ANY (SELECT capacity FROM stations WHERE city = 'Norwick') OR fare < ALL (SELECT capacity FROM stations)",
     "SELECT count(*) FROM trips WHERE minutes <= ALL (SELECT capacity FROM stations WHERE false) AND NOT minutes = ANY (SELECT capacity FROM stations)",

@@ -65,7 +65,13 @@ impl Resolver<'_> {
                 negated: *negated,
             },
             sp::Expr::Exists { subquery, negated } => {
-                ExprKind::Exists { query: Box::new(self.query(subquery)?), negated: *negated }
+                let mut query = self.query(subquery)?;
+                let one = |e: &Expr| matches!(&e.kind, ExprKind::Literal(Literal::Number(n)) if n.parse::<u32>().is_ok_and(|n| n > 0));
+                // Whether there is a row hangs on neither.
+                if query.offset.is_none() && query.limit.as_ref().is_none_or(one) {
+                    (query.limit, query.order_by) = (None, Vec::new());
+                }
+                ExprKind::Exists { query: Box::new(query), negated: *negated }
             }
             sp::Expr::Subquery(q) => ExprKind::Subquery(Box::new(self.query(q)?)),
             sp::Expr::Between { expr, negated, low, high } => match &**low {
