@@ -242,7 +242,8 @@ impl Session {
         let key = self.key(&statement.kind, &statement.text, &description.parameters, &values);
         let key = key.filter(|_| self.mode(&gateway) != Mode::Passthrough);
         let known = key.as_ref().and_then(|k| Some((k.clone(), gateway.public.get(k)?)));
-        let before = self.planned_before(&gateway, key.as_ref()).map(|(planned, _)| planned);
+        let unknown = key.as_ref().filter(|_| known.is_none());
+        let before = self.planned_before(&gateway, unknown).map(|(planned, _)| planned);
         let planned = match &*statement.kind {
             _ if known.is_some() => None,
             _ if before.is_some() => before,
