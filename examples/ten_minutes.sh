@@ -61,7 +61,7 @@ sed -i \
 
 say "The two logins: the statements stand at the end of the policy; the passwords are mine."
 export READER="${READER:-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')}" FINISH="${FINISH:-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')}"
-sed -n 's/^# \(\(CREATE ROLE\|REVOKE\|GRANT\) .*;\)$/\1/p' "$folder/policy.toml" |
+sed -n 's/^# \(\(CREATE ROLE\|ALTER ROLE\|REVOKE\|GRANT\) .*;\)$/\1/p' "$folder/policy.toml" |
     sed -e "s/'first password'/'$READER'/" -e "s/'second password'/'$FINISH'/" | ask
 # In the policy stand the names of the variables, never their values.
 sed -i -e 's|//noisegate@|//noisegate:${READER}@|' -e 's|//noisegate_finish@|//noisegate_finish:${FINISH}@|' "$folder/policy.toml"

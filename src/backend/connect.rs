@@ -112,6 +112,10 @@ impl Backend {
             return Err(ConnectError::OtherDatabase { fetch: server.database, finish: other });
         }
         backend.warnings = server.warnings.iter().map(|w| format!("backend.url, {}: {w}", users.0)).collect();
+        let endless = cell_of(&backend.finish, IS_ENDLESS).await;
+        if endless.map_err(|c| away("finish_url", users.1.clone(), c))?.as_deref() == Some("true") {
+            backend.warnings.push(format!("backend.finish_url, {}: {ENDLESS}", users.1));
+        }
         Ok(backend)
     }
 
@@ -141,6 +145,7 @@ impl Backend {
                 6,
                 "the fetch login owns tables; use a role that owns nothing and has SELECT on the tables",
             )?;
+            warn(7, ENDLESS)?;
             let version = get(0)?.parse().unwrap_or_default();
             Ok(Server { version, name: get(1)?, encoding: get(2)?, database: get(3)?, warnings })
         };
@@ -153,12 +158,15 @@ impl Backend {
 
 /// The database that connections of a pool lead to.
 pub(super) async fn database_of(pool: &Pool<Pooled>) -> Result<String, String> {
-    let rows = query_by(pool, Terms::default(), &Settings::default(), DATABASE, &[], &[])
-        .await
-        .map_err(|e| e.to_string())?;
-    let rows = rows.into_texts().await.map_err(|e| e.to_string())?;
-    let cell = rows.into_iter().flatten().flatten().next();
+    let cell = cell_of(pool, DATABASE).await?;
     cell.ok_or_else(|| "the server does not say which database this is".to_owned())
+}
+
+/// The one cell that a question of ours gives.
+async fn cell_of(pool: &Pool<Pooled>, sql: &str) -> Result<Option<String>, String> {
+    let rows = query_by(pool, Terms::default(), &Settings::default(), sql, &[], &[]).await;
+    let rows = rows.map_err(|e| e.to_string())?.into_texts().await.map_err(|e| e.to_string())?;
+    Ok(rows.into_iter().flatten().flatten().next())
 }
 
 struct Server {
@@ -190,7 +198,17 @@ SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_sett
        (SELECT datname::pg_catalog.text || ' (oid ' || oid::pg_catalog.text || ')'
           FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()),
        r.rolsuper, r.rolbypassrls,
-       EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relowner = r.oid AND c.relkind IN ('r', 'p'))
+       EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relowner = r.oid AND c.relkind IN ('r', 'p')),
+       pg_catalog.current_setting('temp_file_limit') = '-1' OR r.rolconnlimit = -1
+  FROM pg_catalog.pg_roles r WHERE r.rolname = SESSION_USER";
+
+/// Of a login whose statements may fill the disk, or that may take all connections of the server.
+const ENDLESS: &str = "temporary files or connections have no limit; as superuser: ALTER ROLE … SET temp_file_limit = '1GB'; ALTER ROLE … \
+     CONNECTION LIMIT 100";
+
+/// Whether the finish login is such a one.
+const IS_ENDLESS: &str = "\
+SELECT (pg_catalog.current_setting('temp_file_limit') = '-1' OR r.rolconnlimit = -1)::pg_catalog.text
   FROM pg_catalog.pg_roles r WHERE r.rolname = SESSION_USER";
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What can go wrong at the database, kept apart by who may read it.
 
+use super::socket::LARGEST_ROW;
 use answer::{ClientError, SqlState};
 
 use postgres_protocol::message::backend::ErrorFields;
@@ -89,6 +90,9 @@ pub enum RelayError {
     /// It, or its reader, took longer than a statement over public tables may.
     #[error("the statement took too long")]
     TooLong,
+    /// A row is larger than any that is read.
+    #[error("a row is too large")]
+    TooLarge,
     /// All connections stayed busy.
     #[error("no connection became free in time")]
     Busy,
@@ -103,6 +107,12 @@ impl RelayError {
     pub fn into_finish_error(self) -> ClientError {
         match self {
             Self::Db(db) if db.code == SqlState::INSUFFICIENT_PRIVILEGE => lacking(&db.message),
+            // Memory, disk, connections: the server's own, whose paths and sizes are the operator's business.
+            Self::Db(db) if db.code.0.starts_with(b"53") => {
+                tracing::warn!(sqlstate = db.code.as_str(), cause = %db.message, "the database has no room for a statement");
+                ClientError::new(db.code, "the database has no room for this statement")
+                    .hint("Ask for less at once: fewer joined rows, DISTINCT or ORDER BY over fewer rows.")
+            }
             Self::Db(db) => {
                 let mut error = ClientError::new(db.code, db.message);
                 error.detail = db.detail;
@@ -121,6 +131,11 @@ impl RelayError {
                 "canceling statement due to the time that statements over public tables may take",
             )
             .hint("Ask for less, read faster, or ask the operator to raise backend.public_timeout."),
+            Self::TooLarge => ClientError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!("a row of the answer is larger than {} MiB", LARGEST_ROW >> 20),
+            )
+            .hint("Ask for shorter texts: left(x, 1000)."),
             Self::Busy => busy(),
             Self::Share => ClientError::new(
                 SqlState::TOO_MANY_CONNECTIONS,
@@ -239,6 +254,22 @@ mod tests {
         let b = FetchError::Failed("division by zero in row 7".into()).into_client_error();
         assert_eq!((a.code, &a.message, &a.hint), (b.code, &b.message, &b.hint));
         assert!(!format!("{b:?}").contains("row 7"));
+    }
+
+    #[test]
+    fn what_the_server_lacks_is_told_in_words_of_ours() {
+        let db = DbError {
+            severity: "ERROR".into(),
+            code: SqlState(*b"53100"),
+            message: "could not write to file \"base/pgsql_tmp/pgsql_tmp7.0\": No space left on device"
+                .into(),
+            detail: Some("d".into()),
+            hint: None,
+            position: None,
+        };
+        let error = RelayError::Db(Box::new(db)).into_finish_error();
+        assert_eq!((error.code.as_str(), error.detail), ("53100", None));
+        assert!(!error.message.contains("pgsql_tmp") && error.hint.is_some());
     }
 
     #[test]

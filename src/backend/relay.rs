@@ -88,7 +88,7 @@ impl Relay {
     /// server.
     pub(super) fn lend(&mut self) -> bool {
         self.heard = false;
-        self.clean && self.session.channel.is_quiet()
+        self.clean && !self.session.channel.is_bloated() && self.session.channel.is_quiet()
     }
 
     /// Whether it failed since it had died while idle: it was lost before the server answered anything, and nothing ran. Another

@@ -72,6 +72,11 @@ pub(super) fn targets(config: &tokio_postgres::Config, tls: &Tls) -> Vec<Target>
     each.collect()
 }
 
+/// Bytes of the largest row that is read.
+pub(super) const LARGEST_ROW: usize = 64 << 20;
+/// Bytes of the largest buffer that a connection keeps from one statement to the next.
+const BLOATED: usize = 1 << 20;
+
 trait Socket: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Socket for T {}
 
@@ -150,6 +155,9 @@ impl Channel {
         }
         // `Header::parse` has checked that the length is at least 4.
         let total = header.len().unsigned_abs() as usize + 1;
+        if total > LARGEST_ROW {
+            return Err(RelayError::TooLarge);
+        }
         if self.inbox.len() < total {
             self.inbox.reserve(total - self.inbox.len());
             return Ok(None);
@@ -167,6 +175,11 @@ impl Channel {
             0 => Err(RelayError::Lost("the server closed the connection".into())),
             _ => Ok(()),
         }
+    }
+
+    /// It holds memory that an unusual answer took.
+    pub(super) fn is_bloated(&self) -> bool {
+        self.inbox.capacity() > BLOATED
     }
 
     /// Nothing has arrived and the other side has not hung up: what an idle connection must look like.

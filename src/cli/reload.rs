@@ -11,6 +11,9 @@ pub struct Args {
     /// The policy, or the folder of policies.
     #[arg(long, value_name = "FILE")]
     policy: PathBuf,
+    /// Say what would change, and change nothing.
+    #[arg(long)]
+    check: bool,
 }
 
 /// What was reloaded, for standard output, or every reason why nothing was. Of a folder, all its policies in turn, up to the
@@ -19,7 +22,7 @@ pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let (files, folder) = policy::files(&args.policy)?;
     let mut lines = Vec::new();
     for file in files {
-        let said = one(&file).await;
+        let said = one(&file, args.check).await;
         lines.push(match folder {
             true => format!("{}: {}", file.display(), said.map_err(|e| format!("{}: {e}", file.display()))?),
             false => said?,
@@ -28,7 +31,7 @@ pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     Ok(lines.join("\n"))
 }
 
-async fn one(file: &Path) -> Result<String, Box<dyn Error>> {
+async fn one(file: &Path, check: bool) -> Result<String, Box<dyn Error>> {
     // Mistakes that the text alone shows need nobody to be asked, and nobody could be: the policy says where.
     let raw = policy::load(file)?;
     let Some((ledger, _)) = raw.books() else {
@@ -39,21 +42,26 @@ async fn one(file: &Path) -> Result<String, Box<dyn Error>> {
         LedgerLocation::Postgres(_) => file,
     };
     let ledger = ledger.canonicalize().unwrap_or_else(|_| ledger.to_owned());
-    let request = Request::Reload { policy: file.canonicalize()? };
+    let request = Request::Reload { policy: file.canonicalize()?, check };
+    let (done, stays) = match check {
+        true => ("would be reloaded", "would need a restart"),
+        false => ("reloaded", "needs a restart, and is as it was"),
+    };
     let answer = control::ask(&ledger, &request).await.map_err(|e| control::unanswered(&ledger, &e))?;
     match answer {
         Answer::Reloaded { changed, restart, warnings } => {
             let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
             lines.push(match changed.as_slice() {
-                [] => "reloaded: nothing has changed".to_owned(),
-                changed => format!("reloaded: {}", changed.join(", ")),
+                [] => format!("{done}: nothing has changed"),
+                changed => format!("{done}: {}", changed.join(", ")),
             });
             if !restart.is_empty() {
-                lines.push(format!("needs a restart, and is as it was: {}", restart.join(", ")));
+                lines.push(format!("{stays}: {}", restart.join(", ")));
             }
             Ok(lines.join("\n"))
         }
         Answer::Refreshed => Err("the proxy is of another version: it answered something else".into()),
+        Answer::Refused(why) if check => Err(format!("it would not be reloaded:\n{why}").into()),
         Answer::Refused(why) => Err(format!("not reloaded, the old policy stays in force:\n{why}").into()),
     }
 }

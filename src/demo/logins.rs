@@ -3,10 +3,15 @@
 use super::Error;
 use tokio_postgres::Client;
 
-/// What the owner of a database runs as superuser; the documentation quotes it. Neither login owns anything.
+/// What the owner of a database runs as superuser; the documentation quotes it. Neither login owns anything, and what a statement
+/// can take of the server has an end: connections, files that it sorts in, time where noisegate sets no shorter one.
 pub const ROLES: &str = "\
-CREATE ROLE noisegate LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT PASSWORD 'first password';
-CREATE ROLE noisegate_finish LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT PASSWORD 'second password';
+CREATE ROLE noisegate LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT CONNECTION LIMIT 100 PASSWORD 'first password';
+CREATE ROLE noisegate_finish LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT CONNECTION LIMIT 100 PASSWORD 'second password';
+ALTER ROLE noisegate SET temp_file_limit = '10GB';
+ALTER ROLE noisegate SET statement_timeout = '10min';
+ALTER ROLE noisegate_finish SET temp_file_limit = '1GB';
+ALTER ROLE noisegate_finish SET statement_timeout = '10min';
 ";
 
 /// What the owner runs next, in the database. `noisegate_finish` gets public tables and nothing else; PUBLIC loses
@@ -105,8 +110,9 @@ mod tests {
         let sql = "GRANT CONNECT ON DATABASE bikes TO noisegate, noisegate_finish;";
         assert_eq!(logins.fill(sql), "GRANT CONNECT ON DATABASE d TO a, b;");
         assert!(
-            logins.fill(ROLES).ends_with(
-                "CREATE ROLE b LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT PASSWORD 'q';\n"
+            logins.fill(ROLES).contains(
+                "CREATE ROLE b LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT CONNECTION LIMIT 100 PASSWORD 'q';\n\
+                 ALTER ROLE a SET temp_file_limit"
             )
         );
     }

@@ -174,6 +174,16 @@ impl Gateway {
     /// A gateway over another policy, with the books and the connections of this one. This one goes
     /// on: nothing is in force until somebody puts it there.
     pub async fn reopen(&self, raw: &RawPolicy) -> Result<(Arc<Self>, Reopened), OpenError> {
+        let (checked, reopened) = self.compare(raw).await?;
+        let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
+        let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
+        let streams = self.streams.clone();
+        let gateway = Self::assemble(checked, ledger, store, streams, self.trusted.clone())?;
+        Ok((gateway, reopened))
+    }
+
+    /// The same policy checked, and what would change with it; nothing does.
+    pub async fn compare(&self, raw: &RawPolicy) -> Result<(Checked, Reopened), OpenError> {
         if raw.backend().is_none() {
             return Err(OpenError::Policy(PolicyErrors(raw.mistakes())));
         }
@@ -187,11 +197,7 @@ impl Gateway {
             schema_changed: !self.fingerprints.same(&checked.tables),
             warnings: std::mem::take(&mut checked.warnings),
         };
-        let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
-        let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        let streams = self.streams.clone();
-        let gateway = Self::assemble(checked, ledger, store, streams, self.trusted.clone())?;
-        Ok((gateway, reopened))
+        Ok((checked, reopened))
     }
 
     /// The major version decides how statements are printed, and was asked once.

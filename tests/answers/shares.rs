@@ -44,3 +44,27 @@ async fn free_statements_of_one_user_leave_room_for_everybody_else() {
         assert!(matches!(code.as_deref(), Some("57014" | "53300")), "{ended:?}");
     }
 }
+
+/// A cell of 86 MB, made by a short statement, is not carried through the proxy, whose next statement is answered as ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_beyond_all_measure_is_refused() {
+    let db = city::bikes().await;
+    let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], &room_for(9)));
+    let gate = dir.serve().await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let many = "a".repeat(21);
+    let large = (1..6).fold(format!("'{many}'"), |text, _| format!("replace({text}, 'a', '{many}')"));
+    assert_eq!(
+        rows(&ada, &format!("SELECT length({large})")).await.unwrap().concat(),
+        [Some("4084101".to_owned())]
+    );
+    let refused = rows(&ada, &format!("SELECT replace({large}, 'a', '{many}')")).await.unwrap_err();
+    let refused = refused.as_db_error().expect("an answer of the gateway");
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("54000", "a row of the answer is larger than 64 MiB")
+    );
+    for _ in 0..3 {
+        assert_eq!(rows(&ada, "SELECT 1").await.unwrap().len(), 1);
+    }
+}

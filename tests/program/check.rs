@@ -251,6 +251,11 @@ async fn a_public_view_over_private_tables_is_signed() {
 #[tokio::test]
 async fn what_is_left_undone_is_a_warning() {
     let db = bikes().await;
+    let name = &db.name;
+    db.execute(&format!(
+        "ALTER ROLE {name}_fetch CONNECTION LIMIT -1; ALTER ROLE {name}_finish RESET temp_file_limit"
+    ))
+    .await;
     let text = policy(&db.backend_toml(), &[], &room_for(1));
     let dir = Workdir::new(
         &format!("{text}# TODO a range\n").replace("minutes = { range = [0, 240] }", "minutes = {}"),
@@ -263,5 +268,12 @@ async fn what_is_left_undone_is_a_warning() {
         "nobody can ask for a sum or an average of minutes in \"trips\"",
     ] {
         assert!(out.stdout.contains(warning), "{warning}: {}", out.stdout);
+    }
+    for login in ["url", "finish_url"] {
+        let warning = format!(
+            "backend.{login}, {name}_{}: temporary files or connections have no limit",
+            login.replace("finish_url", "finish").replace("url", "fetch")
+        );
+        assert!(out.stdout.contains(&warning), "{warning}: {}", out.stdout);
     }
 }

@@ -85,7 +85,7 @@ async fn attend(mut stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
     let (read, mut write) = stream.split();
     timeout(PATIENCE, read.take(LONGEST_REQUEST).read_to_end(&mut text)).await??;
     let request: Request = serde_json::from_slice(&text)?;
-    let (Request::Reload { policy } | Request::Refresh { policy, .. }) = &request;
+    let (Request::Reload { policy, .. } | Request::Refresh { policy, .. }) = &request;
     let answer = if !reloader.serves(policy) {
         let served = reloader.policy().display();
         Answer::Refused(format!(
@@ -100,6 +100,8 @@ async fn attend(mut stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
             }
             Err(refusal) => Answer::Refused(refusal.to_string()),
         }
+    } else if let Request::Reload { check: true, .. } = &request {
+        reloader.compare().await
     } else {
         reloader.reload().await
     };

@@ -3,10 +3,16 @@
 use super::log;
 use super::manager::Manager;
 use super::request::Answer;
-use crate::gateway::{ActiveGateway, Reopened};
+use crate::gateway::{ActiveGateway, OpenError, Reopened};
 use frontend::{InForce, Settings};
+use policy::{Policy, RawPolicy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a policy is read until two reads agree.
+const READS: u32 = 50;
+const BETWEEN_READS: Duration = Duration::from_millis(40);
 
 /// What a reload of one policy reaches.
 pub struct Reloader {
@@ -56,23 +62,14 @@ impl Reloader {
         match self.try_reload().await {
             Ok(reopened) => {
                 self.folder.manager.ready(&self.folder.status);
-                let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
                 for warning in &reopened.warnings {
                     tracing::warn!("{}", one_line(warning));
                 }
                 if !reopened.restart.is_empty() {
                     tracing::warn!(keys = reopened.restart.join(", "), "changed, and needs a restart");
                 }
-                let mut changed = owned(&reopened.changed);
-                if reopened.schema_changed {
-                    changed.push("the schema of the tables".to_owned());
-                }
-                tracing::info!(changed = changed.join(", "), "reloaded");
-                Answer::Reloaded {
-                    changed,
-                    restart: owned(&reopened.restart),
-                    warnings: reopened.warnings.clone(),
-                }
+                tracing::info!(changed = changed(&reopened).join(", "), "reloaded");
+                told(&reopened)
             }
             Err(why) => {
                 for line in why.replace("\n    ", "; ").lines() {
@@ -87,24 +84,62 @@ impl Reloader {
         }
     }
 
-    async fn try_reload(&self) -> Result<Reopened, String> {
-        let raw = policy::load(&self.file).map_err(|e| e.to_string())?;
-        let old = self.active.current();
-        let reopened = old.reopen(&raw).await.map_err(|e| {
-            let moved = raw.backend().is_some_and(|b| *b != old.policy().backend);
-            let note = "(checked over the database that is served: a change of [backend] needs a restart)";
-            if moved { format!("{e}\n{note}") } else { e.to_string() }
-        });
-        let (gateway, mut reopened) = reopened?;
-        if !Arc::ptr_eq(&self.active, &self.folder.first) {
-            let unlike = gateway.policy().unlike(self.folder.first.current().policy());
-            if !unlike.is_empty() {
-                return Err(format!(
-                    "{} must be as in the first policy of the folder: they share a port; change them there, and reload \
-                     that first",
-                    unlike.join(", ")
-                ));
+    /// Says what a reload would change, or why it would be refused.
+    pub async fn compare(&self) -> Answer {
+        let compared = async {
+            let raw = self.read().await?;
+            let old = self.active.current();
+            let (checked, reopened) = old.compare(&raw).await.map_err(|e| self.refused(&raw, &e))?;
+            self.fits_the_folder(&checked.policy)?;
+            Settings::of(&checked.policy).map_err(|e| e.to_string())?;
+            Ok::<_, String>(reopened)
+        };
+        compared.await.map_or_else(Answer::Refused, |reopened| told(&reopened))
+    }
+
+    /// The policy, when two reads of it agree: who writes it may not be done.
+    async fn read(&self) -> Result<RawPolicy, String> {
+        let bytes = || std::fs::read(&self.file).ok();
+        let mut before = bytes();
+        for _ in 0..READS {
+            tokio::time::sleep(BETWEEN_READS).await;
+            let raw = policy::load(&self.file);
+            let now = bytes();
+            if now == before {
+                return raw.map_err(|e| e.to_string());
             }
+            before = now;
+        }
+        Err(format!("{} is still being written; reload when that has ended", self.file.display()))
+    }
+
+    fn refused(&self, raw: &RawPolicy, e: &OpenError) -> String {
+        let moved = raw.backend().is_some_and(|b| *b != self.active.current().policy().backend);
+        let note = "(checked over the database that is served: a change of [backend] needs a restart)";
+        if moved { format!("{e}\n{note}") } else { e.to_string() }
+    }
+
+    /// Whether what all policies behind the port share is as the first one says.
+    fn fits_the_folder(&self, policy: &Policy) -> Result<(), String> {
+        if Arc::ptr_eq(&self.active, &self.folder.first) {
+            return Ok(());
+        }
+        let unlike = policy.unlike(self.folder.first.current().policy());
+        if unlike.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "{} must be as in the first policy of the folder: they share a port; change them there, and reload that first",
+            unlike.join(", ")
+        ))
+    }
+
+    async fn try_reload(&self) -> Result<Reopened, String> {
+        let raw = self.read().await?;
+        let reopened = self.active.current().reopen(&raw).await;
+        let (gateway, mut reopened) = reopened.map_err(|e| self.refused(&raw, &e))?;
+        self.fits_the_folder(gateway.policy())?;
+        if !Arc::ptr_eq(&self.active, &self.folder.first) {
             self.active.replace(gateway);
             return Ok(reopened);
         }
@@ -116,6 +151,20 @@ impl Reloader {
         }
         self.active.replace(gateway);
         Ok(reopened)
+    }
+}
+
+/// What has changed and is in force with it.
+fn changed(reopened: &Reopened) -> Vec<String> {
+    let schema = reopened.schema_changed.then_some("the schema of the tables");
+    reopened.changed.iter().copied().chain(schema).map(str::to_owned).collect()
+}
+
+fn told(reopened: &Reopened) -> Answer {
+    Answer::Reloaded {
+        changed: changed(reopened),
+        restart: reopened.restart.iter().map(|key| (*key).to_owned()).collect(),
+        warnings: reopened.warnings.clone(),
     }
 }
 

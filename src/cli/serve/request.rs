@@ -11,6 +11,9 @@ pub enum Request {
     Reload {
         /// The policy that is meant: it must be the one that is served.
         policy: PathBuf,
+        /// Only to say what would come of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        check: bool,
     },
     /// To end all kept answers.
     Refresh {

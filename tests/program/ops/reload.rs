@@ -84,6 +84,56 @@ async fn a_relative_path_and_a_link_name_the_same_policy() {
     }
 }
 
+/// As an orchestrator changes a mounted file: the policy is a link to one in a folder that is a link, which is swapped. What a
+/// reload would change can be asked before; and a policy that is only half written is waited for.
+#[tokio::test]
+async fn swapped_links_are_followed_and_half_a_policy_is_not_taken() {
+    let db = bikes().await;
+    let dir = Workdir::new(&text(&db, &["ada"], ""));
+    let whole = std::fs::read_to_string(dir.policy()).unwrap();
+    let at = |name: &str| dir.path().join(name);
+    for (version, text) in [("one", whole.clone()), ("two", format!("{whole}[limits]\nmax_in_list = 2\n"))] {
+        std::fs::create_dir(at(version)).unwrap();
+        std::fs::write(at(version).join("policy.toml"), text).unwrap();
+    }
+    std::fs::remove_file(dir.policy()).unwrap();
+    std::os::unix::fs::symlink("one", at("data")).unwrap();
+    std::os::unix::fs::symlink("data/policy.toml", dir.policy()).unwrap();
+    let gate = dir.serve().await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let long = "SELECT station FROM stations WHERE capacity IN (1, 2, 3)";
+    std::os::unix::fs::symlink("two", at("next")).unwrap();
+    std::fs::rename(at("next"), at("data")).unwrap();
+    let out = dir.noisegate(&["reload", "--check"]).await;
+    assert_eq!(
+        (out.status.success(), out.stdout.as_str()),
+        (true, "would be reloaded: [limits]\n"),
+        "{}",
+        out.stderr
+    );
+    rows(&ada, long).await.unwrap();
+    let out = dir.noisegate(&["reload"]).await;
+    assert_eq!((out.status.success(), out.stdout.as_str()), (true, "reloaded: [limits]\n"));
+    assert_eq!(sqlstate(&ada, long).await, "54000");
+
+    // Written in pieces: at no moment is a part of it in force.
+    let target = at("two").join("policy.toml");
+    let writer = tokio::spawn(async move {
+        for end in (0..=10).map(|n| whole.len() * n / 10) {
+            std::fs::write(&target, whole.get(..end).unwrap_or(&whole)).unwrap();
+            tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+        }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    gate.send("HUP").await;
+    writer.await.unwrap();
+    eventually("the whole policy", async || rows(&ada, long).await.is_ok()).await;
+    std::fs::write(at("two").join("policy.toml"), "nonsense").unwrap();
+    let out = dir.noisegate(&["reload", "--check"]).await;
+    assert!(!out.status.success());
+    assert!(gate.signal("TERM").await.success());
+}
+
 #[tokio::test]
 async fn a_changed_verifier_is_for_the_next_login() {
     let db = bikes().await;
