@@ -180,7 +180,7 @@ mod tests {
         let limits = Limits { max_statement_bytes: 10, ..Limits::default() };
         let mut all = Statements::new(&limits);
         let refused = ('a'..='z').position(|name| add(&mut all, &name.to_string(), 9).is_err());
-        assert_eq!(refused, Some(16), "sixteen times ten bytes");
+        assert_eq!(refused, Some(2), "twice ten bytes");
         let hint = add(&mut all, "z", 9).unwrap_err().hint.unwrap();
         assert!(hint.contains("DEALLOCATE") && hint.contains("limits.max_statement_bytes"), "{hint}");
     }
