@@ -21,6 +21,7 @@ mod explanation;
 mod fingerprints;
 pub mod finish;
 pub mod help;
+mod lasting;
 mod parameters;
 mod passthrough;
 mod pay;

@@ -1,5 +1,6 @@
 //! Resolve and plan: names by the policy, constants by PostgreSQL, sizes of public domains as they are needed.
 
+use super::lasting::is_lasting;
 use super::remembered::Key;
 use super::settings::custom::NoisegateSetting;
 use super::statement::Planned;
@@ -8,7 +9,6 @@ use answer::{ClientError, Field, Values};
 use backend::Setting;
 use emit::print::Constants;
 use plan::PlanError;
-use sql::ast::ExprKind;
 use sql::catalog::InPath;
 
 impl Session {
@@ -53,8 +53,7 @@ impl Session {
         types: &[u32],
         values: &Values,
     ) -> Result<Planned, ClientError> {
-        let mut lasting = self.selected(gateway).is_none();
-        sql::constants::each(&mut statement, &mut |e| lasting &= !matches!(e.kind, ExprKind::Session(_)));
+        let mut lasting = self.selected(gateway).is_none() && is_lasting(&mut statement);
         let every = gateway.policy.cache.snap;
         let snapped =
             every.and_then(|every| snapping::snap(&mut statement, &gateway.policy, &constants.now, every));

@@ -84,11 +84,9 @@ impl Key {
         Self { reading, text: text.clone(), types: types.to_vec(), parameters, formats }
     }
 
-    /// Whether no constant of it means the moment.
+    /// Whether no value of its parameters may be read as a moment.
     fn is_lasting(&self) -> bool {
-        let values = self.parameters.iter().flatten();
-        backend::is_lasting(&self.text)
-            && values.into_iter().all(|v| backend::is_lasting(&String::from_utf8_lossy(v)))
+        self.parameters.iter().flatten().all(|v| backend::is_lasting(&String::from_utf8_lossy(v)))
     }
 
     fn size(&self) -> usize {
