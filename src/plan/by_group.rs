@@ -6,9 +6,11 @@
 //! planned as if that had been asked: its rows are released first, and are constants of what is read next (`stages`).
 
 use super::conditions::{conjuncts, single};
+use super::has_aggregate;
 use super::per_unit::is_over_several;
+use super::refusals::unsupported;
 use super::renumber::{Walk, defined};
-use super::{has_aggregate, refers_outside, unsupported};
+use super::subqueries::refers_outside;
 use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::*;

@@ -6,10 +6,12 @@
 //! of no rows. A value of a public table is one of a LEFT JOIN by a key, which has one partner at most.
 
 use super::conditions::{conjuncts, single};
-use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result, unsupported};
+use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result};
 use super::per_unit::Selected;
+use super::refusals::unsupported;
 use super::renumber::defined;
 use super::source::{Leaf, Over, SetTree};
+use super::subqueries::refers_outside;
 use answer::ClientError;
 use sql::ast::*;
 use std::collections::HashSet;
@@ -79,7 +81,7 @@ impl Flattener<'_> {
             }
         }
         let looks_out = |e: &Expr| {
-            match super::refers_outside(e, &own) {
+            match refers_outside(e, &own) {
             Some(at) => Err(unsupported(
                 "a subquery that is tied to private rows around it by more than equalities",
                 at.pos.or(pos),

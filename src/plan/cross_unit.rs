@@ -1,7 +1,8 @@
 //! What to write where rows of different units would meet, in the names that the analyst uses.
 
 use super::equivalence_classes::Col;
-use super::flatten::{Flattener, unsupported};
+use super::flatten::Flattener;
+use super::refusals::unsupported;
 use super::source::Leaf;
 use answer::ClientError;
 use sql::ast::Pos;

@@ -6,6 +6,7 @@ use super::equivalence_classes::Col;
 use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
 use super::per_unit::{RowsPerUnit, Selected, is_over_several};
+use super::refusals::unsupported;
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
 use super::stages::Given;
@@ -604,8 +605,4 @@ impl Columns for Flattener<'_> {
     fn extract_type(&self) -> SqlType {
         self.extract_type.clone()
     }
-}
-
-pub(super) fn unsupported(what: &str, pos: Pos) -> ClientError {
-    ClientError::unsupported(format!("{what} is not supported")).at(pos)
 }

@@ -6,9 +6,11 @@
 //! read. Only counts and sums of public groups add up: units, values and points of several groups do not, and of private
 //! groups those below the threshold are missing.
 
-use super::flatten::{Flattener, unsupported};
+use super::flatten::Flattener;
+use super::refusals::unsupported;
+use super::refusals::{gaussian_unpriced, undrawn};
 use super::release::{Builder, PartKind, Release};
-use super::{PlanError, Settings, Sizes, bounding, groups, undrawn};
+use super::{PlanError, Settings, Sizes, bounding, groups};
 use answer::ClientError;
 use policy::Policy;
 use schema::SqlType;
@@ -279,7 +281,7 @@ fn errors(
     let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
     let choice = dp::choose(&settings.epsilon, &outlines, mechanism, &notions).map_err(|e| match e {
         dp::ChoiceError::Dp(e) => undrawn(e),
-        dp::ChoiceError::Unpriced(budget) => super::gaussian_unpriced(settings, budget),
+        dp::ChoiceError::Unpriced(budget) => gaussian_unpriced(settings, budget),
     })?;
     let mut specs = choice.specs.iter();
     let each = released.iter().map(|i| {

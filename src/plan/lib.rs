@@ -24,6 +24,7 @@ mod null_extension;
 mod outer_join;
 mod per_unit;
 pub mod public_rows;
+mod refusals;
 pub mod release;
 mod renumber;
 mod row_bounds;
@@ -33,11 +34,12 @@ pub mod shares;
 pub mod source;
 pub mod stages;
 pub mod stream_question;
+mod subqueries;
 mod unit_paths;
 mod units;
 pub mod work;
 
-use answer::{ClientError, SqlState};
+use answer::ClientError;
 pub use bounding::Bounding;
 use by_group::ByGroup;
 pub use expected_error::deciding;
@@ -46,6 +48,7 @@ pub use free::Free;
 pub use grouping_sets::GroupingSets;
 use policy::{Policy, Privacy};
 pub use public_rows::PublicRows;
+use refusals::{gaussian_unpriced, ordered_rows, position, rows_of_units, undrawn, unsupported};
 use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
 use schema::SqlType;
@@ -54,6 +57,7 @@ use stages::Given;
 pub use stages::Stage;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use subqueries::correlated;
 
 /// Why there is no plan.
 #[derive(Debug)]
@@ -278,74 +282,6 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
         release.spec = spec;
     }
     Ok(Some((choice.charge, noise)))
-}
-
-fn undrawn(e: dp::DpError) -> ClientError {
-    let what = format!("the noise of this statement cannot be drawn: {e}");
-    ClientError::new(SqlState::INVALID_PARAMETER_VALUE, what)
-        .hint("Ask with a larger epsilon, or over narrower ranges.")
-}
-
-/// Refuses Gaussian noise that the budget of this index cannot pay for.
-fn gaussian_unpriced(settings: &Settings, budget: usize) -> ClientError {
-    let (name, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n.as_str(), k.word()));
-    ClientError::new(
-        SqlState::INVALID_PARAMETER_VALUE,
-        format!("privacy budget \"{name}\" ({notion} accounting) has no price for Gaussian noise"),
-    )
-    .hint("SET noisegate.mechanism = auto, or ask the owner of the data for a budget with zcdp accounting.")
-}
-
-/// Refuses a statement that would return rows of units.
-fn private_rows(pos: Pos) -> ClientError {
-    ClientError::unsupported("a query that returns private rows is not supported")
-        .detail("Rows of single units are never returned; aggregates over many units are, with noise.")
-        .hint("Aggregate them: SELECT count(*), avg(x) … GROUP BY …")
-        .at(pos)
-}
-
-/// Refuses a statement that would return rows of units, or a row for each. `tables`: those that it reads.
-fn rows_of_units(body: &Body, policy: &Policy, tables: &[usize]) -> ClientError {
-    let what = match body {
-        Body::Select(s) if !s.group_by.is_empty() => "GROUP BY the privacy unit",
-        Body::Select(s) if s.distinct == Distinct::All => "SELECT DISTINCT of the privacy unit",
-        _ => return private_rows(position(body)),
-    };
-    let own = tables.iter().filter_map(|t| policy.tables.get(*t)).chain(&policy.tables);
-    let example = own.filter_map(|t| Some((&t.name, t.unit_column()?))).next().map(|(table, unit)| {
-        format!(
-            ", for example SELECT avg(n) FROM (SELECT {unit}, count(*) AS n FROM {table} GROUP BY {unit}) t"
-        )
-    });
-    ClientError::unsupported(format!("{what} is not supported at the top of a statement"))
-        .detail("Each row would be of one unit; aggregates over many units are returned, with noise.")
-        .hint(format!(
-            "Aggregate these rows{}; or group by something that many units share.",
-            example.unwrap_or_default()
-        ))
-        .at(position(body))
-}
-
-fn ordered_rows(pos: Pos) -> PlanError {
-    unsupported("ORDER BY, LIMIT or OFFSET over private rows", pos)
-        .detail("Rows of single units are never returned, and which rows remain would depend on them.")
-        .hint(
-            "Aggregate, then order and cut the result: SELECT k, count(*) … GROUP BY k ORDER BY 2 LIMIT 10.",
-        )
-        .into()
-}
-
-fn position(body: &Body) -> Pos {
-    match body {
-        Body::Select(s) => s.pos,
-        Body::SetOp { left, .. } => position(left),
-        Body::Query(q) => position(&q.body),
-        Body::Values(_) | Body::Rows { .. } => None,
-    }
-}
-
-fn unsupported(what: &str, pos: Pos) -> ClientError {
-    ClientError::unsupported(format!("{what} is not supported")).at(pos)
 }
 
 impl<'a> Planner<'a> {
@@ -688,145 +624,6 @@ impl<'a> Planner<'a> {
         };
         children.into_iter().try_for_each(|c| self.above_rows(c, around, rows))
     }
-
-    /// Visits the queries inside an expression. `around` says whether releases may stand in them.
-    fn subqueries(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
-        self.query_of(e, around)?;
-        e.children().into_iter().try_for_each(|c| self.subqueries(c, around))
-    }
-
-    /// Visits the query that an expression is.
-    fn query_of(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
-        match &e.kind {
-            // It is read with the rows around it, when these are flattened.
-            ExprKind::Subquery(q) if around == Rel::Private && correlated::is_correlated(q) => {
-                let before = self.releases.len();
-                if let Some(groups) = ByGroup::of(q, e.pos).filter(|g| self.is_of_several_units(&g.grouped)) {
-                    let refused = groups.refused();
-                    self.by_group = Some(groups);
-                    return Err(refused.into());
-                }
-                if let Some((s, _)) = conditions::single(q, e.pos)? {
-                    let mut kinds = Vec::new();
-                    let mut on = Vec::new();
-                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds, &mut on))?;
-                    on.into_iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
-                    let inner = s.items.iter().map(|i| &i.expr).chain(&s.filter);
-                    inner.into_iter().try_for_each(|e| self.subqueries(e, Rel::Private))?;
-                }
-                if self.releases.len() > before {
-                    return Err(unsupported("a released result in a subquery over private rows", e.pos)
-                        .hint("Release each by itself, and join the results.")
-                        .into());
-                }
-            }
-            ExprKind::Subquery(q) if around == Rel::Private && self.is_asked(q, false) => {}
-            ExprKind::Subquery(q) => {
-                let before = self.releases.len();
-                let rel = self.query(q)?;
-                if rel == Rel::Private {
-                    return Err(private_rows(e.pos).into());
-                }
-                if rel == Rel::Released && around == Rel::Private {
-                    return self.stage(q, before..self.releases.len(), e.pos);
-                }
-                if around == Rel::Private && rel == Rel::Public && flatten::constant(q).is_none() {
-                    let rows = PublicRows::value(q, self.known(), e.pos);
-                    return Err(PlanError::NeedRows(Box::new(rows)));
-                }
-                if self.releases.len() > before && around == Rel::Public {
-                    return Err(unsupported("a private subquery in a query over public rows", e.pos)
-                        .hint("Release it by itself: SELECT (SELECT count(*) FROM …).")
-                        .into());
-                }
-            }
-            ExprKind::InQuery { query, .. } if around == Rel::Private && self.is_asked(query, true) => {}
-            ExprKind::Exists { query, .. } if around == Rel::Private && self.is_asked(query, true) => {}
-            ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. }
-                if query.body.first_select().is_some_and(|s| self.over_stages.contains(&s)) => {}
-            ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
-                let before = self.releases.len();
-                let inside = self.query(query)?;
-                let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
-                if around == Rel::Private
-                    && inside != Rel::Public
-                    && self.over_stages(query, before, e.pos)?
-                {
-                    return Ok(());
-                }
-                if around == Rel::Private && inside == Rel::Released && !correlated::is_correlated(query) {
-                    return self.stage_rows(query, before..self.releases.len(), e.pos);
-                }
-                if members
-                    && inside == Rel::Public
-                    && !correlated::is_correlated(query)
-                    && !public_rows::is_plain(query, self.known())
-                {
-                    let rows = PublicRows::members(query, self.known(), e.pos);
-                    return Err(PlanError::NeedRows(Box::new(rows)));
-                }
-                let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
-                if !allowed || self.releases.len() > before {
-                    let released = inside == Rel::Released && around == Rel::Private;
-                    let hint = match &e.kind {
-                        ExprKind::Exists { .. } if released && correlated::is_correlated(query) => {
-                            "Write IN: t.station IN (SELECT x.station FROM (SELECT station, count(*) AS n FROM trips GROUP BY station) x WHERE n > 5)."
-                        }
-                        _ => "Compare a count: (SELECT count(*) FROM … WHERE …) > 10.",
-                    };
-                    return Err(unsupported("IN or EXISTS over a private subquery", e.pos)
-                        .detail("Whether a row is there would be told without noise.")
-                        .hint(hint)
-                        .into());
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-/// A column of one of these relations inside a subquery of `e`, which stands above aggregates of them; `rows` says what does
-/// not.
-fn correlated<'e>(e: &'e Expr, own: &HashSet<usize>, rows: &dyn Fn(&Expr) -> bool) -> Option<&'e Expr> {
-    if rows(e) || matches!(e.kind, ExprKind::Aggregate(_)) {
-        return None;
-    }
-    let children = match &e.kind {
-        ExprKind::Window { function, .. } => function.children(),
-        _ => e.children(),
-    };
-    inside(e, own).or_else(|| children.into_iter().find_map(|c| correlated(c, own, rows)))
-}
-
-/// A column of one of these relations inside the query that an expression is.
-fn inside<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
-    match &e.kind {
-        ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } => {
-            q.exprs().into_iter().find_map(|e| refers(e, own))
-        }
-        _ => None,
-    }
-}
-
-/// A column of one of these relations in `e` or in a subquery of it.
-fn refers<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
-    match &e.kind {
-        ExprKind::Column { binding, .. } if own.contains(binding) => Some(e),
-        _ => inside(e, own).or_else(|| e.children().into_iter().find_map(|c| refers(c, own))),
-    }
-}
-
-/// A column of a relation that is not one of these, in `e` or in a subquery of it.
-fn refers_outside<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
-    let inside = match &e.kind {
-        ExprKind::Column { binding, .. } if !own.contains(binding) => return Some(e),
-        ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } => {
-            q.exprs().into_iter().find_map(|e| refers_outside(e, own))
-        }
-        _ => None,
-    };
-    inside.or_else(|| e.children().into_iter().find_map(|c| refers_outside(c, own)))
 }
 
 /// Whether an aggregate (not one over a window) stands in the expression.

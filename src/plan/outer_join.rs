@@ -1,7 +1,8 @@
 //! Public LEFT JOIN private, read as an inner join (soundness rule 8).
 
-use super::flatten::{Flattener, Result, unsupported};
+use super::flatten::{Flattener, Result};
 use super::null_extension::{null_test, refers, rejects, strict};
+use super::refusals::unsupported;
 use super::units::Block;
 use answer::ClientError;
 use sql::ast::*;

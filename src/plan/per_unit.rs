@@ -11,7 +11,8 @@
 use super::conditions::truth;
 use super::correlated::is_correlated;
 use super::equivalence_classes::Col;
-use super::flatten::{Draft, Flattener, Place, Result, unsupported};
+use super::flatten::{Draft, Flattener, Place, Result};
+use super::refusals::unsupported;
 use super::source::{Call, Leaf, Over, SetRows, SetTree, Sorted, Tree, Unit, Window};
 use super::units::{Outside, Owner};
 use crate::expr::per_unit::{self, Place as Column};

@@ -6,8 +6,9 @@
 
 use super::conditions::{single, truth};
 use super::equivalence_classes::Col;
-use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result, unsupported};
+use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result};
 use super::per_unit::Selected;
+use super::refusals::unsupported;
 use super::source::{Branch, Over, equal};
 use super::units::{Block, Found, Outside, Owner, stands_in};
 use crate::expr::{Node, Scalar, comparison, lower, not};

@@ -5,8 +5,9 @@
 
 use super::conditions::single;
 use super::equivalence_classes::Col;
-use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result, unsupported};
+use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result};
 use super::per_unit::Selected;
+use super::refusals::unsupported;
 use super::source::{Leaf, SetRows, SetTree, Tree};
 use super::units::{Outside, Owner};
 use crate::expr::{Node, Scalar, lower, united};

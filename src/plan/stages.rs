@@ -9,11 +9,12 @@
 //! row that is not there repeats the first.
 
 use super::flatten::{Draft, Flattener};
+use super::refusals::unsupported;
 use super::release::{Output, points::Axis};
 use super::renumber::{Bare, bare};
 use super::set_operations::MOST_CONSTANTS;
 use super::source::{Kind, Leaf, SetRows, SetTree, Tree};
-use super::{PlanError, Planner, Release, Sizes, groups, has_aggregate, public_rows, unsupported};
+use super::{PlanError, Planner, Release, Sizes, groups, has_aggregate, public_rows};
 use crate::expr::{Node, Scalar, among};
 use crate::interval::Interval;
 use answer::ClientError;

@@ -1,7 +1,8 @@
 //! Along paths to the unit: the rows that rows refer to, found in the statement or read beside it.
 
 use super::equivalence_classes::{Classes, Col};
-use super::flatten::{Flattener, Result, unsupported};
+use super::flatten::{Flattener, Result};
+use super::refusals::unsupported;
 use super::source::{Added, Kind, Leaf, Scan, TableName, Tree, column, equal};
 use super::units::{Block, Owner, stands_in};
 use crate::expr::{Node, Scalar};

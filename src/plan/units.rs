@@ -8,7 +8,8 @@
 
 use super::conditions::{conjuncts, only_of, truth};
 use super::equivalence_classes::{Classes, Col, Groups};
-use super::flatten::{Draft, Flattener, Result, unsupported};
+use super::flatten::{Draft, Flattener, Result};
+use super::refusals::unsupported;
 use super::row_bounds::{Equation, Part, Rows};
 use super::source::{Added, Kind, Leaf, Tree, Unit, equal};
 use super::unit_paths::{Borrow, Borrows};

@@ -14,8 +14,9 @@ mod values;
 
 use super::bounding::Norm;
 use super::domain::Domain;
-use super::flatten::{Flattener, unsupported};
+use super::flatten::Flattener;
 use super::groups::Groups;
+use super::refusals::unsupported;
 use super::source::PrivateSource;
 use super::work::{self, Work};
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
