@@ -29,12 +29,13 @@ const PLAN: u64 = 512;
 const ENTRIES: usize = 1_000;
 
 /// Messages, and the statements that they are.
-pub(super) struct Parsed(Cache<Arc<str>, Arc<[Statement]>, Trees>);
+pub(super) struct Parsed(Cache<Arc<str>, Arc<[Statement]>, Memory>);
 
+/// What an entry takes, in bytes.
 #[derive(Clone)]
-struct Trees;
+struct Memory;
 
-impl Weighter<Arc<str>, Arc<[Statement]>> for Trees {
+impl Weighter<Arc<str>, Arc<[Statement]>> for Memory {
     fn weight(&self, text: &Arc<str>, _: &Arc<[Statement]>) -> u64 {
         ENTRY + TREE * text.len() as u64
     }
@@ -42,7 +43,7 @@ impl Weighter<Arc<str>, Arc<[Statement]>> for Trees {
 
 impl Default for Parsed {
     fn default() -> Self {
-        Self(Cache::with_weighter(ENTRIES, TREES, Trees))
+        Self(Cache::with_weighter(ENTRIES, TREES, Memory))
     }
 }
 
@@ -103,12 +104,9 @@ pub(super) struct PublicText {
 }
 
 /// Statements over public tables.
-pub(super) struct PublicTexts(Cache<Key, Arc<PublicText>, Texts>);
+pub(super) struct PublicTexts(Cache<Key, Arc<PublicText>, Memory>);
 
-#[derive(Clone)]
-struct Texts;
-
-impl Weighter<Key, Arc<PublicText>> for Texts {
+impl Weighter<Key, Arc<PublicText>> for Memory {
     fn weight(&self, key: &Key, public: &Arc<PublicText>) -> u64 {
         ENTRY + (key.size() + public.sql.len() + public.fields.len() * size_of::<Field>()) as u64
     }
@@ -116,7 +114,7 @@ impl Weighter<Key, Arc<PublicText>> for Texts {
 
 impl Default for PublicTexts {
     fn default() -> Self {
-        Self(Cache::with_weighter(ENTRIES, TEXTS, Texts))
+        Self(Cache::with_weighter(ENTRIES, TEXTS, Memory))
     }
 }
 
@@ -147,12 +145,9 @@ pub(super) struct KeptPlan {
 }
 
 /// Plans of statements over private rows.
-pub(super) struct Plans(Cache<Key, Arc<KeptPlan>, PlanWeights>);
+pub(super) struct Plans(Cache<Key, Arc<KeptPlan>, Memory>);
 
-#[derive(Clone)]
-struct PlanWeights;
-
-impl Weighter<Key, Arc<KeptPlan>> for PlanWeights {
+impl Weighter<Key, Arc<KeptPlan>> for Memory {
     fn weight(&self, key: &Key, _: &Arc<KeptPlan>) -> u64 {
         ENTRY + PLAN * key.size() as u64
     }
@@ -160,7 +155,7 @@ impl Weighter<Key, Arc<KeptPlan>> for PlanWeights {
 
 impl Default for Plans {
     fn default() -> Self {
-        Self(Cache::with_weighter(ENTRIES, PLANS, PlanWeights))
+        Self(Cache::with_weighter(ENTRIES, PLANS, Memory))
     }
 }
 

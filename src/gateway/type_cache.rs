@@ -2,32 +2,29 @@
 
 use answer::Field;
 use backend::Settings;
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
-/// Statements remembered; when there are more, all are forgotten.
+/// Statements remembered.
 const CAPACITY: usize = 1_000;
 /// Bytes of the longest that is.
 const LONGEST: usize = 16 * 1024;
 
 /// Row descriptions by session settings and printed text.
-#[derive(Default)]
-pub(super) struct Cache(Mutex<HashMap<(Settings, String), Vec<Field>>>);
+pub(super) struct Cache(quick_cache::sync::Cache<(Settings, String), Vec<Field>>);
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self(quick_cache::sync::Cache::new(CAPACITY))
+    }
+}
 
 impl Cache {
     pub(super) fn get(&self, settings: &Settings, sql: &str) -> Option<Vec<Field>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&(settings.clone(), sql.to_owned())).cloned()
+        self.0.get(&(settings.clone(), sql.to_owned()))
     }
 
     pub(super) fn keep(&self, settings: &Settings, sql: &str, fields: &[Field]) {
-        if sql.len() > LONGEST {
-            return;
+        if sql.len() <= LONGEST {
+            self.0.insert((settings.clone(), sql.to_owned()), fields.to_vec());
         }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= CAPACITY {
-            known.clear();
-        }
-        known.insert((settings.clone(), sql.to_owned()), fields.to_vec());
     }
 }
