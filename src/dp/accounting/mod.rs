@@ -108,6 +108,8 @@ pub struct Shortfall {
     pub needed: u128,
     /// What is left, in units.
     pub left: u128,
+    /// All that there was, in units.
+    pub limit: u128,
 }
 
 impl Cost {
@@ -280,6 +282,7 @@ impl Filter {
             of_delta,
             needed,
             left: limit.saturating_sub(spent),
+            limit,
         };
         let after = |limit: u128, spent: u128, price: u128| {
             // A charge of nothing is admitted even where a limit was lowered below what is spent.
@@ -318,6 +321,15 @@ impl Filter {
         };
         let widest = self.branches(spent, Cost::default()).max_by(|a, b| left(a).total_cmp(&left(b)));
         widest.map_or((0, 0), |(limit, spent, _)| (spent, limit))
+    }
+
+    /// The part of the limit that a price takes; in rdp at the order that has room for most of it. For display.
+    pub fn share(&self, spent: Cost, price: Cost) -> f64 {
+        let part = |limit: u128, units: u128| if limit == 0 { 1.0 } else { units as f64 / limit as f64 };
+        match self.branches(spent, price).max_by_key(|(l, s, p)| room(*l, *s, *p)) {
+            Some((limit, _, price)) if self.notion == Notion::Rdp => part(limit, price),
+            _ => part(self.limit.loss, price.loss),
+        }
     }
 
     /// Limit, sum and price at each order.
