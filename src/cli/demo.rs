@@ -104,7 +104,8 @@ fn budget_text(policy: &Policy) -> String {
             Some(Window::Days(n)) => format!(", anew every {n} days"),
         };
         let holds = count.as_ref().and_then(|c| ledger::worth(b, c).ok()?.answers.ok());
-        let holds = holds.map(|n| format!(": about {n} counts like SELECT count(*) FROM riders")).unwrap_or_default();
+        let holds =
+            holds.map(|n| format!(": about {n} counts like SELECT count(*) FROM riders")).unwrap_or_default();
         out.push_str(&format!("Budget \"{}\" ({who}{window}){holds}.\n", b.name));
     }
     out

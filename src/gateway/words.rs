@@ -42,11 +42,15 @@ impl Session {
         let costs = match kept {
             Some(Kept::MadeUp) => {
                 return Ok(
-                    "This costs nothing: your role is answered from synthetic rows, which are made up.".into()
+                    "This costs nothing: your role is answered from synthetic rows, which are made up."
+                        .into(),
                 );
             }
             Some(Kept::All { noise: n }) => {
-                return Ok(format!("This costs nothing: it is answered from an earlier release{}.", noise(n)));
+                return Ok(format!(
+                    "This costs nothing: it is answered from an earlier release{}.",
+                    noise(n)
+                ));
             }
             Some(Kept::Some { .. }) => "costs less than",
             None => "costs",

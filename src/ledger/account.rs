@@ -133,10 +133,9 @@ impl Counter {
     /// The sum after `price` is added to `spent`, if there is room for it.
     pub fn admit(&self, spent: &Amount, price: &Amount) -> Result<Amount, Lacking> {
         match (self, spent, price) {
-            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => f
-                .admit(**spent, **price)
-                .map(|cost| Amount::Cost(Box::new(cost)))
-                .map_err(Lacking::Sum),
+            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => {
+                f.admit(**spent, **price).map(|cost| Amount::Cost(Box::new(cost))).map_err(Lacking::Sum)
+            }
             (Self::Envelope(e), Amount::Uses(spent), Amount::Uses(price)) => {
                 e.admit(spent, price).map(Amount::Uses).ok_or(Lacking::Uses)
             }

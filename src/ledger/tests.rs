@@ -139,7 +139,9 @@ async fn a_refusal_says_which_budget_lacks_how_much() {
     );
     assert!(error.hint.unwrap().contains("Nothing was charged"));
     let Err(refusal) = ledger.debit(&ada, HASH, &public(2, 1)).await else { panic!() };
-    assert!(refusal.client().detail.unwrap().starts_with("Budget \"quota\" (per user): it needs 1333.3 % of it,"));
+    assert!(
+        refusal.client().detail.unwrap().starts_with("Budget \"quota\" (per user): it needs 1333.3 % of it,")
+    );
     // Smaller questions still pass: a refusal costs nothing.
     ledger.debit(&ada, HASH, &public(1, 20)).await.unwrap();
     assert_eq!(spent(&ledger, &ada, "quota").await, 15 * UNITS_PER_ONE / 100);

@@ -64,7 +64,9 @@ impl BudgetState {
         let mut left = format!("{} left", percent(self.fraction_left()));
         // Private groups have a part of their own, which may end first.
         let without = Charge { selection_delta: dp::Ratio::from_integer(0), ..charge.clone() };
-        if let Some(part) = self.selection_fraction_left().filter(|_| self.fits(&without) > Ok(fits)) {
+        if let Some(part) =
+            self.selection_fraction_left().filter(|_| self.fits(&without).is_ok_and(|n| n > fits))
+        {
             left.push_str(&format!(", {} of its part for private groups", percent(part)));
         }
         if fits < COUNTLESS {

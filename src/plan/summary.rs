@@ -56,7 +56,7 @@ fn errors(plan: &Plan) -> String {
         return "Noise decides which groups come back; no number of theirs is told.".into();
     }
     let by_rows = each.iter().any(|e| e.contains("/ n"));
-    let n = if by_rows { ", n being how many rows it has" } else { "" };
+    let n = if by_rows { ", n being the number of its rows" } else { "" };
     let totals = plan.grouping_sets.iter().flat_map(|s| &s.sets).any(|s| s.added.is_some());
     let totals = if totals { "; totals of groups are off by more" } else { "" };
     format!("95 times in 100, noise leaves {}{n}{totals}.", listed(&each))
@@ -91,7 +91,7 @@ fn error(r: &Release, output: &Output, name: &str) -> String {
             let Some((points, cells)) = r.spec.points.as_ref().zip(r.cells.as_ref()) else {
                 return name.to_owned();
             };
-            let error = short(points.error95(cells.points));
+            let error = short(points.error95(cells.points).ceil());
             match parts.iter().any(|part| cells.picks.get(*part) == Some(&Pick::Mode)) {
                 true => format!("{name} a value with at most {error} rows fewer than the most frequent"),
                 false => format!("{name} within {error} rows of its rank"),
@@ -120,7 +120,7 @@ pub(super) fn cuts(plan: &Plan, policy: &Policy) -> String {
     }
     match each.is_empty() {
         true => "Nothing is cut.".into(),
-        false => format!("Before the noise, {}.", listed(&each)),
+        false => format!("Before the noise: {}.", each.join("; ")),
     }
 }
 
@@ -136,7 +136,10 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
         (Some(Norm::Squares(n)), _) => {
             // The square root of 2^53 and more is none that anybody has rows for.
             let rows = (n as f64).sqrt().floor() as u32;
-            add(each, format!("at most {rows} rows of a {unit} count in one group, and fewer in each of several"));
+            add(
+                each,
+                format!("at most {rows} rows of a {unit} count in one group, fewer in each of several"),
+            );
         }
         (None, Groups::Values) => add(each, most(bounding.rows(), "different value")),
         (None, groups) => {
@@ -158,11 +161,18 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
 }
 
 /// The columns that an aggregate cuts to ranges.
-fn ranges(r: &Release, aggregate: &Aggregate, output: &Output, plan: &Plan) -> Vec<(String, BigDecimal, BigDecimal)> {
-    let name = |e: &Expr| matches!(e.kind, ExprKind::Column { .. }).then(|| derive(e, &plan.statement.bindings).1);
+fn ranges(
+    r: &Release,
+    aggregate: &Aggregate,
+    output: &Output,
+    plan: &Plan,
+) -> Vec<(String, BigDecimal, BigDecimal)> {
+    let name =
+        |e: &Expr| matches!(e.kind, ExprKind::Column { .. }).then(|| derive(e, &plan.statement.bindings).1);
     let names: Vec<Option<String>> = aggregate.args.iter().map(name).collect();
-    let named = |at: usize, low: BigDecimal, high: BigDecimal| {
-        Some((names.get(at).cloned().flatten()?, low, high)).into_iter().collect()
+    let named = |at: usize, low: BigDecimal, high: BigDecimal| -> Vec<_> {
+        let name = names.get(at).cloned().flatten();
+        name.map(|name| (name, low, high)).into_iter().collect()
     };
     match output {
         Output::Sum(part, ty) if ty.is_number() => {

@@ -119,9 +119,17 @@ fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, Clien
     let kind = match tree {
         S::Query(query) => Kind::Query(query, lines),
         S::Explain {
-            analyze, verbose, statement, options, format: None, query_plan: false, estimate: false, ..
+            analyze,
+            verbose,
+            statement,
+            options,
+            format: None,
+            query_plan: false,
+            estimate: false,
+            ..
         } => {
-            let explain = explain_options(analyze, verbose, &options.unwrap_or_default()).map_err(|e| e.at(at))?;
+            let explain =
+                explain_options(analyze, verbose, &options.unwrap_or_default()).map_err(|e| e.at(at))?;
             match *statement {
                 S::Query(query) => Kind::Explain(query, lines, explain),
                 other => return Err(refusal(&other, at)),
@@ -170,7 +178,8 @@ fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, Clien
 fn explain_options(
     analyze: bool,
     verbose: bool,
-    options: &[ast::UtilityOption]) -> Result<Explain, ClientError> {
+    options: &[ast::UtilityOption],
+) -> Result<Explain, ClientError> {
     const IDLE: [&str; 8] =
         ["costs", "settings", "generic_plan", "buffers", "wal", "timing", "summary", "memory"];
     let mut explain = Explain { analyze, json: false, verbose };

@@ -40,9 +40,14 @@ async fn plans_are_told_as_json() {
     let text: Vec<_> = rows(&client, &format!("EXPLAIN {ASKED}")).await.unwrap().concat();
     assert_eq!((text.len(), &text[..3]), (4, summary.as_slice()));
     let told = joined(&summary);
-    assert!(told.starts_with("This costs 5 % of everybody's budget \"everyone\"; 100 % left, about 20 questions like this."), "{told}");
+    assert!(
+        told.starts_with(
+            "This costs 5 % of everybody's budget \"everyone\"; 100 % left, about 20 questions like this."
+        ),
+        "{told}"
+    );
     assert!(told.contains("95 times in 100, noise leaves count within ±"), "{told}");
-    assert!(told.contains("Before the noise, at most ") && told.contains(" of a rider_id count"), "{told}");
+    assert!(told.contains("Before the noise: at most ") && told.contains(" of a rider_id count"), "{told}");
     for math in ["epsilon", "rho", "sigma", "scale", "l0"] {
         assert!(!joined(&text).contains(math), "{math}: {text:?}");
     }
@@ -111,9 +116,7 @@ async fn sessions_begin_without_notices_where_start_up_or_policy_say_so() {
     // Whoever wants them has them, and RESET goes back to how the session began.
     let on = "?options=-c%20noisegate.notices%3Don";
     assert!(told("bob", on, asked).await.contains("spent "));
-    assert!(
-        told("cyd", "", &format!("SET noisegate.notices = on; {asked}")).await.contains("spent ")
-    );
+    assert!(told("cyd", "", &format!("SET noisegate.notices = on; {asked}")).await.contains("spent "));
     assert_eq!(
         told("cyd", "", &format!("SET noisegate.notices = on; RESET noisegate.notices; {asked}")).await,
         ""

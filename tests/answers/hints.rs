@@ -440,17 +440,29 @@ async fn what_hints_say_to_write_is_accepted() {
 #[test]
 fn no_text_for_analysts_names_a_file_of_the_repository() {
     const PACKAGES: &[&str] = &[
-        "answer", "backend", "catalogs", "emit", "frontend", "gateway", "grammar", "kernel", "ledger", "plan", "release",
-        "sql", "store",
+        "answer", "backend", "catalogs", "emit", "frontend", "gateway", "grammar", "kernel", "ledger",
+        "plan", "release", "sql", "store",
     ];
-    const FILES: &[&str] = &["docs/", ".md", ".toml", "README", "CONTRIBUTING", "config/", "tests/", "src/", "examples/"];
+    const FILES: &[&str] =
+        &["docs/", ".md", ".toml", "README", "CONTRIBUTING", "config/", "tests/", "src/", "examples/"];
+    // `.md` is the end of a name, and the beginning of another function's.
+    let names_a_file = |line: &str| {
+        FILES.iter().any(|f| {
+            line.match_indices(f).any(|(at, _)| {
+                let next = line[at + f.len()..].chars().next();
+                f.ends_with('/') || !next.is_some_and(char::is_alphanumeric)
+            })
+        })
+    };
     fn sources(folder: &std::path::Path, out: &mut Vec<std::path::PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             match path.is_dir() {
                 true if name != "tests" => sources(&path, out),
-                false if path.extension().is_some_and(|e| e == "rs") && !name.ends_with("tests") => out.push(path),
+                false if path.extension().is_some_and(|e| e == "rs") && !name.ends_with("tests") => {
+                    out.push(path)
+                }
                 _ => {}
             }
         }
@@ -465,13 +477,12 @@ fn no_text_for_analysts_names_a_file_of_the_repository() {
         let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
         for line in text.lines().filter(|l| !l.trim_start().starts_with("//") && l.contains('"')) {
             strings += 1;
-            let named = FILES.iter().find(|f| line.contains(**f));
-            assert!(named.is_none(), "{}: {line}", file.display());
+            assert!(!names_a_file(line), "{}: {line}", file.display());
         }
     }
     assert!(strings > 1_000, "{strings}");
     let help = noisegate::gateway::help::HELP.iter().flat_map(|(_, lines)| *lines).copied();
     for line in help.chain(noisegate::plan::expr::entries().flat_map(|e| [e.form, e.types])) {
-        assert!(FILES.iter().all(|f| !line.contains(f)), "{line}");
+        assert!(!names_a_file(line), "{line}");
     }
 }

@@ -97,7 +97,8 @@ async fn synthetic_answers_are_said_to_be_so() {
     assert!(shown.contains("This costs nothing: your role is answered from synthetic rows"), "{shown}");
     let (shown, told) = world.told("bob", &format!("EXPLAIN ANALYZE {ASKED}")).await;
     assert!(
-        shown.contains("It was asked, and 10 rows came back; nothing was spent.") && told.contains("synthetic"),
+        shown.contains("It was asked, and 10 rows came back; nothing was spent.")
+            && told.contains("synthetic"),
         "{shown}{told}"
     );
     // What is refused to others is refused to builders, in the same words.

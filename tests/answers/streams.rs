@@ -84,7 +84,10 @@ async fn ten_thousand_questions_cost_the_opening_price() {
     // Theorem 3.28: 9·5·(ln 10000 + ln(4·5/0.05))/0.5.
     let alpha = 90.0 * (10_000f64.ln() + 400f64.ln());
     assert!(accuracy.contains(&format!("alpha {alpha:.0} times")), "{accuracy}");
-    assert!(accuracy.contains("Theorem 3.28") && accuracy.contains("epsilon 0.5"), "{accuracy}");
+    assert!(
+        accuracy.contains("Theorem 3.28") && accuracy.contains("16.7 % of your budget \"quota\""),
+        "{accuracy}"
+    );
     let shown =
         all(&c, "SELECT alpha, alpha_10000, price FROM noisegate.streams WHERE name = 'alerts'").await;
     assert!(
@@ -344,7 +347,7 @@ async fn rule_30_explain_tells_public_facts_for_nothing() {
         "Question to stream \"alerts\" (numeric_sparse): sum > 100.5",
         "This opens stream \"alerts\", which pays for all its questions: ",
         "Of 1000 questions like this none errs by more than ",
-        "Before the noise, at most 5 rows of a rider_id count",
+        "Before the noise: at most 5 rows of a rider_id count",
         "Price: epsilon 0.5, which opens the stream for all its questions",
         "at most 5 rows per unit",
         // Five fares of up to 60.00.

@@ -32,15 +32,14 @@ impl Session {
         let stream = self.stream_named(&self.gateway, chosen)?;
         let user_stream =
             self.gateway.streams.as_the_books_say(&self.identity.user, stream, &self.gateway.ledger).await?;
+        let price = self.opening_price(&self.gateway, stream).await?;
         let (message, hint) = match (&user_stream.status().state, again) {
             (State::Ended { entry, .. }, true) => {
                 self.reopening.cover(*entry);
-                let price = self.opening_price(&self.gateway, stream).await?;
                 (format!("the next question to stream \"{chosen}\" opens it anew, which costs {price}"), None)
             }
             (_, true) => (format!("stream \"{chosen}\" has not ended: there is nothing to reopen"), None),
             (State::Closed, false) => {
-                let price = self.opening_price(&self.gateway, stream).await?;
                 let hint = "SHOW noisegate.stream_accuracy says what its answers will be worth.".to_owned();
                 let told = format!("the first question to stream \"{chosen}\" opens it, which costs {price}");
                 (told, Some(hint))

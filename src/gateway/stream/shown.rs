@@ -16,9 +16,9 @@ use std::sync::Arc;
 impl Session {
     /// The price of an opening, in words.
     pub(super) async fn opening_price(&self, gateway: &Gateway, stream: &Stream) -> Result<String> {
-        let charge = stream.charge().map_err(|e| {
-            ClientError::incident(SqlState::INTERNAL, "the stream could not be priced", &e)
-        })?;
+        let charge = stream
+            .charge()
+            .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the stream could not be priced", &e))?;
         // Its questions may read any table: every budget of the user pays.
         let states = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
         Ok(match words::priced(&states, &charge) {
