@@ -141,7 +141,8 @@ impl Session {
         planned.key = key.clone();
         if let Kind::Query(..) = &*statement.kind
             && !private
-            && let Some(fields) = self.typed_before(&gateway, &resolved, &planned.constants)
+            && let Some(fields) =
+                self.typed_before(&gateway, &planned.columns(&resolved), &planned.constants)
         {
             // Nobody was told of columns yet: if they or the names are others now, it is typed after all.
             let told = notices.len();
@@ -154,7 +155,8 @@ impl Session {
                 self.plan(&gateway, resolved.clone(), self.constants(), &[], &Values::default()).await?;
             planned.key = key.clone();
         }
-        let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
+        let asked = planned.columns(&resolved);
+        let typed = self.type_check(&gateway, &asked, private, &[], &planned.constants).await?;
         match &*statement.kind {
             Kind::Explain(_, _, explain) => {
                 let fields = explanation::fields(explain.json);
@@ -223,6 +225,7 @@ impl Session {
         } else {
             let planned =
                 self.plan(gateway, resolved.clone(), constants.clone(), &[], &Values::default()).await?;
+            resolved = planned.columns(&resolved).into_owned();
             planned.plan.charge.is_some()
         };
         let description = self.type_check(gateway, &resolved, private, &types, &constants).await?;
@@ -260,6 +263,9 @@ impl Session {
                 let types = &description.parameters;
                 let planned = self.plan(&gateway, resolved, self.constants(), types, &values).await?;
                 let fields = description.fields.as_deref().unwrap_or_default();
+                if matches!(&*statement.kind, Kind::Query(..)) {
+                    planned.described(Some(fields))?;
+                }
                 if let Some(key) = key.clone().filter(|_| planned.plan.charge.is_some()) {
                     gateway.plans.keep(key, &planned, gateway.sizes.known(), fields);
                 }
@@ -268,6 +274,9 @@ impl Session {
             Kind::Control | Kind::Session(_) => None,
         };
         let (kind, text, description) = (statement.kind.clone(), statement.text.clone(), description.clone());
+        if let (Some(planned), Kind::Query(..)) = (&planned, &*kind) {
+            planned.described(description.fields.as_deref())?;
+        }
         let planned = planned.map(|planned| self.bound(planned));
         Ok(Portal { gateway, kind, text, description, values, planned, known })
     }
@@ -333,9 +342,10 @@ impl Session {
             }
             let (constants, types) = (self.constants(), &description.parameters);
             let resolved = self.resolve(&gateway, query, lines)?;
-            let typed = self.type_check(&gateway, &resolved, private, types, &constants);
+            let again = self.plan(&gateway, resolved.clone(), constants, types, &values).await?;
+            let asked = again.columns(&resolved);
+            let typed = self.type_check(&gateway, &asked, private, types, &again.constants);
             let asked = Columns::text(typed.await?.fields);
-            let again = self.plan(&gateway, resolved, constants, types, &values).await?;
             let asked = self.asked(&gateway, explained, again, &text, asked, notices);
             return Ok(asked.await?.rows(columns.fields));
         }

@@ -41,7 +41,7 @@ impl Session {
         let settings = self.terms(gateway);
         let kept = gateway.plans.get(key, &settings, &gateway.sizes.known())?;
         let (plan, constants) = (kept.plan.clone(), self.constants());
-        let planned = Planned { plan, constants, settings, snapped: None, lasting: true, key: None };
+        let planned = Planned { plan, constants, settings, snapped: None, lasting: true, key: None, intervals: Default::default() };
         Some((planned, kept.fields.clone()))
     }
 
@@ -62,13 +62,16 @@ impl Session {
         loop {
             let sizes = gateway.sizes.known();
             match self.planned(gateway, statement.clone(), &settings, &sizes) {
-                Ok(plan) => {
+                Ok(mut plan) => {
                     // SET was judged by the policy that was in force then.
                     let chosen = self.settings.get(NoisegateSetting::Epsilon.name());
                     if let Some(epsilon) = chosen.filter(|_| plan.charge.is_some()) {
                         NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
                     }
-                    return Ok(Planned { plan, constants, settings, snapped, lasting, key: None });
+                    // What columns there are is told before parameters have values: then nobody knows which have noise.
+                    let all = self.settings.intervals() && types.is_empty() && values.parameters.is_empty();
+                    let intervals = plan::reach::columns::prepare(&mut plan, all, self.settings.confidence())?;
+                    return Ok(Planned { plan, constants, settings, snapped, lasting, key: None, intervals });
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedTypes(select, query)) => {

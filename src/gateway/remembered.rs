@@ -66,6 +66,9 @@ pub(super) struct Reading {
     pub(super) settings: backend::Settings,
     /// The schemas of names without one.
     pub(super) path: Vec<String>,
+    /// Whether numbers have an interval beside them, and how often it holds them.
+    pub(super) intervals: bool,
+    pub(super) confidence: u32,
 }
 
 /// What makes a statement the same.

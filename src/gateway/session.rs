@@ -152,7 +152,13 @@ impl Session {
         let revision = self.settings.revision();
         let reading = match self.reading.take() {
             Some((at, reading)) if at == revision => reading,
-            _ => Reading { settings: self.settings.backend(), path: self.search_path(&self.gateway) }.into(),
+            _ => Reading {
+                settings: self.settings.backend(),
+                path: self.search_path(&self.gateway),
+                intervals: self.settings.intervals(),
+                confidence: self.settings.confidence(),
+            }
+            .into(),
         };
         self.reading = Some((revision, reading.clone()));
         Some(Key::new(reading, text, types, values))

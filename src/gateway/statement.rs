@@ -5,7 +5,9 @@ use super::remembered::{Key, PublicText};
 use answer::{ClientError, Description, Field, SqlState, Values};
 use emit::print::Constants;
 use plan::Plan;
+use plan::reach::columns::Intervals;
 use sql::Kind;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One parsed statement.
@@ -61,6 +63,30 @@ pub(super) struct Planned {
     pub(super) lasting: bool,
     /// What it is remembered by, where it can be.
     pub(super) key: Option<Key>,
+    /// The intervals that its columns have beside them.
+    pub(super) intervals: Intervals,
+}
+
+impl Planned {
+    /// The statement as it was resolved, with the columns that were added to it.
+    pub(super) fn columns<'r>(&self, resolved: &'r sql::ast::Statement) -> Cow<'r, sql::ast::Statement> {
+        if self.intervals.is_empty() {
+            return Cow::Borrowed(resolved);
+        }
+        let mut statement = resolved.clone();
+        self.intervals.put(&mut statement.query);
+        Cow::Owned(statement)
+    }
+
+    /// Refuses to give other columns than were described, as PostgreSQL does.
+    pub(super) fn described(&self, fields: Option<&[Field]>) -> Result<(), ClientError> {
+        let width = self.plan.statement.query.body.names().len();
+        if self.plan.charge.is_none() || fields.is_none_or(|fields| fields.len() == width) {
+            return Ok(());
+        }
+        Err(ClientError::unsupported("cached plan must not change result type")
+            .hint("noisegate.intervals was set since the statement was prepared: prepare it again."))
+    }
 }
 
 fn class(kind: &Kind) -> &'static str {

@@ -24,6 +24,7 @@ mod null_extension;
 mod outer_join;
 mod per_unit;
 pub mod public_rows;
+pub mod reach;
 mod refusals;
 pub mod release;
 mod renumber;

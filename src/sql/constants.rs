@@ -194,7 +194,8 @@ impl Visitor<'_> {
             | ExprKind::Window { .. }
             | ExprKind::Subquery(_)
             | ExprKind::Exists { .. }
-            | ExprKind::InQuery { .. } => Class::Varies,
+            | ExprKind::InQuery { .. }
+            | ExprKind::Reach { .. } => Class::Varies,
             ExprKind::Param(_) => Class::Wanted,
             ExprKind::Session(_)
             | ExprKind::AtTimeZone { .. }

@@ -30,6 +30,7 @@ pub fn derive(expr: &super::ast::Expr, bindings: &[super::ast::Binding]) -> (u8,
         ExprKind::Subquery(q) => (2, q.body.names().into_iter().next().unwrap_or_default()),
         ExprKind::Exists { negated: false, .. } => (2, "exists".into()),
         ExprKind::Array(_) => (2, "array".into()),
+        ExprKind::Reach { what, .. } => (2, what.name().into()),
         _ => (0, "?column?".into()),
     }
 }

@@ -178,6 +178,7 @@ impl Printer<'_> {
                 self.nested("(", query);
                 self.put(")");
             }
+            ExprKind::Reach { what, expr, confidence } => self.reach(*what, expr, *confidence),
             ExprKind::Array(list) => {
                 self.put("ARRAY[");
                 self.list(list, Self::expr);

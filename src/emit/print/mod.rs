@@ -10,6 +10,8 @@ mod moments;
 mod names;
 mod public_rows;
 mod query;
+mod reach;
+mod real;
 mod released;
 mod session;
 mod sets;
@@ -20,6 +22,7 @@ pub use released::ArrayParam;
 pub use session::{Constants, OwnRow};
 
 use super::{ident, table};
+use plan::reach::{Place, Queries};
 use plan::{Plan, Size, Stage};
 use policy::Policy;
 use sql::ast::{Expr, Query, Statement};
@@ -135,6 +138,9 @@ struct Printer<'a> {
     first_param: HashMap<usize, usize>,
     /// The release that the SELECT being printed stands for, by its index.
     release: Option<usize>,
+    /// What is known of the queries of a plan, and where the SELECT being printed stands: for how far noise reaches.
+    queries: Option<Queries<'a>>,
+    place: Option<Place>,
 }
 
 impl<'a> Printer<'a> {
@@ -155,6 +161,8 @@ impl<'a> Printer<'a> {
             params: Vec::new(),
             first_param: HashMap::new(),
             release: None,
+            queries: plan.map(Queries::of),
+            place: None,
         }
     }
 

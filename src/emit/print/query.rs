@@ -19,10 +19,10 @@ impl Printer<'_> {
             });
             self.put(" ");
         }
-        let outer = self.release;
+        let outer = (self.release, self.place);
         match &q.body {
             Body::Select(s) => {
-                self.release = self.release_of(s);
+                self.stand(s);
                 self.select(s);
             }
             body => self.body(body),
@@ -31,7 +31,7 @@ impl Printer<'_> {
             self.put(" ORDER BY ");
             self.list(&q.order_by, Self::order_item);
         }
-        self.release = outer;
+        (self.release, self.place) = outer;
         for (word, e) in [(" LIMIT ", &q.limit), (" OFFSET ", &q.offset)] {
             if let Some(e) = e {
                 self.put(word);
@@ -46,17 +46,19 @@ impl Printer<'_> {
         self.put(&format!("({})", names.join(", ")));
     }
 
-    fn release_of(&self, s: &Select) -> Option<usize> {
-        self.plan?.releases.iter().position(|r| r.select == s.id)
+    /// What is printed next belongs to this SELECT.
+    fn stand(&mut self, s: &Select) {
+        self.place = self.queries.as_ref().map(|q| q.place(s));
+        self.release = self.place.and_then(|p| p.release);
     }
 
     fn body(&mut self, body: &Body) {
         match body {
             Body::Select(s) => {
-                let outer = self.release;
-                self.release = self.release_of(s);
+                let outer = (self.release, self.place);
+                self.stand(s);
                 self.select(s);
-                self.release = outer;
+                (self.release, self.place) = outer;
             }
             Body::Query(q) => {
                 self.put("(");

@@ -3,7 +3,7 @@
 use super::SessionSettings;
 use super::known::unknown;
 use answer::{ClientError, SqlState};
-use bigdecimal::BigDecimal;
+use bigdecimal::{BigDecimal, ToPrimitive};
 use sql::functions::nearest_of;
 use std::str::FromStr;
 
@@ -30,6 +30,10 @@ pub enum NoisegateSetting {
     Cache,
     /// Whether public groups that cannot be told from empty ones come back.
     EmptyGroups,
+    /// Whether numbers have an interval beside them.
+    Intervals,
+    /// How often an interval holds its number without noise.
+    Confidence,
     /// The stream that is asked.
     Stream,
     /// The ended stream that the next question may open anew.
@@ -42,7 +46,7 @@ pub enum NoisegateSetting {
 
 impl NoisegateSetting {
     /// All of them.
-    pub const ALL: [NoisegateSetting; 12] = [
+    pub const ALL: [NoisegateSetting; 14] = [
         Self::Epsilon,
         Self::Delta,
         Self::MaxGroups,
@@ -51,6 +55,8 @@ impl NoisegateSetting {
         Self::Notices,
         Self::Cache,
         Self::EmptyGroups,
+        Self::Intervals,
+        Self::Confidence,
         Self::Stream,
         Self::StreamReopen,
         Self::StreamQuestions,
@@ -68,6 +74,8 @@ impl NoisegateSetting {
             Self::Notices => "noisegate.notices",
             Self::Cache => "noisegate.cache",
             Self::EmptyGroups => "noisegate.empty_groups",
+            Self::Intervals => "noisegate.intervals",
+            Self::Confidence => "noisegate.confidence",
             Self::Stream => "noisegate.stream",
             Self::StreamReopen => "noisegate.stream_reopen",
             Self::StreamQuestions => "noisegate.stream_questions",
@@ -99,6 +107,10 @@ impl NoisegateSetting {
             Self::EmptyGroups => {
                 "Whether all public groups come back: on; off leaves out those whose noisy count is within its own noise of 0."
             }
+            Self::Intervals => {
+                "Whether each number with noise has columns beside it, _low and _high, between which it lies without noise."
+            }
+            Self::Confidence => "How often it does, of 1: 0.95.",
             Self::Stream => {
                 "The stream of the policy that statements over private rows are questions to; empty for none."
             }
@@ -151,12 +163,17 @@ impl NoisegateSetting {
                 _ => Err(self.wrong(text, "auto, laplace or gaussian")),
             },
             Self::Cache if text.eq_ignore_ascii_case("best") => Ok("best".into()),
-            Self::Notices | Self::Cache | Self::EmptyGroups => match text.to_lowercase().as_str() {
+            Self::Notices | Self::Cache | Self::EmptyGroups | Self::Intervals => match text.to_lowercase().as_str() {
                 "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
                 "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
                 _ if self == Self::Cache => Err(self.wrong(text, "on, off or best")),
                 _ => Err(self.wrong(text, "on or off")),
             },
+            Self::Confidence => {
+                let (low, high) = (BigDecimal::new(5.into(), 1), BigDecimal::new(9999.into(), 4));
+                let good = |c: &BigDecimal| (&low..=&high).contains(&c);
+                self.decimal(text, good, "a number from 0.5 to 0.9999").map(|(_, text)| text)
+            }
             Self::Stream | Self::StreamReopen if text.len() <= 63 => Ok(text.to_owned()),
             Self::Stream | Self::StreamReopen => Err(self.wrong(text, "the name of a stream")),
             Self::StreamQuestions => match text.parse::<u64>() {
@@ -212,6 +229,8 @@ impl NoisegateSetting {
             Self::MaxRows => policy.max_rows.to_string(),
             Self::Mechanism => "auto".into(),
             Self::Notices | Self::Cache | Self::EmptyGroups => "on".into(),
+            Self::Intervals => "off".into(),
+            Self::Confidence => "0.95".into(),
             Self::Stream | Self::StreamReopen => String::new(),
             Self::StreamQuestions => DEFAULT_QUESTIONS.to_string(),
             Self::StreamBeta => DEFAULT_BETA.to_string(),
@@ -257,6 +276,18 @@ impl SessionSettings {
         self.get(NoisegateSetting::EmptyGroups.name()) != Some("off")
     }
 
+    /// Whether numbers have an interval beside them.
+    pub fn intervals(&self) -> bool {
+        self.get(NoisegateSetting::Intervals.name()) == Some("on")
+    }
+
+    /// How often an interval holds its number without noise, in millionths.
+    pub fn confidence(&self) -> u32 {
+        let chosen = self.get(NoisegateSetting::Confidence.name()).and_then(|c| BigDecimal::from_str(c).ok());
+        let millionths = chosen.and_then(|c| (c * BigDecimal::from(1_000_000)).to_u32());
+        millionths.unwrap_or(sql::ast::Reach::USUAL)
+    }
+
     /// Whether a fresh answer is paid for where a stored one has more noise.
     pub fn best(&self) -> bool {
         self.get(NoisegateSetting::Cache.name()) == Some("best")
@@ -282,6 +313,8 @@ mod tests {
             (NoisegateSetting::MaxGroups, "7", "7"),
             (NoisegateSetting::Notices, "FALSE", "off"),
             (NoisegateSetting::Mechanism, "Gaussian", "gaussian"),
+            (NoisegateSetting::Intervals, "TRUE", "on"),
+            (NoisegateSetting::Confidence, "0.990", "0.99"),
         ] {
             assert_eq!(own.judge(good).unwrap(), kept);
         }
@@ -297,6 +330,8 @@ mod tests {
             (NoisegateSetting::MaxRows, "1000001"),
             (NoisegateSetting::Mechanism, "none"),
             (NoisegateSetting::Notices, "maybe"),
+            (NoisegateSetting::Intervals, "95"),
+            (NoisegateSetting::Confidence, "95"),
         ] {
             let refused = own.judge(bad).unwrap_err();
             assert_eq!(refused.code, SqlState::INVALID_PARAMETER_VALUE, "{bad}");

@@ -190,6 +190,9 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             let facts = Facts::of_type(SqlType::Interval, false);
             Ok(Scalar { node: Node::Text(text.clone()), facts })
         }
+        ExprKind::Reach { what, .. } => Err(refuse("an interval below an aggregate", pos)
+            .detail("Private rows have no noise; what is released of them has.")
+            .hint(format!("Ask for that of an aggregate: noisegate.{}(avg(x)).", what.name()))),
         ExprKind::AtTimeZone { expr, zone } => {
             if let ExprKind::Interval(offset) = &zone.kind {
                 return zones::at_offset(lower(expr, env)?, offset, pos);

@@ -270,6 +270,51 @@ pub enum ExprKind {
     },
     /// `ARRAY[…]`
     Array(Vec<Expr>),
+    /// `noisegate.low(x)` and its like: how far the noise of a number reaches.
+    Reach {
+        /// What is asked.
+        what: Reach,
+        /// The number.
+        expr: Box<Expr>,
+        /// In millionths, how often an interval holds the number without its noise.
+        confidence: u32,
+    },
+}
+
+/// What is asked of the noise of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The lower end of its interval.
+    Low,
+    /// The upper end.
+    High,
+    /// The standard deviation.
+    Deviation,
+    /// The variance, beside a column that others compute with.
+    Variance,
+    /// The fourth cumulant, beside it.
+    Fourth,
+}
+
+impl Reach {
+    /// 95 %.
+    pub const USUAL: u32 = 950_000;
+
+    /// The function's name, where it has one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::High => "high",
+            Self::Deviation => "stddev",
+            Self::Variance => "variance",
+            Self::Fourth => "fourth",
+        }
+    }
+
+    /// The function by its name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Low, Self::High, Self::Deviation].into_iter().find(|r| r.name() == name)
+    }
 }
 
 /// An aggregate call.

@@ -20,7 +20,8 @@ impl Expr {
             ExprKind::Is { expr, .. }
             | ExprKind::Cast { expr, .. }
             | ExprKind::Extract { expr, .. }
-            | ExprKind::InQuery { expr, .. } => vec![expr],
+            | ExprKind::InQuery { expr, .. }
+            | ExprKind::Reach { expr, .. } => vec![expr],
             ExprKind::Like { expr, pattern, .. } | ExprKind::Matches { expr, pattern, .. } => {
                 vec![expr, pattern]
             }
@@ -67,7 +68,8 @@ impl Expr {
             ExprKind::Is { expr, .. }
             | ExprKind::Cast { expr, .. }
             | ExprKind::Extract { expr, .. }
-            | ExprKind::InQuery { expr, .. } => vec![expr],
+            | ExprKind::InQuery { expr, .. }
+            | ExprKind::Reach { expr, .. } => vec![expr],
             ExprKind::Like { expr, pattern, .. } | ExprKind::Matches { expr, pattern, .. } => {
                 vec![expr, pattern]
             }

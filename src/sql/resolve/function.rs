@@ -10,6 +10,9 @@ use sqlparser::ast::{self as sp, Spanned};
 impl Resolver<'_> {
     pub(super) fn function(&mut self, f: &sp::Function) -> Result<Expr> {
         let pos = self.lines.position(f.name.span().start);
+        if let Some(what) = of_noisegate(&f.name) {
+            return self.reach(f, what, pos);
+        }
         let name = self.function_name(&f.name, pos)?;
         if let Some(v) = session_value(&name, &f.args) {
             return Ok(Expr::new(ExprKind::Session(v), pos));
@@ -60,6 +63,33 @@ impl Resolver<'_> {
                 Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos))
             }
             Some(over) => self.window(call, over, pos),
+        }
+    }
+
+    /// `noisegate.low(x)` and its like.
+    fn reach(&mut self, f: &sp::Function, what: Option<Reach>, pos: Pos) -> Result<Expr> {
+        let Some(what) = what else {
+            return Err(ClientError::unsupported(format!("function {} is not allowed", f.name))
+                .hint("noisegate.low(x), noisegate.high(x) and noisegate.stddev(x) are there, of numbers above aggregates.")
+                .at(pos));
+        };
+        let plain = matches!(f.parameters, sp::FunctionArguments::None)
+            && f.null_treatment.is_none()
+            && f.filter.is_none()
+            && f.over.is_none()
+            && f.within_group.is_empty();
+        let (args, distinct, order_by) = self.arguments(&f.args, false, pos)?;
+        let mut args = args.into_iter();
+        match (args.next(), args.next()) {
+            (Some(x), None) if plain && !distinct && order_by.is_empty() => {
+                let kind = ExprKind::Reach { what, expr: Box::new(x), confidence: Reach::USUAL };
+                Ok(Expr::new(kind, pos))
+            }
+            _ => {
+                let name = what.name();
+                let m = format!("noisegate.{name} takes one number: noisegate.{name}(count(*))");
+                Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos))
+            }
         }
     }
 
@@ -253,4 +283,14 @@ fn session_value(name: &str, args: &sp::FunctionArguments) -> Option<SessionValu
         "current_schema" if none || empty => V::Schema,
         _ => return None,
     })
+}
+
+/// The function of schema `noisegate` that is called, if it is of that schema; None inside where there is no such.
+fn of_noisegate(name: &sp::ObjectName) -> Option<Option<Reach>> {
+    match name.0.as_slice() {
+        [sp::ObjectNamePart::Identifier(schema), sp::ObjectNamePart::Identifier(name)] => {
+            (fold(schema) == "noisegate").then(|| Reach::named(&fold(name)))
+        }
+        _ => None,
+    }
 }

@@ -1,0 +1,249 @@
+//! The columns that an interval needs: beside each released number of the outermost SELECT, where `noisegate.intervals` asks
+//! for it; and in queries in FROM the variances of what the others compute with.
+
+use super::{Queries, Uncertain};
+use crate::Plan;
+use answer::ClientError;
+use sql::ast::*;
+use sql::constants;
+use sql::names::truncate;
+use std::collections::BTreeSet;
+
+/// Which items of the outermost SELECT have an interval beside them, by their places before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Intervals {
+    beside: Vec<usize>,
+    confidence: u32,
+}
+
+impl Intervals {
+    /// Nothing is added.
+    pub fn is_empty(&self) -> bool {
+        self.beside.is_empty()
+    }
+
+    /// Puts them beside their items. `query` is the statement's own, however far it was read.
+    pub fn put(&self, query: &mut Query) {
+        let Body::Select(select) = &mut query.body else { return };
+        let mut places = Vec::with_capacity(select.items.len());
+        let items = std::mem::take(&mut select.items);
+        for (i, item) in items.into_iter().enumerate() {
+            places.push(select.items.len());
+            let added = self.beside.contains(&i).then(|| {
+                [Reach::Low, Reach::High].map(|what| {
+                    let expr = Box::new(item.expr.clone());
+                    let kind = ExprKind::Reach { what, expr, confidence: self.confidence };
+                    let name = truncate(format!("{}_{}", item.name, what.name()));
+                    Item { expr: Expr::new(kind, item.expr.pos), name }
+                })
+            });
+            select.items.push(item);
+            select.items.extend(added.into_iter().flatten());
+        }
+        for o in &mut query.order_by {
+            if let ExprKind::Output(i) = &mut o.expr.kind {
+                *i = places.get(*i).copied().unwrap_or(*i);
+            }
+        }
+    }
+}
+
+/// Makes a plan ready for the intervals that its statement asks for, and for those of every number where `all` says so.
+/// `confidence`: in millionths.
+///
+/// # Errors
+/// The statement asks for one that nobody knows.
+pub fn prepare(plan: &mut Plan, all: bool, confidence: u32) -> Result<Intervals, ClientError> {
+    let mut asked = false;
+    constants::each(&mut plan.statement, &mut |e| {
+        if let ExprKind::Reach { confidence: c, .. } = &mut e.kind {
+            (*c, asked) = (confidence, true);
+        }
+    });
+    let mut intervals = Intervals { beside: Vec::new(), confidence };
+    if all && plan.charge.is_some() && plan.question.is_none() {
+        intervals.beside = numbers(plan);
+        intervals.put(&mut plan.statement.query);
+    }
+    if !asked && intervals.beside.is_empty() {
+        return Ok(intervals);
+    }
+    let wanted = wanted(plan)?;
+    carry(&mut plan.statement.query, &wanted);
+    Ok(intervals)
+}
+
+/// The items of the outermost SELECT whose noise is known.
+fn numbers(plan: &Plan) -> Vec<usize> {
+    let Body::Select(select) = &plan.statement.query.body else { return Vec::new() };
+    if select.distinct != Distinct::No {
+        return Vec::new();
+    }
+    let queries = Queries::of(plan);
+    let place = queries.place(select);
+    let known = |(i, item): (usize, &Item)| match queries.follow(&item.expr, place) {
+        Ok(Uncertain::Exact(_)) | Err(_) => None,
+        Ok(_) => Some(i),
+    };
+    select.items.iter().enumerate().filter_map(known).collect()
+}
+
+/// Items of queries in FROM whose variances are needed: a SELECT, and a place in it.
+fn wanted(plan: &Plan) -> Result<BTreeSet<(usize, usize)>, ClientError> {
+    let queries = Queries::of(plan);
+    let mut found = Found { queries: &queries, wanted: BTreeSet::new(), plan };
+    found.query(&plan.statement.query)?;
+    for stage in &plan.stages {
+        let mut inside = false;
+        let mut statement = Statement { query: stage.query.clone(), ..plan.statement.clone() };
+        constants::each(&mut statement, &mut |e| inside |= matches!(e.kind, ExprKind::Reach { .. }));
+        if inside {
+            return Err(ClientError::unsupported("an interval of what private rows are compared with is not supported")
+                .hint("Ask for it by itself: SELECT noisegate.low(avg(x)) FROM …"));
+        }
+    }
+    Ok(found.wanted)
+}
+
+struct Found<'q, 'p> {
+    queries: &'q Queries<'p>,
+    plan: &'p Plan,
+    wanted: BTreeSet<(usize, usize)>,
+}
+
+impl<'p> Found<'_, 'p> {
+    fn query(&mut self, q: &'p Query) -> Result<(), ClientError> {
+        for cte in &q.with {
+            if !self.plan.private_ctes.contains(&cte.id) {
+                self.query(&cte.query)?;
+            }
+        }
+        self.body(&q.body, &q.order_by)
+    }
+
+    fn body(&mut self, body: &'p Body, order_by: &'p [OrderItem]) -> Result<(), ClientError> {
+        match body {
+            Body::Select(s) => self.select(s, order_by),
+            Body::Query(q) => self.query(q),
+            Body::SetOp { left, right, .. } => {
+                self.body(left, &[])?;
+                self.body(right, &[])
+            }
+            Body::Values(_) | Body::Rows { .. } => Ok(()),
+        }
+    }
+
+    fn select(&mut self, s: &'p Select, order_by: &'p [OrderItem]) -> Result<(), ClientError> {
+        let place = self.queries.place(s);
+        if place.release.is_none() {
+            s.from.iter().try_for_each(|f| self.from(f))?;
+        }
+        let above = s.items.iter().map(|i| &i.expr).chain(&s.having).chain(order_by.iter().map(|o| &o.expr));
+        let rows = s.filter.iter().chain(&s.group_by).filter(|_| place.release.is_none());
+        for e in above.chain(rows) {
+            self.expr(e, place)?;
+        }
+        Ok(())
+    }
+
+    fn from(&mut self, from: &'p From) -> Result<(), ClientError> {
+        match from {
+            From::Join { left, right, .. } => {
+                self.from(left)?;
+                self.from(right)
+            }
+            From::Relation { query: Some(q), .. } => self.query(q),
+            From::Relation { .. } => Ok(()),
+        }
+    }
+
+    fn expr(&mut self, e: &'p Expr, place: super::Place) -> Result<(), ClientError> {
+        match &e.kind {
+            ExprKind::Reach { expr, .. } => {
+                let of = self.queries.follow(expr, place)?;
+                self.columns(&of)
+            }
+            ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } => self.query(q),
+            ExprKind::InQuery { expr, query, .. } => {
+                self.expr(expr, place)?;
+                self.query(query)
+            }
+            _ => e.children().into_iter().try_for_each(|c| self.expr(c, place)),
+        }
+    }
+
+    /// The columns that a number's noise is computed from, and what they are computed from.
+    fn columns(&mut self, of: &Uncertain<'p>) -> Result<(), ClientError> {
+        match of {
+            Uncertain::Exact(_) | Uncertain::Released { .. } => Ok(()),
+            Uncertain::Column { select, item, .. } => {
+                if !self.wanted.insert((select.id, *item)) {
+                    return Ok(());
+                }
+                let Some(item) = select.items.get(*item) else { return Ok(()) };
+                let of = self.queries.follow(&item.expr, self.queries.place(select))?;
+                self.columns(&of)
+            }
+            Uncertain::Query { query, .. } => {
+                let Some((item, place)) = self.queries.only_item(query) else { return Ok(()) };
+                let of = self.queries.follow(item, place)?;
+                self.columns(&of)
+            }
+            Uncertain::Same(_, x) | Uncertain::Negated(_, x) | Uncertain::Total { of: x, .. } => self.columns(x),
+            Uncertain::Sum(_, _, pair) | Uncertain::Product(_, pair) | Uncertain::Quotient(_, pair) => {
+                pair.iter().try_for_each(|x| self.columns(x))
+            }
+        }
+    }
+}
+
+/// Adds variances and fourth cumulants as last items.
+fn carry(q: &mut Query, wanted: &BTreeSet<(usize, usize)>) {
+    for cte in &mut q.with {
+        carry(&mut cte.query, wanted);
+    }
+    carry_body(&mut q.body, wanted);
+}
+
+fn carry_body(body: &mut Body, wanted: &BTreeSet<(usize, usize)>) {
+    match body {
+        Body::Select(s) => {
+            s.from.iter_mut().for_each(|f| carry_from(f, wanted));
+            for (_, item) in wanted.range((s.id, 0)..=(s.id, usize::MAX)) {
+                let Some(of) = s.items.get(*item).cloned() else { continue };
+                for what in [Reach::Variance, Reach::Fourth] {
+                    let kind =
+                        ExprKind::Reach { what, expr: Box::new(of.expr.clone()), confidence: Reach::USUAL };
+                    s.items.push(Item { expr: Expr::new(kind, of.expr.pos), name: what.name().into() });
+                }
+            }
+        }
+        Body::Query(q) => carry(q, wanted),
+        Body::SetOp { left, right, .. } => {
+            carry_body(left, wanted);
+            carry_body(right, wanted);
+        }
+        Body::Values(_) | Body::Rows { .. } => {}
+    }
+}
+
+fn carry_from(from: &mut From, wanted: &BTreeSet<(usize, usize)>) {
+    match from {
+        From::Join { left, right, .. } => {
+            carry_from(left, wanted);
+            carry_from(right, wanted);
+        }
+        From::Relation { query: Some(q), .. } => carry(q, wanted),
+        From::Relation { .. } => {}
+    }
+}
+
+impl Uncertain<'_> {
+    /// Of a column, the place where its variance or fourth cumulant stands in its SELECT.
+    pub fn beside(&self, what: Reach) -> Option<usize> {
+        let Self::Column { select, item, .. } = self else { return None };
+        let of = &select.items.get(*item)?.expr;
+        let is = |e: &Expr| matches!(&e.kind, ExprKind::Reach { what: w, expr, .. } if *w == what && **expr == *of);
+        select.items.iter().position(|i| is(&i.expr))
+    }
+}
