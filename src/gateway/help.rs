@@ -66,6 +66,14 @@ pub const HELP: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "intervals",
+        &[
+            "SET noisegate.intervals = on: columns _low and _high beside each number, between which it lies without noise 95 times in 100.",
+            "SELECT count(*), noisegate.low(count(*)), noisegate.high(count(*)), noisegate.stddev(count(*)) FROM trips: the same by name.",
+            "SET noisegate.confidence = 0.99: how often they hold. They cost nothing, and know nothing of what bounds cut.",
+        ],
+    ),
+    (
         "functions",
         &[
             "Above the aggregates these may stand, at no price: round(avg(x), 1), rank() OVER (ORDER BY count(*)).",

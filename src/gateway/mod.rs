@@ -141,8 +141,7 @@ impl Session {
         planned.key = key.clone();
         if let Kind::Query(..) = &*statement.kind
             && !private
-            && let Some(fields) =
-                self.typed_before(&gateway, &planned.columns(&resolved), &planned.constants)
+            && let Some(fields) = self.typed_before(&gateway, &planned.columns(&resolved), &planned.constants)
         {
             // Nobody was told of columns yet: if they or the names are others now, it is typed after all.
             let told = notices.len();

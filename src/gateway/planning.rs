@@ -41,7 +41,15 @@ impl Session {
         let settings = self.terms(gateway);
         let kept = gateway.plans.get(key, &settings, &gateway.sizes.known())?;
         let (plan, constants) = (kept.plan.clone(), self.constants());
-        let planned = Planned { plan, constants, settings, snapped: None, lasting: true, key: None, intervals: Default::default() };
+        let planned = Planned {
+            plan,
+            constants,
+            settings,
+            snapped: None,
+            lasting: true,
+            key: None,
+            intervals: Default::default(),
+        };
         Some((planned, kept.fields.clone()))
     }
 
@@ -70,7 +78,8 @@ impl Session {
                     }
                     // What columns there are is told before parameters have values: then nobody knows which have noise.
                     let all = self.settings.intervals() && types.is_empty() && values.parameters.is_empty();
-                    let intervals = plan::reach::columns::prepare(&mut plan, all, self.settings.confidence())?;
+                    let intervals =
+                        plan::reach::columns::prepare(&mut plan, all, self.settings.confidence())?;
                     return Ok(Planned { plan, constants, settings, snapped, lasting, key: None, intervals });
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),

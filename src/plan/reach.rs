@@ -10,13 +10,43 @@
 pub mod columns;
 pub mod quantile;
 
-use super::release::{Output, Release};
 use super::release::moments::Statistic;
+use super::release::{Output, Release};
 use super::{Plan, has_aggregate};
 use answer::ClientError;
 use bigdecimal::ToPrimitive;
 use sql::ast::*;
 use std::collections::{BTreeSet, HashMap};
+
+/// A released integer that noise in a number is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    /// Its release.
+    pub release: usize,
+    /// Which of its integers.
+    pub part: usize,
+    /// Of which rows.
+    pub rows: Rows,
+}
+
+/// Rows of a relation, as one row of it sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rows {
+    /// The row itself.
+    Own,
+    /// The one so many rows before it, or behind it.
+    Shifted(i64),
+    /// Any.
+    Any,
+}
+
+impl Part {
+    /// Whether this has other noise than that.
+    pub fn is_apart(&self, other: &Self) -> bool {
+        let rows = self.rows != other.rows && self.rows != Rows::Any && other.rows != Rows::Any;
+        rows || (self.release, self.part) != (other.release, other.part)
+    }
+}
 
 /// A number above a release, and where its noise is from.
 #[derive(Clone, Debug)]
@@ -43,7 +73,7 @@ pub enum Uncertain<'p> {
         /// Its place there.
         item: usize,
         /// All releases and parts that it is from.
-        parts: BTreeSet<(usize, usize)>,
+        parts: BTreeSet<Part>,
         /// Several rows may have the same noise.
         shared: bool,
     },
@@ -54,7 +84,7 @@ pub enum Uncertain<'p> {
         /// The query.
         query: &'p Query,
         /// All releases and parts that it is from.
-        parts: BTreeSet<(usize, usize)>,
+        parts: BTreeSet<Part>,
     },
     /// The value itself, in another type or rounded.
     Same(&'p Expr, Box<Uncertain<'p>>),
@@ -74,6 +104,15 @@ pub enum Uncertain<'p> {
         of: Box<Uncertain<'p>>,
         /// The mean.
         mean: bool,
+    },
+    /// The number of a row before or behind.
+    Shifted {
+        /// The window function.
+        expr: &'p Expr,
+        /// Of each row.
+        of: Box<Uncertain<'p>>,
+        /// How many rows before.
+        by: i64,
     },
 }
 
@@ -179,7 +218,7 @@ impl<'p> Queries<'p> {
         let release = self.plan.releases.iter().position(|r| r.select == select.id);
         let aggregates = select.items.iter().any(|i| has_aggregate(&i.expr));
         let grouped = release.is_none() && (select.has_group_by() || aggregates);
-        Place { release, grouped, each_once: release.is_some() || self.each_once(select) }
+        Place { release, grouped, each_once: self.each_once(select) }
     }
 
     /// Whether rows are those of one relation, in which each stands once, whatever the noise is.
@@ -187,7 +226,9 @@ impl<'p> Queries<'p> {
         if self.plan.releases.iter().any(|r| r.select == select.id) {
             return select.having.is_none();
         }
-        let [From::Relation { binding, query: _, lateral: false, .. }] = select.from.as_slice() else { return false };
+        let [From::Relation { binding, query: _, lateral: false, .. }] = select.from.as_slice() else {
+            return false;
+        };
         let Some(query) = self.of.get(binding) else { return true };
         let within = Place { release: None, grouped: false, each_once: false };
         let chosen = |e: &Expr| !matches!(self.follow(e, within), Ok(Uncertain::Exact(_)));
@@ -217,12 +258,14 @@ impl<'p> Queries<'p> {
                 x => Uncertain::Negated(e, Box::new(x)),
             }),
             ExprKind::Cast { expr, ty } if ty.ty.is_number() => self.same(e, expr, place),
-            ExprKind::Call { name: "round" | "trunc" | "ceil" | "ceiling" | "floor", args } => match args.as_slice() {
-                [x, digits @ ..] if digits.iter().all(|d| matches!(one(d), Ok(Uncertain::Exact(_)))) => {
-                    self.same(e, x, place)
+            ExprKind::Call { name: "round" | "trunc" | "ceil" | "ceiling" | "floor", args } => {
+                match args.as_slice() {
+                    [x, digits @ ..] if digits.iter().all(|d| matches!(one(d), Ok(Uncertain::Exact(_)))) => {
+                        self.same(e, x, place)
+                    }
+                    _ => lost("this", e.pos),
                 }
-                _ => lost("this", e.pos),
-            },
+            }
             ExprKind::Call { name: "nullif", args } => match args.as_slice() {
                 [x, other] if matches!(one(other), Ok(Uncertain::Exact(_))) => self.same(e, x, place),
                 _ => lost("this NULLIF", e.pos),
@@ -245,6 +288,10 @@ impl<'p> Queries<'p> {
             ExprKind::Aggregate(a) if place.release.is_none() => self.total(e, a, place),
             ExprKind::Window { function, .. } => match &function.kind {
                 ExprKind::Aggregate(a) => self.total(e, a, place),
+                ExprKind::Call { name, args } => match (shift(name, args), args.first()) {
+                    (Some(by), Some(x)) => self.shifted(e, x, by, place),
+                    _ => self.exact(e, place, "a window function of released numbers"),
+                },
                 _ => self.exact(e, place, "a window function of released numbers"),
             },
             ExprKind::Subquery(q) => self.scalar(e, q),
@@ -270,13 +317,16 @@ impl<'p> Queries<'p> {
         }
         let ExprKind::Aggregate(a) = &e.kind else { return Ok(None) };
         let own = all.iter().enumerate().filter(|(_, r)| (r.select, r.set) == (first.select, first.set));
-        let found = own.flat_map(|(from, r)| r.outputs.iter().map(move |(have, output)| (from, have, output)));
+        let found =
+            own.flat_map(|(from, r)| r.outputs.iter().map(move |(have, output)| (from, have, output)));
         match found.into_iter().find(|(_, have, _)| **have == **a) {
             Some((_, _, Output::Zero(_))) => Ok(Some(Uncertain::Exact(e))),
             Some((from, _, output)) if is_followed(output) => {
                 Ok(Some(Uncertain::Released { row, from, output }))
             }
-            Some((_, _, Output::Points { .. })) => lost("a quantile, min, max or mode, whose error is one of rank,", e.pos),
+            Some((_, _, Output::Points { .. })) => {
+                lost("a quantile, min, max or mode, whose error is one of rank,", e.pos)
+            }
             _ => lost("this aggregate", e.pos),
         }
     }
@@ -329,7 +379,8 @@ impl<'p> Queries<'p> {
             Uncertain::Exact(_) => Ok(Uncertain::Exact(e)),
             _ if place.grouped => lost("a group key with noise in it", e.pos),
             of => {
-                let (parts, shared) = (of.parts(), of.shared());
+                // Which rows the others are of is not known out here.
+                let (parts, shared) = (seen_from_outside(of.parts()), of.shared());
                 Ok(Uncertain::Column { expr: e, binding, select, item: column, parts, shared })
             }
         }
@@ -371,6 +422,25 @@ impl<'p> Queries<'p> {
         }
     }
 
+    /// The number of another row of the same relation.
+    fn shifted<'e>(&self, e: &'e Expr, x: &'e Expr, by: i64, place: Place) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        let rows = place.rows();
+        let exact = |x: &'e Expr| matches!(self.follow(x, rows), Ok(Uncertain::Exact(_)));
+        if !place.each_once || !window_parts(e).into_iter().all(exact) {
+            return lost(
+                "a window function over rows that are joined, or that noise chooses or orders,",
+                e.pos,
+            );
+        }
+        Ok(match self.follow(x, place)? {
+            Uncertain::Exact(_) => Uncertain::Exact(e),
+            of => Uncertain::Shifted { expr: e, of: Box::new(of), by },
+        })
+    }
+
     fn scalar<'e>(&self, e: &'e Expr, q: &'e Query) -> Result<Uncertain<'e>>
     where
         'p: 'e,
@@ -379,7 +449,10 @@ impl<'p> Queries<'p> {
         let [item] = select.items.as_slice() else { return lost("a subquery", e.pos) };
         Ok(match self.follow(&item.expr, self.place(select))? {
             Uncertain::Exact(_) => Uncertain::Exact(e),
-            of => Uncertain::Query { expr: e, query: q, parts: of.parts() },
+            of => {
+                let parts = of.parts().into_iter().map(|p| Part { rows: Rows::Any, ..p }).collect();
+                Uncertain::Query { expr: e, query: q, parts }
+            }
         })
     }
 }
@@ -410,6 +483,26 @@ fn selects_of_from(from: &From, out: &mut Vec<usize>) {
     }
 }
 
+/// How many rows before, for `lag(x)` and `lead(x)`.
+fn shift(name: &str, args: &[Expr]) -> Option<i64> {
+    let by = match args {
+        [_] => 1,
+        [_, Expr { kind: ExprKind::Literal(Literal::Number(n)), .. }] => n.parse().ok().filter(|n| *n > 0)?,
+        _ => return None,
+    };
+    match name {
+        "lag" => Some(by),
+        "lead" => Some(-by),
+        _ => None,
+    }
+}
+
+/// Parts as they are for a row that this one was joined to.
+fn seen_from_outside(parts: BTreeSet<Part>) -> BTreeSet<Part> {
+    let outside = |p: Part| if p.rows == Rows::Own { p } else { Part { rows: Rows::Any, ..p } };
+    parts.into_iter().map(outside).collect()
+}
+
 /// What says which rows a window function looks at.
 fn window_parts(e: &Expr) -> Vec<&Expr> {
     match &e.kind {
@@ -438,26 +531,39 @@ impl Uncertain<'_> {
             Self::Column { shared, .. } => *shared,
             Self::Query { .. } => true,
             Self::Total { expr, of, .. } => matches!(expr.kind, ExprKind::Window { .. }) || of.shared(),
+            Self::Shifted { .. } => true,
             Self::Same(_, x) | Self::Negated(_, x) => x.shared(),
-            Self::Sum(_, _, pair) | Self::Product(_, pair) | Self::Quotient(_, pair) => pair.iter().any(Self::shared),
+            Self::Sum(_, _, pair) | Self::Product(_, pair) | Self::Quotient(_, pair) => {
+                pair.iter().any(Self::shared)
+            }
         }
     }
 
     /// The released integers that its noise is of: releases, and parts of them.
-    pub fn parts(&self) -> BTreeSet<(usize, usize)> {
+    pub fn parts(&self) -> BTreeSet<Part> {
         match self {
             Self::Exact(_) => BTreeSet::new(),
             Self::Released { from, output, .. } => {
                 let parts = match output {
-                    Output::Count(part) | Output::Sum(part, _) | Output::Constant { count: part, .. } => vec![*part],
+                    Output::Count(part) | Output::Sum(part, _) | Output::Constant { count: part, .. } => {
+                        vec![*part]
+                    }
                     Output::Avg { sum, count, .. } => vec![*sum, *count],
                     Output::Moment(m) => m.parts(),
                     Output::Zero(_) | Output::Points { .. } | Output::Truth { .. } => Vec::new(),
                 };
-                parts.into_iter().map(|part| (*from, part)).collect()
+                parts.into_iter().map(|part| Part { release: *from, part, rows: Rows::Own }).collect()
             }
             Self::Column { parts, .. } | Self::Query { parts, .. } => parts.clone(),
-            Self::Same(_, x) | Self::Negated(_, x) | Self::Total { of: x, .. } => x.parts(),
+            Self::Same(_, x) | Self::Negated(_, x) => x.parts(),
+            Self::Total { of, .. } => of.parts().into_iter().map(|p| Part { rows: Rows::Any, ..p }).collect(),
+            Self::Shifted { of, by, .. } => {
+                let shifted = |p: Part| match p.rows {
+                    Rows::Own => Part { rows: Rows::Shifted(*by), ..p },
+                    _ => Part { rows: Rows::Any, ..p },
+                };
+                of.parts().into_iter().map(shifted).collect()
+            }
             Self::Sum(_, _, pair) | Self::Product(_, pair) | Self::Quotient(_, pair) => {
                 pair.iter().flat_map(Self::parts).collect()
             }
@@ -482,7 +588,8 @@ pub struct PartNoise {
 /// with p = 1 - q the second is 2q/p², the fourth 2q(p² + 6q)/p⁴. The discrete Gaussian has at most the variance σ² (Canonne,
 /// Kamath and Steinke 2020, Corollary 9), and is as good as normal from σ = 1 on.
 pub fn noise(r: &Release, part: usize) -> PartNoise {
-    let step = r.parts.get(part).and_then(|p| p.kind.on_grid()).and_then(|g| g.grid().to_f64()).unwrap_or(1.0);
+    let step =
+        r.parts.get(part).and_then(|p| p.kind.on_grid()).and_then(|g| g.grid().to_f64()).unwrap_or(1.0);
     let float = |x: &dp::Ratio| *x.numer() as f64 / *x.denom() as f64;
     let (variance, fourth) = match r.spec.aggregates.get(part).map(|n| &n.distribution) {
         Some(dp::Distribution::Laplace { scale }) => {

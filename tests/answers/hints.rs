@@ -19,6 +19,22 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "noisegate.low(count(*)), noisegate.high(avg(x))",
+        &["SELECT noisegate.low(count(*)), noisegate.high(avg(fare)) FROM trips"],
+    ),
+    (
+        "Ask for that of an aggregate: noisegate.low(avg(x))",
+        &["SELECT noisegate.low(avg(fare)), noisegate.stddev(sum(fare)) FROM trips"],
+    ),
+    (
+        "Ask for it by itself: SELECT noisegate.low(avg(x)) FROM …",
+        &["SELECT noisegate.low(avg(minutes)) FROM trips"],
+    ),
+    (
+        "noisegate.low(x), noisegate.high(x) and noisegate.stddev(x) are there",
+        &["SELECT noisegate.stddev(count(*)), noisegate.low(sum(fare) / count(*)) FROM trips"],
+    ),
+    (
         "Write which: CASE WHEN plan < 'month' THEN plan ELSE 'month' END",
         &["SELECT CASE WHEN plan < 'month' THEN plan ELSE 'month' END, count(*) FROM riders GROUP BY 1"],
     ),

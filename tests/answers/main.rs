@@ -15,6 +15,7 @@ mod cookbook;
 mod explain;
 mod extended;
 mod hints;
+mod intervals;
 mod joins;
 mod leaks;
 mod per_unit;

@@ -52,6 +52,10 @@ pub struct Bikes {
     pub seed: u64,
     /// The stream that is asked, by its name.
     pub stream: Option<String>,
+    /// Numbers have an interval beside them.
+    pub intervals: bool,
+    /// How often it holds them, in millionths.
+    pub confidence: u32,
     instances: tokio::sync::Mutex<HashMap<String, Instance>>,
     backend: Backend,
     ledger: Ledger,
@@ -138,6 +142,8 @@ impl Bikes {
             settings: Settings::default(),
             seed: 7,
             stream: None,
+            intervals: false,
+            confidence: sql::ast::Reach::USUAL,
             instances: Default::default(),
             backend,
             ledger,
@@ -181,7 +187,10 @@ impl Bikes {
         loop {
             let sizes = self.sizes.lock().unwrap().clone();
             match self.plan_one(statement.clone(), &sizes) {
-                Ok(plan) => return Ok(plan),
+                Ok(mut plan) => {
+                    plan::reach::columns::prepare(&mut plan, self.intervals, self.confidence)?;
+                    return Ok(plan);
+                }
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedTypes(select, query)) => {
                     let alone = sql::ast::Statement { query: *query, ..statement.clone() };

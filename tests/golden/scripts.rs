@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
 //! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
-//! by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …` and `SET noisegate.stream = …` hold for
+//! by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …` and `SET noisegate.stream = …` hold for
 //! what follows them.
 
 use crate::bikes::{Asked, Bikes};
@@ -31,6 +31,10 @@ impl goldenscript::Runner for Runner {
         let sql = command.name.as_str();
         if let Some(word) = sql.strip_prefix("SET noisegate.mechanism = ") {
             self.bikes.plan.mechanism = Preference::parse(word).ok_or("auto, laplace or gaussian")?;
+            return Ok(String::new());
+        }
+        if let Some(word) = sql.strip_prefix("SET noisegate.intervals = ") {
+            self.bikes.intervals = word == "on";
             return Ok(String::new());
         }
         if let Some(name) = sql.strip_prefix("SET noisegate.stream = ") {
@@ -182,6 +186,7 @@ scripts!(
     groups_private,
     groups_public,
     in_exists,
+    intervals,
     joins,
     one_table,
     per_unit,

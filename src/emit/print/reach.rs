@@ -13,7 +13,7 @@ use super::released::{Row, output_text};
 use crate::alias;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use plan::reach::quantile::Quantile;
-use plan::reach::{Uncertain, noise};
+use plan::reach::{Part, Rows, Uncertain, noise};
 use plan::release::moments::{Moment, Statistic};
 use plan::release::{Output, PartKind, Release};
 use sql::ast::*;
@@ -30,7 +30,7 @@ struct Term {
     fourth: Real,
     /// How far its values are apart, where that is known.
     step: Option<f64>,
-    parts: BTreeSet<(usize, usize)>,
+    parts: BTreeSet<Part>,
 }
 
 /// A number, its noise to first order, and the ratio that it is, if it is one.
@@ -39,6 +39,16 @@ struct Number {
     value: Real,
     terms: Vec<Term>,
     ratio: Option<Box<Ratio>>,
+    range: Option<Range>,
+}
+
+/// Where a number lies whatever the noise is.
+#[derive(Clone)]
+struct Range {
+    low: f64,
+    high: f64,
+    /// The condition on which there is a number.
+    when: String,
 }
 
 /// A quotient of numbers that are linear in their noise.
@@ -46,13 +56,11 @@ struct Number {
 struct Ratio {
     over: Number,
     under: Number,
-    /// Where it lies whatever the noise is.
-    range: Option<(f64, f64)>,
 }
 
 impl Number {
     fn exact(value: Real) -> Self {
-        Self { value, terms: Vec::new(), ratio: None }
+        Self { value, terms: Vec::new(), ratio: None, range: None }
     }
 
     fn slopes(&self, factor: &Real) -> Vec<Term> {
@@ -61,10 +69,11 @@ impl Number {
 
     /// This number times one without noise.
     fn times(&self, factor: &Real) -> Self {
-        let ratio = self.ratio.as_ref().map(|r| {
-            Box::new(Ratio { over: r.over.times(factor), under: r.under.clone(), range: None })
-        });
-        Self { value: self.value.times(factor), terms: self.slopes(factor), ratio }
+        let ratio = self
+            .ratio
+            .as_ref()
+            .map(|r| Box::new(Ratio { over: r.over.times(factor), under: r.under.clone() }));
+        Self { value: self.value.times(factor), terms: self.slopes(factor), ratio, range: None }
     }
 
     fn plus(&self, other: &Self) -> Self {
@@ -73,10 +82,10 @@ impl Number {
         let moved = |of: &Self, by: &Self| {
             let ratio = of.ratio.as_ref().filter(|_| by.terms.is_empty())?;
             let over = ratio.over.plus(&ratio.under.times(&by.value));
-            Some(Box::new(Ratio { over, under: ratio.under.clone(), range: None }))
+            Some(Box::new(Ratio { over, under: ratio.under.clone() }))
         };
         let ratio = moved(self, other).or_else(|| moved(other, self));
-        Self { value: self.value.plus(&other.value), terms, ratio }
+        Self { value: self.value.plus(&other.value), terms, ratio, range: None }
     }
 
     fn multiplied(&self, other: &Self) -> Self {
@@ -87,7 +96,7 @@ impl Number {
             return other.times(&self.value);
         }
         let terms = merged(self.slopes(&other.value), other.slopes(&self.value));
-        Self { value: self.value.times(&other.value), terms, ratio: None }
+        Self { value: self.value.times(&other.value), terms, ratio: None, range: None }
     }
 
     fn divided(&self, other: &Self) -> Self {
@@ -95,16 +104,16 @@ impl Number {
             return self.times(&Real::Known(1.0).divided_by(&other.value));
         }
         let linear = self.ratio.is_none() && other.ratio.is_none();
-        Self::ratio(self.clone(), other.clone(), None, linear)
+        Self::ratio(self.clone(), other.clone(), linear)
     }
 
     /// θ = N / D changes with N by 1 / D, and with D by -θ / D.
-    fn ratio(over: Number, under: Number, range: Option<(f64, f64)>, linear: bool) -> Self {
+    fn ratio(over: Number, under: Number, linear: bool) -> Self {
         let value = over.value.divided_by(&under.value);
         let part = Real::Known(1.0).divided_by(&under.value);
         let terms = merged(over.slopes(&part), under.slopes(&value.negated().times(&part)));
-        let ratio = linear.then(|| Box::new(Ratio { over, under, range }));
-        Self { value, terms, ratio }
+        let ratio = linear.then(|| Box::new(Ratio { over, under }));
+        Self { value, terms, ratio, range: None }
     }
 }
 
@@ -121,8 +130,8 @@ fn merged(mut one: Vec<Term>, other: Vec<Term>) -> Vec<Term> {
 
 /// No two of them share noise.
 fn independent(terms: &[Term]) -> bool {
-    let mut seen = BTreeSet::new();
-    terms.iter().flat_map(|t| &t.parts).all(|part| seen.insert(*part))
+    let apart = |a: &Term, b: &Term| a.parts.iter().all(|a| b.parts.iter().all(|b| a.is_apart(b)));
+    terms.iter().enumerate().all(|(i, a)| terms.iter().skip(i + 1).all(|b| apart(a, b)))
 }
 
 /// Variance and fourth cumulant of a sum of terms.
@@ -211,7 +220,8 @@ impl Printer<'_> {
             Uncertain::Exact(e) => Number::exact(self.float(e)),
             Uncertain::Released { row, from, output } => {
                 let release = self.plan.and_then(|p| p.releases.get(*from));
-                release.map_or_else(unknown, |r| released(&Row { row: *row, from: *from, cells: 1 }, r, output))
+                release
+                    .map_or_else(unknown, |r| released(&Row { row: *row, from: *from, cells: 1 }, r, output))
             }
             Uncertain::Column { expr, binding, parts, .. } => {
                 let beside = |what| match of.beside(what) {
@@ -220,7 +230,17 @@ impl Printer<'_> {
                 };
                 let (variance, fourth) = (beside(Reach::Variance), beside(Reach::Fourth));
                 let atom = self.text(expr);
-                one(float(&atom), Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts: parts.clone() })
+                one(
+                    float(&atom),
+                    Term {
+                        atom,
+                        slope: Real::Known(1.0),
+                        variance,
+                        fourth,
+                        step: None,
+                        parts: parts.clone(),
+                    },
+                )
             }
             Uncertain::Query { expr, query, parts } => {
                 let mut inner = |what| {
@@ -231,7 +251,17 @@ impl Printer<'_> {
                 };
                 let (variance, fourth) = (inner(Reach::Variance), inner(Reach::Fourth));
                 let atom = self.text(expr);
-                one(float(&atom), Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts: parts.clone() })
+                one(
+                    float(&atom),
+                    Term {
+                        atom,
+                        slope: Real::Known(1.0),
+                        variance,
+                        fourth,
+                        step: None,
+                        parts: parts.clone(),
+                    },
+                )
             }
             Uncertain::Same(_, x) => self.number(x),
             Uncertain::Negated(_, x) => self.number(x).times(&Real::Known(-1.0)),
@@ -250,28 +280,33 @@ impl Printer<'_> {
                 let (x, y) = (self.number(x), self.number(y));
                 x.divided(&y)
             }
-            Uncertain::Total { expr, of, mean } => self.total(expr, of, *mean),
+            Uncertain::Total { expr, mean, .. } => self.total(expr, of, *mean),
+            Uncertain::Shifted { expr, .. } => self.total(expr, of, false),
         }
     }
 
     /// A sum or an average of rows, each with noise of its own.
-    fn total(&mut self, e: &Expr, of: &Uncertain<'_>, mean: bool) -> Number {
-        let mut call = |name: &'static str, what: Option<Reach>| {
+    fn total(&mut self, e: &Expr, whole: &Uncertain<'_>, mean: bool) -> Number {
+        let mut call = |name: Option<&'static str>, what: Option<Reach>| {
             let outer = self.place;
             self.place = outer.map(plan::reach::Place::rows);
             let text = self.text(&calling(e, name, what));
             self.place = outer;
             float(&text)
         };
-        let (mut variance, mut fourth) = (call("sum", Some(Reach::Variance)), call("sum", Some(Reach::Fourth)));
+        let (mut variance, mut fourth) = (
+            call(mean.then_some("sum"), Some(Reach::Variance)),
+            call(mean.then_some("sum"), Some(Reach::Fourth)),
+        );
         if mean {
-            let n = call("count", None);
+            let n = call(Some("count"), None);
             let square = n.times(&n);
             variance = variance.divided_by(&square);
             fourth = fourth.divided_by(&square.times(&square));
         }
         let atom = self.text(e);
-        one(float(&atom), Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts: of.parts() })
+        let (value, parts) = (float(&atom), whole.parts());
+        one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts })
     }
 }
 
@@ -284,7 +319,7 @@ fn float(text: &str) -> Real {
 }
 
 fn one(value: Real, term: Term) -> Number {
-    Number { value, terms: vec![term], ratio: None }
+    Number { value, terms: vec![term], ratio: None, range: None }
 }
 
 /// The query with this of its only item.
@@ -301,21 +336,22 @@ fn asking(body: &mut Body, what: Reach) {
     }
 }
 
-/// The aggregate, or the one over a window, under another name and of something of its argument.
-fn calling(e: &Expr, name: &'static str, what: Option<Reach>) -> Expr {
+/// The aggregate, or the call over a window, under another name and of something of its argument.
+fn calling(e: &Expr, name: Option<&'static str>, what: Option<Reach>) -> Expr {
     let mut call = e.clone();
     let inner = match &mut call.kind {
         ExprKind::Window { function, .. } => &mut function.kind,
         kind => kind,
     };
-    if let ExprKind::Aggregate(a) = inner {
-        a.name = name;
-        for arg in &mut a.args {
-            if let Some(what) = what {
-                let kind = ExprKind::Reach { what, expr: Box::new(arg.clone()), confidence: Reach::USUAL };
-                *arg = Expr::new(kind, arg.pos);
-            }
-        }
+    let (own, first) = match inner {
+        ExprKind::Aggregate(a) => (&mut a.name, a.args.first_mut()),
+        ExprKind::Call { name, args } => (name, args.first_mut()),
+        _ => return call,
+    };
+    *own = name.unwrap_or(*own);
+    if let (Some(what), Some(arg)) = (what, first) {
+        let kind = ExprKind::Reach { what, expr: Box::new(arg.clone()), confidence: Reach::USUAL };
+        *arg = Expr::new(kind, arg.pos);
     }
     call
 }
@@ -324,7 +360,7 @@ fn calling(e: &Expr, name: &'static str, what: Option<Reach>) -> Expr {
 fn part(row: &Row, r: &Release, part: usize) -> Number {
     let (atom, noise) = (row.column(part), noise(r, part));
     let [variance, fourth] = [noise.variance, noise.fourth].map(Real::Known);
-    let parts = BTreeSet::from([(row.from, part)]);
+    let parts = BTreeSet::from([Part { release: row.from, part, rows: Rows::Own }]);
     let value = float(&atom);
     one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: Some(noise.step), parts })
 }
@@ -341,8 +377,10 @@ fn released(row: &Row, r: &Release, output: &Output) -> Number {
                 _ => 0.0,
             };
             let over = part(row, r, *sum).plus(&n.times(&Real::Known(centre)));
-            let average = Number::ratio(over, n, Some((decimal(low), decimal(high))), true);
-            Number { value: float(&output_text(row, r, output)), ..average }
+            let average = Number::ratio(over, n, true);
+            let when = format!("{} >= 1", row.column(*count));
+            let range = Some(Range { low: decimal(low), high: decimal(high), when });
+            Number { value: float(&output_text(row, r, output)), range, ..average }
         }
         Output::Moment(m) => moment(row, r, m, float(&output_text(row, r, output))),
         Output::Zero(_) | Output::Constant { .. } | Output::Points { .. } | Output::Truth { .. } => {
@@ -378,7 +416,16 @@ fn moment(row: &Row, r: &Release, m: &Moment, value: Real) -> Number {
         of_count = of_count.plus(&d.times(&mean).times(&Real::Known(2.0)));
     }
     terms = merged(terms, n.slopes(&of_count.times(&unit)));
-    let mut number = Number { value: value.clone(), terms, ratio: None };
+    let most = decimal(&m.x.half);
+    // Of a sample it may be a little more.
+    let high = match (sample, root) {
+        (true, _) => f64::INFINITY,
+        (false, true) => most,
+        (false, false) => most * most,
+    };
+    let when = format!("{} >= {}", row.column(m.count), if sample { 2 } else { 1 });
+    let range = Some(Range { low: 0.0, high, when });
+    let mut number = Number { value: value.clone(), terms, ratio: None, range };
     if sample {
         let factor = n.value.divided_by(&n.value.plus(&Real::Known(-1.0)));
         number.terms = number.slopes(&factor);
@@ -398,20 +445,40 @@ fn reached(what: Reach, number: &Number, quantile: Quantile) -> Real {
         Reach::Deviation => variance.root(),
         Reach::Low | Reach::High if number.terms.is_empty() => number.value.clone(),
         Reach::Low | Reach::High => match &number.ratio {
-            Some(ratio) => fieller(ratio, what, quantile),
+            Some(ratio) => fieller(ratio, number.range.as_ref(), what, quantile),
             None => {
                 let half = half_width(&number.terms, quantile);
-                number.value.plus(&if what == Reach::Low { half.negated() } else { half })
+                // 15 digits: what a float has beyond them is not the number's.
+                let short = matches!(half, Real::Known(_));
+                let end = number.value.plus(&if what == Reach::Low { half.negated() } else { half });
+                let end = match (short, end) {
+                    (true, Real::Text(t)) => {
+                        Real::Text(format!("{t}::pg_catalog.numeric::pg_catalog.float8"))
+                    }
+                    (_, end) => end,
+                };
+                within(&end, number.range.as_ref())
             }
         },
     }
 }
 
+/// An end, no further than the number can lie.
+fn within(end: &Real, range: Option<&Range>) -> Real {
+    let Some(Range { low, high, when }) = range else { return end.clone() };
+    let cut = format!("GREATEST({}, {})", end.text(), Real::Known(*low).text());
+    let cut = match high.is_finite() {
+        true => format!("LEAST({cut}, {})", Real::Known(*high).text()),
+        false => cut,
+    };
+    Real::Text(format!("(CASE WHEN {when} THEN {cut} END)"))
+}
+
 /// An end of Fieller's interval: with v₁₁, v₁₂ and v₂₂ the variances and the covariance of N and D, A = D² - k²v₂₂ and θ = N / D
 /// it is θ + (k²(θv₂₂ - v₁₂) ± k|D|·√(v₁₁ - 2θv₁₂ + θ²v₂₂ - (v₁₁v₂₂ - v₁₂²)k²/D²)) / A. Where A is not above 0, D cannot be told
 /// from 0, and the interval is all that θ can be.
-fn fieller(ratio: &Ratio, what: Reach, quantile: Quantile) -> Real {
-    let Ratio { over, under, range } = ratio;
+fn fieller(ratio: &Ratio, range: Option<&Range>, what: Reach, quantile: Quantile) -> Real {
+    let Ratio { over, under } = ratio;
     let (n, d) = (&over.value, &under.value);
     let theta = n.divided_by(d);
     let difference = merged(over.terms.clone(), under.slopes(&theta.negated()));
@@ -426,7 +493,8 @@ fn fieller(ratio: &Ratio, what: Reach, quantile: Quantile) -> Real {
                 Some(u) => t.slope.times(&u.slope).times(&t.variance),
                 None => Real::Known(0.0),
             };
-            let (v11, v12, v22) = (both(&own, &over.terms), both(&shared, &over.terms), both(&own, &under.terms));
+            let (v11, v12, v22) =
+                (both(&own, &over.terms), both(&shared, &over.terms), both(&own, &under.terms));
             let (k2, d2) = (k.times(&k), d.times(d));
             let a = d2.plus(&k2.times(&v22).negated());
             let determinant = v11.times(&v22).plus(&v12.times(&v12).negated());
@@ -448,19 +516,11 @@ fn fieller(ratio: &Ratio, what: Reach, quantile: Quantile) -> Real {
             (d.magnitude().plus(&low), end)
         }
     };
-    let (end, otherwise) = match range {
-        None => (end.text(), "NULL".to_owned()),
-        Some((low, high)) => {
-            let [low, high] = [*low, *high].map(|x| Real::Known(x).text());
-            let limit = if what == Reach::Low { low.clone() } else { high.clone() };
-            (format!("LEAST(GREATEST({}, {low}), {high})", end.text()), limit)
-        }
+    let otherwise = match range {
+        None => "NULL".to_owned(),
+        Some(range) => Real::Known(if what == Reach::Low { range.low } else { range.high }).text(),
     };
-    let decided = decided.text();
-    let text = format!("CASE WHEN {decided} > 0 THEN {end} ELSE {otherwise} END");
-    Real::Text(match range {
-        // Like the average itself.
-        Some(_) => format!("CASE WHEN {} >= 1 THEN {text} END", d.text()),
-        None => format!("({text})"),
-    })
+    let end =
+        Real::Text(format!("(CASE WHEN {} > 0 THEN {} ELSE {otherwise} END)", decided.text(), end.text()));
+    within(&end, range)
 }

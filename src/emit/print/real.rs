@@ -45,11 +45,11 @@ impl Real {
         }
     }
 
-    /// The root; of what rounding made negative it is 0.
+    /// The root of what is not below 0 but for rounding; NULL of NULL.
     pub fn root(&self) -> Self {
         match self {
             Self::Known(a) => Self::Known(a.max(0.0).sqrt()),
-            Self::Text(t) => Self::Text(format!("pg_catalog.sqrt(GREATEST({t}, 0))")),
+            Self::Text(t) => Self::Text(format!("pg_catalog.sqrt(pg_catalog.abs({t}))")),
         }
     }
 

@@ -163,12 +163,14 @@ impl NoisegateSetting {
                 _ => Err(self.wrong(text, "auto, laplace or gaussian")),
             },
             Self::Cache if text.eq_ignore_ascii_case("best") => Ok("best".into()),
-            Self::Notices | Self::Cache | Self::EmptyGroups | Self::Intervals => match text.to_lowercase().as_str() {
-                "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
-                "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
-                _ if self == Self::Cache => Err(self.wrong(text, "on, off or best")),
-                _ => Err(self.wrong(text, "on or off")),
-            },
+            Self::Notices | Self::Cache | Self::EmptyGroups | Self::Intervals => {
+                match text.to_lowercase().as_str() {
+                    "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
+                    "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
+                    _ if self == Self::Cache => Err(self.wrong(text, "on, off or best")),
+                    _ => Err(self.wrong(text, "on or off")),
+                }
+            }
             Self::Confidence => {
                 let (low, high) = (BigDecimal::new(5.into(), 1), BigDecimal::new(9999.into(), 4));
                 let good = |c: &BigDecimal| (&low..=&high).contains(&c);

@@ -98,8 +98,10 @@ fn wanted(plan: &Plan) -> Result<BTreeSet<(usize, usize)>, ClientError> {
         let mut statement = Statement { query: stage.query.clone(), ..plan.statement.clone() };
         constants::each(&mut statement, &mut |e| inside |= matches!(e.kind, ExprKind::Reach { .. }));
         if inside {
-            return Err(ClientError::unsupported("an interval of what private rows are compared with is not supported")
-                .hint("Ask for it by itself: SELECT noisegate.low(avg(x)) FROM …"));
+            return Err(ClientError::unsupported(
+                "an interval of what private rows are compared with is not supported",
+            )
+            .hint("Ask for it by itself: SELECT noisegate.low(avg(x)) FROM …"));
         }
     }
     Ok(found.wanted)
@@ -189,7 +191,10 @@ impl<'p> Found<'_, 'p> {
                 let of = self.queries.follow(item, place)?;
                 self.columns(&of)
             }
-            Uncertain::Same(_, x) | Uncertain::Negated(_, x) | Uncertain::Total { of: x, .. } => self.columns(x),
+            Uncertain::Same(_, x)
+            | Uncertain::Negated(_, x)
+            | Uncertain::Total { of: x, .. }
+            | Uncertain::Shifted { of: x, .. } => self.columns(x),
             Uncertain::Sum(_, _, pair) | Uncertain::Product(_, pair) | Uncertain::Quotient(_, pair) => {
                 pair.iter().try_for_each(|x| self.columns(x))
             }
