@@ -193,7 +193,7 @@ struct Planner<'a> {
 #[derive(Clone)]
 enum Otherwise {
     /// A subquery that is to become a relation of groups.
-    Groups(ByGroup),
+    Groups(Box<ByGroup>),
     /// Rows whose kinds are to be aggregated apart.
     Apart(MixedUnion),
     /// Sums and averages of ages, in the SELECT of this number.

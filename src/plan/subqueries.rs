@@ -22,7 +22,7 @@ impl<'a> Planner<'a> {
                 let before = self.releases.len();
                 if let Some(groups) = ByGroup::of(q, e.pos).filter(|g| self.is_of_several_units(&g.grouped)) {
                     let refused = groups.refused();
-                    self.otherwise = Some(Otherwise::Groups(groups));
+                    self.otherwise = Some(Otherwise::Groups(Box::new(groups)));
                     return Err(refused.into());
                 }
                 if let Some((s, _)) = conditions::single(q, e.pos)? {
