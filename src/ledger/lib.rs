@@ -17,6 +17,7 @@ mod owner;
 mod policy_view;
 mod reads;
 mod time;
+pub mod words;
 mod writer;
 
 pub use account::{Account, Amount, BudgetState, Counter, Granted};

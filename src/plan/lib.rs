@@ -35,6 +35,7 @@ pub mod source;
 pub mod stages;
 pub mod stream_question;
 mod subqueries;
+pub mod summary;
 mod unit_paths;
 mod units;
 pub mod work;

@@ -434,3 +434,55 @@ async fn what_hints_say_to_write_is_accepted() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Analysts have the proxy and no checkout of it: what they are told names relations, settings and keys of the policy, and no
+/// file. Looked for in all strings of the packages whose words reach a client.
+#[test]
+fn no_text_for_analysts_names_a_file_of_the_repository() {
+    const PACKAGES: &[&str] = &[
+        "answer", "backend", "catalogs", "emit", "frontend", "gateway", "grammar", "kernel", "ledger",
+        "plan", "release", "sql", "store",
+    ];
+    const FILES: &[&str] =
+        &["docs/", ".md", ".toml", "README", "CONTRIBUTING", "config/", "tests/", "src/", "examples/"];
+    // `.md` is the end of a name, and the beginning of another function's.
+    let names_a_file = |line: &str| {
+        FILES.iter().any(|f| {
+            line.match_indices(f).any(|(at, _)| {
+                let next = line[at + f.len()..].chars().next();
+                f.ends_with('/') || !next.is_some_and(char::is_alphanumeric)
+            })
+        })
+    };
+    fn sources(folder: &std::path::Path, out: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            match path.is_dir() {
+                true if name != "tests" => sources(&path, out),
+                false if path.extension().is_some_and(|e| e == "rs") && !name.ends_with("tests") => {
+                    out.push(path)
+                }
+                _ => {}
+            }
+        }
+    }
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    PACKAGES.iter().for_each(|p| sources(&root.join(p), &mut files));
+    assert!(files.len() > 200, "{}", files.len());
+    let mut strings = 0;
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        for line in text.lines().filter(|l| !l.trim_start().starts_with("//") && l.contains('"')) {
+            strings += 1;
+            assert!(!names_a_file(line), "{}: {line}", file.display());
+        }
+    }
+    assert!(strings > 1_000, "{strings}");
+    let help = noisegate::gateway::help::HELP.iter().flat_map(|(_, lines)| *lines).copied();
+    for line in help.chain(noisegate::plan::expr::entries().flat_map(|e| [e.form, e.types])) {
+        assert!(!names_a_file(line), "{line}");
+    }
+}

@@ -26,7 +26,7 @@ pub struct Args {
     /// The policy.
     #[arg(long, value_name = "FILE")]
     pub policy: PathBuf,
-    /// text: as EXPLAIN prints it; json: with the SQL, sensitivities and price, for programs
+    /// text: as EXPLAIN (VERBOSE) prints it; json: with the SQL, sensitivities and price, for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// As SET noisegate.epsilon [default: statement.epsilon of the policy]
@@ -136,7 +136,9 @@ fn explain(args: &Args, sql: &str) -> Result<String, Failed> {
     let sizes = sizes(&policy, &found.sizes, &args.domain_size)?;
     let plan = plan(sql, &policy, &settings, &sizes)?;
     Ok(match args.format {
-        Format::Text => plan::explain::lines(&plan, &policy).join("\n"),
+        Format::Text => {
+            [explained::summary(&plan, &policy), plan::explain::lines(&plan, &policy)].concat().join("\n")
+        }
         Format::Json => {
             let mut all = json!({
                 "statement": sql.trim(),
