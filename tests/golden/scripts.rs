@@ -188,6 +188,7 @@ scripts!(
     in_exists,
     intervals,
     joins,
+    mixed_unions,
     one_table,
     per_unit,
     per_unit_windows,
@@ -208,6 +209,7 @@ scripts!(
     streams,
     unit_path,
     values,
+    what_to_write,
     where_clause,
     words,
 );
