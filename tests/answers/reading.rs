@@ -81,7 +81,9 @@ async fn help_is_there_for_whoever_has_no_documents() {
     let world = World::new(&["ada"], RULES).await;
     let (topics, told) = world.psql("ada", "SELECT DISTINCT topic FROM noisegate.help ORDER BY 1;").await;
     assert_eq!(told, "");
-    for topic in ["start", "budget", "groups", "bounds", "joins", "settings", "intervals", "functions", "errors"] {
+    for topic in
+        ["start", "budget", "groups", "bounds", "joins", "settings", "intervals", "functions", "errors"]
+    {
         assert!(topics.contains(topic), "{topics}");
     }
     let (all, told) = world.psql("ada", "SELECT * FROM noisegate.help;").await;

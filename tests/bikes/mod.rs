@@ -15,6 +15,7 @@ use noisegate::error::ClientError;
 use noisegate::gateway::{self, private_groups};
 use noisegate::kernel;
 use noisegate::ledger::{Ledger, Terms};
+use noisegate::plan::reach::columns::Intervals;
 use noisegate::plan::{self, Plan, PlanError, Stage};
 use noisegate::policy::{self, Policy};
 use noisegate::release::stream::{Instance, Told};
@@ -182,14 +183,20 @@ impl Bikes {
 
     /// Plans a query, and measures public columns where the plan asks for it.
     pub async fn plan(&self, text: &str) -> Result<Plan, ClientError> {
+        self.planned(text).await.map(|(plan, _)| plan)
+    }
+
+    /// The plan, and the intervals that its columns have beside them.
+    async fn planned(&self, text: &str) -> Result<(Plan, Intervals), ClientError> {
         let (query, lines) = self.parse(text)?;
         let mut statement = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
         loop {
             let sizes = self.sizes.lock().unwrap().clone();
             match self.plan_one(statement.clone(), &sizes) {
                 Ok(mut plan) => {
-                    plan::reach::columns::prepare(&mut plan, self.intervals, self.confidence)?;
-                    return Ok(plan);
+                    let intervals =
+                        plan::reach::columns::prepare(&mut plan, self.intervals, self.confidence)?;
+                    return Ok((plan, intervals));
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedTypes(select, query)) => {
@@ -229,9 +236,10 @@ impl Bikes {
 
     /// The plan, after PostgreSQL has judged names and types.
     pub async fn typed(&self, text: &str) -> Result<(Plan, Vec<Field>), ClientError> {
-        let plan = self.plan(text).await?;
+        let (plan, intervals) = self.planned(text).await?;
         let (query, lines) = self.parse(text)?;
-        let resolved = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
+        let mut resolved = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
+        intervals.put(&mut resolved.query);
         let statement = &resolved;
         let typed = print::typed(statement, &self.policy, &constants());
         let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
