@@ -2,7 +2,7 @@
 //! `noisegate.stddev(x)`, and the columns that `noisegate.intervals` adds.
 //!
 //! All of it is post-processing: it follows from released values and from the public parameters of their noise, and costs
-//! nothing. [`follow`] says what a number is made of; what has no rule is refused by name, so that no interval is shown that
+//! nothing. [`Queries::follow`] says what a number is made of; what has no rule is refused by name, so that no interval is shown that
 //! nobody has reasons for. `emit` writes the interval down from that.
 //!
 //! What noise did is told, and nothing else: of clamping and scaling, which EXPLAIN tells, an interval knows nothing.
