@@ -183,6 +183,7 @@ scripts!(
     groups_public,
     in_exists,
     joins,
+    mixed_unions,
     one_table,
     per_unit,
     per_unit_windows,
@@ -203,6 +204,7 @@ scripts!(
     streams,
     unit_path,
     values,
+    what_to_write,
     where_clause,
     words,
 );

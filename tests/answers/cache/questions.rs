@@ -147,6 +147,36 @@ async fn rule_06_answers_in_selected_groups_are_kept_for_these() {
     }
 }
 
+/// Where the groups are selected anew, what is released in them is kept for the new ones, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_06_groups_that_are_selected_anew_have_answers_of_their_own() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    c.simple_query("SET noisegate.epsilon = 0.8").await.unwrap();
+    let keys = |rows: &[Vec<Option<String>>]| rows.iter().map(|r| r[0].clone()).collect::<Vec<_>>();
+    let mut moved = 0;
+    // Of some hundred riders in each city, a city is there or not as its noise has it; with fewer parts it is more likely.
+    for year in [1955, 1960, 1965, 1970] {
+        let ask = |what: &str| {
+            format!(
+                "SELECT city, {what} median(birth_year) FROM riders WHERE birth_year > {year} GROUP BY 1 ORDER BY 1"
+            )
+        };
+        all(&c, &ask("sum(birth_year), count(*),")).await;
+        let served = all(&c, &ask("sum(birth_year),")).await;
+        c.simple_query("SET noisegate.cache = best").await.unwrap();
+        let best = all(&c, &ask("sum(birth_year),")).await;
+        let paid = world.paid().await;
+        moved += usize::from(keys(&served) != keys(&best));
+        for _ in 0..2 {
+            assert_eq!(all(&c, &ask("sum(birth_year),")).await, best);
+            assert_eq!(world.paid().await, paid, "{year}: what is kept is paid for again");
+        }
+        c.simple_query("SET noisegate.cache = on").await.unwrap();
+    }
+    assert!(moved > 0, "no selection had other groups");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_06_parts_of_two_selections_never_mix() {
     let world = World::new("").await;
