@@ -81,7 +81,7 @@ async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Er
     Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;
     let address = listener.local_addr()?;
     let gateway = Gateway::open(checked, Some(DEMO_USER.to_owned()))?;
-    print!("{}", banner(address, &budget_text(gateway.policy())));
+    print!("{}", banner(address, &demo.psql, &budget_text(gateway.policy())));
     super::serve::serve(gateway, listener).await
 }
 
