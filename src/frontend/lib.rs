@@ -42,6 +42,7 @@ mod state;
 mod stop;
 mod tls;
 mod transaction;
+mod turns;
 pub mod unix;
 mod wire;
 
