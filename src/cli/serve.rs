@@ -1,5 +1,6 @@
 //! `noisegate serve`: opens the gateway over a policy and serves until it is asked to end.
 
+pub mod console;
 pub mod control;
 pub mod databases;
 pub mod log;
@@ -52,7 +53,10 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         status: format!("listening on {}", listening.join(", ")),
     });
     let mut reloaders = Vec::new();
+    let mut consoles = Vec::new();
     for Served { file, active, beside } in served {
+        let name = active.current().policy().database_name(&file);
+        consoles.extend(console::start(name, active.clone(), server.settings()).await?);
         reloaders.push((Arc::new(Reloader { file, active, folder: folder.clone() }), beside));
     }
     // Before the first client: a signal must not end the program once it serves.
@@ -76,9 +80,16 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         limit
     })?;
     announce(&addresses)?;
+    for (address, _) in &consoles {
+        // Not on standard output: programs read there where clients arrive.
+        tracing::info!(%address, "the console listens");
+    }
     manager.ready(&format!("listening on {}", listening.join(", ")));
     manager.keep_watchdog_quiet();
     server.run().await;
+    for (_, console) in consoles {
+        console.abort();
+    }
     for control in controls {
         control.abort();
         // Its socket goes with it.
