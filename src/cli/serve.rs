@@ -79,11 +79,12 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         stopping.stopping(limit);
         limit
     })?;
-    announce(&addresses)?;
+    let scheme = if server.settings().tls().is_some() { "https" } else { "http" };
     for (address, _) in &consoles {
-        // Not on standard output: programs read there where clients arrive.
-        tracing::info!(%address, "the console listens");
+        // Before the line that programs wait for.
+        writeln!(std::io::stdout(), "console at {scheme}://{address}/")?;
     }
+    announce(&addresses)?;
     manager.ready(&format!("listening on {}", listening.join(", ")));
     manager.keep_watchdog_quiet();
     server.run().await;

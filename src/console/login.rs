@@ -183,10 +183,7 @@ pub async fn enter(
     };
     tracing::info!(user = user.name, role = user.role.word(), address = %arrival.from, "logged in to the console");
     let seconds = settings.session.as_secs().max(1);
-    redirect(
-        next,
-        [Cookie::Session.set(&session, seconds, arrival), Cookie::Form.set("", 0, arrival)],
-    )
+    redirect(next, [Cookie::Session.set(&session, seconds, arrival), Cookie::Form.set("", 0, arrival)])
 }
 
 /// POST /logout.

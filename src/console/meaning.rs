@@ -32,7 +32,11 @@ impl Meaning {
 
     /// How often at most a suspicion moves further than is said; 0 where never.
     pub fn chance(&self) -> f64 {
-        if self.delta == 0.0 { 0.0 } else { (100.0 * self.delta).clamp(self.delta * 2.0, 0.01_f64.max(self.delta * 2.0)) }
+        if self.delta == 0.0 {
+            0.0
+        } else {
+            (100.0 * self.delta).clamp(self.delta * 2.0, 0.01_f64.max(self.delta * 2.0))
+        }
     }
 
     /// The loss that is exceeded no more often than [`Self::chance`].

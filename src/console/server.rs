@@ -73,7 +73,10 @@ impl Console {
     pub async fn bind(listen: SocketAddr) -> io::Result<Self> {
         let bound = TcpListener::bind(listen).await;
         bound.map(Self).map_err(|e| {
-            io::Error::new(e.kind(), format!("the console cannot listen on {listen}: {e}; change console.listen"))
+            io::Error::new(
+                e.kind(),
+                format!("the console cannot listen on {listen}: {e}; change console.listen"),
+            )
         })
     }
 
@@ -89,7 +92,8 @@ impl Console {
 
     /// Serves until it is dropped.
     pub async fn serve(self, source: Arc<dyn Source>) {
-        let app = Arc::new(App { source: source.clone(), door: Door::default(), readings: Readings::default() });
+        let app =
+            Arc::new(App { source: source.clone(), door: Door::default(), readings: Readings::default() });
         let router = router(app);
         let slots = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
@@ -114,7 +118,12 @@ impl Console {
     }
 }
 
-async fn attend(socket: TcpStream, from: SocketAddr, router: Router, source: Arc<dyn Source>) -> io::Result<()> {
+async fn attend(
+    socket: TcpStream,
+    from: SocketAddr,
+    router: Router,
+    source: Arc<dyn Source>,
+) -> io::Result<()> {
     let at = socket.local_addr()?;
     let arrival = Arrival { from: from.ip(), secure: true, port: at.port() };
     match source.tls() {
@@ -122,7 +131,9 @@ async fn attend(socket: TcpStream, from: SocketAddr, router: Router, source: Arc
             let socket = timeout(PATIENCE, tls.http().accept(socket)).await??;
             http(socket, router, arrival).await
         }
-        None if at.ip().to_canonical().is_loopback() => http(socket, router, Arrival { secure: false, ..arrival }).await,
+        None if at.ip().to_canonical().is_loopback() => {
+            http(socket, router, Arrival { secure: false, ..arrival }).await
+        }
         // The certificate went with a reload: passwords do not travel without it.
         None => Err(io::Error::other("the policy has no certificate any more")),
     }
@@ -161,7 +172,10 @@ async fn style() -> Response {
 }
 
 async fn nothing() -> Response {
-    respond(StatusCode::NOT_FOUND, pages::trouble("There is no such page", "The address is none of this console's."))
+    respond(
+        StatusCode::NOT_FOUND,
+        pages::trouble("There is no such page", "The address is none of this console's."),
+    )
 }
 
 /// One of the pages, for who is logged in.

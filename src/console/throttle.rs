@@ -40,7 +40,8 @@ impl Throttle {
         let fresh = |r: &Recent| now.duration_since(r.since) < SPAN;
         let all = failures.all.filter(fresh).unwrap_or(Recent { since: now, failed: 0 });
         let network = network(from);
-        let own = failures.of.get(&network).copied().filter(fresh).unwrap_or(Recent { since: now, failed: 0 });
+        let own =
+            failures.of.get(&network).copied().filter(fresh).unwrap_or(Recent { since: now, failed: 0 });
         if own.failed >= MOST || all.failed >= MOST_OF_ALL {
             return false;
         }
@@ -101,7 +102,8 @@ mod tests {
     fn everybody_together_has_a_limit_too() {
         let throttle = Throttle::default();
         let now = Instant::now();
-        let admitted = (0..400u32).filter(|i| throttle.admit_at(std::net::Ipv4Addr::from_bits(*i).into(), now));
+        let admitted =
+            (0..400u32).filter(|i| throttle.admit_at(std::net::Ipv4Addr::from_bits(*i).into(), now));
         assert_eq!(admitted.count() as u32, MOST_OF_ALL);
     }
 }

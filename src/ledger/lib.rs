@@ -28,8 +28,8 @@ pub use error::{Lack, Lacking, LedgerError, Refusal, StreamEnd};
 pub use mark::Mismatch;
 pub use owner::{Missing, Owner, Told, user, verify};
 pub use policy_view::Terms;
-pub use recorded::{Deed, Paid as PaidStatement, Recorded, Taken};
 pub use reads::{ReadPlace, ReadTerms, Standing};
+pub use recorded::{Deed, Paid as PaidStatement, Recorded, Taken};
 pub use time::time;
 
 use answer::Identity;

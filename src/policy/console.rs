@@ -18,7 +18,7 @@ pub(super) const CONSOLE: Keys = Keys {
             name: "listen",
             ty: "IP address and port",
             default: "\"127.0.0.1:6480\"",
-            example: "\"0.0.0.0:6480\"",
+            example: "\"[::1]:6480\"",
             purpose: "Where browsers arrive. Any address but a loopback one needs `server.tls`, whose certificate the console shows.",
         },
         Key {
@@ -32,7 +32,7 @@ pub(super) const CONSOLE: Keys = Keys {
             name: "user",
             ty: "list of sections",
             default: REQUIRED,
-            example: "",
+            example: "[{ name = \"dpo\", role = \"auditor\", scram = \"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\" }]",
             purpose: "Who may log in to the console: `[[console.user]]`.",
         },
     ],

@@ -2,8 +2,8 @@
 
 use super::keys::Keys;
 use super::{
-    access, answers, budget, cache, console, envelope, json_path, listen, log, raw, role, server, stream, tables,
-    users, view,
+    access, answers, budget, cache, console, envelope, json_path, listen, log, raw, role, server, stream,
+    tables, users, view,
 };
 
 /// Every section, in the order of the document.

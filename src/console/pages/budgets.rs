@@ -28,8 +28,12 @@ pub fn budgets(reading: &Reading, policy: &Policy) -> Markup {
 fn whom(budget: &Budget) -> &'static str {
     match budget.scope {
         Scope::Dataset => "Shared by everybody: this is the promise to the people in the data.",
-        Scope::User => "Each user has one of these. It shares out what may be asked; the promise is made by the shared budgets.",
-        Scope::Role => "Each role has one of these. It shares out what may be asked; the promise is made by the shared budgets.",
+        Scope::User => {
+            "Each user has one of these. It shares out what may be asked; the promise is made by the shared budgets."
+        }
+        Scope::Role => {
+            "Each role has one of these. It shares out what may be asked; the promise is made by the shared budgets."
+        }
     }
 }
 
@@ -67,7 +71,13 @@ fn budget(index: usize, summary: &BudgetSummary, reading: &Reading, policy: &Pol
 }
 
 /// A budget that everybody shares.
-fn one(index: usize, summary: &BudgetSummary, share: Option<&Share>, reading: &Reading, policy: &Policy) -> Markup {
+fn one(
+    index: usize,
+    summary: &BudgetSummary,
+    share: Option<&Share>,
+    reading: &Reading,
+    policy: &Policy,
+) -> Markup {
     let name = &summary.budget.name;
     let left = share.map_or(if summary.closed { 0.0 } else { 1.0 }, |s| s.state.fraction_left());
     let drawn = reading.drawn(name, "");
@@ -274,4 +284,3 @@ fn thinned(curve: &[(i64, f64)]) -> Vec<(i64, f64)> {
     points.reverse();
     points
 }
-

@@ -20,10 +20,8 @@ pub fn promise(index: usize, summary: &BudgetSummary, share: Option<&Share>) -> 
         Some(share) => ledger::released(&share.state).map(|(epsilon, delta)| Meaning::of(epsilon, delta)),
         None => Some(Meaning::of(0.0, 0.0)),
     };
-    let year = share.map_or_else(
-        || ledger::year(&summary.budget, &summary.counter),
-        |s| ledger::year_of(&s.state),
-    );
+    let year =
+        share.map_or_else(|| ledger::year(&summary.budget, &summary.counter), |s| ledger::year_of(&s.state));
     let id = format!("p{index}");
     html! {
         section aria-labelledby=(id) {
@@ -91,7 +89,13 @@ fn detection(index: usize, so_far: &Meaning, whole: &Meaning) -> Markup {
         title: "People found against people wrongly accused",
         description: &description,
         across: "People who are not in the data and are accused (what is found is upwards)",
-        ticks: vec![(0.0, "0 %".into()), (0.25, "25 %".into()), (0.5, "50 %".into()), (0.75, "75 %".into()), (1.0, "100 %".into())],
+        ticks: vec![
+            (0.0, "0 %".into()),
+            (0.25, "25 %".into()),
+            (0.5, "50 %".into()),
+            (0.75, "75 %".into()),
+            (1.0, "100 %".into()),
+        ],
         lines: vec![("guess", vec![(0.0, 0.0), (1.0, 1.0)]), ("future", then.clone()), ("past", now.clone())],
         shaded: None,
     };

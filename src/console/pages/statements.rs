@@ -79,7 +79,9 @@ fn row(recorded: &Recorded, texts: bool) -> Markup {
             };
             (about, took(&paid.from), question)
         }
-        Deed::Again(statement) => (String::new(), "nothing: given again".into(), html! { code { (statement) } }),
+        Deed::Again(statement) => {
+            (String::new(), "nothing: given again".into(), html! { code { (statement) } })
+        }
         Deed::Other(what) => (String::new(), String::new(), html! { (what) }),
     };
     html! {
