@@ -10,3 +10,16 @@ pub struct Notice {
     /// A hint, if any.
     pub hint: Option<String>,
 }
+
+impl Notice {
+    /// A plain notice. Its text begins small, ends without a full stop, says what there is to know in a line, and prices in
+    /// shares of a budget.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: "00000", hint: None }
+    }
+
+    /// With what to do about it: a sentence.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}

@@ -66,6 +66,7 @@ impl Direct {
         params: &[Param],
         formats: &[i16],
     ) -> Result<Rows, RelayError> {
-        query_by(&self.0, Terms::default(), settings, sql, params, formats).await
+        let terms = Terms { undone: true, ..Terms::default() };
+        query_by(&self.0, terms, settings, sql, params, formats).await
     }
 }

@@ -64,6 +64,8 @@ pub(super) struct Terms {
     pub(super) place: Option<Arc<OwnedSemaphorePermit>>,
     /// Its time, where that is less than every statement has.
     pub(super) time: Option<Duration>,
+    /// It may be anything that the login may do, and is undone at its end.
+    pub(super) undone: bool,
 }
 
 /// Why there is no connection.
@@ -172,7 +174,7 @@ impl Backend {
         let place = self.places.of(asker.user, self.places_of_each).acquire_owned();
         let place = timeout(WAIT_TIMEOUT, place).await.map_err(|_| RelayError::Share)?;
         let time = asker.public.then_some(self.public_timeout);
-        let terms = Terms { place: place.ok().map(Arc::new), time };
+        let terms = Terms { place: place.ok().map(Arc::new), time, undone: false };
         query_by(&self.finish, terms, settings, sql, params, formats).await
     }
 
@@ -236,6 +238,8 @@ pub(super) async fn query_by(
         sql: sql.to_owned(),
         params: params.to_vec(),
         formats: formats.to_vec(),
+        // The one function of PostgreSQL that changes a session is on no list of ours. Should it get there, it changes nothing.
+        undone: terms.undone || sql.contains("set_config"),
     };
     match rows::run(connection_of(pool).await?, terms.clone(), query.clone()).await {
         Ok(rows) => return Ok(rows),

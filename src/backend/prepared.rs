@@ -51,7 +51,7 @@ impl Statement {
 impl PreparedTexts {
     /// How to send a statement: the second time under a name.
     pub(super) fn statement(&mut self, settings: &Settings, sql: &str, params: &[Param]) -> Statement {
-        if sql.len() > LONGEST || !is_lasting(sql) {
+        if sql.len() > LONGEST {
             return Statement::Once;
         }
         let is = |k: &Key| {
@@ -63,6 +63,9 @@ impl PreparedTexts {
             let (key, name) = self.kept.remove(place);
             self.kept.push((key, name));
             return Statement::Known(named(name));
+        }
+        if !is_lasting(sql) {
+            return Statement::Once;
         }
         let Some(place) = self.seen.iter().position(is) else {
             if self.seen.len() == SEEN {

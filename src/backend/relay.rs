@@ -1,9 +1,11 @@
 //! One connection of the finish login: prepare a statement, or run it and carry its rows as bytes.
 //!
 //! tokio-postgres speaks binary results only; here the caller chooses, and rows pass through unread. Each
-//! statement is one write: `BEGIN … READ ONLY`, the statement in the extended protocol (where one message holds one
-//! statement only), `ROLLBACK`, one Sync. Nothing it does outlives it: what an error skips, ROLLBACK among it, is made up for. A client's settings are set before, where the session has others:
-//! those that the last one's client had.
+//! statement is one write: the statement in the extended protocol (where one message holds one statement only), one Sync.
+//! The session's defaults, which are proven when it begins, make that a read-only transaction of its own; and the grammar of
+//! analysts has nothing that outlives one. What an owner wrote may have: it runs between `BEGIN … READ ONLY` and `ROLLBACK`,
+//! and what an error skips, ROLLBACK among it, is made up for. A client's settings are set before, where the session has
+//! others: those that the last one's client had.
 
 use super::data_row::texts;
 use super::error::{DbError, RelayError};
@@ -53,6 +55,8 @@ pub(super) struct Query {
     pub(super) params: Vec<Param>,
     /// Those of Bind: one for each column, or one for all, or none for text.
     pub(super) formats: Vec<i16>,
+    /// It may be anything that the login may do: whatever that is, is undone.
+    pub(super) undone: bool,
 }
 
 impl Relay {
@@ -68,7 +72,6 @@ impl Relay {
             prepared: PreparedTexts::default(),
         };
         relay.prove_session(same).await?;
-        relay.prepare_own().await?;
         Ok(relay)
     }
 
@@ -157,9 +160,13 @@ impl Relay {
         for name in self.prepared.forgotten() {
             frontend::close(b'S', &name, &mut out).map_err(RelayError::io)?;
         }
-        execute(BEGIN, &mut out)?;
+        if query.undone {
+            execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", &mut out)?;
+        }
         query_messages(query, &statement, &mut out)?;
-        execute(ROLLBACK, &mut out)?;
+        if query.undone {
+            execute("ROLLBACK", &mut out)?;
+        }
         frontend::sync(&mut out);
         self.start(&out).await?;
         Ok(statement)
@@ -171,7 +178,7 @@ impl Relay {
             return Ok(());
         }
         let mut out = BytesMut::new();
-        execute(ROLLBACK, &mut out)?;
+        execute("ROLLBACK", &mut out)?;
         frontend::sync(&mut out);
         self.start(&out).await?;
         self.drain().await
@@ -240,19 +247,6 @@ impl Relay {
         timeout(self.patience, self.session.channel.fill()).await.map_err(|_| RelayError::Timeout)?
     }
 
-    /// Prepares what stands around every statement.
-    async fn prepare_own(&mut self) -> Result<(), RelayError> {
-        let mut out = BytesMut::new();
-        for (name, sql) in
-            [(BEGIN, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), (ROLLBACK, "ROLLBACK")]
-        {
-            frontend::parse(name, sql, [], &mut out).map_err(RelayError::io)?;
-        }
-        frontend::sync(&mut out);
-        self.start(&out).await?;
-        self.drain().await
-    }
-
     /// Runs constant text of ours in the simple protocol; rows come as text.
     async fn simple(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, RelayError> {
         let mut out = BytesMut::new();
@@ -268,10 +262,6 @@ impl Relay {
         exchange.result().map(|()| rows)
     }
 }
-
-/// The statements that a session prepares at its start.
-const BEGIN: &str = "begin";
-const ROLLBACK: &str = "rollback";
 
 /// What of the answer has arrived.
 pub(super) enum Step {
@@ -296,9 +286,10 @@ impl Exchange {
     }
 }
 
-/// Runs a statement that is prepared, has no parameters and gives no rows.
-fn execute(name: &str, out: &mut BytesMut) -> Result<(), RelayError> {
-    bind(name, &[], &[], out)?;
+/// Runs a statement that has no parameters and gives no rows.
+fn execute(sql: &str, out: &mut BytesMut) -> Result<(), RelayError> {
+    frontend::parse("", sql, [], out).map_err(RelayError::io)?;
+    bind("", &[], &[], out)?;
     frontend::execute("", 0, out).map_err(RelayError::io)
 }
 

@@ -23,4 +23,4 @@ mod views;
 
 pub use base::Catalogs;
 pub use facts::{Facts, Questions};
-pub use print::{About, Asker, Given, Rewritten, SetConfig, about, rewrite};
+pub use print::{About, Asker, ELSEWHERE, Given, Rewritten, SetConfig, about, rewrite};

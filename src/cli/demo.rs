@@ -4,11 +4,10 @@ use super::serve::console;
 use crate::gateway::{ActiveGateway, Checked, Gateway};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use bigdecimal::ToPrimitive;
 use demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen, listen_console};
 use frontend::password::verifier;
 use ledger::{Ledger, Terms};
-use policy::{Policy, Scope};
+use policy::{Policy, Scope, Window};
 use std::error::Error;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
@@ -111,24 +110,28 @@ fn throwaway() -> Result<String, getrandom::Error> {
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// What the budget is, in a few lines.
+/// What the budgets are, in a few lines.
 fn budget_text(policy: &Policy) -> String {
-    let mut out = format!(
-        "A statement costs epsilon {} unless its groups are public and it reads nothing private.\n",
-        policy.statement.epsilon
+    let mut out = String::from(
+        "Each question over private rows takes a part of these budgets. Public tables, and the same question again, cost \
+         nothing.\n",
     );
+    let count = ledger::usual_of(policy);
     for b in &policy.budgets {
         let who = match b.scope {
             Scope::Dataset => "everybody together",
             Scope::User => "each user",
             Scope::Role => "each role",
         };
-        out.push_str(&format!(
-            "Budget \"{}\" ({who}): epsilon {}, delta {:e}.\n",
-            b.name,
-            b.epsilon,
-            b.delta.to_f64().unwrap_or(0.0)
-        ));
+        let window = match b.window {
+            None => String::new(),
+            Some(Window::Month) => ", anew every month".to_owned(),
+            Some(Window::Days(n)) => format!(", anew every {n} days"),
+        };
+        let holds = count.as_ref().and_then(|c| ledger::worth(b, c).ok()?.answers.ok());
+        let holds =
+            holds.map(|n| format!(": about {n} counts like SELECT count(*) FROM riders")).unwrap_or_default();
+        out.push_str(&format!("Budget \"{}\" ({who}{window}){holds}.\n", b.name));
     }
     out
 }

@@ -8,6 +8,7 @@ use dp::quantile::Selector;
 use dp::{self, Distribution, Noise, Points, Ratio, Selection, UNITS_PER_ONE};
 use emit::print::{self, Constants};
 use emit::{domain, fetch};
+use ledger::words::percent;
 use ledger::{Amount, Counter};
 use num_bigint::BigUint;
 use number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
@@ -34,13 +35,51 @@ pub fn plan(plan: &Plan, policy: &Policy, constants: &Constants) -> Value {
         "finish_sql": print::finish(plan, policy, constants).0.sql,
         "tables": tables(plan, policy),
         "warnings": warnings,
+        "summary": summary(plan, policy),
         "plan": explain::lines(plan, policy),
     })
 }
 
+/// What it costs of each whole budget, how wrong the answer will be, and what is cut, in sentences.
+pub fn summary(plan: &Plan, policy: &Policy) -> Vec<String> {
+    let mut out: Vec<String> = match &plan.charge {
+        None => vec!["This costs nothing: no private rows are read.".into()],
+        Some(charge) => policy.budgets.iter().filter_map(|b| cost(b, charge)).collect(),
+    };
+    out.extend(plan::summary::sentences(plan, policy));
+    out
+}
+
+/// What a statement costs of a budget that nothing is spent of.
+fn cost(budget: &Budget, charge: &dp::Charge) -> Option<String> {
+    let counter = Counter::of(budget, &[]).ok()?;
+    let owner = match budget.scope {
+        Scope::Dataset => "everybody together".to_owned(),
+        scope => format!("per {}", scope.word()),
+    };
+    let window = budget.window.map(|w| format!(", anew every {}", w.word())).unwrap_or_default();
+    Some(match counter.price(charge) {
+        Err(why) => format!("Budget \"{}\" ({owner}{window}) refuses it: {why}.", budget.name),
+        Ok(price) => {
+            let nothing = counter.nothing();
+            let (share, fits) = (percent(counter.share(&nothing, &price)), counter.fits(&nothing, &price));
+            format!(
+                "This costs {share} of budget \"{}\" ({owner}{window}), which holds {fits} like it.",
+                budget.name
+            )
+        }
+    })
+}
+
 /// What EXPLAIN tells an analyst: no SQL over tables, whose names and columns it may hide, and of budgets what the statement
-/// costs. `lines` are those of its text.
-pub fn told(plan: &Plan, policy: &Policy, settings: &Settings, lines: &[String]) -> Value {
+/// costs. `summary` and `lines` are those of its text.
+pub fn told(
+    plan: &Plan,
+    policy: &Policy,
+    settings: &Settings,
+    summary: &[String],
+    lines: &[String],
+) -> Value {
     let mut price = price(plan, policy, &mut Vec::new());
     let budgets = price.get_mut("budgets").and_then(Value::as_array_mut);
     for budget in budgets.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -56,6 +95,7 @@ pub fn told(plan: &Plan, policy: &Policy, settings: &Settings, lines: &[String])
         "price": price,
         "releases": plan.releases.iter().map(|r| release(r, plan, policy)).collect::<Vec<_>>(),
         "tables": tables(plan, policy),
+        "summary": summary,
         "plan": lines,
     })
 }

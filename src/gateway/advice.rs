@@ -4,6 +4,7 @@
 use super::{Gateway, Session};
 use answer::ClientError;
 use dp::{Charge, Ratio};
+use ledger::words::whose;
 use ledger::{BudgetState, Refusal};
 use plan::Plan;
 use plan::explain::decimal;
@@ -23,15 +24,9 @@ impl Session {
         let Some(charge) = &plan.charge else { return error };
         // The books may be away by now: then what is known is said.
         let Ok(states) = gateway.ledger.paying(&self.identity, &plan.tables).await else { return error };
-        let asked = decimal(&charge.epsilon);
-        let counts: Vec<String> = states
-            .iter()
-            .map(|s| {
-                format!("{} in budget \"{}\" (per {})", fits(s, charge), s.budget.name, s.budget.scope.word())
-            })
-            .collect();
-        let mut detail =
-            format!("Statements like this that still fit, at epsilon {asked}: {}.", counts.join(", "));
+        let counts: Vec<String> =
+            states.iter().map(|s| format!("{} into {}", fits(s, charge), whose(&s.budget))).collect();
+        let mut detail = format!("Of statements like this there still fit {}.", counts.join(", "));
         if let Some(more) = error.detail.take() {
             detail = format!("{more} {detail}");
         }

@@ -9,6 +9,7 @@ use super::{Gateway, Session, parameters};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Param, RelayError};
 use catalogs::{About, Asker, Catalogs, Facts, Given, Questions, Rewritten, SetConfig};
+use emit::print::own_rows;
 use policy::Policy;
 use sql::Kind;
 use sql::parse::Lines;
@@ -25,8 +26,14 @@ const FOREIGN: [SqlState; 4] = [
     SqlState(*b"42883"),
 ];
 
-/// What is wrong with a statement that is no catalog's, and which only this way knows: 42704, 42P01 (of a regclass), 42602.
-const TOLD: [SqlState; 3] = [SqlState::UNDEFINED_OBJECT, SqlState::UNDEFINED_TABLE, SqlState(*b"42602")];
+/// What is wrong with a statement that is no catalog's, and which only this way knows: 42704, 42P01, 42601, 42602 (of a regclass).
+const TOLD: [SqlState; 4] =
+    [SqlState::UNDEFINED_OBJECT, SqlState::UNDEFINED_TABLE, SqlState(*b"42601"), SqlState(*b"42602")];
+
+/// Whether an error of this way is the one to tell, of constants that neither way takes.
+fn is_told(error: &ClientError) -> bool {
+    TOLD.contains(&error.code) || error.message.starts_with(catalogs::ELSEWHERE)
+}
 
 impl Gateway {
     /// The catalogs as the policy in force shows them, read when they are first asked for.
@@ -72,7 +79,7 @@ impl Session {
         }
         let rewritten = catalogs::rewrite(query, lines, gateway.catalogs().await?, &self.asker(gateway));
         match rewritten {
-            Err(e) if constants && !TOLD.contains(&e.code) => Ok(None),
+            Err(e) if constants && !is_told(&e) => Ok(None),
             rewritten => rewritten.map(Some),
         }
     }
@@ -146,7 +153,8 @@ impl Session {
     ) -> Result<Description, ClientError> {
         self.allowed_here(gateway, types).await?;
         let settings = self.catalog_settings(gateway);
-        let described = gateway.backend.describe(&settings, &rewritten.sql, types).await;
+        let sql = rewritten.with_rows(rewritten.own.iter().map(|own| own_rows(*own, &[])));
+        let described = gateway.backend.describe(&settings, &sql, types).await;
         let described = described.map_err(RelayError::into_finish_error)?;
         self.allowed_here(gateway, &described.parameters).await?;
         Ok(Description { parameters: described.parameters, fields: Some(described.fields) })
@@ -173,8 +181,12 @@ impl Session {
             description.and_then(|d| d.fields.clone()).map(|fields| Columns::bound(fields, values));
         let formats: Vec<i16> = promised.iter().flat_map(|p| &p.fields).map(|f| f.format).collect();
         let twice = promised.as_ref().is_some_and(|p| p.twice);
-        let sql =
-            if twice { format!("SELECT q.*, q.* FROM ({}) AS q", rewritten.sql) } else { rewritten.sql };
+        let mut own = Vec::new();
+        for relation in &rewritten.own {
+            own.push(own_rows(*relation, &self.rows_of(gateway, *relation).await?));
+        }
+        let sql = rewritten.with_rows(own.into_iter());
+        let sql = if twice { format!("SELECT q.*, q.* FROM ({sql}) AS q") } else { sql };
         for set in &rewritten.set {
             self.set_config(set, values, notices).await?;
         }

@@ -1,13 +1,14 @@
 //! The answers of a plan's releases: stored ones first, and for what is not stored the way that costs: charge, fetch,
 //! release.
 
-use super::pay::{Keeping, Order, Purchase};
+use super::pay::{Keeping, Kept, Order, Purchase};
 use super::private_groups::selected;
 use super::stages::{Asked, part};
 use super::{Gateway, Session};
 use crate::store::{self, Epoch, KeyContext, Known, Question, Served};
 use answer::{ClientError, SqlState};
 use backend::Param;
+use bytes::Bytes;
 use dp::Ratio;
 use ledger::{BudgetState, Question as Debit, Refusal};
 use plan::{self, Plan, Release};
@@ -104,7 +105,7 @@ impl Session {
             let keeping = Keeping {
                 key,
                 awaited: !waited.unreadable && lookup.storable(),
-                questions: lookup.missing.iter().map(|m| (m.question.clone(), m.storage_key)).collect(),
+                questions: lookup.missing.iter().map(|m| lookup.keeping(plan, m)).collect(),
                 lead,
             };
             let order = Order {
@@ -267,6 +268,8 @@ struct Missing<'q> {
     /// Of its release in the plan.
     place: usize,
     question: &'q Arc<Question>,
+    /// The same in the groups that are selected, where it is kept for others.
+    in_groups: Option<Arc<Question>>,
     /// Where its answer can be kept.
     storage_key: Option<store::Key>,
 }
@@ -282,15 +285,29 @@ struct Lookup<'q> {
 impl Lookup<'_> {
     /// Whether this answer, in groups that another release selects, has all those that are kept of it.
     fn holds(&self, plan: &Plan, release: &Release, served: &Served) -> bool {
-        let first = release.first(&plan.releases);
-        let groups = self.found.iter().find(|(place, _)| Some(*place) == first).map(|(_, s)| &s.noisy);
         let keys = release.group_keys().len();
-        groups.is_some_and(|g| served.noisy.keys.get(..keys) == Some(g.keys.as_slice()))
+        self.selected(plan, release).is_some_and(|groups| served.noisy.keys.get(..keys) == Some(groups))
+    }
+
+    /// The groups that its first release selected, where that is kept.
+    fn selected(&self, plan: &Plan, release: &Release) -> Option<&[Vec<Option<Bytes>>]> {
+        let first = release.first(&plan.releases);
+        self.found.iter().find(|(place, _)| Some(*place) == first).map(|(_, s)| s.noisy.keys.as_slice())
+    }
+
+    /// How the answer to what is missing is kept.
+    fn keeping(&self, plan: &Plan, m: &Missing<'_>) -> Kept {
+        let question = m.in_groups.as_ref().unwrap_or(m.question).clone();
+        let first =
+            plan.releases.get(m.place).filter(|r| r.is_within()).and_then(|r| r.first(&plan.releases));
+        let selected_by = first.and_then(|first| self.missing.iter().position(|m| m.place == first));
+        Kept { question, place: m.storage_key, selected_by }
     }
 
     /// What a payment for all that is missing goes by.
     fn key(&self) -> store::Key {
-        let key = |m: &Missing<'_>| m.storage_key.unwrap_or(m.question.keys.exact);
+        let own = |m: &Missing<'_>| m.in_groups.as_ref().unwrap_or(m.question).keys.exact;
+        let key = |m: &Missing<'_>| m.storage_key.unwrap_or_else(|| own(m));
         store::together(&self.missing.iter().map(key).collect::<Vec<_>>())
     }
 
@@ -314,14 +331,26 @@ async fn look<'q>(
             lookup.repeated.push((*place, question, first));
             continue;
         }
-        match gateway.store.find(&gateway.ledger, question, release, best).await {
-            // Of private groups, where it has all of those that come back.
-            Known::Answer(served) if !release.is_within() || lookup.holds(plan, release, &served) => {
-                lookup.found.push((*place, *served));
+        let find = |question| gateway.store.find(&gateway.ledger, question, release, best);
+        let holds = |served: &Served| !release.is_within() || lookup.holds(plan, release, served);
+        let (mut in_groups, mut known) = (None, find(question).await);
+        if let Known::Answer(served) = &known
+            && !holds(served)
+        {
+            // It is kept for groups that were selected another time.
+            in_groups = lookup.selected(plan, release).map(|groups| Arc::new(question.in_groups(groups)));
+            known = match &in_groups {
+                Some(question) => find(question).await,
+                None => Known::Nothing(None),
+            };
+        }
+        match known {
+            Known::Answer(served) if holds(&served) => lookup.found.push((*place, *served)),
+            Known::Answer(_) => {
+                lookup.missing.push(Missing { place: *place, question, in_groups, storage_key: None })
             }
-            Known::Answer(_) => lookup.missing.push(Missing { place: *place, question, storage_key: None }),
             Known::Nothing(storage_key) => {
-                lookup.missing.push(Missing { place: *place, question, storage_key })
+                lookup.missing.push(Missing { place: *place, question, in_groups, storage_key })
             }
         }
     }

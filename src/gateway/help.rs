@@ -12,7 +12,7 @@ pub const HELP: &[(&str, &[&str])] = &[
         "start",
         &[
             "Rows of private tables are never shown. Aggregates over many people's rows are, with noise.",
-            "Noise and price do not depend on the rows. EXPLAIN SELECT … tells both, and how large the error is, for nothing.",
+            "Noise and price do not depend on the rows. EXPLAIN SELECT … says what it costs, how wrong the answer will be and what is cut, for nothing.",
             "SELECT table_name, column_name, data_type, low, high, groups FROM noisegate.columns lists what there is.",
             "Each answer costs a part of a budget: see the topic budget. The same question again costs nothing.",
             "A small group's number may be negative, or nothing but noise: compare it with its error.",
@@ -23,7 +23,7 @@ pub const HELP: &[(&str, &[&str])] = &[
         "budget",
         &[
             "SELECT name, fraction_left, answers_left FROM noisegate.budget: what is left.",
-            "SET noisegate.epsilon = 0.1: what the next statements cost. Twice as much halves the noise.",
+            "SET noisegate.epsilon = 0.1: what the next statements cost. Twice as much halves the noise. EXPLAIN says which share of a budget it is.",
             "SELECT at, epsilon, query FROM noisegate.history: what you asked.",
             "Statements over public tables alone, groups without aggregates, and noisegate.* cost nothing.",
         ],
@@ -44,7 +44,7 @@ pub const HELP: &[(&str, &[&str])] = &[
         "bounds",
         &[
             "One person's rows count up to a bound, which noisegate.max_rows and noisegate.max_groups set.",
-            "Who has more is scaled down, or loses some groups at random. EXPLAIN says which bounds hold.",
+            "Who has more is scaled down, or loses some groups at random. EXPLAIN (VERBOSE) SELECT … says which bounds hold.",
             "A sum or an average needs a range, declared or written: sum(LEAST(GREATEST(x, 0), 100)).",
             "Values outside a range count as its nearest end.",
         ],

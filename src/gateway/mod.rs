@@ -45,6 +45,7 @@ mod type_cache;
 mod typing;
 mod views;
 mod virtual_relations;
+mod words;
 
 pub use active::ActiveGateway;
 pub use databases::{Database, Databases};
@@ -125,7 +126,7 @@ impl Session {
             };
             self.describe_catalogs(&gateway, &rewritten, &[]).await?;
             let explained = self.explain_catalogs(&gateway, rewritten, *explain, &[], &none, notices);
-            return Ok(explained.await?.rows(plan::explain::fields(explain.json)));
+            return Ok(explained.await?.rows(explanation::fields(explain.json)));
         }
         let resolved = self.resolve(&gateway, query, lines)?;
         let (highest, pos) = sql::constants::parameters(&mut resolved.clone());
@@ -156,7 +157,7 @@ impl Session {
         let typed = self.type_check(&gateway, &resolved, private, &[], &planned.constants).await?;
         match &*statement.kind {
             Kind::Explain(_, _, explain) => {
-                let fields = plan::explain::fields(explain.json);
+                let fields = explanation::fields(explain.json);
                 let explained = self.explained(&gateway, planned, *explain).await?;
                 if !explain.analyze {
                     return Ok(explained.rows(fields));
@@ -204,7 +205,7 @@ impl Session {
         if let Some(rewritten) = self.over_catalogs(gateway, query, lines, &statement.kind).await? {
             let mut described = self.describe_catalogs(gateway, &rewritten, &types).await?;
             if let Some(json) = explain {
-                described.fields = Some(plan::explain::fields(json));
+                described.fields = Some(explanation::fields(json));
             }
             return Ok(described);
         }
@@ -226,7 +227,7 @@ impl Session {
         };
         let description = self.type_check(gateway, &resolved, private, &types, &constants).await?;
         self.allowed(gateway, &description.parameters).await?;
-        let fields = explain.map_or(description.fields, plan::explain::fields);
+        let fields = explain.map_or(description.fields, explanation::fields);
         Ok(Description { parameters: description.parameters, fields: Some(fields) })
     }
 
@@ -359,7 +360,7 @@ impl Session {
         values: &Values,
         notices: &mut Vec<Notice>,
     ) -> Result<Explained, ClientError> {
-        let explained = Explained::of_catalogs(explain.json);
+        let explained = Explained::of_catalogs(explain);
         if !explain.analyze {
             return Ok(explained);
         }
@@ -424,11 +425,11 @@ impl Session {
         if let Some(message) =
             plan.free.as_ref().and_then(plan::Free::notice).filter(|_| self.settings.notices())
         {
-            notices.push(Notice { message, code: "00000", hint: None });
+            notices.push(Notice::new(message));
         }
         if self.settings.notices() {
             let biased = plan.releases.iter().filter_map(plan::explain::bias);
-            notices.extend(biased.map(|message| Notice { message, code: "00000", hint: None }));
+            notices.extend(biased.map(Notice::new));
         }
         if self.settings.notices() {
             notices.extend(told);

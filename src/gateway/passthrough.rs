@@ -110,11 +110,6 @@ impl Owner<'_> {
         let who = &self.session.identity;
         let (user, role) = (&who.user, who.role.as_deref().unwrap_or_default());
         tracing::warn!(user, role, statement = sql, "passthrough: a statement is answered with exact rows");
-        notices.push(Notice {
-            message: "noisegate: passthrough: exact rows, without privacy; the statement is in the log"
-                .into(),
-            code: "00000",
-            hint: None,
-        });
+        notices.push(Notice::new("passthrough: exact rows, without privacy; the statement is in the log"));
     }
 }

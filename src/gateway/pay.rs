@@ -163,14 +163,24 @@ impl Settlement {
     }
 }
 
+/// How one answer is kept.
+pub(super) struct Kept {
+    /// What it answers.
+    pub question: Arc<Question>,
+    /// Where, if there is a place.
+    pub place: Option<store::Key>,
+    /// Which of the answers that are paid for selects its groups, where one does.
+    pub selected_by: Option<usize>,
+}
+
 /// Where answers are kept.
 pub(super) struct Keeping {
     /// What the payment is known by.
     pub key: store::Key,
     /// Others wait for it.
     pub awaited: bool,
-    /// The question of each place, and where its answer can be kept.
-    pub questions: Vec<(Arc<Question>, Option<store::Key>)>,
+    /// How the answer of each place is kept.
+    pub questions: Vec<Kept>,
     /// The right to pay for it; others of this process wait for its end.
     pub lead: store::Lead,
 }
@@ -179,9 +189,15 @@ impl Keeping {
     async fn keep(self, gateway: &Gateway, entry: i64, parts: &[Part], noisy: &[Noisy]) {
         let Self { key, questions, lead, .. } = self;
         let (store, ledger) = (&gateway.store, &gateway.ledger);
-        for ((question, place), (part, answer)) in questions.iter().zip(parts.iter().zip(noisy)) {
-            if let Some(place) = *place {
-                store.keep(ledger, entry, place, question, &part.release, answer).await;
+        for (kept, (part, answer)) in questions.iter().zip(parts.iter().zip(noisy)) {
+            let (mut question, mut place) = (kept.question.clone(), kept.place);
+            if let (None, Some(groups)) = (place, kept.selected_by.and_then(|first| noisy.get(first))) {
+                // Its place is taken by the answer for groups that were selected another time.
+                question = Arc::new(question.in_groups(&groups.keys));
+                place = store.place(ledger, &question).await;
+            }
+            if let Some(place) = place {
+                store.keep(ledger, entry, place, &question, &part.release, answer).await;
             }
         }
         if questions.len() > 1 {

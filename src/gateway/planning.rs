@@ -79,6 +79,7 @@ impl Session {
                     lasting = false;
                     self.read_public(&mut statement, &wanted, &gateway.policy, &constants).await?;
                 }
+                Err(PlanError::Anew(new)) => statement = *new,
                 Err(PlanError::NeedSize(size)) => {
                     gateway.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
                 }

@@ -3,6 +3,7 @@
 use answer::{ClientError, Notice, SqlState};
 use backend::FetchText;
 use dp::Charge;
+use ledger::words::binding;
 use ledger::{BudgetState, Receipt};
 
 pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
@@ -20,32 +21,20 @@ pub(super) fn log_price(receipt: &Receipt) {
     tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
 }
 
-/// What the statement cost and what is left, in one line.
+/// What the statement took of the budget that ends first, and what is left of that.
 pub(super) fn price_notice(charge: &Charge, budgets: &[BudgetState]) -> Notice {
-    let left: Vec<String> = budgets
-        .iter()
-        .map(|b| {
-            let more = match b.fits(charge) {
-                // A price that a budget hardly notices: how often it fits tells nobody anything.
-                Ok(n) if n < 1_000_000_000 => format!(", {n} more like this"),
-                _ => String::new(),
-            };
-            format!("{} {:.1} % left{more}", b.budget.name, b.fraction_left() * 100.0)
-        })
-        .collect();
-    let epsilon = plan::explain::decimal(&charge.epsilon);
-    Notice { message: format!("charged epsilon {epsilon}; {}", left.join("; ")), code: "00000", hint: None }
+    let told = binding(budgets, charge).and_then(|b| b.told(charge, true).ok());
+    Notice::new(told.map_or_else(|| "spent".into(), |(share, left)| format!("spent {share}; {left}")))
 }
 
 /// That nothing was spent; `wider`: how many times as wide as fresh noise that of what was kept is.
 pub(super) fn free_notice(wider: Option<f64>) -> Notice {
-    let mut message = "noisegate: answered from an earlier release, nothing was spent".to_owned();
-    if let Some(ratio) = wider {
-        message.push_str(&format!("; {}", wider_text(ratio)));
+    let message = "answered from an earlier release; nothing was spent";
+    match wider {
+        None => Notice::new(message),
+        Some(ratio) => Notice::new(format!("{message}; {}", wider_text(ratio)))
+            .hint("SET noisegate.cache = best pays for a fresh answer where it has less noise."),
     }
-    let hint =
-        wider.map(|_| "SET noisegate.cache = best pays for a fresh answer where it has less noise.".into());
-    Notice { message, code: "00000", hint }
 }
 
 pub(super) fn wider_text(ratio: f64) -> String {

@@ -29,21 +29,16 @@ pub(super) fn told(plan: &Plan, places: &[usize], noisy: &mut [Noisy], empty_gro
             };
             out.push(match plan.grouping_sets.iter().any(added) {
                 false => without_empty(release, noisy),
-                true => notice(
-                    "empty_groups = off leaves out nothing here: groups are added up to those of another set"
-                        .into(),
-                    Some("Ask for each grouping set by itself.".into()),
-                ),
+                true => Notice::new(
+                    "empty_groups = off leaves out nothing here: groups are added up to those of another set",
+                )
+                .hint("Ask for each grouping set by itself."),
             });
         }
         out.extend(selected(release, noisy.rows));
         out.extend(drowned(plan, release, noisy, empty_groups));
     }
     out
-}
-
-fn notice(message: String, hint: Option<String>) -> Notice {
-    Notice { message: format!("noisegate: {message}"), code: "00000", hint }
 }
 
 fn groups(n: usize) -> String {
@@ -58,13 +53,12 @@ fn groups(n: usize) -> String {
 fn selected(release: &Release, rows: usize) -> Option<Notice> {
     let selection = release.spec.selection.as_ref().filter(|_| rows < FEW)?;
     let message = format!(
-        "{} passed: groups are {}; one comes back only if its number of units, with noise of {}, is at least {}",
+        "{} passed: groups are {}; one comes back only where its number of units, with noise, is at least {}",
         groups(rows),
         release.groups_why,
-        plan::explain::parameter(&selection.noise, ""),
         selection.threshold
     );
-    Some(notice(message, Some(release.groups_remedy.clone())))
+    Some(Notice::new(message).hint(release.groups_remedy.clone()))
 }
 
 /// The count that says how many rows a group has.
@@ -80,23 +74,20 @@ fn without_empty(release: &Release, noisy: &mut Noisy) -> Notice {
     let before = noisy.rows;
     let Some((part, error)) = counted(release).and_then(|p| Some((p, fixed95(release, &Output::Count(p))?)))
     else {
-        return notice(
-            "empty_groups = off leaves out nothing here: no rows are counted".into(),
-            Some("Select count(*), too.".into()),
-        );
+        return Notice::new("empty_groups = off leaves out nothing here: no rows are counted")
+            .hint("Select count(*), too.");
     };
     let counts = noisy.values.get(part).cloned().unwrap_or_default();
     let kept: Vec<bool> = counts.iter().map(|n| shown(release, part, *n) > error).collect();
     noisy.keys.iter_mut().for_each(|column| retain(column, &kept));
     noisy.values.iter_mut().for_each(|column| retain(column, &kept));
     noisy.rows = kept.iter().filter(|k| **k).count();
-    let message = format!(
+    Notice::new(format!(
         "empty_groups = off leaves out {} of {before}, whose noisy count is at most its 95 % error of {}; \
          some of them may have rows",
         groups(before - noisy.rows),
         short(error)
-    );
-    notice(message, None)
+    ))
 }
 
 fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
@@ -141,5 +132,5 @@ fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) ->
         false => "",
     };
     let hint = format!("Ask for fewer or larger groups, or raise noisegate.epsilon{empty}.");
-    Some(notice(each.join("; "), Some(hint)))
+    Some(Notice::new(each.join("; ")).hint(hint))
 }

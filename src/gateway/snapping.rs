@@ -86,8 +86,7 @@ fn round(e: &mut Expr, now: &str, found: &mut bool) {
 /// What the statement's moving bounds were computed from.
 pub(super) fn notice(snapped: &str, policy: &Policy) -> Notice {
     let every = policy.cache.snap.unwrap_or_default();
-    let message = format!(
-        "noisegate: now() was rounded down to {snapped} where private rows are compared with it (to multiples of {every:?})"
-    );
-    Notice { message, code: "00000", hint: None }
+    Notice::new(format!(
+        "now() was rounded down to {snapped} where private rows are compared with it (to multiples of {every:?})"
+    ))
 }

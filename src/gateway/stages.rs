@@ -8,6 +8,7 @@
 use super::execution::{Got, Step};
 use super::finish::params;
 use super::price::{free_notice, price_notice, wider_text};
+use super::words::Kept;
 use super::{Gateway, Session, reading, synthetic};
 use answer::{ClientError, Field, Notice, SqlState};
 use backend::{Param, RelayError};
@@ -102,9 +103,9 @@ impl Session {
         &self,
         of: &Asked<'_>,
         plan: &mut Plan,
-    ) -> Result<Option<String>, ClientError> {
+    ) -> Result<Option<Kept>, ClientError> {
         if self.mode(of.gateway) == Mode::Synthetic {
-            return Ok(Some(synthetic::LINE.to_owned()));
+            return Ok(Some(Kept::MadeUp));
         }
         if !of.gateway.store.enabled() || !self.settings.cached() {
             return Ok(None);
@@ -123,15 +124,11 @@ impl Session {
                 None => {}
             }
         }
-        let noise = widest.map(|ratio| format!("; {}", wider_text(ratio))).unwrap_or_default();
+        let noise = widest.map(wider_text);
         Ok(match kept {
             0 => None,
-            n if n == all => {
-                Some(format!("Kept: answered from an earlier release, nothing would be spent{noise}"))
-            }
-            n => Some(format!(
-                "Kept: {n} of {all} releases are answered from earlier ones, and the price is for the others{noise}"
-            )),
+            n if n == all => Some(Kept::All { noise }),
+            kept => Some(Kept::Some { kept, all, noise }),
         })
     }
 

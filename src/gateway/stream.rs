@@ -188,15 +188,17 @@ fn outcome_notice(stream: &Stream, told: Told, left: u32) -> Notice {
     let mut message = match told {
         Told { above: 0, below: 1, unasked: 0 } => format!("stream \"{name}\": below; no row"),
         Told { above: 1, below: 0, unasked: 0 } => format!("stream \"{name}\": above"),
-        Told { above, below, .. } => format!("stream \"{name}\": {above} group(s) above, {below} below"),
+        Told { above, below, .. } => {
+            format!("stream \"{name}\": {above} above of {} asked", above + below)
+        }
     };
     if told.unasked > 0 {
         message.push_str(&format!(", {} after the last positive and not asked", told.unasked));
     }
-    message.push_str("; nothing was charged for it; ");
+    message.push_str("; nothing was spent; ");
     message.push_str(&match left {
         0 => "the stream is used up".to_owned(),
         n => format!("{n} of {} positives left", stream.positives),
     });
-    Notice { message, code: "00000", hint: None }
+    Notice::new(message)
 }

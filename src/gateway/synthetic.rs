@@ -57,18 +57,10 @@ impl Session {
 
 /// What whoever reads the answer must know.
 pub(super) fn notice() -> Notice {
-    Notice {
-        message: "noisegate: synthetic rows: these numbers are made up from the policy and say nothing of anybody; nothing \
-                  was charged"
-            .into(),
-        code: "00000",
-        hint: None,
-    }
+    Notice::new(
+        "synthetic rows: these numbers are made up from the policy and say nothing of anybody; nothing was spent",
+    )
 }
-
-/// The line of EXPLAIN.
-pub(super) const LINE: &str =
-    "Synthetic: the role is answered from rows that are made up, and the price below is not charged";
 
 /// Streams have a state that is paid for.
 pub(super) fn no_stream() -> ClientError {

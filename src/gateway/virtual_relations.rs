@@ -19,20 +19,23 @@ impl Session {
     ) -> Result<Vec<(Own, Vec<OwnRow>)>, ClientError> {
         let mut out = Vec::new();
         for own in Own::ALL {
-            if statement.bindings.iter().all(|b| b.source != Source::Own(own)) {
-                continue;
+            if statement.bindings.iter().any(|b| b.source == Source::Own(own)) {
+                out.push((own, self.rows_of(gateway, own).await?));
             }
-            let rows = match own {
-                Own::Budget => self.budgets(gateway).await?,
-                Own::Columns => columns(&gateway.policy),
-                Own::Settings => self.settings_rows(gateway),
-                Own::History => self.history(gateway).await?,
-                Own::Streams => self.stream_rows(gateway).await?,
-                Own::Help => super::help::rows(),
-            };
-            out.push((own, rows));
         }
         Ok(out)
+    }
+
+    /// The rows of a relation of ours.
+    pub(super) async fn rows_of(&self, gateway: &Gateway, own: Own) -> Result<Vec<OwnRow>, ClientError> {
+        Ok(match own {
+            Own::Budget => self.budgets(gateway).await?,
+            Own::Columns => columns(&gateway.policy),
+            Own::Settings => self.settings_rows(gateway),
+            Own::History => self.history(gateway).await?,
+            Own::Streams => self.stream_rows(gateway).await?,
+            Own::Help => super::help::rows(),
+        })
     }
 
     async fn budgets(&self, gateway: &Gateway) -> Result<Vec<OwnRow>, ClientError> {

@@ -133,14 +133,9 @@ impl Counter {
     /// The sum after `price` is added to `spent`, if there is room for it.
     pub fn admit(&self, spent: &Amount, price: &Amount) -> Result<Amount, Lacking> {
         match (self, spent, price) {
-            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => f
-                .admit(**spent, **price)
-                .map(|cost| Amount::Cost(Box::new(cost)))
-                .map_err(|shortfall| Lacking::Sum {
-                    symbol: if shortfall.of_delta { "δ" } else { f.notion.symbol() },
-                    limit: if shortfall.of_delta { f.limit.delta } else { f.reading(**spent).1 },
-                    shortfall,
-                }),
+            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => {
+                f.admit(**spent, **price).map(|cost| Amount::Cost(Box::new(cost))).map_err(Lacking::Sum)
+            }
             (Self::Envelope(e), Amount::Uses(spent), Amount::Uses(price)) => {
                 e.admit(spent, price).map(Amount::Uses).ok_or(Lacking::Uses)
             }
@@ -171,6 +166,15 @@ impl Counter {
                 parts.fold(1.0, f64::min)
             }
             _ => 0.0,
+        }
+    }
+
+    /// The part of all that it admits that a price takes, beside what is spent: in an envelope, of the class that it takes most
+    /// of. For display.
+    pub fn share(&self, spent: &Amount, price: &Amount) -> f64 {
+        match (self, spent, price) {
+            (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => f.share(**spent, **price),
+            _ => 1.0 - self.fraction_left(price),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::books::{Change, Wrong};
 use super::time::time;
+use super::words::percent;
 use answer::{ClientError, SqlState};
 use dp::Shortfall;
 use dp::{UNITS_PER_ONE, Unpriced};
@@ -145,15 +146,17 @@ impl Lack {
     fn text(&self) -> String {
         let mut text = match &self.lacking {
             // In none of its orders: no number says how much is missing.
-            Lacking::Sum { symbol, shortfall: s, .. } if s.needed == u128::MAX => {
-                format!("it needs more {symbol} than is left")
+            Lacking::Sum(s) if s.needed == u128::MAX => "it needs more than is left".into(),
+            Lacking::Sum(s) => {
+                let of = |units: u128| percent(units as f64 / s.limit.max(1) as f64);
+                let what = if s.of_delta { "its part for private groups" } else { "it" };
+                match (of(s.needed), of(s.left)) {
+                    (needed, left) if needed == left => {
+                        format!("it needs a little more of {what} than the {left} that are left")
+                    }
+                    (needed, left) => format!("it needs {needed} of {what}, and {left} is left"),
+                }
             }
-            Lacking::Sum { symbol, shortfall: s, limit } => format!(
-                "it needs {symbol} = {}, and {} of {} is left",
-                decimal(s.needed, true),
-                decimal(s.left, false),
-                decimal(*limit, false)
-            ),
             Lacking::Uses => "of noise like this, fewer uses are left than it needs".into(),
         };
         if let Some(next) = self.next {
@@ -387,15 +390,8 @@ pub fn decimal(units: u128, up: bool) -> String {
 /// What a budget lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lacking {
-    /// Room in a sum that is called by a letter.
-    Sum {
-        /// ε, ρ, δ, …
-        symbol: &'static str,
-        /// Needed and left.
-        shortfall: Shortfall,
-        /// The limit, in units.
-        limit: u128,
-    },
+    /// Room in a sum.
+    Sum(Shortfall),
     /// Uses of a declared mechanism.
     Uses,
 }

@@ -18,6 +18,7 @@ mod policy_view;
 mod reads;
 mod recorded;
 mod time;
+pub mod words;
 mod writer;
 
 pub use account::{Account, Amount, BudgetState, Counter, Granted};

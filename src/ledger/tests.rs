@@ -66,7 +66,7 @@ fn accept(path: &Path, budgets: &[Budget]) {
 
 fn left(lack: &Lack) -> u128 {
     match lack.lacking {
-        Lacking::Sum { shortfall, .. } => shortfall.left,
+        Lacking::Sum(shortfall) => shortfall.left,
         Lacking::Uses => panic!("an envelope"),
     }
 }
@@ -135,11 +135,13 @@ async fn a_refusal_says_which_budget_lacks_how_much() {
     assert_eq!(error.code, SqlState::BUDGET_EXCEEDED);
     assert_eq!(
         error.message,
-        "privacy budget \"quota\" does not cover this statement: it needs ε = 0.1, and 0.05 of 0.15 is left"
+        "privacy budget \"quota\" does not cover this statement: it needs 66.7 % of it, and 33.3 % is left"
     );
     assert!(error.hint.unwrap().contains("Nothing was charged"));
     let Err(refusal) = ledger.debit(&ada, HASH, &public(2, 1)).await else { panic!() };
-    assert!(refusal.client().detail.unwrap().starts_with("Budget \"quota\" (per user): it needs ε = 2,"));
+    assert!(
+        refusal.client().detail.unwrap().starts_with("Budget \"quota\" (per user): it needs 1333.3 % of it,")
+    );
     // Smaller questions still pass: a refusal costs nothing.
     ledger.debit(&ada, HASH, &public(1, 20)).await.unwrap();
     assert_eq!(spent(&ledger, &ada, "quota").await, 15 * UNITS_PER_ONE / 100);
@@ -165,7 +167,7 @@ async fn a_zcdp_budget_counts_rho_and_selection_delta() {
         ledger.debit(&ada, HASH, &private(1, 10)).await.unwrap();
     }
     let Err(Refusal::Exhausted(lacks)) = ledger.debit(&ada, HASH, &private(1, 10)).await else { panic!() };
-    assert!(matches!(lacks[0].lacking, Lacking::Sum { symbol: "δ", .. }));
+    assert!(matches!(lacks[0].lacking, Lacking::Sum(dp::Shortfall { of_delta: true, .. })));
     // Public groups need none.
     let state = &ledger.debit(&ada, HASH, &public(1, 10)).await.unwrap();
     let state = &state.budgets()[0];

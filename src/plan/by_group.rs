@@ -9,7 +9,7 @@ use super::conditions::{conjuncts, single};
 use super::has_aggregate;
 use super::per_unit::is_over_several;
 use super::refusals::unsupported;
-use super::renumber::{Walk, defined};
+use super::renumber::{defined, each_select};
 use super::subqueries::refers_outside;
 use answer::ClientError;
 use policy::{Policy, Privacy};
@@ -127,8 +127,7 @@ impl ByGroup {
                 std::mem::take(&mut s.from).into_iter().reduce(|a, b| join(a, b, JoinKind::Inner, None));
             s.from.extend(all.map(|all| join(all, groups(grouped), JoinKind::Left, on.clone())));
         };
-        Walk { relation: &mut |_, _| {}, column: &mut |_| {}, select: &mut select }
-            .query(&mut statement.query);
+        each_select(&mut statement.query, &mut select);
         if done {
             let columns = self.grouped.items.iter().map(|i| i.name.clone()).collect();
             let name = "group".to_owned();

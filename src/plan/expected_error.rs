@@ -100,8 +100,17 @@ pub(super) fn error95(r: &Release, output: &Output, cells: usize) -> String {
     }
 }
 
-/// Of a mean of squares or products, near the centre of the ranges and at their ends.
-fn moment(r: &Release, m: &Moment, cells: usize) -> String {
+/// The error of a part in its own unit that 95 % of draws stay within.
+pub(super) fn part_error(r: &Release, part: usize) -> f64 {
+    of(r, part, 1)
+}
+
+/// Of a mean of squares or products times the number of rows: near the centre of the ranges, and at their ends.
+pub(super) fn moment_errors(r: &Release, m: &Moment) -> (f64, f64) {
+    moment_ends(r, m, 1)
+}
+
+fn moment_ends(r: &Release, m: &Moment, cells: usize) -> (f64, f64) {
     let float = |x: &BigDecimal| x.to_f64().unwrap_or(0.0);
     let count = of(r, m.count, cells);
     let part = |p: Option<usize>| p.map_or(0.0, |p| of(r, p, cells));
@@ -113,14 +122,19 @@ fn moment(r: &Release, m: &Moment, cells: usize) -> String {
         let middle = part(a.squares) + half * half / 2.0 * count;
         (middle, middle + 2.0 * half * mean(a))
     };
-    let (middle, end) = match &m.y {
+    match &m.y {
         None => square(&m.x),
         Some(y) => {
             let (hx, hy) = (float(&m.x.half), float(&y.half));
             let middle = part(m.products) + hx * hy * count;
             (middle, middle + hx * mean(y) + hy * mean(&m.x))
         }
-    };
+    }
+}
+
+/// Of a mean of squares or products, near the centre of the ranges and at their ends.
+fn moment(r: &Release, m: &Moment, cells: usize) -> String {
+    let ((middle, end), count) = (moment_ends(r, m, cells), of(r, m.count, cells));
     let of = match m.what {
         Statistic::Variance { root: false, .. } | Statistic::Covariance { .. } => "",
         Statistic::Variance { root: true, .. } => "of its square, ",

@@ -8,13 +8,10 @@ use super::release::{Cells, Part, PartKind, Release};
 use super::source::{Leaf, Over, PrivateSource, Scan, SetTree};
 use super::work::Work;
 use super::{GroupingSets, Plan, Settings};
-use answer::{Field, Outcome, text_cells};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
-use bytes::Bytes;
 use dp::quantile::Selector;
 use dp::suspicion::Meaning;
 use dp::{self, Charge, Choice, Distribution, Notion, Ratio, Why};
-use futures::StreamExt;
 use policy::{Policy, Privacy};
 use schema::SqlType;
 use sql::ast::{Expr, ExprKind};
@@ -40,14 +37,14 @@ pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
     } else {
         format!(", delta {:.3e} to select private groups", approximate(&charge.selection_delta))
     };
-    // ε names a price and is no guarantee where noise is Gaussian (soundness rule 21).
-    let rho = match Notion::Zcdp.price(charge) {
+    let epsilon = decimal(&charge.epsilon);
+    out.push(match Notion::Zcdp.price(charge) {
+        // ε is no guarantee where noise is Gaussian (soundness rule 21).
         Ok(cost) if gaussian(charge) => {
-            format!(" (a name: Gaussian noise is charged rho {})", units(cost.loss))
+            format!("Price: rho {}{delta}; noisegate.epsilon is {epsilon}", units(cost.loss))
         }
-        _ => String::new(),
-    };
-    out.push(format!("Price: epsilon {}{rho}{delta}", decimal(&charge.epsilon)));
+        _ => format!("Price: epsilon {epsilon}{delta}"),
+    });
     out.push(format!("Noise: {}", plan.noise));
     out.push(format!("Meaning: {}", meaning(charge, policy).brief()));
     stages(&mut out, plan, charge);
@@ -153,7 +150,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             top.sensitivity()
         ));
     }
-    out.push(work(&r.work));
+    out.extend(work(&r.work));
     if let Some((cells, points)) = r.cells.as_ref().zip(r.spec.points.as_ref()) {
         chosen(out, r, cells, points);
     }
@@ -263,12 +260,23 @@ pub(super) fn distance(step: &BigDecimal, of: &SqlType) -> String {
 }
 
 /// What one row can make the database do, in words.
-pub(super) fn work(w: &Work) -> String {
-    let met = match w.fan_out {
-        1 => String::new(),
-        n => format!(", which meets up to {n} public rows"),
+pub(super) fn work(w: &Work) -> Option<String> {
+    let steps = match w.steps {
+        0 => None,
+        1 => Some("1 step".to_owned()),
+        n => Some(format!("up to {n} steps")),
     };
-    format!("  Work: at most {} steps for one row{met}", w.steps)
+    let met = match w.fan_out {
+        1 => None,
+        n => Some(format!("meets up to {n} public rows")),
+    };
+    let of_a_row = match (steps, met) {
+        (None, None) => return None,
+        (Some(steps), None) => format!("takes {steps}"),
+        (None, Some(met)) => met,
+        (Some(steps), Some(met)) => format!("takes {steps} and {met}"),
+    };
+    Some(format!("  Work: a row {of_a_row}"))
 }
 
 /// What bounds cut: rows where it was measured, from where on counts and sums are too low; and distinct values, where units may
@@ -526,22 +534,4 @@ pub fn decimal(r: &Ratio) -> String {
         return format!("{:.3e}", approximate(r));
     }
     text.to_plain_string()
-}
-
-/// The columns of EXPLAIN: one of text, like PostgreSQL's own.
-pub fn fields(json: bool) -> Vec<Field> {
-    let type_oid = if json { 114 } else { 25 };
-    vec![Field { name: "QUERY PLAN".into(), type_oid, type_size: -1, type_modifier: -1, format: 0 }]
-}
-
-/// The plan as rows under these columns; text looks the same in both formats.
-pub fn outcome(plan: &Plan, policy: &Policy, fields: Vec<Field>) -> Outcome {
-    told(&lines(plan, policy), fields)
-}
-
-/// Lines as rows.
-pub fn told(lines: &[String], fields: Vec<Field>) -> Outcome {
-    let rows: Vec<Result<Bytes, answer::ClientError>> =
-        lines.iter().map(|l| Ok(text_cells(&[Some(l)]))).collect();
-    Outcome::Rows { fields, rows: futures::stream::iter(rows).boxed(), verb: "EXPLAIN", count: false }
 }

@@ -24,8 +24,7 @@ impl Free {
     pub fn notice(&self) -> Option<String> {
         let Free::Ranges(columns) = self else { return None };
         Some(format!(
-            "noisegate: min and max are the ends of the range that the policy declares for {}, not values of rows; \
-             nothing was charged",
+            "min and max are the ends of the range that the policy declares for {}, not values of rows; nothing was spent",
             columns.join(", ")
         ))
     }

@@ -4,6 +4,7 @@
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
 
+mod ages;
 pub mod bounding;
 mod by_group;
 mod conditions;
@@ -20,8 +21,10 @@ mod free;
 pub mod grouping_sets;
 mod groups;
 pub mod interval;
+mod mixed_union;
 mod null_extension;
 mod outer_join;
+mod partial_aggregates;
 mod per_unit;
 pub mod public_rows;
 mod refusals;
@@ -35,6 +38,7 @@ pub mod source;
 pub mod stages;
 pub mod stream_question;
 mod subqueries;
+pub mod summary;
 mod unit_paths;
 mod units;
 pub mod work;
@@ -46,9 +50,10 @@ pub use expected_error::deciding;
 use flatten::Flattener;
 pub use free::Free;
 pub use grouping_sets::GroupingSets;
+use mixed_union::MixedUnion;
 use policy::{Policy, Privacy};
 pub use public_rows::PublicRows;
-use refusals::{gaussian_unpriced, ordered_rows, position, rows_of_units, undrawn, unsupported};
+use refusals::{gaussian_unpriced, mixed, ordered_rows, position, rows_of_units, undrawn, unsupported};
 use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
 use schema::SqlType;
@@ -70,6 +75,8 @@ pub enum PlanError {
     NeedTypes(usize, Box<Query>),
     /// These rows are needed first, in the statement.
     NeedRows(Box<PublicRows>),
+    /// This statement, which means the same, is to be planned.
+    Anew(Box<Statement>),
 }
 
 /// A number that public tables tell, and plans rest on: how many groups there are, how much work a row makes. Tables are
@@ -174,8 +181,8 @@ struct Planner<'a> {
     derived: HashMap<usize, (Rel, Range<usize>)>,
     /// EXISTS and IN beside private rows whose FROM holds stages, by their first SELECT: what is grouped by is written twice.
     over_stages: HashSet<usize>,
-    /// A subquery that is to become a relation of groups.
-    by_group: Option<ByGroup>,
+    /// What of it is refused as it stands, and may be written in another way.
+    otherwise: Option<Otherwise>,
     releases: Vec<Release>,
     stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
@@ -183,31 +190,53 @@ struct Planner<'a> {
     tables: Vec<usize>,
 }
 
-/// Plans a resolved statement. `sizes` holds the known numbers of values of public columns.
-pub fn plan(
-    mut statement: Statement,
-    policy: &Policy,
-    settings: &Settings,
-    sizes: &Sizes,
-) -> Result<Plan, PlanError> {
-    loop {
-        let mut by_group = None;
-        match planned(&statement, policy, settings, sizes, &mut by_group) {
-            Ok(plan) if plan.free.is_some() => return Ok(plan),
-            Ok(plan) => return Ok(Plan { statement, ..plan }),
-            Err(_) if by_group.is_some_and(|groups| groups.put(&mut statement, policy)) => {}
-            Err(e) => return Err(e),
+/// What is refused as it stands, of a statement that can be written in another way.
+#[derive(Clone)]
+enum Otherwise {
+    /// A subquery that is to become a relation of groups.
+    Groups(Box<ByGroup>),
+    /// Rows whose kinds are to be aggregated apart.
+    Apart(MixedUnion),
+    /// Sums and averages of ages, in the SELECT of this number.
+    Ages(usize),
+}
+
+impl Otherwise {
+    /// The statement in that way, where there is one.
+    fn written(&self, mut statement: Statement, policy: &Policy) -> Result<Option<Statement>, PlanError> {
+        match self {
+            Self::Groups(groups) => Ok(groups.put(&mut statement, policy).then_some(statement)),
+            Self::Apart(union) => union.apart(&statement),
+            Self::Ages(select) => Ok(Some(ages::without_ages(statement, *select))),
         }
     }
 }
 
-/// The plan, but for the statement itself. `by_group`: the subquery that is refused as it stands, and may become a relation.
+/// Plans a resolved statement. `sizes` holds the known numbers of values of public columns.
+pub fn plan(
+    statement: Statement,
+    policy: &Policy,
+    settings: &Settings,
+    sizes: &Sizes,
+) -> Result<Plan, PlanError> {
+    let mut otherwise = None;
+    match planned(&statement, policy, settings, sizes, &mut otherwise) {
+        Ok(plan) if plan.free.is_some() => Ok(plan),
+        Ok(plan) => Ok(Plan { statement, ..plan }),
+        Err(e) => match otherwise.map(|o| o.written(statement, policy)).transpose()?.flatten() {
+            Some(new) => Err(PlanError::Anew(Box::new(new))),
+            None => Err(e),
+        },
+    }
+}
+
+/// The plan, but for the statement itself. `otherwise`: what is refused as it stands.
 fn planned(
     statement: &Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &Sizes,
-    by_group: &mut Option<ByGroup>,
+    otherwise: &mut Option<Otherwise>,
 ) -> Result<Plan, PlanError> {
     if let Some(free) = free::plan(statement, policy) {
         return Ok(free);
@@ -223,7 +252,7 @@ fn planned(
         within: HashMap::new(),
         derived: HashMap::new(),
         over_stages: HashSet::new(),
-        by_group: None,
+        otherwise: None,
         releases: Vec::new(),
         stages: Vec::new(),
         grouping_sets: Vec::new(),
@@ -231,7 +260,7 @@ fn planned(
         tables: Vec::new(),
     };
     let rel = planner.query(&statement.query);
-    by_group.clone_from(&planner.by_group);
+    otherwise.clone_from(&planner.otherwise);
     let rel = rel?;
     if rel == Rel::Private {
         return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
@@ -319,18 +348,17 @@ impl<'a> Planner<'a> {
         match body {
             Body::Select(s) => self.select(s, &[], false, None),
             Body::Query(q) => self.query(q),
-            Body::SetOp { left, right, .. } => {
-                let (l, r) = (self.body(left)?, self.body(right)?);
-                if (l == Rel::Private) != (r == Rel::Private) {
-                    return Err(unsupported(
-                        "a set operation of private rows with other rows",
-                        position(left),
-                    )
-                    .detail("A public row would be counted as somebody's.")
-                    .hint("Aggregate in each branch, and add up above: SELECT sum(n) FROM (SELECT count(*) AS n FROM trips UNION ALL SELECT count(*) FROM stations) t.")
-                    .into());
+            Body::SetOp { op, all, left, right } => {
+                let union_all = *all && *op == SetOp::Union;
+                let of = if union_all { mixed_union::branches(body) } else { vec![&**left, &**right] };
+                let kinds = of.into_iter().map(|b| self.body(b)).collect::<Result<Vec<_>, _>>()?;
+                let private: Vec<bool> = kinds.iter().map(|kind| *kind == Rel::Private).collect();
+                if private.contains(&true) && private.contains(&false) {
+                    let union = MixedUnion::of(body, private).filter(|_| union_all);
+                    self.otherwise = union.map(Otherwise::Apart);
+                    return Err(mixed(position(left)).into());
                 }
-                Ok(l.or(r))
+                Ok(kinds.into_iter().fold(Rel::Public, Rel::or))
             }
             Body::Values(rows) => {
                 for e in rows.iter().flatten() {
@@ -474,6 +502,10 @@ impl<'a> Planner<'a> {
                 return Err(ordered_rows(s.pos));
             }
             return Ok(Rel::Private);
+        }
+        if above.iter().any(|e| ages::has_ages(e)) {
+            self.otherwise = Some(Otherwise::Ages(s.id));
+            return Err(unsupported("a sum or an average of ages", s.pos).into());
         }
         if !s.grouping_sets.is_empty() {
             let given = (self.policy, self.settings, self.sizes);

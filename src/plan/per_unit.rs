@@ -12,12 +12,13 @@ use super::conditions::truth;
 use super::correlated::is_correlated;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, Place, Result};
-use super::refusals::unsupported;
+use super::refusals::{of_ages, unsupported};
 use super::source::{Call, Leaf, Over, SetRows, SetTree, Sorted, Tree, Unit, Window};
 use super::units::{Outside, Owner};
 use crate::expr::per_unit::{self, Place as Column};
 use crate::expr::{Scalar, filtered};
 use answer::{ClientError, SqlState};
+use schema::SqlType;
 use sql::ast::*;
 
 /// How many rows a unit is said to have, where its table does not say.
@@ -480,11 +481,12 @@ impl Under<'_> {
     /// An aggregate or a window function, and the column that it comes out as. `window`: a frame may be empty.
     fn called(&mut self, e: &Expr, made: &Made, window: bool) -> Result<(Call, Scalar)> {
         let (name, args, distinct, filter) = match &e.kind {
-            ExprKind::Aggregate(a) if a.order_by.is_empty() && a.within_group.is_empty() => {
+            // Of rows in another order, those on the list are the same.
+            ExprKind::Aggregate(a) if a.within_group.is_empty() => {
                 (a.name, a.args.as_slice(), a.distinct, a.filter.as_ref())
             }
             ExprKind::Call { name, args } => (*name, args.as_slice(), false, None),
-            _ => return Err(unlisted("ORDER BY in an aggregate", e.pos)),
+            _ => return Err(unlisted("an ordered-set aggregate", e.pos)),
         };
         let when = filter.map(|f| truth(self.inner.value(f)?, "FILTER", f.pos)).transpose()?;
         let arg = args.first().map(|x| self.inner.value(x)).transpose()?;
@@ -499,6 +501,9 @@ impl Under<'_> {
             ("count", [] | [_], arg) => {
                 let least = u32::from(!window && arg.as_ref().is_none_or(|x| !x.nullable()));
                 (call(arg), per_unit::count(made.place(false), least, self.most))
+            }
+            ("sum" | "avg", [x], Some(arg)) if *arg.ty() == SqlType::Interval && !arg.is_measured() => {
+                return Err(of_ages(x.pos));
             }
             ("sum" | "avg", [x], Some(arg)) => {
                 let arg = per_unit::addend(arg, x.pos)?;

@@ -2,7 +2,7 @@
 //! ones, series of constants. PostgreSQL is asked for them before the statement is planned, and they become constants of
 //! it: they say nothing of private rows, and a fetch, which is certified from its text, holds their values.
 
-use super::renumber::{Walk, defined};
+use super::renumber::{defined, each_relation};
 use super::set_operations::MOST_CONSTANTS;
 use answer::{ClientError, SqlState};
 use sql::ast::*;
@@ -105,8 +105,7 @@ impl PublicRows {
                         *query = Some(Box::new(values.clone()));
                     }
                 };
-                Walk { relation: &mut put, column: &mut |_| {}, select: &mut |_| {} }
-                    .query(&mut statement.query);
+                each_relation(&mut statement.query, &mut put);
             }
             Place::Value(q) => {
                 let value = rows.into_iter().next().unwrap_or(types).into_iter().next();

@@ -72,3 +72,18 @@ pub(super) fn position(body: &Body) -> Pos {
 pub(super) fn unsupported(what: &str, pos: Pos) -> ClientError {
     ClientError::unsupported(format!("{what} is not supported")).at(pos)
 }
+
+/// Refuses sums of intervals that are no differences of moments.
+pub(super) fn of_ages(pos: Pos) -> ClientError {
+    ClientError::unsupported("sum and avg of type interval are not supported")
+        .detail("Its months have no one length.")
+        .hint("Average a difference, avg(a - b), or a part, avg(extract(year FROM age(a, b))).")
+        .at(pos)
+}
+
+/// Refuses a set operation of private rows with others.
+pub(super) fn mixed(pos: Pos) -> ClientError {
+    unsupported("a set operation of private rows with other rows", pos)
+        .detail("A public row would be counted as somebody's.")
+        .hint("Aggregate in each branch, and add up above: SELECT sum(n) FROM (SELECT count(*) AS n FROM trips UNION ALL SELECT count(*) FROM stations) t.")
+}

@@ -14,14 +14,47 @@ pub(super) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usi
         *binding = *next;
         *next += 1;
     };
-    Walk { relation: &mut define, column: &mut |_| {}, select: &mut |_| {} }.query(&mut copy);
+    each_relation(&mut copy, &mut define);
     let mut refer = |binding: &mut usize| {
         if let Some(own) = fresh.get(binding) {
             *binding = *own;
         }
     };
-    Walk { relation: &mut |_, _| {}, column: &mut refer, select: &mut |_| {} }.query(&mut copy);
+    Walk { query: &mut |_| {}, relation: &mut |_, _| {}, column: &mut refer, select: &mut |_| {} }
+        .query(&mut copy);
     copy
+}
+
+/// Numbers for copies.
+pub(super) struct Numbers<'s> {
+    next: usize,
+    /// The statement's bindings.
+    pub bindings: &'s mut Vec<Binding>,
+}
+
+impl<'s> Numbers<'s> {
+    /// Those that nothing of this query has.
+    pub(super) fn new(query: &mut Query, bindings: &'s mut Vec<Binding>) -> Self {
+        let mut next = 0;
+        // Those SELECTs that are none of the analyst's share one number.
+        each_select(query, &mut |s| next = next.max(s.id.wrapping_add(1)));
+        Self { next, bindings }
+    }
+
+    /// The query with bindings and SELECTs of its own.
+    pub(super) fn copy(&mut self, query: &Query) -> Query {
+        let (first, mut origin) = (self.bindings.len(), HashMap::new());
+        let mut next = first;
+        let mut copy = renumber(query, &mut next, &mut origin);
+        let of = |b: usize| origin.get(&b).and_then(|o| self.bindings.get(*o)).cloned();
+        let own: Vec<Binding> = (first..next).filter_map(of).collect();
+        self.bindings.extend(own);
+        each_select(&mut copy, &mut |s| {
+            s.id = self.next;
+            self.next += 1;
+        });
+        copy
+    }
 }
 
 /// A query without its numbers and places, and what its relations are: the same for what is written twice in one scope.
@@ -45,7 +78,7 @@ pub(super) fn bare(query: &Query, bindings: &[Binding]) -> Bare {
         (s.id, s.pos) = (0, None);
         s.from.iter_mut().for_each(placeless);
     };
-    Walk { relation: &mut |_, _| {}, column: &mut |_| {}, select: &mut select }.query(&mut copy);
+    each_select(&mut copy, &mut select);
     let source = |own| bindings.get(*origin.get(&own)?).map(|b| b.source.clone());
     (copy, (bindings.len()..next).map(source).collect())
 }
@@ -59,22 +92,40 @@ pub(super) fn defined(query: &Query) -> (HashSet<usize>, HashSet<usize>) {
     let mut refer = |binding: &mut usize| {
         columns.insert(*binding);
     };
-    Walk { relation: &mut define, column: &mut refer, select: &mut |_| {} }.query(&mut query.clone());
+    Walk { query: &mut |_| {}, relation: &mut define, column: &mut refer, select: &mut |_| {} }
+        .query(&mut query.clone());
     (own, columns)
 }
 
+/// Visits each query, the outer ones first.
+pub(super) fn each_query(query: &mut Query, f: &mut dyn FnMut(&mut Query)) {
+    Walk { query: f, relation: &mut |_, _| {}, column: &mut |_| {}, select: &mut |_| {} }.query(query);
+}
+
+/// Visits each binding, with the query of a derived table.
+pub(super) fn each_relation(query: &mut Query, f: &mut dyn FnMut(&mut usize, &mut Option<Box<Query>>)) {
+    Walk { query: &mut |_| {}, relation: f, column: &mut |_| {}, select: &mut |_| {} }.query(query);
+}
+
+/// Visits each SELECT, before what is in it.
+pub(super) fn each_select(query: &mut Query, f: &mut dyn FnMut(&mut Select)) {
+    Walk { query: &mut |_| {}, relation: &mut |_, _| {}, column: &mut |_| {}, select: f }.query(query);
+}
+
 /// Visits the bindings and SELECTs of a query, wherever they stand in it.
-pub(super) struct Walk<'f> {
+struct Walk<'f> {
+    query: &'f mut dyn FnMut(&mut Query),
     /// Where a relation is bound; with the query of a derived table.
-    pub relation: &'f mut dyn FnMut(&mut usize, &mut Option<Box<Query>>),
+    relation: &'f mut dyn FnMut(&mut usize, &mut Option<Box<Query>>),
     /// Where a column refers to one.
-    pub column: &'f mut dyn FnMut(&mut usize),
+    column: &'f mut dyn FnMut(&mut usize),
     /// A SELECT, before what is in it.
-    pub select: &'f mut dyn FnMut(&mut Select),
+    select: &'f mut dyn FnMut(&mut Select),
 }
 
 impl Walk<'_> {
-    pub fn query(&mut self, q: &mut Query) {
+    fn query(&mut self, q: &mut Query) {
+        (self.query)(q);
         q.with.iter_mut().for_each(|c| self.query(&mut c.query));
         self.body(&mut q.body);
         let order = q.order_by.iter_mut().map(|o| &mut o.expr);

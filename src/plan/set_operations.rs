@@ -7,7 +7,7 @@ use super::conditions::single;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result};
 use super::per_unit::Selected;
-use super::refusals::unsupported;
+use super::refusals::{mixed, unsupported};
 use super::source::{Leaf, SetRows, SetTree, Tree};
 use super::units::{Outside, Owner};
 use crate::expr::{Node, Scalar, lower, united};
@@ -177,12 +177,6 @@ fn without_unit(pos: Pos) -> ClientError {
     unsupported("a set operation over private rows without the unit in the same place of every branch", pos)
         .detail("Rows of different units would be compared, or lose their unit.")
         .hint("Select the unit column first in every branch: SELECT rider_id, … UNION ALL SELECT rider_id, …")
-}
-
-fn mixed(pos: Pos) -> ClientError {
-    unsupported("a set operation of private rows with public ones", pos)
-        .detail("The public rows would belong to nobody.")
-        .hint("Aggregate in each branch: SELECT count(*) … UNION ALL SELECT count(*) …")
 }
 
 /// One column of all branches. Types are those of PostgreSQL's UNION, where there is no doubt about them.

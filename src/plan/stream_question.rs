@@ -6,7 +6,7 @@
 
 mod explain;
 
-pub use explain::lines;
+pub use explain::{lines, sentences};
 
 use super::release::{Output, PartKind, Release};
 use super::{Plan, PlanError, Settings, has_aggregate};

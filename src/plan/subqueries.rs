@@ -3,7 +3,7 @@
 use super::by_group::ByGroup;
 use super::correlated::is_correlated;
 use super::refusals::{private_rows, unsupported};
-use super::{PlanError, Planner, PublicRows, Rel, conditions, flatten, public_rows};
+use super::{Otherwise, PlanError, Planner, PublicRows, Rel, conditions, flatten, public_rows};
 use sql::ast::*;
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ impl<'a> Planner<'a> {
                 let before = self.releases.len();
                 if let Some(groups) = ByGroup::of(q, e.pos).filter(|g| self.is_of_several_units(&g.grouped)) {
                     let refused = groups.refused();
-                    self.by_group = Some(groups);
+                    self.otherwise = Some(Otherwise::Groups(Box::new(groups)));
                     return Err(refused.into());
                 }
                 if let Some((s, _)) = conditions::single(q, e.pos)? {

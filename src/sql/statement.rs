@@ -84,6 +84,8 @@ pub struct Explain {
     pub analyze: bool,
     /// As JSON, in one row.
     pub json: bool,
+    /// With noise, bounds and price in numbers.
+    pub verbose: bool,
 }
 
 /// Sorts a statement, or refuses it.
@@ -117,9 +119,17 @@ fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, Clien
     let kind = match tree {
         S::Query(query) => Kind::Query(query, lines),
         S::Explain {
-            analyze, statement, options, format: None, query_plan: false, estimate: false, ..
+            analyze,
+            verbose,
+            statement,
+            options,
+            format: None,
+            query_plan: false,
+            estimate: false,
+            ..
         } => {
-            let explain = explain_options(analyze, &options.unwrap_or_default()).map_err(|e| e.at(at))?;
+            let explain =
+                explain_options(analyze, verbose, &options.unwrap_or_default()).map_err(|e| e.at(at))?;
             match *statement {
                 S::Query(query) => Kind::Explain(query, lines, explain),
                 other => return Err(refusal(&other, at)),
@@ -165,10 +175,14 @@ fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, Clien
 }
 
 /// The options in brackets, as PostgreSQL judges them.
-fn explain_options(analyze: bool, options: &[ast::UtilityOption]) -> Result<Explain, ClientError> {
-    const IDLE: [&str; 9] =
-        ["verbose", "costs", "settings", "generic_plan", "buffers", "wal", "timing", "summary", "memory"];
-    let mut explain = Explain { analyze, json: false };
+fn explain_options(
+    analyze: bool,
+    verbose: bool,
+    options: &[ast::UtilityOption],
+) -> Result<Explain, ClientError> {
+    const IDLE: [&str; 8] =
+        ["costs", "settings", "generic_plan", "buffers", "wal", "timing", "summary", "memory"];
+    let mut explain = Explain { analyze, json: false, verbose };
     for option in options {
         let name = option.name.value.to_lowercase();
         let value = option.arg.as_ref().map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
@@ -192,7 +206,7 @@ fn explain_options(analyze: bool, options: &[ast::UtilityOption]) -> Result<Expl
             }
             continue;
         }
-        if name != "analyze" && !IDLE.contains(&name.as_str()) {
+        if !["analyze", "verbose"].contains(&name.as_str()) && !IDLE.contains(&name.as_str()) {
             return Err(syntax(format!("unrecognized EXPLAIN option \"{name}\"")));
         }
         let truth = match value.as_deref() {
@@ -200,8 +214,10 @@ fn explain_options(analyze: bool, options: &[ast::UtilityOption]) -> Result<Expl
             Some("false" | "off" | "0") => false,
             Some(_) => return Err(syntax(format!("{name} requires a Boolean value"))),
         };
-        if name == "analyze" {
-            explain.analyze = truth;
+        match name.as_str() {
+            "analyze" => explain.analyze = truth,
+            "verbose" => explain.verbose = truth,
+            _ => {}
         }
     }
     Ok(explain)

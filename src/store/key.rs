@@ -11,6 +11,7 @@ use super::canonical::Canonical;
 use super::epoch::Epoch;
 use super::walk::{each, each_of_rows};
 use backend::{Param, Setting, Settings};
+use bytes::Bytes;
 use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec};
 use emit::{fetch, scalar};
 use num_traits::Zero;
@@ -188,6 +189,27 @@ impl Keys {
             like.show(context.delta);
         }
         Self { statement: statement.key(), exact: exact.key(), like: like.key(), parts }
+    }
+}
+
+impl Keys {
+    /// The keys of the same question in these groups, a column of keys each: what is released in groups that were selected
+    /// before is kept for these.
+    pub(super) fn in_groups<'g>(&self, groups: impl Iterator<Item = &'g [Option<Bytes>]>) -> Self {
+        let mut canon = Canon::new("groups");
+        for column in groups {
+            canon.number(u64::try_from(column.len()).unwrap_or(u64::MAX));
+            for cell in column {
+                canon.number(cell.is_some()).bytes(cell.as_deref().unwrap_or_default());
+            }
+        }
+        let groups = canon.key();
+        let of = |key: &Key| {
+            let mut canon = Canon::new("in groups");
+            canon.bytes(key).bytes(&groups);
+            canon.key()
+        };
+        Self { exact: of(&self.exact), like: of(&self.like), ..self.clone() }
     }
 }
 

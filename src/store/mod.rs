@@ -27,6 +27,7 @@ pub use seal::{Broken, Seal};
 pub use single_flight::Lead;
 
 use backend::Backend;
+use bytes::Bytes;
 use ledger::{Ledger, Refusal};
 use plan::Release;
 use release::Noisy;
@@ -50,6 +51,12 @@ impl Question {
         let canonical = canonical(release);
         let keys = Keys::of(&canonical, &release.spec, context);
         Self { canonical, keys }
+    }
+
+    /// The same question in these groups, a column for each key.
+    pub fn in_groups(&self, groups: &[Vec<Option<Bytes>>]) -> Self {
+        let columns = self.canonical.keys.iter().filter_map(|place| groups.get(*place)).map(Vec::as_slice);
+        Self { canonical: self.canonical.clone(), keys: self.keys.in_groups(columns) }
     }
 
     /// The answer to this question from that to another of the same key, asked by `asked`.
@@ -171,6 +178,14 @@ impl Store {
         match serve(&stored) {
             Some(served) if !best || served.wider(release).is_none() => Known::Answer(Box::new(served)),
             _ => Known::Nothing(place),
+        }
+    }
+
+    /// Where the answer to a question can be kept, if it is not there.
+    pub async fn place(&self, ledger: &Ledger, question: &Question) -> Option<Key> {
+        match self.records(ledger).find(&question.keys.exact).await {
+            Found::Nothing(place) => place,
+            Found::Record(_) => None,
         }
     }
 

@@ -14,6 +14,10 @@ async fn explained(world: &World, sql: &str) -> Value {
     all[0].clone()
 }
 
+fn joined(lines: &[Option<String>]) -> String {
+    lines.iter().flatten().cloned().collect::<Vec<_>>().join("\n")
+}
+
 const ASKED: &str = "SELECT station, count(*) FROM trips GROUP BY station";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,12 +29,28 @@ async fn plans_are_told_as_json() {
     assert_eq!(plan["releases"][0]["groups"]["public"], true);
     assert_eq!(plan["releases"][0]["aggregates"][0]["noise"]["mechanism"], "discrete_laplace");
     assert_eq!(plan["tables"][0]["privacy"], "private");
-    // The lines are those of the text.
+    // The lines are those of the text, which begins with what whoever asks wants to know.
     let client = world.client("ada").await;
+    let text: Vec<_> = rows(&client, &format!("EXPLAIN (VERBOSE) {ASKED}")).await.unwrap().concat();
+    let lines = |of: &str| -> Vec<_> {
+        plan[of].as_array().unwrap().iter().map(|l| l.as_str().map(str::to_owned)).collect()
+    };
+    let [summary, plan_lines] = ["summary", "plan"].map(lines);
+    assert_eq!([summary.clone(), plan_lines].concat(), text);
     let text: Vec<_> = rows(&client, &format!("EXPLAIN {ASKED}")).await.unwrap().concat();
-    let lines: Vec<_> =
-        plan["plan"].as_array().unwrap().iter().map(|l| l.as_str().map(str::to_owned)).collect();
-    assert_eq!(lines, text);
+    assert_eq!((text.len(), &text[..3]), (4, summary.as_slice()));
+    let told = joined(&summary);
+    assert!(
+        told.starts_with(
+            "This costs 5 % of everybody's budget \"everyone\"; 100 % left, about 20 questions like this."
+        ),
+        "{told}"
+    );
+    assert!(told.contains("95 times in 100, noise leaves count within ±"), "{told}");
+    assert!(told.contains("Before the noise: at most ") && told.contains(" of a rider_id count"), "{told}");
+    for math in ["epsilon", "rho", "sigma", "scale", "l0"] {
+        assert!(!joined(&text).contains(math), "{math}: {text:?}");
+    }
     // What it is fetched by, and what budgets hold, is for owners.
     let whole = plan.to_string();
     for hidden in
@@ -88,17 +108,15 @@ async fn sessions_begin_without_notices_where_start_up_or_policy_say_so() {
     };
     let asked = "SELECT count(*) FROM trips";
     let off = "?options=-c%20noisegate.notices%3Doff";
-    assert!(told("ada", "", asked).await.contains("charged epsilon"));
+    assert!(told("ada", "", asked).await.contains("spent "));
     assert_eq!(told("ada", off, asked).await, "");
     assert_eq!(told("bob", "", asked).await, "");
     assert_eq!(told("cyd", "", asked).await, "");
-    assert!(told("dan", "", asked).await.contains("charged epsilon"));
+    assert!(told("dan", "", asked).await.contains("spent "));
     // Whoever wants them has them, and RESET goes back to how the session began.
     let on = "?options=-c%20noisegate.notices%3Don";
-    assert!(told("bob", on, asked).await.contains("charged epsilon"));
-    assert!(
-        told("cyd", "", &format!("SET noisegate.notices = on; {asked}")).await.contains("charged epsilon")
-    );
+    assert!(told("bob", on, asked).await.contains("spent "));
+    assert!(told("cyd", "", &format!("SET noisegate.notices = on; {asked}")).await.contains("spent "));
     assert_eq!(
         told("cyd", "", &format!("SET noisegate.notices = on; RESET noisegate.notices; {asked}")).await,
         ""
@@ -116,13 +134,13 @@ async fn statements_over_catalogs_are_explained() {
     assert_eq!(lines.len(), 2);
     assert!(lines[1].as_deref().unwrap().starts_with("Catalogs: "), "{lines:?}");
     let lines = rows(&client, &format!("EXPLAIN ANALYZE {sql}")).await.unwrap().concat();
-    assert_eq!(lines[2].as_deref(), Some("Asked: 2 rows came back; for nothing"));
+    assert_eq!(lines[2].as_deref(), Some("It was asked, and 2 rows came back; nothing was spent."));
     let plan = explained(&world, &format!("EXPLAIN (ANALYZE, FORMAT JSON) {sql}")).await;
     assert_eq!(plan["asked"], serde_json::json!({ "rows": 2, "free": true }));
     let prepared =
         client.prepare("EXPLAIN (ANALYZE) SELECT 1 FROM pg_class WHERE relname = $1").await.unwrap();
     let found = client.query(&prepared, &[&"riders"]).await.unwrap();
-    assert_eq!(found[2].get::<_, String>(0), "Asked: 1 rows came back; for nothing");
+    assert_eq!(found[2].get::<_, String>(0), "It was asked, and 1 row came back; nothing was spent.");
     assert_eq!(sqlstate(&client, "EXPLAIN SELECT no FROM pg_class").await, "42703");
     assert_eq!(sqlstate(&client, "EXPLAIN SELECT 'nowhere'::regclass").await, "42P01");
     let e = client.simple_query("SELECT 'nowhere'::regclass").await.unwrap_err();

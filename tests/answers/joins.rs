@@ -397,12 +397,12 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "every branch",
     ),
     (
-        "SELECT count(*) FROM (SELECT rider_id FROM trips UNION ALL SELECT capacity FROM stations) q",
+        "SELECT count(*) FROM (SELECT rider_id FROM trips UNION SELECT capacity FROM stations) q",
         "private rows with other rows",
         "each branch",
     ),
     (
-        "SELECT count(*) FROM (SELECT rider_id FROM trips UNION ALL VALUES (1)) q",
+        "SELECT count(*) FROM (SELECT rider_id FROM trips EXCEPT VALUES (1)) q",
         "private rows with other rows",
         "each branch",
     ),

@@ -21,7 +21,8 @@ async fn few_private_groups_are_explained() {
         .psql("ada", "SET noisegate.notices = off; SELECT note, count(*) FROM trips GROUP BY note;")
         .await;
     assert_eq!(told, "");
-    let (plan, _) = world.psql("ada", "EXPLAIN SELECT note, count(*) FROM trips GROUP BY note;").await;
+    let (plan, _) =
+        world.psql("ada", "EXPLAIN (VERBOSE) SELECT note, count(*) FROM trips GROUP BY note;").await;
     assert!(plan.contains("to make them public: WHERE note IN ('a', 'b')"), "{plan}");
 }
 

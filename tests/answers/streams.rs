@@ -84,7 +84,10 @@ async fn ten_thousand_questions_cost_the_opening_price() {
     // Theorem 3.28: 9·5·(ln 10000 + ln(4·5/0.05))/0.5.
     let alpha = 90.0 * (10_000f64.ln() + 400f64.ln());
     assert!(accuracy.contains(&format!("alpha {alpha:.0} times")), "{accuracy}");
-    assert!(accuracy.contains("Theorem 3.28") && accuracy.contains("epsilon 0.5"), "{accuracy}");
+    assert!(
+        accuracy.contains("Theorem 3.28") && accuracy.contains("16.7 % of your budget \"quota\""),
+        "{accuracy}"
+    );
     let shown =
         all(&c, "SELECT alpha, alpha_10000, price FROM noisegate.streams WHERE name = 'alerts'").await;
     assert!(
@@ -189,9 +192,9 @@ async fn rule_28_groups_are_questions_in_domain_order() {
              SELECT station FROM trips GROUP BY station HAVING count(*) > 5;",
         )
         .await;
-    assert!(told.contains("the first question to stream \"alerts\" opens it, for epsilon 0.5"), "{told}");
-    assert!(told.contains("opened stream \"alerts\": charged epsilon 0.5; everyone "), "{told}");
-    assert!(told.contains("5 group(s) above, 0 below, 5 after the last positive and not asked"), "{told}");
+    assert!(told.contains("the first question to stream \"alerts\" opens it, which costs "), "{told}");
+    assert!(told.contains("opened stream \"alerts\": spent "), "{told}");
+    assert!(told.contains("5 above of 5 asked, 5 after the last positive and not asked"), "{told}");
     assert!(told.contains("the stream is used up"), "{told}");
     assert!(told.contains("(2 rows)"), "LIMIT is post-processing: {told}");
     assert!(told.contains("answers no more questions: all its positives are used up"), "{told}");
@@ -338,10 +341,13 @@ async fn rule_30_explain_tells_public_facts_for_nothing() {
     let world = World::new().await;
     let c = world.ada().await;
     run(&c, "SET noisegate.stream = 'alerts'").await;
-    let explain = async |sql: &str| all(&c, &format!("EXPLAIN {sql}")).await.concat().join("\n");
+    let explain = async |sql: &str| all(&c, &format!("EXPLAIN VERBOSE {sql}")).await.concat().join("\n");
     let plan = explain("SELECT station FROM trips GROUP BY station HAVING sum(fare) > 100.5").await;
     for part in [
         "Question to stream \"alerts\" (numeric_sparse): sum > 100.5",
+        "This opens stream \"alerts\", which pays for all its questions: ",
+        "Of 1000 questions like this none errs by more than ",
+        "Before the noise: at most 5 rows of a rider_id count",
         "Price: epsilon 0.5, which opens the stream for all its questions",
         "at most 5 rows per unit",
         // Five fares of up to 60.00.
@@ -357,6 +363,7 @@ async fn rule_30_explain_tells_public_facts_for_nothing() {
     assert_eq!(stream(&c, "alerts").await[0], "closed");
     all(&c, "SELECT 1 FROM trips HAVING count(*) > 1000000000").await;
     let plan = explain("SELECT 1 FROM trips HAVING count(*) > 5").await;
+    assert!(plan.contains("This costs nothing: the stream is open, 5 of 5 positives left."), "{plan}");
     assert!(plan.contains("Price: nothing: the stream is open, 5 of 5 positives left"), "{plan}");
     run(&c, "SET noisegate.stream = 'rise'").await;
     let plan = explain("SELECT 1 FROM trips HAVING count(*) > 5").await;

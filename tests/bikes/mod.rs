@@ -200,6 +200,7 @@ impl Bikes {
                     let rows = rows.into_texts().await.map_err(failed)?;
                     gateway::public_rows::put(&mut statement, &wanted, &self.policy, &rows)?;
                 }
+                Err(PlanError::Anew(new)) => statement = *new,
                 Err(PlanError::NeedSize(size)) => {
                     let sql = print::size(&self.policy, &size);
                     let rows = self.backend.query(&self.settings, &sql, &[], &[0]).await.unwrap();
@@ -222,8 +223,7 @@ impl Bikes {
         let plan = self.plan(text).await?;
         let (query, lines) = self.parse(text)?;
         let resolved = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
-        // What no row comes back of has no statement left.
-        let statement = if plan.free.is_some() { &resolved } else { &plan.statement };
+        let statement = &resolved;
         let typed = print::typed(statement, &self.policy, &constants());
         let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
         let fields = described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;

@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
 //! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
-//! by, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …` and `SET noisegate.stream = …` hold for
+//! by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …` and `SET noisegate.stream = …` hold for
 //! what follows them.
 
 use crate::bikes::{Asked, Bikes};
@@ -11,7 +11,7 @@ use goldenscript::{Command, Context};
 use noisegate::dp::Preference;
 use noisegate::emit::fetch;
 use noisegate::error::ClientError;
-use noisegate::plan::Plan;
+use noisegate::plan::{Plan, stream_question, summary};
 use noisegate::policy::Policy;
 use noisegate::release::stream::Told;
 use noisegate::schema::SqlType;
@@ -41,6 +41,14 @@ impl goldenscript::Runner for Runner {
         if tags == ["same"] {
             let plan = self.runtime.block_on(self.bikes.plan(sql)).map_err(|e| told(sql, &e))?;
             return Ok(forms(&plan, &self.bikes.policy));
+        }
+        if tags == ["words"] {
+            let plan = self.runtime.block_on(self.bikes.plan(sql)).map_err(|e| told(sql, &e))?;
+            let policy = &self.bikes.policy;
+            return Ok(lines(&match &plan.question {
+                Some(question) => stream_question::sentences(&plan, question, policy),
+                None => summary::sentences(&plan, policy),
+            }));
         }
         let asked = self.runtime.block_on(self.bikes.ask(sql)).map_err(|e| told(sql, &e))?;
         if tags.is_empty() {
@@ -175,6 +183,7 @@ scripts!(
     groups_public,
     in_exists,
     joins,
+    mixed_unions,
     one_table,
     per_unit,
     per_unit_windows,
@@ -195,7 +204,9 @@ scripts!(
     streams,
     unit_path,
     values,
+    what_to_write,
     where_clause,
+    words,
 );
 
 #[test]

@@ -1,9 +1,13 @@
 //! A TCP relay in front of PostgreSQL that cuts or freezes connections at a chosen message.
 
+use std::collections::HashSet;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+/// A commit, and its answer.
+const COMMIT: &[u8] = b"COMMIT\0";
 
 /// What happens next, once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +34,8 @@ struct State {
     mode: Mode,
     trap: Option<Trap>,
     open: Vec<TcpStream>,
+    /// The connections, by number, whose COMMIT has not been answered.
+    committing: HashSet<usize>,
 }
 
 /// It ends with the test's process.
@@ -46,12 +52,12 @@ impl Relay {
         let (host, server) = front.rsplit_once(':').unwrap();
         let server: u16 = server.parse().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let state = State { mode: Mode::Pass, trap: None, open: Vec::new() };
+        let state = State { mode: Mode::Pass, trap: None, open: Vec::new(), committing: HashSet::new() };
         let relay = Self { port: listener.local_addr().unwrap().port(), state: Arc::new(Mutex::new(state)) };
         let through = format!("{host}:{}/{path}", relay.port);
         let accepting = relay.clone();
         std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
+            for (number, client) in listener.incoming().map_while(Result::ok).enumerate() {
                 if accepting.mode() == Mode::Refuse {
                     continue;
                 }
@@ -62,8 +68,8 @@ impl Relay {
                 accepting.state.lock().unwrap().open.extend(both);
                 let (from_server, to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
                 let (up, down) = (accepting.clone(), accepting.clone());
-                std::thread::spawn(move || up.pump(client, server, true));
-                std::thread::spawn(move || down.pump(from_server, to_client, false));
+                std::thread::spawn(move || up.pump(number, client, server, true));
+                std::thread::spawn(move || down.pump(number, from_server, to_client, false));
             }
         });
         (relay, through)
@@ -85,6 +91,12 @@ impl Relay {
         self.state.lock().unwrap().trap.is_none()
     }
 
+    /// Whether the proxy knows of every commit that it asked for. The database shows what a commit did before its
+    /// answer has come this far: a trap set in between would take that answer for the next one.
+    pub fn settled(&self) -> bool {
+        self.state.lock().unwrap().committing.is_empty()
+    }
+
     /// Ends all connections.
     pub fn cut(&self) {
         for socket in self.state.lock().unwrap().open.drain(..) {
@@ -92,7 +104,7 @@ impl Relay {
         }
     }
 
-    fn pump(&self, mut from: TcpStream, mut to: TcpStream, up: bool) {
+    fn pump(&self, number: usize, mut from: TcpStream, mut to: TcpStream, up: bool) {
         from.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -111,14 +123,22 @@ impl Relay {
                     while self.mode() == Mode::Freeze {
                         std::thread::sleep(Duration::from_millis(5));
                     }
+                    let commit = bytes.windows(COMMIT.len()).any(|w| w == COMMIT);
+                    if commit && up {
+                        self.state.lock().unwrap().committing.insert(number);
+                    }
                     if to.write_all(bytes).is_err() {
                         break;
+                    }
+                    if commit && !up {
+                        self.state.lock().unwrap().committing.remove(&number);
                     }
                 }
             }
         }
         let _ = from.shutdown(Shutdown::Both);
         let _ = to.shutdown(Shutdown::Both);
+        self.state.lock().unwrap().committing.remove(&number);
     }
 
     /// Whether the trap springs, and whether it cuts.

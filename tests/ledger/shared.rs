@@ -157,6 +157,7 @@ async fn a_proxy_that_loses_the_ledger_refuses_until_it_is_back() {
         // The last answer's place is given back in a commit of its own, which is not the one that is meant.
         eventually("the end of the reads", async || {
             rows(&owner, "SELECT FROM noisegate_ledger.reads").await.is_ok_and(|r| r.is_empty())
+                && relay.settled()
         })
         .await;
         match trap {

@@ -35,8 +35,8 @@ async fn a_refusal_says_at_which_epsilon_the_statement_would_fit() {
     assert_eq!(error.code().code(), "53400", "{error:?}");
     assert_eq!(proposed(&error), "0.05");
     let detail = error.detail().unwrap();
-    assert!(detail.contains("at epsilon 0.1: 0 in budget \"everyone\" (per dataset), "), "{detail}");
-    assert!(detail.contains(" in budget \"own\" (per user)."), "{detail}");
+    assert!(detail.contains("still fit 0 into everybody's budget \"everyone\", "), "{detail}");
+    assert!(detail.contains(" into your budget \"own\"."), "{detail}");
     // Several releases share the price of their statement.
     let error = refused(&ada, "SELECT count(*), sum(minutes), avg(fare) FROM trips").await;
     assert_eq!(proposed(&error), "0.05", "{error:?}");

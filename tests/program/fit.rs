@@ -55,7 +55,7 @@ async fn bounds_are_measured_and_what_they_cut_is_told() {
     let work = Workdir::new(&bounded("max_total_rows = 6\ncut_rows = 0.51\n"));
     let gate = work.serve().await;
     let asked = "SELECT count(*) FROM trips; SELECT station, count(*) FROM trips GROUP BY 1;
-                 EXPLAIN SELECT sum(minutes) FROM trips; SELECT DISTINCT cut_rows FROM noisegate.columns WHERE table_name = 'trips'";
+                 EXPLAIN VERBOSE SELECT sum(minutes) FROM trips; SELECT DISTINCT cut_rows FROM noisegate.columns WHERE table_name = 'trips'";
     let told = psql(&gate.url("ada", PASSWORD, "db"), asked).await;
     let bias = "at most 6 rows of a unit count: about 51 % of the rows of trips do not, and counts and sums are too low by as much";
     assert_eq!(told.stderr.matches(&format!("NOTICE:  {bias}\n")).count(), 2, "{}", told.stderr);

@@ -117,7 +117,7 @@ async fn the_demo_greets_and_every_statement_of_the_tour_does_what_the_readme_sh
         let free = sql.starts_with("EXPLAIN");
         assert!(out.status.success() && !out.stderr.contains("ERROR"), "{sql}\n{out:?}");
         assert!(out.stdout.contains("row"), "{sql}\n{out:?}");
-        assert_eq!(out.stderr.contains("NOTICE:  charged epsilon"), !free, "{sql}\n{out:?}");
+        assert_eq!(out.stderr.contains("NOTICE:  spent "), !free, "{sql}\n{out:?}");
     }
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let steps = tour(&readme);
@@ -222,7 +222,7 @@ async fn a_refusal_depends_on_text_and_history_only() {
             SELECT avg(birth_year) FROM riders WHERE city = 'Nowhere';";
         let out = psql(&gate.url("ada", PASSWORD, "bikes"), history).await;
         assert_eq!(out.stderr.matches("ERROR:  53400: ").count(), 2, "{out:?}");
-        assert!(out.stderr.contains("it needs ε = 0.1, and 0 of 0.3 is left"), "{out:?}");
+        assert!(out.stderr.contains("it needs 33.3 % of it, and 0 % is left"), "{out:?}");
         // What is said of noisy values follows these, and they differ.
         let of_values = ["smaller than the 95 % error", "HINT:  Ask for fewer or larger groups"];
         let lines = out.stderr.lines().filter(|l| !of_values.iter().any(|v| l.contains(v)));

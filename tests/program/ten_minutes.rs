@@ -17,7 +17,7 @@ async fn from_a_database_to_the_first_answer_in_python() {
         "noisegate 0.1.0",
         "policy ok",
         "listening on 127.0.0.1:",
-        "-- charged epsilon 0.1; ",
+        "-- spent ",
         "-- refused: a query that returns private rows is not supported",
         "more answers of this price",
     ] {

@@ -130,10 +130,11 @@ impl Lab {
 
     /// Plans a statement as the gateway does, and prints its fetches.
     pub async fn draft(&mut self, text: &str, settings: &Settings) -> Result<Planned, Refusal> {
-        let mut statement = resolved(text, &self.policy).map_err(|e| Refusal::Plan(e.to_string()))?;
+        let written = resolved(text, &self.policy).map_err(|e| Refusal::Plan(e.to_string()))?;
+        let mut statement = written.clone();
         loop {
             match plan_with(statement.clone(), &self.policy, settings, &self.sizes) {
-                Ok(p) => {
+                Ok(mut p) => {
                     // The plan is a function of statement, policy and settings.
                     let again = plan_with(statement, &self.policy, settings, &self.sizes)
                         .unwrap_or_else(|e| panic!("{e:?}"));
@@ -141,6 +142,10 @@ impl Lab {
                     assert_eq!(p.typed, again.typed, "{text}");
                     assert_eq!(p.plan.charge, again.plan.charge, "{text}");
                     assert_eq!(p.plan.releases, again.plan.releases, "{text}");
+                    // What the analyst is promised is what was written, whatever it was planned as.
+                    if p.plan.free.is_none() {
+                        p.typed = print::typed(&written, &self.policy, &constants()).sql;
+                    }
                     return Ok(p);
                 }
                 Err(PlanError::Refused(e)) => return Err(Refusal::Plan(e.to_string())),
@@ -170,6 +175,7 @@ impl Lab {
                     let types = types.map(|c| SqlType::from_oid(c.type_().oid(), -1, "other"));
                     statement.types.insert(select, types.collect());
                 }
+                Err(PlanError::Anew(new)) => statement = *new,
                 Err(PlanError::NeedSize(size)) => {
                     let sql = print::size(&self.policy, &size);
                     let n: i64 = self.client.query_one(&sql, &[]).await.unwrap().get(0);

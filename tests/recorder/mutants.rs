@@ -233,6 +233,20 @@ async fn rows_that_a_join_multiplies_are_caught() {
     b.claims(|c| c.linf[0] = 5, "changes by 6").await;
 }
 
+/// A public row that bears a unit's number, and is taken for one of that unit's.
+#[tokio::test]
+async fn public_rows_of_a_unit_are_caught() {
+    let b = Bench::bounded("SELECT avg(n) FROM (SELECT rider_id AS u, minutes AS n FROM trips UNION ALL SELECT capacity, capacity FROM stations) q", false, 3).await;
+    let private = "FROM \"public\".\"trips\" AS b";
+    assert!(!b.sql.contains("stations"), "{}", b.sql);
+    b.texts(
+        private,
+        "FROM (SELECT rider_id, minutes FROM \"public\".\"trips\" UNION ALL SELECT g, 0 FROM generate_series(1, 60) g, generate_series(1, 3)) AS b",
+        "changes by ",
+    )
+    .await;
+}
+
 /// A set operation that compares rows of different units.
 #[tokio::test]
 async fn set_operations_across_units_are_caught() {

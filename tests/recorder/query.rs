@@ -143,12 +143,12 @@ pub fn filled(
     sample: &str,
     depth: usize,
 ) -> String {
-    Generator { rng, samples, columns: columns.to_vec(), exact: false }.fill(sample, depth)
+    Generator { rng, samples, columns: columns.to_vec(), exact: false, apart: false }.fill(sample, depth)
 }
 
 /// An expression that is aimed at the ends of spans.
 pub fn aimed(rng: &mut Rng, samples: &Samples, columns: &[(String, Ty)]) -> String {
-    Generator { rng, samples, columns: columns.to_vec(), exact: false }.aimed()
+    Generator { rng, samples, columns: columns.to_vec(), exact: false, apart: false }.aimed()
 }
 
 /// A zone that jumps by six days, which no named one does: a week of it can be a day long.
@@ -160,6 +160,8 @@ pub struct Generator<'a> {
     samples: &'a Samples,
     columns: Vec<(String, Ty)>,
     exact: bool,
+    /// It reads private rows and others, which are aggregated apart.
+    apart: bool,
 }
 
 const RIDERS: &[(&str, Ty)] = &[
@@ -217,7 +219,7 @@ fn of(alias: &str, columns: &[(&str, Ty)]) -> Vec<(String, Ty)> {
 /// Draws one statement.
 pub fn query(rng: &mut Rng, samples: &Samples, exact: bool) -> Query {
     let shape = if exact { 0 } else { rng.below(40) };
-    let mut one = || Generator { rng, samples, columns: Vec::new(), exact }.statement();
+    let mut one = || Generator { rng, samples, columns: Vec::new(), exact, apart: false }.statement();
     // Some hold a release in a larger statement, or several.
     match shape {
         1 => Query::of(one(), "WITH z AS (", ") SELECT count(*) FROM z"),
@@ -239,7 +241,7 @@ pub fn query(rng: &mut Rng, samples: &Samples, exact: bool) -> Query {
 /// Groups of times around the days in which a zone jumps ([`JUMPS`]), and nothing else: its offsets are larger than a
 /// gateway lets sessions have, so that fields of its times lie where no span says.
 pub fn jumping(rng: &mut Rng, samples: &Samples) -> Query {
-    let mut g = Generator { rng, samples, columns: of("t", &TRIPS[6..]), exact: false };
+    let mut g = Generator { rng, samples, columns: of("t", &TRIPS[6..]), exact: false, apart: false };
     let unit = g.one(&["week", "week", "month", "day", "quarter"]);
     let (low, high) = *g.rng.pick(&[
         ("2024-02-25", "2024-02-27"),
@@ -359,6 +361,15 @@ impl Generator<'_> {
 
     fn aggregate(&mut self, unit: Option<&str>) -> String {
         let depth = self.rng.below(3);
+        if self.apart && self.rng.chance(90) {
+            let (word, x) = (self.one(&["count", "sum", "sum", "avg", "min", "max"]), self.bounded());
+            let filter = if self.rng.chance(20) {
+                format!(" FILTER (WHERE {})", self.truth(1))
+            } else {
+                String::new()
+            };
+            return format!("{word}({x}){filter}");
+        }
         if !self.exact && self.rng.chance(25) {
             let (word, x) = (self.one(&["sum", "sum", "avg"]), self.bounded());
             return format!("{word}({x})");

@@ -213,6 +213,12 @@ impl Printer<'_> {
                 ("pg_catalog", own.clone())
             }
             [schema, own] if SCHEMAS.contains(&schema.as_str()) => (schema.as_str(), own.clone()),
+            [schema, ours] if schema == Own::SCHEMA => {
+                match Own::ALL.into_iter().find(|o| o.name() == ours) {
+                    Some(own) => return Ok(self.own(own)),
+                    None => return Err(self.foreign(&names, name)),
+                }
+            }
             _ => return Err(self.foreign(&names, name)),
         };
         if let Some(base) = self.catalogs.base(&own).filter(|_| schema == "pg_catalog") {
@@ -229,6 +235,15 @@ impl Printer<'_> {
         Err(self.foreign(&names, name))
     }
 
+    /// A relation of ours, by the name that its rows come under.
+    fn own(&mut self, own: Own) -> Found {
+        if !self.own.contains(&own) {
+            self.own.push(own);
+        }
+        let columns = own.columns().iter().map(|(name, _)| Column::plain(*name)).collect();
+        Found { text: ident(&super::own_name(own)), columns, own: own.name().to_owned(), table: None }
+    }
+
     /// Names that are no catalog's: a table of the policy, or nothing.
     fn foreign(&self, names: &[String], node: &ObjectName) -> answer::ClientError {
         let is = |t: &crate::facts::Named| match names {
@@ -236,8 +251,7 @@ impl Printer<'_> {
             [schema, name] => t.schema == *schema && t.name == *name,
             _ => false,
         };
-        let own = matches!(names, [schema, name] if schema == Own::SCHEMA && Own::ALL.iter().any(|o| o.name() == name));
-        if own || self.catalogs.tables.iter().any(is) {
+        if self.catalogs.tables.iter().any(is) {
             return self
                 .refused(format!("the relation {} beside system catalogs", names.join(".")), node)
                 .hint("Ask the catalogs and the tables in statements of their own.");

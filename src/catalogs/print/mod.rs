@@ -16,6 +16,7 @@ use super::base::of_session;
 use super::scope::Scope;
 use super::text::{filled, ident, literal, table, texts};
 use answer::{ClientError, SqlState};
+use sql::ast::Own;
 use sql::parse::Lines;
 use sqlparser::ast::{self, Query, SetExpr};
 
@@ -65,7 +66,38 @@ pub struct Rewritten {
     pub sql: String,
     /// What the session sets.
     pub set: Vec<SetConfig>,
+    /// The relations of `noisegate.*` that it names.
+    pub own: Vec<Own>,
 }
+
+impl Rewritten {
+    /// The text, with the rows of [`Self::own`], each as a query.
+    pub fn with_rows(&self, rows: impl Iterator<Item = String>) -> String {
+        let relation = |(own, rows): (&Own, String)| {
+            let columns: Vec<String> = own.columns().iter().map(|(name, _)| ident(name)).collect();
+            format!("{} ({}) AS ({rows})", ident(&own_name(*own)), columns.join(", "))
+        };
+        let relations: Vec<String> = self.own.iter().zip(rows).map(relation).collect();
+        if relations.is_empty() {
+            return self.sql.clone();
+        }
+        let relations = relations.join(", ");
+        // A query has one WITH.
+        match (self.sql.strip_prefix("WITH RECURSIVE "), self.sql.strip_prefix("WITH ")) {
+            (Some(rest), _) => format!("WITH RECURSIVE {relations}, {rest}"),
+            (None, Some(rest)) => format!("WITH {relations}, {rest}"),
+            (None, None) => format!("WITH {relations} {}", self.sql),
+        }
+    }
+}
+
+/// How a text calls a relation of `noisegate.*`, whose rows are not the database's: nothing else is called so.
+fn own_name(own: Own) -> String {
+    format!("{}.{}", Own::SCHEMA, own.name())
+}
+
+/// How PostgreSQL refuses a name of another database.
+pub const ELSEWHERE: &str = "cross-database references are not implemented";
 
 /// What a statement is about, by what its FROM names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +117,10 @@ pub fn about(query: &Query) -> About {
 
 /// Prints a statement, or refuses it.
 pub fn rewrite(query: &Query, lines: &Lines, catalogs: &Catalogs, asker: &Asker) -> Result<Rewritten> {
-    let mut printer = Printer { catalogs, asker, lines: Some(lines), ctes: 0, set: Vec::new(), top: true };
+    let mut printer =
+        Printer { catalogs, asker, lines: Some(lines), ctes: 0, set: Vec::new(), own: Vec::new(), top: true };
     let (sql, _) = printer.query(query, &Scope::default(), true)?;
-    Ok(Rewritten { sql, set: printer.set })
+    Ok(Rewritten { sql, set: printer.set, own: printer.own })
 }
 
 /// What a statement is printed with.
@@ -99,6 +132,7 @@ pub(super) struct Printer<'a> {
     /// How many common table expressions were printed.
     ctes: usize,
     set: Vec<SetConfig>,
+    own: Vec<Own>,
     /// The select list that is printed is the statement's own.
     top: bool,
 }

@@ -172,12 +172,15 @@ impl Printer<'_> {
                     [own] => (None, own),
                     [schema, own] => (Some(schema), own),
                     [database, schema, own] if *database == self.asker.database => (Some(schema), own),
+                    [_, _, _] => {
+                        let shown = parts.join(".");
+                        let message = format!("{}: \"{shown}\"", super::ELSEWHERE);
+                        return Err(self.error(b"0A000", message, node));
+                    }
                     _ => {
-                        return Err(self.error(
-                            b"42P01",
-                            format!("relation \"{name}\" does not exist"),
-                            node,
-                        ));
+                        let message =
+                            format!("improper relation name (too many dotted names): {}", parts.join("."));
+                        return Err(self.error(b"42601", message, node));
                     }
                 };
                 let catalog = schema.is_none_or(|s| s == "pg_catalog");

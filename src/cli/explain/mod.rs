@@ -26,7 +26,7 @@ pub struct Args {
     /// The policy.
     #[arg(long, value_name = "FILE")]
     pub policy: PathBuf,
-    /// text: as EXPLAIN prints it; json: with the SQL, sensitivities and price, for programs
+    /// text: as EXPLAIN (VERBOSE) prints it; json: with the SQL, sensitivities and price, for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// As SET noisegate.epsilon [default: statement.epsilon of the policy]
@@ -136,7 +136,9 @@ fn explain(args: &Args, sql: &str) -> Result<String, Failed> {
     let sizes = sizes(&policy, &found.sizes, &args.domain_size)?;
     let plan = plan(sql, &policy, &settings, &sizes)?;
     Ok(match args.format {
-        Format::Text => plan::explain::lines(&plan, &policy).join("\n"),
+        Format::Text => {
+            [explained::summary(&plan, &policy), plan::explain::lines(&plan, &policy)].concat().join("\n")
+        }
         Format::Json => {
             let mut all = json!({
                 "statement": sql.trim(),
@@ -246,8 +248,9 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
     let planned = loop {
         match plan::plan(statement.clone(), policy, settings, &sizes) {
             Err(PlanError::NeedSize(size @ (plan::Size::Rows(_) | plan::Size::PerValue(..)))) => {
-                sizes.insert(size, 1)
+                sizes.insert(size, 1);
             }
+            Err(PlanError::Anew(new)) => statement = *new,
             other => break other,
         };
     };
@@ -255,10 +258,11 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
         Ok(plan) => Ok(plan),
         Err(PlanError::Refused(e)) => Err(Failed::Statement(e)),
         Err(PlanError::NeedTypes(..)) => Err(Failed::Other(
-            "the type of a released value among private rows is PostgreSQL's to say: ask the proxy itself (EXPLAIN SELECT …)"
+            "types in it are PostgreSQL's to say, of a released value among private rows or of a UNION ALL of private rows and \
+             others: ask the proxy itself (EXPLAIN SELECT …)"
                 .into(),
         )),
-        Err(PlanError::NeedRows(_)) => Err(Failed::Other(
+        Err(PlanError::NeedRows(_) | PlanError::Anew(_)) => Err(Failed::Other(
             "public rows are computed beside private ones: ask a running proxy for EXPLAIN, which reads them"
                 .into(),
         )),

@@ -125,7 +125,7 @@ impl Proxy {
 
     /// A noisy histogram, and how far its numbers may be off.
     async fn histogram(&self, sql: &str) -> Result<Histogram, Box<dyn Error>> {
-        let plan = self.rows(&format!("EXPLAIN {sql}")).await?;
+        let plan = self.rows(&format!("EXPLAIN (VERBOSE) {sql}")).await?;
         let lines = || plan.iter().filter_map(|row| row.first().and_then(Option::as_deref));
         let error = lines().find_map(|line| {
             let (_, within) = line.split_once("Expected error of count: 95 % within ±")?;

@@ -108,6 +108,8 @@ pub struct Shortfall {
     pub needed: u128,
     /// What is left, in units.
     pub left: u128,
+    /// All that there was, in units.
+    pub limit: u128,
 }
 
 impl Cost {
@@ -280,6 +282,7 @@ impl Filter {
             of_delta,
             needed,
             left: limit.saturating_sub(spent),
+            limit,
         };
         let after = |limit: u128, spent: u128, price: u128| {
             // A charge of nothing is admitted even where a limit was lowered below what is spent.
@@ -291,8 +294,7 @@ impl Filter {
             .ok_or_else(|| short(true, self.limit.delta, spent.delta, price.delta))?;
         let mut fits = self.branches(spent, price).map(|(l, s, p)| after(l, s, p).is_some());
         if self.notion == Notion::Rdp && !fits.any(|fits| fits) {
-            let widest = self.branches(spent, price).max_by_key(|(l, s, p)| room(*l, *s, *p));
-            let (limit, spent, price) = widest.unwrap_or_default();
+            let (limit, spent, price) = self.nearest(spent, price).unwrap_or_default();
             return Err(short(false, limit, spent, price));
         }
         Ok(Cost { loss, delta, orders: add(spent.orders, price.orders) })
@@ -320,10 +322,30 @@ impl Filter {
         widest.map_or((0, 0), |(limit, spent, _)| (spent, limit))
     }
 
+    /// The part of the limit that a price takes; in rdp at the order that [`Self::nearest`] says. For display.
+    pub fn share(&self, spent: Cost, price: Cost) -> f64 {
+        let (limit, price) = match self.nearest(spent, price) {
+            Some((limit, _, price)) if self.notion == Notion::Rdp => (limit, price),
+            _ => (self.limit.loss, price.loss),
+        };
+        part(limit, price)
+    }
+
+    /// Limit, sum and price at the order at which the price is nearest to fit, or leaves most.
+    fn nearest(&self, spent: Cost, price: Cost) -> Option<(u128, u128, u128)> {
+        let after = |(limit, spent, price): &(u128, u128, u128)| part(*limit, *spent) + part(*limit, *price);
+        self.branches(spent, price).min_by(|a, b| after(a).total_cmp(&after(b)))
+    }
+
     /// Limit, sum and price at each order.
     fn branches(&self, spent: Cost, price: Cost) -> impl Iterator<Item = (u128, u128, u128)> {
         self.limit.orders.into_iter().zip(spent.orders).zip(price.orders).map(|((l, s), p)| (l, s, p))
     }
+}
+
+/// Of nothing, anything is all.
+fn part(limit: u128, units: u128) -> f64 {
+    if limit == 0 { 1.0 } else { units as f64 / limit as f64 }
 }
 
 fn room(limit: u128, spent: u128, price: u128) -> u128 {

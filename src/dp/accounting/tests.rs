@@ -224,7 +224,10 @@ fn rule_22_selection_draws_on_its_own_part_of_delta() {
     assert_eq!(admitted(&budget, price), 2);
     let spent = Cost { delta: price.delta * 2, ..Cost::default() };
     let refusal = budget.admit(spent, price).unwrap_err();
-    assert_eq!(refusal, Shortfall { of_delta: true, needed: price.delta, left: price.delta / 2 });
+    assert_eq!(
+        refusal,
+        Shortfall { of_delta: true, needed: price.delta, left: price.delta / 2, limit: budget.limit.delta }
+    );
     // What is set aside for selection is not used for conversion.
     assert!(budget.limit.loss < filter(Notion::Zcdp, "8", "1e-6", "0").limit.loss);
     let whole = filter(Notion::Zcdp, "8", "5e-7", "0").limit.loss;

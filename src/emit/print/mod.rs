@@ -17,7 +17,7 @@ mod sets;
 pub use names::analysts_names;
 pub use public_rows::public_rows;
 pub use released::ArrayParam;
-pub use session::{Constants, OwnRow};
+pub use session::{Constants, OwnRow, own_rows};
 
 use super::{ident, table};
 use plan::{Plan, Size, Stage};

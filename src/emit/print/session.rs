@@ -22,24 +22,28 @@ pub struct Constants {
 /// A row of a relation of `noisegate.*`: text that casts to each column's type.
 pub type OwnRow = Vec<Option<String>>;
 
+/// Rows of a relation of ours, as a query.
+pub fn own_rows(own: Own, rows: &[OwnRow]) -> String {
+    let cast = |value: &str, ty: &str| format!("{value}::pg_catalog.{ty}");
+    if rows.is_empty() {
+        let nulls: Vec<String> = own.columns().iter().map(|(_, ty)| cast("NULL", ty)).collect();
+        return format!("SELECT {} WHERE false", nulls.join(", "));
+    }
+    let row = |cells: &OwnRow| {
+        let cells = cells.iter().zip(own.columns()).map(|(cell, (_, ty))| match cell {
+            Some(text) => cast(&string(text), ty),
+            None => cast("NULL", ty),
+        });
+        format!("({})", cells.collect::<Vec<_>>().join(", "))
+    };
+    format!("VALUES {}", rows.iter().map(row).collect::<Vec<_>>().join(", "))
+}
+
 impl Printer<'_> {
     /// The rows of a relation of ours; none while the statement is typed.
     pub(super) fn own_rows(&self, own: Own) -> String {
-        let cast = |value: &str, ty: &str| format!("{value}::pg_catalog.{ty}");
         let rows = self.constants.own.iter().find(|(o, _)| *o == own).map(|(_, rows)| rows.as_slice());
-        let rows = rows.filter(|r| self.plan.is_some() && !r.is_empty()).unwrap_or_default();
-        if rows.is_empty() {
-            let nulls: Vec<String> = own.columns().iter().map(|(_, ty)| cast("NULL", ty)).collect();
-            return format!("SELECT {} WHERE false", nulls.join(", "));
-        }
-        let row = |cells: &OwnRow| {
-            let cells = cells.iter().zip(own.columns()).map(|(cell, (_, ty))| match cell {
-                Some(text) => cast(&string(text), ty),
-                None => cast("NULL", ty),
-            });
-            format!("({})", cells.collect::<Vec<_>>().join(", "))
-        };
-        format!("VALUES {}", rows.iter().map(row).collect::<Vec<_>>().join(", "))
+        own_rows(own, rows.filter(|_| self.plan.is_some()).unwrap_or_default())
     }
 
     pub(super) fn session(&self, v: SessionValue) -> String {

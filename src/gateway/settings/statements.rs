@@ -195,7 +195,7 @@ impl Session {
 
     async fn show(&self, name: &str) -> Result<String> {
         if name == known::STREAM_ACCURACY {
-            return self.stream_accuracy();
+            return self.stream_accuracy().await;
         }
         if let Some(value) = self.known_value(&self.gateway, name) {
             return Ok(value);

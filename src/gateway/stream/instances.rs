@@ -239,7 +239,7 @@ impl UserStream {
             span.in_scope(|| log_price(&receipt));
             let mut notice = price_notice(receipt.charge(), receipt.budgets());
             notice.message = format!(
-                "opened stream \"{}\": {}; {} more question(s) will be answered with yes",
+                "opened stream \"{}\": {}; {} questions of it may be answered with yes",
                 stream.name, notice.message, stream.positives
             );
             let entry = receipt.entry();

@@ -32,17 +32,17 @@ impl Session {
         let stream = self.stream_named(&self.gateway, chosen)?;
         let user_stream =
             self.gateway.streams.as_the_books_say(&self.identity.user, stream, &self.gateway.ledger).await?;
+        let price = self.opening_price(&self.gateway, stream).await?;
         let (message, hint) = match (&user_stream.status().state, again) {
             (State::Ended { entry, .. }, true) => {
                 self.reopening.cover(*entry);
-                let price = super::shown::price(stream);
-                (format!("the next question to stream \"{chosen}\" opens it anew, for {price}"), None)
+                (format!("the next question to stream \"{chosen}\" opens it anew, which costs {price}"), None)
             }
             (_, true) => (format!("stream \"{chosen}\" has not ended: there is nothing to reopen"), None),
             (State::Closed, false) => {
-                let price = super::shown::price(stream);
                 let hint = "SHOW noisegate.stream_accuracy says what its answers will be worth.".to_owned();
-                (format!("the first question to stream \"{chosen}\" opens it, for {price}"), Some(hint))
+                let told = format!("the first question to stream \"{chosen}\" opens it, which costs {price}");
+                (told, Some(hint))
             }
             (State::Open { instance, .. }, false) => {
                 let (left, all) = (instance.left(), instance.positives());

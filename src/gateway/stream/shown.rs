@@ -5,7 +5,7 @@ use super::instances::{End, State, Status};
 use crate::gateway::explanation::Explained;
 use crate::gateway::stages::Asked;
 use crate::gateway::statement::Planned;
-use crate::gateway::{Gateway, Session};
+use crate::gateway::{Gateway, Session, words};
 use answer::{ClientError, SqlState};
 use emit::print::OwnRow;
 use ledger::{Amount, BudgetState, Counter};
@@ -13,18 +13,22 @@ use ledger::{Amount, BudgetState, Counter};
 use policy::{Policy, Stream};
 use std::sync::Arc;
 
-/// The price of an opening, in words.
-pub(super) fn price(stream: &Stream) -> String {
-    let epsilon = stream.epsilon.normalized().to_plain_string();
-    match stream.plan().ok().and_then(|p| p.guarantee().delta().copied()) {
-        Some(_) => format!("epsilon {epsilon} and delta {}", stream.delta.normalized()),
-        None => format!("epsilon {epsilon}"),
-    }
-}
-
 impl Session {
+    /// The price of an opening, in words.
+    pub(super) async fn opening_price(&self, gateway: &Gateway, stream: &Stream) -> Result<String> {
+        let charge = stream
+            .charge()
+            .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the stream could not be priced", &e))?;
+        // Its questions may read any table: every budget of the user pays.
+        let states = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
+        Ok(match words::priced(&states, &charge) {
+            Ok((share, left)) => format!("{share}; {left}"),
+            Err(why) => format!("what is refused: {why}"),
+        })
+    }
+
     /// `SHOW noisegate.stream_accuracy`: α for the session's k and β, before anything is paid.
-    pub(in crate::gateway) fn stream_accuracy(&self) -> Result<String> {
+    pub(in crate::gateway) async fn stream_accuracy(&self) -> Result<String> {
         let stream = self.selected(&self.gateway).unwrap_or_else(|| {
             Err(ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "no stream is selected")
                 .hint("SET noisegate.stream = 'name'; noisegate.streams lists those that you may open."))
@@ -36,7 +40,7 @@ impl Session {
             plan::explain::short(stream.alpha(questions, beta)),
             stream.positives,
             stream.theorem(),
-            price(stream)
+            self.opening_price(&self.gateway, stream).await?
         ))
     }
 
@@ -56,9 +60,10 @@ impl Session {
                     Asked { gateway, charge, text: &"".into(), settings: &settings, constants: &constants };
                 kept = self.free_parts(&asked, &mut plan).await?;
             }
-            let mut lines = plan::explain::lines(&plan, policy);
-            lines.splice(0..0, kept);
-            return Ok(Explained::new(&plan, policy, &settings, lines, explain.json));
+            let mut summary = vec![self.cost(gateway, &plan, kept.as_ref()).await?];
+            summary.extend(plan::summary::sentences(&plan, policy));
+            let lines = plan::explain::lines(&plan, policy);
+            return Ok(Explained::new(&plan, policy, &settings, summary, lines, explain));
         };
         // Whoever is answered with made-up rows has no part in streams, whose state is what real rows decided.
         if self.mode(gateway) == policy::Mode::Synthetic {
@@ -67,20 +72,29 @@ impl Session {
         let stream = &question.stream;
         let user_stream =
             gateway.streams.as_the_books_say(&self.identity.user, stream, &gateway.ledger).await?;
-        let status = match &user_stream.status().state {
-            State::Open { instance, .. } => format!(
-                "nothing: the stream is open, {} of {} positives left",
-                instance.left(),
-                instance.positives()
-            ),
-            State::Closed => format!("{}, which opens the stream for all its questions", question.opening()),
-            State::Ended { why, entry } if self.may_reopen(stream, *entry) => {
-                format!("{}, which opens the stream anew: {}", question.opening(), why.because())
+        let price = self.opening_price(gateway, stream).await?;
+        let (status, cost) = match &user_stream.status().state {
+            State::Open { instance, .. } => {
+                let (left, all) = (instance.left(), instance.positives());
+                let open = format!("nothing: the stream is open, {left} of {all} positives left");
+                (open.clone(), format!("This costs {open}."))
             }
-            State::Ended { why, .. } => format!("it would be refused: {}", why.because()),
+            State::Closed => (
+                format!("{}, which opens the stream for all its questions", question.opening()),
+                format!("This opens stream \"{}\", which pays for all its questions: {price}.", stream.name),
+            ),
+            State::Ended { why, entry } if self.may_reopen(stream, *entry) => (
+                format!("{}, which opens the stream anew: {}", question.opening(), why.because()),
+                format!("This opens stream \"{}\" anew, since {}: {price}.", stream.name, why.because()),
+            ),
+            State::Ended { why, .. } => {
+                let refused = format!("it would be refused: {}", why.because());
+                (refused.clone(), format!("This costs nothing: {refused}."))
+            }
         };
         let lines = plan::stream_question::lines(&plan, &question, &status, policy);
-        Ok(Explained::new(&plan, policy, &settings, lines, explain.json))
+        let summary = [vec![cost], plan::stream_question::sentences(&plan, &question, policy)].concat();
+        Ok(Explained::new(&plan, policy, &settings, summary, lines, explain))
     }
 
     /// The rows of `noisegate.streams`.

@@ -53,8 +53,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
     },
     Entry {
-        form: "extract(year | month | day | hour | minute | second FROM age(a, b))",
-        types: "dates or timestamps → numeric",
+        form: "extract(year | month | day | hour | minute | second FROM age(a, b)), avg(age(a, b)), sum(age(a, b))",
+        types: "dates or timestamps → numeric; averages and sums are intervals, of months and of the rest",
         total: "as for a - b",
         range: "years from the ends, other fields within theirs",
         cost: "500",

@@ -4,6 +4,7 @@ use super::moments::{is_moment, is_of_two};
 use super::points::is_choice;
 use super::{Builder, Output, Part, PartKind, Result, refuse, too_wide};
 use crate::expr::{GridValue, Node, Scalar, filtered, not, unbounded};
+use crate::refusals::of_ages;
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Signed, Zero};
 use schema::SqlType;
@@ -90,8 +91,9 @@ impl Builder<'_, '_> {
         if self.requests.iter().any(|r| r.has(a)) || self.distinct.iter().any(|d| d.has(a)) {
             return Ok(());
         }
-        if !is_choice(a.name) && (!a.order_by.is_empty() || !a.within_group.is_empty()) {
-            return Err(refuse("ORDER BY in an aggregate over private rows", pos));
+        // Of rows in another order, what is answered here is the same.
+        if !is_choice(a.name) && !a.within_group.is_empty() {
+            return Err(refuse(&format!("WITHIN GROUP of {} over private rows", a.name), pos));
         }
         let when = a.filter.as_ref().map(|f| self.lower(f)).transpose()?;
         if when.as_ref().is_some_and(|w| *w.ty() != SqlType::Bool) {
@@ -147,7 +149,8 @@ impl Builder<'_, '_> {
                 self.pairs(name, &y, &x, &only, pos)?
             }
             (name, _, true) if is_moment(name) => {
-                return Err(refuse(&format!("DISTINCT in {name} over private rows"), pos));
+                let what = format!("DISTINCT in {name} over private rows");
+                return Err(self.of_released(name, &what, a, pos).into());
             }
             ("string_agg" | "array_agg", ..) => {
                 let what = format!("{} over private rows", a.name);
@@ -178,7 +181,7 @@ impl Builder<'_, '_> {
     }
 
     /// Refuses an aggregate of the values themselves: it can be one of values that were released.
-    fn of_released(&self, name: &str, what: &str, a: &Aggregate, pos: Pos) -> ClientError {
+    pub(super) fn of_released(&self, name: &str, what: &str, a: &Aggregate, pos: Pos) -> ClientError {
         let x = a.args.first().map_or_else(|| "x".into(), |x| self.label(x));
         let x = if x.starts_with('?') { "x".to_owned() } else { x };
         let more = if name == "string_agg" { ", ', '" } else { "" };
@@ -210,18 +213,14 @@ impl Builder<'_, '_> {
 
     fn sum_or_avg(&mut self, average: bool, value: &Scalar, x: &Expr) -> Result<Output> {
         if !value.is_measured() && !matches!(value.node(), Node::Null) {
+            if *value.ty() == SqlType::Interval {
+                return Err(of_ages(x.pos).into());
+            }
             let m = format!(
                 "sum and avg of type {} are not supported",
                 value.ty().sql_name().replace("pg_catalog.", "")
             );
-            let refused = ClientError::unsupported(m).at(x.pos);
-            return Err(match value.ty() {
-                SqlType::Interval => refused
-                    .detail("Its months have no one length.")
-                    .hint("Average a difference, avg(a - b), or a part, avg(extract(year FROM age(a, b))).")
-                    .into(),
-                _ => refused.into(),
-            });
+            return Err(ClientError::unsupported(m).at(x.pos).into());
         }
         let null = Scalar::null(SqlType::Int4);
         let value = if value.is_measured() { value } else { &null };

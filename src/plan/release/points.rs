@@ -146,6 +146,12 @@ impl Builder<'_, '_> {
         } else {
             scalar.ty().clone()
         };
+        if scalar.ty().is_text() && matches!(a.name, "min" | "max") {
+            // In the order of a collation, of which no text says which is the next value.
+            return Err(self
+                .of_released(a.name, &format!("{} of texts over private rows", a.name), a, pos)
+                .into());
+        }
         let (key, axis) = self.grid_key(a.name, x, &scalar, when)?;
         self.request(key, axis, pos, |all| {
             let parts = picks.into_iter().map(|p| pick(all, p)).collect();

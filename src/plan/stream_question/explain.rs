@@ -43,27 +43,41 @@ pub fn lines(plan: &Plan, question: &Question, standing: &str, policy: &Policy) 
     for why in bounds(&release.bounding, None) {
         out.push(format!("  Bound: {why}"));
     }
-    out.push(work(&release.work));
+    out.extend(work(&release.work));
     let unit = units_of(part);
     let delta = question.comparison.sensitivity();
     out.push(format!("  One unit changes {} by at most {delta}{unit}", part.label));
     if let Ok(plan) = stream.plan() {
         out.push(format!("  Noise: discrete Laplace; {}", noise(&plan, delta, &unit)));
     }
-    out.push(format!(
-        "  Accuracy: of {} questions like this none errs by more than {}, but with probability {}, if at most {} of them \
-         are near or beyond their thresholds ({})",
-        question.questions,
-        short(question.alpha_in_values(release)),
-        question.beta,
-        stream.positives,
-        stream.theorem()
-    ));
+    out.push(format!("  Accuracy: {} ({})", accuracy(question, release), stream.theorem()));
     out.push(
         "Finish: everything above the question is computed by PostgreSQL over the rows that pass, at no price"
             .into(),
     );
     out
+}
+
+/// How wrong the answer may be, and what is cut.
+pub fn sentences(plan: &Plan, question: &Question, policy: &Policy) -> Vec<String> {
+    let [release] = plan.releases.as_slice() else { return Vec::new() };
+    let mut accuracy = accuracy(question, release);
+    // It begins a sentence.
+    if let Some(first) = accuracy.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    vec![format!("{accuracy}."), crate::summary::cuts(plan, policy)]
+}
+
+fn accuracy(question: &Question, release: &Release) -> String {
+    format!(
+        "of {} questions like this none errs by more than {}, but with probability {}, if at most {} of them are near or \
+         beyond their thresholds",
+        question.questions,
+        short(question.alpha_in_values(release)),
+        question.beta,
+        question.stream.positives,
+    )
 }
 
 /// The scales of a stream's noise for a question of this sensitivity.

@@ -63,7 +63,7 @@ async fn rule_33_bounds_from_now_are_snapped_and_nothing_else_is() {
     assert_eq!(world.paid().await, 2);
     let url = world.gate.url("ada", crate::city::PASSWORD, "bikes");
     let told = crate::support::psql(&url, &format!("{range};")).await.stderr;
-    assert!(told.contains("NOTICE:  noisegate: now() was rounded down to "), "{told}");
+    assert!(told.contains("NOTICE:  now() was rounded down to "), "{told}");
     // 365 days are no year: a multiple of them from 1970 on, at midnight in UTC.
     assert!(told.contains(" 00:00:00+00 where private rows are compared"), "{told}");
     let far = "SELECT now() - (SELECT timestamptz '2024-01-01 00:00:00.000001+00' - interval '1 microsecond') > interval '1 day'";

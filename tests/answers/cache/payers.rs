@@ -201,7 +201,7 @@ async fn explain_analyze_asks_and_says_so() {
     assert_eq!(world.paid().await, 0);
     for explain in ["EXPLAIN ANALYZE", "EXPLAIN (ANALYZE, BUFFERS)"] {
         let lines = format!("{:?}", all(&c, &format!("{explain} {sql}")).await);
-        assert!(lines.contains("Asked: ") && lines.contains("rows came back; what it cost"), "{lines}");
+        assert!(lines.contains("It was asked, and 3 rows came back; the notice"), "{lines}");
         assert_eq!(world.paid().await, 1, "the second time it is known");
     }
     all(&c, sql).await;

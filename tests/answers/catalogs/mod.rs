@@ -578,3 +578,40 @@ async fn the_session_is_its_own() {
     let pid = text(&ada, "SELECT pg_backend_pid()").await;
     assert!(pid.trim().parse::<i32>().is_ok_and(|pid| pid != 0), "{pid}");
 }
+
+/// The product's own relations stand beside the database's: what a tool shows of a column, and what the policy says of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn relations_of_noisegate_are_joined_with_catalogs() {
+    let world = World::new().await;
+    let ada = world.ada().await;
+    let asked = "WITH kept AS (SELECT * FROM noisegate.columns WHERE privacy = 'private')
+        SELECT a.attname, format_type(a.atttypid, a.atttypmod), k.high, (SELECT count(*) FROM noisegate.budget) AS budgets
+        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        JOIN kept k ON k.table_name = c.relname AND k.column_name = a.attname
+        WHERE c.relname = 'trips' AND k.high IS NOT NULL AND a.attnum > 0 ORDER BY a.attname DESC";
+    let text = |cell: &str| Some(cell.to_owned());
+    let row = |name, ty, high| vec![text(name), text(ty), text(high), text("1")];
+    let shown = city::rows(&ada, asked).await.unwrap();
+    let expected = [
+        row("started_at", "timestamp without time zone", "2025-12-31 23:59:59.999999"),
+        row("speed", "double precision", "40"),
+        row("minutes", "integer", "240"),
+        row("fare", "numeric(6,2)", "60"),
+    ];
+    assert_eq!(shown, expected);
+    // Prepared, its columns are those that come, and its rows those of the moment.
+    let statement = ada
+        .prepare("SELECT h.entry, c.relname FROM pg_class c, noisegate.history h WHERE c.relname = $1")
+        .await
+        .unwrap();
+    assert_eq!(statement.columns()[0].type_().name(), "int8");
+    assert_eq!(ada.query(&statement, &[&"trips"]).await.unwrap().len(), 0);
+    city::rows(&ada, "SELECT count(*) FROM trips").await.unwrap();
+    assert_eq!(ada.query(&statement, &[&"trips"]).await.unwrap().len(), 1);
+    // Names of too many parts are PostgreSQL's errors.
+    assert_eq!(city::sqlstate(&ada, "SELECT 'a.b.c.d'::regclass").await, "42601");
+    assert_eq!(city::sqlstate(&ada, "SELECT 'other.public.trips'::regclass").await, "0A000");
+    // A private table has no place there, and what does not exist is said so.
+    assert_eq!(city::sqlstate(&ada, "SELECT 1 FROM pg_class, trips").await, "0A000");
+    assert_eq!(city::sqlstate(&ada, "SELECT 1 FROM pg_class, noisegate.nothing").await, "42P01");
+}

@@ -128,7 +128,7 @@ class Suite {
                 columns.add(meta.getColumnLabel(i) + " " + meta.getColumnTypeName(i) + " '" + meta.getTableName(i) + "'");
             }
             equal(columns, List.of("plan text ''", "n int8 ''", "born numeric ''"));
-            holds(statement.getWarnings() != null && statement.getWarnings().getMessage().startsWith("charged "), statement.getWarnings());
+            holds(statement.getWarnings() != null && statement.getWarnings().getMessage().startsWith("spent "), statement.getWarnings());
             holds(column(rows, "plan").containsAll(List.of("day", "month", "year")), "plans");
         }
     }

@@ -60,7 +60,7 @@ def statements_are_run(served):
     pgcli = executor(served, notify_callback=notices.append)
     rows, headers, _, title = run(pgcli, "SELECT plan, count(*) AS n FROM riders GROUP BY plan ORDER BY plan")
     assert headers == ["plan", "n"] and [row[0] for row in rows][:3] == ["day", "month", "year"], rows
-    assert title and "charged epsilon" in title, title
+    assert title and "spent " in title, title
     assert run(pgcli, "PREPARE q (int) AS SELECT count(*) FROM riders WHERE birth_year > $1")[2] == "PREPARE"
     assert isinstance(run(pgcli, "EXECUTE q (1970)")[0][0][0], int)
     rows = run(pgcli, "SELECT 1.50::numeric, date '2024-02-29', ARRAY[1, 2], 'ä', '\\x00ff'::bytea, null")[0]
@@ -148,7 +148,7 @@ def the_program_in_a_terminal(served):
         child = pexpect.spawn(program, arguments, env=environment, encoding="utf8", timeout=60, dimensions=(50, 200))
         child.expect("demo>")
         child.sendline("SELECT count(*) AS riders_counted FROM riders WHERE birth_year > 1980;")
-        child.expect("charged epsilon")
+        child.expect("spent ")
         child.expect("SELECT 1")
         child.sendline("\\copy (SELECT station FROM stations) TO STDOUT")
         child.expect("Norwick")

@@ -66,7 +66,7 @@ def public_groups_are_all_there(connection):
 
 def charged(notice):
     """What was charged; other notices read the noisy values, and come or not."""
-    return [notice.message_primary] if notice.message_primary.startswith("charged ") else []
+    return [notice.message_primary] if notice.message_primary.startswith("spent ") else []
 
 
 def a_charged_statement_is_noticed(connection):
@@ -146,7 +146,7 @@ def the_example_runs(connection):
     )
     assert run.returncode == 0, run.stderr
     # What was asked in this demo before is free.
-    charged, free = run.stdout.count("(charged epsilon"), run.stdout.count("(noisegate: answered from an earlier")
+    charged, free = run.stdout.count("(spent "), run.stdout.count("(answered from an earlier")
     assert charged >= 1 and charged + free == 2, run.stdout
     assert "a query that returns private rows is not supported" in run.stdout, run.stdout
 

@@ -61,7 +61,7 @@ def groups_and_parameters(served):
             )
             rows = cursor.fetchall()
             assert sorted(row["plan"] for row in rows) == ["day", "year"] and isinstance(rows[0]["n"], int), rows
-        assert any(notice.startswith("NOTICE:  charged epsilon") for notice in connection.notices), connection.notices
+        assert any(notice.startswith("NOTICE:  spent ") for notice in connection.notices), connection.notices
 
 
 def named_cursors(served):

@@ -36,7 +36,7 @@ async fn open_sessions_see_the_new_policy_at_their_next_statement() {
     rows(&ada, "SELECT count(*) FROM riders WHERE email = 'x'").await.unwrap();
     assert_eq!(sqlstate(&ada, "SELECT count(*) FROM riders WHERE rider_id IN (1, 2, 3)").await, "54000");
     ada.batch_execute("ROLLBACK").await.unwrap();
-    let bound = rows(&ada, "EXPLAIN SELECT sum(minutes) FROM trips").await.unwrap();
+    let bound = rows(&ada, "EXPLAIN VERBOSE SELECT sum(minutes) FROM trips").await.unwrap();
     assert!(format!("{bound:?}").contains("by 800 steps"), "{bound:?}");
     rows(&ada, private).await.unwrap();
     let versions = versions(&dir);

@@ -85,7 +85,7 @@ impl Generator<'_> {
             _ => format!("{left}.rider_id"),
         };
         let side = if outer == "RIGHT" || full { String::new() } else { extra.clone() };
-        match self.rng.below(if self.exact { 31 } else { 43 }) {
+        match self.rng.below(if self.exact { 31 } else { 47 }) {
             0 => plain(format!("riders r JOIN trips t ON t.rider_id = r.rider_id{extra}"), "", vec![r(), t()], "t.rider_id"),
             1 => plain("riders r, trips t".into(), &format!("r.rider_id = t.rider_id{extra}"), vec![r(), t()], "r.rider_id"),
             2 => plain(format!("riders r {outer} JOIN trips t ON t.rider_id = r.rider_id{side}"), "", vec![r(), t()], &kept("r", "t")),
@@ -188,6 +188,42 @@ impl Generator<'_> {
             40 => plain("trips t JOIN riders r ON t.rider_id = r.rider_id JOIN codes c ON c.id = r.level".into(), "", vec![r(), of("c", CODES), t()], "r.rider_id"),
             41 => plain("trips t JOIN (riders r LEFT JOIN codes c ON c.id = r.level) ON t.rider_id = r.rider_id JOIN stations s ON s.station = t.station".into(), "", vec![r(), of("c", CODES), s()], "t.rider_id"),
             42 => plain("trips t LEFT JOIN riders r ON t.rider_id = r.rider_id AND t.zero = r.level LEFT JOIN codes c ON c.id = r.level".into(), "", vec![r(), of("c", CODES)], "t.rider_id"),
+            // Private rows and others: a public row may bear the number of a unit.
+            43 => {
+                self.apart = true;
+                plain(
+                    format!("(SELECT rider_id AS u, minutes AS n, note AS k FROM trips t WHERE t.zero > -5{extra} UNION ALL SELECT capacity, capacity, city FROM stations) q"),
+                    "",
+                    vec![vec![("q.n".into(), Ty::Number), ("q.k".into(), Ty::Text)]],
+                    "",
+                )
+            }
+            44 => {
+                self.apart = true;
+                let filter = self.one(&["", "q.u < 9", "q.n IN (SELECT y.n FROM slots y WHERE y.rider_id = q.u)"]);
+                plain(
+                    "(SELECT rider_id AS u, zero AS n, station AS k FROM trips UNION ALL SELECT c.id::int, c.id::int, c.label FROM codes c UNION ALL SELECT rider_id, n, 'slot' FROM slots) q".into(),
+                    &filter,
+                    vec![vec![("q.n".into(), Ty::Number), ("q.k".into(), Ty::Text)]],
+                    "",
+                )
+            }
+            45 => {
+                self.apart = true;
+                Source {
+                    with: "WITH q AS (SELECT rider_id AS u, zero AS n, station AS k FROM trips UNION ALL SELECT capacity, capacity, station FROM stations) ".into(),
+                    ..plain("q JOIN stations s ON s.station = q.k LEFT JOIN codes c ON c.id = q.n".into(), "", vec![vec![("q.n".into(), Ty::Number), ("q.k".into(), Ty::Text)], s(), of("c", CODES)], "")
+                }
+            }
+            46 => {
+                self.apart = true;
+                plain(
+                    "(SELECT y.n + 1 AS n, y.k FROM (SELECT capacity AS u, capacity AS n, city AS k FROM stations UNION ALL SELECT rider_id, level, plan FROM riders) y WHERE y.u > 2) q".into(),
+                    "",
+                    vec![vec![("q.n".into(), Ty::Number), ("q.k".into(), Ty::Text)]],
+                    "",
+                )
+            }
             36 => plain("marks m JOIN slots x ON m.slot = x.n AND m.rider = x.rider_id".into(), "", vec![m(), x()], "x.rider_id"),
             _ => plain("codes c JOIN (riders r LEFT JOIN trips t ON r.rider_id = t.rider_id LEFT JOIN stations s USING (station)) ON c.id = r.level, slots x".into(), "x.rider_id = r.rider_id AND x.n = c.id", vec![of("c", CODES), r(), t(), s(), x()], "x.rider_id"),
         }
