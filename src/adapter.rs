@@ -4,7 +4,7 @@ use crate::gateway::{self, ActiveGateway, Databases, Gateway};
 use answer::{ClientError, SqlState};
 use answer::{Description, Identity, Notice, Outcome, Values};
 use frontend::journal::{self, Record};
-use frontend::{Account, Auth, Control, Service, Session};
+use frontend::{Account, Auth, Control, Service, Session, Weight};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -115,6 +115,14 @@ impl Session for gateway::Session {
             Some(C::Prepare { name, types }) => Control::Prepare { name: name.clone(), types: types.clone() },
             Some(C::Execute(name)) => Control::Execute(name.clone()),
         }
+    }
+
+    fn weight(&self, statement: &Self::Statement) -> Weight {
+        Weight { kept: statement.bytes(), running: statement.plan_bytes() }
+    }
+
+    fn portal_bytes(&self, portal: &Self::Portal) -> usize {
+        portal.bytes()
     }
 
     async fn run(

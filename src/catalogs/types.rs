@@ -1,5 +1,6 @@
 //! The types that casts over catalogs may name.
 
+use sql::text_size::LONGEST_CHAR;
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo,
 };
@@ -91,6 +92,7 @@ fn modified(name: &str, modifier: Option<u64>) -> Option<Target> {
     let (_, name) = PLAIN.iter().find(|(spelling, _)| *spelling == name)?;
     let printed = match (*name, modifier) {
         ("char", _) => "pg_catalog.\"char\"".to_owned(),
+        (_, Some(n)) if n > LONGEST_CHAR => return None,
         (name, None) => format!("pg_catalog.{name}"),
         (name, Some(n)) => format!("pg_catalog.{name}({n})"),
     };

@@ -34,6 +34,7 @@ pub(super) async fn call<S: Session, W: AsyncWrite + Unpin>(
         let detail = format!("Expected {wanted} parameters but got {}.", values.len());
         return Err(ClientError::new(SqlState::SYNTAX_ERROR, message).detail(detail).into());
     }
+    let _running = state.memory.hold(prepared.weight.running).map_err(ClientError::from)?;
     let fields = prepared.description.fields.as_ref();
     let results = results(fields.map_or(0, Vec::len))?;
     let promised = fields.map(|fields| {

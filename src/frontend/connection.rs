@@ -2,6 +2,7 @@
 //! leads from an error there to ReadyForQuery.
 
 use super::auth::{self, Mock};
+use super::budget::Budgets;
 use super::cancel::Registry;
 use super::listener::Arrival;
 use super::peer::Visitor;
@@ -9,7 +10,7 @@ use super::phase::{Phase, reached, shutdown};
 use super::service::Service;
 use super::session::Dialogue;
 use super::settings::InForce;
-use super::slots::{Place, Slot, Slots, too_many_logins};
+use super::slots::{Crowd, Place, Slot, Slots, too_many_logins};
 use super::startup::{self, Login, Opening};
 use super::state::State;
 use super::stop::Stop;
@@ -20,6 +21,7 @@ use answer::{ClientError, SqlState};
 use futures::FutureExt;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::{Authentication, BackendKeyData, SecretKey};
+use policy::Limits;
 use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -44,6 +46,8 @@ pub(super) struct Shared<S> {
     pub registry: Registry,
     /// Who counts.
     pub slots: Slots,
+    /// What they hold.
+    pub budgets: Budgets,
     /// Makes users who do not exist look real.
     pub mock: Mock,
     /// Whether to go on.
@@ -62,7 +66,7 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
     let opening = tokio::select! {
         biased;
         () = reached(&mut phase, Phase::Draining) => return,
-        opening = timeout_at(deadline, Box::pin(open(socket, tls, settings.limits.max_statement_bytes))) => opening,
+        opening = timeout_at(deadline, Box::pin(open(socket, tls, &settings.limits))) => opening,
     };
     let login = match opening {
         Ok(Opening::Login(login)) => login,
@@ -73,10 +77,12 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
         }
         Ok(Opening::Closed) => return,
         // As PostgreSQL: who has not even asked for anything gets no answer.
-        Err(_) => return tracing::info!(address = %peer, "a client did not send its startup packet in time"),
+        Ok(Opening::Silent) | Err(_) => {
+            return tracing::info!(address = %peer, "a client did not send its startup packet in time");
+        }
     };
     let Login { mut wire, encrypted, certificate, startup } = *login;
-    if let Some(crowd) = waiting.crowd {
+    if let Some(crowd) = waiting.crowd.filter(|crowd| *crowd != Crowd::Nobody) {
         tracing::warn!(address = %peer, ?crowd, "refused a connection: too many have not logged in yet");
         return wire.refuse(too_many_logins(crowd)).await;
     }
@@ -130,8 +136,8 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
     }
 }
 
-async fn open(socket: Box<dyn Socket>, tls: Option<&Tls>, max_statement: usize) -> Opening {
-    let opening = startup::negotiate(socket, tls, max_statement);
+async fn open(socket: Box<dyn Socket>, tls: Option<&Tls>, limits: &Limits) -> Opening {
+    let opening = startup::negotiate(socket, tls, limits);
     AssertUnwindSafe(opening).catch_unwind().await.unwrap_or_else(|panic| {
         // The socket went with it: nothing can be said to the client.
         let _ = incident(&*panic);
@@ -161,8 +167,10 @@ async fn talk<S: Service>(
         Err(_) => SecretKey::Bytes(cancel.secret.clone()),
     };
     wire.writer.message(PgWireBackendMessage::BackendKeyData(BackendKeyData::new(cancel.pid, secret)));
+    let settings = shared.settings.current();
+    let accounts = shared.budgets.open(startup.user(), &settings.limits);
     let session = shared.service.open(identity, startup.parameters, cancel.pid).await?;
-    let state = State::new(session, &shared.settings.current().limits);
+    let state = State::new(session, &settings.limits, accounts);
     Dialogue { state, cancel, phase }.serve(wire).await
 }
 

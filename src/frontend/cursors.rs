@@ -42,7 +42,9 @@ pub(super) async fn declare<S: Session, W: AsyncWrite + Unpin>(
     opened.binary = cursor.binary;
     let life = if cursor.hold { Life::Hold } else { Life::Transaction };
     let (progress, depth) = (Progress::Open(Box::new(opened)), state.transaction.depth());
-    let portal = Portal { control: Control::None, fields: Some(text), progress, held, depth, life };
+    let held = state.memory.hold(held).map_err(ClientError::from)?;
+    let (control, fields) = (Control::None, Some(text));
+    let portal = Portal { control, fields, progress, held, running: 0, depth, life };
     state.portals.insert(cursor.name, portal);
     writer.complete("DECLARE CURSOR");
     Ok(())
@@ -135,6 +137,7 @@ async fn open<'s, S: Session, W: AsyncWrite + Unpin>(
         && let Progress::Bound(bound, promised) = std::mem::replace(&mut portal.progress, Progress::Spent)
     {
         let formats = portal.formats();
+        let _running = state.memory.hold(portal.running).map_err(ClientError::from)?;
         let outcome = start(&mut state.session, writer, bound, promised.as_deref()).await?;
         let ((rows, tag), spool) = (rows_of(outcome)?, state.portals.spool());
         let opened = Opened::read(rows, tag, Kept::Formats(formats), true, spool).await?;

@@ -75,7 +75,10 @@ async fn parse<S: Session>(
     if statement.is_some() {
         state.transaction.admit(&control)?;
     }
-    state.statements.admit(name, sql.len())?;
+    state.statements.admit(name)?;
+    let weight = statement.as_ref().map(|s| state.session.weight(s)).unwrap_or_default();
+    let mut held = state.memory.hold(name.len() + sql.len() + weight.kept)?;
+    let _running = state.memory.hold(weight.running)?;
     let description = match (&statement, &control) {
         (Some(statement), Control::None | Control::Declare(_)) => {
             state.session.describe(statement, &types).await?
@@ -106,7 +109,8 @@ async fn parse<S: Session>(
         return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "there are too many parameters")
             .hint("A Bind message carries 65535 at most."));
     }
-    let prepared = Prepared { statement, control, description, text: sql.len() };
+    held.grow(size_of::<Field>() * description.fields.as_ref().map_or(0, Vec::len))?;
+    let prepared = Prepared { statement, control, description, weight, _held: held };
     state.statements.insert(name.to_owned(), prepared);
     Ok(())
 }
@@ -145,8 +149,10 @@ async fn bind<S: Session, W: AsyncWrite + Unpin>(
         state.transaction.admit(&prepared.control)?;
     }
     let kept = values.iter().map(|v| v.as_ref().map_or(0, Bytes::len) + size_of::<Option<Bytes>>());
-    let held = name.len() + prepared.text + kept.sum::<usize>();
-    state.portals.admit(name, held)?;
+    let mut held = state.memory.hold(name.len() + kept.sum::<usize>()).map_err(ClientError::from)?;
+    state.portals.admit(name, held.bytes())?;
+    let mut running = prepared.weight.running;
+    let planning = state.memory.hold(running).map_err(ClientError::from)?;
     // A cursor may be another one by now than it was at Parse.
     let fields = match &prepared.control {
         Control::Fetch(fetch) => cursors::columns(state, fetch),
@@ -174,17 +180,21 @@ async fn bind<S: Session, W: AsyncWrite + Unpin>(
                 (values.parameters, values.formats) = Default::default();
             }
             let bound = state.session.bind(statement, &description, values).await?;
+            held.grow(state.session.portal_bytes(&bound)).map_err(ClientError::from)?;
             Progress::Bound(bound, promised)
         }
         // Its arguments are computed here, where they tell nothing yet.
         (Some(arguments), Control::Execute(called)) => {
+            running = state.statements.get(called)?.weight.running;
             let (bound, promised) = call(state, writer, called, arguments, |_| Ok(results)).await?;
+            held.grow(state.session.portal_bytes(&bound)).map_err(ClientError::from)?;
             Progress::Bound(bound, promised)
         }
         (Some(_), _) => Progress::Control,
     };
+    drop(planning);
     let (depth, life) = (state.transaction.depth(), Life::Transaction);
-    state.portals.insert(name.to_owned(), Portal { control, fields, progress, held, depth, life });
+    state.portals.insert(name.to_owned(), Portal { control, fields, progress, held, running, depth, life });
     Ok(())
 }
 
@@ -254,7 +264,8 @@ async fn execute<S: Session, W: AsyncWrite + Unpin>(
     if let Progress::Open(rows) = &mut portal.progress {
         return go_on(rows, &formats, writer, limit).await;
     }
-    let (control, held) = (portal.control.clone(), portal.held);
+    let (control, held) = (portal.control.clone(), portal.held.bytes());
+    let _running = state.memory.hold(portal.running).map_err(ClientError::from)?;
     // Whatever becomes of it, it cannot run (and charge) a second time.
     match (std::mem::replace(&mut portal.progress, Progress::Spent), control) {
         (Progress::Control, Control::Fetch(fetch)) => {

@@ -6,6 +6,7 @@
 //! decided here: the [`Service`] parses and runs it. No SQL, no policy and no privacy belong in this folder.
 
 mod auth;
+mod budget;
 mod call;
 mod cancel;
 mod cells;
@@ -14,6 +15,8 @@ mod copy;
 mod cursors;
 mod extended;
 mod frame;
+#[cfg(feature = "testing")]
+pub mod fuzzing;
 pub mod journal;
 mod listener;
 mod message;
@@ -45,6 +48,6 @@ mod wire;
 
 pub use listener::{Address, Listener};
 pub use server::{Server, Shutdown};
-pub use service::{Account, Auth, Control, Service, Session};
+pub use service::{Account, Auth, Control, Service, Session, Weight};
 pub use settings::{InForce, Settings};
 pub use tls::Tls;

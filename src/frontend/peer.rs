@@ -35,6 +35,17 @@ impl Peer {
         matches!(self, Self::Inet(address) if address.is_loopback())
     }
 
+    /// Whether the access rules let anybody in from there, whoever it is and however they come.
+    pub fn is_welcome(self, rules: &[AccessRule]) -> bool {
+        let here = |rule: &&AccessRule| {
+            rule.from.is_empty() || rule.from.iter().any(|network| network.contains(self.address()))
+        };
+        let decided = |rule: &&AccessRule| {
+            rule.allow || (rule.users.is_empty() && rule.roles.is_empty() && rule.tls.is_none())
+        };
+        rules.is_empty() || rules.iter().filter(here).find(decided).is_some_and(|rule| rule.allow)
+    }
+
     /// Whether they came by the network: TLS is for these, as in PostgreSQL.
     pub fn is_inet(self) -> bool {
         self.address().is_some()
@@ -240,5 +251,28 @@ mod tests {
         assert!(local.enter(&rules, Some("guest")).is_err());
         // No role would help here.
         assert!(message(at("192.0.2.7", "ada", false).knock(&rules)).starts_with("no access rule"));
+    }
+
+    #[test]
+    fn an_address_from_which_nobody_may_come_is_known_before_anything_is_said() {
+        let rules = [
+            rule(&["10.9.0.0/16"], &[], &[], None, false),
+            rule(&["10.8.0.0/16"], &["bo"], &[], None, false),
+            rule(&["10.0.0.0/8"], &[], &["research"], Some(true), true),
+            rule(&["local"], &["ada"], &[], None, true),
+        ];
+        for (address, welcome) in [
+            ("10.9.0.1", false),
+            ("::ffff:10.9.0.1", false),
+            ("10.8.0.1", true),
+            ("10.0.0.1", true),
+            ("local", true),
+            ("192.0.2.7", false),
+            ("::1", false),
+        ] {
+            let peer = at(address, "ada", false).peer;
+            assert_eq!(peer.is_welcome(&rules), welcome, "{address}");
+            assert!(peer.is_welcome(&[]), "{address}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The portals of a session, which are its cursors: bound statements that wait for Execute, and rows that wait to be fetched.
 
+use super::budget::{Account, Accounts, Held};
 use super::opened::Opened;
 use super::scratch::Scratch;
 use super::service::Control;
@@ -22,8 +23,10 @@ pub(super) struct Portal<P> {
     pub fields: Option<Vec<Field>>,
     /// How far it is.
     pub progress: Progress<P>,
-    /// Bytes that it keeps, but for its rows.
-    pub held: usize,
+    /// What it keeps, but for its rows.
+    pub held: Held,
+    /// Bytes that running it takes beside.
+    pub running: usize,
     /// How many savepoints there were when it was made.
     pub depth: usize,
     /// When it ends.
@@ -67,6 +70,7 @@ pub(super) enum Progress<P> {
 #[derive(Debug)]
 pub(super) struct Portals<P> {
     all: HashMap<String, Portal<P>>,
+    memory: Account,
     scratch: Scratch,
     max_portals: usize,
     max_bytes: usize,
@@ -74,10 +78,11 @@ pub(super) struct Portals<P> {
 
 impl<P> Portals<P> {
     /// None yet.
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &Limits, accounts: &Accounts) -> Self {
         Self {
             all: HashMap::new(),
-            scratch: Scratch::new(limits.max_spool_bytes),
+            memory: accounts.memory.clone(),
+            scratch: Scratch::new(accounts.disk.clone()),
             max_portals: limits.max_portals,
             max_bytes: limits.max_portal_bytes,
         }
@@ -137,15 +142,16 @@ impl<P> Portals<P> {
     /// Bytes that may still be kept in memory.
     pub fn room(&self) -> usize {
         let kept = |p: &Portal<P>| match &p.progress {
-            Progress::Open(rows) => p.held + rows.memory(),
-            _ => p.held,
+            Progress::Open(rows) => p.held.bytes() + rows.memory(),
+            _ => p.held.bytes(),
         };
         self.max_bytes.saturating_sub(self.all.values().map(kept).sum())
     }
 
     /// An empty spool with the room that is left. Rows leave a quarter of it to new portals.
     pub fn spool(&self) -> Spool {
-        Spool::new(self.room().saturating_sub(self.max_bytes / 4), self.scratch.clone())
+        let room = self.room().saturating_sub(self.max_bytes / 4);
+        Spool::new(room, self.memory.clone(), self.scratch.clone())
     }
 
     /// Close: forgets the portal, if there is one.
@@ -210,13 +216,21 @@ pub(super) fn cannot_run(name: &str) -> ClientError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::budget::testing::accounts;
+
     fn portal(held: usize, depth: usize) -> Portal<()> {
         let progress = Progress::Bound((), None);
-        Portal { control: Control::None, fields: None, progress, held, depth, life: Life::Transaction }
+        let held = accounts(1_000, 0).memory.hold(held).unwrap();
+        let life = Life::Transaction;
+        Portal { control: Control::None, fields: None, progress, held, running: 0, depth, life }
+    }
+
+    fn portals(limits: &Limits) -> Portals<()> {
+        Portals::new(limits, &accounts(1_000, 0))
     }
 
     fn add(all: &mut Portals<()>, name: &str, portal: Portal<()>) -> Result<(), ClientError> {
-        all.admit(name, portal.held)?;
+        all.admit(name, portal.held.bytes())?;
         all.insert(name.to_owned(), portal);
         Ok(())
     }
@@ -224,7 +238,7 @@ mod tests {
     #[test]
     fn number_and_bytes_are_limited() {
         let limits = Limits { max_portals: 2, max_portal_bytes: 100, ..Limits::default() };
-        let mut all = Portals::new(&limits);
+        let mut all = portals(&limits);
         add(&mut all, "", portal(500, 0)).unwrap();
         add(&mut all, "", portal(0, 0)).unwrap();
         add(&mut all, "a", portal(90, 0)).unwrap();
@@ -243,7 +257,7 @@ mod tests {
 
     #[test]
     fn cursors_with_hold_stay_when_their_transaction_commits() {
-        let mut all = Portals::new(&Limits::default());
+        let mut all = portals(&Limits::default());
         let hold = |depth| Portal { life: Life::Hold, ..portal(0, depth) };
         add(&mut all, "plain", portal(0, 0)).unwrap();
         add(&mut all, "kept", hold(1)).unwrap();
@@ -259,7 +273,7 @@ mod tests {
 
     #[test]
     fn savepoints_take_their_portals_with_them() {
-        let mut all = Portals::new(&Limits::default());
+        let mut all = portals(&Limits::default());
         for (name, depth) in [("outer", 0), ("a", 1), ("b", 2)] {
             add(&mut all, name, portal(0, depth)).unwrap();
         }

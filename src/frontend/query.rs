@@ -9,7 +9,7 @@ use super::run;
 use super::service::{Control, Session};
 use super::state::State;
 use super::stop::{Stop, text};
-use answer::{ClientError, Description, Outcome, SqlState, Values};
+use answer::{ClientError, Description, Field, Outcome, SqlState, Values};
 use tokio::io::AsyncWrite;
 
 /// 42P14: no name for a prepared statement.
@@ -26,6 +26,8 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
 ) -> Result<(), Stop> {
     state.statements.close("");
     let statements = state.session.parse(text(sql)?)?;
+    let weights = statements.iter().map(|s| state.session.weight(s).kept);
+    let _held = state.memory.hold(weights.sum()).map_err(ClientError::from)?;
     if statements.is_empty() {
         writer.empty();
     }
@@ -33,13 +35,15 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
     for statement in statements {
         let control = state.session.control(&statement);
         state.transaction.admit(&control)?;
+        let running = state.session.weight(&statement).running;
+        let _running = state.memory.hold(running).map_err(ClientError::from)?;
         // Each statement of the simple protocol would be the unnamed portal.
         state.portals.close("");
         match control {
             Control::None => plain(&mut state.session, statement, writer).await?,
             Control::Fetch(fetch) => cursors::fetch(state, writer, &fetch).await?,
             Control::Prepare { name, types } => {
-                prepare(state, statement, name, &types, sql.len()).await?;
+                prepare(state, statement, name, &types).await?;
                 writer.complete("PREPARE");
             }
             Control::Execute(name) => {
@@ -111,15 +115,18 @@ async fn prepare<S: Session>(
     statement: S::Statement,
     name: String,
     types: &[u32],
-    text: usize,
 ) -> Result<(), ClientError> {
     if name.is_empty() {
         let message = "invalid statement name: must not be empty";
         return Err(ClientError::new(INVALID_STATEMENT_NAME, message));
     }
     let description = state.session.describe(&statement, types).await?;
-    state.statements.admit(&name, text)?;
-    let prepared = Prepared { statement: Some(statement), control: Control::None, description, text };
+    state.statements.admit(&name)?;
+    let weight = state.session.weight(&statement);
+    let fields = size_of::<Field>() * description.fields.as_ref().map_or(0, Vec::len);
+    let held = state.memory.hold(name.len() + weight.kept + fields)?;
+    let prepared =
+        Prepared { statement: Some(statement), control: Control::None, description, weight, _held: held };
     state.statements.insert(name, prepared);
     Ok(())
 }

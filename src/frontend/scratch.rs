@@ -3,6 +3,7 @@
 //! It has no name and belongs to this process alone (`O_TMPFILE`, or unlinked when it is made): nobody else can open it, and
 //! it is gone when nothing of it is needed any more, or the process ends.
 
+use super::budget::{Account, Held};
 use answer::{ClientError, SqlState};
 use bytes::Bytes;
 use std::fs::{File, Permissions};
@@ -16,7 +17,7 @@ const DISK_FULL: SqlState = SqlState(*b"53100");
 /// The file, made when it is needed first. Clones name the same one.
 #[derive(Clone, Debug)]
 pub(super) struct Scratch {
-    limit: u64,
+    account: Account,
     inner: Arc<Mutex<Inner>>,
 }
 
@@ -24,6 +25,8 @@ pub(super) struct Scratch {
 struct Inner {
     file: Option<Arc<File>>,
     end: u64,
+    /// What it takes of its session's share of the disk.
+    held: Option<Held>,
     /// Parts of it that are needed.
     parts: usize,
 }
@@ -37,23 +40,27 @@ pub(super) struct Part {
 }
 
 impl Scratch {
-    /// A file that grows to `limit` bytes.
-    pub fn new(limit: u64) -> Self {
-        Self { limit, inner: Arc::default() }
+    /// A file that grows for as long as the account lasts.
+    pub fn new(account: Account) -> Self {
+        Self { account, inner: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes at the end; None beyond the limit.
+    /// Writes at the end; None where nothing is left of the account.
     pub async fn write(&self, bytes: Bytes) -> Result<Option<Part>, ClientError> {
         let part = {
             let mut inner = self.lock();
-            let (at, end) = (inner.end, inner.end.saturating_add(bytes.len() as u64));
-            if end > self.limit {
+            let taken = match &mut inner.held {
+                Some(held) => held.grow(bytes.len()),
+                none => self.account.hold(bytes.len()).map(|held| *none = Some(held)),
+            };
+            if taken.is_err() {
                 return Ok(None);
             }
+            let (at, end) = (inner.end, inner.end.saturating_add(bytes.len() as u64));
             (inner.end, inner.parts) = (end, inner.parts + 1);
             Part { scratch: self.clone(), at, length: bytes.len() }
         };
@@ -112,10 +119,11 @@ fn failed(e: &io::Error) -> ClientError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::budget::testing::accounts;
 
     #[tokio::test]
     async fn parts_share_one_file_which_goes_with_the_last() {
-        let scratch = Scratch::new(10);
+        let scratch = Scratch::new(accounts(0, 10).disk);
         let first = scratch.write(Bytes::from_static(b"12345")).await.unwrap().unwrap();
         let second = scratch.write(Bytes::from_static(b"678")).await.unwrap().unwrap();
         assert!(scratch.write(Bytes::from_static(b"901")).await.unwrap().is_none(), "beyond the limit");
@@ -124,6 +132,7 @@ mod tests {
         assert_eq!(first.read().await.unwrap(), "12345");
         drop(first);
         assert!(scratch.lock().file.is_none() && scratch.lock().end == 0);
+        assert_eq!(scratch.account.taken(), 0);
         assert!(scratch.write(Bytes::from_static(b"0123456789")).await.unwrap().is_some());
     }
 
@@ -132,7 +141,7 @@ mod tests {
     async fn nobody_else_can_open_the_file() {
         use std::os::fd::AsRawFd;
         use std::os::unix::fs::MetadataExt;
-        let scratch = Scratch::new(10);
+        let scratch = Scratch::new(accounts(0, 10).disk);
         let _part = scratch.write(Bytes::from_static(b"12345")).await.unwrap().unwrap();
         let file = scratch.file().unwrap();
         let metadata = file.metadata().unwrap();

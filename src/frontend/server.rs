@@ -1,6 +1,7 @@
 //! Listening, accepting, and shutting down.
 
 use super::auth::Mock;
+use super::budget::Budgets;
 use super::cancel::Registry;
 use super::connection::{self, Shared};
 use super::listener::{Address, Listener, accept};
@@ -75,6 +76,7 @@ impl<S: Service> Server<S> {
         let shared = Shared {
             service,
             slots: Slots::default(),
+            budgets: Budgets::default(),
             settings: InForce::new(settings),
             registry: Registry::default(),
             mock,
@@ -117,14 +119,18 @@ impl<S: Service> Server<S> {
                 () = asked(&mut limit) => break,
                 Some(ended) = connections.join_next() => log_panic(ended),
                 arrived = accept(&listeners, &mut first) => match arrived {
-                    Ok(arrival) => match shared.slots.arrive(arrival.peer, &shared.settings.current().limits) {
-                        Some(place) => {
-                            connections.spawn(connection::serve(Arc::clone(&shared), arrival, place));
+                    Ok(arrival) => {
+                        let settings = shared.settings.current();
+                        let welcome = arrival.peer.is_welcome(&settings.access);
+                        match shared.slots.arrive(arrival.peer, welcome, &settings.limits) {
+                            Some(place) => {
+                                connections.spawn(connection::serve(Arc::clone(&shared), arrival, place));
+                            }
+                            None => tracing::warn!(
+                                address = %arrival.peer, "dropped a connection: too many have not logged in yet"
+                            ),
                         }
-                        None => tracing::warn!(
-                            address = %arrival.peer, "dropped a connection: too many have not logged in yet"
-                        ),
-                    },
+                    }
                     Err(e) => {
                         tracing::error!(error = %e, "cannot accept a connection");
                         tokio::time::sleep(ACCEPT_PAUSE).await;

@@ -111,6 +111,15 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Session, ClientError>> + Send;
 }
 
+/// What a statement takes of the memory, in bytes: an estimate that is rather too high than too low.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// For as long as it is there.
+    pub kept: usize,
+    /// While it is described, bound or run.
+    pub running: usize,
+}
+
 /// One client's session. It is dropped when the connection ends.
 ///
 /// The simple protocol calls [`parse`](Session::parse) and, for each statement, [`run`](Session::run). The
@@ -129,6 +138,18 @@ pub trait Session: Send + 'static {
 
     /// What the statement does to what the frontend keeps.
     fn control(&self, statement: &Self::Statement) -> Control;
+
+    /// What the statement takes.
+    fn weight(&self, statement: &Self::Statement) -> Weight {
+        let _ = statement;
+        Weight::default()
+    }
+
+    /// Bytes that a portal keeps, beside the values that were bound.
+    fn portal_bytes(&self, portal: &Self::Portal) -> usize {
+        let _ = portal;
+        0
+    }
 
     /// Simple protocol: runs one statement, and charges for it. What is pushed to `notices` reaches the client
     /// before the first row, or before the error.

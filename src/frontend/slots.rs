@@ -57,6 +57,8 @@ pub(super) enum Crowd {
     Everybody,
     /// Clients of the same address, as many as may.
     Address(usize),
+    /// Nobody: the access rules let no one of this address in.
+    Nobody,
 }
 
 /// One session's place, given back on drop.
@@ -66,12 +68,15 @@ pub(super) struct Slot {
 }
 
 impl Slots {
-    /// A place for somebody who has just arrived; None where there is not even one for a cancel request.
-    pub fn arrive(&self, peer: Peer, limits: &Limits) -> Option<Place> {
+    /// A place for somebody who has just arrived; None where there is not even one for a cancel request. Who is not welcome
+    /// takes none from those who are.
+    pub fn arrive(&self, peer: Peer, welcome: bool, limits: &Limits) -> Option<Place> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let address = peer.neighbourhood();
         let (all, own) = (counts.waiting, counts.addresses.get(&address).copied().unwrap_or_default());
-        let crowd = if own.logins >= limits.max_logins_per_address {
+        let crowd = if !welcome {
+            Some(Crowd::Nobody)
+        } else if own.logins >= limits.max_logins_per_address {
             Some(Crowd::Address(limits.max_logins_per_address))
         } else if all.logins >= limits.max_connections.saturating_add(SPARE_LOGINS) {
             Some(Crowd::Everybody)
@@ -116,7 +121,7 @@ const TOO_MANY: &str = "sorry, too many clients already";
 pub(super) fn too_many_logins(crowd: Crowd) -> ClientError {
     let error = ClientError::new(SqlState::TOO_MANY_CONNECTIONS, TOO_MANY);
     let error = match crowd {
-        Crowd::Everybody => {
+        Crowd::Everybody | Crowd::Nobody => {
             error.detail("Too many clients have connected and not logged in yet.").hint("Try again later.")
         }
         Crowd::Address(limit) => error
@@ -202,16 +207,16 @@ mod tests {
         let limits = Limits { max_connections: 1, ..Limits::default() };
         let slots = Slots::default();
         let mut places: Vec<Place> =
-            (0..33).map(|_| slots.arrive(at("10.0.0.1"), &limits).unwrap()).collect();
+            (0..33).map(|_| slots.arrive(at("10.0.0.1"), true, &limits).unwrap()).collect();
         assert!(places.iter().all(|p| p.crowd.is_none()));
         for address in ["10.0.0.1", "10.0.0.2"] {
-            places.extend((0..16).map(|_| slots.arrive(at(address), &limits).unwrap()));
-            assert!(slots.arrive(at(address), &limits).is_none());
+            places.extend((0..16).map(|_| slots.arrive(at(address), true, &limits).unwrap()));
+            assert!(slots.arrive(at(address), true, &limits).is_none());
         }
         assert_eq!(places.iter().filter(|p| p.crowd == Some(Crowd::Everybody)).count(), 32);
-        assert!(slots.arrive(at("10.0.0.3"), &limits).is_none());
+        assert!(slots.arrive(at("10.0.0.3"), true, &limits).is_none());
         drop(places);
-        assert!(slots.arrive(at("10.0.0.1"), &limits).unwrap().crowd.is_none());
+        assert!(slots.arrive(at("10.0.0.1"), true, &limits).unwrap().crowd.is_none());
         assert!(slots.counts.lock().unwrap().addresses.is_empty());
     }
 
@@ -225,15 +230,28 @@ mod tests {
             [at("2001:db8::1"), at("2001:db8::ffff:2")],
             [Peer::Local; 2],
         ] {
-            let mut places: Vec<Place> = [one, two].map(|p| slots.arrive(p, &limits).unwrap()).into();
+            let mut places: Vec<Place> = [one, two].map(|p| slots.arrive(p, true, &limits).unwrap()).into();
             assert!(places.iter().all(|p| p.crowd.is_none()));
             // However many there are, they keep nobody else out, who wants to log in or to cancel.
-            places.extend((0..300).filter_map(|_| slots.arrive(one, &limits)));
+            places.extend((0..300).filter_map(|_| slots.arrive(one, true, &limits)));
             assert_eq!(places.iter().filter(|p| p.crowd == Some(Crowd::Address(2))).count(), 16);
-            let others = [at("10.0.0.2"), at("2001:db8:0:1::1")].map(|p| slots.arrive(p, &limits).unwrap());
+            let others =
+                [at("10.0.0.2"), at("2001:db8:0:1::1")].map(|p| slots.arrive(p, true, &limits).unwrap());
             assert!(others.iter().all(|p| p.crowd.is_none()));
             let refused = too_many_logins(Crowd::Address(2));
             assert!(refused.detail.unwrap().contains("limits.max_logins_per_address is 2"));
         }
+    }
+
+    #[test]
+    fn who_is_not_welcome_takes_no_place_of_those_who_are() {
+        let limits = Limits { max_connections: 1, ..Limits::default() };
+        let slots = Slots::default();
+        let strangers: Vec<Place> = (0..=255u8)
+            .filter_map(|n| slots.arrive(Peer::inet([10, 9, 0, n].into()), false, &limits))
+            .collect();
+        assert_eq!((strangers.len(), strangers.iter().all(|p| p.crowd == Some(Crowd::Nobody))), (32, true));
+        let mut guests = (0..33).map(|_| slots.arrive(at("10.0.0.1"), true, &limits).unwrap());
+        assert!(guests.all(|p| p.crowd.is_none()));
     }
 }

@@ -1,6 +1,7 @@
 //! Rows that wait to be asked for, any of them at any time: in memory up to a limit, then in the session's
 //! [`Scratch`](super::scratch::Scratch).
 
+use super::budget::{Account, Held};
 use super::scratch::{Part, Scratch};
 use answer::{ClientError, SqlState};
 use bytes::{Bytes, BytesMut};
@@ -15,8 +16,9 @@ const BLOCK_OVERHEAD: usize = size_of::<Block>();
 /// Rows in the order in which they came.
 #[derive(Debug)]
 pub(super) struct Spool {
-    /// Bytes that may be kept in memory.
+    /// Bytes that may be kept in memory, as far as the account lasts.
     room: usize,
+    account: Account,
     scratch: Scratch,
     blocks: Vec<Block>,
     /// The block that is being filled.
@@ -36,7 +38,10 @@ struct Block {
 
 #[derive(Debug)]
 enum Place {
-    Memory(Bytes),
+    Memory {
+        bytes: Bytes,
+        _held: Held,
+    },
     Disk(Part),
     /// Given, and not to be asked for again.
     Gone,
@@ -52,9 +57,9 @@ struct Reading {
 
 impl Spool {
     /// Empty, with room for so many bytes in memory.
-    pub fn new(room: usize, scratch: Scratch) -> Self {
+    pub fn new(room: usize, account: Account, scratch: Scratch) -> Self {
         let (blocks, filling) = (Vec::new(), BytesMut::new());
-        Self { room, scratch, blocks, filling, rows: 0, memory: 0, reading: None }
+        Self { room, account, scratch, blocks, filling, rows: 0, memory: 0, reading: None }
     }
 
     /// How many rows there are.
@@ -87,12 +92,14 @@ impl Spool {
         if block.is_empty() {
             return Ok(());
         }
-        let place = if self.memory.saturating_add(block.len()) <= self.room {
-            self.memory += block.len();
-            // Without the room that the buffer had left over.
-            Place::Memory(Bytes::copy_from_slice(&block))
-        } else {
-            Place::Disk(self.scratch.write(block).await?.ok_or_else(too_much)?)
+        let fits = self.memory.saturating_add(block.len()) <= self.room;
+        let place = match self.account.hold(block.len()) {
+            Ok(held) if fits => {
+                self.memory += block.len();
+                // Without the room that the buffer had left over.
+                Place::Memory { bytes: Bytes::copy_from_slice(&block), _held: held }
+            }
+            _ => Place::Disk(self.scratch.write(block).await?.ok_or_else(too_much)?),
         };
         if let Some(last) = self.blocks.last_mut() {
             last.place = place;
@@ -117,7 +124,7 @@ impl Spool {
     async fn read(&self, number: usize) -> Result<Reading, ClientError> {
         let block = self.blocks.get(number).ok_or_else(|| defect("no such block"))?;
         let mut rest = match &block.place {
-            Place::Memory(bytes) => bytes.clone(),
+            Place::Memory { bytes, .. } => bytes.clone(),
             Place::Disk(part) => part.read().await?,
             Place::Gone => return Err(defect("a block that is gone was asked for")),
         };
@@ -139,7 +146,7 @@ impl Spool {
         }
         for block in self.blocks.iter_mut().take(upto).rev() {
             match &block.place {
-                Place::Memory(bytes) => self.memory = self.memory.saturating_sub(bytes.len()),
+                Place::Memory { bytes, .. } => self.memory = self.memory.saturating_sub(bytes.len()),
                 Place::Disk(_) => {}
                 Place::Gone => break,
             }
@@ -174,9 +181,11 @@ fn defect(cause: &str) -> ClientError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::budget::testing::accounts;
 
     async fn filled(memory: usize, disk: u64, rows: u64) -> Result<Spool, ClientError> {
-        let mut spool = Spool::new(memory, Scratch::new(disk));
+        let accounts = accounts(memory as u64, disk);
+        let mut spool = Spool::new(memory, accounts.memory, Scratch::new(accounts.disk));
         for i in 0..rows {
             spool.push(format!("{i:01000}").as_bytes()).await?;
         }

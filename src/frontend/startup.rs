@@ -7,7 +7,9 @@ use super::wire::{Socket, Wire};
 use answer::{ClientError, SqlState};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::NegotiateProtocolVersion;
+use policy::Limits;
 use std::collections::BTreeMap;
+use tokio::time::timeout;
 
 /// The type of a TLS record that holds a ClientHello; no startup packet is so long that it begins like this.
 const TLS_HANDSHAKE: u8 = 0x16;
@@ -30,6 +32,8 @@ pub(super) enum Opening {
     },
     /// Nothing any more.
     Closed,
+    /// It has said nothing.
+    Silent,
     /// It broke the rules.
     Refused(Wire, ClientError),
 }
@@ -82,12 +86,16 @@ impl Startup {
 }
 
 /// Reads until the startup packet or a cancel request is there. The caller limits the time.
-pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, max_statement: usize) -> Opening {
+pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, limits: &Limits) -> Opening {
+    let max_statement = limits.max_statement_bytes;
     let mut wire = Wire::new(socket, max_statement);
     let mut encrypted = false;
     let mut certificate = None;
     let (mut asked_tls, mut asked_gss) = (false, false);
-    match (wire.reader.first().await, tls) {
+    let Ok(first) = timeout(limits.first_byte_timeout, wire.reader.first()).await else {
+        return Opening::Silent;
+    };
+    match (first, tls) {
         (Ok(TLS_HANDSHAKE), Some(tls)) => match tls.accept_direct(wire.into_socket()).await {
             Ok(secured) => {
                 wire = Wire::new(secured.socket, max_statement);
@@ -216,7 +224,11 @@ fn startup(version: i32, mut body: Body<'_>) -> Result<Startup, ClientError> {
         let message = "no PostgreSQL user name specified in startup packet";
         return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message));
     };
-    parameters.entry("database".to_owned()).or_insert(user);
+    // As PostgreSQL: an empty name is none.
+    let database = parameters.entry("database".to_owned()).or_default();
+    if database.is_empty() {
+        *database = user;
+    }
     check_encoding(&parameters)?;
     if let Some(replication) = parameters.get("replication")
         && !matches!(replication.as_str(), "false" | "off" | "no" | "0")

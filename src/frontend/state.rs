@@ -1,5 +1,6 @@
 //! What the frontend keeps for a session, and the statements that it executes on that by itself.
 
+use super::budget::{Account, Accounts};
 use super::portal::Portals;
 use super::prepared::Statements;
 use super::service::{Control, Session};
@@ -18,16 +19,19 @@ pub(super) struct State<S: Session> {
     pub statements: Statements<S::Statement>,
     /// Portals and cursors; the end of the transaction ends them, but for those `WITH HOLD`.
     pub portals: Portals<S::Portal>,
+    /// What they take of the memory.
+    pub memory: Account,
 }
 
 impl<S: Session> State<S> {
     /// A new session's.
-    pub fn new(session: S, limits: &Limits) -> Self {
+    pub fn new(session: S, limits: &Limits, accounts: Accounts) -> Self {
         Self {
             session,
             transaction: Transaction::new(),
             statements: Statements::new(limits),
-            portals: Portals::new(limits),
+            portals: Portals::new(limits, &accounts),
+            memory: accounts.memory,
         }
     }
 

@@ -78,9 +78,9 @@ impl Session {
         }
         let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
         let statement = |p: Parsed| {
-            let text = p.text.clone();
+            let (text, tokens) = (p.text.clone(), p.tokens);
             let sql::Classified { kind, control } = sql::classify(p)?;
-            Ok(Statement { kind: Arc::new(kind), control, text })
+            Ok(Statement { kind: Arc::new(kind), control, text, tokens })
         };
         let statements: Vec<Statement> =
             parsed.into_iter().map(statement).collect::<Result<_, ClientError>>()?;
@@ -119,6 +119,7 @@ impl Session {
         if let Some((planned, fields)) = self.planned_before(&gateway, key.as_ref()) {
             return self.answer(&gateway, planned, &statement.text, Columns::text(fields), notices).await;
         }
+        sql::text_size::check(query, lines, None, &gateway.policy.limits)?;
         if let Some(rewritten) = self.over_catalogs(&gateway, query, lines, &statement.kind).await? {
             let none = Values::default();
             let Kind::Explain(_, _, explain) = &*statement.kind else {
@@ -169,7 +170,8 @@ impl Session {
             }
             _ => {
                 if let Some(key) = key.filter(|_| private) {
-                    gateway.plans.keep(key, &planned, gateway.sizes.known(), &typed.fields);
+                    let bytes = statement.plan_bytes();
+                    gateway.plans.keep(key, &planned, gateway.sizes.known(), &typed.fields, bytes);
                 }
                 self.answer(&gateway, planned, &statement.text, Columns::text(typed.fields), notices).await
             }
@@ -202,6 +204,7 @@ impl Session {
             let described = owner.describe(&statement.kind, &statement.text, &types);
             return described.await?.ok_or_else(control_here);
         }
+        sql::text_size::check(query, lines, None, &gateway.policy.limits)?;
         if let Some(rewritten) = self.over_catalogs(gateway, query, lines, &statement.kind).await? {
             let mut described = self.describe_catalogs(gateway, &rewritten, &types).await?;
             if let Some(json) = explain {
@@ -246,6 +249,16 @@ impl Session {
         let known = key.as_ref().and_then(|k| Some((k.clone(), gateway.public.get(k)?)));
         let unknown = key.as_ref().filter(|_| known.is_none());
         let before = self.planned_before(&gateway, unknown).map(|(planned, _)| planned);
+        if let Kind::Query(query, lines) | Kind::Explain(query, lines, _) | Kind::Arguments(query, lines) =
+            &*statement.kind
+            && known.is_none()
+            && before.is_none()
+            && self.mode(&gateway) != Mode::Passthrough
+        {
+            let lengths: Vec<usize> =
+                values.parameters.iter().map(|v| v.as_ref().map_or(0, bytes::Bytes::len)).collect();
+            sql::text_size::check(query, lines, Some(&lengths), &gateway.policy.limits)?;
+        }
         let planned = match &*statement.kind {
             _ if known.is_some() => None,
             _ if before.is_some() => before,
@@ -261,15 +274,17 @@ impl Session {
                 let planned = self.plan(&gateway, resolved, self.constants(), types, &values).await?;
                 let fields = description.fields.as_deref().unwrap_or_default();
                 if let Some(key) = key.clone().filter(|_| planned.plan.charge.is_some()) {
-                    gateway.plans.keep(key, &planned, gateway.sizes.known(), fields);
+                    let bytes = statement.plan_bytes();
+                    gateway.plans.keep(key, &planned, gateway.sizes.known(), fields, bytes);
                 }
                 Some(Planned { key, ..planned })
             }
             Kind::Control | Kind::Session(_) => None,
         };
         let (kind, text, description) = (statement.kind.clone(), statement.text.clone(), description.clone());
-        let planned = planned.map(|planned| self.bound(planned));
-        Ok(Portal { gateway, kind, text, description, values, planned, known })
+        let planned = planned.map(|planned| self.bound(planned, statement.plan_bytes()));
+        let tokens = statement.tokens;
+        Ok(Portal { gateway, kind, text, tokens, description, values, planned, known })
     }
 
     /// Execute: charges, and runs.
@@ -344,7 +359,8 @@ impl Session {
 
     /// A portal bound anew, and its plan.
     async fn bound_again(&mut self, portal: Portal) -> Result<(Portal, Option<Planned>), ClientError> {
-        let statement = Statement { kind: portal.kind, control: None, text: portal.text };
+        let Portal { kind, text, tokens, .. } = portal;
+        let statement = Statement { kind, control: None, text, tokens };
         let portal = self.bind(&statement, &portal.description, portal.values).await?;
         let plan = portal.planned.and_then(|number| self.plan_of(number));
         Ok((portal, plan))

@@ -19,12 +19,8 @@ const TREES: u64 = 16 << 20;
 const TEXTS: u64 = 8 << 20;
 /// What an entry takes beside what is in it.
 const ENTRY: u64 = 512;
-/// Bytes of a syntax tree for one byte of its text, at most.
-const TREE: u64 = 256;
 /// Bytes of all plans.
 const PLANS: u64 = 32 << 20;
-/// Bytes of a plan for one byte of its text, at most.
-const PLAN: u64 = 512;
 /// How many there will be, roughly.
 const ENTRIES: usize = 1_000;
 
@@ -36,8 +32,8 @@ pub(super) struct Parsed(Cache<Arc<str>, Arc<[Statement]>, Memory>);
 struct Memory;
 
 impl Weighter<Arc<str>, Arc<[Statement]>> for Memory {
-    fn weight(&self, text: &Arc<str>, _: &Arc<[Statement]>) -> u64 {
-        ENTRY + TREE * text.len() as u64
+    fn weight(&self, text: &Arc<str>, statements: &Arc<[Statement]>) -> u64 {
+        ENTRY + (text.len() + statements.iter().map(Statement::bytes).sum::<usize>()) as u64
     }
 }
 
@@ -90,7 +86,7 @@ impl Key {
         self.parameters.iter().flatten().all(|v| backend::is_lasting(&String::from_utf8_lossy(v)))
     }
 
-    fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.text.len() + self.parameters.iter().flatten().map(Bytes::len).sum::<usize>()
     }
 }
@@ -103,12 +99,18 @@ pub(super) struct PublicText {
     pub(super) fields: Vec<Field>,
 }
 
+impl PublicText {
+    pub(super) fn size(&self) -> usize {
+        self.sql.len() + self.fields.len() * size_of::<Field>()
+    }
+}
+
 /// Statements over public tables.
 pub(super) struct PublicTexts(Cache<Key, Arc<PublicText>, Memory>);
 
 impl Weighter<Key, Arc<PublicText>> for Memory {
     fn weight(&self, key: &Key, public: &Arc<PublicText>) -> u64 {
-        ENTRY + (key.size() + public.sql.len() + public.fields.len() * size_of::<Field>()) as u64
+        ENTRY + (key.size() + public.size()) as u64
     }
 }
 
@@ -142,14 +144,16 @@ pub(super) struct KeptPlan {
     sizes: plan::Sizes,
     /// Its columns, in text.
     pub(super) fields: Vec<Field>,
+    /// Bytes that it takes, at most.
+    bytes: usize,
 }
 
 /// Plans of statements over private rows.
 pub(super) struct Plans(Cache<Key, Arc<KeptPlan>, Memory>);
 
 impl Weighter<Key, Arc<KeptPlan>> for Memory {
-    fn weight(&self, key: &Key, _: &Arc<KeptPlan>) -> u64 {
-        ENTRY + PLAN * key.size() as u64
+    fn weight(&self, key: &Key, kept: &Arc<KeptPlan>) -> u64 {
+        ENTRY + (key.size() + kept.bytes) as u64
     }
 }
 
@@ -170,10 +174,18 @@ impl Plans {
         self.0.get(key).filter(|kept| kept.settings == *settings && kept.sizes == *sizes)
     }
 
-    pub(super) fn keep(&self, key: Key, planned: &Planned, sizes: plan::Sizes, fields: &[Field]) {
+    /// Keeps a plan that takes so many bytes at most.
+    pub(super) fn keep(
+        &self,
+        key: Key,
+        planned: &Planned,
+        sizes: plan::Sizes,
+        fields: &[Field],
+        bytes: usize,
+    ) {
         if planned.lasting && key.size() <= LONGEST && key.is_lasting() {
-            let (plan, settings) = (planned.plan.clone(), planned.settings.clone());
-            self.0.insert(key, Arc::new(KeptPlan { plan, settings, sizes, fields: fields.to_vec() }));
+            let (plan, settings, fields) = (planned.plan.clone(), planned.settings.clone(), fields.to_vec());
+            self.0.insert(key, Arc::new(KeptPlan { plan, settings, sizes, fields, bytes }));
         }
     }
 }

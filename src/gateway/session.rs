@@ -13,6 +13,9 @@ use sql::Kind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Bytes of the largest plan that a session keeps from Bind to Execute. What takes more is planned twice.
+const LARGEST_PLAN: usize = 2 << 20;
+
 /// One client's session.
 pub struct Session {
     active: Arc<ActiveGateway>,
@@ -124,9 +127,9 @@ impl Session {
         self.settings.transaction(step);
     }
 
-    /// Keeps the plan of the portal that is bound now; its number.
-    pub(super) fn bound(&mut self, planned: Planned) -> u64 {
-        self.bound = (self.bound.0 + 1, Some(planned));
+    /// Keeps the plan of the portal that is bound now, unless it takes too many bytes; its number.
+    pub(super) fn bound(&mut self, planned: Planned, bytes: usize) -> u64 {
+        self.bound = (self.bound.0 + 1, Some(planned).filter(|_| bytes <= LARGEST_PLAN));
         self.bound.0
     }
 

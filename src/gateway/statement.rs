@@ -15,9 +15,24 @@ pub struct Statement {
     pub(super) control: Option<sql::Control>,
     /// As it was written.
     pub(super) text: Arc<str>,
+    /// How many tokens it has.
+    pub(super) tokens: usize,
 }
 
 impl Statement {
+    /// Bytes that it takes, at most.
+    pub fn bytes(&self) -> usize {
+        sql::weight::tree(self.tokens).saturating_add(self.text.len())
+    }
+
+    /// Bytes that its plan takes, at most.
+    pub fn plan_bytes(&self) -> usize {
+        match &*self.kind {
+            Kind::Query(..) | Kind::Explain(..) | Kind::Arguments(..) => sql::weight::plan(self.tokens),
+            Kind::Control | Kind::Session(_) => 0,
+        }
+    }
+
     /// The word that the log has for it.
     pub fn class(&self) -> &'static str {
         class(&self.kind)
@@ -34,6 +49,8 @@ pub struct Portal {
     pub(super) gateway: Arc<Gateway>,
     pub(super) kind: Arc<Kind>,
     pub(super) text: Arc<str>,
+    /// How many tokens it has.
+    pub(super) tokens: usize,
     pub(super) description: Description,
     pub(super) values: Values,
     /// Its number among the session's portals, if it has a plan. The session keeps that of the last one: the others are
@@ -44,6 +61,13 @@ pub struct Portal {
 }
 
 impl Portal {
+    /// Bytes that it takes, beside its values: its columns, and what was remembered of it.
+    pub fn bytes(&self) -> usize {
+        let columns = size_of::<Field>() * self.description.fields.as_ref().map_or(0, Vec::len);
+        let known = self.known.as_ref().map_or(0, |(key, public)| key.size() + public.size());
+        size_of::<Self>() + columns + known
+    }
+
     /// The word that the log has for it.
     pub fn class(&self) -> &'static str {
         class(&self.kind)

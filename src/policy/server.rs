@@ -334,6 +334,13 @@ pub(super) const LIMITS: Keys = Keys {
             purpose: "Steps, of about a nanosecond, that the expressions of a statement may take for one private row and all that it meets.",
         },
         Key {
+            name: "max_text_bytes",
+            ty: "whole number",
+            default: "16777216",
+            example: "1048576",
+            purpose: "Bytes that the texts which a statement computes may take for one row, all together, by its constants and functions; a cell of a table counts 64.",
+        },
+        Key {
             name: "max_statements",
             ty: "whole number",
             default: "100",
@@ -397,6 +404,41 @@ pub(super) const LIMITS: Keys = Keys {
             purpose: "Bytes of rows that the cursors and suspended portals of one session keep on disk, in a file without a name under `TMPDIR`, which vanishes with the session.",
         },
         Key {
+            name: "max_user_spool_bytes",
+            ty: "whole number",
+            default: "4294967296",
+            example: "10737418240",
+            purpose: "Bytes on disk, of all sessions of one user.",
+        },
+        Key {
+            name: "max_total_spool_bytes",
+            ty: "whole number",
+            default: "17179869184",
+            example: "107374182400",
+            purpose: "Bytes on disk, of all sessions.",
+        },
+        Key {
+            name: "max_session_bytes",
+            ty: "whole number",
+            default: "268435456",
+            example: "67108864",
+            purpose: "Bytes of memory that one session's prepared statements, portals, kept rows and the statement that runs take, by an estimate of their syntax trees and plans.",
+        },
+        Key {
+            name: "max_user_bytes",
+            ty: "whole number",
+            default: "536870912",
+            example: "1073741824",
+            purpose: "Bytes of memory, of all sessions of one user.",
+        },
+        Key {
+            name: "max_total_bytes",
+            ty: "whole number",
+            default: "2147483648",
+            example: "8589934592",
+            purpose: "Bytes of memory, of all sessions.",
+        },
+        Key {
             name: "max_logins_per_address",
             ty: "whole number",
             default: "50",
@@ -409,6 +451,13 @@ pub(super) const LIMITS: Keys = Keys {
             default: "\"10s\"",
             example: "\"30s\"",
             purpose: "The time that a client has to log in.",
+        },
+        Key {
+            name: "first_byte_timeout",
+            ty: "time span",
+            default: "\"3s\"",
+            example: "\"10s\"",
+            purpose: "The time that a client has, of `login_timeout`, until the first byte of what it wants.",
         },
         Key {
             name: "max_backend_errors",
@@ -450,10 +499,20 @@ pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
         }
     };
     long("max_spool_bytes", 1 << 50, &mut limits.max_spool_bytes);
+    long("max_user_spool_bytes", 1 << 50, &mut limits.max_user_spool_bytes);
+    long("max_total_spool_bytes", 1 << 50, &mut limits.max_total_spool_bytes);
+    long("max_session_bytes", 1 << 50, &mut limits.max_session_bytes);
+    long("max_user_bytes", 1 << 50, &mut limits.max_user_bytes);
+    long("max_total_bytes", 1 << 50, &mut limits.max_total_bytes);
     long("max_fan_out", 1_000_000_000, &mut limits.max_fan_out);
     long("max_row_cost", 1_000_000_000_000, &mut limits.max_row_cost);
-    if let Some(t) = section.duration("login_timeout", f) {
-        limits.login_timeout = t;
+    long("max_text_bytes", 1 << 40, &mut limits.max_text_bytes);
+    for (key, to) in
+        [("login_timeout", &mut limits.login_timeout), ("first_byte_timeout", &mut limits.first_byte_timeout)]
+    {
+        if let Some(t) = section.duration(key, f) {
+            *to = t;
+        }
     }
     if let Some(n) = section.count("max_backend_errors", 1_000_000, f) {
         limits.max_backend_errors = n as u32;

@@ -14,6 +14,8 @@ mod read_only;
 pub mod resolve;
 pub mod session;
 pub mod statement;
+pub mod text_size;
+pub mod weight;
 
 pub use command::Syntax;
 pub use session::SessionStatement;

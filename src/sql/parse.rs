@@ -28,12 +28,11 @@ pub struct Parsed {
     pub lines: Lines,
     /// Where the statement starts.
     pub start: Option<usize>,
-    /// As it was written, or its first few thousand characters.
+    /// As it was written.
     pub text: std::sync::Arc<str>,
+    /// How many tokens it has, by their weight: a name counts as three.
+    pub tokens: usize,
 }
-
-/// Characters of a statement that are kept for whoever wrote it.
-const SHOWN: usize = 4_000;
 
 /// Turns a line and a column into a character position in the message.
 #[derive(Clone, Debug)]
@@ -104,6 +103,14 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
     // The parser takes back some keywords (NOT, CASE) as names when what follows is too deep, and then trips over it.
     let too_deep = nesting.deepest.saturating_mul(2) >= limits.max_depth;
     let tokens = postgres_spellings(tokens);
+    // Those before each place.
+    let counted = tokens.iter().scan(0, |n, t| {
+        let before = *n;
+        *n += super::weight::tokens(&t.token);
+        Some(before)
+    });
+    let counted: Vec<usize> = counted.collect();
+    let count = |at: usize| counted.get(at).or(counted.last()).copied().unwrap_or(0);
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(limits.max_depth).with_tokens_with_locations(tokens);
     let mut statements = Vec::new();
@@ -117,6 +124,7 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
         }
         let at = parser.peek_token_ref().span.start;
         let start = lines.position(at);
+        let before = count(parser.index());
         let ast = command::parse(&mut parser, limits.max_depth).map_err(|e| match e {
             _ if too_deep => nested(limits).at(start),
             sqlparser::parser::ParserError::RecursionLimitExceeded => nested(limits).at(start),
@@ -130,9 +138,9 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
         let end = lines.position(next.span.start).unwrap_or(lines.end());
         let first = start.unwrap_or(1);
         let length = end.saturating_sub(first);
-        let text: String = sql.chars().skip(first.saturating_sub(1)).take(length.min(SHOWN)).collect();
-        let text = if length > SHOWN { format!("{text}…") } else { text.trim_end().to_owned() };
-        statements.push(Parsed { ast, lines: lines.clone(), start, text: text.into() });
+        let text: String = sql.chars().skip(first.saturating_sub(1)).take(length).collect();
+        let tokens = (count(parser.index()) + 1).saturating_sub(before);
+        statements.push(Parsed { ast, lines: lines.clone(), start, text: text.trim_end().into(), tokens });
     }
 }
 

@@ -34,6 +34,8 @@ use release::Noisy;
 use std::sync::Arc;
 use storage::{Found, Records};
 
+/// Characters of a statement that are kept for whoever wrote it.
+const SHOWN: usize = 4_000;
 /// Releases with the same groups and price that are looked through for parts; further ones are found by their own keys.
 const MAX_LIKE: u64 = 16;
 
@@ -223,7 +225,7 @@ impl Store {
         self.records(ledger).put(entry, key, &Record::Several).await;
     }
 
-    /// Keeps what a user wrote, for that user, as long as answers are kept; `statement` is what the books call it.
+    /// Keeps what a user wrote, or how it begins, for that user, as long as answers are kept; `statement` is what the books call it.
     pub async fn remember(&self, ledger: &Ledger, entry: i64, user: &str, statement: &[u8; 32], text: &str) {
         if !self.enabled() {
             return;
@@ -231,7 +233,11 @@ impl Store {
         let Ok(epoch) = self.epoch(ledger).await else { return };
         let records = self.records(ledger);
         if let Found::Nothing(Some(place)) = records.find(&key::asked(&epoch, user, statement)).await {
-            records.put(entry, place, &Record::Text(text.to_owned())).await;
+            let shown = match text.char_indices().nth(SHOWN) {
+                Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+                None => text.to_owned(),
+            };
+            records.put(entry, place, &Record::Text(shown)).await;
         }
     }
 

@@ -418,3 +418,18 @@ async fn names_of_the_session_stand_beside_aggregates() {
         "ada"
     );
 }
+
+/// What is remembered of a statement is known by all of its text.
+#[tokio::test(flavor = "multi_thread")]
+async fn long_statements_that_begin_alike_are_answered_each_for_itself() {
+    let world = World::new(&["ada"], RULES).await;
+    let c = world.client("ada").await;
+    let long = "x".repeat(4_500);
+    for _ in 0..2 {
+        for n in ["1", "2"] {
+            assert_eq!(one(&c, &format!("SELECT right('{long}{n}', 1) FROM stations")).await, n);
+            let column = c.query_one(&format!("SELECT '{long}', {n}::int FROM stations LIMIT 1"), &[]).await;
+            assert_eq!(column.unwrap().get::<_, i32>(1).to_string(), n);
+        }
+    }
+}

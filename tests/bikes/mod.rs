@@ -169,7 +169,10 @@ impl Bikes {
         let mut parsed = sql::parse::parse(text, &self.policy.limits)?;
         assert_eq!(parsed.len(), 1, "{text}");
         match sql::classify(parsed.remove(0))?.kind {
-            Kind::Query(query, lines) => Ok((query, lines)),
+            Kind::Query(query, lines) => {
+                sql::text_size::check(&query, &lines, None, &self.policy.limits)?;
+                Ok((query, lines))
+            }
             _ => panic!("not a query: {text}"),
         }
     }

@@ -13,3 +13,4 @@ mod policy_reference;
 mod scripts;
 #[path = "../support/mod.rs"]
 mod support;
+mod weights;

@@ -3,7 +3,7 @@
 use crate::session::FakeSession;
 use noisegate::answer::Identity;
 use noisegate::error::{ClientError, SqlState};
-use noisegate::frontend::{Account, Auth, Server, Service, Shutdown, Tls};
+use noisegate::frontend::{Account, Auth, InForce, Server, Service, Shutdown, Tls};
 use noisegate::policy::Limits;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -87,6 +87,7 @@ pub struct Harness {
     pub runtime: Runtime,
     pub address: SocketAddr,
     pub seen: Arc<Seen>,
+    pub settings: InForce,
     pub shutdown: Shutdown,
     pub done: tokio::task::JoinHandle<()>,
 }
@@ -107,9 +108,9 @@ impl Harness {
         let server = Server::bind(&[any], fake, limits, tls).unwrap();
         drop(inside);
         let address = server.local_addrs().unwrap()[0];
-        let shutdown = server.shutdown_handle();
+        let (settings, shutdown) = (server.settings(), server.shutdown_handle());
         let done = runtime.spawn(server.run());
-        Self { runtime, address, seen, shutdown, done }
+        Self { runtime, address, seen, settings, shutdown, done }
     }
 
     /// The server still answers somebody new.

@@ -133,7 +133,8 @@ fn clients_that_never_log_in_are_limited_too() {
 /// 264 connections that say nothing kept everybody out for as long as they could stay.
 #[test]
 fn one_address_that_never_logs_in_keeps_no_other_out() {
-    let server = Harness::new();
+    let limits = Limits { first_byte_timeout: Duration::from_secs(10), ..Limits::default() };
+    let server = Harness::with(limits, None);
     let idle: Vec<_> = (0..264).map(|_| Client::connect(server.address)).collect();
     // Those who had a place to cancel from have lost it.
     std::thread::sleep(Duration::from_millis(2_500));
@@ -148,6 +149,60 @@ fn one_address_that_never_logs_in_keeps_no_other_out() {
     other.send(&startup(&[("user", "ana")]));
     assert_eq!(other.reply().status(), Some('I'));
     drop(idle);
+}
+
+/// Places are not held by who says nothing at all.
+#[test]
+fn who_says_nothing_is_gone_soon() {
+    let limits = Limits {
+        first_byte_timeout: Duration::from_millis(300),
+        login_timeout: Duration::from_secs(60),
+        max_logins_per_address: 2,
+        ..Limits::default()
+    };
+    let server = Harness::with(limits, None);
+    let begun = Instant::now();
+    let mut silent: Vec<_> = (0..2).map(|_| Client::connect(server.address)).collect();
+    // One who has begun to speak has the time of a login.
+    let mut slow = Client::connect_from(std::net::SocketAddr::from(([127, 0, 0, 2], 0)), server.address);
+    slow.send(&startup(&[("user", "ana")])[..12]);
+    for client in &mut silent {
+        assert!(client.rest().is_empty());
+    }
+    let took = begun.elapsed();
+    assert!(took >= Duration::from_millis(250) && took < Duration::from_secs(20), "{took:?}");
+    assert_eq!(Client::login(server.address, "ana").query("select 1").rows(), ["1"]);
+    slow.send(&startup(&[("user", "ana")])[12..]);
+    assert_eq!(slow.reply().status(), Some('I'));
+}
+
+/// Who is refused whoever they are takes no place of those who are not.
+#[test]
+fn addresses_without_access_take_no_places() {
+    let server = Harness::new();
+    let from = |address: [u8; 4]| noisegate::policy::Network::inet(address.into(), 32);
+    let rule = noisegate::policy::AccessRule {
+        from: vec![from([127, 0, 0, 1])],
+        users: Vec::new(),
+        roles: Vec::new(),
+        tls: None,
+        allow: true,
+    };
+    let limits = Limits { max_connections: 1, max_logins_per_address: 1_000, ..Limits::default() };
+    let settings = noisegate::frontend::Settings { limits, tls: None, access: vec![rule] };
+    server.settings.replace(settings);
+    let stranger = |n: u8| std::net::SocketAddr::from(([127, 0, 1, n], 0));
+    // As many as there are places for those who are about to log in, three times.
+    let strangers: Vec<_> = (0..100).map(|n| Client::connect_from(stranger(n), server.address)).collect();
+    assert_eq!(Client::login(server.address, "ana").query("select 1").rows(), ["1"]);
+    drop(strangers);
+    eventually("there is room to tell one of them why", || {
+        let mut stranger = Client::connect_from(stranger(1), server.address);
+        stranger.send(&startup(&[("user", "ana")]));
+        let reply = stranger.reply();
+        reply.is_fatal("28000")
+            && reply.error_field('M').unwrap().contains("no access rule for host \"127.0.1.1\"")
+    });
 }
 
 #[test]

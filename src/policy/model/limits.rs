@@ -17,6 +17,8 @@ pub struct Limits {
     pub max_fan_out: u64,
     /// Steps, of about a nanosecond, that the expressions of a statement may take for one private row.
     pub max_row_cost: u64,
+    /// Bytes that the texts of a statement may take for one row, all together.
+    pub max_text_bytes: u64,
     /// Statements in one message.
     pub max_statements: usize,
     /// Groups of a public domain that are all returned; larger products count as private.
@@ -35,10 +37,22 @@ pub struct Limits {
     pub max_portal_bytes: usize,
     /// Bytes of rows that they keep on disk beyond that.
     pub max_spool_bytes: u64,
+    /// The same for all sessions of a user.
+    pub max_user_spool_bytes: u64,
+    /// The same for all sessions.
+    pub max_total_spool_bytes: u64,
+    /// Bytes of memory that a session's statements, portals and rows take, by estimate.
+    pub max_session_bytes: u64,
+    /// The same for all sessions of a user.
+    pub max_user_bytes: u64,
+    /// The same for all sessions.
+    pub max_total_bytes: u64,
     /// Clients of one address that have connected and not logged in yet.
     pub max_logins_per_address: usize,
     /// Time a client has to log in.
     pub login_timeout: Duration,
+    /// Time it has for its first byte.
+    pub first_byte_timeout: Duration,
     /// Reads of one user that may fail in a day, before the user is suspended; as many may run at once.
     pub max_backend_errors: u32,
 }
@@ -52,6 +66,7 @@ impl Default for Limits {
             max_expressions: 50_000,
             max_fan_out: 1_000,
             max_row_cost: 10_000_000,
+            max_text_bytes: 16 << 20,
             max_statements: 100,
             max_public_groups: 10_000,
             max_result_groups: 1_000_000,
@@ -61,8 +76,14 @@ impl Default for Limits {
             max_portals: 1_000,
             max_portal_bytes: 64 << 20,
             max_spool_bytes: 1 << 30,
+            max_user_spool_bytes: 4 << 30,
+            max_total_spool_bytes: 16 << 30,
+            max_session_bytes: 256 << 20,
+            max_user_bytes: 512 << 20,
+            max_total_bytes: 2 << 30,
             max_logins_per_address: 50,
             login_timeout: Duration::from_secs(10),
+            first_byte_timeout: Duration::from_secs(3),
             max_backend_errors: 5,
         }
     }

@@ -1,6 +1,7 @@
 //! Type names in casts: the built-in types that a statement may name.
 
 use crate::ast::{CastType, Pos};
+use crate::text_size::LONGEST_CHAR;
 use answer::{ClientError, SqlState};
 use schema::SqlType;
 use sqlparser::ast::{
@@ -20,6 +21,14 @@ pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
     };
     let text = |ty, length: &Option<CharacterLength>| {
         let modifier = match length {
+            Some(CharacterLength::IntegerLength { length, .. }) if *length > LONGEST_CHAR => {
+                let message = format!("a cast to a text of {length} characters is not supported");
+                return Err(ClientError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .hint(format!(
+                        "Casts to char(n) and varchar(n) take up to {LONGEST_CHAR}; text has no length."
+                    ))
+                    .at(pos));
+            }
             Some(CharacterLength::IntegerLength { length, .. }) => format!("({length})"),
             _ => String::new(),
         };

@@ -23,7 +23,7 @@ async fn limits_are_refused_by_the_name_of_their_key() {
     let mut wrong = Vec::new();
     for (sql, key) in [
         (in_list(10_001), "limits.max_in_list"),
-        (in_list(1_000_000), "limits.max_in_list"),
+        (in_list(40_000), "limits.max_in_list"),
         (format!("SELECT {}1{}", "(".repeat(5_000), ")".repeat(5_000)), "limits.max_depth"),
         (format!("SELECT {}1{}", "(".repeat(150), ")".repeat(150)), "limits.max_depth"),
         (format!("SELECT {}1", "- ".repeat(1_900)), "limits.max_depth"),
@@ -50,6 +50,12 @@ async fn limits_are_refused_by_the_name_of_their_key() {
         assert_eq!(rows(&ada, "SELECT 1").await.unwrap().len(), 1);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let large = ada.simple_query(&in_list(1_000_000)).await.unwrap_err();
+    let large = large.as_db_error().unwrap();
+    assert_eq!(
+        (large.code().code(), large.detail().unwrap().contains("limits.max_session_bytes")),
+        ("53200", true)
+    );
     // What just fits is answered.
     assert_eq!(rows(&ada, &in_list(10_000)).await.unwrap().len(), 1);
 }

@@ -1,0 +1,188 @@
+//! What functions make of the lengths of their arguments. One that is not named here gives what it was given, and a bit.
+
+use super::{CELL, CHARACTER, DIGITS, Sizes, VALUE, number, text};
+use crate::names::fold;
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, ObjectName,
+    ObjectNamePart, UnaryOperator, Value, WindowSpec, WindowType,
+};
+
+/// Rows of tables whose texts an aggregate puts together: more than these the database has by itself, and its time is limited.
+const ROWS: u64 = 100;
+/// Rows of a series of dates.
+const DATES: u64 = 1_000;
+/// Rows of a series that ends where a column says.
+const OF_COLUMN: u64 = 10_000;
+/// Rows of a series whose ends are computed.
+const COMPUTED: u64 = 1_000_000;
+/// A character in JSON, `\u0001`.
+const ESCAPED: u64 = 6;
+/// Bytes of one item of a format, at most.
+const FORMAT_ITEM: u64 = 12;
+
+/// The function's name without its schema.
+pub(super) fn name(name: &ObjectName) -> String {
+    match name.0.last() {
+        Some(ObjectNamePart::Identifier(ident)) => fold(ident),
+        Some(ObjectNamePart::Function(_)) | None => String::new(),
+    }
+}
+
+/// The expressions among arguments.
+pub(super) fn arguments(args: &[FunctionArg]) -> Vec<&Expr> {
+    let exprs = args.iter().filter_map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(e))
+        | FunctionArg::Named { arg: FunctionArgExpr::Expr(e), .. }
+        | FunctionArg::ExprNamed { arg: FunctionArgExpr::Expr(e), .. } => Some(e),
+        _ => None,
+    });
+    exprs.collect()
+}
+
+impl Sizes<'_> {
+    pub(super) fn function(&mut self, function: &Function) -> u64 {
+        for item in &function.within_group {
+            self.expr(&item.expr);
+        }
+        self.plain(function.filter.as_deref());
+        if let Some(WindowType::WindowSpec(WindowSpec { partition_by, order_by, .. })) = &function.over {
+            self.plain(partition_by.iter().chain(order_by.iter().map(|o| &o.expr)));
+        }
+        let list = match &function.args {
+            FunctionArguments::None => return VALUE,
+            // `ARRAY(SELECT …)`
+            FunctionArguments::Subquery(query) => {
+                let found = self.columns(query);
+                return found.longest().saturating_mul(found.rows.max(ROWS));
+            }
+            FunctionArguments::List(list) => list,
+        };
+        for clause in &list.clauses {
+            match clause {
+                FunctionArgumentClause::OrderBy(items) => {
+                    self.plain(items.iter().map(|o| &o.expr));
+                }
+                FunctionArgumentClause::Limit(e) => {
+                    self.expr(e);
+                }
+                _ => {}
+            }
+        }
+        let mut args = arguments(&list.args);
+        let within = function.within_group.iter().map(|o| &o.expr);
+        args.extend(within);
+        self.call(&name(&function.name), &args)
+    }
+
+    /// A call with plain arguments.
+    pub(super) fn call(&mut self, name: &str, args: &[&Expr]) -> u64 {
+        let sizes: Vec<u64> = args.iter().map(|e| self.expr(e)).collect();
+        let rows = self.scopes.last().into_iter().flatten().fold(1, |n: u64, r| n.saturating_mul(r.rows));
+        size(name, args, &sizes, rows.max(ROWS))
+    }
+}
+
+/// Rows of a function in FROM; `size` is what it gives.
+pub(super) fn rows(name: &str, args: &[&Expr], size: u64) -> u64 {
+    if name != "generate_series" {
+        return size;
+    }
+    let numbers: Option<Vec<i128>> = args.iter().map(|e| signed(e)).collect();
+    match numbers.as_deref() {
+        Some([from, to]) => u64::try_from(to - from + 1).unwrap_or(0),
+        Some([from, to, step]) => {
+            let step = step.unsigned_abs().max(1);
+            u64::try_from((to - from).unsigned_abs() / step + 1).unwrap_or(u64::MAX)
+        }
+        _ if args.iter().any(|e| is_computed(e)) => COMPUTED,
+        _ if args.iter().any(|e| text(e).is_some() || matches!(e, Expr::TypedString(_))) => DATES,
+        _ => OF_COLUMN,
+    }
+}
+
+/// A whole number that is written out, of either sign, as a text, too.
+fn signed(e: &Expr) -> Option<i128> {
+    match e {
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => signed(inner),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => signed(expr).map(|n| -n),
+        e => text(e).map_or_else(|| number(e).map(i128::from), |digits| digits.trim().parse().ok()),
+    }
+}
+
+/// Whether more than columns, constants and calls stand there.
+fn is_computed(e: &Expr) -> bool {
+    match e {
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => is_computed(inner),
+        Expr::Function(Function { args: FunctionArguments::List(list), .. }) => {
+            arguments(&list.args).into_iter().any(is_computed)
+        }
+        Expr::Value(value) => matches!(value.value, Value::Placeholder(_)),
+        Expr::Identifier(_)
+        | Expr::CompoundIdentifier(_)
+        | Expr::TypedString(_)
+        | Expr::Interval(_)
+        | Expr::Function(_) => false,
+        _ => signed(e).is_none(),
+    }
+}
+
+/// What a call gives, at most, where an aggregate has so many rows.
+fn size(name: &str, args: &[&Expr], sizes: &[u64], rows: u64) -> u64 {
+    let of = |n: usize| sizes.get(n).copied().unwrap_or(0);
+    let all = sizes.iter().fold(VALUE, |sum, s| sum.saturating_add(*s));
+    let longest = sizes.iter().copied().max().unwrap_or(0);
+    let count = |n: usize| args.get(n).and_then(|e| number(e));
+    match name {
+        // One of its arguments, or of its column.
+        "coalesce" | "greatest" | "least" | "nullif" | "lag" | "lead" | "first_value" | "last_value"
+        | "nth_value" | "min" | "max" | "mode" | "percentile_disc" | "btrim" | "ltrim" | "rtrim"
+        | "split_part" | "reverse" => longest,
+        "left" | "right" => count(1).map_or(of(0), |n| n.saturating_mul(CHARACTER).min(of(0))),
+        "substr" | "substring" => count(2).map_or(of(0), |n| n.saturating_mul(CHARACTER).min(of(0))),
+        // Some letters are longer on the other side.
+        "upper" | "lower" | "initcap" => of(0).saturating_mul(2),
+        "quote_literal" | "quote_nullable" | "quote_ident" => of(0).saturating_mul(2).saturating_add(4),
+        "translate" => match args.get(2).and_then(|e| text(e)) {
+            Some(to) if to.is_ascii() => of(0),
+            _ => of(0).saturating_mul(CHARACTER),
+        },
+        "replace" => {
+            // As often as what is sought fits, it becomes the other.
+            let sought = args.get(1).and_then(|e| text(e)).map_or(1, |from| from.len().max(1) as u64);
+            (of(0) / sought).saturating_mul(of(2)).saturating_add(of(0))
+        }
+        // The empty text is found everywhere, and `\&` puts in what was found.
+        "regexp_replace" => of(0).saturating_add(1).saturating_mul(of(2).saturating_mul(2).saturating_add(1)),
+        "array_replace" => of(0).saturating_mul(of(2).max(1)),
+        "array_to_string" => of(0).saturating_mul(of(1).saturating_add(of(2)).saturating_add(1)).max(CELL),
+        "to_char" => of(1).saturating_mul(FORMAT_ITEM).saturating_add(VALUE),
+        "encode" => of(0).saturating_mul(4),
+        "format" => format(args, all, longest),
+        "power" | "pow" | "exp" | "factorial" => DIGITS / 2,
+        // To so many places.
+        "round" | "trunc" if sizes.len() > 1 => {
+            all.saturating_add(count(1).unwrap_or(DIGITS / 10).min(DIGITS / 10))
+        }
+        "string_agg" | "array_agg" => all.saturating_mul(rows),
+        name if name.ends_with("_agg") => all.saturating_mul(ESCAPED).saturating_mul(rows),
+        name if name.contains("json") => all.saturating_mul(ESCAPED),
+        "chr" | "ascii" | "length" | "char_length" | "character_length" | "octet_length" | "md5"
+        | "strpos" | "count" | "starts_with" | "cardinality" | "array_length" | "position" => VALUE,
+        _ => all,
+    }
+}
+
+/// `format`: each `%` may put in the longest argument, padded to the width that stands there; a width that an argument brings
+/// is not known.
+fn format(args: &[&Expr], all: u64, longest: u64) -> u64 {
+    let Some(format) = args.first().and_then(|e| text(e)) else { return u64::MAX };
+    if format.contains('*') {
+        return u64::MAX;
+    }
+    let places = format.matches('%').count() as u64;
+    let widths = format.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    let widths = widths.fold(0u64, |sum, w| sum.saturating_add(w.parse().unwrap_or(u64::MAX)));
+    // %I and %L double quotes.
+    let put = places.saturating_mul(longest.saturating_mul(2).saturating_add(4));
+    all.saturating_add(put).saturating_add(widths)
+}

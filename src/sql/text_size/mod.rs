@@ -1,0 +1,342 @@
+//! How long the texts of a statement can become while one of its rows is computed: nested `replace`, `||` and their like turn a
+//! line into gigabytes, in the database and in whatever carries the answer.
+//!
+//! A bound, in bytes, for each expression, from the lengths of constants and from what each function can do to them
+//! (`functions`); names are looked up as they are written, and where that is not certain the longest candidate counts. What no
+//! resolver takes need not be understood here. What tables hold is their owner's affair: a cell counts so many bytes as `CELL` says.
+
+mod functions;
+mod query;
+mod relations;
+
+use crate::names::fold;
+use crate::parse::Lines;
+use answer::{ClientError, SqlState};
+use policy::Limits;
+use relations::Relation;
+use sqlparser::ast::{
+    ArrayElemTypeDef, BinaryOperator as Op, CharacterLength, DataType, Expr, Ident, ObjectNamePart, Query,
+    UnaryOperator, Value,
+};
+
+/// Bytes that a cell of a table counts.
+const CELL: u64 = 64;
+/// Bytes of a value that is no text.
+const VALUE: u64 = 64;
+/// Digits of the longest number.
+const DIGITS: u64 = 150_000;
+/// Bytes of a character.
+const CHARACTER: u64 = 4;
+/// The longest text that a cast may make of a shorter one, in characters.
+pub const LONGEST_CHAR: u64 = 65_536;
+
+/// Refuses a statement whose texts may take more than `limits.max_text_bytes` for one row, all together. `parameters` are the
+/// lengths of the values that Bind brings, where it has.
+pub fn check(
+    query: &Query,
+    lines: &Lines,
+    parameters: Option<&[usize]>,
+    limits: &Limits,
+) -> Result<(), ClientError> {
+    let mut sizes = Sizes {
+        lines,
+        parameters,
+        limit: limits.max_text_bytes,
+        total: 0,
+        over: None,
+        ctes: Vec::new(),
+        scopes: Vec::new(),
+        endless: false,
+    };
+    sizes.query(query);
+    let message = match (sizes.over, sizes.endless) {
+        (_, true) => "the texts of a recursive query grow with each step by more than what is added to them",
+        (Some(_), _) => "the texts of this statement can grow too long",
+        (None, _) => return Ok(()),
+    };
+    Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+        .detail(format!(
+            "For one row, all together, they may take {} bytes (limits.max_text_bytes).",
+            limits.max_text_bytes
+        ))
+        .hint(
+            "Nest fewer of replace, translate, format, || and aggregates of texts, or give them shorter constants.",
+        )
+        .at(sizes.over.flatten()))
+}
+
+/// The sizes of one statement.
+struct Sizes<'a> {
+    lines: &'a Lines,
+    parameters: Option<&'a [usize]>,
+    limit: u64,
+    /// Bytes of all texts that were seen.
+    total: u64,
+    /// There were too many; where that was found.
+    over: Option<Option<usize>>,
+    ctes: Vec<Relation>,
+    /// What stands in FROM, of the queries around, the innermost last.
+    scopes: Vec<Vec<Relation>>,
+    /// A recursive query doubles what it finds.
+    endless: bool,
+}
+
+impl Sizes<'_> {
+    fn sum(&mut self, list: &[Expr]) -> u64 {
+        list.iter().fold(0, |sum, e| sum.saturating_add(self.expr(e)))
+    }
+
+    /// Counts an expression that is no text: its parts are.
+    fn plain<'e>(&mut self, parts: impl IntoIterator<Item = &'e Expr>) -> u64 {
+        for e in parts {
+            self.expr(e);
+        }
+        1
+    }
+
+    /// The bytes of an expression, at most.
+    fn expr(&mut self, e: &Expr) -> u64 {
+        let size = match e {
+            // Chains of these may be long: they take little of the stack.
+            Expr::Nested(inner) => return self.expr(inner),
+            Expr::BinaryOp { left, op, right } => {
+                let (a, b) = (self.expr(left), self.expr(right));
+                binary(op, a, b)
+            }
+            other => self.other(other),
+        };
+        self.total = self.total.saturating_add(size);
+        if self.total > self.limit && self.over.is_none() {
+            self.over = Some(self.lines.start(e));
+        }
+        size
+    }
+
+    #[inline(never)]
+    fn other(&mut self, e: &Expr) -> u64 {
+        match e {
+            Expr::Identifier(name) => self.column(None, name),
+            Expr::CompoundIdentifier(names) => match names.as_slice() {
+                [.., table, name] => self.column(Some(table), name),
+                [name] => self.column(None, name),
+                [] => 0,
+            },
+            Expr::CompoundFieldAccess { root, .. } => self.expr(root),
+            Expr::JsonAccess { value, .. } => self.expr(value),
+            Expr::Value(value) => self.value(&value.value),
+            Expr::TypedString(typed) => {
+                let size = self.value(&typed.value.value);
+                cast(&typed.data_type, size)
+            }
+            Expr::Prefixed { value, .. } | Expr::Collate { expr: value, .. } => self.expr(value),
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => self.plain([&**expr]),
+            Expr::UnaryOp { expr, .. } => self.expr(expr).saturating_add(1),
+            Expr::Case { operand, conditions, else_result, .. } => {
+                self.plain(operand.as_deref());
+                let mut longest = 0;
+                for branch in conditions {
+                    self.expr(&branch.condition);
+                    longest = self.expr(&branch.result).max(longest);
+                }
+                else_result.iter().fold(longest, |longest, e| self.expr(e).max(longest))
+            }
+            Expr::Cast { expr, data_type, .. } => {
+                let size = self.expr(expr);
+                // What stands in an array or a row is quoted, and its quotes are doubled.
+                let quoted = !matches!(without_brackets(expr), Expr::Value(_) | Expr::TypedString(_));
+                cast(data_type, if quoted { size.saturating_mul(2) } else { size })
+            }
+            Expr::Subquery(query) => self.query(query),
+            Expr::Exists { subquery, .. } => {
+                self.query(subquery);
+                1
+            }
+            Expr::InSubquery { expr, subquery, .. } => {
+                self.query(subquery);
+                self.plain([&**expr])
+            }
+            Expr::Array(array) => self.sum(&array.elem).saturating_add(VALUE),
+            Expr::Tuple(list) => self.sum(list).saturating_add(VALUE),
+            Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) => {
+                self.plain(sets.iter().flatten())
+            }
+            Expr::Substring { expr, substring_from, substring_for, .. } => {
+                let size = self.expr(expr);
+                self.plain(substring_from.as_deref().into_iter().chain(substring_for.as_deref()));
+                let length = substring_for.as_deref().and_then(number);
+                length.map_or(size, |n| n.saturating_mul(CHARACTER).min(size))
+            }
+            Expr::Trim { expr, trim_what, .. } => {
+                self.plain(trim_what.as_deref());
+                self.expr(expr)
+            }
+            Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                self.plain([&**overlay_from].into_iter().chain(overlay_for.as_deref()));
+                self.expr(expr).saturating_add(self.expr(overlay_what))
+            }
+            Expr::Function(function) => self.function(function),
+            Expr::IsTrue(e)
+            | Expr::IsNotTrue(e)
+            | Expr::IsFalse(e)
+            | Expr::IsNotFalse(e)
+            | Expr::IsNull(e)
+            | Expr::IsNotNull(e)
+            | Expr::IsUnknown(e)
+            | Expr::IsNotUnknown(e) => self.plain([&**e]),
+            Expr::IsDistinctFrom(a, b) | Expr::IsNotDistinctFrom(a, b) => self.plain([&**a, &**b]),
+            Expr::InList { expr, list, .. } => self.plain(std::iter::once(&**expr).chain(list)),
+            Expr::Between { expr, low, high, .. } => self.plain([&**expr, &**low, &**high]),
+            Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => {
+                self.plain([&**left, &**right])
+            }
+            Expr::Like { expr, pattern, .. }
+            | Expr::ILike { expr, pattern, .. }
+            | Expr::SimilarTo { expr, pattern, .. } => self.plain([&**expr, &**pattern]),
+            Expr::Position { expr, r#in } => self.plain([&**expr, &**r#in]),
+            Expr::Extract { expr, .. } | Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => {
+                self.plain([&**expr]).saturating_add(VALUE)
+            }
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                self.plain([&**timestamp, &**time_zone]).saturating_add(VALUE)
+            }
+            _ => VALUE,
+        }
+    }
+
+    fn value(&self, value: &Value) -> u64 {
+        let bytes = match value {
+            Value::Number(digits, _) => {
+                // `1e100000` is short, and long.
+                let exponent = digits.rsplit_once(['e', 'E']).and_then(|(_, e)| e.parse::<i64>().ok());
+                return (digits.len() as u64)
+                    .saturating_add(exponent.unwrap_or(0).unsigned_abs())
+                    .min(DIGITS.max(digits.len() as u64));
+            }
+            Value::SingleQuotedString(s)
+            | Value::EscapedStringLiteral(s)
+            | Value::UnicodeStringLiteral(s)
+            | Value::NationalStringLiteral(s) => s.len(),
+            Value::DollarQuotedString(s) => s.value.len(),
+            Value::Placeholder(name) => {
+                let number = name.strip_prefix('$').and_then(|n| n.parse::<usize>().ok());
+                let given = number
+                    .and_then(|n| n.checked_sub(1))
+                    .and_then(|n| self.parameters.and_then(|p| p.get(n)));
+                // Numbers are half as long in their binary form.
+                return given.map_or(CELL, |n| (*n as u64).saturating_mul(2).saturating_add(VALUE));
+            }
+            _ => 1,
+        };
+        bytes as u64
+    }
+
+    /// A column, by its name in the queries around; a relation's name stands for its row.
+    fn column(&self, table: Option<&Ident>, name: &Ident) -> u64 {
+        let (table, name) = (table.map(fold), fold(name));
+        let mut longest = CELL;
+        for relation in self.scopes.iter().flatten() {
+            if table.as_ref().is_none_or(|t| relation.is_called(t)) {
+                longest = longest.max(relation.column(&name));
+            }
+            if table.is_none() && relation.is_called(&name) {
+                longest = longest.max(relation.row());
+            }
+        }
+        longest
+    }
+}
+
+fn binary(op: &Op, a: u64, b: u64) -> u64 {
+    match op {
+        Op::And
+        | Op::Or
+        | Op::Eq
+        | Op::NotEq
+        | Op::Lt
+        | Op::LtEq
+        | Op::Gt
+        | Op::GtEq
+        | Op::PGRegexMatch
+        | Op::PGRegexIMatch
+        | Op::PGRegexNotMatch
+        | Op::PGRegexNotIMatch => 1,
+        Op::Plus | Op::Minus => a.max(b).saturating_add(1),
+        // A product has the digits of both, and a quotient a few more.
+        Op::Multiply | Op::Divide | Op::Modulo => {
+            a.saturating_add(b).saturating_add(20).min(DIGITS.max(a).max(b))
+        }
+        Op::PGExp => DIGITS,
+        // Texts, arrays, JSON.
+        _ => a.saturating_add(b),
+    }
+}
+
+/// What a cast makes of so many bytes.
+fn cast(ty: &DataType, size: u64) -> u64 {
+    let length = |n: &Option<CharacterLength>| match n {
+        Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+        _ => None,
+    };
+    match ty {
+        DataType::Char(n) | DataType::Character(n) => {
+            let n = length(n).unwrap_or(1);
+            n.saturating_mul(CHARACTER).min(size).saturating_add(n)
+        }
+        DataType::Varchar(n) | DataType::CharacterVarying(n) | DataType::CharVarying(n) => {
+            length(n).map_or(size, |n| n.saturating_mul(CHARACTER).min(size))
+        }
+        // Each element is filled up.
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+            let filled = match &**element {
+                DataType::Char(_) | DataType::Character(_) => cast(element, 1),
+                _ => 1,
+            };
+            filled.saturating_mul(size).max(VALUE)
+        }
+        DataType::Custom(name, arguments) => {
+            let ty = name.0.last().and_then(|part| match part {
+                ObjectNamePart::Identifier(ident) => Some(fold(ident)),
+                ObjectNamePart::Function(_) => None,
+            });
+            let n = arguments.first().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+            if ty.as_deref() == Some("bpchar") { size.saturating_add(n) } else { size.max(VALUE) }
+        }
+        _ => size.max(VALUE),
+    }
+}
+
+fn without_brackets(mut e: &Expr) -> &Expr {
+    while let Expr::Nested(inner) = e {
+        e = inner;
+    }
+    e
+}
+
+/// A whole number that is written out.
+fn number(e: &Expr) -> Option<u64> {
+    match without_brackets(e) {
+        Expr::Value(v) => match &v.value {
+            Value::Number(digits, _) => digits.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A text that is written out.
+fn text(e: &Expr) -> Option<&str> {
+    match without_brackets(e) {
+        Expr::Value(v) => match &v.value {
+            Value::SingleQuotedString(s)
+            | Value::EscapedStringLiteral(s)
+            | Value::UnicodeStringLiteral(s) => Some(s),
+            Value::DollarQuotedString(s) => Some(&s.value),
+            _ => None,
+        },
+        Expr::Cast { expr, .. } => text(expr),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
