@@ -4,19 +4,60 @@
 #   examples/ten_minutes.sh postgres://superuser@127.0.0.1:5432/shop
 #
 # The database is one you may try things in: this makes a small shop in it (tables, rows, two logins), writes a policy
-# for it in a new folder, and asks a question. NOISEGATE is the program [target/release/noisegate, built if missing],
-# PYTHON one with psycopg [python3].
+# for it in a new folder, and asks a question. At its end it removes what it made, so that it can run again. NOISEGATE is
+# the program [target/release/noisegate, built if missing], PYTHON one with psycopg [python3].
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 admin="${1:?usage: examples/ten_minutes.sh postgres://superuser@host:port/database}"
 python="${PYTHON:-python3}"
-folder="$(mktemp -d)"
+noisegate="${NOISEGATE:-target/release/noisegate}"
 say() { printf '\n# %s\n' "$*"; }
 ask() { psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 "$admin" "$@"; }
 
+# What is missing, all of it, before anything is made.
+missing=()
+command -v psql >/dev/null || missing+=("psql: apt-get install postgresql-client")
+"$python" -c 'import psycopg' 2>/dev/null || missing+=("psycopg for $python: $python -m pip install 'psycopg[binary]'")
+[[ -x "$noisegate" ]] || command -v cargo >/dev/null || missing+=("noisegate, or cargo to build it: rustup.rs")
+if ((${#missing[@]} == 0)); then
+    # Nothing that is there is touched: not in the database, and not among the server's roles.
+    taken="$(ask --tuples-only --no-align <<'SQL'
+SELECT 'another ' || kind || ', since there is one called ' || string_agg(name, ', ')
+FROM (SELECT 'database', c.relname FROM pg_class c WHERE pg_table_is_visible(c.oid)
+        AND c.relname IN ('countries', 'customers', 'orders', 'order_items')
+      UNION ALL SELECT 'database', t.typname FROM pg_type t WHERE pg_type_is_visible(t.oid) AND t.typname = 'status'
+      UNION ALL SELECT 'server', rolname FROM pg_roles WHERE rolname IN ('noisegate', 'noisegate_finish')) AS t (kind, name)
+GROUP BY kind ORDER BY kind
+SQL
+    )" || missing+=("a database that $admin leads to")
+    [[ -z "$taken" ]] || while read -r line; do missing+=("$line"); done <<<"$taken"
+fi
+if ((${#missing[@]} > 0)); then
+    printf 'Missing here:\n' >&2
+    printf '  %s\n' "${missing[@]}" >&2
+    exit 1
+fi
+
+folder="$(mktemp -d)"
+server=
+cleanup() {
+    [[ -z "$server" ]] || { kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; } || true
+    rm -rf "$folder"
+    ask <<'SQL' || true
+SET client_min_messages = warning;
+DROP TABLE IF EXISTS order_items, orders, customers, countries;
+DROP TYPE IF EXISTS status;
+DO $$ DECLARE login name; BEGIN
+    FOR login IN SELECT rolname FROM pg_roles WHERE rolname IN ('noisegate', 'noisegate_finish') LOOP
+        EXECUTE format('DROP OWNED BY %I; DROP ROLE %I', login, login);
+    END LOOP;
+END $$;
+SQL
+}
+trap cleanup EXIT
+
 say "1. Install: one program."
-noisegate="${NOISEGATE:-target/release/noisegate}"
 [[ -x "$noisegate" ]] || cargo build --release
 "$noisegate" --version
 
@@ -76,7 +117,6 @@ say "5. Serve."
 "$noisegate" budget create --policy "$folder/policy.toml"
 "$noisegate" serve --policy "$folder/policy.toml" >"$folder/out" &
 server=$!
-trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
 until grep -q '^listening on ' "$folder/out"; do
     kill -0 "$server" || exit 1
     sleep 0.1
@@ -112,3 +152,5 @@ PYTHON
 
 say "7. What it cost stands in the books."
 "$noisegate" budget show --policy "$folder/policy.toml"
+
+say "Removed again: the shop, its two logins, and the folder with the policy and the books."

@@ -97,7 +97,7 @@ async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Er
         budget_text(gateway.policy()).trim_end(),
         console::DEMO_OWNER
     );
-    print!("{}", banner(address, &told));
+    print!("{}", banner(address, &demo.psql, &told));
     let served = super::serve::serve(gateway, listener).await;
     pages.abort();
     served

@@ -1,6 +1,7 @@
 //! Folders of PostgreSQL's server programs on this machine.
 
 use super::Error;
+use super::error::Remedy;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -108,24 +109,37 @@ pub(super) fn versioned(root: &Path) -> Vec<PathBuf> {
     dirs
 }
 
-/// The one line that installs a server here.
-fn remedy() -> &'static str {
-    if cfg!(target_os = "macos") {
-        return "brew install postgresql@18";
-    }
-    let known = [
-        ("apt-get", "sudo apt-get install -y postgresql"),
-        ("dnf", "sudo dnf install -y postgresql-server"),
-        ("zypper", "sudo zypper install -y postgresql-server"),
-        ("pacman", "sudo pacman -S --noconfirm postgresql"),
-        ("apk", "sudo apk add postgresql"),
-    ];
+/// Whether this program is in `PATH`.
+pub(super) fn is_installed(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let installed = |name: &str| std::env::split_paths(&path).any(|d| d.join(name).is_file());
-    known
-        .iter()
-        .find(|(tool, _)| installed(tool))
-        .map_or("install PostgreSQL's server package (postgresql.org/download)", |(_, line)| line)
+    std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
+}
+
+/// What installs a server here, and what a client that fetches a private copy of one, each a line for a shell.
+fn remedy() -> Remedy {
+    let root = super::copy::whoami().is_ok_and(|uid| uid == 0);
+    remedy_by(is_installed, if root { "" } else { "sudo " })
+}
+
+fn remedy_by(installed: impl Fn(&str) -> bool, sudo: &str) -> Remedy {
+    if cfg!(target_os = "macos") {
+        return Remedy { server: "brew install postgresql@18".to_owned(), client: None };
+    }
+    // How each is told what to do, the server's package, and that of pip.
+    let known = [
+        ("apt-get", "apt-get update && {}apt-get install -y", "postgresql", "python3-pip"),
+        ("dnf", "dnf install -y", "postgresql-server", "python3-pip"),
+        ("zypper", "zypper install -y", "postgresql-server", "python3-pip"),
+        ("pacman", "pacman -S --noconfirm", "postgresql", "python-pip"),
+        ("apk", "apk add", "postgresql", "npm"),
+    ];
+    match known.into_iter().find(|(tool, ..)| installed(tool)) {
+        Some((_, install, server, client)) => {
+            let install = format!("{sudo}{}", install.replace("{}", sudo));
+            Remedy { server: format!("{install} {server}"), client: Some(format!("{install} {client}")) }
+        }
+        None => Remedy { server: "see postgresql.org/download".to_owned(), client: None },
+    }
 }
 
 #[cfg(test)]
@@ -155,12 +169,23 @@ mod tests {
     }
 
     #[test]
+    fn who_has_no_server_is_told_how_to_get_one_or_a_copy() {
+        let here = |sudo| remedy_by(|tool| tool == "apt-get", sudo).to_string();
+        let root = here("");
+        assert!(root.contains("install one:  apt-get update && apt-get install -y postgresql\n"), "{root}");
+        assert!(root.contains("pip or npm") && root.ends_with("apt-get install -y python3-pip"), "{root}");
+        let line = "sudo apt-get update && sudo apt-get install -y postgresql\n";
+        assert!(here("sudo ").contains(line), "{}", here("sudo "));
+        assert!(remedy_by(|_| false, "").to_string().contains("postgresql.org/download"));
+    }
+
+    #[test]
     fn without_a_server_the_error_names_the_line_that_installs_one() {
         let empty = tempfile::tempdir().unwrap();
         let places = || std::iter::once(empty.path().to_owned());
         let offline = || Err(Error::NoCopy { why: vec!["npm: is this machine offline?".to_owned()] });
         let error = Binaries::first_of(places(), offline).unwrap_err().to_string();
-        assert!(error.contains(remedy()) && error.contains("offline?"), "{error}");
+        assert!(error.contains(&remedy().server) && error.contains("offline?"), "{error}");
         let copy = Binaries { dir: "/copy".into(), major: 18 };
         assert_eq!(Binaries::first_of(places(), || Ok(copy.clone())).unwrap(), copy);
     }

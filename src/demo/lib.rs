@@ -21,7 +21,7 @@ pub mod watchdog;
 
 pub use binaries::{Binaries, OLDEST};
 pub use cluster::{Cluster, Options};
-pub use error::Error;
+pub use error::{Error, Remedy};
 pub use find::{OVERRIDE, PRIVATE};
 pub use logins::{GRANTS, ROLES, prove_finish_login};
 pub use policy::{DEMO_DATABASE, DEMO_USER, QUERIES, banner};

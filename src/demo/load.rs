@@ -46,6 +46,9 @@ pub(super) async fn load(config: &Config, scale: f64) -> Result<(), Error> {
         .await
         .map_err(|e| Error::io("cannot generate the data")(e.into()))?;
     let bar = progress(2 * data.trip_count() + data.riders.len());
+    if bar.is_hidden() {
+        eprintln!("loading {} riders and {} trips", data.riders.len(), data.trip_count());
+    }
     let (mut one, mut two) = tokio::try_join!(connect(config), connect(config))?;
     // Two connections, because the server has a process for each.
     let trips = async {

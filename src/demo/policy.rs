@@ -25,7 +25,7 @@ const FINISH_URL: &str = "finish_url = ";
 
 /// Queries that show what a gateway does; the last costs nothing.
 pub const QUERIES: [&str; 5] = [
-    "SELECT station, count(*), avg(fare) FROM trips GROUP BY station ORDER BY 2 DESC LIMIT 5;",
+    "SELECT station, count(*) FROM trips GROUP BY station ORDER BY 2 DESC LIMIT 5;",
     "SELECT plan, count(*), avg(birth_year) FROM riders GROUP BY plan;",
     "SELECT city, count(*) FROM riders GROUP BY city ORDER BY 2 DESC;",
     "SELECT s.city, sum(t.fare) FROM trips t JOIN stations s ON s.station = t.station GROUP BY s.city;",
@@ -47,13 +47,14 @@ pub(super) fn text(fetch_url: &str, finish_url: &str, listen: SocketAddr, verifi
     format!("{policy}\n[[user]]\nname = \"{DEMO_USER}\"\nscram = \"{verifier}\"\n")
 }
 
-/// What the demo prints when it serves. `budget` says what the budget is, in lines of the caller's.
-pub fn banner(address: SocketAddr, budget: &str) -> String {
+/// What the demo prints when it serves. `budget` says what the budget is, in lines of the caller's,
+/// `psql` how it is called.
+pub fn banner(address: SocketAddr, psql: &str, budget: &str) -> String {
     let queries: String = QUERIES.iter().map(|q| format!("  {q}\n")).collect();
     let (host, port) = (address.ip(), address.port());
     format!(
         "\nConnect from another terminal:\n\n  \
-         psql \"host={host} port={port} user={DEMO_USER} dbname={DEMO_DATABASE}\"\n\n\
+         {psql} \"host={host} port={port} user={DEMO_USER} dbname={DEMO_DATABASE}\"\n\n\
          and ask, for example:\n\n{queries}\n{}\n\nCtrl-C ends the demo and removes its data.\n",
         budget.trim_end()
     )

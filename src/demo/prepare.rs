@@ -1,5 +1,6 @@
 //! Puts the demo together: a server (or a database in a given one), its data, the logins, and a policy.
 
+use super::binaries::is_installed;
 use super::folder::{Folder, random_hex};
 use super::load::{connect, load, run};
 use super::logins::{GRANTS, Logins, ROLES, prove_finish_login};
@@ -39,6 +40,8 @@ pub struct Demo {
     pub policy_file: PathBuf,
     /// Where the policy puts the ledger, which does not exist yet.
     pub ledger_file: PathBuf,
+    /// How psql is called here: by its path, where `PATH` has none.
+    pub psql: String,
     admin: Config,
     logins: Logins,
     scale: f64,
@@ -81,14 +84,19 @@ impl Demo {
             return Err(Error::Argument(format!("the scale must lie between {low} and {high}")));
         }
         let noisegate = options.noisegate.clone();
+        let mut psql = "psql".to_owned();
         let (admin, home, logins, folder) = match &options.backend {
             None => {
                 let binaries = options.binaries.clone();
-                let cluster = blocking(move || {
+                let (cluster, own) = blocking(move || {
                     let binaries = binaries.map_or_else(Binaries::find, Ok)?;
-                    Cluster::start(&binaries, &Options::new(noisegate))
+                    let cluster = Cluster::start(&binaries, &Options::new(noisegate))?;
+                    Ok((cluster, binaries.program("psql")))
                 })
                 .await?;
+                if !is_installed("psql") && own.is_file() {
+                    psql = own.display().to_string();
+                }
                 let (admin, folder) = (parse(&cluster.superuser_url("postgres"))?, cluster.private_dir());
                 (admin, Home::Private(Box::new(cluster)), logins("demo", "")?, folder)
             }
@@ -109,6 +117,7 @@ impl Demo {
             ledger_file: folder.join(policy::LEDGER),
             fetch_url,
             finish_url,
+            psql,
             admin,
             logins,
             scale: options.scale,

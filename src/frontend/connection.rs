@@ -15,6 +15,7 @@ use super::startup::{self, Login, Opening};
 use super::state::State;
 use super::stop::Stop;
 use super::tls::Tls;
+use super::turns::Turns;
 use super::wire::{Socket, Wire};
 use answer::Identity;
 use answer::{ClientError, SqlState};
@@ -48,6 +49,8 @@ pub(super) struct Shared<S> {
     pub slots: Slots,
     /// What they hold.
     pub budgets: Budgets,
+    /// Who works on a large statement.
+    pub turns: Turns,
     /// Makes users who do not exist look real.
     pub mock: Mock,
     /// Whether to go on.
@@ -169,8 +172,9 @@ async fn talk<S: Service>(
     wire.writer.message(PgWireBackendMessage::BackendKeyData(BackendKeyData::new(cancel.pid, secret)));
     let settings = shared.settings.current();
     let accounts = shared.budgets.open(startup.user(), &settings.limits);
+    let turn = shared.turns.of(startup.user());
     let session = shared.service.open(identity, startup.parameters, cancel.pid).await?;
-    let state = State::new(session, &settings.limits, accounts);
+    let state = State::new(session, &settings.limits, accounts, turn);
     Dialogue { state, cancel, phase }.serve(wire).await
 }
 

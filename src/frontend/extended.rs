@@ -64,6 +64,7 @@ async fn parse<S: Session>(
     if name.is_empty() {
         state.statements.close(name);
     }
+    let _turn = state.turn.for_text(sql.len()).await;
     let mut statements = state.session.parse(sql)?.into_iter();
     let statement = statements.next();
     if statements.next().is_some() {
@@ -152,6 +153,7 @@ async fn bind<S: Session, W: AsyncWrite + Unpin>(
     let mut held = state.memory.hold(name.len() + kept.sum::<usize>()).map_err(ClientError::from)?;
     state.portals.admit(name, held.bytes())?;
     let mut running = prepared.weight.running;
+    let turn = state.turn.for_plan(running).await;
     let planning = state.memory.hold(running).map_err(ClientError::from)?;
     // A cursor may be another one by now than it was at Parse.
     let fields = match &prepared.control {
@@ -192,7 +194,7 @@ async fn bind<S: Session, W: AsyncWrite + Unpin>(
         }
         (Some(_), _) => Progress::Control,
     };
-    drop(planning);
+    drop((planning, turn));
     let (depth, life) = (state.transaction.depth(), Life::Transaction);
     state.portals.insert(name.to_owned(), Portal { control, fields, progress, held, running, depth, life });
     Ok(())
@@ -265,6 +267,7 @@ async fn execute<S: Session, W: AsyncWrite + Unpin>(
         return go_on(rows, &formats, writer, limit).await;
     }
     let (control, held) = (portal.control.clone(), portal.held.bytes());
+    let _turn = state.turn.for_plan(portal.running).await;
     let _running = state.memory.hold(portal.running).map_err(ClientError::from)?;
     // Whatever becomes of it, it cannot run (and charge) a second time.
     match (std::mem::replace(&mut portal.progress, Progress::Spent), control) {

@@ -43,6 +43,7 @@ mod state;
 mod stop;
 mod tls;
 mod transaction;
+mod turns;
 pub mod unix;
 mod wire;
 

@@ -25,6 +25,7 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
     sql: &[u8],
 ) -> Result<(), Stop> {
     state.statements.close("");
+    let _turn = state.turn.for_text(sql.len()).await;
     let statements = state.session.parse(text(sql)?)?;
     let weights = statements.iter().map(|s| state.session.weight(s).kept);
     let _held = state.memory.hold(weights.sum()).map_err(ClientError::from)?;

@@ -10,6 +10,7 @@ use super::service::Service;
 use super::settings::{InForce, Settings};
 use super::slots::Slots;
 use super::tls::Tls;
+use super::turns::Turns;
 use policy::Limits;
 use std::io;
 use std::net::SocketAddr;
@@ -77,6 +78,7 @@ impl<S: Service> Server<S> {
             service,
             slots: Slots::default(),
             budgets: Budgets::default(),
+            turns: Turns::default(),
             settings: InForce::new(settings),
             registry: Registry::default(),
             mock,

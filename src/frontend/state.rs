@@ -5,6 +5,7 @@ use super::portal::Portals;
 use super::prepared::Statements;
 use super::service::{Control, Session};
 use super::transaction::{Step, Transaction};
+use super::turns::Turn;
 use answer::ClientError;
 use pgwire::messages::response::TransactionStatus;
 use policy::Limits;
@@ -21,17 +22,20 @@ pub(super) struct State<S: Session> {
     pub portals: Portals<S::Portal>,
     /// What they take of the memory.
     pub memory: Account,
+    /// Who works on a large statement.
+    pub turn: Turn,
 }
 
 impl<S: Session> State<S> {
     /// A new session's.
-    pub fn new(session: S, limits: &Limits, accounts: Accounts) -> Self {
+    pub fn new(session: S, limits: &Limits, accounts: Accounts, turn: Turn) -> Self {
         Self {
             session,
             transaction: Transaction::new(),
             statements: Statements::new(limits),
             portals: Portals::new(limits, &accounts),
             memory: accounts.memory,
+            turn,
         }
     }
 

@@ -98,7 +98,7 @@ fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
 /// Which values are smaller than their errors.
 fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) -> Option<Notice> {
     let mut each = Vec::new();
-    for (aggregate, output) in &release.outputs {
+    for (aggregate, output) in release.outputs.iter().filter(|(a, _)| !plan::ages::is_rest(a)) {
         let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
         let name = output_name(&e, &plan.statement.bindings);
         let told = |small: usize, all: usize, error: &str| {

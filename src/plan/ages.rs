@@ -18,6 +18,21 @@ fn is_of_ages(a: &Aggregate) -> bool {
     plain && matches!(a.name, "sum" | "avg") && matches!(a.args.as_slice(), [one] if age(one))
 }
 
+/// Whether this is what an average of ages has below its months: beside them it is small, and its error says little of both.
+pub fn is_rest(a: &Aggregate) -> bool {
+    let of_age = |e: &Expr| matches!(&e.kind, ExprKind::Call { name: "age", .. });
+    let day =
+        |e: &Expr| matches!(&e.kind, ExprKind::Extract { field, expr } if field == "day" && of_age(expr));
+    let product = |e: &Expr| {
+        matches!(&e.kind, ExprKind::Binary { op: BinaryOp::Mul, left, right }
+            if left.kind == ExprKind::Literal(Literal::Number(DAY.into())) && day(right))
+    };
+    a.args.first().is_some_and(|e| e.any(&mut |e| product(e)))
+}
+
+/// Seconds of a day.
+const DAY: &str = "86400";
+
 /// The statement in which this SELECT has none.
 pub(super) fn without_ages(mut statement: Statement, select: usize) -> Statement {
     each_query(&mut statement.query, &mut |q| {
@@ -66,7 +81,7 @@ fn of_parts(a: &Aggregate, pos: Pos) -> Expr {
         times(new(ExprKind::Aggregate(Box::new(call))), new(ExprKind::Interval(unit.to_owned())))
     };
     let months = of(&[("year", "12"), ("month", "1")], "1 month");
-    let seconds = [("day", "86400"), ("hour", "3600"), ("minute", "60"), ("second", "1")];
+    let seconds = [("day", DAY), ("hour", "3600"), ("minute", "60"), ("second", "1")];
     let rest = ExprKind::Call { name: "justify_hours", args: vec![of(&seconds, "1 second")] };
     binary(BinaryOp::Add, months, new(rest))
 }

@@ -4,7 +4,8 @@
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
 
-mod ages;
+pub mod ages;
+mod along_path;
 pub mod bounding;
 mod by_group;
 mod conditions;
@@ -43,6 +44,7 @@ mod unit_paths;
 mod units;
 pub mod work;
 
+use along_path::AlongPath;
 use answer::ClientError;
 pub use bounding::Bounding;
 use by_group::ByGroup;
@@ -197,6 +199,8 @@ enum Otherwise {
     Groups(Box<ByGroup>),
     /// Rows whose kinds are to be aggregated apart.
     Apart(MixedUnion),
+    /// A subquery that lacks the unit among what ties it.
+    AlongPath(Box<AlongPath>),
     /// Sums and averages of ages, in the SELECT of this number.
     Ages(usize),
 }
@@ -207,6 +211,7 @@ impl Otherwise {
         match self {
             Self::Groups(groups) => Ok(groups.put(&mut statement, policy).then_some(statement)),
             Self::Apart(union) => union.apart(&statement),
+            Self::AlongPath(along) => Ok(Some(along.put(statement))),
             Self::Ages(select) => Ok(Some(ages::without_ages(statement, *select))),
         }
     }

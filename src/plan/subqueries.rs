@@ -1,5 +1,6 @@
 //! Queries inside expressions: which are read with the rows around them, which are released before, and which neither.
 
+use super::along_path::AlongPath;
 use super::by_group::ByGroup;
 use super::correlated::is_correlated;
 use super::refusals::{private_rows, unsupported};
@@ -20,6 +21,11 @@ impl<'a> Planner<'a> {
             // It is read with the rows around it, when these are flattened.
             ExprKind::Subquery(q) if around == Rel::Private && is_correlated(q) => {
                 let before = self.releases.len();
+                if let Some(along) = AlongPath::of(q, self.bindings, self.policy, e.pos) {
+                    let refused = along.refused();
+                    self.otherwise = Some(Otherwise::AlongPath(Box::new(along)));
+                    return Err(refused.into());
+                }
                 if let Some(groups) = ByGroup::of(q, e.pos).filter(|g| self.is_of_several_units(&g.grouped)) {
                     let refused = groups.refused();
                     self.otherwise = Some(Otherwise::Groups(Box::new(groups)));

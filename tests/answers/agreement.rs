@@ -52,6 +52,8 @@ const STATEMENTS: &[&str] = &[
     "SELECT city, mode() WITHIN GROUP (ORDER BY stars) FILTER (WHERE fare > 10), max(stars), mode() WITHIN GROUP (ORDER BY station) FROM trips JOIN riders USING (rider_id) WHERE station IN ('Central', 'Museum') GROUP BY city HAVING count(*) > 100 ORDER BY 1",
     "SELECT sum(minutes ORDER BY fare), count(stars ORDER BY day DESC), avg(fare ORDER BY minutes), bool_or(stars = 5 ORDER BY 1) FROM trips",
     "SELECT avg(n) FROM (SELECT rider_id, sum(minutes ORDER BY fare) AS n FROM trips GROUP BY rider_id) t",
+    // Tied along the path to the unit.
+    "SELECT count(*), sum(fare), count(*) FILTER (WHERE (SELECT count(*) FROM legs l WHERE l.trip_id = t.trip_id) > 1) FROM trips t WHERE fare > (SELECT sum(l.km) FROM legs l WHERE l.trip_id = t.trip_id AND l.surface <> 'road')",
     // Private rows and others, together.
     "SELECT count(*), count(stars), sum(stars), avg(stars), bool_or(stars = 5), bool_and(stars > 1) FROM (SELECT stars FROM trips UNION ALL SELECT (capacity % 7)::smallint FROM stations UNION ALL VALUES (NULL::smallint), (3)) q",
     "SELECT station, count(*), sum(fare), avg(fare), avg(day - DATE '2023-01-01') FROM (SELECT station, fare, day FROM trips UNION ALL SELECT station, capacity, '2024-02-03' FROM stations) q GROUP BY station ORDER BY 1",

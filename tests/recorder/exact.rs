@@ -35,6 +35,10 @@ async fn exact_values_are_those_of_postgresql() {
         let mut rng = Rng::of_case(seed ^ variant.seed, case);
         let q = query::query(&mut rng, &samples, true);
         let Ok(planned) = lab.plan(&q.sql, &unbound()).await else { continue };
+        // What comes after a stage hangs on a value that has noise.
+        if !planned.plan.stages.is_empty() {
+            continue;
+        }
         if let Some((release, fetch)) = lab.paying(&planned).first() {
             let rows = lab
                 .fetch(fetch, &Claim::of(release))

@@ -6,7 +6,7 @@ use crate::clients::Guest;
 use std::fmt::Write;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -41,6 +41,9 @@ const HEAVY: &str = "SELECT count(*) FROM generate_series(1, 20000) AS a(n), gen
 /// Rows without end, almost.
 const MANY: &str = "SELECT a.n, b.n, 'a row that is long enough to fill all that lies between' \
     FROM generate_series(1, 5000) AS a(n), generate_series(1, 5000) AS b(n)";
+
+/// Whoever repeats what must wait for its turn has had enough after so long.
+const ENOUGH: Duration = Duration::from_secs(20);
 
 /// One round of a client.
 pub async fn run(what: &str, guest: &Guest) {
@@ -216,8 +219,8 @@ async fn portals(guest: &Guest) {
     let Some(mut client) = enter(guest).await else { return };
     let Ok(statement) = client.prepare(&long_statement()).await else { return };
     let Ok(transaction) = client.transaction().await else { return };
-    let mut kept = Vec::new();
-    for _ in 0..150 {
+    let (mut kept, begun) = (Vec::new(), Instant::now());
+    while kept.len() < 150 && begun.elapsed() < ENOUGH {
         match transaction.bind(&statement, &[]).await {
             Ok(portal) => kept.push(portal),
             Err(_) => break,
@@ -234,8 +237,8 @@ fn long_statement() -> String {
 /// The same statement, prepared again and again.
 async fn prepared_statements(guest: &Guest) {
     let Some(client) = enter(guest).await else { return };
-    let mut kept = Vec::new();
-    for _ in 0..150 {
+    let (mut kept, begun) = (Vec::new(), Instant::now());
+    while kept.len() < 150 && begun.elapsed() < ENOUGH {
         match client.prepare(&long_statement()).await {
             Ok(statement) => kept.push(statement),
             Err(_) => break,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Megabytes of `limits.max_session_bytes` here.
 const SESSION: u64 = 64;
 /// Megabytes that a statement takes while it is parsed and planned, beside.
-const BESIDE: u64 = 64;
+const BESIDE: u64 = 128;
 /// Megabytes that a proxy may have taken more than before, a few seconds after a burst.
 const LEFT: u64 = 24;
 /// Connections of a burst.

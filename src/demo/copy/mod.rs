@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use package::MAJORS;
+pub(super) use place::whoami;
 
 /// Holds the digest of the copy beside it; written last.
 const DIGEST: &str = "noisegate-digest";
@@ -72,6 +73,7 @@ fn whole(copy: &Path, package: &Package, major: u32) -> Option<Binaries> {
 
 /// Makes a copy in a folder beside its place, tries it, and moves it there.
 fn make(folder: &Path, package: &Package, major: u32) -> Result<Binaries, String> {
+    package.client_is_here()?;
     let random = super::folder::random_hex(6).map_err(|e| e.to_string())?;
     let work = Unfinished(folder.join(format!("{UNFINISHED}{random}")));
     let io = |what: &str| {

@@ -94,6 +94,15 @@ impl Package {
         self.roots.iter().find(|(m, _)| *m == major).map(|(_, root)| *root)
     }
 
+    /// Whether its client is here.
+    pub(super) fn client_is_here(&self) -> Result<(), String> {
+        let (program, args) = match self.client {
+            Client::Pip => ("python3", &["-m", "pip", "--version"][..]),
+            Client::Npm => ("npm", &["--version"][..]),
+        };
+        run(Command::new(program).args(args))
+    }
+
     /// Has the client put the package's file into `dir`, an empty folder, and gives its path.
     pub(super) fn download(&self, dir: &Path) -> Result<PathBuf, String> {
         let mut command;

@@ -32,7 +32,7 @@ pub(super) fn folder() -> Result<PathBuf, Error> {
 }
 
 /// Who we are, without a call of getuid.
-fn whoami() -> Result<u32, Error> {
+pub fn whoami() -> Result<u32, Error> {
     let own = std::fs::metadata("/proc/self").map_err(Error::io("cannot find out who runs noisegate"))?;
     Ok(own.uid())
 }

@@ -105,7 +105,7 @@ async def transactions_fail_and_recover(c):
                 await c.fetch("SELECT nonsense FROM trips")
     except asyncpg.UndefinedColumnError:
         pass
-    assert await c.fetchval("SHOW noisegate.epsilon") == "0.5"
+    assert await c.fetchval("SHOW noisegate.epsilon") == "0.1"
 
 
 async def refusals_have_their_classes(c):

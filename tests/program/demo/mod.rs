@@ -144,7 +144,7 @@ async fn the_policy_and_the_banner_name_what_was_made() {
     assert_eq!(policy["user"][0]["name"].as_str(), Some(DEMO_USER));
     let ledger = policy["ledger"]["url"].as_str().unwrap().strip_prefix("sqlite:").unwrap();
     assert_eq!(demo.policy_file.with_file_name(ledger), demo.ledger_file);
-    let text = banner("127.0.0.1:6433".parse().unwrap(), "budget: 8 of 8 left");
+    let text = banner("127.0.0.1:6433".parse().unwrap(), &demo.psql, "budget: 8 of 8 left");
     assert!(
         text.contains("psql \"host=127.0.0.1 port=6433 user=demo dbname=demo\"")
             && text.contains("8 of 8 left")

