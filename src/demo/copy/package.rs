@@ -94,13 +94,13 @@ impl Package {
         self.roots.iter().find(|(m, _)| *m == major).map(|(_, root)| *root)
     }
 
-    /// Whether its client is here.
-    pub(super) fn client_is_here(&self) -> Result<(), String> {
+    /// Whether its client is here, asked in `dir`, a folder of ours: Python takes modules from the current one.
+    pub(super) fn client_is_here(&self, dir: &Path) -> Result<(), String> {
         let (program, args) = match self.client {
             Client::Pip => ("python3", &["-m", "pip", "--version"][..]),
             Client::Npm => ("npm", &["--version"][..]),
         };
-        run(Command::new(program).args(args))
+        run(Command::new(program).args(args).current_dir(dir))
     }
 
     /// Has the client put the package's file into `dir`, an empty folder, and gives its path.
@@ -129,7 +129,6 @@ impl Package {
                 command.arg(self.spec);
             }
         }
-        // In a folder of ours also because Python takes modules from the current one.
         run(command.current_dir(dir))?;
         let suffix = if self.client == Client::Pip { "whl" } else { "tgz" };
         let entries = std::fs::read_dir(dir).map_err(|e| e.to_string())?;
