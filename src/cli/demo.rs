@@ -1,7 +1,11 @@
 //! `noisegate demo`: prepares the demo, hands it to the gateway, and removes it at the end.
 
-use crate::gateway::{Checked, Gateway};
-use demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen};
+use super::serve::console;
+use crate::gateway::{ActiveGateway, Checked, Gateway};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen, listen_console};
+use frontend::password::verifier;
 use ledger::{Ledger, Terms};
 use policy::{Policy, Scope, Window};
 use std::error::Error;
@@ -81,8 +85,29 @@ async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Er
     Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;
     let address = listener.local_addr()?;
     let gateway = Gateway::open(checked, Some(DEMO_USER.to_owned()))?;
-    print!("{}", banner(address, &demo.psql, &budget_text(gateway.policy())));
-    super::serve::serve(gateway, listener).await
+    let password = throwaway()?;
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt)?;
+    let scram = verifier(&password, &salt, 4096);
+    let pages = TcpListener::from_std(listen_console()?)?;
+    let active = ActiveGateway::new(gateway.clone());
+    let (at, pages) = console::of_demo("demo".into(), active, pages, scram)?;
+    let told = format!(
+        "{}\n\nWhat is left of it, as its owner sees it: http://{at}/ (name {}, password {password})",
+        budget_text(gateway.policy()).trim_end(),
+        console::DEMO_OWNER
+    );
+    print!("{}", banner(address, &demo.psql, &told));
+    let served = super::serve::serve(gateway, listener).await;
+    pages.abort();
+    served
+}
+
+/// A password that nobody else has, for as long as the demo runs.
+fn throwaway() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; 9];
+    getrandom::fill(&mut bytes)?;
+    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// What the budgets are, in a few lines.

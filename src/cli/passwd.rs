@@ -2,12 +2,8 @@
 
 use super::file;
 use crate::init::quote;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-use hmac::{Hmac, Mac};
-use pgwire::api::auth::sasl::scram::gen_salted_password;
+use frontend::password::verifier;
 use policy::userlist;
-use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -95,7 +91,7 @@ fn from_stdin(input: impl BufRead) -> Result<String, String> {
 
 /// Asks twice on the terminal, without echo.
 fn from_terminal(name: &str) -> Result<String, String> {
-    let terminal = console::Term::stderr();
+    let terminal = terminal::Term::stderr();
     if !terminal.is_term() {
         return Err(
             "there is no terminal to ask for the password on; write --stdin to read it from standard input"
@@ -116,40 +112,10 @@ fn from_terminal(name: &str) -> Result<String, String> {
     }
 }
 
-/// `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>` (RFC 5803), as PostgreSQL keeps it. The password is
-/// normalised by SASLprep where it can be, and taken as it is where it cannot.
-fn verifier(password: &str, salt: &[u8], iterations: u32) -> String {
-    let salted = gen_salted_password(password, salt, iterations as usize);
-    let stored = Sha256::digest(mac(&salted, b"Client Key"));
-    let [salt, stored, server] =
-        [salt, stored.as_slice(), &mac(&salted, b"Server Key")].map(|b| BASE64_STANDARD.encode(b));
-    format!("SCRAM-SHA-256${iterations}:{salt}${stored}:{server}")
-}
-
-fn mac(key: &[u8], text: &[u8]) -> [u8; 32] {
-    // HMAC takes keys of any length.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return [0; 32] };
-    mac.update(text);
-    mac.finalize().into_bytes().into()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    #[test]
-    fn the_verifier_of_rfc_7677() {
-        let salt = BASE64_STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
-        assert_eq!(
-            verifier("pencil", &salt, 4096),
-            "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:\
-             wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="
-        );
-        // SASLprep: the full-width letters are the plain ones, a soft hyphen is nothing.
-        assert_eq!(verifier("ｐen\u{ad}cil", &salt, 4096), verifier("pencil", &salt, 4096));
-        assert_ne!(verifier("pencil", &salt, 4097), verifier("pencil", &salt, 4096));
-    }
 
     #[test]
     fn a_line_is_the_password() {

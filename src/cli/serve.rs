@@ -1,5 +1,6 @@
 //! `noisegate serve`: opens the gateway over a policy and serves until it is asked to end.
 
+pub mod console;
 pub mod control;
 pub mod databases;
 pub mod log;
@@ -52,7 +53,10 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         status: format!("listening on {}", listening.join(", ")),
     });
     let mut reloaders = Vec::new();
+    let mut consoles = Vec::new();
     for Served { file, active, beside } in served {
+        let name = active.current().policy().database_name(&file);
+        consoles.extend(console::start(name, active.clone(), server.settings()).await?);
         reloaders.push((Arc::new(Reloader { file, active, folder: folder.clone() }), beside));
     }
     // Before the first client: a signal must not end the program once it serves.
@@ -75,10 +79,18 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         stopping.stopping(limit);
         limit
     })?;
+    let scheme = if server.settings().tls().is_some() { "https" } else { "http" };
+    for (address, _) in &consoles {
+        // Before the line that programs wait for.
+        writeln!(std::io::stdout(), "console at {scheme}://{address}/")?;
+    }
     announce(&addresses)?;
     manager.ready(&format!("listening on {}", listening.join(", ")));
     manager.keep_watchdog_quiet();
     server.run().await;
+    for (_, console) in consoles {
+        console.abort();
+    }
     for control in controls {
         control.abort();
         // Its socket goes with it.

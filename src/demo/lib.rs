@@ -25,5 +25,5 @@ pub use error::{Error, Remedy};
 pub use find::{OVERRIDE, PRIVATE};
 pub use logins::{GRANTS, ROLES, prove_finish_login};
 pub use policy::{DEMO_DATABASE, DEMO_USER, QUERIES, banner};
-pub use port::{PORT, listen};
+pub use port::{PORT, listen, listen_console};
 pub use prepare::{Demo, DemoOptions, SCALES};

@@ -7,6 +7,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 /// The usual port, if it is free.
 pub const PORT: u16 = 6432;
 
+/// The console's usual port.
+const CONSOLE_PORT: u16 = 6480;
+
 /// How many ports from [`PORT`] on are tried.
 const TRIES: u16 = 100;
 
@@ -23,6 +26,15 @@ pub fn listen(asked: Option<SocketAddr>) -> Result<TcpListener, Error> {
         return Err(Error::Argument(format!("cannot listen on {address}: {why}")));
     }
     bind(address)
+}
+
+/// The console's usual port, or the next one that is free, on this machine only.
+///
+/// # Errors
+///
+/// No port is free.
+pub fn listen_console() -> Result<TcpListener, Error> {
+    next_free(CONSOLE_PORT)
 }
 
 fn next_free(first: u16) -> Result<TcpListener, Error> {

@@ -21,6 +21,7 @@ pub mod journal;
 mod listener;
 mod message;
 mod opened;
+pub mod password;
 mod peer;
 mod phase;
 mod portal;

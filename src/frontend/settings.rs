@@ -45,6 +45,11 @@ impl InForce {
         digest(&self.0.swap(Arc::new(settings))) != new
     }
 
+    /// The certificate in force, if there is one.
+    pub fn tls(&self) -> Option<Tls> {
+        self.current().tls.clone()
+    }
+
     pub(super) fn current(&self) -> Arc<Settings> {
         self.0.load_full()
     }

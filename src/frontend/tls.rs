@@ -20,10 +20,14 @@ use x509_certificate::X509Certificate;
 /// The protocol's registered name.
 const ALPN: &[u8] = b"postgresql";
 
+/// What browsers call the protocol that the console speaks.
+const HTTP: &[u8] = b"http/1.1";
+
 /// TLS as the policy wants it.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
+    http: TlsAcceptor,
     required: bool,
     binding: Option<ScramServerAuth>,
     digest: [u8; 32],
@@ -41,6 +45,7 @@ impl Tls {
         }
         let secret = std::fs::read(&from.key).map_err(|e| about(&from.key, e))?;
         let key = PrivateKeyDer::from_pem_slice(&secret).map_err(|e| about(&from.key, e))?;
+        let (of_browsers, their_key) = (chain.clone(), key.clone_key());
         let (verifier, authorities) = clients(from.client_ca.as_deref())?;
         let digest = Sha256::new().chain_update(&pem).chain_update([0]).chain_update(&secret);
         let digest = digest.chain_update([0]).chain_update(&authorities).finalize();
@@ -50,6 +55,14 @@ impl Tls {
             .with_client_cert_verifier(verifier)
             .with_single_cert(chain, key)
             .map_err(|e| about(&from.cert, e))?;
+        // Browsers are asked for a password alone.
+        let mut http = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?
+            .with_no_client_auth()
+            .with_single_cert(of_browsers, their_key)
+            .map_err(|e| about(&from.cert, e))?;
+        http.alpn_protocols = vec![HTTP.to_vec()];
         // Clients that name no protocol go on; those that name others only are refused.
         config.alpn_protocols = vec![ALPN.to_vec()];
         // A certificate with a signature that RFC 5929 gives no hash for (Ed25519) cannot be bound to; the
@@ -58,10 +71,16 @@ impl Tls {
         let binding = binding.configure_certificate(&pem).is_ok().then_some(binding);
         Ok(Self {
             acceptor: TlsAcceptor::from(Arc::new(config)),
+            http: TlsAcceptor::from(Arc::new(http)),
             required: from.required,
             binding,
             digest: digest.into(),
         })
+    }
+
+    /// The same certificate for browsers.
+    pub fn http(&self) -> &TlsAcceptor {
+        &self.http
     }
 
     /// Tells one certificate and key from another.

@@ -58,6 +58,30 @@ pub fn year_of(state: &BudgetState) -> Option<Year> {
     windows(&state.budget, &usual, &state.admitted(), &state.counter)
 }
 
+/// (ε, δ) of all that has been released from a budget so far, in its present window where it has one: what is spent, converted
+/// at the budget's whole δ, and never more than the budget itself. None for an envelope, whose uses have no sum, and for a
+/// portfolio of orders, whose conversion belongs to its limit.
+pub fn released(state: &BudgetState) -> Option<(f64, f64)> {
+    let (Counter::Filter(f), Amount::Cost(spent)) = (&state.counter, &state.spent) else { return None };
+    let budget = state.admitted();
+    let above = |d: &BigDecimal| d.to_f64().unwrap_or(f64::INFINITY).next_up();
+    let (whole, delta) = (above(&budget.epsilon), above(&budget.delta));
+    if spent.loss == 0 && spent.delta == 0 {
+        return (f.notion != Notion::Rdp || spent.orders.iter().all(|o| *o == 0)).then_some((0.0, 0.0));
+    }
+    let units = (Interval::from(spent.loss as f64) / UNITS_PER_ONE as f64).hi().next_up();
+    let rest = (&budget.delta - &budget.selection_delta).to_f64().unwrap_or(0.0).next_down().max(0.0);
+    let epsilon = match f.notion {
+        Notion::Pure => return Some((units.min(whole), 0.0)),
+        Notion::Approx => units,
+        Notion::Zcdp => cdp::epsilon(units, rest),
+        Notion::Advanced => composition::adaptive(units.into(), rest).hi(),
+        Notion::Gdp => gdp::epsilon(Interval::from(units).sqrt().hi(), rest),
+        Notion::Rdp => return None,
+    };
+    Some((epsilon.min(whole), delta))
+}
+
 /// All windows of a year but one are of the first budget, and one is of the second, which differs in its limits.
 fn windows(usual: &Budget, counter: &Counter, now: &Budget, counter_now: &Counter) -> Option<Year> {
     let windows = usual.window?.in_a_year();
@@ -131,6 +155,29 @@ mod tests {
         let (rdp, gdp) = (answers(Accounting::Rdp), answers(Accounting::Gdp));
         assert!((180..=215).contains(&rdp), "{rdp}");
         assert!((100..=201).contains(&gdp), "{gdp}");
+    }
+
+    #[test]
+    fn what_was_released_is_less_than_the_budget_until_it_is_spent() {
+        let charge = usual(&Ratio::new(1, 10)).unwrap();
+        for accounting in
+            [Accounting::Pure, Accounting::Approx, Accounting::Advanced, Accounting::Zcdp, Accounting::Gdp]
+        {
+            let budget = std::sync::Arc::new(budget(accounting, None));
+            let counter = Counter::of(&budget, &[]).unwrap();
+            let price = counter.price(&charge).unwrap();
+            let after = |n: u64| {
+                let spent = counter.nothing().plus(&price, n);
+                let granted = Granted::default();
+                let (budget, counter) = (budget.clone(), counter.clone());
+                released(&BudgetState { budget, granted, counter, spent, next: None, closed: false }).unwrap()
+            };
+            let fits = u64::try_from(counter.fits(&counter.nothing(), &price)).unwrap();
+            let (first, half, all) = (after(1).0, after(fits / 2).0, after(fits).0);
+            assert_eq!(after(0), (0.0, 0.0));
+            assert!(0.1 <= first && first < half && half < all && all <= 8.000_001, "{accounting:?} {all}");
+            assert!(all > 7.8, "{accounting:?}: {all}");
+        }
     }
 
     #[test]

@@ -16,19 +16,21 @@ mod mark;
 mod owner;
 mod policy_view;
 mod reads;
+mod recorded;
 mod time;
 pub mod words;
 mod writer;
 
 pub use account::{Account, Amount, BudgetState, Counter, Granted};
 pub use books::{BudgetSummary, Change, Head, Line, Share, Wrong};
-pub use capacity::{Worth, Year, usual, usual_of, worth, year, year_of};
+pub use capacity::{Worth, Year, released, usual, usual_of, worth, year, year_of};
 pub use error::decimal;
 pub use error::{Lack, Lacking, LedgerError, Refusal, StreamEnd};
 pub use mark::Mismatch;
 pub use owner::{Missing, Owner, Told, user, verify};
 pub use policy_view::Terms;
 pub use reads::{ReadPlace, ReadTerms, Standing};
+pub use recorded::{Deed, Paid as PaidStatement, Recorded, Taken};
 pub use time::time;
 
 use answer::Identity;

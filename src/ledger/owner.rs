@@ -201,6 +201,11 @@ impl Owner {
         self.each(|row, _| show(row.id, &row.hash))
     }
 
+    /// The entries, and what they mean.
+    pub(super) fn parts(&mut self) -> (&mut dyn super::log::Log, &mut Books) {
+        (self.keeper.log.as_mut(), &mut self.keeper.books)
+    }
+
     fn each(&mut self, mut show: impl FnMut(&Row, Entry)) -> Result<(), LedgerError> {
         self.keeper.log.replay(&mut |row| {
             let entry = Entry::read(row.id, &row.body)?;
@@ -315,7 +320,7 @@ pub(super) fn change(books: &Books, wanted: &BookTerms, clock: i64) -> Result<Op
     Ok(Some(books.accept(wanted, false, &user(), &reason.join("; "), clock)))
 }
 
-fn told(id: i64, entry: Entry) -> Told {
+pub(super) fn told(id: i64, entry: Entry) -> Told {
     let (who, what) = match entry.what {
         Body::Opening(o) => (String::new(), format!("ledger {} opened by {}", o.id, o.software)),
         Body::Policy(Accepted { terms, forgets, author, reason }) => {

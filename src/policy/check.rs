@@ -38,6 +38,7 @@ impl RawPolicy {
             server: self.server.clone(),
             access: self.access.clone(),
             log: self.log,
+            console: self.console.clone(),
             backend: self.backend.clone().ok_or_else(missing)?,
             ledger: self.ledger.clone().ok_or_else(missing)?,
             ledger_text: self.ledger_text,

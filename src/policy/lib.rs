@@ -13,6 +13,7 @@ mod budget;
 mod cache;
 mod cache_key;
 mod check;
+mod console;
 mod envelope;
 mod environment;
 mod error;

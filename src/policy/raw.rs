@@ -4,10 +4,11 @@ use super::access;
 use super::answers;
 use super::budget;
 use super::cache;
+use super::console;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{
-    AccessRule, Answers, Backend, Budget, Cache, LedgerLocation, Limits, Log, Role, Server,
+    AccessRule, Answers, Backend, Budget, Cache, Console, LedgerLocation, Limits, Log, Role, Server,
     StatementDefaults, Stream, User, View,
 };
 use super::raw_table::RawTable;
@@ -30,6 +31,7 @@ pub struct RawPolicy {
     pub(super) server: Server,
     pub(super) access: Vec<AccessRule>,
     pub(super) log: Log,
+    pub(super) console: Option<Console>,
     pub(super) backend: Option<Backend>,
     pub(super) ledger: Option<LedgerLocation>,
     pub(super) ledger_text: bool,
@@ -70,6 +72,13 @@ pub(super) const ROOT: Keys = Keys {
             default: "all defaults",
             example: "",
             purpose: "What the operator hears.",
+        },
+        Key {
+            name: "console",
+            ty: "section",
+            default: "no pages",
+            example: "",
+            purpose: "Pages for owners and auditors: what was promised, to whom, and what is left.",
         },
         Key { name: "backend", ty: "section", default: REQUIRED, example: "", purpose: "The database." },
         Key {
@@ -151,7 +160,7 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "How large things may grow.",
         },
     ],
-    later: &["console"],
+    later: &[],
 };
 
 /// Keys of `[privacy]`.
@@ -197,6 +206,7 @@ impl RawPolicy {
         root.keys(&ROOT, f);
         let server = listen::server(&root, base, f);
         let log = log::log(&root, f);
+        let console = console::console(&root, server.tls.is_some(), f);
         let backend = server::backend(&root, file, base, f);
         let ledger = server::ledger(&root, base, f);
         let ledger_text = server::ledger_text(&root, f);
@@ -218,6 +228,7 @@ impl RawPolicy {
             server,
             access,
             log,
+            console,
             backend,
             ledger,
             ledger_text,

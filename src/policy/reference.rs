@@ -2,8 +2,8 @@
 
 use super::keys::Keys;
 use super::{
-    access, answers, budget, cache, envelope, json_path, listen, log, raw, role, server, stream, tables,
-    users, view,
+    access, answers, budget, cache, console, envelope, json_path, listen, log, raw, role, server, stream,
+    tables, users, view,
 };
 
 /// Every section, in the order of the document.
@@ -15,6 +15,8 @@ pub fn reference() -> Vec<&'static Keys> {
         &users::AUTH_QUERY,
         &access::ACCESS,
         &log::LOG,
+        &console::CONSOLE,
+        &console::CONSOLE_USER,
         &server::BACKEND,
         &server::LEDGER,
         &raw::PRIVACY,

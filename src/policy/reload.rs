@@ -37,6 +37,14 @@ impl Policy {
         keep("server.unix_socket_permissions", mode != self.server.unix_socket_permissions);
         let format = replace(&mut self.log.format, old.log.format);
         keep("log.format", format != self.log.format);
+        // Pages that come or go, and their address, too; who may log in to them takes effect at once.
+        let (new, served) = (&mut self.console, &old.console);
+        let moved = new.as_ref().map(|c| c.listen) != served.as_ref().map(|c| c.listen);
+        match (new.as_mut(), served) {
+            (Some(new), Some(served)) => new.listen = served.listen,
+            _ => new.clone_from(served),
+        }
+        keep("console.listen", moved);
         let backend = replace(&mut self.backend, old.backend.clone());
         keep("[backend]", backend != self.backend);
         let ledger = replace(&mut self.ledger, old.ledger.clone());
@@ -71,6 +79,7 @@ impl Policy {
             ("server.auth_query", self.server.auth_query != old.server.auth_query),
             ("server.shutdown_timeout", self.server.shutdown_timeout != old.server.shutdown_timeout),
             ("[[access]]", self.access != old.access),
+            ("[console]", self.console != old.console),
             ("log.level", self.log.level != old.log.level),
             ("[statement]", differ(&self.statement, &old.statement)),
             ("[[stream]]", self.streams != old.streams),

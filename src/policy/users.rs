@@ -231,7 +231,7 @@ fn parse(text: &str) -> Option<(u32, usize)> {
 }
 
 /// Judges a verifier of the policy. It is never printed.
-fn verifier(text: &str, span: &Span, f: &mut Findings) {
+pub(super) fn verifier(text: &str, span: &Span, f: &mut Findings) {
     match parse(text) {
         Some((iterations, salt)) if iterations < 4096 || salt < 16 => {
             let hint = "PostgreSQL's own verifiers have 4096 iterations and 16 bytes of salt";

@@ -122,6 +122,7 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
             server.as_table_mut().unwrap().extend(tls.parse::<Table>().unwrap());
             last(policy, "user")
         }
+        "[[console.user]]" => last(inner(policy, "console"), "user"),
         "[[budget]]" if key == "mechanisms" => {
             let budget = last(policy, "budget");
             budget.insert("accounting".into(), "envelope".into());

@@ -14,7 +14,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub(super) use body::{Accepted, Cached, Close, End, Restore};
+pub(super) use body::{Accepted, Cached, Close, End, Paid, Restore};
 pub(super) use body::{Body, BudgetTerms, Closed, Debit, Entry, Epoch, Grant, Opening, TableTerms, Terms};
 pub use compare::Change;
 pub(super) use compare::PUBLIC;

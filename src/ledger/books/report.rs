@@ -155,6 +155,12 @@ impl Books {
         summaries
     }
 
+    /// How a budget in force counts for one owner, in a window, with what was granted there.
+    pub(crate) fn counter_of(&mut self, budget: &str, owner: &str, window: Option<i64>) -> Option<Counter> {
+        let index = self.accounts.iter().position(|a| a.budget.name == budget)?;
+        Some(self.counter(&(index, owner.into()), window))
+    }
+
     /// Whether a budget of a policy is the one in force.
     pub(crate) fn in_force(&self, budget: &Budget) -> bool {
         let terms = BudgetTerms::new(budget);

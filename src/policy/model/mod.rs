@@ -7,6 +7,7 @@ mod answers;
 mod backend;
 mod budget;
 mod cache;
+mod console;
 mod ledger;
 mod limits;
 mod log;
@@ -21,6 +22,7 @@ pub use answers::*;
 pub use backend::*;
 pub use budget::*;
 pub use cache::*;
+pub use console::*;
 pub use ledger::*;
 pub use limits::*;
 pub use log::*;
@@ -43,6 +45,8 @@ pub struct Policy {
     pub access: Vec<AccessRule>,
     /// What the operator hears.
     pub log: Log,
+    /// Pages for owners and auditors, if there are any.
+    pub console: Option<Console>,
     /// The database.
     pub backend: Backend,
     /// The books.

@@ -2,6 +2,7 @@
 //! the outside, with the binary and psql.
 
 mod access;
+mod console;
 mod databases;
 mod journal;
 #[cfg(target_os = "linux")]

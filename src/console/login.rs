@@ -1,0 +1,203 @@
+//! The door: a form, a password against its verifier, a cookie.
+//!
+//! Names that do not exist take as long as those that do. Forms bring back what only the page that they stand in knows: the
+//! login's is a cookie of its own, the logout's belongs to the session. Cookies are not sent by other sites (SameSite=Strict),
+//! and no script can read them.
+
+use crate::pages;
+use crate::server::{App, Arrival, guard, respond};
+use crate::sessions::{Sessions, Visitor, same, token};
+use crate::throttle::Throttle;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Form};
+use serde::Deserialize;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Passwords that are compared at once: each keeps a core busy for milliseconds.
+const COMPARED: usize = 2;
+/// Longer than any password.
+const LONGEST: usize = 1024;
+/// A verifier that no password meets, for names that do not exist.
+const NOBODY: &str = "SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:\
+                      AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+/// Who is inside, who tries, and how many are judged at once.
+pub struct Door {
+    sessions: Sessions,
+    throttle: Throttle,
+    compared: Arc<Semaphore>,
+}
+
+impl Default for Door {
+    fn default() -> Self {
+        let compared = Arc::new(Semaphore::new(COMPARED));
+        Self { sessions: Sessions::default(), throttle: Throttle::default(), compared }
+    }
+}
+
+/// What the login form brings.
+#[derive(Deserialize)]
+pub struct Entering {
+    name: String,
+    password: String,
+    form: String,
+    next: String,
+}
+
+/// What the logout form brings.
+#[derive(Deserialize)]
+pub struct Leaving {
+    form: String,
+}
+
+/// Names of cookies. Under TLS they are held to this host by their prefix.
+#[derive(Clone, Copy)]
+enum Cookie {
+    Session,
+    Form,
+}
+
+impl Cookie {
+    fn name(self, arrival: Arrival) -> String {
+        let prefix = if arrival.secure { "__Host-" } else { "" };
+        let what = match self {
+            Self::Session => "noisegate",
+            Self::Form => "noisegate-form",
+        };
+        format!("{prefix}{what}-{}", arrival.port)
+    }
+
+    /// What the request says it is.
+    fn of(self, headers: &HeaderMap, arrival: Arrival) -> Option<String> {
+        let name = self.name(arrival);
+        let texts = headers.get_all(header::COOKIE).into_iter().filter_map(|v| v.to_str().ok());
+        let mut pairs = texts.flat_map(|t| t.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(n, _)| *n == name).map(|(_, value)| value.to_owned())
+    }
+
+    /// Sets it for so many seconds; 0 takes it away.
+    fn set(self, value: &str, seconds: u64, arrival: Arrival) -> Option<HeaderValue> {
+        let secure = if arrival.secure { "; Secure" } else { "" };
+        let name = self.name(arrival);
+        let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+        HeaderValue::from_str(&text).ok()
+    }
+}
+
+impl App {
+    /// Who asks, and by which token. None where they are not logged in, or may not be any more.
+    pub(crate) fn visitor(&self, headers: &HeaderMap, arrival: Arrival) -> Option<(Visitor, String)> {
+        let settings = self.source.settings()?;
+        let token = Cookie::Session.of(headers, arrival)?;
+        let visitor = self.door.sessions.find(&token, settings.session)?;
+        let still = settings.users.iter().any(|u| u.name == visitor.name && u.role == visitor.role);
+        still.then_some((visitor, token))
+    }
+}
+
+/// To the login, and back to a page afterwards.
+pub fn elsewhere(next: &str) -> Response {
+    redirect(&format!("/login?next={next}"), [])
+}
+
+fn redirect<const N: usize>(to: &str, cookies: [Option<HeaderValue>; N]) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(header::LOCATION, HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/")));
+    for cookie in cookies.into_iter().flatten() {
+        headers.append(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// One of our pages, whatever is asked for: a link must not lead somewhere else by way of the login.
+fn known(next: &str) -> &'static str {
+    pages::PAGES.iter().find(|(path, _)| *path == next).map_or("/", |(path, _)| path)
+}
+
+/// GET /login.
+pub async fn form(Extension(arrival): Extension<Arrival>, uri: Uri) -> Response {
+    let next = uri.query().and_then(|q| q.strip_prefix("next=")).unwrap_or("/");
+    ask(arrival, known(next), StatusCode::OK, None)
+}
+
+/// The form, with a new secret.
+fn ask(arrival: Arrival, next: &str, status: StatusCode, wrong: Option<&str>) -> Response {
+    let Ok(form) = token() else {
+        return respond(
+            StatusCode::SERVICE_UNAVAILABLE,
+            pages::trouble("Nobody can log in", "No randomness is available on this machine."),
+        );
+    };
+    let mut response = respond(status, pages::login(&form, next, wrong));
+    if let Some(cookie) = Cookie::Form.set(&form, 3600, arrival) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// POST /login.
+pub async fn enter(
+    State(app): State<Arc<App>>,
+    Extension(arrival): Extension<Arrival>,
+    headers: HeaderMap,
+    Form(entering): Form<Entering>,
+) -> Response {
+    let next = known(&entering.next);
+    let Some(form) = Cookie::Form.of(&headers, arrival).filter(|form| same(form, &entering.form)) else {
+        let wrong = "This form was open for too long, or cookies are switched off. Please try again.";
+        return ask(arrival, next, StatusCode::FORBIDDEN, Some(wrong));
+    };
+    drop(form);
+    if !app.door.throttle.admit(arrival.from) {
+        tracing::warn!(address = %arrival.from, "refused to judge a login to the console: too many were wrong");
+        let wrong = "Too many wrong logins. Please wait a minute.";
+        return ask(arrival, next, StatusCode::TOO_MANY_REQUESTS, Some(wrong));
+    }
+    let Some(settings) = app.source.settings() else {
+        return ask(arrival, next, StatusCode::FORBIDDEN, Some("The policy lets nobody in any more."));
+    };
+    let user = settings.users.iter().find(|u| u.name == entering.name);
+    let verifier = user.map_or(NOBODY, |u| u.scram.as_str()).to_owned();
+    let password = entering.password;
+    let judged = async {
+        let _turn = app.door.compared.acquire().await.ok()?;
+        if password.len() > LONGEST {
+            return None;
+        }
+        tokio::task::spawn_blocking(move || frontend::password::proves(&verifier, &password)).await.ok()
+    };
+    let proven = judged.await.unwrap_or(false);
+    let Some(user) = user.filter(|_| proven) else {
+        tracing::warn!(user = entering.name, address = %arrival.from, "a login to the console failed");
+        let wrong = "This name and password do not fit.";
+        return ask(arrival, next, StatusCode::FORBIDDEN, Some(wrong));
+    };
+    app.door.throttle.forgive(arrival.from);
+    let Ok(session) = app.door.sessions.begin(&user.name, user.role) else {
+        return ask(arrival, next, StatusCode::SERVICE_UNAVAILABLE, Some("No randomness is available."));
+    };
+    tracing::info!(user = user.name, role = user.role.word(), address = %arrival.from, "logged in to the console");
+    let seconds = settings.session.as_secs().max(1);
+    redirect(next, [Cookie::Session.set(&session, seconds, arrival), Cookie::Form.set("", 0, arrival)])
+}
+
+/// POST /logout.
+pub async fn leave(
+    State(app): State<Arc<App>>,
+    Extension(arrival): Extension<Arrival>,
+    headers: HeaderMap,
+    Form(leaving): Form<Leaving>,
+) -> Response {
+    let Some((visitor, token)) = app.visitor(&headers, arrival) else { return elsewhere("/") };
+    if !same(&visitor.form(), &leaving.form) {
+        let why = "The form is not one of this session. Nothing was done.";
+        return respond(StatusCode::FORBIDDEN, pages::trouble("Not logged out", why));
+    }
+    app.door.sessions.end(&token);
+    redirect("/login", [Cookie::Session.set("", 0, arrival)])
+}

@@ -1,0 +1,107 @@
+//! What a guarantee means to one person, without letters.
+
+use dp::suspicion::{exceeded, update};
+use dp::tradeoff::TradeOff;
+
+/// A guarantee of (ε, δ), in people's terms.
+#[derive(Clone, Copy, Debug)]
+pub struct Meaning {
+    epsilon: f64,
+    delta: f64,
+}
+
+/// Suspicions beforehand that are shown.
+const PRIORS: [f64; 4] = [0.01, 0.1, 0.25, 0.5];
+
+/// A suspicion, where it can end, and the chance that it ends further.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Suspicion {
+    /// Beforehand.
+    pub before: f64,
+    /// At least afterwards.
+    pub least: f64,
+    /// At most afterwards.
+    pub most: f64,
+}
+
+impl Meaning {
+    /// Of a guarantee over all answers, adding or removing one person.
+    pub fn of(epsilon: f64, delta: f64) -> Self {
+        Self { epsilon, delta }
+    }
+
+    /// How often at most a suspicion moves further than is said; 0 where never.
+    pub fn chance(&self) -> f64 {
+        if self.delta == 0.0 {
+            0.0
+        } else {
+            (100.0 * self.delta).clamp(self.delta * 2.0, 0.01_f64.max(self.delta * 2.0))
+        }
+    }
+
+    /// The loss that is exceeded no more often than [`Self::chance`].
+    fn loss(&self) -> f64 {
+        if self.delta == 0.0 {
+            return self.epsilon;
+        }
+        let chance = self.chance();
+        // δ/(1 - e^(ε - loss)) = chance, solved for the loss, and a little more.
+        let loss = self.epsilon - (-self.delta / chance).ln_1p() + 1e-9;
+        if exceeded(self.epsilon, self.delta, loss) <= chance { loss } else { f64::INFINITY }
+    }
+
+    /// Where one suspicion can end.
+    pub fn suspicion(&self, before: f64) -> Suspicion {
+        let (least, most) = update(before, self.loss()).unwrap_or((0.0, 1.0));
+        Suspicion { before, least, most }
+    }
+
+    /// Where usual ones can end.
+    pub fn suspicions(&self) -> Vec<Suspicion> {
+        PRIORS.iter().map(|p| self.suspicion(*p)).collect()
+    }
+
+    /// Of 100 people who are not in the data, so many are accused wrongly; of 100 who are in it, at most so many are found.
+    pub fn detection(&self, steps: u32) -> Vec<(f64, f64)> {
+        let curve = TradeOff::Approximate { epsilon: self.epsilon, delta: self.delta };
+        let point = |i: u32| {
+            let alarms = f64::from(i) / f64::from(steps.max(1));
+            (alarms, curve.power(alarms).clamp(alarms, 1.0))
+        };
+        (0..=steps).map(point).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing)]
+    use super::*;
+
+    #[test]
+    fn a_suspicion_moves_by_the_factor_of_the_loss() {
+        // Odds of 1 to 9, times e.
+        let pure = Meaning::of(1.0, 0.0);
+        let s = pure.suspicion(0.1);
+        assert!((s.most - std::f64::consts::E / (std::f64::consts::E + 9.0)).abs() < 1e-9, "{s:?}");
+        assert_eq!((pure.chance(), crate::words::at_most(s.most).as_str()), (0.0, "24 %"));
+        let nothing = Meaning::of(0.0, 0.0).suspicion(0.1);
+        assert!((nothing.most - 0.1).abs() < 1e-9 && (nothing.least - 0.1).abs() < 1e-9);
+        // A δ of one in a million moves it a little more, but for one in ten thousand.
+        let approximate = Meaning::of(1.0, 1e-6);
+        assert!((approximate.chance() - 1e-4).abs() < 1e-12);
+        let more = approximate.suspicion(0.1).most;
+        assert!(more > s.most && more < s.most + 0.01, "{more}");
+        // A large δ promises little, and says so.
+        assert!(Meaning::of(1.0, 0.1).chance() >= 0.1);
+    }
+
+    #[test]
+    fn detection_begins_at_guessing_and_never_falls_below_it() {
+        let points = Meaning::of(1.0, 1e-6).detection(20);
+        assert_eq!(points.len(), 21);
+        assert!(points.iter().all(|(a, found)| found >= a));
+        assert!(points.windows(2).all(|w| w[0].1 <= w[1].1 + 1e-12));
+        let nothing = Meaning::of(0.0, 0.0).detection(10);
+        assert!(nothing.iter().all(|(a, found)| (found - a).abs() < 1e-9));
+    }
+}

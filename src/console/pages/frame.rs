@@ -1,0 +1,90 @@
+//! What all pages have around them.
+
+use crate::words;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// The style sheet, which every page names by this path.
+pub const STYLE: &str = include_str!("../console.css");
+
+/// What a page says besides itself.
+pub struct Frame<'a> {
+    /// What data this is about: the database's name, or the policy's.
+    pub about: &'a str,
+    /// Who looks, what they may see, and what their form to leave brings back.
+    pub visitor: Option<(&'a str, &'a str, String)>,
+    /// The page's path.
+    pub path: &'a str,
+    /// Whether it is loaded again by itself.
+    pub refresh: bool,
+    /// When the books were read, in microseconds since 1970.
+    pub at: i64,
+}
+
+/// Pages, by path.
+pub const PAGES: [(&str, &str); 3] = [("/", "Budgets"), ("/statements", "Statements"), ("/ledger", "Ledger")];
+
+/// Seconds until a page is loaded again, where the reader wants that.
+const REFRESH: u32 = 30;
+
+/// A page of a visitor.
+pub fn page(title: &str, frame: &Frame<'_>, content: &Markup) -> Markup {
+    html! {
+        (head(title, frame.refresh))
+        body {
+            a class="skip" href="#content" { "Skip to the content" }
+            header {
+                p class="name" { strong { "noisegate" } " " span { (frame.about) } }
+                nav aria-label="Pages" {
+                    ul {
+                        @for (path, name) in PAGES {
+                            li { a href=(path) aria-current=[(path == frame.path).then_some("page")] { (name) } }
+                        }
+                    }
+                }
+            }
+            main id="content" tabindex="-1" { (content) }
+            footer {
+                p {
+                    "As of " time { (words::moment(frame.at)) } ". "
+                    @if frame.refresh {
+                        a href=(frame.path) { "Stop refreshing" }
+                    } @else {
+                        a href=(format!("{}?refresh=on", frame.path)) { "Refresh every " (REFRESH) " seconds" }
+                    }
+                }
+                @if let Some((name, role, form)) = &frame.visitor {
+                    form method="post" action="/logout" {
+                        input type="hidden" name="form" value=(form);
+                        p { "Logged in as " strong { (name) } " (" (role) "). Nothing can be changed here. " button { "Log out" } }
+                    }
+                }
+            }
+        }
+        (PreEscaped("</html>"))
+    }
+}
+
+/// A page of nobody.
+pub fn bare(title: &str, content: Markup) -> Markup {
+    html! {
+        (head(title, false))
+        body class="bare" { main id="content" { (content) } }
+        (PreEscaped("</html>"))
+    }
+}
+
+fn head(title: &str, refresh: bool) -> Markup {
+    html! {
+        (DOCTYPE)
+        (PreEscaped("<html lang=\"en\">"))
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            @if refresh { meta http-equiv="refresh" content=(REFRESH); }
+            title { (title) " · noisegate" }
+            link rel="stylesheet" href="/console.css";
+            link rel="icon" href="data:,";
+        }
+    }
+}

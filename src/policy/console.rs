@@ -1,0 +1,124 @@
+//! `[console]`: pages for people who decide and people who look.
+
+use super::environment::expand;
+use super::error::Findings;
+use super::keys::{Key, Keys, REQUIRED};
+use super::model::{Console, ConsoleRole, ConsoleUser};
+use super::reader::{Section, shorten};
+use super::suggest::suggest;
+use super::users;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Keys of `[console]`.
+pub(super) const CONSOLE: Keys = Keys {
+    section: "[console]",
+    list: &[
+        Key {
+            name: "listen",
+            ty: "IP address and port",
+            default: "\"127.0.0.1:6480\"",
+            example: "\"[::1]:6480\"",
+            purpose: "Where browsers arrive. Any address but a loopback one needs `server.tls`, whose certificate the console shows.",
+        },
+        Key {
+            name: "session",
+            ty: "time span",
+            default: "\"8h\"",
+            example: "\"1h\"",
+            purpose: "How long a login lasts.",
+        },
+        Key {
+            name: "user",
+            ty: "list of sections",
+            default: REQUIRED,
+            example: "[{ name = \"dpo\", role = \"auditor\", scram = \"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\" }]",
+            purpose: "Who may log in to the console: `[[console.user]]`.",
+        },
+    ],
+    later: &[],
+};
+
+/// Keys of `[[console.user]]`.
+pub(super) const CONSOLE_USER: Keys = Keys {
+    section: "[[console.user]]",
+    list: &[
+        Key { name: "name", ty: "string", default: REQUIRED, example: "\"dpo\"", purpose: "Login name." },
+        Key {
+            name: "role",
+            ty: "`owner` or `auditor`",
+            default: REQUIRED,
+            example: "\"auditor\"",
+            purpose: "An owner sees everything; an auditor everything but the texts of statements. Neither can change anything there.",
+        },
+        Key {
+            name: "scram",
+            ty: "verifier",
+            default: REQUIRED,
+            example: "\"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"",
+            purpose: "A SCRAM-SHA-256 verifier, as `noisegate passwd` makes it; no password is stored.",
+        },
+    ],
+    later: &[],
+};
+
+const LISTEN: &str = "listen = \"127.0.0.1:6480\"";
+
+/// None where the policy has no console.
+pub(super) fn console(root: &Section<'_, '_>, has_tls: bool, f: &mut Findings) -> Option<Console> {
+    let section = root.section("console", f)?;
+    section.keys(&CONSOLE, f);
+    let mut listen = SocketAddr::from(([127, 0, 0, 1], 6480));
+    if let Some(written) = section.string("listen", LISTEN, f)
+        && let Some(address) = expand("listen", written, f)
+    {
+        match address.value.parse::<SocketAddr>() {
+            Ok(parsed) => listen = parsed,
+            Err(_) => {
+                let what = format!("listen = {:?} is not an IP address and port", shorten(&address.value));
+                f.error(&address.span, what, format!("write for example: {LISTEN}"));
+            }
+        }
+        if !listen.ip().is_loopback() && !has_tls {
+            let hint = "set tls = { cert = \"server.crt\", key = \"server.key\" } in [server], or listen on 127.0.0.1";
+            let what = "the console would be reachable from other machines without TLS, with its passwords";
+            f.error(&address.span, what, hint);
+        }
+    }
+    let session = section.duration("session", f).unwrap_or(Duration::from_secs(8 * 3600));
+    let mut list: Vec<ConsoleUser> = Vec::new();
+    let sections = section.sections("user", f);
+    if sections.is_empty() {
+        section.missing("user", "[[console.user]] with name, role and scram", f);
+    }
+    for one in sections {
+        let Some(user) = user(&one, f) else { continue };
+        let (user, span) = user;
+        if list.iter().any(|u| u.name == user.name) {
+            let what = format!("two users of the console are called {:?}", shorten(&user.name));
+            f.error(&span, what, "names are unique");
+        }
+        list.push(user);
+    }
+    Some(Console { listen, session, users: list })
+}
+
+fn user(section: &Section<'_, '_>, f: &mut Findings) -> Option<(ConsoleUser, super::error::Span)> {
+    section.keys(&CONSOLE_USER, f);
+    let name = section.required_string("name", "name = \"dpo\"", f);
+    let role = section.required_string("role", "role = \"auditor\"", f);
+    let scram = section.required_string("scram", "scram = \"SCRAM-SHA-256$4096:…\"", f);
+    let role = role.and_then(|written| {
+        let found = ConsoleRole::ALL.into_iter().find(|r| r.word() == written.value);
+        if found.is_none() {
+            let what = format!("role = {:?} is not one of \"owner\", \"auditor\"", shorten(&written.value));
+            f.error(&written.span, what, suggest(&written.value, ConsoleRole::ALL.map(ConsoleRole::word)));
+        }
+        found
+    });
+    if let Some(s) = &scram {
+        users::verifier(&s.value, &s.span, f);
+    }
+    let name = name?;
+    Some((ConsoleUser { name: name.value, role: role?, scram: scram?.value }, name.span))
+}

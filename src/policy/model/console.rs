@@ -1,0 +1,48 @@
+//! Pages for owners and auditors: `[console]`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// `[console]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Console {
+    /// Where browsers arrive.
+    pub listen: SocketAddr,
+    /// How long a login lasts.
+    pub session: Duration,
+    /// Who may log in.
+    pub users: Vec<ConsoleUser>,
+}
+
+/// `[[console.user]]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsoleUser {
+    /// Login name.
+    pub name: String,
+    /// What they see.
+    pub role: ConsoleRole,
+    /// A SCRAM-SHA-256 verifier.
+    pub scram: String,
+}
+
+/// `console.user.role`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsoleRole {
+    /// Everything.
+    Owner,
+    /// Everything but the texts of statements.
+    Auditor,
+}
+
+impl ConsoleRole {
+    /// All, as policies list them.
+    pub const ALL: [Self; 2] = [Self::Owner, Self::Auditor];
+
+    /// The word in the policy.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Auditor => "auditor",
+        }
+    }
+}
