@@ -259,15 +259,15 @@ mod tests {
     fn what_a_budget_allows() {
         let mut policy = policy();
         let shown = |policy: &Policy| budget(&policy.budgets[0], policy).unwrap();
-        // ρ = 1.4784, and a statement costs 0.5·tanh(0.25).
+        // ρ = 1.4784, and a statement costs 0.1·tanh(0.05).
         assert!(
-            shown(&policy).contains(": 12 answers at ε = 0.5 (basic composition: 20)"),
+            shown(&policy).contains(": 295 answers at ε = 0.1 (basic composition: 100)"),
             "{}",
             shown(&policy)
         );
         let one = &mut policy.budgets[0];
         (one.accounting, one.delta, one.selection_delta) = (Accounting::Pure, 0.into(), 0.into());
-        assert!(shown(&policy).contains(": 20 answers"), "{}", shown(&policy));
+        assert!(shown(&policy).contains(": 100 answers"), "{}", shown(&policy));
         policy.budgets[0].window = Some(policy::Window::Month);
         assert!(
             shown(&policy).contains("up to 13, together at most epsilon = 130.000"),
@@ -277,7 +277,7 @@ mod tests {
         policy.budgets[0].epsilon = "1.5".parse().unwrap();
         policy.budgets[0].tables = vec!["trips".into()];
         assert!(
-            shown(&policy).contains("the whole dataset (trips) ε = 1.5, pure, anew every month: 3 answers")
+            shown(&policy).contains("the whole dataset (trips) ε = 1.5, pure, anew every month: 15 answers")
         );
     }
 
@@ -289,7 +289,7 @@ mod tests {
             "unit      riders.rider_id\n",
             "riders: private by rider_id, one row per unit; columns rider_id, birth_year, plan, city\n",
             "stations: public; columns station, city, capacity\n",
-            "everyone: the whole dataset ε = 10, δ = 0.000001, zcdp: 12 answers",
+            "everyone: the whole dataset ε = 10, δ = 0.000001, zcdp: 295 answers",
         ] {
             assert!(text.contains(part), "{part:?} in\n{text}");
         }
