@@ -322,7 +322,7 @@ impl Filter {
         widest.map_or((0, 0), |(limit, spent, _)| (spent, limit))
     }
 
-    /// The part of the limit that a price takes; in rdp at the order that [`Self::nearest`] says. For display.
+    /// The part of the limit that a price takes; in rdp at the order that `nearest` says. For display.
     pub fn share(&self, spent: Cost, price: Cost) -> f64 {
         let (limit, price) = match self.nearest(spent, price) {
             Some((limit, _, price)) if self.notion == Notion::Rdp => (limit, price),
