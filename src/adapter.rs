@@ -131,7 +131,9 @@ impl Session for gateway::Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(self.user(), statement.class());
-        record.follow(Box::pin(gateway::Session::run(self, statement, notices))).await
+        let outcome = record.follow(Box::pin(gateway::Session::run(self, statement, notices))).await;
+        notices.retain(|n| self.is_wanted(n));
+        outcome
     }
 
     async fn describe(
@@ -159,7 +161,9 @@ impl Session for gateway::Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(self.user(), portal.class());
-        record.follow(Box::pin(gateway::Session::execute(self, portal, notices))).await
+        let outcome = record.follow(Box::pin(gateway::Session::execute(self, portal, notices))).await;
+        notices.retain(|n| self.is_wanted(n));
+        outcome
     }
 
     fn transaction(&mut self, step: &Control) {

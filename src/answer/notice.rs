@@ -12,6 +12,11 @@ pub struct Notice {
 }
 
 impl Notice {
+    /// It goes out as WARNING.
+    pub fn is_warning(&self) -> bool {
+        !self.code.starts_with("00")
+    }
+
     /// A plain notice. Its text begins small, ends without a full stop, says what there is to know in a line, and prices in
     /// shares of a budget.
     pub fn new(message: impl Into<String>) -> Self {

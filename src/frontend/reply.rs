@@ -82,7 +82,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
 
     /// Queues a NoticeResponse, as NOTICE or WARNING.
     pub fn notice(&mut self, n: &Notice) {
-        let severity = if n.code.starts_with("00") { "NOTICE" } else { "WARNING" };
+        let severity = if n.is_warning() { "WARNING" } else { "NOTICE" };
         let mut fields = report(severity, n.code, &n.message);
         fields.extend(n.hint.as_ref().map(|h| (b'H', clean(h))));
         self.message(PgWireBackendMessage::NoticeResponse(NoticeResponse::new(fields)));

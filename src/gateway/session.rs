@@ -6,7 +6,7 @@ use super::settings::custom::NoisegateSetting;
 use super::statement::Planned;
 use super::stream::Reopening;
 use super::{ActiveGateway, Databases, Gateway};
-use answer::{ClientError, Identity, SqlState, Values};
+use answer::{ClientError, Identity, Notice, SqlState, Values};
 use backend::Asker;
 use emit::print::Constants;
 use sql::Kind;
@@ -44,6 +44,15 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether the client wants to be told, by its `client_min_messages`.
+    pub(crate) fn is_wanted(&self, notice: &Notice) -> bool {
+        match self.settings.get("client_min_messages").map(str::to_ascii_lowercase).as_deref() {
+            Some("error" | "fatal" | "panic") => false,
+            Some("warning") => notice.is_warning(),
+            _ => true,
+        }
+    }
+
     /// Opens one.
     pub(super) fn new(
         active: Arc<ActiveGateway>,

@@ -22,7 +22,7 @@ pub const ALL: [(&str, usize, &str); 19] = [
     ("garbage", 14, "eve"),
     ("cancelling", 16, "eve"),
     ("huge statement", 8, "eve"),
-    ("portals", 6, "eve"),
+    ("portals", 4, "eve"),
     ("prepared statements", 2, "eve"),
     ("savepoints", 4, "eve"),
     ("heavy joins", 12, "eve"),

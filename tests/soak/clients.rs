@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
-/// What one client does may take no longer: more than the longest timeout of the proxy.
-const PATIENCE: Duration = Duration::from_secs(100);
+/// What one client does may take no longer: more than the longest timeout of the proxy, for each of those whose turn comes first.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What the crowd has asked that is paid for.
 #[derive(Default)]
