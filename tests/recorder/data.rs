@@ -433,15 +433,11 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
     );
 }
 
-/// Deletes all rows of a unit; some of the others' rows lie elsewhere on disk afterwards, since an order that ties leave open is
-/// none of a neighbour's business.
+/// Deletes all rows of a unit.
 pub fn forget(unit: i64) -> String {
-    let moved = unit % 5;
     // Foreign keys are not looked after: all rows of the unit are named here.
     format!(
-        "UPDATE public.trips SET rider_id = rider_id WHERE trip_id % 5 = {moved};
-         UPDATE public.slots SET n = n WHERE n % 5 = {moved};
-         DELETE FROM public.parts WHERE leg_id IN (SELECT l.leg_id FROM public.legs l JOIN public.trips t USING (trip_id) WHERE t.rider_id = {unit});
+        "DELETE FROM public.parts WHERE leg_id IN (SELECT l.leg_id FROM public.legs l JOIN public.trips t USING (trip_id) WHERE t.rider_id = {unit});
          DELETE FROM public.legs WHERE trip_id IN (SELECT t.trip_id FROM public.trips t WHERE t.rider_id = {unit});
          DELETE FROM public.marks WHERE rider = {unit};
          DELETE FROM public.slots WHERE rider_id = {unit};
