@@ -7,6 +7,7 @@ pub mod error;
 mod modes;
 mod notice;
 mod outcome;
+mod per_user;
 
 pub use copy::{Copy, ForceQuote};
 pub use cursor::{Cursor, Direction, Fetch};
@@ -15,6 +16,7 @@ pub use error::{ClientError, Severity, SqlState};
 pub use modes::Modes;
 pub use notice::Notice;
 pub use outcome::{Outcome, RowStream, text_cells};
+pub use per_user::PerUser;
 
 /// An authenticated user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,24 +1,17 @@
 //! Places by user: so many of one user's statements at once, the others wait in the order in which they came.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use answer::PerUser;
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// Who has places here.
 #[derive(Debug, Default)]
-pub struct Places(Mutex<HashMap<String, Weak<Semaphore>>>);
+pub struct Places(PerUser<Semaphore>);
 
 impl Places {
     /// The places of a user: as many as are told when the first of them is asked for.
     pub fn of(&self, user: &str, many: usize) -> Arc<Semaphore> {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(places) = users.get(user).and_then(Weak::upgrade) {
-            return places;
-        }
-        users.retain(|_, places| places.strong_count() > 0);
-        let places = Arc::new(Semaphore::new(many.min(Semaphore::MAX_PERMITS)));
-        users.insert(user.to_owned(), Arc::downgrade(&places));
-        places
+        self.0.of(user, || Semaphore::new(many.min(Semaphore::MAX_PERMITS)))
     }
 }
 
@@ -33,8 +26,6 @@ mod tests {
         let _held = eve.try_acquire_many(2).ok();
         assert_eq!(places.of("eve", 9).available_permits(), 0, "the same ones");
         assert_eq!(places.of("ada", 2).available_permits(), 2);
-        assert_eq!(places.0.lock().map(|q| q.contains_key("ada")).ok(), Some(true));
-        let _bob = places.of("bob", 2);
-        assert_eq!(places.0.lock().map(|q| q.contains_key("ada")).ok(), Some(false), "nobody has one");
+        assert_eq!(places.of("ada", 3).available_permits(), 3, "nobody had one");
     }
 }

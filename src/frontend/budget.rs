@@ -3,11 +3,10 @@
 //! Counted is what the sessions themselves know of: statements by an estimate of their syntax trees and plans, portals by
 //! their values, rows by their length.
 
-use answer::{ClientError, SqlState};
+use answer::{ClientError, PerUser, SqlState};
 use policy::Limits;
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// 53200: no memory. For disk, too, it is the session's own kind of 53100.
 const OUT_OF_MEMORY: SqlState = SqlState(*b"53200");
@@ -22,20 +21,7 @@ pub(super) struct Budgets {
 #[derive(Debug, Default)]
 struct Budget {
     all: Arc<AtomicU64>,
-    users: Mutex<HashMap<String, Weak<AtomicU64>>>,
-}
-
-impl Budget {
-    fn of(&self, user: &str) -> Arc<AtomicU64> {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(taken) = users.get(user).and_then(Weak::upgrade) {
-            return taken;
-        }
-        users.retain(|_, taken| taken.strong_count() > 0);
-        let taken = Arc::default();
-        users.insert(user.to_owned(), Arc::downgrade(&taken));
-        taken
-    }
+    users: PerUser<AtomicU64>,
 }
 
 /// What one session may hold in memory and on disk.
@@ -49,7 +35,7 @@ impl Budgets {
     /// The accounts of a session that begins.
     pub fn open(&self, user: &str, limits: &Limits) -> Accounts {
         let account = |budget: &Budget, most: [(u64, &'static str); 3]| {
-            let taken = [Arc::default(), budget.of(user), budget.all.clone()];
+            let taken = [Arc::default(), budget.users.of(user, AtomicU64::default), budget.all.clone()];
             let levels = taken.into_iter().zip(most);
             Account(levels.map(|(taken, (most, key))| Level { taken, most, key }).collect())
         };

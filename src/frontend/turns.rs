@@ -1,8 +1,8 @@
 //! Turns: of the large statements of one user one is worked on at a time, and the others wait, in the order in which they came.
 //! To parse and plan one takes a processor for as long as a hundred others take.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use answer::PerUser;
+use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of a text that is large.
@@ -12,7 +12,7 @@ const LARGE_PLAN: usize = 4 << 20;
 
 /// Who has a turn.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<HashMap<String, Weak<Semaphore>>>);
+pub(super) struct Turns(PerUser<Semaphore>);
 
 /// The turns of one user.
 #[derive(Clone, Debug)]
@@ -21,14 +21,7 @@ pub(super) struct Turn(Arc<Semaphore>);
 impl Turns {
     /// Those of this user.
     pub fn of(&self, user: &str) -> Turn {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(turn) = users.get(user).and_then(Weak::upgrade) {
-            return Turn(turn);
-        }
-        users.retain(|_, turn| turn.strong_count() > 0);
-        let turn = Arc::new(Semaphore::new(1));
-        users.insert(user.to_owned(), Arc::downgrade(&turn));
-        Turn(turn)
+        Turn(self.0.of(user, || Semaphore::new(1)))
     }
 }
 

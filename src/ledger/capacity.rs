@@ -69,8 +69,7 @@ pub fn released(state: &BudgetState) -> Option<(f64, f64)> {
     if spent.loss == 0 && spent.delta == 0 {
         return (f.notion != Notion::Rdp || spent.orders.iter().all(|o| *o == 0)).then_some((0.0, 0.0));
     }
-    let units = (Interval::from(spent.loss as f64) / UNITS_PER_ONE as f64).hi().next_up();
-    let rest = (&budget.delta - &budget.selection_delta).to_f64().unwrap_or(0.0).next_down().max(0.0);
+    let (units, rest) = (loss(spent.loss), conversion_delta(&budget));
     let epsilon = match f.notion {
         Notion::Pure => return Some((units.min(whole), 0.0)),
         Notion::Approx => units,
@@ -80,6 +79,16 @@ pub fn released(state: &BudgetState) -> Option<(f64, f64)> {
         Notion::Rdp => return None,
     };
     Some((epsilon.min(whole), delta))
+}
+
+/// A loss in units as a number, from above.
+fn loss(units: u128) -> f64 {
+    (Interval::from(units as f64) / UNITS_PER_ONE as f64).hi().next_up()
+}
+
+/// δ that is left for the conversion, from below.
+fn conversion_delta(budget: &Budget) -> f64 {
+    (&budget.delta - &budget.selection_delta).to_f64().unwrap_or(0.0).next_down().max(0.0)
 }
 
 /// All windows of a year but one are of the first budget, and one is of the second, which differs in its limits.
@@ -93,14 +102,10 @@ fn windows(usual: &Budget, counter: &Counter, now: &Budget, counter_now: &Counte
     if delta >= 1.0 {
         return Some(Year { windows, epsilon: f64::INFINITY, delta: 1.0 });
     }
-    // δ that is left for the conversion, from below.
-    let rest = |b: &Budget| (&b.delta - &b.selection_delta).to_f64().unwrap_or(0.0).next_down().max(0.0);
-    let below = sum(rest(usual).into(), rest(now).into()).lo();
-    let units =
-        |loss: u128| Interval::from((Interval::from(loss as f64) / UNITS_PER_ONE as f64).hi().next_up());
+    let below = sum(conversion_delta(usual).into(), conversion_delta(now).into()).lo();
     let converted = match (counter, counter.limit(), counter_now.limit()) {
         (Counter::Filter(f), Amount::Cost(limit), Amount::Cost(limit_now)) => {
-            let sum = sum(units(limit.loss), units(limit_now.loss)).hi();
+            let sum = sum(loss(limit.loss).into(), loss(limit_now.loss).into()).hi();
             match f.notion {
                 Notion::Zcdp => cdp::epsilon(sum, below),
                 Notion::Advanced => composition::adaptive(sum.into(), below).hi(),

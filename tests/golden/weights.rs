@@ -45,16 +45,7 @@ fn trees_take_what_is_estimated() {
             let tokens: usize = kept.iter().map(|(tokens, _)| tokens).sum();
             let (real, estimated) = (measured.bytes_current.max(0) as usize, weight::tree(tokens));
             worst = worst.max((real as f64 - 8192.0) / tokens as f64);
-            println!(
-                "{real} of {estimated}, {} a token: {}",
-                real / tokens.max(1),
-                &sql[..sql.len().min(60)]
-            );
-            assert!(
-                real <= estimated,
-                "{real} bytes, estimated were {estimated}: {}",
-                &sql[..sql.len().min(200)]
-            );
+            within(real, estimated, tokens, &sql);
             assert!(n < 600 || real * 16 >= estimated, "{real} bytes, estimated were {estimated}");
             black_box(&kept);
         }
@@ -76,18 +67,14 @@ async fn plans_take_what_is_estimated() {
             let mut copy = None;
             let measured = measure(|| copy = Some(plan.clone()));
             let (real, estimated) = (measured.bytes_current.max(0) as usize, weight::plan(tokens));
-            println!(
-                "{real} of {estimated}, {} a token: {}",
-                real / tokens.max(1),
-                &sql[..sql.len().min(60)]
-            );
-            assert!(
-                real <= estimated,
-                "{real} bytes, estimated were {estimated}: {}",
-                &sql[..sql.len().min(200)]
-            );
+            within(real, estimated, tokens, &sql);
             black_box(&copy);
         }
     }
     assert!(planned >= 12, "{planned}");
+}
+
+fn within(real: usize, estimated: usize, tokens: usize, sql: &str) {
+    println!("{real} of {estimated}, {} a token: {}", real / tokens.max(1), &sql[..sql.len().min(60)]);
+    assert!(real <= estimated, "{real} bytes, estimated were {estimated}: {}", &sql[..sql.len().min(200)]);
 }

@@ -229,18 +229,7 @@ impl Printer<'_> {
                     None => Real::Text("NULL::pg_catalog.float8".into()),
                 };
                 let (variance, fourth) = (beside(Reach::Variance), beside(Reach::Fourth));
-                let atom = self.text(expr);
-                one(
-                    float(&atom),
-                    Term {
-                        atom,
-                        slope: Real::Known(1.0),
-                        variance,
-                        fourth,
-                        step: None,
-                        parts: parts.clone(),
-                    },
-                )
+                column(self.text(expr), variance, fourth, parts.clone())
             }
             Uncertain::Query { expr, query, parts } => {
                 let mut inner = |what| {
@@ -250,18 +239,7 @@ impl Printer<'_> {
                     Real::Text(self.text(&Expr::new(kind, None)))
                 };
                 let (variance, fourth) = (inner(Reach::Variance), inner(Reach::Fourth));
-                let atom = self.text(expr);
-                one(
-                    float(&atom),
-                    Term {
-                        atom,
-                        slope: Real::Known(1.0),
-                        variance,
-                        fourth,
-                        step: None,
-                        parts: parts.clone(),
-                    },
-                )
+                column(self.text(expr), variance, fourth, parts.clone())
             }
             Uncertain::Same(_, x) => self.number(x),
             Uncertain::Negated(_, x) => self.number(x).times(&Real::Known(-1.0)),
@@ -304,9 +282,7 @@ impl Printer<'_> {
             variance = variance.divided_by(&square);
             fourth = fourth.divided_by(&square.times(&square));
         }
-        let atom = self.text(e);
-        let (value, parts) = (float(&atom), whole.parts());
-        one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts })
+        column(self.text(e), variance, fourth, whole.parts())
     }
 }
 
@@ -320,6 +296,12 @@ fn float(text: &str) -> Real {
 
 fn one(value: Real, term: Term) -> Number {
     Number { value, terms: vec![term], ratio: None, range: None }
+}
+
+/// A number that is its own only term, with what is told of its noise beside it.
+fn column(atom: String, variance: Real, fourth: Real, parts: BTreeSet<Part>) -> Number {
+    let value = float(&atom);
+    one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts })
 }
 
 /// The query with this of its only item.
