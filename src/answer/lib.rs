@@ -1,4 +1,4 @@
-//! What passes between the gateway and the frontend: who asks, what a statement is given, and what it gives back.
+//! What passes between the gateway and the frontend: who asks, what a statement is given, and what it gives back; and what the sessions of one user share.
 
 mod copy;
 mod cursor;
