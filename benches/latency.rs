@@ -60,6 +60,7 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
     let statement = resolve::resolve(&query, &lines, policy, &policy.limits)?;
     let settings = Settings {
         epsilon: dp::Ratio::new(1, 100),
+        accuracy: None,
         delta: dp::Ratio::new(1, 1_000_000_000),
         max_groups: policy.statement.max_groups,
         max_rows: policy.statement.max_rows,

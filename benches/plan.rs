@@ -64,6 +64,7 @@ fn plan_and_emit(c: &mut Criterion) {
     let policy = raw.check(&schema).expect("the policy fits the schema");
     let settings = Settings {
         epsilon: Ratio::new(1, 2),
+        accuracy: None,
         delta: Ratio::new(1, 100_000_000),
         max_groups: 4,
         max_rows: 8,

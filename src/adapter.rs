@@ -4,9 +4,11 @@ use crate::gateway::{self, ActiveGateway, Databases, Gateway};
 use answer::{ClientError, SqlState};
 use answer::{Description, Identity, Notice, Outcome, Values};
 use frontend::journal::{self, Record};
-use frontend::{Account, Auth, Control, Service, Session, Weight};
+use frontend::{Account, Auth, Client, Control, Service, Session, Weight};
+use record::Stage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The gateways in force as a [`Service`].
 pub struct Adapter(Arc<Databases>);
@@ -66,7 +68,7 @@ impl Service for Adapter {
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
-        pid: i32,
+        client: Client,
     ) -> Result<Self::Session, ClientError> {
         let database = startup.get("database").cloned().unwrap_or_else(|| identity.user.clone());
         if database.len() > 63 {
@@ -80,7 +82,8 @@ impl Service for Adapter {
             return Err(ClientError::new(SqlState::INVALID_AUTHORIZATION, message));
         }
         let mut session = self.0.open_session(identity, database)?;
-        session.pid = pid;
+        let application = startup.get("application_name").map_or("", String::as_str);
+        session.arrived(client.pid, application, client.address, client.encrypted);
         Box::pin(session.start_with(&startup)).await?;
         Ok(session)
     }
@@ -92,7 +95,10 @@ impl Session for gateway::Session {
     type Portal = gateway::Portal;
 
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError> {
-        gateway::Session::parse(self, sql).inspect_err(|e| journal::failed(self.user(), "unparsed", e))
+        let begun = Instant::now();
+        let parsed = gateway::Session::parse(self, sql);
+        self.prepared(Stage::Parse, begun.elapsed());
+        parsed.inspect_err(|e| journal::failed(&self.record(), self.recorded("unparsed", sql.into()), e))
     }
 
     fn control(&self, statement: &Self::Statement) -> Control {
@@ -130,7 +136,7 @@ impl Session for gateway::Session {
         statement: Self::Statement,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let record = Record::begin(self.user(), statement.class());
+        let record = Record::begin(&self.record(), self.recorded(statement.class(), statement.text()));
         let outcome = record.follow(Box::pin(gateway::Session::run(self, statement, notices))).await;
         notices.retain(|n| self.is_wanted(n));
         outcome
@@ -141,8 +147,11 @@ impl Session for gateway::Session {
         statement: &Self::Statement,
         types: &[u32],
     ) -> Result<Description, ClientError> {
+        let begun = Instant::now();
         let described = Box::pin(gateway::Session::describe(self, statement, types)).await;
-        described.inspect_err(|e| journal::failed(self.user(), "parse", e))
+        self.prepared(Stage::Plan, begun.elapsed());
+        described
+            .inspect_err(|e| journal::failed(&self.record(), self.recorded("parse", statement.text()), e))
     }
 
     async fn bind(
@@ -151,8 +160,10 @@ impl Session for gateway::Session {
         description: &Description,
         values: Values,
     ) -> Result<Self::Portal, ClientError> {
+        let begun = Instant::now();
         let bound = Box::pin(gateway::Session::bind(self, statement, description, values)).await;
-        bound.inspect_err(|e| journal::failed(self.user(), "bind", e))
+        self.prepared(Stage::Plan, begun.elapsed());
+        bound.inspect_err(|e| journal::failed(&self.record(), self.recorded("bind", statement.text()), e))
     }
 
     async fn execute(
@@ -160,7 +171,7 @@ impl Session for gateway::Session {
         portal: Self::Portal,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let record = Record::begin(self.user(), portal.class());
+        let record = Record::begin(&self.record(), self.recorded(portal.class(), portal.text()));
         let outcome = record.follow(Box::pin(gateway::Session::execute(self, portal, notices))).await;
         notices.retain(|n| self.is_wanted(n));
         outcome

@@ -6,6 +6,15 @@
 //! are read becomes [`ClientError::incident`], a constant message with an id that the operator finds in the log.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Incidents of this process.
+static INCIDENTS: AtomicU64 = AtomicU64::new(0);
+
+/// How many incidents there were in this process.
+pub fn incidents() -> u64 {
+    INCIDENTS.load(Ordering::Relaxed)
+}
 
 /// A five-character SQLSTATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -173,6 +182,7 @@ impl ClientError {
     /// gives the client a constant message with that id.
     pub fn incident(code: SqlState, message: &'static str, cause: &dyn fmt::Display) -> Self {
         let id = incident_id();
+        INCIDENTS.fetch_add(1, Ordering::Relaxed);
         tracing::error!(incident = %id, code = code.as_str(), cause = %cause, "{message}");
         Self::new(code, message)
             .detail(format!("Incident {id}."))

@@ -131,6 +131,7 @@ impl Backend {
     }
 
     pub(super) async fn fetch_connection(&self) -> Result<Object<Fetching>, FetchError> {
+        let _waiting = record::step(record::Stage::Place);
         self.fetch.get().await.map_err(|e| match e.into() {
             NoConnection::Busy => FetchError::Busy,
             NoConnection::Slow => FetchError::Unreachable(SLOW.into()),
@@ -172,7 +173,9 @@ impl Backend {
         formats: &[i16],
     ) -> Result<Rows, RelayError> {
         let place = self.places.of(asker.user, self.places_of_each).acquire_owned();
+        let waiting = record::step(record::Stage::Place);
         let place = timeout(WAIT_TIMEOUT, place).await.map_err(|_| RelayError::Share)?;
+        drop(waiting);
         let time = asker.public.then_some(self.public_timeout);
         let terms = Terms { place: place.ok().map(Arc::new), time, undone: false };
         query_by(&self.finish, terms, settings, sql, params, formats).await
@@ -194,6 +197,7 @@ impl Backend {
 }
 
 async fn connection_of(pool: &Pool<Pooled>) -> Result<Object<Pooled>, RelayError> {
+    let _waiting = record::step(record::Stage::Place);
     pool.get().await.map_err(|e| match e.into() {
         NoConnection::Busy => RelayError::Busy,
         NoConnection::Slow => RelayError::Unreachable(SLOW.into()),

@@ -108,11 +108,22 @@ async fn one(args: &Args) -> Result<(String, Policy), String> {
 
 /// A policy that is right, by its database or, where that is away or is not to be asked, by the snapshot.
 pub(super) async fn policy(file: &Path, offline: bool) -> Result<Policy, String> {
-    let args = Args { policy: file.to_owned(), write_schema: false, offline };
     let raw = policy::load(file).map_err(|e| e.to_string())?;
+    by_schema(&raw, file, offline).await.map(|(policy, _)| policy)
+}
+
+/// The same, with what it allows but probably does not mean. Offline its secrets need not be there.
+pub(super) async fn judged(file: &Path, offline: bool) -> Result<(Policy, Vec<String>), String> {
+    let load = if offline { policy::load_elsewhere } else { policy::load };
+    by_schema(&load(file).map_err(|e| e.to_string())?, file, offline).await
+}
+
+async fn by_schema(raw: &RawPolicy, file: &Path, offline: bool) -> Result<(Policy, Vec<String>), String> {
+    let args = Args { policy: file.to_owned(), write_schema: false, offline };
     let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
     let (Known::Database(schema, _) | Known::Snapshot(schema, _)) = known(&args, backend).await?;
-    raw.check(&schema).map_err(|e| e.to_string())
+    let (policy, warnings) = raw.check_with_warnings(&schema).map_err(|e| e.to_string())?;
+    Ok((policy, warnings.iter().map(ToString::to_string).collect()))
 }
 
 async fn known(args: &Args, backend: &policy::Backend) -> Result<Known, String> {

@@ -91,14 +91,14 @@ async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Er
     let scram = verifier(&password, &salt, 4096);
     let pages = TcpListener::from_std(listen_console()?)?;
     let active = ActiveGateway::new(gateway.clone());
-    let (at, pages) = console::of_demo("demo".into(), active, pages, scram)?;
+    let (at, pages) = console::of_demo("demo".into(), active.clone(), pages, scram)?;
     let told = format!(
         "{}\n\nWhat is left of it, as its owner sees it: http://{at}/ (name {}, password {password})",
         budget_text(gateway.policy()).trim_end(),
         console::DEMO_OWNER
     );
     print!("{}", banner(address, &demo.psql, &told));
-    let served = super::serve::serve(gateway, listener).await;
+    let served = super::serve::serve(active, listener).await;
     pages.abort();
     served
 }

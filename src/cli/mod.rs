@@ -2,18 +2,22 @@
 //! lives in the modules below them.
 
 pub mod account;
+pub mod advise;
 pub mod budget;
 pub mod check;
+pub mod completions;
 mod database;
 pub mod demo;
 pub mod explain;
 mod file;
 pub mod fit;
 pub mod init;
+pub mod man;
 pub mod passwd;
 pub mod postgres_copy;
 pub mod refresh;
 pub mod reload;
+pub mod report;
 pub mod serve;
 mod snapshot;
 pub mod watchdog;
@@ -49,8 +53,12 @@ enum Command {
     Init(init::Args),
     /// Measures, through a proxy and at its price, which bounds the rows of a table want.
     Fit(fit::Args),
+    /// Writes what the console shows of a policy and its ledger to one file, for an auditor.
+    Report(report::Args),
     /// Shows what a statement would cost and send, from the schema snapshot: no database is asked.
     Explain(explain::Args),
+    /// Says of a file of statements what they cost, how wrong they will be and what would help: no database is asked.
+    Advise(advise::Args),
     /// Makes a user's entry from a password: asks for it, and writes its SCRAM verifier.
     Passwd(passwd::Args),
     /// The accountant by itself: checks a file of cases, or says how many answers fit a budget.
@@ -58,6 +66,10 @@ enum Command {
     /// What the owner of the data does with the ledger of a policy.
     #[command(subcommand)]
     Budget(budget::Command),
+    /// Prints what a shell reads to complete commands and options.
+    Completions(completions::Args),
+    /// Writes manual pages.
+    Man(man::Args),
     /// Makes a private copy of PostgreSQL's server programs if there is none yet, and prints their folder.
     #[command(hide = true)]
     PostgresCopy(postgres_copy::Args),
@@ -92,9 +104,16 @@ pub fn main() -> ExitCode {
         }),
         Command::Init(args) => block_on(init::run(args)),
         Command::Fit(args) => block_on(fit::run(args)),
+        Command::Report(args) => block_on(report::run(args)),
         Command::Explain(args) => return explain(args),
+        Command::Advise(args) => with_stack(|| advise::run(args))
+            .map_err(Into::into)
+            .inspect(|text| println!("{text}"))
+            .map(|_| ()),
         Command::Passwd(args) => passwd::run(args),
         Command::Account(args) => account::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
         Command::Budget(command) => block_on(budget::run(command)),
     };
     match done {
@@ -106,24 +125,27 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// In a thread with the stack that planning needs.
 fn explain(args: &explain::Args) -> ExitCode {
-    let printed = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || explain::run(args));
-        thread.map(|t| t.join())
-    });
-    match printed {
-        Ok(Ok(explain::Printed::Plan(text))) => {
+    match with_stack(|| Ok(explain::run(args))) {
+        Ok(explain::Printed::Plan(text)) => {
             println!("{text}");
             return ExitCode::SUCCESS;
         }
-        Ok(Ok(explain::Printed::Refusal(text))) if args.format == explain::Format::Json => println!("{text}"),
-        Ok(Ok(explain::Printed::Refusal(text))) => eprintln!("{text}"),
-        // A panic has printed what it is.
-        Ok(Err(_)) => {}
-        Err(e) => eprintln!("noisegate: no thread can be started: {e}"),
+        Ok(explain::Printed::Refusal(text)) if args.format == explain::Format::Json => println!("{text}"),
+        Ok(explain::Printed::Refusal(text)) => eprintln!("{text}"),
+        Err(e) => eprintln!("noisegate: {e}"),
     }
     ExitCode::FAILURE
+}
+
+/// In a thread with the stack that planning needs.
+fn with_stack<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        let thread = thread.map_err(|e| format!("no thread can be started: {e}"))?;
+        // A panic has printed what it is.
+        thread.join().unwrap_or_else(|_| Err("the command failed".into()))
+    })
 }
 
 fn block_on(work: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {

@@ -3,13 +3,15 @@
 pub mod console;
 pub mod control;
 pub mod databases;
+mod incidents;
 pub mod log;
 mod manager;
+pub mod metrics;
 mod reloading;
 mod request;
 
 use crate::adapter::Adapter;
-use crate::gateway::Gateway;
+use crate::gateway::{ActiveGateway, Databases};
 use control::Control;
 use databases::Served;
 use frontend::{Address, Listener, Server, Settings, Shutdown};
@@ -19,6 +21,7 @@ use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -53,12 +56,21 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         status: format!("listening on {}", listening.join(", ")),
     });
     let mut reloaders = Vec::new();
-    let mut consoles = Vec::new();
+    let (mut consoles, mut watched) = (Vec::new(), Vec::new());
     for Served { file, active, beside } in served {
         let name = active.current().policy().database_name(&file);
+        watched.push((name.clone(), active.clone()));
         consoles.extend(console::start(name, active.clone(), server.settings()).await?);
         reloaders.push((Arc::new(Reloader { file, active, folder: folder.clone() }), beside));
     }
+    let ending = Arc::new(AtomicBool::new(false));
+    let watched = metrics::Watched {
+        databases: watched,
+        sessions: server.sessions(),
+        settings: server.settings(),
+        ending: ending.clone(),
+    };
+    let monitor = metrics::start(first.current().policy().metrics.as_ref(), watched).await?;
     // Before the first client: a signal must not end the program once it serves.
     reload_by_signal(reloaders.iter().map(|(reloader, _)| reloader.clone()).collect())?;
     let mut controls = Vec::new();
@@ -75,6 +87,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let shutdown = server.shutdown_handle();
     let stopping = manager.clone();
     end_by_signal(shutdown, move || {
+        ending.store(true, Ordering::Relaxed);
         let limit = first.current().policy().server.shutdown_timeout;
         stopping.stopping(limit);
         limit
@@ -84,11 +97,19 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         // Before the line that programs wait for.
         writeln!(std::io::stdout(), "console at {scheme}://{address}/")?;
     }
+    if let Some((address, _)) = &monitor {
+        let plain = address.ip().to_canonical().is_loopback() || server.settings().tls().is_none();
+        writeln!(
+            std::io::stdout(),
+            "metrics at {}://{address}/metrics",
+            if plain { "http" } else { "https" }
+        )?;
+    }
     announce(&addresses)?;
     manager.ready(&format!("listening on {}", listening.join(", ")));
     manager.keep_watchdog_quiet();
     server.run().await;
-    for (_, console) in consoles {
+    for (_, console) in consoles.into_iter().chain(monitor) {
         console.abort();
     }
     for control in controls {
@@ -101,10 +122,12 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
 }
 
 /// Serves a gateway on a bound listener, until SIGINT or SIGTERM.
-pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> Result<(), Box<dyn Error>> {
+pub async fn serve(active: Arc<ActiveGateway>, listener: TcpListener) -> Result<(), Box<dyn Error>> {
+    let gateway = active.current();
     let settings = Settings { limits: gateway.policy().limits.clone(), ..Settings::default() };
     let limit = gateway.policy().server.shutdown_timeout;
-    let server = Server::over(vec![listener.into()], Arc::new(Adapter::new(gateway)), settings)?;
+    let server =
+        Server::over(vec![listener.into()], Arc::new(Adapter::over(Databases::one(active))), settings)?;
     end_by_signal(server.shutdown_handle(), move || limit)?;
     announce(&server.addresses()?)?;
     server.run().await;

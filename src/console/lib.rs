@@ -3,16 +3,24 @@
 //!
 //! Everything is read from the policy in force and from the books, never from a table, and nothing here changes anything. No
 //! page needs a script, and none asks anything of another host. `server` is the way of a request; `login`, `sessions` and
-//! `throttle` are the door; `reading` is what was read of the books; `pages` are the pages. No SQL and no backend belong here.
+//! `throttle` are the door; `source` is what is in force and `reading` what was read of the books;
+//! `told` says a policy in sentences; `pages` are the pages. No SQL and no backend belong here.
 
 mod chart;
+mod live;
 mod login;
 mod meaning;
 mod pages;
 mod reading;
+mod report;
 mod server;
 mod sessions;
+mod source;
 mod throttle;
+mod told;
 mod words;
 
-pub use server::{Console, Source};
+pub use live::{Client, Incident, Live, Pool, UserStream};
+pub use report::Report;
+pub use server::Console;
+pub use source::{InForce, Source};

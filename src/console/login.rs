@@ -5,7 +5,7 @@
 //! and no script can read them.
 
 use crate::pages;
-use crate::server::{App, Arrival, guard, respond};
+use crate::server::{App, guard, respond};
 use crate::sessions::{Sessions, Visitor, same, token};
 use crate::throttle::Throttle;
 use axum::extract::State;
@@ -15,6 +15,7 @@ use axum::{Extension, Form};
 use serde::Deserialize;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+use web::Arrival;
 
 /// Passwords that are compared at once: each keeps a core busy for milliseconds.
 const COMPARED: usize = 2;

@@ -1,6 +1,6 @@
 //! What a guarantee means to one person, without letters.
 
-use dp::suspicion::{exceeded, update};
+use dp::suspicion::{self, update};
 use dp::tradeoff::TradeOff;
 
 /// A guarantee of (ε, δ), in people's terms.
@@ -32,27 +32,17 @@ impl Meaning {
 
     /// How often at most a suspicion moves further than is said; 0 where never.
     pub fn chance(&self) -> f64 {
-        if self.delta == 0.0 {
-            0.0
-        } else {
-            (100.0 * self.delta).clamp(self.delta * 2.0, 0.01_f64.max(self.delta * 2.0))
-        }
+        self.bound().chance()
     }
 
-    /// The loss that is exceeded no more often than [`Self::chance`].
-    fn loss(&self) -> f64 {
-        if self.delta == 0.0 {
-            return self.epsilon;
-        }
-        let chance = self.chance();
-        // δ/(1 - e^(ε - loss)) = chance, solved for the loss, and a little more.
-        let loss = self.epsilon - (-self.delta / chance).ln_1p() + 1e-9;
-        if exceeded(self.epsilon, self.delta, loss) <= chance { loss } else { f64::INFINITY }
+    /// What EXPLAIN says of the same guarantee.
+    fn bound(&self) -> suspicion::Meaning {
+        suspicion::Meaning::of(self.epsilon, self.delta)
     }
 
     /// Where one suspicion can end.
     pub fn suspicion(&self, before: f64) -> Suspicion {
-        let (least, most) = update(before, self.loss()).unwrap_or((0.0, 1.0));
+        let (least, most) = update(before, self.bound().usual_loss()).unwrap_or((0.0, 1.0));
         Suspicion { before, least, most }
     }
 

@@ -11,6 +11,8 @@ use tokio::sync::Mutex;
 
 /// Entries of each kind that are shown.
 const LATEST: usize = 500;
+/// Of the most expensive statements.
+const DEAREST: usize = 10;
 /// Points of a curve that are kept, at most: beyond it every other one goes.
 const POINTS: usize = 1024;
 /// A reading is shown again for so long, and for so many times as long as it took.
@@ -31,10 +33,36 @@ pub struct Reading {
     pub budgets: Vec<BudgetSummary>,
     /// Those who drew on them in their present windows.
     pub drawn: BTreeMap<(String, String), Drawn>,
+    /// Who opened which stream, by the stream's name and the user's.
+    pub openings: BTreeMap<(String, String), Opened>,
+    /// What each user was answered, ever.
+    pub users: BTreeMap<String, Answered>,
     /// The latest statements that were paid for or answered again, the latest first.
     pub statements: VecDeque<Recorded>,
+    /// Those that took the largest part of a budget, the most expensive first.
+    pub dearest: Vec<Recorded>,
     /// The latest deeds of owners, the latest first.
     pub deeds: VecDeque<Recorded>,
+}
+
+/// How often a user opened a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Opened {
+    /// Times.
+    pub times: u64,
+    /// The latest one, in microseconds since 1970.
+    pub last: i64,
+}
+
+/// What a user was answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answered {
+    /// Statements that were paid for.
+    pub paid: u128,
+    /// Answers that were given again.
+    pub again: u128,
+    /// The latest of both, in microseconds since 1970.
+    pub last: i64,
 }
 
 /// How one owner's share of a budget went down in its present window.
@@ -99,8 +127,22 @@ impl Reading {
             budgets.iter().map(|b| (b.budget.name.as_str(), b.budget.window.map(|w| w.start(at)))).collect();
         let mut drawn: BTreeMap<(String, String), Drawn> = BTreeMap::new();
         let (mut statements, mut deeds) = (VecDeque::new(), VecDeque::new());
+        let mut dearest = Vec::new();
+        let mut openings: BTreeMap<(String, String), Opened> = BTreeMap::new();
+        let mut users: BTreeMap<String, Answered> = BTreeMap::new();
         owner.recorded(|recorded| {
+            if !matches!(recorded.deed, Deed::Other(_)) {
+                let user = users.entry(recorded.who.clone()).or_default();
+                let paid = matches!(recorded.deed, Deed::Paid(_));
+                *(if paid { &mut user.paid } else { &mut user.again }) += 1;
+                user.last = recorded.at;
+            }
             if let Deed::Paid(paid) = &recorded.deed {
+                among_dearest(&mut dearest, &recorded);
+                if let Some(stream) = &paid.stream {
+                    let opened = openings.entry((stream.clone(), recorded.who.clone())).or_default();
+                    (opened.times, opened.last) = (opened.times + 1, recorded.at);
+                }
                 for taken in &paid.from {
                     if windows.get(taken.budget.as_str()).is_some_and(|w| *w == taken.window) {
                         let key = (taken.budget.clone(), taken.owner.clone());
@@ -119,7 +161,10 @@ impl Reading {
             mismatch: owner.mismatch().map(ToString::to_string),
             budgets,
             drawn,
+            openings,
+            users,
             statements,
+            dearest,
             deeds,
         })
     }
@@ -127,6 +172,21 @@ impl Reading {
     /// How an owner's share of a budget went down.
     pub fn drawn(&self, budget: &str, owner: &str) -> Option<&Drawn> {
         self.drawn.get(&(budget.to_owned(), owner.to_owned()))
+    }
+}
+
+/// The largest part of a budget that an entry took.
+fn price(recorded: &Recorded) -> f64 {
+    let Deed::Paid(paid) = &recorded.deed else { return 0.0 };
+    paid.from.iter().map(|taken| taken.part).fold(0.0, f64::max)
+}
+
+/// Keeps an entry if it is one of the most expensive; of two that cost the same, the later one.
+fn among_dearest(dearest: &mut Vec<Recorded>, recorded: &Recorded) {
+    let place = dearest.partition_point(|other| price(other) > price(recorded));
+    if place < DEAREST && price(recorded) > 0.0 {
+        dearest.insert(place, recorded.clone());
+        dearest.truncate(DEAREST);
     }
 }
 

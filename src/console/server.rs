@@ -1,33 +1,25 @@
 //! The way of a request: a connection, encrypted where the policy says so, who asks, and the page.
 
 use crate::login::{self, Door};
-use crate::pages::{self, Frame, STYLE};
+use crate::pages::{self, Frame, PAGES, STYLE};
 use crate::reading::Readings;
+use crate::source::Source;
+use crate::words;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use frontend::Tls;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use maud::Markup;
-use policy::Policy;
+use policy::ConsoleRole;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::net::TcpListener;
+use web::{Arrival, Cipher, Site};
 
-/// Connections at once; further ones wait to be accepted.
-const CONNECTIONS: usize = 128;
-/// Time for a handshake, and for the head of a request.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Time for all requests of a connection: browsers make another one.
-const CONNECTION: Duration = Duration::from_secs(120);
+/// Statements that are listed of those that run, and of those that ran.
+const LINES: usize = 200;
 /// Bytes of a form.
 const FORM: usize = 16 << 10;
 
@@ -35,20 +27,8 @@ const FORM: usize = 16 << 10;
 const SECURITY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; \
                         frame-ancestors 'none'";
 
-/// What the console is asked to show: what is in force at the moment of a request.
-pub trait Source: Send + Sync + 'static {
-    /// What data this is about, in a word or two.
-    fn about(&self) -> String;
-    /// The policy in force.
-    fn policy(&self) -> Policy;
-    /// Who may log in, and for how long; None where the policy in force has no console any more: then nobody may.
-    fn settings(&self) -> Option<policy::Console>;
-    /// The certificate in force, if there is one.
-    fn tls(&self) -> Option<Tls>;
-}
-
 /// A bound console.
-pub struct Console(TcpListener);
+pub struct Console(Site);
 
 /// What all requests share.
 pub(crate) struct App {
@@ -57,103 +37,39 @@ pub(crate) struct App {
     readings: Readings,
 }
 
-/// How a request arrived.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    /// From where.
-    pub(crate) from: IpAddr,
-    /// Encrypted.
-    pub(crate) secure: bool,
-    /// At which port: cookies do not tell ports apart.
-    pub(crate) port: u16,
-}
-
 impl Console {
     /// Binds it. Errors name the address.
     pub async fn bind(listen: SocketAddr) -> io::Result<Self> {
-        let bound = TcpListener::bind(listen).await;
-        bound.map(Self).map_err(|e| {
-            io::Error::new(
-                e.kind(),
-                format!("the console cannot listen on {listen}: {e}; change console.listen"),
-            )
-        })
+        Site::bind(listen, "the console", "console.listen").await.map(Self)
     }
 
     /// Over a listener.
     pub fn over(listener: TcpListener) -> Self {
-        Self(listener)
+        Self(Site::over(listener))
     }
 
     /// Where it listens: port 0 has become a real port.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
+        self.0.address()
     }
 
     /// Serves until it is dropped.
     pub async fn serve(self, source: Arc<dyn Source>) {
         let app =
             Arc::new(App { source: source.clone(), door: Door::default(), readings: Readings::default() });
-        let router = router(app);
-        let slots = Arc::new(Semaphore::new(CONNECTIONS));
-        loop {
-            let Ok(slot) = slots.clone().acquire_owned().await else { return };
-            match self.0.accept().await {
-                Ok((socket, from)) => {
-                    let (router, source) = (router.clone(), source.clone());
-                    tokio::spawn(async move {
-                        let served = timeout(CONNECTION, attend(socket, from, router, source)).await;
-                        if let Ok(Err(error)) = served {
-                            tracing::debug!(address = %from.ip(), %error, "a connection to the console ended");
-                        }
-                        drop(slot);
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the console cannot accept connections for a moment");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            }
-        }
+        let cipher = move |at: IpAddr| match source.tls() {
+            Some(tls) => Cipher::Tls(tls),
+            None if at.to_canonical().is_loopback() => Cipher::Plain,
+            // The certificate went with a reload: passwords do not travel without it.
+            None => Cipher::Refused("the policy has no certificate any more"),
+        };
+        self.0.serve(router(app), cipher).await;
     }
-}
-
-async fn attend(
-    socket: TcpStream,
-    from: SocketAddr,
-    router: Router,
-    source: Arc<dyn Source>,
-) -> io::Result<()> {
-    let at = socket.local_addr()?;
-    let arrival = Arrival { from: from.ip(), secure: true, port: at.port() };
-    match source.tls() {
-        Some(tls) => {
-            let socket = timeout(PATIENCE, tls.http().accept(socket)).await??;
-            http(socket, router, arrival).await
-        }
-        None if at.ip().to_canonical().is_loopback() => {
-            http(socket, router, Arrival { secure: false, ..arrival }).await
-        }
-        // The certificate went with a reload: passwords do not travel without it.
-        None => Err(io::Error::other("the policy has no certificate any more")),
-    }
-}
-
-async fn http<S>(socket: S, router: Router, arrival: Arrival) -> io::Result<()>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let service = TowerToHyperService::new(router.layer(Extension(arrival)));
-    let mut server = hyper::server::conn::http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    server.serve_connection(TokioIo::new(socket), service).await.map_err(io::Error::other)
 }
 
 fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/", get(shown))
-        .route("/statements", get(shown))
-        .route("/ledger", get(shown))
+    let pages = PAGES.iter().fold(Router::new(), |all, (path, _)| all.route(path, get(shown)));
+    pages
         .route("/login", get(login::form).post(login::enter))
         .route("/logout", post(login::leave))
         .route("/console.css", get(style))
@@ -186,28 +102,48 @@ async fn shown(
     headers: HeaderMap,
 ) -> Response {
     let Some((visitor, _)) = app.visitor(&headers, arrival) else { return login::elsewhere(uri.path()) };
-    let policy = app.source.policy();
-    let reading = match app.readings.latest(&policy.ledger).await {
-        Ok(reading) => reading,
+    let path = uri.path();
+    let (content, at) = match content(&app, path, visitor.role).await {
+        Ok(content) => content,
         Err(why) => {
             let page = pages::trouble("The ledger cannot be read", &why);
             return respond(StatusCode::SERVICE_UNAVAILABLE, page);
         }
     };
-    let (title, content) = match uri.path() {
-        "/statements" => ("Statements", pages::statements(&reading, &policy, visitor.role)),
-        "/ledger" => ("Ledger", pages::books(&reading, &policy)),
-        _ => ("Budgets", pages::budgets(&reading, &policy)),
-    };
+    let title = PAGES.iter().find(|(at, _)| *at == path).map_or("Budgets", |(_, title)| title);
     let about = app.source.about();
     let frame = Frame {
         about: &about,
         visitor: Some((&visitor.name, visitor.role.word(), visitor.form())),
-        path: uri.path(),
+        path,
         refresh: uri.query() == Some("refresh=on"),
-        at: reading.at,
+        at,
     };
     respond(StatusCode::OK, pages::page(title, &frame, &content))
+}
+
+/// What a page says, and as of when. What goes on now is seen whether or not the ledger can be read.
+async fn content(app: &App, path: &str, role: ConsoleRole) -> Result<(Markup, i64), String> {
+    match path {
+        "/connections" => return Ok((pages::connections(&app.source.live().await), words::now())),
+        "/incidents" => return Ok((pages::incidents(&app.source.live().await), words::now())),
+        _ => {}
+    }
+    let in_force = app.source.in_force();
+    let policy = &in_force.policy;
+    let reading = app.readings.latest(&policy.ledger).await?;
+    let content = match path {
+        "/statements" => {
+            let shown = app.source.record().shown(LINES);
+            pages::statements(&reading, Some(&shown), policy, role)
+        }
+        "/policy" => pages::rules(&in_force),
+        "/streams" => pages::streams(&reading, policy, Some(&app.source.live().await)),
+        "/kept" => pages::kept(&reading, policy, Some(&app.source.live().await)),
+        "/ledger" => pages::books(&reading, policy),
+        _ => pages::budgets(&reading, policy),
+    };
+    Ok((content, reading.at))
 }
 
 /// A page, with what browsers are told to refuse.

@@ -5,7 +5,7 @@
 use super::accounting::{Kind, Rule, rule};
 use super::quantile::Selector;
 use super::spec::{exact, exact_integer};
-use super::{Charge, DpError, Notion, Pick, Points, Ratio, Share, Spec, split};
+use super::{Charge, DpError, Notion, Outline, Points, Ratio, Share, Spec, split};
 
 /// What a session asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,21 +36,6 @@ impl Preference {
             Self::Gaussian => "gaussian",
         }
     }
-}
-
-/// What one release of a statement needs noise for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outline {
-    /// Groups one unit may touch.
-    pub l0: u32,
-    /// How much one unit can change each aggregate in one group, in grid units.
-    pub linf: Vec<u128>,
-    /// δ for the selection of its groups; None where groups are public.
-    pub selection_delta: Option<Ratio>,
-    /// What is chosen among points, and what one unit's cells weigh together; then there are no aggregates.
-    pub points: Option<(Vec<Pick>, u32)>,
-    /// Only the groups with the greatest values of the one aggregate come back: so many, which is `l0`.
-    pub top: Option<u32>,
 }
 
 /// Why a statement got its noise.
@@ -99,9 +84,9 @@ pub enum ChoiceError {
 
 /// The noise of a statement whose price is named by `epsilon`, paid from budgets of these notions.
 ///
-/// Laplace: each of R releases gets ε/R, and splits it evenly over its selection and aggregates. Gaussian: what is chosen
-/// among points keeps the share that it has with Laplace noise; with E the sum of these shares, the other releases get equal
-/// parts of ε² - E², and each splits its part over its aggregates and its selection ([`Spec::gaussian`]).
+/// Laplace: each of R releases gets ε/R, and splits it over its selection and aggregates ([`Spec::of`]). Gaussian: what is
+/// chosen among points keeps the share that it has with Laplace noise; with E the sum of these shares, the other releases get
+/// equal parts of ε² - E², and each splits its part over its aggregates and its selection ([`Spec::gaussian`]).
 ///
 /// Without being asked, Gaussian noise is taken where every budget has a price for it and its error would be less even
 /// if it were given no more ρ than Laplace noise. At the same name it never costs less: ε²/2 against a sum of
@@ -119,10 +104,10 @@ pub fn choose(
         .iter()
         .map(|o| match (&o.points, o.top, o.linf.as_slice()) {
             (None, Some(k), [linf]) => Spec::top(&share, k, *linf, selector),
-            (None, ..) => Spec::laplace(&share, o.l0, &o.linf, o.selection_delta.as_ref()),
+            (None, ..) => Spec::of(&share, o),
             (Some((picks, weight)), ..) => {
                 let points = Some(Points::new(&share, *weight, picks, selector)?);
-                Ok(Spec { l0: o.l0, aggregates: Vec::new(), selection: None, points, top: None })
+                Ok(Spec { l0: o.l0, points, ..Spec::default() })
             }
         })
         .collect::<Result<Vec<_>, DpError>>()?;
@@ -188,7 +173,7 @@ fn gaussian(epsilon: &Ratio, outlines: &[Outline], laplace: &[Spec]) -> Result<V
     }
     let noisy = laplace.iter().filter(|s| has_noise(s)).count();
     let square = (whole - taken) / exact_integer(noisy.max(1));
-    laplace.iter().zip(outlines).map(|(s, o)| s.gaussian(&square, o.selection_delta.as_ref())).collect()
+    laplace.iter().zip(outlines).map(|(s, o)| s.gaussian(&square, o)).collect()
 }
 
 fn compare(epsilon: &Ratio, laplace: &[Spec], gaussian: &[Spec]) -> Result<Why, DpError> {

@@ -30,6 +30,7 @@ pub mod interval;
 mod laplace;
 pub mod loss;
 mod noise;
+mod outline;
 pub mod pld;
 mod points;
 pub mod quantile;
@@ -50,12 +51,13 @@ pub use accounting::{
     Cost, Envelope, Filter, Kind, Notion, ORDERS, PRICING, Rule, Shortfall, Tokens, UNITS_PER_ONE, Unpriced,
     rule,
 };
-pub use choice::{Choice, ChoiceError, Outline, Preference, Why, choose};
+pub use choice::{Choice, ChoiceError, Preference, Why, choose};
 pub use exponential::Candidates;
 pub use gaussian::DiscreteGaussian;
 pub use guarantee::Guarantee;
 pub use laplace::DiscreteLaplace;
 pub use noise::{Distribution, Noise, Sampler};
+pub use outline::{Outline, WEIGHT_OF_ONE};
 pub use points::{Pick, Points, PointsError};
 pub use rng::{Entropy, EntropyError, SecureRng};
 pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, split};

@@ -1,10 +1,11 @@
 //! What a release will draw, fixed from public data before anything is charged.
 
+use super::outline::{Outline, Shares};
 use super::quantile::Selector;
 use super::topk::TopK;
 use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee, Noise, Points, Ratio};
 use num_bigint::BigUint;
-use num_traits::{CheckedAdd, CheckedDiv, ToPrimitive, Zero};
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, ToPrimitive, Zero};
 
 /// How private groups are selected: a group is kept when its number of distinct units plus this noise is at least the
 /// threshold.
@@ -19,7 +20,7 @@ pub struct Selection {
 }
 
 /// One release: groups (public, or selected), and noise for each aggregate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec {
     /// Groups one unit may touch.
     pub l0: u32,
@@ -28,6 +29,9 @@ pub struct Spec {
     /// None where all groups are public. Where it is some, the fetch's first integer column after the keys is the
     /// number of distinct units, before the aggregates.
     pub selection: Option<Selection>,
+    /// The aggregate that is the number of units by which groups are selected, if there is one: what is released of it is what
+    /// is compared with the threshold, and its noise is that of the selection, drawn and paid for once.
+    pub counted: Option<usize>,
     /// Where it is some, there are no aggregates: the fetch counts cells, of which the last key is the point, and points are
     /// chosen in each group of the other keys.
     pub points: Option<Points>,
@@ -88,77 +92,95 @@ impl Spec {
     /// A release by discrete Laplace noise that costs ε = `epsilon` in all.
     ///
     /// A unit touches at most `l0` groups, and changes aggregate j by at most `linf[j]` in each; where
-    /// `selection_delta` is some, groups are private and selected by their number of units (sensitivity 1). ε is split
-    /// evenly over the aggregates that need noise and the selection: with k such parts, the scale of part j is
-    /// l0·linf\[j\]·k/ε. An aggregate with `linf` 0 is a constant: it gets no noise and no share.
-    pub fn laplace(
-        epsilon: &Ratio,
-        l0: u32,
-        linf: &[u128],
-        selection_delta: Option<&Ratio>,
-    ) -> Result<Self, DpError> {
+    /// `selection_delta` is some, groups are private and selected by their number of units (sensitivity 1). ε is split over
+    /// the aggregates that need noise and the selection: of the share wⱼ of W in all, the scale of part j is
+    /// l0·linf\[j\]·W/(wⱼ·ε). An aggregate with `linf` 0 is a constant: it gets no noise and no share, and neither does the one
+    /// that is counted to select, which has the noise of the selection.
+    pub fn of(epsilon: &Ratio, outline: &Outline) -> Result<Self, DpError> {
+        let Outline { l0, ref linf, ref selection_delta, .. } = *outline;
         if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
             return Err(DpError::Epsilon);
         }
         if l0 == 0 {
             return Err(DpError::NoGroups);
         }
-        let parts = linf.iter().filter(|&&l| l > 0).count() + usize::from(selection_delta.is_some());
-        let share = split(epsilon, parts.max(1))?;
-        let scale = |linf: u128| -> Result<Ratio, DpError> {
+        let shares = outline.of_epsilon();
+        let scale = |linf: u128, share: u32| -> Result<Ratio, DpError> {
             let l1 = linf.checked_mul(u128::from(l0)).map(Ratio::from_integer);
-            let b = l1.and_then(|l1| l1.checked_div(&share)).ok_or(DpError::OutOfRange("a noise scale"))?;
+            let whole = Ratio::new(shares.all.into(), u128::from(share.max(1)));
+            let b = l1.and_then(|l1| l1.checked_mul(&whole)?.checked_div(epsilon));
+            let b = b.ok_or(DpError::OutOfRange("a noise scale"))?;
             DiscreteLaplace::new(&b).map(|_| b)
         };
-        let noise = |&linf: &u128| {
-            let distribution = match linf {
-                0 => Distribution::None,
-                _ => Distribution::Laplace { scale: scale(linf)? },
-            };
-            Ok(Noise { linf, distribution })
-        };
-        let aggregates = linf.iter().map(noise).collect::<Result<Vec<_>, DpError>>()?;
         let selection = match selection_delta {
-            Some(delta) => Some(Selection::new(l0, &scale(1)?, delta)?),
+            Some(delta) => Some(Selection::new(l0, &scale(1, shares.selection)?, delta)?),
             None => None,
         };
-        Ok(Self { l0, aggregates, selection, points: None, top: None })
+        let distribution = |linf, share| Ok(Distribution::Laplace { scale: scale(linf, share)? });
+        Self::from(l0, linf, &shares, selection, outline, distribution)
+    }
+
+    /// The same with aggregates of one weight.
+    pub fn laplace(
+        epsilon: &Ratio,
+        l0: u32,
+        linf: &[u128],
+        selection_delta: Option<&Ratio>,
+    ) -> Result<Self, DpError> {
+        Self::of(epsilon, &Outline::even(l0, linf, selection_delta))
+    }
+
+    /// Each aggregate with its noise, at its share.
+    fn from(
+        l0: u32,
+        linf: &[u128],
+        shares: &Shares,
+        selection: Option<Selection>,
+        outline: &Outline,
+        distribution: impl Fn(u128, u32) -> Result<Distribution, DpError>,
+    ) -> Result<Self, DpError> {
+        let counted = outline.counted();
+        let noise = |(i, (linf, share)): (usize, (&u128, u32))| {
+            let distribution = match (&selection, linf) {
+                (_, 0) => Distribution::None,
+                (Some(selection), _) if counted == Some(i) => selection.noise,
+                _ => distribution(*linf, share)?,
+            };
+            Ok(Noise { linf: *linf, distribution })
+        };
+        let each = linf.iter().zip(shares.aggregates.iter().copied()).enumerate();
+        let aggregates = each.map(noise).collect::<Result<Vec<_>, DpError>>()?;
+        Ok(Self { l0, aggregates, selection, counted, points: None, top: None })
     }
 
     /// The same release with discrete Gaussian noise on its aggregates and on the numbers of units of its groups, whose Σεᵢ² is
-    /// `square`; what is chosen stays. `selection_delta` as in [`Self::laplace`].
+    /// `square`; what is chosen stays. `outline` is what it was made of.
     ///
-    /// The k aggregates that need noise get εᵢ² = 2·`square`/(2k+1) each where groups are selected, else `square`/k (soundness
-    /// rule 23), that is σᵢ² = Δ₂²/εᵢ² = l0·linf\[i\]²/εᵢ², and the selection half as much: a group's number of units has to be
-    /// some five σ to be kept, where the noise of its counts is to be a small part of them. Together they cost
-    /// ρ = `square`/2.
-    pub fn gaussian(&self, square: &BigRatio, selection_delta: Option<&Ratio>) -> Result<Self, DpError> {
-        let parts = 2 * self.noisy().count() + usize::from(selection_delta.is_some());
-        let variance = |linf: u128, halves: u8| {
+    /// Of the share wᵢ of W in all, an aggregate gets εᵢ² = wᵢ·`square`/W (soundness rule 23), that is
+    /// σᵢ² = Δ₂²/εᵢ² = l0·linf\[i\]²/εᵢ², and so does the selection. Together they cost ρ = `square`/2.
+    pub fn gaussian(&self, square: &BigRatio, outline: &Outline) -> Result<Self, DpError> {
+        if self.selection.is_none() && self.noisy().next().is_none() {
+            return Ok(self.clone());
+        }
+        let whole = (outline.l0, outline.linf.clone());
+        let (l0, linf) = outline.in_squares.as_ref().unwrap_or(&whole);
+        let shares = outline.of_squares();
+        let variance = |linf: u128, share: u32| {
             if square.numer().is_zero() {
                 return Err(DpError::Epsilon);
             }
-            let l2 = exact_integer(linf) * exact_integer(linf) * exact_integer(self.l0);
-            let variance = l2 * exact_integer(parts) / (square * exact_integer(halves));
-            narrow(&variance).ok_or(DpError::OutOfRange("a noise variance"))
+            let l2 = exact_integer(linf) * exact_integer(linf) * exact_integer(*l0);
+            let variance = l2 * exact_integer(shares.all) / (square * exact_integer(share.max(1)));
+            let variance = narrow(&variance).ok_or(DpError::OutOfRange("a noise variance"))?;
+            DiscreteGaussian::new(&variance).map(|_| variance)
         };
-        let noise = |noise: &Noise| {
-            let distribution = match noise.linf {
-                0 => Distribution::None,
-                linf => {
-                    let variance = variance(linf, 2)?;
-                    DiscreteGaussian::new(&variance)?;
-                    Distribution::Gaussian { variance }
-                }
-            };
-            Ok(Noise { linf: noise.linf, distribution })
-        };
-        let aggregates = self.aggregates.iter().map(noise).collect::<Result<Vec<_>, DpError>>()?;
-        let selection = match selection_delta {
-            Some(delta) => Some(Selection::gaussian(self.l0, &variance(1, 1)?, delta)?),
+        let selection = match &outline.selection_delta {
+            Some(delta) => Some(Selection::gaussian(*l0, &variance(1, shares.selection)?, delta)?),
             None => None,
         };
-        Ok(Self { aggregates, selection, ..self.clone() })
+        let distribution = |linf, share| Ok(Distribution::Gaussian { variance: variance(linf, share)? });
+        let spec = Self::from(*l0, linf, &shares, selection, outline, distribution)?;
+        Ok(Self { points: self.points.clone(), top: self.top, ..spec })
     }
 
     /// The aggregates that a unit can change.
@@ -196,7 +218,8 @@ impl Spec {
     /// The events of this release. Constants cost nothing and are not among them.
     pub fn events(&self) -> Vec<Event> {
         let event = |mechanism| Event { mechanism, times: self.l0 };
-        let noisy = self.noisy().map(|a| Mechanism::of(a.linf, a.distribution));
+        let own = self.aggregates.iter().enumerate().filter(|(i, a)| a.linf > 0 && self.counted != Some(*i));
+        let noisy = own.map(|(_, a)| Mechanism::of(a.linf, a.distribution));
         self.selected().into_iter().chain(noisy.map(event)).chain(self.chosen()).collect()
     }
 }

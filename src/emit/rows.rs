@@ -138,7 +138,8 @@ fn sorted(o: &Sorted) -> String {
         Some(false) => " NULLS LAST",
         None => "",
     };
-    format!("{}{desc}{nulls}", text(&o.by))
+    let written = if o.as_text { "::pg_catalog.text" } else { "" };
+    format!("{}{written}{desc}{nulls}", text(&o.by))
 }
 
 /// An item of a branch in the type that all branches give.

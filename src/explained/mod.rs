@@ -12,9 +12,10 @@ use ledger::words::percent;
 use ledger::{Amount, Counter};
 use num_bigint::BigUint;
 use number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
+use plan::bounding::Norm;
 use plan::release::Cells;
 use plan::release::points::Axis;
-use plan::{Output, Part, PartKind, Plan, Release, Settings, explain};
+use plan::{Part, PartKind, Plan, Release, Settings, explain};
 use policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use serde_json::{Map, Value, json};
 use sql::ast::{Expr, ExprKind};
@@ -44,14 +45,18 @@ pub fn plan(plan: &Plan, policy: &Policy, constants: &Constants) -> Value {
 pub fn summary(plan: &Plan, policy: &Policy) -> Vec<String> {
     let mut out: Vec<String> = match &plan.charge {
         None => vec!["This costs nothing: no private rows are read.".into()],
-        Some(charge) => policy.budgets.iter().filter_map(|b| cost(b, charge)).collect(),
+        Some(charge) => costs(policy, charge, "This costs"),
     };
     out.extend(plan::summary::sentences(plan, policy));
     out
 }
 
-/// What a statement costs of a budget that nothing is spent of.
-fn cost(budget: &Budget, charge: &dp::Charge) -> Option<String> {
+/// What a charge takes of each budget of which nothing is spent, in sentences that begin so.
+pub fn costs(policy: &Policy, charge: &dp::Charge, begin: &str) -> Vec<String> {
+    policy.budgets.iter().filter_map(|b| cost(b, charge, begin)).collect()
+}
+
+fn cost(budget: &Budget, charge: &dp::Charge, begin: &str) -> Option<String> {
     let counter = Counter::of(budget, &[]).ok()?;
     let owner = match budget.scope {
         Scope::Dataset => "everybody together".to_owned(),
@@ -64,7 +69,7 @@ fn cost(budget: &Budget, charge: &dp::Charge) -> Option<String> {
             let nothing = counter.nothing();
             let (share, fits) = (percent(counter.share(&nothing, &price)), counter.fits(&nothing, &price));
             format!(
-                "This costs {share} of budget \"{}\" ({owner}{window}), which holds {fits} like it.",
+                "{begin} {share} of budget \"{}\" ({owner}{window}), which holds {fits} like it.",
                 budget.name
             )
         }
@@ -170,16 +175,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         .iter()
         .map(|(a, output)| {
             let e = Expr::new(ExprKind::Aggregate(Box::new(a.clone())), None);
-            let from = match output {
-                Output::Count(part) | Output::Sum(part, _) => vec![*part],
-                Output::Avg { sum, count, .. } => vec![*sum, *count],
-                Output::Zero(_) => Vec::new(),
-                Output::Constant { count, .. } => vec![*count],
-                Output::Moment(m) => m.parts(),
-                Output::Points { .. } => Vec::new(),
-                Output::Truth { deciding, count, .. } => vec![*deciding, *count],
-            };
-            json!({ "name": output_name(&e, &plan.statement.bindings), "aggregates": from })
+            json!({ "name": output_name(&e, &plan.statement.bindings), "aggregates": output.parts() })
         })
         .collect();
     json!({
@@ -212,13 +208,21 @@ fn short_type(name: &str) -> &str {
     name.trim_start_matches("pg_catalog.")
 }
 
+/// The rows of a unit in each of the groups that its noise is for.
+fn rows(r: &Release) -> u32 {
+    match (r.norm(), r.bounding.spread()) {
+        (Some(Norm::Squares(_)), Some(spread)) => spread.in_squares().rows,
+        _ => r.bounding.rows(),
+    }
+}
+
 fn bounding(r: &Release) -> Value {
     let b = &r.bounding;
     json!({
-        "max_groups": b.l0(),
+        "max_groups": if r.norm().is_some() { r.spec.l0 } else { b.l0() },
         "drops_groups": b.l0_stage(),
         "max_total_rows": b.spread().map(|s| s.total),
-        "max_rows": b.rows(),
+        "max_rows": rows(r),
         "scales_rows": b.rows_stage(),
         "why": explain::bounds(b, r.norm()),
     })

@@ -185,7 +185,7 @@ fn verifier_secret(text: &str) -> Option<ScramSecret> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::peer::Peer;
-    use super::super::service::{Control, Session};
+    use super::super::service::{Client, Control, Session};
     use super::*;
     use answer::{Description, Notice, Outcome, Values};
     use std::collections::BTreeMap;
@@ -222,7 +222,7 @@ mod tests {
             &self,
             _: Identity,
             _: BTreeMap<String, String>,
-            _: i32,
+            _: Client,
         ) -> Result<Nothing, ClientError> {
             Ok(Nothing)
         }

@@ -7,7 +7,7 @@ use super::cancel::Registry;
 use super::listener::Arrival;
 use super::peer::Visitor;
 use super::phase::{Phase, reached, shutdown};
-use super::service::Service;
+use super::service::{Client, Service};
 use super::session::Dialogue;
 use super::settings::InForce;
 use super::slots::{Crowd, Place, Slot, Slots, too_many_logins};
@@ -116,7 +116,8 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
         Ok((slot, identity)) => {
             let begun = Instant::now();
             tracing::info!(user, address = %peer, tls = encrypted, "connected");
-            let done = contained(talk(&shared, &mut wire, startup, identity, slot, phase)).await;
+            let client = Client { address: peer.to_string(), encrypted, ..Client::default() };
+            let done = contained(talk(&shared, &mut wire, startup, identity, (slot, client), phase)).await;
             let seconds = begun.elapsed().as_secs();
             let why = match &done {
                 Ok(()) => "terminated",
@@ -154,7 +155,7 @@ async fn talk<S: Service>(
     wire: &mut Wire,
     startup: startup::Startup,
     identity: Identity,
-    _slot: Slot,
+    (_slot, client): (Slot, Client),
     phase: watch::Receiver<Phase>,
 ) -> Result<(), Stop> {
     let cancel = shared.registry.register(startup.secret_length()).ok_or_else(|| {
@@ -173,7 +174,8 @@ async fn talk<S: Service>(
     let settings = shared.settings.current();
     let accounts = shared.budgets.open(startup.user(), &settings.limits);
     let turn = shared.turns.of(startup.user());
-    let session = shared.service.open(identity, startup.parameters, cancel.pid).await?;
+    let session =
+        shared.service.open(identity, startup.parameters, Client { pid: cancel.pid, ..client }).await?;
     let state = State::new(session, &settings.limits, accounts, turn);
     Dialogue { state, cancel, phase }.serve(wire).await
 }

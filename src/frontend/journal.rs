@@ -1,10 +1,12 @@
 //! One event in the log for each statement: who, what kind, its price, how long, how many rows, how it ended. Never
-//! its text, nor any value in it or of an answer.
+//! its text, nor any value in it or of an answer. The same goes to the record that owners see.
 
 use answer::Outcome;
 use answer::{ClientError, Severity};
 use futures::StreamExt;
+use record::{Asked, Ended, Recorder, Running};
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
@@ -15,17 +17,23 @@ pub struct Record {
     begun: Instant,
     rows: u64,
     ended: bool,
+    running: Running,
+    why: Why,
 }
 
+/// An error in words that may be kept: without those of its statement.
+pub type Why = Box<dyn Fn(&ClientError) -> String + Send>;
+
 impl Record {
-    /// Begins a statement of this kind (`query`, `explain`).
-    pub fn begin(user: &str, class: &'static str) -> Self {
+    /// Begins a statement, and says how its error is told.
+    pub fn begin(recorder: &Arc<Recorder>, (asked, why): (Asked, Why)) -> Self {
         // `epsilon` and `entry` (of the ledger) are filled in by who charges the statement. At the level of errors,
         // because an incident needs to be found whatever else is written.
         let span = tracing::error_span!(
-            "statement", id = %random_id(), user, class, epsilon = Empty, entry = Empty
+            "statement", id = %random_id(), user = asked.user, class = asked.class, epsilon = Empty, entry = Empty
         );
-        Self { span, begun: Instant::now(), rows: 0, ended: false }
+        let running = Running::begin(recorder, asked);
+        Self { span, begun: Instant::now(), rows: 0, ended: false, running, why }
     }
 
     /// Runs the statement in its span, and ends the record with it or with its last row.
@@ -34,8 +42,9 @@ impl Record {
         work: impl Future<Output = Result<Outcome, ClientError>>,
     ) -> Result<Outcome, ClientError> {
         let span = self.span.clone();
-        match work.instrument(span).await {
+        match self.running.working(work.instrument(span)).await {
             Ok(Outcome::Rows { fields, rows, verb, count }) => {
+                self.running.sends();
                 let rows = futures::stream::unfold((rows, self), |(mut rows, mut record)| async move {
                     let span = record.span.clone();
                     let row = rows.next().instrument(span).await;
@@ -67,6 +76,11 @@ impl Record {
         let _inside = self.span.enter();
         let ms = self.begun.elapsed().as_millis() as u64;
         let rows = self.rows;
+        let ended = match error {
+            None => Ended::Done,
+            Some(e) => Ended::Error(e.code.as_str().to_owned(), (self.why)(e)),
+        };
+        self.running.end(ended, rows);
         match error {
             None => tracing::info!(ms, rows, "done"),
             Some(e) => {
@@ -84,13 +98,14 @@ impl Drop for Record {
             let _inside = self.span.enter();
             let ms = self.begun.elapsed().as_millis() as u64;
             tracing::info!(ms, rows = self.rows, "ended early");
+            self.running.end(Ended::Early, self.rows);
         }
     }
 }
 
 /// What failed before there was a statement to run: a message that did not parse, a Parse, a Bind.
-pub fn failed(user: &str, class: &'static str, error: &ClientError) {
-    Record::begin(user, class).end(Some(error));
+pub fn failed(recorder: &Arc<Recorder>, asked: (Asked, Why), error: &ClientError) {
+    Record::begin(recorder, asked).end(Some(error));
 }
 
 /// By the thread's generator: one that asks the system each time is a twentieth of a short statement.

@@ -41,6 +41,17 @@ pub struct Shutdown {
     limit: Arc<watch::Sender<Option<Duration>>>,
 }
 
+/// Counts the clients of a running [`Server`].
+#[derive(Clone)]
+pub struct Sessions(Slots);
+
+impl Sessions {
+    /// How many have logged in.
+    pub fn count(&self) -> usize {
+        self.0.sessions()
+    }
+}
+
 impl Shutdown {
     /// Closes the listeners, sends FATAL 57P01 to idle sessions, and to the others once their statement is done
     /// or `limit` has passed. [`Server::run`] returns when all are gone.
@@ -102,6 +113,11 @@ impl<S: Service> Server<S> {
     /// A handle that replaces limits, certificate and access rules.
     pub fn settings(&self) -> InForce {
         self.shared.settings.clone()
+    }
+
+    /// A handle that counts the clients that have logged in.
+    pub fn sessions(&self) -> Sessions {
+        Sessions(self.shared.slots.clone())
     }
 
     /// A handle that ends the server.

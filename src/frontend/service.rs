@@ -79,6 +79,17 @@ pub enum Control {
     DiscardAll,
 }
 
+/// The connection of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Client {
+    /// The number that the client was told for this session.
+    pub pid: i32,
+    /// Where it is: an IP address, or `[local]` by a Unix socket.
+    pub address: String,
+    /// TLS protects the connection.
+    pub encrypted: bool,
+}
+
 /// The program behind the frontend. One value serves every connection; share what is inside by `Arc`.
 pub trait Service: Send + Sync + 'static {
     /// One client's session.
@@ -101,13 +112,12 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// Opens a session for an authenticated user. `startup` holds every parameter of the startup packet
-    /// (`user`, `database`, `application_name`, `options`, ...), `pid` is the number that the client was told for this
-    /// session. An error ends the connection as FATAL.
+    /// (`user`, `database`, `application_name`, `options`, ...). An error ends the connection as FATAL.
     fn open(
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
-        pid: i32,
+        client: Client,
     ) -> impl Future<Output = Result<Self::Session, ClientError>> + Send;
 }
 

@@ -91,6 +91,11 @@ impl Slots {
         Some(Place { slots: self.clone(), address, crowd })
     }
 
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).total
+    }
+
     /// A place for one more session of `user`, or FATAL 53300.
     pub fn take(&self, user: &str, limits: &Limits) -> Result<Slot, ClientError> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);

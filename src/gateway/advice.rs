@@ -8,14 +8,7 @@ use ledger::words::whose;
 use ledger::{BudgetState, Refusal};
 use plan::Plan;
 use plan::explain::decimal;
-
-/// Digits of a proposed ε: three.
-const MANTISSAS: u32 = 900;
-const LEAST_MANTISSA: u32 = 100;
-
-/// Proposals begin at 10⁻⁹, the least price that a policy may set, and end at 1000.
-const LEAST_EXPONENT: u32 = 9;
-const DECADES: u32 = 12;
+use plan::prices::{first_from, proposal};
 
 impl Session {
     /// The refusal of a statement in the client's words, with the largest ε at which it would be paid for.
@@ -37,9 +30,15 @@ impl Session {
         let otherwise = "ask for fewer releases in one statement, or ask the owner of the data to raise the budget. \
                          Nothing was charged.";
         error.hint = Some(match found {
-            Some((epsilon, n)) => format!(
+            Some(Fitting { often, within: Some(within), .. }) => {
+                format!(
+                    "It fits {} with larger errors: SET noisegate.accuracy = {within}. Or {otherwise}",
+                    times(often)
+                )
+            }
+            Some(Fitting { epsilon, often, .. }) => format!(
                 "It fits {} at a smaller epsilon: SET noisegate.epsilon = {}. Or {otherwise}",
-                times(n),
+                times(often),
                 decimal(&epsilon)
             ),
             None => {
@@ -50,39 +49,43 @@ impl Session {
         error
     }
 
-    /// The largest ε of three digits below `asked` at which every budget pays for the statement, and how often. The inner
-    /// None: there is none. The outer: nobody knows.
+    /// The largest ε of three digits below `asked` at which every budget pays for the statement. The inner None: there is
+    /// none. The outer: nobody knows.
     async fn largest_that_fits(
         &self,
         gateway: &Gateway,
         plan: &Plan,
         states: &[BudgetState],
         asked: &Ratio,
-    ) -> Option<Option<(Ratio, u128)>> {
+    ) -> Option<Option<Fitting>> {
         let mut settings = self.settings.plan(&gateway.settings);
         settings.budgets = gateway.ledger.notions(&self.identity);
+        let wanted = settings.accuracy.take();
         let sizes = gateway.sizes.known();
         // The price of the whole statement as it would be planned then: its noise may be of another kind.
-        let mut often = |epsilon: Ratio| -> Option<u128> {
+        let mut at = |epsilon: Ratio| -> Option<Fitting> {
             settings.epsilon = epsilon;
             let plan = self.planned(gateway, plan.statement.clone(), &settings, &sizes).ok()?;
-            let charge = plan.charge?;
-            states.iter().map(|s| fits(s, &charge)).min()
+            let often = {
+                let charge = plan.charge.as_ref()?;
+                states.iter().map(|s| fits(s, charge)).min()?
+            };
+            let half_width = wanted.and_then(|w| plan::accuracy::half_width(&plan, w.confidence).ok());
+            Some(Fitting { epsilon, often, within: half_width.map(plan::accuracy::rounded_up) })
         };
         let least = dp::ratio(&gateway.policy.statement.min_epsilon)?;
         let mut low = first_from(&least);
         let mut high = first_from(asked);
-        let mut best = match often(least)? {
-            0 => return Some(None),
-            n => (least, n),
+        let mut best = match at(least)? {
+            Fitting { often: 0, .. } => return Some(None),
+            fitting => fitting,
         };
         // Below `low` everything fits that is not below the least; at `high` and above nothing does.
         while low < high {
             let middle = low + (high - low) / 2;
-            let epsilon = proposal(middle);
-            match often(epsilon) {
-                Some(n) if n > 0 => {
-                    best = (epsilon, n);
+            match at(proposal(middle)) {
+                Some(fitting) if fitting.often > 0 => {
+                    best = fitting;
                     low = middle + 1;
                 }
                 _ => high = middle,
@@ -94,6 +97,15 @@ impl Session {
     }
 }
 
+/// A price that every budget pays.
+struct Fitting {
+    epsilon: Ratio,
+    /// How often they do.
+    often: u128,
+    /// How near numbers come then, where an accuracy was asked for.
+    within: Option<String>,
+}
+
 fn fits(state: &BudgetState, charge: &Charge) -> u128 {
     state.fits(charge).unwrap_or(0)
 }
@@ -102,46 +114,5 @@ fn times(n: u128) -> String {
     match n {
         1 => "once".into(),
         n => format!("{n} times"),
-    }
-}
-
-/// Numbers of three digits, in ascending order.
-fn proposal(index: u32) -> Ratio {
-    let (mantissa, decade) = (LEAST_MANTISSA + index % MANTISSAS, index / MANTISSAS);
-    // Two of the mantissa's digits stand behind its point.
-    let mantissa = u128::from(mantissa);
-    match decade.checked_sub(LEAST_EXPONENT + 2) {
-        Some(up) => Ratio::from_integer(mantissa * 10u128.pow(up)),
-        None => Ratio::new(mantissa, 10u128.pow(LEAST_EXPONENT + 2 - decade)),
-    }
-}
-
-/// The first proposal that is not below this.
-fn first_from(epsilon: &Ratio) -> u32 {
-    let (mut low, mut high) = (0, DECADES * MANTISSAS);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if proposal(middle) < *epsilon { low = middle + 1 } else { high = middle }
-    }
-    low
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn proposals_are_all_numbers_of_three_digits() {
-        assert_eq!(proposal(0), Ratio::new(1, 1_000_000_000));
-        assert_eq!(proposal(1), Ratio::new(101, 100_000_000_000));
-        assert_eq!(proposal(899), Ratio::new(999, 100_000_000_000));
-        assert_eq!(proposal(900), Ratio::new(1, 100_000_000));
-        assert_eq!(proposal(DECADES * MANTISSAS - 1), Ratio::from_integer(999));
-        assert!((1..DECADES * MANTISSAS).all(|i| proposal(i - 1) < proposal(i)));
-        for (epsilon, next) in
-            [(Ratio::new(1, 10), Ratio::new(1, 10)), (Ratio::new(1, 3), Ratio::new(334, 1000))]
-        {
-            assert_eq!(proposal(first_from(&epsilon)), next);
-        }
     }
 }

@@ -5,13 +5,14 @@ use super::pay::{Keeping, Kept, Order, Purchase};
 use super::private_groups::selected;
 use super::stages::{Asked, part};
 use super::{Gateway, Session};
-use crate::store::{self, Epoch, KeyContext, Known, Question, Served};
+use crate::store::{self, Accept, Epoch, KeyContext, Known, Question, Served};
 use answer::{ClientError, SqlState};
 use backend::Param;
 use bytes::Bytes;
 use dp::Ratio;
 use ledger::{BudgetState, Question as Debit, Refusal};
 use plan::{self, Plan, Release};
+use record::{Stage, step as enter};
 use release::Noisy;
 use release::within::Groups;
 use std::sync::Arc;
@@ -74,9 +75,15 @@ impl Session {
                 }
             }
         }
-        let (mut waited, mut turn, best) = (Waiting::default(), None, self.settings.best());
+        let mut first = true;
+        let (mut waited, mut turn, accept) = (Waiting::default(), None, self.settings.accepted());
         loop {
-            let lookup = look(gateway, plan, &questions, best).await;
+            let looking = enter(Stage::Ledger);
+            let lookup = look(gateway, plan, &questions, accept).await;
+            drop(looking);
+            if std::mem::take(&mut first) {
+                record::looked(lookup.found.len(), lookup.missing.len());
+            }
             if lookup.missing.is_empty() {
                 let wider = wider(plan, &lookup.found);
                 self.free(gateway, &questions, text).await?;
@@ -89,13 +96,16 @@ impl Session {
                 Some(turn) => turn,
                 None => turn.insert(gateway.turn_to_read(&self.identity.user).await?),
             };
-            let Some(lead) = gateway.store.turn(key).await else {
+            let waiting = enter(Stage::Place);
+            let lead = gateway.store.turn(key).await;
+            drop(waiting);
+            let Some(lead) = lead else {
                 // Somebody else paid for it, or failed to: look again.
                 continue;
             };
             // Between the look and the turn it may have been stored.
             let missing = lookup.missing.len();
-            let lookup = look(gateway, plan, &questions, best).await;
+            let lookup = look(gateway, plan, &questions, accept).await;
             if lookup.missing.len() < missing {
                 continue;
             }
@@ -157,6 +167,7 @@ impl Session {
         }
         let places: Vec<usize> = places.iter().chain(&step.later).copied().collect();
         let charge = part(plan, &places, of.charge)?;
+        let _booking = enter(Stage::Ledger);
         let debit = Debit { tables: Some(&plan.tables), ..Debit::new(&self.identity, [0; 32], &charge) };
         match of.gateway.ledger.admits(debit).await {
             Ok(()) => Ok(()),
@@ -212,7 +223,7 @@ impl Session {
         noisy: &mut [Noisy],
     ) -> Result<(usize, Option<f64>), ClientError> {
         let questions = self.questions(of.gateway, plan, step, of.settings, true).await?;
-        let lookup = look(of.gateway, plan, &questions, self.settings.best()).await;
+        let lookup = look(of.gateway, plan, &questions, self.settings.accepted()).await;
         let (kept, wider) = (lookup.found.len(), wider(plan, &lookup.found));
         serve(plan, noisy, lookup.found);
         Ok((kept, wider))
@@ -259,6 +270,7 @@ impl Waiting {
     async fn a_while(&mut self) {
         let millis = 20u64 << self.times.min(6);
         self.times += 1;
+        let _waiting = enter(Stage::Place);
         tokio::time::sleep(Duration::from_millis(millis.min(1_000))).await;
     }
 }
@@ -321,7 +333,7 @@ async fn look<'q>(
     gateway: &Gateway,
     plan: &Plan,
     questions: &'q [(usize, Arc<Question>)],
-    best: bool,
+    accept: Accept,
 ) -> Lookup<'q> {
     let mut lookup = Lookup { found: Vec::new(), missing: Vec::new(), repeated: Vec::new() };
     for (place, question) in questions {
@@ -331,7 +343,7 @@ async fn look<'q>(
             lookup.repeated.push((*place, question, first));
             continue;
         }
-        let find = |question| gateway.store.find(&gateway.ledger, question, release, best);
+        let find = |question| gateway.store.find(&gateway.ledger, question, release, accept);
         let holds = |served: &Served| !release.is_within() || lookup.holds(plan, release, served);
         let (mut in_groups, mut known) = (None, find(question).await);
         if let Known::Answer(served) = &known

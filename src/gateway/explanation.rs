@@ -43,6 +43,11 @@ impl Explained {
         Self { lines, object }
     }
 
+    /// Of these lines, or of the object where JSON is asked for.
+    pub fn of_lines(lines: Vec<String>, object: Option<Value>) -> Self {
+        Self { lines, object }
+    }
+
     /// With what came of asking.
     pub fn and_asked(mut self, rows: u64, charged: bool) -> Self {
         let came = if rows == 1 { "1 row came".to_owned() } else { format!("{rows} rows came") };

@@ -103,6 +103,7 @@ impl Session {
         Columns { fields, twice }: Columns,
         public: bool,
     ) -> Result<(Vec<Field>, Rows), ClientError> {
+        let _finishing = record::step(record::Stage::Finish);
         let doubled = twice.then(|| format!("SELECT q.*, q.* FROM ({sql}) AS q"));
         let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();
         let sql = doubled.as_deref().unwrap_or(sql);

@@ -11,6 +11,7 @@
 
 mod active;
 mod advice;
+mod budget_split;
 mod catalogs;
 mod certificates;
 mod constant_folding;
@@ -20,17 +21,22 @@ mod execution;
 mod explanation;
 mod fingerprints;
 pub mod finish;
+mod health;
 pub mod help;
+mod history;
 mod lasting;
 mod parameters;
 mod passthrough;
 mod pay;
 mod planning;
+mod present;
 mod price;
 pub mod private_groups;
 pub mod public_rows;
 mod reading;
 mod reads;
+mod recording;
+mod refine;
 mod remembered;
 mod session;
 pub mod settings;
@@ -49,16 +55,20 @@ mod words;
 
 pub use active::ActiveGateway;
 pub use databases::{Database, Databases};
+pub use history::History;
+pub use present::{Connected, Present};
 pub use session::Session;
 pub use shared::Gateway;
 pub use startup::{Checked, OpenError, Reopened};
 pub use statement::{Portal, Statement};
+pub use stream::StreamStanding;
 pub use typing::typing_error;
 
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use explanation::Explained;
 use futures::TryStreamExt;
 use policy::Mode;
+use record::{Outcome as Answered, answered};
 use remembered::may_be_outdated;
 use settings::statements::show_fields;
 use sql::{Kind, parse::Parsed};
@@ -80,10 +90,11 @@ impl Session {
         let statement = |p: Parsed| {
             let (text, tokens) = (p.text.clone(), p.tokens);
             let sql::Classified { kind, control } = sql::classify(p)?;
-            Ok(Statement { kind: Arc::new(kind), control, text, tokens })
+            Ok(Statement { kind: Arc::new(kind), control, text, tokens, others: Arc::default() })
         };
         let statements: Vec<Statement> =
             parsed.into_iter().map(statement).collect::<Result<_, ClientError>>()?;
+        let statements = budget_split::gathered(statements)?;
         self.gateway.parsed.keep(sql, &statements);
         Ok(statements)
     }
@@ -106,6 +117,11 @@ impl Session {
             let none = Values::default();
             let asked = owner.run(&statement.kind, &statement.text, None, &none, notices);
             return asked.await?.ok_or_else(control_here);
+        }
+        if let Kind::Explain(_, _, explain) = &*statement.kind
+            && let Some(budget) = explain.budget
+        {
+            return self.split(&gateway, &statement, *explain, budget).await;
         }
         let key = self.key(&statement.kind, &statement.text, &[], &Values::default());
         if let Some((key, known)) = key.as_ref().and_then(|k| Some((k, gateway.public.get(k)?))) {
@@ -189,6 +205,9 @@ impl Session {
         self.follow()?;
         let (query, lines, explain) = match &*statement.kind {
             Kind::Query(query, lines) | Kind::Arguments(query, lines) => (query, lines, None),
+            Kind::Explain(_, _, explain) if explain.budget.is_some() => {
+                return Err(budget_split::simple_only());
+            }
             Kind::Explain(query, lines, explain) => (query, lines, Some(explain.json)),
             Kind::Session(s) => {
                 let fields = show_fields(s);
@@ -369,7 +388,7 @@ impl Session {
     /// A portal bound anew, and its plan.
     async fn bound_again(&mut self, portal: Portal) -> Result<(Portal, Option<Planned>), ClientError> {
         let Portal { kind, text, tokens, .. } = portal;
-        let statement = Statement { kind, control: None, text, tokens };
+        let statement = Statement { kind, control: None, text, tokens, others: Arc::default() };
         let portal = self.bind(&statement, &portal.description, portal.values).await?;
         let plan = portal.planned.and_then(|number| self.plan_of(number));
         Ok((portal, plan))
@@ -435,6 +454,9 @@ impl Session {
             }
             return self.ask_stream(gateway, &plan, &question, constants, columns, notices).await;
         }
+        if plan.free.is_some() {
+            answered(Answered::Free);
+        }
         let (noisy, told) = match plan.charge.clone() {
             None => (Vec::new(), Vec::new()),
             Some(charge) => {
@@ -444,7 +466,10 @@ impl Session {
                 // Charge, fetch, release, in the order of its stages; nothing of it where the answers are kept.
                 let asked =
                     Asked { gateway, charge: &charge, text, settings: &settings, constants: &constants };
-                self.answers(&asked, &mut plan, notices).await?
+                match self.settings.relative_accuracy().filter(|_| !synthetic) {
+                    None => self.answers(&asked, &mut plan, notices).await?,
+                    Some(part) => self.refined(&asked, &mut plan, part, notices).await?,
+                }
             }
         };
         if let Some(message) =

@@ -38,6 +38,7 @@ impl Session {
             return Err(ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .hint("backend.passthrough_url was added by a reload; it needs a restart."));
         };
+        record::answered(record::Outcome::Passthrough);
         let path = self.path_names(gateway).into_iter();
         Ok(Some(Owner { session: self, direct, settings: self.settings.backend().with_search_path(path) }))
     }

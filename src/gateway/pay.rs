@@ -12,6 +12,7 @@ use emit::fetch;
 use kernel::Certified;
 use ledger::{BudgetState, Ledger, Payment, Question as Debit, Refusal};
 use plan::{self, Plan, Release};
+use record::Stage;
 use release::within::{Groups, Within};
 use release::{Exact, Noisy, perturb};
 use std::sync::Arc;
@@ -43,6 +44,7 @@ impl Session {
             fingerprint: Some(fingerprint),
             max_rows: gateway.policy.limits.max_result_groups,
         };
+        let fetching = record::step(Stage::Fetch);
         let opened = match gateway.backend.open(request).await {
             Ok(opened) => opened,
             Err(e) => {
@@ -50,6 +52,7 @@ impl Session {
                 return Err(gateway.fingerprints.told(backend, policy, &plan.tables, e).await);
             }
         };
+        drop(fetching);
         let parts = releases.into_iter().zip(certified).zip(std::mem::take(&mut order.groups));
         let part = |(((place, release), certified), groups): (((usize, &Release), _), Option<Groups>)| Part {
             place,
@@ -66,9 +69,10 @@ impl Session {
             parts: parts.map(part).collect(),
             opened,
         };
-        let settled = tokio::spawn(payment.settle().in_current_span()).await.map_err(|e| {
-            ClientError::incident(SqlState::INTERNAL, "the statement could not be answered", &e)
-        })??;
+        let settled =
+            tokio::spawn(record::inherited(payment.settle().in_current_span())).await.map_err(|e| {
+                ClientError::incident(SqlState::INTERNAL, "the statement could not be answered", &e)
+            })??;
         Ok(match settled {
             Settled::Paid(answers, budgets) => Purchase::Paid(answers, budgets),
             Settled::Kept => Purchase::Kept,
@@ -120,6 +124,7 @@ impl Settlement {
             text: text.as_deref(),
             ..Debit::new(&who, order.statement, &order.charge)
         };
+        let booking = record::step(Stage::Ledger);
         let mut receipt = match gateway.ledger.pay(debit).await {
             Ok(Payment::Paid(receipt)) => receipt,
             Ok(Payment::Kept(_)) => return Ok(Settled::Kept),
@@ -128,13 +133,17 @@ impl Settlement {
             Err(refusal @ Refusal::Exhausted(_)) => return Ok(Settled::Exhausted(refusal)),
             Err(refusal) => return Err(refusal.client()),
         };
+        drop(booking);
         let entry = receipt.entry();
         // Until it is kept, others may wait for it.
         let mut owed = release.map(|key| Owed { ledger: gateway.ledger.clone(), entry, key, kept: false });
         let budgets = receipt.budgets().to_vec();
         log_price(&receipt);
         let mut place = receipt.take_read().ok_or_else(uncounted)?;
+        let fetching = record::step(Stage::Fetch);
         let answers = reads::counted(&gateway, &tables, opened, &mut place).await?;
+        drop(fetching);
+        let _perturbing = record::step(Stage::Noise);
         let mut exact = Vec::with_capacity(answers.len());
         for (part, rows) in parts.iter_mut().zip(&answers) {
             let (spec, within) = (&part.release.spec, part.within.take());

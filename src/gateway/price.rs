@@ -5,6 +5,8 @@ use backend::FetchText;
 use dp::Charge;
 use ledger::words::binding;
 use ledger::{BudgetState, Receipt};
+use plan::accuracy::Reached;
+use record::{Price, Share};
 
 pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
     ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
@@ -15,16 +17,25 @@ pub(super) fn statement_text(fetches: &[FetchText]) -> String {
     fetches.iter().map(|f| f.certified.text()).collect::<Vec<_>>().join(";\n")
 }
 
-/// The price and the entry of the books, for the event that the frontend writes.
+/// The price and the entry of the books, for the event that the frontend writes and for the record.
 pub(super) fn log_price(receipt: &Receipt) {
     let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
     tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
+    let share = |state: &BudgetState| {
+        let price = state.counter.price(receipt.charge()).ok()?;
+        Some(Share { budget: state.budget.name.clone(), part: state.counter.share(&state.spent, &price) })
+    };
+    let shares = receipt.budgets().iter().filter_map(share).collect();
+    record::paid(Price { epsilon, entry: receipt.entry(), shares });
 }
 
-/// What the statement took of the budget that ends first, and what is left of that.
-pub(super) fn price_notice(charge: &Charge, budgets: &[BudgetState]) -> Notice {
+/// What the statement took of the budget that ends first, and what is left of that; and which accuracy it bought, where that
+/// was asked for.
+pub(super) fn price_notice(charge: &Charge, budgets: &[BudgetState], bought: Option<&Reached>) -> Notice {
     let told = binding(budgets, charge).and_then(|b| b.told(charge, true).ok());
-    Notice::new(told.map_or_else(|| "spent".into(), |(share, left)| format!("spent {share}; {left}")))
+    let spent = told.map_or_else(|| "spent".into(), |(share, left)| format!("spent {share}; {left}"));
+    let bought = bought.map(|reached| format!("; each number is {}", reached.told()));
+    Notice::new(format!("{spent}{}", bought.unwrap_or_default()))
 }
 
 /// That nothing was spent; `wider`: how many times as wide as fresh noise that of what was kept is.

@@ -4,7 +4,7 @@
 //! post-processing, and costs nothing.
 
 use answer::Notice;
-use plan::expected_error::{average95, fixed95, shown};
+use plan::expected_error::{average95, fixed95, shown, total};
 use plan::explain::short;
 use plan::release::{Output, PartKind, Release};
 use plan::{GroupingSets, Plan};
@@ -108,15 +108,14 @@ fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) ->
             };
             (small > 0).then(|| format!("{of} smaller than {error}"))
         };
-        if let (Output::Count(part) | Output::Sum(part, _), Some(error)) = (output, fixed95(release, output))
-        {
-            let Some(values) = noisy.values.get(*part) else { continue };
-            let small = values.iter().filter(|v| shown(release, *part, **v).abs() < error).count();
-            each.extend(told(small, values.len(), &format!("the 95 % error of ±{}", short(error))));
+        let of_row = |row: usize| move |part: usize| noisy.values.get(part)?.get(row).copied();
+        if let Some(error) = fixed95(release, output) {
+            let values = (0..noisy.rows).filter_map(|row| total(release, output, of_row(row)));
+            let small = values.filter(|value| value.abs() < error).count();
+            each.extend(told(small, noisy.rows, &format!("the 95 % error of ±{}", short(error))));
         }
         // Its error hangs on how many rows there are.
-        let averages = (0..noisy.rows)
-            .filter_map(|row| average95(release, output, |part| noisy.values.get(part)?.get(row).copied()));
+        let averages = (0..noisy.rows).filter_map(|row| average95(release, output, of_row(row)));
         let averages: Vec<(f64, f64)> = averages.collect();
         let small = averages.iter().filter(|(mean, error)| mean.abs() < *error).count();
         each.extend(match averages.as_slice() {

@@ -64,6 +64,7 @@ impl Gateway {
         let places = usize::try_from(self.policy.limits.max_backend_errors).unwrap_or(usize::MAX);
         let queue = self.queues.of(user, places);
         let left = deadline.saturating_duration_since(Instant::now());
+        let _waiting = record::step(record::Stage::Place);
         match tokio::time::timeout(left, queue.acquire_owned()).await {
             Ok(Ok(permit)) => {
                 // Those before it may have failed.
@@ -83,6 +84,7 @@ impl Turn<'_> {
         if left.is_zero() {
             return Err(busy());
         }
+        let _waiting = record::step(record::Stage::Place);
         self.gateway.ledger.place_or_change(left.min(PAUSE)).await;
         self.gateway.check_failures(self.user)
     }

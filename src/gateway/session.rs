@@ -1,5 +1,7 @@
 //! One client's session, over whatever gateway is in force when its next statement comes.
 
+use super::history;
+use super::present::{Connected, Seat};
 use super::remembered::{Key, Reading};
 use super::settings::SessionSettings;
 use super::settings::custom::NoisegateSetting;
@@ -18,7 +20,7 @@ const LARGEST_PLAN: usize = 2 << 20;
 
 /// One client's session.
 pub struct Session {
-    active: Arc<ActiveGateway>,
+    pub(super) active: Arc<ActiveGateway>,
     /// All databases of the port.
     pub(super) databases: Arc<Databases>,
     /// The gateway of the statement at hand.
@@ -39,8 +41,12 @@ pub struct Session {
     /// A query was asked, or prepared, in the transaction that is open.
     pub(super) queried: bool,
     pub(super) reopening: Reopening,
+    /// What parsing and binding took since the last statement ran.
+    pub(super) before: record::Stages,
     /// What `pg_backend_pid()` gives: the number by which the client cancels.
     pub(crate) pid: i32,
+    /// Its place among those who are connected.
+    seat: Option<Seat>,
 }
 
 impl Session {
@@ -83,10 +89,21 @@ impl Session {
             transaction_start: None,
             queried: false,
             reopening: Reopening::default(),
+            before: Default::default(),
             pid: 0,
+            seat: None,
         };
         session.announce();
         session
+    }
+
+    /// Takes note that it is connected: by which number it cancels, what it calls itself, where it is, and whether TLS protects it.
+    pub fn arrived(&mut self, pid: i32, application: &str, address: String, encrypted: bool) {
+        self.pid = pid;
+        let Identity { user, role } = self.identity.clone();
+        let (application, since) = (application.to_owned(), history::now());
+        let connected = Connected { user, role, application, address, encrypted, since };
+        self.seat = Some(self.gateway.present.enter(pid, connected));
     }
 
     /// Who asks.

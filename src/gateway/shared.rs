@@ -3,9 +3,11 @@
 use super::certificates::Certificates;
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
+use super::history::History;
 use super::passthrough::Passthrough;
+use super::present::Present;
 use super::remembered::{Parsed, Plans, PublicTexts};
-use super::stream::Streams;
+use super::stream::{StreamStanding, Streams};
 use super::type_cache;
 use crate::store::Store;
 use backend::{Backend, Places};
@@ -39,12 +41,40 @@ pub struct Gateway {
     pub(super) trusted: Option<String>,
     /// Users who are in no list.
     pub(super) directory: Option<backend::Directory>,
+    pub(super) history: History,
+    /// Who is connected.
+    pub(super) present: Arc<Present>,
 }
 
 impl Gateway {
     /// The policy in force.
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// How the policy came into force.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Who is connected.
+    pub fn present(&self) -> &Arc<Present> {
+        &self.present
+    }
+
+    /// The database behind.
+    pub fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// Answers that are at hand in this process: how many records, and their bytes.
+    pub fn answers_at_hand(&self) -> (usize, usize) {
+        self.store.at_hand()
+    }
+
+    /// Where users stand with streams who have asked one since the start.
+    pub fn stream_standings(&self) -> Vec<StreamStanding> {
+        self.streams.standings()
     }
 
     /// The backend's ParameterStatus values.

@@ -55,7 +55,7 @@ impl Session {
         if self.settings.notices() {
             if !bill.places.is_empty() {
                 let paid = part(plan, &bill.places, of.charge)?;
-                notices.push(price_notice(&paid, &bill.budgets));
+                notices.push(price_notice(&paid, &bill.budgets, plan.accuracy.as_ref()));
             } else if answers.is_ok() {
                 notices.push(free_notice(bill.wider));
             }
@@ -76,6 +76,7 @@ impl Session {
                 let step = Step { places, later, given: &given };
                 let got = match self.mode(of.gateway) {
                     Mode::Synthetic => {
+                        record::answered(record::Outcome::Synthetic);
                         self.made_up(of, plan, &step, &mut noisy).await?;
                         Got::Kept(None)
                     }
@@ -83,7 +84,12 @@ impl Session {
                     Mode::Private | Mode::Passthrough => self.released(of, plan, &step, &mut noisy).await?,
                 };
                 match got {
-                    Got::Kept(wider) => bill.wider = bill.wider.into_iter().chain(wider).reduce(f64::max),
+                    Got::Kept(wider) => {
+                        if self.mode(of.gateway) == Mode::Private {
+                            record::answered(record::Outcome::Repeated);
+                        }
+                        bill.wider = bill.wider.into_iter().chain(wider).reduce(f64::max);
+                    }
                     Got::Paid(paid, budgets) => {
                         bill.places.extend(paid);
                         bill.budgets = budgets;

@@ -2,7 +2,9 @@
 
 use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
+use super::history::History;
 use super::passthrough::Passthrough;
+use super::present::Present;
 
 use super::settings::time_zone::{NAMES, is_among, is_plain_offset};
 use super::{Gateway, stream};
@@ -168,7 +170,8 @@ impl Gateway {
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
         let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        Self::assemble(checked, ledger, store, Arc::default(), trusted)
+        let history = History::begun(&checked.warnings);
+        Self::assemble(checked, ledger, store, Arc::default(), Arc::default(), trusted, history)
     }
 
     /// A gateway over another policy, with the books and the connections of this one. This one goes
@@ -178,7 +181,9 @@ impl Gateway {
         let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
         let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         let streams = self.streams.clone();
-        let gateway = Self::assemble(checked, ledger, store, streams, self.trusted.clone())?;
+        let history = self.history.followed(&self.policy, &reopened);
+        let (present, trusted) = (self.present.clone(), self.trusted.clone());
+        let gateway = Self::assemble(checked, ledger, store, streams, present, trusted, history)?;
         Ok((gateway, reopened))
     }
 
@@ -220,12 +225,15 @@ impl Gateway {
         ledger: Ledger,
         store: Store,
         streams: Arc<stream::Streams>,
+        present: Arc<Present>,
         trusted: Option<String>,
+        history: History,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, passthrough, tables, .. } = checked;
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
         let settings = plan::Settings {
             epsilon: ratio(&policy.statement.epsilon, "epsilon")?,
+            accuracy: None,
             delta: ratio(&policy.statement.delta, "delta")?,
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,
@@ -268,6 +276,8 @@ impl Gateway {
             streams,
             trusted,
             directory,
+            history,
+            present,
         }))
     }
 }

@@ -19,25 +19,34 @@ pub struct Statement {
     pub(super) text: Arc<str>,
     /// How many tokens it has.
     pub(super) tokens: usize,
+    /// Those that it explains beside its own query.
+    pub(super) others: Arc<[Statement]>,
 }
 
 impl Statement {
     /// Bytes that it takes, at most.
     pub fn bytes(&self) -> usize {
-        sql::weight::tree(self.tokens).saturating_add(self.text.len())
+        let others = self.others.iter().map(Self::bytes).sum::<usize>();
+        sql::weight::tree(self.tokens).saturating_add(self.text.len()).saturating_add(others)
     }
 
     /// Bytes that its plan takes, at most.
     pub fn plan_bytes(&self) -> usize {
-        match &*self.kind {
+        let own = match &*self.kind {
             Kind::Query(..) | Kind::Explain(..) | Kind::Arguments(..) => sql::weight::plan(self.tokens),
             Kind::Control | Kind::Session(_) => 0,
-        }
+        };
+        own.saturating_add(self.others.iter().map(Self::plan_bytes).sum::<usize>())
     }
 
     /// The word that the log has for it.
     pub fn class(&self) -> &'static str {
         class(&self.kind)
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> Arc<str> {
+        self.text.clone()
     }
 
     /// What it does to the session's transaction, statements and cursors, and to its rows.
@@ -73,6 +82,11 @@ impl Portal {
     /// The word that the log has for it.
     pub fn class(&self) -> &'static str {
         class(&self.kind)
+    }
+
+    /// The statement as it was written.
+    pub fn text(&self) -> Arc<str> {
+        self.text.clone()
     }
 }
 

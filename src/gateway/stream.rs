@@ -8,6 +8,7 @@ mod instances;
 mod reopen;
 mod shown;
 
+pub use instances::StreamStanding;
 pub(super) use instances::{Reopening, Streams};
 
 use super::pay::fetches;
@@ -98,6 +99,7 @@ impl Session {
         columns: Columns,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome> {
+        record::answered(record::Outcome::Free);
         gateway.check_failures(&self.identity.user)?;
         let stream = self.stream_named(gateway, &question.stream.name)?;
         let releases: Vec<_> = plan.releases.iter().enumerate().collect();
@@ -139,6 +141,7 @@ impl Session {
             fingerprint: Some(fingerprint),
             max_rows: gateway.policy.limits.max_result_groups,
         };
+        let fetching = record::step(record::Stage::Fetch);
         let opened = match gateway.backend.open(request).await {
             Ok(opened) => opened,
             Err(e) => {
@@ -146,7 +149,9 @@ impl Session {
                 return Err(gateway.fingerprints.told(backend, policy, &plan.tables, e).await);
             }
         };
+        drop(fetching);
         if open.is_none() {
+            let booking = record::step(record::Stage::Ledger);
             let opening = Opening {
                 ledger: gateway.ledger.clone(),
                 who: self.identity.clone(),
@@ -155,12 +160,15 @@ impl Session {
                 text,
             };
             let (taken, notice) = user_stream.clone().open(turn, opening).await?;
+            drop(booking);
             turn = taken;
             if self.settings.notices() {
                 notices.push(notice);
             }
         }
+        let fetching = record::step(record::Stage::Fetch);
         let answers = reads::counted(gateway, &plan.tables, opened, &mut place).await?;
+        drop(fetching);
         let defect = || {
             ClientError::incident(
                 SqlState::INTERNAL,

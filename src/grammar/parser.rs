@@ -410,7 +410,10 @@ impl<'p> Parser<'p> {
                 Ok(e)
             })?);
         }
-        if self.one_of(&["ROWS", "RANGE", "GROUPS"]).is_some() {
+        if let Some(unit) = self.one_of(&["ROWS", "RANGE", "GROUPS"]) {
+            if let (true, Some(first)) = (unit == "ROWS", all.first_mut()) {
+                *first = call("ROWS", vec![first.clone()]);
+            }
             while !self.is(self.at, ")") {
                 match self.next() {
                     Some(Token::Number(_)) => {}

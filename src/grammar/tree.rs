@@ -28,7 +28,8 @@ pub enum Expr {
 }
 
 /// Aggregates have their places, and stand nowhere else. They give the same in whatever order rows come, but for those of
-/// [`WINDOWS`], whose calls are all called OVER: what is called, by what it is partitioned, and by what it is ordered.
+/// [`WINDOWS`], whose calls are all called OVER: what is called, by what it is partitioned, and by what it is ordered. What
+/// is called is in ROWS where its frame counts rows.
 pub const AGGREGATES: &[&str] = &[
     "count",
     "sum",
@@ -60,7 +61,12 @@ pub const WINDOWS: &[&str] = &[
     "last_value",
     "nth_value",
     "OVER",
+    "ROWS",
 ];
+
+/// Those that tell rows apart that tie in the order of a window; so does whatever is in ROWS.
+pub const PLACES: &[&str] =
+    &["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value", "ROWS"];
 
 /// An item, and the name it comes out under; a computed one may have none.
 pub type Item = (Expr, String);

@@ -28,6 +28,14 @@ impl Column {
     pub fn of(ty: Option<SqlType>) -> Self {
         Self { ty, deterministic: true, count: false, share: false }
     }
+
+    /// Equal values are the same ones, to whoever looks at them: 1.0 is not 1.00, nor is a day 24 hours.
+    fn is_equal_alone(&self) -> bool {
+        use SqlType::{Bpchar, Float4, Float8, Interval, Numeric, Other};
+        let twins = [Bpchar, Float4, Float8, Interval, Numeric { scale: None }];
+        let known = |t: &SqlType| !twins.contains(t) && !matches!(t, Other { .. });
+        self.deterministic && self.ty.as_ref().is_some_and(known)
+    }
 }
 
 /// What comes out of a derived table or a stage.
@@ -256,14 +264,14 @@ impl<'p> Scans<'p> {
     /// `known`: what holds for all rows that count.
     fn part(&self, tree: &Tree, known: &Facts) -> Result<Part> {
         match tree {
-            Tree::Scan(scan) => Ok(self.leaf(&scan.name)),
+            Tree::Scan(scan) => Ok(self.leaf(&scan.name, known)),
             Tree::Join(Kind::Left, l, r, on) => self.left(l, r, on, known),
             Tree::Join(Kind::Full, l, r, on) => self.full(l, r, on),
             Tree::Join(Kind::Inner, ..) => self.inner(tree, known),
         }
     }
 
-    fn leaf(&self, name: &str) -> Part {
+    fn leaf(&self, name: &str, known: &Facts) -> Part {
         let name = name.to_owned();
         let mut out = Part { scans: [name.clone()].into(), anchors: vec![name.clone()], ..Part::default() };
         if let Some((_, table)) = self.table(&name) {
@@ -278,6 +286,10 @@ impl<'p> Scans<'p> {
             let names = rows.units.iter().filter_map(|i| rows.columns.get(*i));
             out.units = names.map(|(n, _)| vec![(name.clone(), n.clone())]).collect();
             (out.private, out.nullable, out.rows) = (!out.units.is_empty(), rows.nullable, rows.bound);
+        }
+        // A constant is its key.
+        if self.is_fixed(&out, &BTreeSet::new(), known) {
+            out.rows = Some(1);
         }
         out.settled.extend((out.private && out.rows == Some(1)).then_some(name));
         out
@@ -448,6 +460,7 @@ impl<'p> Scans<'p> {
             }
             out.columns.push((String::new(), Column { deterministic, ..Column::of(self.type_of(e)) }));
         }
+        self.leaves_no_ties(select, &part)?;
         let of_units = !out.units.is_empty() && !select.distinct;
         match (part.private, select.groups) {
             (false, 0) => Ok(out),
@@ -456,10 +469,43 @@ impl<'p> Scans<'p> {
         }
     }
 
+    /// Which of several rows comes first that tie in an order is left to how they lie on disk, with rows of other units
+    /// between them: where that is asked, they must be alike in all that is looked at.
+    fn leaves_no_ties(&self, select: &Select, part: &Part) -> Result<()> {
+        let windows = || select.items.iter().filter_map(|(e, _)| uncast(e).call("OVER"));
+        let mut seen: Vec<&Expr> = select.items.iter().map(|(e, _)| e).collect();
+        seen.retain(|e| uncast(e).call("OVER").is_none() && !self.is_unit(e, part));
+        for all in windows() {
+            let args = all.first().and_then(|c| if let Expr::Call(_, args) = c { Some(args) } else { None });
+            seen.extend(args.into_iter().flatten().chain(all.iter().skip(1)));
+        }
+        for all in windows() {
+            let Some((Expr::Call(name, _), order)) = all.split_first() else { continue };
+            if PLACES.contains(&name.as_str()) && !seen.iter().all(|e| self.is_told(e, order)) {
+                return refuse("an order that leaves rows of a unit open", select);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether rows in which these are equal have one and the same value of this: the text of a value is that of no other.
+    fn is_told(&self, e: &Expr, by: &[Expr]) -> bool {
+        let is_written = by.iter().any(|b| matches!(b, Expr::Cast(x, SqlType::Text) if **x == *e));
+        is_written
+            || match e {
+                Expr::Column(c) => by.contains(e) && self.column(c).is_some_and(|c| c.is_equal_alone()),
+                Expr::Call(_, args) if args.iter().any(|a| matches!(a, Expr::Rows(_))) => by.contains(e),
+                Expr::Call(_, args) => args.iter().all(|a| self.is_told(a, by)),
+                Expr::Cast(x, _) => self.is_told(x, by),
+                Expr::Rows(_) => false,
+                _ => true,
+            }
+    }
+
     /// What an item looks at. Aggregates of groups look at rows of one unit, since that is among the keys; windows do where
     /// they are partitioned by it.
     fn over_several<'e>(&self, e: &'e Expr, grouped: bool, part: &Part) -> Result<Vec<&'e Expr>> {
-        let bare = if let Expr::Cast(x, _) = e { x } else { e };
+        let bare = uncast(e);
         let of = |call: &'e Expr, names: &[&str]| match call {
             Expr::Call(name, args) if names.contains(&name.as_str()) => Some(args),
             _ => None,
@@ -470,12 +516,17 @@ impl<'p> Scans<'p> {
                 Ok(of(bare, AGGREGATES).into_iter().flatten().collect())
             }
             (false, Some([called, by, rest @ ..])) if self.is_unit(by, part) => {
+                let called = called.call("ROWS").and_then(<[Expr]>::first).unwrap_or(called);
                 let args = of(called, AGGREGATES).or_else(|| of(called, WINDOWS)).into_iter().flatten();
                 Ok(args.chain([by]).chain(rest).collect())
             }
             _ => refuse("something over rows of several units", e),
         }
     }
+}
+
+fn uncast(e: &Expr) -> &Expr {
+    if let Expr::Cast(x, _) = e { x } else { e }
 }
 
 fn times(a: Option<u64>, b: Option<u64>) -> Option<u64> {

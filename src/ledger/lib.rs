@@ -15,6 +15,7 @@ pub mod log;
 mod mark;
 mod owner;
 mod policy_view;
+mod pulse;
 mod reads;
 mod recorded;
 mod time;
@@ -29,6 +30,7 @@ pub use error::{Lack, Lacking, LedgerError, Refusal, StreamEnd};
 pub use mark::Mismatch;
 pub use owner::{Missing, Owner, Told, user, verify};
 pub use policy_view::Terms;
+pub use pulse::Pulse;
 pub use reads::{ReadPlace, ReadTerms, Standing};
 pub use recorded::{Deed, Paid as PaidStatement, Recorded, Taken};
 pub use time::time;
@@ -62,6 +64,7 @@ pub struct Ledger {
     shelf: u64,
     seen: reads::SharedSeen,
     held: Arc<reads::Held>,
+    pulse: Arc<Pulse>,
     writer: Arc<Writer>,
 }
 
@@ -221,13 +224,15 @@ impl Ledger {
         let (requests, queue) = mpsc::channel(QUEUE);
         let seen = reads::SharedSeen::default();
         let shown = seen.clone();
+        let pulse = Arc::new(Pulse::at(keeper.books.head().at));
+        let felt = pulse.clone();
         let thread = std::thread::Builder::new()
             .name("ledger".into())
-            .spawn(move || writer::run(keeper, queue, &shown))
+            .spawn(move || writer::run(keeper, queue, &shown, &felt))
             .map_err(|e| LedgerError::Thread(e.to_string()))?;
         let writer = Arc::new(Writer { requests: Some(requests), thread: Some(thread) });
         let (terms, budgets) = (Arc::new(terms), budgets.into());
-        Ok(Self { terms, budgets, lease: LEASE, shelf: SHELF, seen, held: Arc::default(), writer })
+        Ok(Self { terms, budgets, lease: LEASE, shelf: SHELF, seen, held: Arc::default(), pulse, writer })
     }
 
     /// The same ledger for a policy that was read again. It is taken over as [`Self::open`] does.
@@ -450,6 +455,23 @@ impl Ledger {
     pub async fn remaining(&self, who: &Identity) -> Result<Vec<BudgetState>, Refusal> {
         let who = who.clone();
         self.edit(move |books, clock| Ok((books.states(&who, clock), None))).await
+    }
+
+    /// How it does.
+    pub fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+
+    /// Every budget in force, with the part of it that is spent, from 0 to 1, by whoever has spent most of theirs.
+    pub async fn spent(&self) -> Result<Vec<(String, f64)>, Refusal> {
+        self.edit(move |books, clock| {
+            let part = |b: BudgetSummary| {
+                let spent = b.shares.iter().map(|s| 1.0 - s.state.fraction_left()).fold(0.0, f64::max);
+                (b.budget.name.clone(), if b.closed { 1.0 } else { spent })
+            };
+            Ok((books.summaries(clock).into_iter().map(part).collect(), None))
+        })
+        .await
     }
 
     /// Those of [`Self::remaining`] that pay for a statement over these tables of the policy.

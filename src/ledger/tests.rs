@@ -416,7 +416,7 @@ fn amounts_are_rounded_to_the_safe_side() {
 async fn rule_21_gaussian_entries_are_counted_in_zcdp_and_refused_elsewhere() {
     let zcdp = |name: &str| budget(name, Scope::Dataset, Accounting::Zcdp, "8", "1e-6");
     let epsilon = Ratio::new(1, 7);
-    let outline = Outline { l0: 3, linf: vec![5, 1], selection_delta: None, points: None, top: None };
+    let outline = Outline::even(3, &[5, 1], None);
     let choice = choose(&epsilon, &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
     let (place, ledger) = ledger(&[zcdp("first")]);
     let ada = who("ada", None);

@@ -9,7 +9,9 @@ use super::entry::hex;
 use super::error::{LedgerError, Refusal};
 use super::keeper::Keeper;
 use super::log::{Log, PrivateRead, ReadChange};
+use super::pulse::Pulse;
 use super::reads::{self, ReadTerms, SharedSeen, Standing};
+use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
 /// Requests that share one commit at most.
@@ -79,7 +81,7 @@ impl Request {
 }
 
 /// Serves until every sender is gone.
-pub(super) fn run(mut keeper: Keeper, mut queue: mpsc::Receiver<Request>, seen: &SharedSeen) {
+pub(super) fn run(mut keeper: Keeper, mut queue: mpsc::Receiver<Request>, seen: &SharedSeen, pulse: &Pulse) {
     // What came of reads while the books were away: told again with the next batch, or their places would be lost.
     let mut untold = Vec::new();
     while let Some(first) = queue.blocking_recv() {
@@ -89,7 +91,7 @@ pub(super) fn run(mut keeper: Keeper, mut queue: mpsc::Receiver<Request>, seen: 
         if batch.iter().all(|r| matches!(r, Request::Kept { .. })) {
             look(keeper.log.as_mut(), batch);
         } else {
-            untold = serve(&mut keeper, batch, &mut queue, seen);
+            untold = serve(&mut keeper, batch, &mut queue, seen, pulse);
         }
     }
 }
@@ -130,6 +132,7 @@ fn serve(
     mut requests: Vec<Request>,
     queue: &mut mpsc::Receiver<Request>,
     seen: &SharedSeen,
+    pulse: &Pulse,
 ) -> Vec<Request> {
     let relaxed = requests.iter().all(Request::is_relaxed);
     let begun = keeper.begin(relaxed).and_then(|()| {
@@ -146,8 +149,12 @@ fn serve(
     for request in requests {
         answers.push(keeper.take_request(request, &mut failure));
     }
+    let begun = Instant::now();
     let outcome = match keeper.end(failure.map_or(Ok(()), Err)) {
         Ok(()) => {
+            if keeper.wrote {
+                pulse.committed(begun.elapsed(), keeper.books.head().at);
+            }
             seen.publish(std::mem::take(&mut keeper.reads));
             // After the commit: a file that is taken away from now on takes what it holds with it, to be put back.
             if keeper.in_place() {
@@ -158,6 +165,7 @@ fn serve(
             }
         }
         Err(error) => {
+            pulse.failed();
             // Whether it is on disk all the same is told by the next batch.
             tracing::error!(%error, "the privacy ledger cannot be written");
             Err(Refusal::from(&error))

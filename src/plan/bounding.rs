@@ -84,7 +84,8 @@ pub enum Groups {
 ///
 /// Whoever keeps to `rows` rows in each of `groups` groups keeps to it: in l₁ norm (for Laplace noise) the bound is
 /// `groups`·`rows`, in l₂ norm (for Gaussian noise) √`groups`·`rows`. Noise is the same as for those, and nobody loses a
-/// group to it. Where the owner bounds rows in all groups by less, it is `total` in either norm.
+/// group to it. Where the owner bounds rows in all groups by less, it is `total` in l₁ norm, and √(`rows`·`total`) in l₂: the
+/// squares of numbers up to `rows` that add up to `total` add up to at most `rows` times that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// Groups that a unit is thought to touch.
@@ -101,10 +102,29 @@ impl Spread {
         self.groups.checked_mul(self.rows).is_none_or(|most| self.total < most)
     }
 
-    /// What the squares of a unit's rows in each group add up to, at most: for Gaussian noise where there is no bound on
-    /// all rows.
-    pub fn squares(&self) -> Option<u64> {
-        (!self.is_total()).then(|| u64::from(self.groups) * u64::from(self.rows) * u64::from(self.rows))
+    /// The same for Gaussian noise: where there is a bound on all rows, the rows in each group, and the number of such groups,
+    /// whose squares add up to `rows`·`total` or little more. A unit that keeps to both bounds keeps to it.
+    #[must_use]
+    pub fn in_squares(self) -> Self {
+        if !self.is_total() {
+            return self;
+        }
+        let squares = u64::from(self.rows.min(self.total)) * u64::from(self.total);
+        let groups = |rows: u32| squares.div_ceil(u64::from(rows) * u64::from(rows));
+        // Few are tried: the largest few leave little over.
+        let most = self.rows.min(self.total).max(1);
+        let rows = (most.saturating_sub(64).max(1)..=most)
+            .rev()
+            .min_by_key(|n| groups(*n) * u64::from(*n) * u64::from(*n));
+        let rows = rows.unwrap_or(most);
+        let groups = u32::try_from(groups(rows)).unwrap_or(u32::MAX);
+        Self { groups, rows, total: groups.saturating_mul(rows) }
+    }
+
+    /// What the squares of a unit's rows in each group add up to, at most.
+    pub fn squares(self) -> u64 {
+        let Self { groups, rows, .. } = self.in_squares();
+        u64::from(groups) * u64::from(rows) * u64::from(rows)
     }
 }
 
@@ -381,4 +401,28 @@ fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several:
         Some(Cut { table: t.name.clone(), most: t.max_total_rows?, share: t.cut_rows.clone()? })
     });
     Chosen { rows: most.clamp(1, MOST_ROWS), whose, total, cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A unit that keeps to both bounds keeps to the squares, which are less than those of all rows in one group.
+    #[test]
+    fn squares_of_rows_and_a_total() {
+        for (rows, total) in
+            [(1, 1), (1, 7), (2, 3), (3, 3), (4, 6), (6, 7), (20, 120), (30, 120), (50, 120), (100, 70)]
+        {
+            let spread = Spread { groups: 1000, rows, total }.in_squares();
+            assert!(!spread.is_total());
+            let squares = spread.squares();
+            // As many rows in each group as count there, and the rest in one more.
+            let (full, rest) = (u64::from(total / rows.min(total)), u64::from(total % rows.min(total)));
+            let most = full * u64::from(rows.min(total)).pow(2) + rest * rest;
+            assert!(squares >= most, "{rows} {total} {spread:?}");
+            assert!(squares <= u64::from(total).pow(2), "{rows} {total} {spread:?}");
+            let bound = u64::from(rows.min(total)) * u64::from(total);
+            assert!(squares >= bound && squares * 100 <= bound * 101, "{rows} {total} {spread:?}");
+        }
+    }
 }

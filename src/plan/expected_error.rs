@@ -1,6 +1,7 @@
 //! The error of an aggregate in words: from public data alone, by the noise of its parts (soundness rule 30).
 
 use super::explain::{distance, grid, short};
+use super::expr::GridValue;
 use super::release::moments::{Moment, Statistic, Variable};
 use super::release::points::Axis;
 use super::release::{Output, Release};
@@ -17,12 +18,46 @@ fn of(r: &Release, part: usize, cells: usize) -> f64 {
     steps * unit
 }
 
-/// The 95 % error of a count or a sum, in its own unit; None for what depends on how many rows there are.
-pub fn fixed95(r: &Release, output: &Output) -> Option<f64> {
+/// The 95 % error of a count or a sum, in its own unit; None for what depends on how many rows there are. `cells`: how many
+/// released groups are added up.
+fn fixed(r: &Release, output: &Output, cells: usize) -> Option<f64> {
     match output {
-        Output::Count(part) | Output::Sum(part, _) => Some(of(r, *part, 1)),
+        Output::Count(part) | Output::Sum(part, _) => Some(of(r, *part, cells)),
+        // Independent draws: their errors add up in squares, which is exact for Gaussian noise, and more than the truth for
+        // Laplace noise, whose sums have lighter tails.
+        Output::CentredSum { sum, count, .. } => {
+            let (of_sum, of_count) = (of(r, *sum, cells), float_centre(r, *sum) * of(r, *count, cells));
+            Some((of_sum * of_sum + of_count * of_count).sqrt())
+        }
         _ => None,
     }
+}
+
+/// The same for one group.
+pub fn fixed95(r: &Release, output: &Output) -> Option<f64> {
+    fixed(r, output, 1)
+}
+
+/// A count or a sum in its own unit, from the noisy values of its parts.
+pub fn total(r: &Release, output: &Output, value: impl Fn(usize) -> Option<i128>) -> Option<f64> {
+    match output {
+        Output::Count(part) | Output::Sum(part, _) => Some(shown(r, *part, value(*part)?)),
+        Output::CentredSum { sum, count, .. } => {
+            Some(shown(r, *sum, value(*sum)?) + float_centre(r, *sum) * shown(r, *count, value(*count)?))
+        }
+        _ => None,
+    }
+}
+
+/// What is taken off each value of a sum, in its own unit.
+pub fn centre(r: &Release, sum: usize) -> BigDecimal {
+    let of = |s: &GridValue| BigDecimal::from(s.centre()) * s.grid();
+    r.parts.get(sum).and_then(|p| p.kind.on_grid()).map(of).unwrap_or_default()
+}
+
+/// The same as a float.
+fn float_centre(r: &Release, sum: usize) -> f64 {
+    centre(r, sum).to_f64().unwrap_or(f64::NAN)
 }
 
 /// The value of an average and its 95 % error, in its own unit, from the noisy values of its parts; None where the noisy
@@ -34,9 +69,7 @@ pub fn average95(r: &Release, output: &Output, value: impl Fn(usize) -> Option<i
         return None;
     }
     let (low, high) = (low.to_f64()?, high.to_f64()?);
-    let s = r.parts.get(*sum)?.kind.on_grid()?;
-    let centre = (BigDecimal::from(s.centre()) * s.grid()).to_f64()?;
-    let mean = (centre + shown(r, *sum, value(*sum)?) / n).clamp(low.min(high), high);
+    let mean = (float_centre(r, *sum) + shown(r, *sum, value(*sum)?) / n).clamp(low.min(high), high);
     Some((mean, (of(r, *sum, 1) + (high - low) / 2.0 * of(r, *count, 1)) / n))
 }
 
@@ -58,7 +91,9 @@ pub fn deciding(r: &Release, part: usize, cells: usize) -> i64 {
 pub(super) fn error95(r: &Release, output: &Output, cells: usize) -> String {
     let of = |part: usize| of(r, part, cells);
     match output {
-        Output::Count(part) | Output::Sum(part, _) => format!("95 % within ±{}", short(of(*part))),
+        Output::Count(_) | Output::Sum(..) | Output::CentredSum { .. } => {
+            format!("95 % within ±{}", short(fixed(r, output, cells).unwrap_or(0.0)))
+        }
         Output::Zero(_) => "none: no row can change it".into(),
         Output::Constant { count, .. } => {
             format!("none, where there are rows (n above {})", short(of(*count)))

@@ -1,10 +1,10 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
 use super::bounding::{Bounding, Groups, Norm, ProvenBy, Rows, Whose};
-use super::expected_error::error95;
+use super::expected_error::{centre, error95};
 use super::expr::{GridValue, Node, Scalar};
 use super::release::points::Axis;
-use super::release::{Cells, Part, PartKind, Release};
+use super::release::{Cells, Output, Part, PartKind, Release};
 use super::source::{Leaf, Over, PrivateSource, Scan, SetTree};
 use super::work::Work;
 use super::{GroupingSets, Plan, Settings};
@@ -50,6 +50,9 @@ pub fn lines(plan: &Plan, policy: &Policy) -> Vec<String> {
     stages(&mut out, plan, charge);
     for (i, r) in plan.releases.iter().enumerate() {
         release(&mut out, i + 1, r, plan, policy);
+    }
+    if super::mixed_union::is_in(&plan.statement) {
+        out.push("Added exactly: the rows of a UNION ALL that are nobody's, from public tables or released results".into());
     }
     out.push(
         "Finish: everything above the releases is computed by PostgreSQL over the noisy values, at no price"
@@ -159,7 +162,14 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             "  Values are counted in the groups that are selected for the same rows, and in no others".into(),
         );
     }
-    for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
+    for (i, (part, noise)) in r.parts.iter().zip(&r.spec.aggregates).enumerate() {
+        if r.spec.counted == Some(i) {
+            out.push(format!(
+                "  Noise on {}: that of the selection, drawn once; what is compared with the threshold is what is released",
+                part.label
+            ));
+            continue;
+        }
         let unit = units_of(part);
         let by = format!("{}{unit}", noise.linf);
         let change = match (r.norm(), r.bounding.of_groups()) {
@@ -176,6 +186,16 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             "  Noise on {}: one unit changes {change}; {}",
             part.label,
             parameter(&noise.distribution, &unit),
+        ));
+    }
+    out.extend(split(r));
+    for (aggregate, output) in &r.outputs {
+        let Output::CentredSum { sum, .. } = output else { continue };
+        let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
+        let centre = centre(r, *sum).normalized().to_plain_string();
+        out.push(format!(
+            "  Centred: {} is the noisy sum of values less {centre}, and {centre} for each row of the noisy count",
+            output_name(&e, &plan.statement.bindings)
         ));
     }
     if sets.is_none_or(|s| s.sets.iter().any(|s| s.of == r.set && s.added.is_none())) {
@@ -196,6 +216,30 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
 fn labels(sets: &GroupingSets, keys: &[usize], plan: &Plan) -> String {
     let keys = keys.iter().filter_map(|k| sets.keys.get(*k));
     keys.map(|(e, _)| output_name(e, &plan.statement.bindings)).collect::<Vec<_>>().join(", ")
+}
+
+/// How the price of a release is split over its integers and its selection, where that is not evenly.
+fn split(r: &Release) -> Option<String> {
+    let of = |sensitivity: u128, noise: &Distribution| {
+        let [sensitivity, groups] = [sensitivity as f64, f64::from(r.spec.l0)];
+        match noise {
+            Distribution::None => 0.0,
+            Distribution::Laplace { scale } => groups * sensitivity / approximate(scale),
+            Distribution::Gaussian { variance } => groups * sensitivity * sensitivity / approximate(variance),
+        }
+    };
+    let own = r.parts.iter().zip(&r.spec.aggregates).enumerate().filter(|(i, _)| r.spec.counted != Some(*i));
+    let own = own.map(|(_, (part, noise))| (of(noise.linf, &noise.distribution), part.label.as_str()));
+    let selection = r.spec.selection.iter().map(|s| (of(1, &s.noise), "the selection"));
+    let shares: Vec<(f64, &str)> = own.chain(selection).filter(|(share, _)| *share > 0.0).collect();
+    let all: f64 = shares.iter().map(|(share, _)| share).sum();
+    let even = |share: f64| (share * shares.len() as f64 / all - 1.0).abs() < 1e-6;
+    if shares.iter().all(|(share, _)| even(*share)) {
+        return None;
+    }
+    let each: Vec<String> =
+        shares.iter().map(|(share, what)| format!("{:.0} % for {what}", 100.0 * share / all)).collect();
+    Some(format!("  Split of its price, by how much each error matters: {}", each.join(", ")))
 }
 
 /// The error of each aggregate, where so many groups are added up.

@@ -60,6 +60,7 @@ pub(super) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
         private_ctes: HashSet::new(),
         charge: None,
         noise: String::new(),
+        accuracy: None,
         tables: Vec::new(),
         question: None,
         free: Some(free),

@@ -4,6 +4,7 @@
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
 
+pub mod accuracy;
 pub mod ages;
 mod along_path;
 pub mod bounding;
@@ -27,6 +28,7 @@ mod null_extension;
 mod outer_join;
 mod partial_aggregates;
 mod per_unit;
+pub mod prices;
 pub mod public_rows;
 pub mod reach;
 mod refusals;
@@ -37,10 +39,12 @@ mod semi_join;
 mod set_operations;
 pub mod shares;
 pub mod source;
+pub mod split;
 pub mod stages;
 pub mod stream_question;
 mod subqueries;
 pub mod summary;
+mod ties;
 mod unit_paths;
 mod units;
 pub mod work;
@@ -106,8 +110,10 @@ impl std::convert::From<ClientError> for PlanError {
 /// What a session may choose about prices and bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// ε of a statement.
+    /// ε of a statement; the most of it, where an accuracy is wanted.
     pub epsilon: dp::Ratio,
+    /// How near its numbers are to come, in place of a price.
+    pub accuracy: Option<accuracy::Accuracy>,
     /// δ of a statement, spent when any group key is private.
     pub delta: dp::Ratio,
     /// Groups one unit may touch.
@@ -145,6 +151,8 @@ pub struct Plan {
     pub charge: Option<dp::Charge>,
     /// Which noise it has and why, in one sentence.
     pub noise: String,
+    /// How near its numbers come, where the price follows from that.
+    pub accuracy: Option<accuracy::Reached>,
     /// Tables whose definition the plan rests on.
     pub tables: Vec<usize>,
     /// The question to a stream that it is: then `charge` is what opening the stream costs.
@@ -228,7 +236,7 @@ pub fn plan(
     let mut otherwise = None;
     match planned(&statement, policy, settings, sizes, &mut otherwise) {
         Ok(plan) if plan.free.is_some() => Ok(plan),
-        Ok(plan) => Ok(Plan { statement, ..plan }),
+        Ok(plan) => accuracy::priced(Plan { statement, ..plan }, policy, settings),
         Err(e) => match otherwise.map(|o| o.written(statement, policy)).transpose()?.flatten() {
             Some(new) => Err(PlanError::Anew(Box::new(new))),
             None => Err(e),
@@ -290,6 +298,7 @@ fn planned(
         private_ctes,
         charge,
         noise,
+        accuracy: None,
         tables,
         question: None,
         free: None,
@@ -297,7 +306,7 @@ fn planned(
 }
 
 /// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
-fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Charge, String)>, PlanError> {
+fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Charge, String)>, ClientError> {
     let mut paying: Vec<&mut Release> = releases.iter_mut().filter(|r| !r.is_domain_only()).collect();
     if paying.is_empty() {
         return Ok(None);
@@ -314,9 +323,22 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
         })?;
     let noise = explain::noise(&choice, settings);
     for (release, spec) in paying.iter_mut().zip(choice.specs) {
-        release.spec = spec;
+        release.draws(spec);
     }
     Ok(Some((choice.charge, noise)))
+}
+
+impl Plan {
+    /// The same statement for another ε: its noise, and its charge.
+    ///
+    /// # Errors
+    /// Its noise cannot be drawn then, or a budget has no price for it.
+    pub fn at(&mut self, settings: &Settings, epsilon: dp::Ratio) -> Result<(), ClientError> {
+        let settings = Settings { epsilon, accuracy: None, ..settings.clone() };
+        let (charge, noise) = price(&mut self.releases, &settings)?.unzip();
+        (self.charge, self.noise, self.accuracy) = (charge, noise.unwrap_or_default(), None);
+        Ok(())
+    }
 }
 
 impl<'a> Planner<'a> {

@@ -33,6 +33,11 @@ const APART: &str = "private rows and others";
 /// Numbers of questions for types, beyond those of SELECTs ([`Statement::types`]).
 const QUESTIONS: usize = usize::MAX / 2;
 
+/// Whether rows of such a one are aggregated apart in a statement.
+pub(super) fn is_in(statement: &Statement) -> bool {
+    statement.bindings.iter().any(|b| b.name == APART)
+}
+
 /// A UNION ALL of which some branches are private rows, and others not.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MixedUnion {

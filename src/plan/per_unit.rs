@@ -5,8 +5,7 @@
 //! its columns. What stands above aggregates or windows (HAVING, `max(x) - min(x)`, `rn = 1`) is thus read as if it stood in
 //! the query around it.
 //!
-//! An order within a unit may leave ties. They are broken by all columns that are selected, so that rows that come out in
-//! one order or another are the same rows: how a table lies on disk says nothing.
+//! An order within a unit may leave ties, which are broken (`ties`): how a table lies on disk says nothing.
 
 use super::conditions::truth;
 use super::correlated::is_correlated;
@@ -14,6 +13,7 @@ use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, Place, Result};
 use super::refusals::{of_ages, unsupported};
 use super::source::{Call, Leaf, Over, SetRows, SetTree, Sorted, Tree, Unit, Window};
+use super::ties::break_ties;
 use super::units::{Outside, Owner};
 use crate::expr::per_unit::{self, Place as Column};
 use crate::expr::{Scalar, filtered};
@@ -328,13 +328,9 @@ impl<'a> Flattener<'a> {
         for e in items {
             under.calls_of(e, &mut made, &mut calls)?;
         }
-        // Whatever comes out breaks ties.
-        let mut ties: Vec<Scalar> = values.iter().skip(1).cloned().collect();
-        ties.extend(calls.iter().filter_map(|(_, call)| call.arg.clone()));
-        let mut windows = Vec::with_capacity(calls.len());
-        for (e, call) in calls {
-            windows.push(under.window(&e, call, &ties)?);
-        }
+        let called = calls.into_iter().map(|(e, call)| under.window(&e, call));
+        let mut windows = called.collect::<Result<Vec<_>>>()?;
+        break_ties(values.get(1..).unwrap_or_default(), &mut windows);
         let items = items.iter().map(|e| named(e, &made)).collect::<Result<Vec<_>>>()?;
         let draft = self.scan_over(binding, under, made, (values, Over::Windows(windows)), at, pos)?;
         Ok(Selected { draft, items })
@@ -446,7 +442,7 @@ impl Under<'_> {
         }
     }
 
-    fn window(&mut self, e: &Expr, call: Call, ties: &[Scalar]) -> Result<Window> {
+    fn window(&mut self, e: &Expr, call: Call) -> Result<Window> {
         let ExprKind::Window { partition_by, order_by, frame, .. } = &e.kind else {
             return Err(unsupported("this window", e.pos));
         };
@@ -464,16 +460,7 @@ impl Under<'_> {
         let mut order = Vec::new();
         for o in order_by {
             let by = self.inner.value(&o.expr)?;
-            order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first });
-        }
-        let by_place = ["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"]
-            .contains(&call.name);
-        if by_place || frame.as_ref().is_some_and(|f| f.starts_with("ROWS")) {
-            for by in ties {
-                if !order.iter().any(|o| o.by == *by) {
-                    order.push(Sorted { by: by.clone(), desc: false, nulls_first: None });
-                }
-            }
+            order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first, as_text: false });
         }
         Ok(Window { call, partition, order, frame: frame.clone() })
     }

@@ -8,6 +8,7 @@
 //! What noise did is told, and nothing else: of clamping and scaling, which EXPLAIN tells, an interval knows nothing.
 
 pub mod columns;
+pub mod half_width;
 pub mod quantile;
 
 use super::release::moments::Statistic;
@@ -154,6 +155,13 @@ impl std::convert::From<Lost> for ClientError {
             .detail("How far noise reaches is known of counts, sums, averages, variances and standard deviations, of what is added, subtracted, multiplied or divided of them, and of sums and averages over released rows.")
             .hint("Ask for the interval of what it is computed from: noisegate.low(count(*)), noisegate.high(avg(x)).")
             .at(lost.pos)
+    }
+}
+
+impl Lost {
+    /// What it is, and where.
+    pub fn what(&self) -> (&'static str, Pos) {
+        (self.what, self.pos)
     }
 }
 
@@ -517,7 +525,10 @@ fn window_parts(e: &Expr) -> Vec<&Expr> {
 fn is_followed(output: &Output) -> bool {
     match output {
         Output::Count(_) => true,
-        Output::Sum(_, ty) | Output::Avg { ty, .. } | Output::Constant { ty, .. } => ty.is_number(),
+        Output::Sum(_, ty)
+        | Output::CentredSum { ty, .. }
+        | Output::Avg { ty, .. }
+        | Output::Constant { ty, .. } => ty.is_number(),
         Output::Moment(m) => matches!(m.what, Statistic::Variance { .. }),
         Output::Zero(_) | Output::Points { .. } | Output::Truth { .. } => false,
     }
@@ -544,14 +555,7 @@ impl Uncertain<'_> {
         match self {
             Self::Exact(_) => BTreeSet::new(),
             Self::Released { from, output, .. } => {
-                let parts = match output {
-                    Output::Count(part) | Output::Sum(part, _) | Output::Constant { count: part, .. } => {
-                        vec![*part]
-                    }
-                    Output::Avg { sum, count, .. } => vec![*sum, *count],
-                    Output::Moment(m) => m.parts(),
-                    Output::Zero(_) | Output::Points { .. } | Output::Truth { .. } => Vec::new(),
-                };
+                let parts = if is_followed(output) { output.parts() } else { Vec::new() };
                 parts.into_iter().map(|part| Part { release: *from, part, rows: Rows::Own }).collect()
             }
             Self::Column { parts, .. } | Self::Query { parts, .. } => parts.clone(),
@@ -583,22 +587,27 @@ pub struct PartNoise {
 }
 
 /// The noise of a part of a release.
+pub fn noise(r: &Release, part: usize) -> PartNoise {
+    let step =
+        r.parts.get(part).and_then(|p| p.kind.on_grid()).and_then(|g| g.grid().to_f64()).unwrap_or(1.0);
+    let (variance, fourth) = r.spec.aggregates.get(part).map_or((0.0, 0.0), |n| cumulants(&n.distribution));
+    PartNoise { variance: variance * step * step, fourth: fourth * step.powi(4), step }
+}
+
+/// The variance and the fourth cumulant of integer noise.
 ///
 /// The discrete Laplace distribution P(x) ∝ q^|x| is that of the difference of two geometric variables, whose cumulants add up:
 /// with p = 1 - q the second is 2q/p², the fourth 2q(p² + 6q)/p⁴. The discrete Gaussian has at most the variance σ² (Canonne,
 /// Kamath and Steinke 2020, Corollary 9), and is as good as normal from σ = 1 on.
-pub fn noise(r: &Release, part: usize) -> PartNoise {
-    let step =
-        r.parts.get(part).and_then(|p| p.kind.on_grid()).and_then(|g| g.grid().to_f64()).unwrap_or(1.0);
+pub fn cumulants(distribution: &dp::Distribution) -> (f64, f64) {
     let float = |x: &dp::Ratio| *x.numer() as f64 / *x.denom() as f64;
-    let (variance, fourth) = match r.spec.aggregates.get(part).map(|n| &n.distribution) {
-        Some(dp::Distribution::Laplace { scale }) => {
+    match distribution {
+        dp::Distribution::Laplace { scale } => {
             let q = libm::exp(-1.0 / float(scale));
             let p = -libm::expm1(-1.0 / float(scale));
             (2.0 * q / (p * p), 2.0 * q * (p * p + 6.0 * q) / p.powi(4))
         }
-        Some(dp::Distribution::Gaussian { variance }) => (float(variance), 0.0),
-        Some(dp::Distribution::None) | None => (0.0, 0.0),
-    };
-    PartNoise { variance: variance * step * step, fourth: fourth * step.powi(4), step }
+        dp::Distribution::Gaussian { variance } => (float(variance), 0.0),
+        dp::Distribution::None => (0.0, 0.0),
+    }
 }

@@ -174,7 +174,7 @@ pub struct Window {
 }
 
 impl Window {
-    fn scalars(&self) -> Vec<&Scalar> {
+    pub(super) fn scalars(&self) -> Vec<&Scalar> {
         let order = self.order.iter().map(|o| &o.by);
         self.call.arg.iter().chain(&self.partition).chain(order).collect()
     }
@@ -189,6 +189,8 @@ pub struct Sorted {
     pub desc: bool,
     /// NULLS FIRST (true), NULLS LAST (false).
     pub nulls_first: Option<bool>,
+    /// By its text, which tells values apart that are equal.
+    pub as_text: bool,
 }
 
 impl Over {

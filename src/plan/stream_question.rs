@@ -325,7 +325,7 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
         .and_then(|d| sparse::Question::new(part.linf, n * gd, d, comparison.test))
         .ok_or_else(|| one_release(stream))?;
     let noise = Noise { linf: part.linf, distribution: Distribution::None };
-    release.spec = Spec { l0: 1, aggregates: vec![noise], selection: None, points: None, top: None };
+    release.spec = Spec { l0: 1, aggregates: vec![noise], ..Spec::default() };
     Ok(Question {
         stream: stream.clone(),
         comparison: asked,

@@ -3,8 +3,8 @@
 
 use super::Plan;
 use super::bounding::{Groups, Norm, Rows};
-use super::expected_error::{deciding, moment_errors, part_error};
-use super::explain::short;
+use super::expected_error::{deciding, fixed95, moment_errors, part_error};
+use super::explain::{decimal, short};
 use super::release::moments::Statistic;
 use super::release::{Output, Release};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
@@ -22,7 +22,15 @@ pub fn sentences(plan: &Plan, policy: &Policy) -> Vec<String> {
         };
         return vec![told];
     }
-    vec![errors(plan), cuts(plan, policy)]
+    let price = plan.accuracy.as_ref().zip(plan.charge.as_ref());
+    let price = price.map(|(reached, charge)| {
+        let (wanted, epsilon) = (short(reached.wanted.half_width), decimal(&charge.epsilon));
+        format!(
+            "Epsilon {epsilon} is the least price for an accuracy of ±{wanted}: each number is {}.",
+            reached.told()
+        )
+    });
+    price.into_iter().chain([errors(plan), cuts(plan, policy)]).collect()
 }
 
 fn paying(plan: &Plan) -> impl Iterator<Item = &Release> {
@@ -66,7 +74,9 @@ fn errors(plan: &Plan) -> String {
 fn error(r: &Release, output: &Output, name: &str) -> String {
     let of = |part: usize| part_error(r, part);
     match output {
-        Output::Count(part) | Output::Sum(part, _) => format!("{name} within ±{}", short(of(*part))),
+        Output::Count(_) | Output::Sum(..) | Output::CentredSum { .. } => {
+            format!("{name} within ±{}", short(fixed95(r, output).unwrap_or(0.0)))
+        }
         Output::Zero(_) => format!("{name} exact"),
         Output::Constant { .. } => format!("{name} exact where there are rows"),
         Output::Avg { sum, count, low, high, .. } => {
@@ -175,7 +185,7 @@ fn ranges(
         name.map(|name| (name, low, high)).into_iter().collect()
     };
     match output {
-        Output::Sum(part, ty) if ty.is_number() => {
+        Output::Sum(part, ty) | Output::CentredSum { sum: part, ty, .. } if ty.is_number() => {
             let ends = r.parts.get(*part).and_then(|p| p.kind.on_grid()).map(|s| s.range());
             ends.map_or_else(Vec::new, |(low, high)| named(0, low, high))
         }

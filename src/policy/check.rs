@@ -39,6 +39,7 @@ impl RawPolicy {
             access: self.access.clone(),
             log: self.log,
             console: self.console.clone(),
+            metrics: self.metrics.clone(),
             backend: self.backend.clone().ok_or_else(missing)?,
             ledger: self.ledger.clone().ok_or_else(missing)?,
             ledger_text: self.ledger_text,
@@ -363,6 +364,8 @@ fn table(
         Privacy::Path(path) => path.columns.iter().map(String::as_str).collect(),
     };
     let proven_rows = proven_rows(r, &keys, &owner);
+    let seen = |name: &str| columns.iter().any(|c: &Column| c.name == name);
+    let hidden = r.columns.iter().filter(|c| !seen(&c.name)).map(|c| c.name.clone()).collect();
     Some(Table {
         oid: r.oid,
         schema: r.schema.clone(),
@@ -372,6 +375,7 @@ fn table(
         max_total_rows: t.max_total_rows,
         cut_rows: t.cut_rows.as_ref().map(|share| share.value.clone()),
         columns,
+        hidden,
         keys,
         proven_rows,
         published: t.public_view.is_some(),

@@ -1,13 +1,12 @@
 //! `[console]`: pages for people who decide and people who look.
 
-use super::environment::expand;
 use super::error::Findings;
 use super::keys::{Key, Keys, REQUIRED};
+use super::listen;
 use super::model::{Console, ConsoleRole, ConsoleUser};
 use super::reader::{Section, shorten};
 use super::suggest::suggest;
 use super::users;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Keys of `[console]`.
@@ -62,28 +61,17 @@ pub(super) const CONSOLE_USER: Keys = Keys {
     later: &[],
 };
 
-const LISTEN: &str = "listen = \"127.0.0.1:6480\"";
+/// On loopback, where the policy says nothing.
+const PORT: u16 = 6480;
 
 /// None where the policy has no console.
 pub(super) fn console(root: &Section<'_, '_>, has_tls: bool, f: &mut Findings) -> Option<Console> {
     let section = root.section("console", f)?;
     section.keys(&CONSOLE, f);
-    let mut listen = SocketAddr::from(([127, 0, 0, 1], 6480));
-    if let Some(written) = section.string("listen", LISTEN, f)
-        && let Some(address) = expand("listen", written, f)
-    {
-        match address.value.parse::<SocketAddr>() {
-            Ok(parsed) => listen = parsed,
-            Err(_) => {
-                let what = format!("listen = {:?} is not an IP address and port", shorten(&address.value));
-                f.error(&address.span, what, format!("write for example: {LISTEN}"));
-            }
-        }
-        if !listen.ip().is_loopback() && !has_tls {
-            let hint = "set tls = { cert = \"server.crt\", key = \"server.key\" } in [server], or listen on 127.0.0.1";
-            let what = "the console would be reachable from other machines without TLS, with its passwords";
-            f.error(&address.span, what, hint);
-        }
+    let (listen, span) = listen::of_pages(&section, PORT, f);
+    if let Some(span) = span.filter(|_| !listen.ip().is_loopback() && !has_tls) {
+        let what = "the console would be reachable from other machines without TLS, with its passwords";
+        f.error(&span, what, listen::WITH_TLS);
     }
     let session = section.duration("session", f).unwrap_or(Duration::from_secs(8 * 3600));
     let mut list: Vec<ConsoleUser> = Vec::new();

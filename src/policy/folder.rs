@@ -49,6 +49,7 @@ impl Policy {
             ("server.tls", mine.tls != others.tls),
             ("server.shutdown_timeout", mine.shutdown_timeout != others.shutdown_timeout),
             ("[[access]]", self.access != other.access),
+            ("[metrics]", self.metrics != other.metrics),
             ("[log]", self.log != other.log),
             ("[limits]", self.limits != other.limits),
         ];

@@ -23,6 +23,7 @@ mod keys;
 mod ledger;
 mod listen;
 mod log;
+mod metrics;
 mod model;
 mod passwords;
 mod path;

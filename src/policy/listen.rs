@@ -1,10 +1,10 @@
 //! `[server]`: where clients arrive, and how they are sent away.
 
 use super::environment::{expand, shown};
-use super::error::{At, Findings};
+use super::error::{At, Findings, Span};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Listen, Server, Tls};
-use super::reader::{Section, text};
+use super::reader::{Section, shorten, text};
 use super::users;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -260,6 +260,25 @@ impl std::fmt::Display for Listen {
             Self::Tcp(address) => address.fmt(f),
             Self::Unix { folder, port: None } => write!(f, "unix:{}", folder.display()),
             Self::Unix { port: Some(_), .. } => write!(f, "unix:{}", self.socket(0).display()),
+        }
+    }
+}
+/// What makes an address that others reach safe.
+pub(super) const WITH_TLS: &str =
+    "set tls = { cert = \"server.crt\", key = \"server.key\" } in [server], or listen on 127.0.0.1";
+
+/// Where a server of pages listens: what the section says, and where it says that; else this port on loopback.
+pub(super) fn of_pages(section: &Section<'_, '_>, port: u16, f: &mut Findings) -> (SocketAddr, Option<Span>) {
+    let otherwise = SocketAddr::from(([127, 0, 0, 1], port));
+    let example = format!("listen = \"{otherwise}\"");
+    let written = section.string("listen", &example, f).and_then(|written| expand("listen", written, f));
+    let Some(address) = written else { return (otherwise, None) };
+    match address.value.parse() {
+        Ok(parsed) => (parsed, Some(address.span)),
+        Err(_) => {
+            let what = format!("listen = {:?} is not an IP address and port", shorten(&address.value));
+            f.error(&address.span, what, format!("write for example: {example}"));
+            (otherwise, None)
         }
     }
 }

@@ -7,8 +7,9 @@ use super::cache;
 use super::console;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::keys::{Key, Keys, REQUIRED};
+use super::metrics;
 use super::model::{
-    AccessRule, Answers, Backend, Budget, Cache, Console, LedgerLocation, Limits, Log, Role, Server,
+    AccessRule, Answers, Backend, Budget, Cache, Console, LedgerLocation, Limits, Log, Metrics, Role, Server,
     StatementDefaults, Stream, User, View,
 };
 use super::raw_table::RawTable;
@@ -32,6 +33,7 @@ pub struct RawPolicy {
     pub(super) access: Vec<AccessRule>,
     pub(super) log: Log,
     pub(super) console: Option<Console>,
+    pub(super) metrics: Option<Metrics>,
     pub(super) backend: Option<Backend>,
     pub(super) ledger: Option<LedgerLocation>,
     pub(super) ledger_text: bool,
@@ -79,6 +81,13 @@ pub(super) const ROOT: Keys = Keys {
             default: "no pages",
             example: "",
             purpose: "Pages for owners and auditors: what was promised, to whom, and what is left.",
+        },
+        Key {
+            name: "metrics",
+            ty: "section",
+            default: "none",
+            example: "",
+            purpose: "What monitoring reads, by HTTP.",
         },
         Key { name: "backend", ty: "section", default: REQUIRED, example: "", purpose: "The database." },
         Key {
@@ -207,6 +216,7 @@ impl RawPolicy {
         let server = listen::server(&root, base, f);
         let log = log::log(&root, f);
         let console = console::console(&root, server.tls.is_some(), f);
+        let metrics = metrics::metrics(&root, server.tls.is_some(), f);
         let backend = server::backend(&root, file, base, f);
         let ledger = server::ledger(&root, base, f);
         let ledger_text = server::ledger_text(&root, f);
@@ -229,6 +239,7 @@ impl RawPolicy {
             access,
             log,
             console,
+            metrics,
             backend,
             ledger,
             ledger_text,

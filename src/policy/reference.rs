@@ -2,8 +2,8 @@
 
 use super::keys::Keys;
 use super::{
-    access, answers, budget, cache, console, envelope, json_path, listen, log, raw, role, server, stream,
-    tables, users, view,
+    access, answers, budget, cache, console, envelope, json_path, listen, log, metrics, raw, role, server,
+    stream, tables, users, view,
 };
 
 /// Every section, in the order of the document.
@@ -17,6 +17,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &log::LOG,
         &console::CONSOLE,
         &console::CONSOLE_USER,
+        &metrics::METRICS,
         &server::BACKEND,
         &server::LEDGER,
         &raw::PRIVACY,

@@ -45,6 +45,8 @@ impl Policy {
             _ => new.clone_from(served),
         }
         keep("console.listen", moved);
+        let metrics = replace(&mut self.metrics, old.metrics.clone());
+        keep("[metrics]", metrics != self.metrics);
         let backend = replace(&mut self.backend, old.backend.clone());
         keep("[backend]", backend != self.backend);
         let ledger = replace(&mut self.ledger, old.ledger.clone());
@@ -68,8 +70,8 @@ impl Policy {
         self.tables.get(*table).map(|t| (t.schema.as_str(), t.name.as_str(), column.as_str()))
     }
 
-    /// What differs from another policy among what takes effect at once.
-    fn changes(&self, old: &Policy) -> Vec<&'static str> {
+    /// What differs from another policy among what takes effect at once, as the policy calls it.
+    pub fn changes(&self, old: &Policy) -> Vec<&'static str> {
         // Sections whose types compare by their parts only; equal parts print alike.
         fn differ(a: &impl std::fmt::Debug, b: &impl std::fmt::Debug) -> bool {
             format!("{a:?}") != format!("{b:?}")

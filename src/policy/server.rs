@@ -243,7 +243,7 @@ pub(super) const LEDGER: Keys = Keys {
             ty: "boolean",
             default: "false",
             example: "true",
-            purpose: "Entries hold the text that the database was sent, with the constants that analysts wrote; without it, a hash.",
+            purpose: "Entries hold the text that the database was sent, with the constants that analysts wrote; without it, a hash. The console shows owners the texts of statements, too.",
         },
     ],
     later: &[],

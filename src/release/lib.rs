@@ -243,7 +243,8 @@ fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
 ///   is looked at.
 /// * Selected groups: kept where the noisy number of units reaches the threshold. Noise is drawn for every group and
 ///   every aggregate, kept or not, in a batch whose size is a power of two and at least 64 (soundness rule 29). Kept
-///   groups are sorted by the raw bytes of their keys, NULL first: an order that tells nothing but the keys.
+///   groups are sorted by the raw bytes of their keys, NULL first: an order that tells nothing but the keys. An aggregate that
+///   is counted to select ([`Spec::counted`]) is released as it was compared: post-processing of the same noisy numbers.
 ///
 /// * Points: chosen in each group ([`dp::Points`]), and nothing else of its cells comes back.
 ///
@@ -266,6 +267,14 @@ pub fn perturb(
     for (exact, spec) in &parts {
         let held = spec.selection.as_ref().is_none_or(|s| s.holds(spec.l0));
         if !held || exact.units.is_some() != spec.selection.is_some() {
+            return Err(ReleaseError::Receipt);
+        }
+        // What is counted to select has the noise of the selection, which its event paid for.
+        let selects = |i: usize| {
+            let counted = spec.aggregates.get(i).map(|a| (a.linf, &a.distribution));
+            spec.selection.as_ref().is_some_and(|s| counted == Some((1, &s.noise)))
+        };
+        if !spec.counted.is_none_or(selects) {
             return Err(ReleaseError::Receipt);
         }
         // Nothing private leaves without noise (soundness rule 35).
@@ -311,7 +320,11 @@ fn perturb_one(
     }
     let rows = exact.rows;
     let count = if spec.selection.is_some() { rows.max(64).next_power_of_two() } else { rows };
-    let columns = spec.aggregates.iter().map(|a| Ok(a.sampler()?.draw(count, rng)?));
+    // Of the number of units that selects there is one draw, below.
+    let columns = spec.aggregates.iter().enumerate().map(|(i, a)| match spec.counted == Some(i) {
+        true => Ok(Vec::new()),
+        false => Ok(a.sampler()?.draw(count, rng)?),
+    });
     let noise = columns.collect::<Result<Vec<_>, ReleaseError>>()?;
     let mut values = exact.values;
     for (column, noise) in values.iter_mut().zip(&noise) {
@@ -323,8 +336,12 @@ fn perturb_one(
         return Ok(Noisy { keys: exact.keys, values, rows });
     };
     let noise = selection.sampler()?.draw(count, rng)?;
-    let passes = |(units, noise): (&i128, &i128)| units.saturating_add(*noise) >= selection.threshold;
-    let kept: Vec<bool> = units.iter().zip(&noise).map(passes).collect();
+    let noisy: Vec<i128> =
+        units.iter().zip(&noise).map(|(units, noise)| units.saturating_add(*noise)).collect();
+    let kept: Vec<bool> = noisy.iter().map(|units| *units >= selection.threshold).collect();
+    if let Some(column) = spec.counted.and_then(|i| values.get_mut(i)) {
+        *column = noisy;
+    }
     let mut order: Vec<usize> = (0..rows).filter(|&row| kept.get(row) == Some(&true)).collect();
     let key = |row: usize| exact.keys.iter().map(move |column| column.get(row));
     order.sort_unstable_by(|&a, &b| key(a).cmp(key(b)));

@@ -147,7 +147,8 @@ async fn rule_46_what_was_not_proven_is_not_released() {
 #[test]
 fn rule_46_each_noise_covers_its_own_norm() {
     let laplace = Spec::laplace(&one(), 4, &[10], None).unwrap();
-    let gaussian = laplace.gaussian(&dp::BigRatio::from_integer(1u8.into()), None).unwrap();
+    let gaussian =
+        laplace.gaussian(&dp::BigRatio::from_integer(1u8.into()), &Outline::even(4, &[10], None)).unwrap();
     let squares = |n| Part { linf: 20, l1: None, l2_squared: Some(n) };
     for (part, by_laplace, by_gaussian) in [
         (squares(400), false, true),
@@ -167,10 +168,8 @@ async fn points_are_chosen_in_each_group_and_no_cell_comes_back() {
     let much = Ratio::from_integer(1000);
     let pick = |picks: &[Pick], weight| Spec {
         l0: weight,
-        aggregates: Vec::new(),
-        selection: None,
         points: Some(Points::new(&much, weight, picks, Selector::Exponential).unwrap()),
-        top: None,
+        ..Spec::default()
     };
     let spec = pick(&[Pick::Quantile(Ratio::new(1, 2)), Pick::Greatest], 2);
     let point = |n: i64| Some(Bytes::copy_from_slice(&n.to_be_bytes()));
@@ -237,10 +236,9 @@ async fn the_greatest_counts_are_chosen_and_have_noise() {
 async fn points_of_private_groups_are_chosen_in_selected_ones() {
     let much = Ratio::from_integer(1000);
     let points = Points::new(&much, 2, &[Pick::Quantile(Ratio::new(1, 2))], Selector::Exponential).unwrap();
-    let spec = Spec { l0: 1, aggregates: Vec::new(), selection: None, points: Some(points), top: None };
+    let spec = Spec { l0: 1, points: Some(points), ..Spec::default() };
     let selection = Selection::new(1, &Ratio::new(1, 100), &Ratio::new(1, 1 << 20)).unwrap();
-    let selecting =
-        Spec { l0: 1, aggregates: Vec::new(), selection: Some(selection), points: None, top: None };
+    let selecting = Spec { l0: 1, selection: Some(selection), ..Spec::default() };
     let point = |n: i64| Some(Bytes::copy_from_slice(&n.to_be_bytes()));
     let groups = || Exact {
         keys: vec![["a", "b"].map(bytes).to_vec()],
@@ -315,13 +313,7 @@ async fn integers_of_private_groups_are_released_in_selected_ones() {
 /// Gaussian noise has the variance of the specification, beside a selection by such noise.
 #[tokio::test]
 async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
-    let outline = Outline {
-        l0: 2,
-        linf: vec![30],
-        selection_delta: Some(Ratio::new(1, 1_000_000)),
-        points: None,
-        top: None,
-    };
+    let outline = Outline::even(2, &[30], Some(&Ratio::new(1, 1_000_000)));
     let choice = choose(&one(), &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
     let spec = &choice.specs[0];
     let Distribution::Gaussian { variance } = spec.aggregates[0].distribution else { panic!() };
@@ -373,6 +365,40 @@ async fn private_groups_pass_a_threshold_and_are_sorted() {
             assert!((value - exact).abs() < 500, "{value} {exact}");
         }
     }
+}
+
+/// What selects is what is released: no number is below the threshold, and none has noise of its own.
+#[tokio::test]
+async fn a_count_that_selects_is_drawn_once() {
+    let delta = Ratio::new(1, 1_000_000);
+    let outline = Outline { counted: Some(1), ..Outline::even(1, &[5, 1], Some(&delta)) };
+    let spec = Spec::of(&one(), &outline).unwrap();
+    let threshold = spec.selection.as_ref().unwrap().threshold;
+    let near = usize::try_from(threshold).unwrap();
+    let exact = || Exact {
+        keys: vec![(0..400).map(|n| bytes(&format!("{n:03}"))).collect()],
+        units: Some(vec![threshold; 400]),
+        values: vec![vec![0; 400], vec![threshold; 400]],
+        rows: 400,
+        proven: Proven { l0: 1, parts: vec![Part::in_all(5), Part::in_all(1)], public: false },
+        within: None,
+    };
+    let paid = receipt(std::slice::from_ref(&spec), one()).await;
+    let noisy = perturb(vec![(exact(), &spec)], paid, &mut SeededRng::new(4)).unwrap().remove(0);
+    // Half of the groups pass, and all that do by what is shown of them.
+    assert!(noisy.rows > 150 && noisy.rows < 300, "{} of 400 near {near}", noisy.rows);
+    assert!(
+        noisy.values[1].iter().all(|n| *n >= threshold) && noisy.values[1].iter().any(|n| *n > threshold)
+    );
+    // The other has noise of both signs.
+    assert!(noisy.values[0].iter().any(|n| *n < 0) && noisy.values[0].iter().any(|n| *n > 0));
+    // A specification that says so of a number with other noise is none that was paid for.
+    let wrong = Spec { counted: Some(0), ..spec.clone() };
+    let charge = Charge::of(&Ratio::from_integer(2), std::slice::from_ref(&wrong)).unwrap();
+    assert_ne!(charge.events, Charge::of(&one(), std::slice::from_ref(&spec)).unwrap().events);
+    let paid = receipt(std::slice::from_ref(&wrong), Ratio::from_integer(2)).await;
+    let refused = perturb(vec![(exact(), &wrong)], paid, &mut SeededRng::new(4));
+    assert_eq!(refused.err(), Some(ReleaseError::Receipt));
 }
 
 /// A generator that counts.
@@ -554,8 +580,7 @@ fn spec(aggregates: usize, private: bool) -> Spec {
             aggregates
         ],
         selection: private.then_some(selection),
-        points: None,
-        top: None,
+        ..Spec::default()
     }
 }
 

@@ -21,6 +21,7 @@ const CHAIN_PER_DEPTH: usize = 20;
 const POSITION_DEPTH: usize = 3;
 
 /// One parsed statement with the text it came from.
+#[derive(Clone)]
 pub struct Parsed {
     /// Its syntax.
     pub ast: Syntax,

@@ -86,6 +86,8 @@ pub struct Explain {
     pub json: bool,
     /// With noise, bounds and price in numbers.
     pub verbose: bool,
+    /// How this ε, in billionths, is best divided among this statement and those that follow it in its message.
+    pub budget: Option<u64>,
 }
 
 /// Sorts a statement, or refuses it.
@@ -182,7 +184,7 @@ fn explain_options(
 ) -> Result<Explain, ClientError> {
     const IDLE: [&str; 8] =
         ["costs", "settings", "generic_plan", "buffers", "wal", "timing", "summary", "memory"];
-    let mut explain = Explain { analyze, json: false, verbose };
+    let mut explain = Explain { analyze, verbose, ..Explain::default() };
     for option in options {
         let name = option.name.value.to_lowercase();
         let value = option.arg.as_ref().map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
@@ -206,6 +208,15 @@ fn explain_options(
             }
             continue;
         }
+        if name == "budget" {
+            explain.budget = Some(value.as_deref().and_then(billionths).ok_or_else(|| {
+                let value = value.unwrap_or_default();
+                let message = format!("unrecognized value for EXPLAIN option \"budget\": \"{value}\"");
+                ClientError::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                    .hint("It takes an epsilon from 1e-9 to 1000: EXPLAIN (BUDGET 1.0) SELECT …; SELECT …")
+            })?);
+            continue;
+        }
         if !["analyze", "verbose"].contains(&name.as_str()) && !IDLE.contains(&name.as_str()) {
             return Err(syntax(format!("unrecognized EXPLAIN option \"{name}\"")));
         }
@@ -220,7 +231,18 @@ fn explain_options(
             _ => {}
         }
     }
+    if explain.analyze && explain.budget.is_some() {
+        return Err(ClientError::unsupported("EXPLAIN with ANALYZE and BUDGET is not supported")
+            .hint("BUDGET proposes prices, and asks nothing: EXPLAIN (BUDGET 1.0) SELECT …; SELECT …"));
+    }
     Ok(explain)
+}
+
+/// An ε in billionths, which are the least price.
+fn billionths(text: &str) -> Option<u64> {
+    let number: f64 = text.parse().ok().filter(|n| (1e-9..=1000.0).contains(n))?;
+    // Of at most 1000 a float keeps all billionths.
+    Some((number * 1e9).round() as u64)
 }
 
 fn refusal(statement: &S, at: Option<usize>) -> ClientError {

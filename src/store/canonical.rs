@@ -90,7 +90,7 @@ pub fn canonical(release: &Release) -> Canonical {
     base.parts = Vec::new();
     base.outputs = Vec::new();
     base.bounding = base.bounding.of_any_parts();
-    base.spec = dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None };
+    base.spec = dp::Spec { l0: 1, ..dp::Spec::default() };
     Canonical { base, keys: places, parts }
 }
 

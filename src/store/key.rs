@@ -55,6 +55,8 @@ pub struct Keys {
     pub exact: Key,
     /// Of the list of releases from which this one may take its parts: the same groups, at the same price.
     pub like: Key,
+    /// Of that of the same groups, whatever was paid.
+    pub at_any_price: Key,
     /// Each part.
     pub parts: Vec<Wanted>,
 }
@@ -66,6 +68,8 @@ pub struct Wanted {
     pub key: Key,
     /// The key of the plain sum, where this is a centred one that serves averages: that does, too.
     pub plain: Option<Key>,
+    /// The keys of the centred sum and of the count of the same rows, where this is a plain one: it follows from both.
+    pub centred: Option<[Key; 2]>,
 }
 
 /// Fields, each tagged by its place and preceded by its length.
@@ -171,24 +175,29 @@ impl Keys {
             };
             exact.show(threshold).show(delta);
         }
-        let mut like = Canon::new("like");
+        let (mut like, mut at_any_price) = (Canon::new("like"), Canon::new("at any price"));
+        at_any_price.bytes(&read);
         if let Some(points) = &spec.points {
             // Choices are made together: others have other errors.
             let points = format!("{points:?}");
             exact.text(&points);
             like.text(&points);
+            at_any_price.text(&points);
         }
         if let Some(top) = &spec.top {
             // Not all groups are there.
             let top = format!("{top:?}");
             exact.text(&top);
             like.text(&top);
+            at_any_price.text(&top);
         }
         like.bytes(&read).show(&price(spec)).text(context.mechanism.word());
         if base.selects() {
             like.show(context.delta);
+            at_any_price.show(context.delta);
         }
-        Self { statement: statement.key(), exact: exact.key(), like: like.key(), parts }
+        let (statement, exact) = (statement.key(), exact.key());
+        Self { statement, exact, like: like.key(), at_any_price: at_any_price.key(), parts }
     }
 }
 
@@ -209,17 +218,28 @@ impl Keys {
             canon.bytes(key).bytes(&groups);
             canon.key()
         };
-        Self { exact: of(&self.exact), like: of(&self.like), ..self.clone() }
+        let (exact, like, at_any_price) = (of(&self.exact), of(&self.like), of(&self.at_any_price));
+        Self { exact, like, at_any_price, ..self.clone() }
     }
 }
 
 impl Wanted {
     fn of(part: &Part) -> Self {
-        let plain = match &part.kind {
-            PartKind::Sum(s) if s.centre() != 0 => Some(sum(&s.uncentred())),
-            _ => None,
+        let (plain, centred) = match &part.kind {
+            PartKind::Sum(s) if s.centre() != 0 => (Some(sum(&s.uncentred())), None),
+            PartKind::Sum(s) if s.centred().centre() != 0 => {
+                let rows = PartKind::Count(Some(s.arg().clone()).filter(Scalar::nullable));
+                (None, Some([sum(&s.centred()), part_key(&rows)]))
+            }
+            _ => (None, None),
         };
-        Self { key: part_key(&part.kind), plain }
+        Self { key: part_key(&part.kind), plain, centred }
+    }
+
+    /// The lists of keys that it follows from, each of which is enough.
+    pub(super) fn ways(&self) -> impl Iterator<Item = &[Key]> {
+        let alone = std::iter::once(&self.key).chain(&self.plain).map(std::slice::from_ref);
+        alone.chain(self.centred.iter().map(<[Key; 2]>::as_slice))
     }
 }
 

@@ -24,6 +24,12 @@ impl Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).bytes.get(key).cloned()
     }
 
+    /// How many there are, and their bytes.
+    pub fn usage(&self) -> (usize, usize) {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (held.bytes.len(), held.size)
+    }
+
     /// Keeps it, in place of what was there.
     pub fn put(&self, key: Key, bytes: &[u8]) {
         if bytes.len() > CAPACITY {

@@ -36,8 +36,19 @@ use storage::{Found, Records};
 
 /// Characters of a statement that are kept for whoever wrote it.
 const SHOWN: usize = 4_000;
-/// Releases with the same groups and price that are looked through for parts; further ones are found by their own keys.
+/// Releases with the same groups, at one price or at any, that are looked through for parts; further ones are found by their own keys.
 const MAX_LIKE: u64 = 16;
+
+/// Which kept answers are given for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accept {
+    /// Those of the same price, however wide their noise is.
+    Any,
+    /// Those of them whose noise is as narrow as that of a fresh one.
+    AsNarrow,
+    /// Those of any price whose noise is as narrow as that of a fresh one.
+    AsNarrowAtAnyPrice,
+}
 
 /// A release with its keys.
 #[derive(Clone, Debug)]
@@ -120,6 +131,11 @@ impl Store {
         self.cache.enabled
     }
 
+    /// How many records are at hand in this process, and their bytes.
+    pub fn at_hand(&self) -> (usize, usize) {
+        self.shared.memory.usage()
+    }
+
     /// The epoch at this moment, by the ledger's clock and count.
     ///
     /// # Errors
@@ -148,8 +164,14 @@ impl Store {
         Records { seal: &self.seal, memory: &self.shared.memory, ledger }
     }
 
-    /// The answer to a question, if it is kept; with `best` only one whose noise is as narrow as that of a fresh one.
-    pub async fn find(&self, ledger: &Ledger, question: &Question, release: &Release, best: bool) -> Known {
+    /// The answer to a question, if one is kept that is accepted.
+    pub async fn find(
+        &self,
+        ledger: &Ledger,
+        question: &Question,
+        release: &Release,
+        accept: Accept,
+    ) -> Known {
         let (records, keys) = (self.records(ledger), &question.keys);
         let serve = |stored: &[Stored]| reuse::serve(release, &question.canonical, keys, stored);
         let place = match records.find(&keys.exact).await {
@@ -160,27 +182,43 @@ impl Store {
             Found::Record(_) => None,
             Found::Nothing(place) => place,
         };
-        let mut list = Vec::new();
+        let as_narrow = |served: &Served| served.wider(release).is_none();
+        let list = self.members(ledger, &keys.like).await;
+        if let Some(places) = reuse::choose(&keys.parts, release.public_groups, &list) {
+            let mut stored = Vec::with_capacity(places.len());
+            for (key, _) in places.into_iter().filter_map(|p| list.get(p)) {
+                match records.find(key).await {
+                    Found::Record(Record::Release(one)) => stored.push(one),
+                    _ => break,
+                }
+            }
+            if let Some(served) = serve(&stored).filter(|s| accept == Accept::Any || as_narrow(s)) {
+                return Known::Answer(Box::new(served));
+            }
+        }
+        if accept == Accept::AsNarrowAtAnyPrice {
+            for (key, _) in self.members(ledger, &keys.at_any_price).await {
+                if let Found::Record(Record::Release(one)) = records.find(&key).await
+                    && let Some(served) = serve(&[one]).filter(as_narrow)
+                {
+                    return Known::Answer(Box::new(served));
+                }
+            }
+        }
+        Known::Nothing(place)
+    }
+
+    /// The releases of a list, and their parts.
+    async fn members(&self, ledger: &Ledger, list: &Key) -> Vec<(Key, Vec<Key>)> {
+        let records = self.records(ledger);
+        let mut members = Vec::new();
         for n in 0..MAX_LIKE {
-            match records.find(&key::member(&keys.like, n)).await {
-                Found::Record(Record::Member(key, parts)) => list.push((key, parts)),
+            match records.find(&key::member(list, n)).await {
+                Found::Record(Record::Member(key, parts)) => members.push((key, parts)),
                 _ => break,
             }
         }
-        let Some(places) = reuse::choose(&keys.parts, release.public_groups, &list) else {
-            return Known::Nothing(place);
-        };
-        let mut stored = Vec::with_capacity(places.len());
-        for (key, _) in places.into_iter().filter_map(|p| list.get(p)) {
-            match records.find(key).await {
-                Found::Record(Record::Release(one)) => stored.push(one),
-                _ => return Known::Nothing(place),
-            }
-        }
-        match serve(&stored) {
-            Some(served) if !best || served.wider(release).is_none() => Known::Answer(Box::new(served)),
-            _ => Known::Nothing(place),
-        }
+        members
     }
 
     /// Where the answer to a question can be kept, if it is not there.
@@ -204,10 +242,10 @@ impl Store {
         let (records, keys) = (self.records(ledger), &question.keys);
         let Some(stored) = reuse::stored(&question.canonical, keys, &release.spec, noisy) else { return };
         let stored = Record::Release(stored);
-        let member = async {
+        let member = async |list: &Key| {
             let parts: Vec<Key> = keys.parts.iter().map(|w| w.key).collect();
             for n in 0..MAX_LIKE {
-                match records.find(&key::member(&keys.like, n)).await {
+                match records.find(&key::member(list, n)).await {
                     Found::Record(Record::Member(key, _)) if key != keys.exact => {}
                     Found::Nothing(Some(place)) => {
                         return records.put(entry, place, &Record::Member(keys.exact, parts)).await;
@@ -217,7 +255,8 @@ impl Store {
             }
         };
         // Together, so that they share a commit.
-        tokio::join!(records.put(entry, place, &stored), member);
+        let lists = async { tokio::join!(member(&keys.like), member(&keys.at_any_price)) };
+        tokio::join!(records.put(entry, place, &stored), lists);
     }
 
     /// Notes that what a payment for several questions is known by has been kept, each under its own key.

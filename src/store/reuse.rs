@@ -4,7 +4,7 @@ use super::canonical::Canonical;
 use super::encoding::{Column, Stored};
 use super::key::{Key, Keys, Wanted};
 use dp::{Distribution, Noise, Spec};
-use plan::{PartKind, Release};
+use plan::{Output, Part, PartKind, Release};
 use release::Noisy;
 
 /// An answer out of the store.
@@ -14,16 +14,25 @@ pub struct Served {
     pub noisy: Noisy,
     /// The noise that they have.
     spec: Spec,
-    /// For each part, whether it is the sum that is not centred.
-    plain: Vec<bool>,
+    /// What is there for each part of the release.
+    found: Vec<Found>,
+}
+
+/// What is there for a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// Itself.
+    Itself,
+    /// The sum that is not centred.
+    Plain,
+    /// The sum that is, and the count of the same rows in this column.
+    Centred(usize),
 }
 
 /// The places of stored releases, of this list, that together hold what is wanted. Where groups are selected they come
 /// from one: parts of two selections never mix (soundness rules 5 and 6).
 pub fn choose(wanted: &[Wanted], public: bool, list: &[(Key, Vec<Key>)]) -> Option<Vec<usize>> {
-    let has = |parts: &[Key], w: &Wanted| {
-        parts.contains(&w.key) || w.plain.is_some_and(|plain| parts.contains(&plain))
-    };
+    let has = |parts: &[Key], w: &Wanted| w.ways().any(|way| way.iter().all(|key| parts.contains(key)));
     let whole = list.iter().position(|(_, parts)| wanted.iter().all(|w| has(parts, w)));
     if let Some(one) = whole {
         return Some(vec![one]);
@@ -32,10 +41,13 @@ pub fn choose(wanted: &[Wanted], public: bool, list: &[(Key, Vec<Key>)]) -> Opti
         return None;
     }
     let mut places = Vec::new();
+    let place = |key: &Key| list.iter().position(|(_, parts)| parts.contains(key));
     for w in wanted {
-        let place = list.iter().position(|(_, parts)| has(parts, w))?;
-        if !places.contains(&place) {
-            places.push(place);
+        let found = w.ways().find_map(|way| way.iter().map(place).collect::<Option<Vec<usize>>>())?;
+        for place in found {
+            if !places.contains(&place) {
+                places.push(place);
+            }
         }
     }
     Some(places)
@@ -53,14 +65,28 @@ pub fn serve(release: &Release, canonical: &Canonical, keys: &Keys, stored: &[St
         return None;
     }
     let find = |key: &Key| stored.iter().flat_map(|s| &s.parts).find(|c| c.key == *key);
-    let columns: Vec<(&Column, bool)> = keys
-        .parts
-        .iter()
-        .map(|w| match find(&w.key) {
-            Some(column) => Some((column, false)),
-            None => w.plain.as_ref().and_then(find).map(|column| (column, true)),
-        })
-        .collect::<Option<_>>()?;
+    let (mut columns, mut found): (Vec<&Column>, Vec<Found>) = (Vec::new(), Vec::new());
+    // Counts that come with centred sums stand behind the parts.
+    let mut counts: Vec<&Column> = Vec::new();
+    for w in &keys.parts {
+        let (column, what) = if let Some(column) = find(&w.key) {
+            (column, Found::Itself)
+        } else if let Some(column) = w.plain.as_ref().and_then(find) {
+            (column, Found::Plain)
+        } else {
+            let [sum, count] = w.centred.as_ref()?;
+            let count = find(count)?;
+            let have = counts.iter().position(|c| c.key == count.key);
+            let place = have.unwrap_or_else(|| {
+                counts.push(count);
+                counts.len() - 1
+            });
+            (find(sum)?, Found::Centred(keys.parts.len() + place))
+        };
+        columns.push(column);
+        found.push(what);
+    }
+    columns.extend(counts);
     let mut own = vec![Vec::new(); release.keys.len()];
     for (column, place) in first.keys.iter().zip(&canonical.keys) {
         own.get_mut(*place)?.clone_from(column);
@@ -68,20 +94,21 @@ pub fn serve(release: &Release, canonical: &Canonical, keys: &Keys, stored: &[St
     Some(Served {
         noisy: Noisy {
             keys: own,
-            values: columns.iter().map(|(c, _)| c.values.clone()).collect(),
+            values: columns.iter().map(|c| c.values.clone()).collect(),
             rows: first.rows,
         },
         spec: Spec {
             l0: release.spec.l0,
             aggregates: match &release.spec.points {
-                None => columns.iter().map(|(c, _)| c.noise.clone()).collect(),
+                None => columns.iter().map(|c| c.noise.clone()).collect(),
                 Some(_) => Vec::new(),
             },
             selection: first.selection.clone(),
+            counted: None,
             points: release.spec.points.clone(),
             top: release.spec.top,
         },
-        plain: columns.iter().map(|(_, plain)| *plain).collect(),
+        found,
     })
 }
 
@@ -89,17 +116,46 @@ impl Served {
     /// How many times as wide as that of a fresh answer the noise is, where it is wider: of the part where that is worst.
     /// An answer to more questions at the same price has more noise for each.
     pub fn wider(&self, release: &Release) -> Option<f64> {
-        let noises = self.spec.aggregates.iter().zip(&release.spec.aggregates);
-        let ratios = noises.map(|(kept, fresh)| kept.error95() / fresh.error95());
+        let kept = self.spec.aggregates.iter().zip(&self.found).zip(&release.parts);
+        let kept = kept.map(|((noise, found), part)| match (found, &part.kind) {
+            (Found::Centred(count), PartKind::Sum(s)) => {
+                // As far as a float holds it.
+                let centre = s.centred().centre() as f64;
+                let of_count = self.spec.aggregates.get(*count).map_or(0.0, Noise::error95) * centre;
+                (noise.error95().powi(2) + of_count.powi(2)).sqrt()
+            }
+            _ => noise.error95(),
+        });
+        let ratios = kept.zip(&release.spec.aggregates).map(|(kept, fresh)| kept / fresh.error95());
         ratios.filter(|r| *r > 1.000_001).max_by(f64::total_cmp)
     }
 
     /// Makes the release the one that was stored: its noise, and sums as they were released.
     pub fn become_of(&self, release: &mut Release) {
-        for ((part, noise), plain) in release.parts.iter_mut().zip(&self.spec.aggregates).zip(&self.plain) {
+        let own = release.parts.len();
+        for (i, (noise, found)) in self.spec.aggregates.iter().zip(&self.found).enumerate() {
+            let Some(part) = release.parts.get_mut(i).filter(|_| i < own) else { break };
             part.linf = noise.linf;
-            if let (true, PartKind::Sum(sum)) = (plain, &mut part.kind) {
-                *sum = sum.uncentred();
+            let PartKind::Sum(sum) = &mut part.kind else { continue };
+            match *found {
+                Found::Itself => {}
+                Found::Plain => *sum = sum.uncentred(),
+                Found::Centred(count) => {
+                    *sum = sum.centred();
+                    let rows = PartKind::Count(Some(sum.arg().clone()).filter(|x| x.nullable()));
+                    if let (true, Some(noise)) =
+                        (count == release.parts.len(), self.spec.aggregates.get(count))
+                    {
+                        release.parts.push(Part { kind: rows, linf: noise.linf, label: "count".into() });
+                    }
+                    for (_, output) in &mut release.outputs {
+                        if let Output::Sum(sum, ty) = output
+                            && *sum == i
+                        {
+                            *output = Output::CentredSum { sum: i, count, ty: ty.clone() };
+                        }
+                    }
+                }
             }
         }
         release.spec = self.spec.clone();

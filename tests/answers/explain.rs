@@ -174,3 +174,42 @@ async fn a_transaction_is_called_what_it_is_before_its_first_query() {
     assert_eq!(sqlstate(&client, "SET TRANSACTION READ WRITE").await, "25001");
     client.batch_execute("ROLLBACK; BEGIN; SET TRANSACTION READ WRITE; COMMIT").await.unwrap();
 }
+
+/// A budget is divided among the statements of a message so that the largest error is least, and nothing is charged for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_is_divided_among_statements() {
+    let world = World::new(&["ada"], &room_for(20)).await;
+    let client = world.client("ada").await;
+    let of = |sql: &str| format!("EXPLAIN (BUDGET 1.0) {sql}");
+    let three = "SELECT count(*) FROM riders; SELECT count(*), sum(fare), sum(minutes) FROM trips; SELECT count(*) FROM stations";
+    let lines = joined(&rows(&client, &of(three)).await.unwrap().concat());
+    let first = "Epsilon 1 is divided among 2 statements, so that noise is most often within ";
+    assert!(lines.starts_with(first) && lines.contains("Nothing was charged."), "{lines}");
+    // Three numbers share a price: they need more than one does.
+    assert!(lines.contains("1. SET noisegate.epsilon = 0.224; SELECT count(*) FROM riders\n"), "{lines}");
+    assert!(lines.contains("2. SET noisegate.epsilon = 0.775; SELECT count(*), sum(fare)"), "{lines}");
+    assert!(lines.contains("3. SELECT count(*) FROM stations\n   It costs nothing."), "{lines}");
+    assert!(lines.contains("It costs 11.2 % of everybody's budget \"everyone\"."), "{lines}");
+    let json = explained(&world, &of(three).replace("1.0", "1.0, FORMAT JSON")).await;
+    assert_eq!((&json["budget"], &json["statements"][1]["epsilon"]), (&"1".into(), &"0.775".into()));
+    // One as well; what is proposed is accepted, and costs what was said.
+    let one = joined(&rows(&client, &of("SELECT avg(fare) FROM trips")).await.unwrap().concat());
+    assert!(one.contains("SET noisegate.epsilon = 1;"), "{one}");
+    let left = "SELECT fraction_left::float8 > 0.999 FROM noisegate.budget";
+    assert_eq!(rows(&client, left).await.unwrap()[0][0].as_deref(), Some("t"), "nothing was charged");
+    for (wrong, code) in [
+        (of("SELECT count(*) FROM riders; SET noisegate.epsilon = 1"), "42601"),
+        (of("SELECT rider_id FROM riders; SELECT count(*) FROM riders"), "0A000"),
+        ("EXPLAIN (BUDGET nothing) SELECT count(*) FROM riders".to_owned(), "22023"),
+        ("EXPLAIN (BUDGET 1, ANALYZE) SELECT count(*) FROM riders".to_owned(), "0A000"),
+        (
+            "EXPLAIN (BUDGET 0.0001) SELECT count(*) FROM riders; SELECT count(*) FROM trips".to_owned(),
+            "22023",
+        ),
+    ] {
+        let error = client.simple_query(&wrong).await.unwrap_err();
+        assert_eq!(error.code().unwrap().code(), code, "{wrong}: {error:?}");
+    }
+    let prepared = client.prepare(&of("SELECT count(*) FROM riders")).await.unwrap_err();
+    assert_eq!(prepared.code().unwrap().code(), "0A000", "{prepared:?}");
+}

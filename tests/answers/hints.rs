@@ -7,6 +7,10 @@ use std::collections::BTreeSet;
 /// A piece of a hint, and statements that do as it says.
 const TRIED: &[(&str, &[&str])] = &[
     (
+        "Ask for the counts and sums that it rests on: SELECT sum(x), count(x) …",
+        &["SELECT sum(birth_year), count(birth_year) FROM riders"],
+    ),
+    (
         "Average a difference, avg(a - b), or a part, avg(extract(year FROM age(a, b)))",
         &[
             "SELECT avg(DATE '2025-01-01' - day), avg(extract(year FROM age(DATE '2025-01-01', day))) FROM trips",
@@ -480,6 +484,10 @@ const TRIED: &[(&str, &[&str])] = &[
 const NOT_SHOWN: &[(&str, &str)] = &[
     ("Write strpos(b, a)", "hundreds of POSITIONs in one another: tests/wire/bad_input"),
     ("Write EXPLAIN (FORMAT JSON)", "no query: tests/answers/explain.rs"),
+    ("or for an accuracy in their unit", "more than one release: tests/answers/cache/questions.rs"),
+    ("It takes an epsilon from 1e-9 to 1000", "no query: tests/answers/explain.rs"),
+    ("BUDGET proposes prices, and asks nothing", "no query: tests/answers/explain.rs"),
+    ("the policy's statement.min_epsilon: ask for fewer", "no query: tests/answers/explain.rs"),
     ("noisegate answers SELECT", "no query: tests/wire/bad_input"),
     ("the privacy unit, and what you like behind it", "told in the words of what stands around it"),
     ("Round its factors: round(x, 6)", "a product of dozens of columns"),

@@ -125,6 +125,7 @@ impl Bikes {
         let ratio = |x| noisegate::dp::ratio(x).unwrap();
         let plan = plan::Settings {
             epsilon: ratio(&policy.statement.epsilon),
+            accuracy: None,
             delta: ratio(&policy.statement.delta),
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,

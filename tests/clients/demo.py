@@ -15,14 +15,16 @@ import threading
 
 
 def listening(command, **more):
-    """Starts a noisegate, and gives it with its host and port as soon as it listens."""
+    """Starts a noisegate, and gives it with its host and port as soon as it listens; `said` has the lines before that."""
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, **more)
     watchdog = threading.Timer(120, child.kill)
     watchdog.start()
+    child.said = []
     for line in child.stdout:
         if line.startswith("listening on "):
             host, _, port = line.removeprefix("listening on ").strip().rpartition(":")
             break
+        child.said.append(line)
     else:
         sys.exit(f"{command[:2]} ended, or took two minutes, without `listening on ADDRESS`")
     watchdog.cancel()
@@ -61,6 +63,10 @@ class Served:
     password = "correct horse"
     scale = "0.02"
 
+    def more(self):
+        """What else the command finds in its environment."""
+        return {}
+
     def adjusted(self, policy):
         """The policy as this suite wants it."""
         return policy
@@ -94,8 +100,13 @@ class Served:
         text = re.sub(r"(?m)^listen = .*", 'listen = ["127.0.0.1:0"]\ntls = { cert = "server.crt", key = "server.key" }', text)
         text = re.sub(r"(?m)^epsilon = \d+\.0$", "epsilon = 1000.0", text)
         (own / "policy.toml").write_text(f'{self.adjusted(text)}\n[log]\nlevel = "warn"\n\n{password.stdout}')
-        subprocess.run([program, "budget", "create", "--policy", own / "policy.toml"], check=True, capture_output=True)
-        self.child, self.host, self.port = listening([program, "serve", "--policy", str(own / "policy.toml")])
+        self.policy = str(own / "policy.toml")
+        self.begin(program)
+
+    def begin(self, program):
+        """Makes the ledger, and serves."""
+        subprocess.run([program, "budget", "create", "--policy", self.policy], check=True, capture_output=True)
+        self.child, self.host, self.port = listening([program, "serve", "--policy", self.policy])
 
     def __exit__(self, *_):
         self.child.terminate()
@@ -119,10 +130,10 @@ def run(name, checks, one, place=Demo):
     return 1 if failed else 0
 
 
-def beside(command):
+def beside(command, place=Served):
     """Runs a command beside a `Served`; gives its exit status."""
-    with Served() as served:
-        environment = os.environ | {
+    with place() as served:
+        environment = os.environ | served.more() | {
             "PGHOST": served.host,
             "PGPORT": str(served.port),
             "PGUSER": served.user,

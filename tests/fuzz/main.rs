@@ -4,9 +4,11 @@
 //!
 //! Each is a plain function of bytes. Inputs are those of the repository (its scripts, policies and statements) and what is kept
 //! in `corpus`, changed at random and mixed with each other; an input that fails is written to `corpus`, where it belongs
-//! once it does not fail any more. Each takes `NOISEGATE_FUZZ_SECONDS`, 15 unless it is set; `./test fuzz` takes ten minutes.
+//! once it does not fail any more. Each takes `NOISEGATE_FUZZ_SECONDS`, 15 unless it is set; `./test fuzz` takes ten minutes, and
+//! has cargo-fuzz look at the same functions (`libfuzzer`), which changes inputs by what of the program they reach.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod functions;
 mod input;
 mod mutate;
 mod policies;

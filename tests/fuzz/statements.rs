@@ -1,101 +1,8 @@
-//! What analysts write, all the way: parsed, planned, printed, and proven by the kernel from what was printed.
+//! What analysts write.
 
+use crate::functions::statements;
 use crate::fuzz;
 use crate::input::{Corpus, files, kept};
-use noisegate::dp;
-use noisegate::emit::fetch;
-use noisegate::emit::print::{self, Constants};
-use noisegate::kernel;
-use noisegate::plan::{self, Plan, PlanError};
-use noisegate::policy::{self, Policy};
-use noisegate::release::covers;
-use noisegate::sql::{self, Kind};
-use std::path::Path;
-
-/// Rounds in which a plan asks for sizes of public columns.
-const SIZES: usize = 64;
-
-fn policy_of_bikes() -> Policy {
-    let schema = serde_json::from_str(include_str!("../policy/schema.json")).unwrap();
-    let text = include_str!("../../config/bikes.toml");
-    policy::parse(text, "bikes.toml", Path::new("")).unwrap().check(&schema).unwrap()
-}
-
-fn settings(policy: &Policy) -> plan::Settings {
-    plan::Settings {
-        epsilon: dp::ratio(&policy.statement.epsilon).unwrap(),
-        delta: dp::ratio(&policy.statement.delta).unwrap(),
-        max_groups: 3,
-        max_rows: 7,
-        chosen_rows: None,
-        old_extract: false,
-        question: false,
-        utc: true,
-        mechanism: dp::Preference::Auto,
-        budgets: policy.budgets.iter().map(|b| (b.name.clone(), b.notion())).collect(),
-    }
-}
-
-fn constants() -> Constants {
-    Constants {
-        now: "2025-01-01 00:00:00+00".into(),
-        user: "ada".into(),
-        database: "bikes".into(),
-        schema: Some("public".into()),
-        own: Vec::new(),
-    }
-}
-
-/// The plan of a statement, where there is one.
-fn planned(text: &str, policy: &Policy) -> Option<Plan> {
-    let parsed = sql::parse::parse(text, &policy.limits).ok()?.into_iter().next()?;
-    let (Kind::Query(query, lines) | Kind::Explain(query, lines, _)) = sql::classify(parsed).ok()?.kind
-    else {
-        return None;
-    };
-    sql::text_size::check(&query, &lines, None, &policy.limits).ok()?;
-    let mut statement = sql::resolve::resolve(&query, &lines, policy, &policy.limits).ok()?;
-    sql::constants::visit(&mut statement, sql::constants::Wanted::Values, &mut |e, array| {
-        if let Some(value) = plan::constant::evaluate(e, Some("2025-01-01 00:00:00+00")).filter(|_| !array) {
-            *e = value;
-        }
-    });
-    let mut sizes = plan::Sizes::new();
-    for _ in 0..SIZES {
-        match plan::plan(statement.clone(), policy, &settings(policy), &sizes) {
-            Ok(plan) => return Some(plan),
-            Err(PlanError::NeedSize(size)) => drop(sizes.insert(size, 10)),
-            Err(_) => return None,
-        }
-    }
-    None
-}
-
-/// A statement is refused, or all that would be read for it is proven by the kernel, and covered by the noise.
-fn all_the_way(text: &str, policy: &Policy) -> Result<bool, String> {
-    let Some(plan) = planned(text, policy) else { return Ok(false) };
-    let (typed, finish) =
-        (print::typed(&plan.statement, policy, &constants()), print::finish(&plan, policy, &constants()));
-    if typed.sql.is_empty() || finish.0.sql.is_empty() {
-        return Err("nothing was printed".into());
-    }
-    let private = plan.charge.is_some();
-    let reads = plan.releases.iter().any(|r| !r.is_domain_only());
-    if !private && reads && plan.free.is_none() {
-        return Err("releases, and no charge".into());
-    }
-    for release in plan.releases.iter().filter(|r| !r.is_domain_only()) {
-        let sql = fetch::fetch(release, policy).sql;
-        let certified =
-            kernel::certify(&sql, policy).map_err(|e| format!("not certified: {e}\n{sql}\nof"))?;
-        if certified.keys() != release.keys.len()
-            || !covers(&certified, &release.spec, plan.question.is_none())
-        {
-            return Err(format!("not covered: {:?}\n{sql}\nof", release.spec));
-        }
-    }
-    Ok(private)
-}
 
 /// The statements of the scripts: lines that begin with `>`, and those that go on behind them.
 fn scripts() -> Vec<Vec<u8>> {
@@ -115,7 +22,6 @@ fn scripts() -> Vec<Vec<u8>> {
 
 #[test]
 fn statements_to_plans_to_proofs() {
-    let policy = policy_of_bikes();
     let mut inputs = kept("statements");
     inputs.extend(scripts());
     let words = [
@@ -183,12 +89,9 @@ fn statements_to_plans_to_proofs() {
     ];
     let words = words.iter().map(|w| w.as_bytes().to_vec()).collect();
     // As deep as limits.max_depth allows, a statement takes more stack than a test has.
-    let fuzzed = std::thread::Builder::new().stack_size(64 << 20).spawn(move || {
-        fuzz("statements", Corpus { inputs, words, text: true }, |bytes| match std::str::from_utf8(bytes) {
-            Ok(text) => all_the_way(text, &policy),
-            Err(_) => Ok(false),
-        })
-    });
+    let fuzzed = std::thread::Builder::new()
+        .stack_size(64 << 20)
+        .spawn(|| fuzz("statements", Corpus { inputs, words, text: true }, statements));
     let (tried, meant) = fuzzed.unwrap().join().unwrap();
     assert!(meant * 100 > tried, "only {meant} of {tried} statements read private rows");
 }

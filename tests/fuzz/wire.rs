@@ -1,8 +1,8 @@
 //! What clients send.
 
+use crate::functions::{messages, opening};
 use crate::fuzz;
 use crate::input::{Corpus, kept};
-use noisegate::frontend::fuzzing;
 
 fn words() -> Vec<Vec<u8>> {
     let numbers = [0i32, 1, 2, 4, 8, -1, 196_608, 80_877_102, 80_877_103, 80_877_104, i32::MAX];
@@ -18,22 +18,13 @@ fn words() -> Vec<Vec<u8>> {
 #[test]
 fn messages_after_the_login() {
     let corpus = Corpus { inputs: kept("messages"), words: words(), text: false };
-    let (tried, meant) = fuzz("messages", corpus, |bytes| {
-        let whole = fuzzing::messages(bytes, 1 << 20)?;
-        // However little a server takes, it reads no other messages.
-        let small = fuzzing::messages(bytes, 100)?;
-        if small > whole { Err(format!("{small} of {whole} messages")) } else { Ok(whole > 0) }
-    });
+    let (tried, meant) = fuzz("messages", corpus, messages);
     assert!(meant * 10 > tried, "{meant} of {tried}");
 }
 
 #[test]
 fn whatever_comes_before_the_login() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let corpus = Corpus { inputs: kept("opening"), words: words(), text: false };
-    let (tried, meant) = fuzz("opening", corpus, |bytes| {
-        let wish = runtime.block_on(fuzzing::opening(bytes.to_vec()))?;
-        Ok(matches!(wish, "login" | "cancel" | "refused"))
-    });
+    let (tried, meant) = fuzz("opening", corpus, opening);
     assert!(meant * 10 > tried, "{meant} of {tried}");
 }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod accounting;
+mod advise;
+mod attacks_document;
 #[path = "../bikes/mod.rs"]
 mod bikes;
 mod cache_key;

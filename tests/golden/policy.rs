@@ -106,7 +106,7 @@ fn the_demo_policy_says_what_its_text_says() {
         trips.privacy,
         Privacy::Private { unit: "rider_id".into(), nullable: false, ty: SqlType::Int4 }
     );
-    assert_eq!((trips.max_rows, trips.proven_rows, policy.tables[0].proven_rows), (Some(30), None, Some(1)));
+    assert_eq!((trips.max_rows, trips.proven_rows, policy.tables[0].proven_rows), (Some(60), None, Some(1)));
     assert_eq!(trips.keys, [["trip_id"]], "keys may name invisible columns");
     let fare = trips.column("fare").unwrap();
     assert_eq!((&fare.range, fare.grid.clone()), (&number("0", "60"), Some(decimal("0.01"))));
@@ -293,7 +293,7 @@ fn version_follows_meaning_not_addresses() {
     for (from, to) in [
         ("epsilon = 8.0", "epsilon = 8.1"),
         ("max_groups = 4", "max_groups = 5"),
-        ("max_rows = 30", "max_rows = 13"),
+        ("max_rows = 60", "max_rows = 13"),
         ("[1920, 2010]", "[1921, 2010]"),
         ("\"wallet\", \"cash\"", "\"cash\", \"wallet\""),
         ("\"wallet\", \"cash\"", "\"wallet\", \"coins\""),

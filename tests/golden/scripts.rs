@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
 //! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
-//! by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …` and `SET noisegate.stream = …` hold for
+//! by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …`, `SET noisegate.accuracy = …` and `SET noisegate.stream = …` hold for
 //! what follows them.
 
 use crate::bikes::{Asked, Bikes};
@@ -11,6 +11,7 @@ use goldenscript::{Command, Context};
 use noisegate::dp::Preference;
 use noisegate::emit::fetch;
 use noisegate::error::ClientError;
+use noisegate::plan::accuracy::Accuracy;
 use noisegate::plan::{Plan, stream_question, summary};
 use noisegate::policy::Policy;
 use noisegate::release::stream::Told;
@@ -35,6 +36,12 @@ impl goldenscript::Runner for Runner {
         }
         if let Some(word) = sql.strip_prefix("SET noisegate.intervals = ") {
             self.bikes.intervals = word == "on";
+            return Ok(String::new());
+        }
+        if let Some(word) = sql.strip_prefix("SET noisegate.accuracy = ") {
+            let half_width = word.parse().ok();
+            let accuracy = half_width.map(|half_width| Accuracy { half_width, confidence: 950_000 });
+            self.bikes.plan.accuracy = accuracy;
             return Ok(String::new());
         }
         if let Some(name) = sql.strip_prefix("SET noisegate.stream = ") {
@@ -165,6 +172,7 @@ macro_rules! scripts {
 }
 
 scripts!(
+    accuracy,
     bounding,
     bounds,
     distinct,

@@ -13,6 +13,8 @@ mod launcher;
 mod ops;
 mod passwd;
 mod serve;
+mod shell;
 #[path = "../support/mod.rs"]
 mod support;
 mod ten_minutes;
+mod tutorials;

@@ -179,6 +179,8 @@ columns.w = { range = [0, 99.9] }
 
 [table.legs]
 unit_path = "trip_id -> trips.trip_id"
+max_rows = 4
+max_total_rows = 6
 columns.leg_id = {}
 columns.km = { range = [0, 20.5] }
 columns.surface = { values = ["road", "path"] }

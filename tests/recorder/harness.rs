@@ -10,7 +10,7 @@ use noisegate::emit::print::{self, Constants};
 use noisegate::error::ClientError;
 use noisegate::gateway::public_rows;
 use noisegate::kernel;
-use noisegate::plan::bounding::Groups;
+use noisegate::plan::bounding::{Groups, Norm};
 use noisegate::plan::{self, Plan, PlanError, Release, Settings};
 use noisegate::policy::{Limits, Policy};
 use noisegate::release::covers;
@@ -239,7 +239,16 @@ impl Lab {
             Some(c) => assert_eq!(*c, Charge::of(&c.epsilon, &specs).unwrap()),
         }
         for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
-            assert_eq!(r.spec.l0, r.top().unwrap_or_else(|| r.bounding.l0()));
+            let l0 = u64::from(r.spec.l0);
+            match r.norm() {
+                Some(Norm::Squares(n)) => {
+                    let rows = r.bounding.spread().map(|s| s.in_squares().rows).unwrap_or_default();
+                    assert_eq!(l0 * u64::from(rows).pow(2), n);
+                    let mut each = r.parts.iter().zip(&r.spec.aggregates);
+                    assert!(each.all(|(p, a)| p.linf == a.linf && a.linf % u128::from(rows) == 0));
+                }
+                _ => assert_eq!(r.spec.l0, r.top().unwrap_or_else(|| r.bounding.l0())),
+            }
             assert_eq!(r.spec.selection.is_some(), r.selects());
             let mut linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
             if r.cells.is_some() {
@@ -363,6 +372,7 @@ fn message(e: &tokio_postgres::Error) -> String {
 pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
     Settings {
         epsilon: Ratio::from_integer(1),
+        accuracy: None,
         delta: dp::ratio(&"1e-6".parse::<BigDecimal>().unwrap()).unwrap(),
         max_groups,
         max_rows,

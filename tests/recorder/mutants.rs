@@ -110,6 +110,21 @@ async fn rows_that_are_spread_too_wide_are_caught() {
     b.texts("pg_catalog.sqrt(18 /", "pg_catalog.sqrt(36 /", "squares add up to").await;
 }
 
+/// Where all rows of a unit are bounded, their squares are by that and by how many count in a group.
+#[tokio::test]
+async fn squares_of_bounded_rows_that_add_up_to_more_are_caught() {
+    let text = "SELECT surface, sum(km) FROM legs GROUP BY surface";
+    let by = |mechanism| Settings { mechanism, ..settings(2, 3) };
+    // Four in a group and six in all: sums of shares up to 6, of their squares up to 24.
+    let b = Bench::with(text, false, &by(Preference::Laplace)).await;
+    b.texts("OVER w * 6 /", "OVER w * 7 /", "changes add up to").await;
+    let b = Bench::with(text, false, &by(Preference::Gaussian)).await;
+    assert_eq!(u128::from(b.claim.l0) * b.claim.linf[0].pow(2), 24 * 205 * 205);
+    b.claims(|c| c.linf[0] /= 2, "squares add up to").await;
+    b.texts("OVER v > 24 THEN", "OVER v > 240000 THEN", "squares add up to").await;
+    b.texts("pg_catalog.sqrt(24 /", "pg_catalog.sqrt(36 /", "squares add up to").await;
+}
+
 #[tokio::test]
 async fn other_broken_fetches_are_caught() {
     // One row per unit: the clamp of the value is all there is.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
@@ -65,8 +66,12 @@ impl Guest {
     }
 }
 
+/// How much less of a processor the crowd's own work gets (as `nice` counts): elsewhere, clients have machines of their own.
+const NICE: i32 = 10;
+
 /// Everybody, until they leave.
 pub struct Crowd {
+    runtime: Runtime,
     leaving: Arc<AtomicBool>,
     tasks: JoinSet<()>,
     left: Arc<Mutex<Left>>,
@@ -92,6 +97,13 @@ impl Crowd {
         let leaving = Arc::new(AtomicBool::new(false));
         let left = Arc::new(Mutex::new(Left::default()));
         let mut tasks = JoinSet::new();
+        let mut runtime = Builder::new_multi_thread();
+        runtime.worker_threads(4).enable_all();
+        // On Linux a priority is a thread's.
+        runtime.on_thread_start(|| {
+            let _ = rustix::process::setpriority_process(None, NICE);
+        });
+        let runtime = runtime.build().unwrap();
         let next = AtomicU64::new(0);
         for (name, many, user) in attacks::ALL {
             for _ in 0..many {
@@ -106,7 +118,7 @@ impl Crowd {
                     number,
                 };
                 let (leaving, left) = (leaving.clone(), left.clone());
-                tasks.spawn(async move {
+                let everything = async move {
                     while !leaving.load(Ordering::Relaxed) {
                         guest.round += 1;
                         let done = tokio::time::timeout(PATIENCE, attacks::run(name, &guest)).await;
@@ -116,10 +128,11 @@ impl Crowd {
                             left.hung.push(name);
                         }
                     }
-                });
+                };
+                tasks.spawn_on(everything, runtime.handle());
             }
         }
-        Self { leaving, tasks, left }
+        Self { runtime, leaving, tasks, left }
     }
 
     /// Everybody ends what they are at.
@@ -128,6 +141,7 @@ impl Crowd {
         while let Some(done) = self.tasks.join_next().await {
             done.unwrap();
         }
+        self.runtime.shutdown_background();
         self.left.lock().unwrap().clone()
     }
 }

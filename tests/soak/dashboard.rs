@@ -1,7 +1,9 @@
 //! Somebody who means well: a panel that asks again and again, and must always be answered.
 
 use crate::city::{PASSWORD, rows};
+use crate::measure::percentile;
 use crate::support::Gate;
+use std::fmt;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::net::TcpSocket;
@@ -20,6 +22,27 @@ const QUESTIONS: [(&str, bool); 5] = [
     ("SELECT count(*) FROM trips WHERE fare > 10", true),
     ("EXPLAIN SELECT count(*) FROM trips", false),
 ];
+
+/// How long answers took, each with what was asked.
+pub struct Waits(Vec<(&'static str, Duration)>);
+
+impl Waits {
+    pub fn percentile(&self, percent: usize) -> Duration {
+        percentile(self.0.iter().map(|w| w.1), percent)
+    }
+}
+
+impl fmt::Display for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (half, most) = (self.percentile(50), self.percentile(99));
+        write!(f, "p50 {half:?} and p99 {most:?} of {} answers", self.0.len())?;
+        for what in QUESTIONS.iter().map(|q| q.0).chain(["login"]) {
+            let of = || self.0.iter().filter(|w| w.0 == what).map(|w| w.1);
+            write!(f, "\n  {:?} and {:?}: {what}", percentile(of(), 50), percentile(of(), 99))?;
+        }
+        Ok(())
+    }
+}
 
 pub struct Dashboard {
     address: SocketAddr,
@@ -48,15 +71,20 @@ impl Dashboard {
         }
     }
 
-    /// Asks for so long; how long each answer took. Each twentieth question is asked by a connection that is made for it.
-    pub async fn watch(&mut self, length: Duration) -> Vec<Duration> {
+    /// Asks for so long; how long each answer took, and to what. Each twentieth question is asked by a connection that is made
+    /// for it.
+    pub async fn watch(&mut self, length: Duration) -> Waits {
         let begun = Instant::now();
-        let mut times = Vec::new();
+        let mut waits = Vec::new();
         while begun.elapsed() < length {
-            times.push(self.ask().await);
+            let what = match (self.asked + 1).is_multiple_of(20) {
+                true => "login",
+                false => QUESTIONS[self.asked % QUESTIONS.len()].0,
+            };
+            waits.push((what, self.ask().await));
             tokio::time::sleep(PAUSE).await;
         }
-        times
+        Waits(waits)
     }
 
     async fn ask(&mut self) -> Duration {

@@ -18,7 +18,7 @@ mod support;
 use city::{DATA, PASSWORD, policy};
 use clients::{Books, Crowd};
 use dashboard::Dashboard;
-use measure::{Memory, percentile};
+use measure::Memory;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::{Workdir, connect, database_in, own_cluster};
@@ -100,15 +100,9 @@ async fn one_dashboard_among_two_hundred_clients() {
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     };
-    let (p_quiet, p_busy) = (percentile(&quiet, 99), percentile(&busy, 99));
-    println!(
-        "{} s: the dashboard's p50 {:?} and p99 {p_quiet:?} of {} answers in quiet, {:?} and {p_busy:?} of {} beside the others",
-        begun.elapsed().as_secs(),
-        percentile(&quiet, 50),
-        quiet.len(),
-        percentile(&busy, 50),
-        busy.len(),
-    );
+    let (p_quiet, p_busy) = (quiet.percentile(99), busy.percentile(99));
+    println!("the dashboard in quiet: {quiet}");
+    println!("beside the others, {} s: {busy}", begun.elapsed().as_secs());
     println!("megabytes and sockets before {before:?}, at most {most:?}, after {after:?}");
     assert!(most.proxy <= PROXY_AT_WORK, "the proxy took {} MB", most.proxy);
     assert!(after.proxy <= before.proxy + PROXY_AFTER, "the proxy kept {} MB", after.proxy);

@@ -90,8 +90,8 @@ fn sockets(pid: u32) -> usize {
 }
 
 /// The time that so many in a hundred do not exceed.
-pub fn percentile(times: &[Duration], percent: usize) -> Duration {
-    let mut sorted = times.to_vec();
+pub fn percentile(times: impl Iterator<Item = Duration>, percent: usize) -> Duration {
+    let mut sorted: Vec<Duration> = times.collect();
     sorted.sort();
     sorted
         .get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)))

@@ -3,7 +3,7 @@
 use crate::session::FakeSession;
 use noisegate::answer::Identity;
 use noisegate::error::{ClientError, SqlState};
-use noisegate::frontend::{Account, Auth, InForce, Server, Service, Shutdown, Tls};
+use noisegate::frontend::{Account, Auth, Client, InForce, Server, Service, Shutdown, Tls};
 use noisegate::policy::Limits;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -72,7 +72,7 @@ impl Service for Fake {
         &self,
         identity: Identity,
         startup: BTreeMap<String, String>,
-        _: i32,
+        _: Client,
     ) -> Result<FakeSession, ClientError> {
         if identity.user == "broken" {
             // Not FATAL by itself: the frontend must make it so.

@@ -8,12 +8,14 @@ use crate::explained::{self, number};
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Signed};
 use emit::print::Constants;
+use plan::accuracy::Accuracy;
 use plan::{self, Plan, PlanError};
 use policy::decimal_text;
 use policy::{self, Policy};
-use schema::Size;
 use schema::time;
+use schema::{Size, Snapshot};
 use serde_json::{Value, json};
+use sql::parse::Parsed;
 use sql::{self, Kind};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -32,6 +34,9 @@ pub struct Args {
     /// As SET noisegate.epsilon [default: statement.epsilon of the policy]
     #[arg(long, value_name = "NUMBER", value_parser = epsilon)]
     pub epsilon: Option<BigDecimal>,
+    /// As SET noisegate.accuracy: the least price, up to --epsilon, at which each number comes this near, 95 times in 100
+    #[arg(long, value_name = "NUMBER", value_parser = accuracy)]
+    pub accuracy: Option<f64>,
     /// As SET noisegate.max_groups [default: statement.max_groups of the policy]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_groups: Option<u32>,
@@ -56,14 +61,19 @@ pub enum Format {
 }
 
 /// As the policy's own.
-fn epsilon(text: &str) -> Result<BigDecimal, String> {
+pub(super) fn epsilon(text: &str) -> Result<BigDecimal, String> {
     let number = decimal_text(text, 10);
     let (least, most) = (BigDecimal::new(1.into(), 9), BigDecimal::from(1000));
     let in_range = |n: &BigDecimal| n.is_positive() && (&least..=&most).contains(&n);
     number.filter(in_range).ok_or_else(|| "a price is a number from 1e-9 to 1000".to_owned())
 }
 
-fn domain_size(text: &str) -> Result<(String, String, u64), String> {
+fn accuracy(text: &str) -> Result<f64, String> {
+    let good = text.parse().ok().filter(|a| (1e-15..=1e30).contains(a));
+    good.ok_or_else(|| "an accuracy is a number above 0, in the unit of what is asked for".to_owned())
+}
+
+pub(super) fn domain_size(text: &str) -> Result<(String, String, u64), String> {
     let parsed = || {
         let (name, n) = text.rsplit_once('=')?;
         let (table, column) = name.rsplit_once('.')?;
@@ -82,7 +92,7 @@ pub enum Printed {
 }
 
 /// Why nothing about the statement can be said, or that it is refused.
-enum Failed {
+pub(super) enum Failed {
     /// The statement.
     Statement(Box<ClientError>),
     /// Policy, snapshot, arguments.
@@ -122,22 +132,52 @@ pub fn run(args: &Args) -> Printed {
     }
 }
 
-fn pretty(value: &Value) -> String {
+pub(super) fn pretty(value: &Value) -> String {
     // Maps with string keys and no number that JSON lacks: this has no way to fail.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
+/// What statements are planned with, where there is no database.
+pub(super) struct Offline {
+    pub policy: Policy,
+    pub settings: plan::Settings,
+    sizes: plan::Sizes,
+    found: Snapshot,
+}
+
+impl Offline {
+    /// The policy, its snapshot and the settings that the arguments stand for.
+    pub fn read(args: &Args) -> Result<Self, String> {
+        let raw = policy::load_elsewhere(&args.policy).map_err(|e| e.to_string())?;
+        let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
+        let found = snapshot::read(&backend.schema, &args.policy)?;
+        let policy = raw.check(&found.schema).map_err(|e| e.to_string())?;
+        let settings = settings(args, &policy, found.schema.server_version)?;
+        let sizes = sizes(&policy, &found.sizes, &args.domain_size)?;
+        Ok(Self { policy, settings, sizes, found })
+    }
+
+    /// The plan of a statement, under this policy and these settings in the place of its own.
+    pub fn plan(&self, parsed: Parsed, policy: &Policy, settings: &plan::Settings) -> Result<Plan, Failed> {
+        plan(parsed, policy, settings, &self.sizes)
+    }
+}
+
 fn explain(args: &Args, sql: &str) -> Result<String, Failed> {
-    let raw = policy::load_elsewhere(&args.policy).map_err(|e| e.to_string())?;
-    let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
-    let found = snapshot::read(&backend.schema, &args.policy)?;
-    let policy = raw.check(&found.schema).map_err(|e| e.to_string())?;
-    let settings = settings(args, &policy, found.schema.server_version)?;
-    let sizes = sizes(&policy, &found.sizes, &args.domain_size)?;
-    let plan = plan(sql, &policy, &settings, &sizes)?;
+    let offline = Offline::read(args)?;
+    let Offline { policy, settings, found, .. } = &offline;
+    let mut parsed = sql::parse::parse(sql, &policy.limits)?;
+    let statements = parsed.len();
+    let (Some(only), 1) = (parsed.pop(), statements) else {
+        let message = format!("one statement is explained at a time, this text has {statements}");
+        return Err(ClientError::new(SqlState::SYNTAX_ERROR, message)
+            .hint("For a file of statements there is noisegate advise.")
+            .into());
+    };
+    let plan = offline.plan(only, policy, settings)?;
     Ok(match args.format {
         Format::Text => {
-            [explained::summary(&plan, &policy), plan::explain::lines(&plan, &policy)].concat().join("\n")
+            [explained::summary(&plan, policy), plan::explain::lines(&plan, policy)].concat().join("\n")
         }
         Format::Json => {
             let mut all = json!({
@@ -153,7 +193,7 @@ fn explain(args: &Args, sql: &str) -> Result<String, Failed> {
                     "written": found.written,
                 },
             });
-            let more = explained::plan(&plan, &policy, &constants());
+            let more = explained::plan(&plan, policy, &constants());
             if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
                 all.extend(more);
             }
@@ -174,6 +214,7 @@ fn settings(args: &Args, policy: &Policy, server_version: u32) -> Result<plan::S
     }
     Ok(plan::Settings {
         epsilon: ratio(args.epsilon.as_ref().unwrap_or(&statement.epsilon), "epsilon")?,
+        accuracy: args.accuracy.map(|half_width| Accuracy { half_width, confidence: sql::ast::Reach::USUAL }),
         delta: ratio(&statement.delta, "delta")?,
         max_groups: args.max_groups.unwrap_or(statement.max_groups),
         max_rows: statement.max_rows,
@@ -222,14 +263,13 @@ fn sizes(policy: &Policy, snapshot: &[Size], given: &[(String, String, u64)]) ->
     Ok(sizes)
 }
 
-fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Sizes) -> Result<Plan, Failed> {
-    let mut parsed = sql::parse::parse(sql, &policy.limits)?;
-    let statements = parsed.len();
-    let (Some(only), 1) = (parsed.pop(), statements) else {
-        let message = format!("one statement is explained at a time, this text has {statements}");
-        return Err(ClientError::new(SqlState::SYNTAX_ERROR, message).into());
-    };
-    let (query, lines) = match sql::classify(only)?.kind {
+fn plan(
+    parsed: Parsed,
+    policy: &Policy,
+    settings: &plan::Settings,
+    sizes: &plan::Sizes,
+) -> Result<Plan, Failed> {
+    let (query, lines) = match sql::classify(parsed)?.kind {
         Kind::Query(query, lines) | Kind::Explain(query, lines, _) => (query, lines),
         Kind::Control | Kind::Session(_) | Kind::Arguments(..) => {
             return Err(ClientError::unsupported("only queries are explained").hint("Write SELECT …").into());
@@ -280,7 +320,7 @@ fn plan(sql: &str, policy: &Policy, settings: &plan::Settings, sizes: &plan::Siz
 }
 
 /// An error as psql shows it.
-fn told(e: &ClientError, sql: &str) -> String {
+pub(super) fn told(e: &ClientError, sql: &str) -> String {
     let mut out = format!("ERROR:  {}: {}\n", e.code.as_str(), e.message);
     if let Some((number, line, column)) = e.position.and_then(|p| place(sql, p)) {
         let label = format!("LINE {number}: ");

@@ -1,11 +1,14 @@
 //! The console beside the listener: what it shows is the gateway in force.
 
-use crate::gateway::ActiveGateway;
-use console::{Console, Source};
+use super::incidents;
+use crate::gateway::{ActiveGateway, Gateway};
+use console::{Client, Console, InForce as Rules, Live, Pool, Source, UserStream};
 use frontend::{InForce, Tls};
-use policy::{ConsoleRole, ConsoleUser, Policy};
+use policy::{ConsoleRole, ConsoleUser};
+use record::Recorder;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -25,16 +28,69 @@ impl Source for InService {
         self.name.clone()
     }
 
-    fn policy(&self) -> Policy {
-        self.active.current().policy().clone()
+    fn in_force(&self) -> Rules {
+        let gateway = self.active.current();
+        let history = gateway.history();
+        Rules {
+            policy: gateway.policy().clone(),
+            since: Some(history.since),
+            warnings: history.warnings.clone(),
+            before: history.before.clone(),
+        }
     }
 
     fn settings(&self) -> Option<policy::Console> {
         self.own.clone().or_else(|| self.active.current().policy().console.clone())
     }
 
+    fn record(&self) -> Arc<Recorder> {
+        self.active.record().clone()
+    }
+
+    fn live(&self) -> Pin<Box<dyn Future<Output = Live> + Send + '_>> {
+        Box::pin(live(self.active.current()))
+    }
+
     fn tls(&self) -> Option<Tls> {
         self.settings.as_ref()?.tls()
+    }
+}
+
+/// What goes on in a gateway.
+async fn live(gateway: Arc<Gateway>) -> Live {
+    let backend = gateway.backend();
+    let purposes = [
+        "reading people's rows (the fetch login)",
+        "public tables, and what follows the noise (the finish login)",
+        "checking statements (the finish login)",
+    ];
+    // Before the question, which takes a connection itself.
+    let pools = purposes.into_iter().zip(backend.pools());
+    let pools =
+        pools.map(|(what, p)| Pool { what, most: p.most, busy: p.busy, waiting: p.waiting }).collect();
+    let clients = gateway.present().all().into_iter().map(|c| Client {
+        user: c.user,
+        role: c.role,
+        application: c.application,
+        address: c.address,
+        encrypted: c.encrypted,
+        since: c.since,
+    });
+    let streams = gateway.stream_standings().into_iter().map(|s| UserStream {
+        stream: s.stream,
+        user: s.user,
+        state: s.state,
+        left: s.left,
+        asked: s.asked,
+    });
+    Live {
+        pools,
+        clients: clients.collect(),
+        streams: streams.collect(),
+        at_hand: gateway.answers_at_hand(),
+        incidents: incidents::latest(),
+        server_version: backend.server_version(),
+        database: Some(backend.ping().await),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The log: events to standard error, as text or JSON, in the form that journald likes where it listens.
 
+use super::incidents::Noted;
 use policy::{Log, LogFormat, LogLevel};
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -51,7 +52,7 @@ pub fn start(log: Log) -> Handle {
         }
     };
     // A second start keeps the first log; only a program that embeds this one could do that.
-    let _ = tracing_subscriber::registry().with(layer).with(events).try_init();
+    let _ = tracing_subscriber::registry().with(layer).with(events).with(Noted).try_init();
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, ToString::to_string);
         let backtrace = std::backtrace::Backtrace::capture();
@@ -69,7 +70,7 @@ pub fn start(log: Log) -> Handle {
 pub fn start_quietly() {
     let filter = std::env::var(ENV).ok().and_then(|text| wanted(&text)).unwrap_or_else(|| filter("warn"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
-    log.event_format(OneLine(format::format())).init();
+    log.event_format(OneLine(format::format())).finish().with(Noted).init();
 }
 
 /// Our own events of this level; of the libraries below only what needs somebody, because they do not know what may

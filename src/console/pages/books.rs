@@ -1,5 +1,6 @@
 //! The ledger itself: whether it is whole, where it ends, and what its owners did.
 
+use super::frame::table;
 use crate::reading::Reading;
 use crate::words::{moment, number};
 use ledger::Deed;
@@ -31,18 +32,15 @@ pub fn books(reading: &Reading, policy: &Policy) -> Markup {
             dt { "Where it is" } dd { code { (policy.ledger) } }
         }
         p { "Keep the fingerprint elsewhere: " code { "noisegate budget verify --contains FINGERPRINT" } " says later whether this ledger grew from this one." }
-        div class="wide" {
-            table {
-                caption { "What owners did, the latest first" }
-                thead { tr { th scope="col" class="n" { "Entry" } th scope="col" { "Time" } th scope="col" { "Who" } th scope="col" { "What" } } }
-                tbody {
-                    @for recorded in &reading.deeds {
-                        @if let Deed::Other(what) = &recorded.deed {
-                            tr { td class="n" { (number(recorded.id.unsigned_abs().into())) } td { (moment(recorded.at)) } td { (recorded.who) } td { (what) } }
-                        }
+        (table("What owners did, the latest first", html! {
+            thead { tr { th scope="col" class="n" { "Entry" } th scope="col" { "Time" } th scope="col" { "Who" } th scope="col" { "What" } } }
+            tbody {
+                @for recorded in &reading.deeds {
+                    @if let Deed::Other(what) = &recorded.deed {
+                        tr { td class="n" { (number(recorded.id.unsigned_abs().into())) } td { (moment(recorded.at)) } td { (recorded.who) } td { (what) } }
                     }
                 }
             }
-        }
+        }))
     }
 }

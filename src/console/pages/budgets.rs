@@ -1,9 +1,11 @@
 //! Budgets: what was promised, what is left, who used it, and how it will go on.
 
+use super::burn_down::{Ahead, burn_down};
+use super::frame::table;
 use super::promise::promise;
-use crate::chart::{Chart, bar};
-use crate::reading::{Drawn, Part, Reading};
-use crate::words::{DAY, count, day, moment, number, percent};
+use crate::chart::bar;
+use crate::reading::{Part, Reading};
+use crate::words::{day, moment, number, percent};
 use ledger::{BudgetSummary, Share};
 use maud::{Markup, html};
 use policy::{Budget, Policy, Scope, Window};
@@ -64,7 +66,7 @@ fn budget(index: usize, summary: &BudgetSummary, reading: &Reading, policy: &Pol
                 (one(index, summary, everybody, reading, policy))
                 (promise(index, summary, everybody))
             } @else {
-                (each(summary, reading, policy))
+                (each(index, summary, reading, policy))
             }
         }
     }
@@ -93,7 +95,7 @@ fn one(
         }
         (bar(left, &format!("{} of the budget is left", percent(left))))
         @if let Some(drawn) = drawn {
-            (burn_down(index, name, drawn, left, reading.at, ahead.as_ref()))
+            (burn_down(&format!("burn{index}"), name, drawn, left, reading.at, ahead.as_ref()))
             @for (title, by) in ["User", "Role", "Tables"].into_iter().zip(&drawn.by) {
                 @if by.len() > 1 || by.keys().any(|k| k != "no role" && k != "not recorded") { (parts(title, by)) }
             }
@@ -104,32 +106,40 @@ fn one(
 }
 
 /// A budget that each user or role has.
-fn each(summary: &BudgetSummary, reading: &Reading, policy: &Policy) -> Markup {
+fn each(index: usize, summary: &BudgetSummary, reading: &Reading, policy: &Policy) -> Markup {
     let whose = if summary.budget.scope == Scope::User { "User" } else { "Role" };
     if summary.shares.is_empty() {
         return html! { p { "Nobody has used any of it." } };
     }
     html! {
-        div class="wide" {
-            table {
-                caption { "What each " (whose.to_lowercase()) " has left" }
-                thead { tr {
-                    th scope="col" { (whose) } th scope="col" class="n" { "Left" } th scope="col" { span class="unseen" { "Bar" } }
-                    th scope="col" class="n" { "Questions" } th scope="col" class="n" { "Simple questions left" } th scope="col" { "Last asked" }
-                } }
-                tbody {
-                    @for share in &summary.shares {
-                        @let left = share.state.fraction_left();
-                        @let drawn = reading.drawn(&summary.budget.name, &share.owner);
-                        tr {
-                            th scope="row" { (share.owner) }
-                            td class="n" { (percent(left)) }
-                            td class="bars" { (bar(left, &format!("{} left", percent(left)))) }
-                            td class="n" { (number(drawn.map_or(0, |d| d.statements) as u128)) }
-                            td class="n" { (fits(summary, Some(share), policy).map(number).unwrap_or_else(|| "–".into())) }
-                            td { (drawn.and_then(|d| d.curve.last()).map(|(at, _)| moment(*at)).unwrap_or_default()) }
-                        }
+        (table(&format!("What each {} has left", whose.to_lowercase()), html! {
+            thead { tr {
+                th scope="col" { (whose) } th scope="col" class="n" { "Left" } th scope="col" { span class="unseen" { "Bar" } }
+                th scope="col" class="n" { "Questions" } th scope="col" class="n" { "Simple questions left" } th scope="col" { "Last asked" } th scope="col" { "At this pace" }
+            } }
+            tbody {
+                @for share in &summary.shares {
+                    @let left = share.state.fraction_left();
+                    @let drawn = reading.drawn(&summary.budget.name, &share.owner);
+                    tr {
+                        th scope="row" { (share.owner) }
+                        td class="n" { (percent(left)) }
+                        td class="bars" { (bar(left, &format!("{} left", percent(left)))) }
+                        td class="n" { (number(drawn.map_or(0, |d| d.statements) as u128)) }
+                        td class="n" { (fits(summary, Some(share), policy).map(number).unwrap_or_else(|| "–".into())) }
+                        td { (drawn.and_then(|d| d.curve.last()).map(|(at, _)| moment(*at)).unwrap_or_default()) }
+                        td { (drawn.and_then(|d| Ahead::of(d, left, reading.at, summary.next)).map_or("–".into(), |a| a.short)) }
                     }
+                }
+            }
+        }))
+        @for (n, share) in summary.shares.iter().enumerate() {
+            @if let Some(drawn) = reading.drawn(&summary.budget.name, &share.owner) {
+                @let left = share.state.fraction_left();
+                @let ahead = Ahead::of(drawn, left, reading.at, summary.next);
+                details {
+                    summary { (share.owner) " over time" }
+                    (burn_down(&format!("burn{index}-{n}"), &format!("{} of {}", summary.budget.name, share.owner), drawn, left, reading.at, ahead.as_ref()))
                 }
             }
         }
@@ -153,134 +163,13 @@ fn parts(title: &str, by: &BTreeMap<String, Part>) -> Markup {
     let mut parts: Vec<_> = by.iter().collect();
     parts.sort_by(|a, b| b.1.part.total_cmp(&a.1.part));
     html! {
-        div class="wide" {
-            table {
-                caption { "Who used it, by " (title.to_lowercase()) }
-                thead { tr { th scope="col" { (title) } th scope="col" class="n" { "Used of the budget" } th scope="col" class="n" { "Questions" } th scope="col" { "Last asked" } } }
-                tbody {
-                    @for (name, part) in parts {
-                        tr { th scope="row" { (name) } td class="n" { (percent(part.part)) } td class="n" { (number(part.statements as u128)) } td { (moment(part.last)) } }
-                    }
+        (table(&format!("Who used it, by {}", title.to_lowercase()), html! {
+            thead { tr { th scope="col" { (title) } th scope="col" class="n" { "Used of the budget" } th scope="col" class="n" { "Questions" } th scope="col" { "Last asked" } } }
+            tbody {
+                @for (name, part) in parts {
+                    tr { th scope="row" { (name) } td class="n" { (percent(part.part)) } td class="n" { (number(part.statements as u128)) } td { (moment(part.last)) } }
                 }
             }
-        }
+        }))
     }
-}
-
-/// How a budget goes on if people ask as they did lately.
-struct Ahead {
-    label: &'static str,
-    figure: String,
-    /// Until when, and what is left then.
-    end: (i64, f64),
-    words: String,
-}
-
-/// The past that a forecast goes by: no more than so much, and no less.
-const MOST: i64 = 14 * DAY;
-const LEAST: i64 = DAY / 24;
-
-impl Ahead {
-    /// From what is left at `now`, as it went down lately. None where there is too little to go by.
-    fn of(drawn: &Drawn, left: f64, now: i64, next: Option<i64>) -> Option<Self> {
-        let (first, _) = *drawn.curve.first()?;
-        let since = first.max(now - MOST);
-        let before = drawn.curve.iter().take_while(|(at, _)| *at <= since).last().map_or(1.0, |(_, l)| *l);
-        let (span, used) = (now - since, before - left);
-        if span < LEAST || used <= 0.0 || left <= 0.0 {
-            return None;
-        }
-        let lasts = left / used * span as f64;
-        // What lies further away than ten years is not worth a date.
-        let empty = (lasts < 3650.0 * DAY as f64).then(|| now.saturating_add(lasts as i64));
-        let pace = "if questions go on as lately";
-        Some(match (empty, next) {
-            (Some(empty), next) if next.is_none_or(|next| empty < next) => Self {
-                label: "Used up, at this pace",
-                figure: day(empty),
-                end: (empty, 0.0),
-                words: format!("{pace}, it is used up on {}", day(empty)),
-            },
-            (_, Some(next)) => {
-                let then = (left - used * (next - now) as f64 / span as f64).max(0.0);
-                Self {
-                    label: "Left at the end, at this pace",
-                    figure: percent(then),
-                    end: (next, then),
-                    words: format!("{pace}, {} is left when it starts anew on {}", percent(then), day(next)),
-                }
-            }
-            _ => Self {
-                label: "At this pace it lasts",
-                figure: "over 10 years".into(),
-                end: (now + span / 2, left - used / 2.0),
-                words: format!("{pace}, it lasts for more than ten years"),
-            },
-        })
-    }
-}
-
-fn burn_down(index: usize, name: &str, drawn: &Drawn, left: f64, now: i64, ahead: Option<&Ahead>) -> Markup {
-    let first = drawn.curve.first().map_or(now, |(at, _)| *at);
-    // The time to come is not allowed to squeeze what has been into a corner.
-    let shown = ahead.map(|a| (a.end.0.min(now.saturating_add((now - first).saturating_mul(2))), a));
-    let end = shown.map_or(now, |(at, _)| at).max(first + 1);
-    let x = |at: i64| (at - first) as f64 / (end - first) as f64;
-    let mut past = vec![(0.0, 1.0)];
-    for (at, after) in &drawn.curve {
-        past.push((x(*at), past.last().map_or(1.0, |(_, l)| *l)));
-        past.push((x(*at), *after));
-    }
-    past.push((x(now), left));
-    let mut lines = vec![("past", past)];
-    if let Some((at, a)) = shown {
-        let reached = left + (a.end.1 - left) * (at - now) as f64 / ((a.end.0 - now) as f64).max(1.0);
-        lines.push(("future", vec![(x(now), left), (x(at), reached)]));
-    }
-    let label = |at: i64| if end - first < 2 * DAY { moment(at) } else { day(at) };
-    let mut ticks = vec![(0.0, label(first))];
-    if shown.is_some() && x(now) > 0.25 && x(now) < 0.75 {
-        ticks.push((x(now), "now".into()));
-    }
-    ticks.push((1.0, label(end)));
-    let description = format!(
-        "From {} to {} it went from 100 % to {}, by {}{}.",
-        moment(first),
-        moment(now),
-        percent(left),
-        count(drawn.statements as u128, "question", "questions"),
-        ahead.map(|a| format!("; {}", a.words)).unwrap_or_default()
-    );
-    let chart = Chart {
-        id: &format!("burn{index}"),
-        title: &format!("What was left of {name} over time"),
-        description: &description,
-        across: "Time",
-        ticks,
-        lines,
-        shaded: shown.map(|(at, _)| (x(now), x(at))),
-    };
-    html! {
-        figure {
-            (chart.draw())
-            figcaption { (description) }
-            details {
-                summary { "The numbers behind this picture" }
-                div class="wide" {
-                    table {
-                        thead { tr { th scope="col" { "Time" } th scope="col" class="n" { "Left" } } }
-                        tbody { @for (at, left) in thinned(&drawn.curve) { tr { td { (moment(at)) } td class="n" { (percent(left)) } } } }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Fifty points of a curve, the last among them.
-fn thinned(curve: &[(i64, f64)]) -> Vec<(i64, f64)> {
-    let step = curve.len().div_ceil(50).max(1);
-    let mut points: Vec<_> = curve.iter().rev().step_by(step).copied().collect();
-    points.reverse();
-    points
 }

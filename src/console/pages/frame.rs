@@ -21,7 +21,16 @@ pub struct Frame<'a> {
 }
 
 /// Pages, by path.
-pub const PAGES: [(&str, &str); 3] = [("/", "Budgets"), ("/statements", "Statements"), ("/ledger", "Ledger")];
+pub const PAGES: [(&str, &str); 8] = [
+    ("/", "Budgets"),
+    ("/statements", "Statements"),
+    ("/policy", "Policy"),
+    ("/streams", "Streams"),
+    ("/kept", "Kept answers"),
+    ("/connections", "Connections"),
+    ("/incidents", "Incidents"),
+    ("/ledger", "Ledger"),
+];
 
 /// Seconds until a page is loaded again, where the reader wants that.
 const REFRESH: u32 = 30;
@@ -73,18 +82,34 @@ pub fn bare(title: &str, content: Markup) -> Markup {
     }
 }
 
+/// What browsers must know of every page, and of the report.
+pub fn meta() -> Markup {
+    html! {
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+    }
+}
+
 fn head(title: &str, refresh: bool) -> Markup {
     html! {
         (DOCTYPE)
         (PreEscaped("<html lang=\"en\">"))
         head {
-            meta charset="utf-8";
-            meta name="viewport" content="width=device-width, initial-scale=1";
-            meta name="color-scheme" content="light dark";
+            (meta())
             @if refresh { meta http-equiv="refresh" content=(REFRESH); }
             title { (title) " · noisegate" }
             link rel="stylesheet" href="/console.css";
             link rel="icon" href="data:,";
+        }
+    }
+}
+
+/// A table, which scrolls by itself where the page is too narrow for it; by keyboard, too.
+pub fn table(caption: &str, parts: Markup) -> Markup {
+    html! {
+        div class="wide" tabindex="0" role="group" aria-label=(caption) {
+            table { caption { (caption) } (parts) }
         }
     }
 }

@@ -2,14 +2,27 @@
 
 mod books;
 mod budgets;
+mod burn_down;
+mod connections;
 mod frame;
+mod incidents;
+mod kept;
 mod promise;
+mod report;
+mod rules;
 mod statements;
+mod streams;
 
 pub use books::books;
 pub use budgets::budgets;
+pub use connections::connections;
 pub use frame::{Frame, PAGES, STYLE, page};
+pub use incidents::incidents;
+pub use kept::kept;
+pub use report::report;
+pub use rules::rules;
 pub use statements::statements;
+pub use streams::streams;
 
 use maud::{Markup, html};
 

@@ -1,5 +1,6 @@
 //! What a shared budget means to one person in the data.
 
+use super::frame::table;
 use crate::chart::Chart;
 use crate::meaning::Meaning;
 use crate::words::{at_most, one_in, percent};
@@ -58,17 +59,14 @@ fn sentence(meaning: &Meaning, what: &str) -> Markup {
 
 fn suspicions(so_far: &Meaning, whole: &Meaning) -> Markup {
     html! {
-        div class="wide" {
-            table {
-                caption { "How sure somebody can become about one person" }
-                thead { tr { th scope="col" class="n" { "Sure beforehand" } th scope="col" class="n" { "After all answers so far, at most" } th scope="col" class="n" { "When all is spent, at most" } } }
-                tbody {
-                    @for (now, then) in so_far.suspicions().iter().zip(whole.suspicions()) {
-                        tr { th scope="row" class="n" { (percent(now.before).replace(".0", "")) } td class="n" { (at_most(now.most)) } td class="n" { (at_most(then.most)) } }
-                    }
+        (table("How sure somebody can become about one person", html! {
+            thead { tr { th scope="col" class="n" { "Sure beforehand" } th scope="col" class="n" { "After all answers so far, at most" } th scope="col" class="n" { "When all is spent, at most" } } }
+            tbody {
+                @for (now, then) in so_far.suspicions().iter().zip(whole.suspicions()) {
+                    tr { th scope="row" class="n" { (percent(now.before).replace(".0", "")) } td class="n" { (at_most(now.most)) } td class="n" { (at_most(then.most)) } }
                 }
             }
-        }
+        }))
     }
 }
 
@@ -105,16 +103,14 @@ fn detection(index: usize, so_far: &Meaning, whole: &Meaning) -> Markup {
             figcaption { (description) " Solid: all answers so far. Dashed: the whole budget. Dotted: guessing." }
             details {
                 summary { "The numbers behind this picture" }
-                div class="wide" {
-                    table {
-                        thead { tr { th scope="col" class="n" { "Wrongly accused" } th scope="col" class="n" { "Found, so far at most" } th scope="col" class="n" { "When all is spent, at most" } } }
-                        tbody {
-                            @for ((alarms, found), (_, later)) in now.iter().zip(&then).step_by(5) {
-                                tr { th scope="row" class="n" { (percent(*alarms)) } td class="n" { (at_most(*found)) } td class="n" { (at_most(*later)) } }
-                            }
+                (table("People found, by people wrongly accused", html! {
+                    thead { tr { th scope="col" class="n" { "Wrongly accused" } th scope="col" class="n" { "Found, so far at most" } th scope="col" class="n" { "When all is spent, at most" } } }
+                    tbody {
+                        @for ((alarms, found), (_, later)) in now.iter().zip(&then).step_by(5) {
+                            tr { th scope="row" class="n" { (percent(*alarms)) } td class="n" { (at_most(*found)) } td class="n" { (at_most(*later)) } }
                         }
                     }
-                }
+                }))
             }
         }
     }

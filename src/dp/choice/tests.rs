@@ -4,13 +4,7 @@ use crate::{Distribution, UNITS_PER_ONE};
 use proptest::prelude::*;
 
 fn outline(l0: u32, linf: &[u128], private: bool) -> Outline {
-    Outline {
-        l0,
-        linf: linf.to_vec(),
-        selection_delta: private.then(|| Ratio::new(1, 1_000_000)),
-        points: None,
-        top: None,
-    }
+    Outline::even(l0, linf, private.then(|| Ratio::new(1, 1_000_000)).as_ref())
 }
 
 fn is_gaussian(choice: &Choice) -> bool {

@@ -61,8 +61,9 @@ fn scales_are_the_textbook_ones() {
     let spec = Spec::laplace(&Ratio::new(1, 10), 4, &[8], Some(&Ratio::new(1, 1_000_000_000))).unwrap();
     assert_eq!(
         spec.selection.as_ref().unwrap().noise,
-        Distribution::Laplace { scale: Ratio::from_integer(4 * 2 * 10) }
+        Distribution::Laplace { scale: Ratio::new(4 * 13 * 10, 5) }
     );
+    assert_eq!(scales(&spec), [Ratio::new(8 * 4 * 13 * 10, 8)]);
     assert_eq!(spec.events().len(), 2);
     let charge = Charge::of(&Ratio::new(1, 10), std::slice::from_ref(&spec)).unwrap();
     assert_eq!(charge.selection_delta, spec.selection.unwrap().delta);
@@ -108,7 +109,7 @@ fn nonsense_is_refused() {
 #[test]
 fn rule_23_gaussian_shares_are_squares() {
     let laplace = Spec::laplace(&Ratio::new(1, 10), 4, &[8, 0, 480], None).unwrap();
-    let spec = laplace.gaussian(&exact(&Ratio::new(1, 100)), None).unwrap();
+    let spec = laplace.gaussian(&exact(&Ratio::new(1, 100)), &Outline::even(4, &[8, 0, 480], None)).unwrap();
     assert_eq!(spec.aggregates[1].distribution, Distribution::None);
     assert_eq!(variances(&spec), [4 * 8 * 8 * 2 * 100, 4 * 480 * 480 * 2 * 100].map(Ratio::from_integer));
     let charge = Charge::of(&Ratio::new(1, 10), std::slice::from_ref(&spec)).unwrap();
@@ -131,7 +132,8 @@ proptest! {
         prop_assume!(linf.iter().any(|l| *l > 0));
         let epsilon = Ratio::new(n, d);
         let square = exact(&epsilon) * exact(&epsilon) / exact_integer(releases);
-        let spec = Spec::laplace(&epsilon, l0, &linf, None).unwrap().gaussian(&square, None).unwrap();
+        let spec = Spec::laplace(&epsilon, l0, &linf, None).unwrap();
+        let spec = spec.gaussian(&square, &Outline::even(l0, &linf, None)).unwrap();
         let specs = vec![spec; releases];
         let charge = Charge::of(&epsilon, &specs).unwrap();
         let squares = charge.events.iter().map(|e| match e.share().unwrap() {
@@ -153,7 +155,8 @@ proptest! {
 #[test]
 fn rule_23_too_little_gaussian_noise_is_no_charge() {
     let epsilon = Ratio::from_integer(1);
-    let honest = Spec::laplace(&epsilon, 4, &[3, 3], None).unwrap().gaussian(&exact(&epsilon), None).unwrap();
+    let outline = Outline::even(4, &[3, 3], None);
+    let honest = Spec::of(&epsilon, &outline).unwrap().gaussian(&exact(&epsilon), &outline).unwrap();
     assert_eq!(variances(&honest), [Ratio::from_integer(4 * 9 * 2); 2]);
     assert!(Charge::of(&epsilon, std::slice::from_ref(&honest)).is_ok());
     let with = |variance: u128| {
@@ -183,8 +186,9 @@ fn rule_23_mixed_statements_are_charged_their_vector() {
     let delta = Ratio::new(1, 1_000_000);
     let half = Spec::laplace(&Ratio::new(1, 2), 2, &[1], None).unwrap();
     // The one has ε/2; three quarters of ε² are left for the other.
-    let other = Spec::laplace(&epsilon, 2, &[1], Some(&delta)).unwrap();
-    let gaussian = |square| other.gaussian(&exact(&square), Some(&delta)).unwrap();
+    let outline = Outline::even(2, &[1], Some(&delta));
+    let other = Spec::of(&epsilon, &outline).unwrap();
+    let gaussian = |square| other.gaussian(&exact(&square), &outline).unwrap();
     let charge = Charge::of(&epsilon, &[half.clone(), gaussian(Ratio::new(3, 4))]).unwrap();
     let rho = Notion::Zcdp.price(&charge).unwrap().loss;
     let of_gaussian = UNITS_PER_ONE * 3 / 8;
@@ -199,8 +203,9 @@ fn rule_23_mixed_statements_are_charged_their_vector() {
 #[test]
 fn rule_23_a_gaussian_selection_has_half_a_share() {
     let (epsilon, delta) = (Ratio::from_integer(1), Ratio::new(1, 1_000_000));
-    let laplace = Spec::laplace(&epsilon, 24, &[5], Some(&delta)).unwrap();
-    let spec = laplace.gaussian(&exact(&epsilon), Some(&delta)).unwrap();
+    let outline = Outline::even(24, &[5], Some(&delta));
+    let laplace = Spec::of(&epsilon, &outline).unwrap();
+    let spec = laplace.gaussian(&exact(&epsilon), &outline).unwrap();
     assert_eq!(variances(&spec), [Ratio::new(24 * 25 * 3, 2)]);
     let selection = spec.selection.clone().unwrap();
     assert_eq!(selection.noise, Distribution::Gaussian { variance: Ratio::from_integer(24 * 3) });
@@ -209,8 +214,9 @@ fn rule_23_a_gaussian_selection_has_half_a_share() {
     assert_eq!(Notion::Zcdp.price(&charge).unwrap().loss, UNITS_PER_ONE / 2);
     assert_eq!(charge.selection_delta, selection.delta);
     // Keys alone have it all.
-    let keys = Spec::laplace(&epsilon, 24, &[], Some(&delta)).unwrap();
-    let keys = keys.gaussian(&exact(&epsilon), Some(&delta)).unwrap().selection.unwrap();
+    let outline = Outline::even(24, &[], Some(&delta));
+    let keys = Spec::of(&epsilon, &outline).unwrap();
+    let keys = keys.gaussian(&exact(&epsilon), &outline).unwrap().selection.unwrap();
     assert_eq!(keys.noise, Distribution::Gaussian { variance: Ratio::from_integer(24) });
     // Noise of the selection for one group where a unit is in 24.
     let low = Selection { noise: Distribution::Gaussian { variance: Ratio::from_integer(3) }, ..selection };
@@ -231,4 +237,35 @@ fn the_choice_of_groups_and_their_counts_share_epsilon() {
     assert!(Charge::of(&Ratio::new(99, 100), &[spec]).is_err());
     assert!(Spec::top(&one, 0, 20, crate::quantile::Selector::Exponential).is_err());
     assert!(Spec::top(&one, 4, 0, crate::quantile::Selector::Exponential).is_err());
+}
+
+/// The number of units that is released is the one that is compared: one draw, paid for once, at the whole price.
+#[test]
+fn rule_23_a_count_that_selects_is_paid_for_once() {
+    let (epsilon, delta) = (Ratio::from_integer(1), Ratio::new(1, 1_000_000));
+    let outline = Outline { counted: Some(0), ..Outline::even(24, &[1], Some(&delta)) };
+    let laplace = Spec::of(&epsilon, &outline).unwrap();
+    assert_eq!(scales(&laplace), [Ratio::from_integer(24)]);
+    let gaussian = laplace.gaussian(&exact(&epsilon), &outline).unwrap();
+    assert_eq!(variances(&gaussian), [Ratio::from_integer(24)]);
+    for spec in [laplace, gaussian] {
+        assert_eq!(spec.aggregates[0].distribution, spec.selection.as_ref().unwrap().noise);
+        assert_eq!(spec.events().len(), 1);
+        assert!(Charge::of(&epsilon, std::slice::from_ref(&spec)).is_ok());
+        // Were it drawn twice, it would cost twice.
+        assert_eq!(Charge::of(&epsilon, &[Spec { counted: None, ..spec }]), Err(DpError::Mispriced));
+    }
+}
+
+/// Gaussian noise is calibrated to the norm that is said of it, where that is another.
+#[test]
+fn gaussian_noise_has_its_own_norm() {
+    let epsilon = Ratio::from_integer(1);
+    let in_squares = Some((5, vec![20, 200]));
+    let outline = Outline { in_squares, ..Outline::even(1, &[100, 1000], None) };
+    let laplace = Spec::of(&epsilon, &outline).unwrap();
+    assert_eq!((laplace.l0, scales(&laplace)), (1, [200, 2000].map(Ratio::from_integer).to_vec()));
+    let gaussian = laplace.gaussian(&exact(&epsilon), &outline).unwrap();
+    assert_eq!(gaussian.l0, 5);
+    assert_eq!(variances(&gaussian), [5 * 400 * 2, 5 * 40_000 * 2].map(Ratio::from_integer));
 }

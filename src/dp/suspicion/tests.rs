@@ -40,9 +40,15 @@ fn large_losses_are_as_rare_as_stated() {
     assert_eq!(exceeded(1.0, 1e-6, 1.0), 1.0);
     let meaning = Meaning::of(1.0, 1e-6);
     assert!(
-        (meaning.usual_loss() - 1.0 - 2f64.ln()).abs() < 1e-9
-            && exceeded(1.0, 1e-6, meaning.usual_loss()) <= 2e-6
+        (meaning.usual_loss() - 1.0 + 0.99f64.ln()).abs() < 1e-9
+            && exceeded(1.0, 1e-6, meaning.usual_loss()) <= 1e-4
     );
+    // A large δ promises little: no chance above 1 % is hidden in small print, but where δ itself is that large.
+    for (delta, chance, more) in [(1e-3, 0.01, -0.9f64.ln()), (0.1, 0.2, 2f64.ln())] {
+        let meaning = Meaning::of(1.0, delta);
+        assert_eq!(meaning.chance(), chance);
+        assert!((meaning.usual_loss() - 1.0 - more).abs() < 1e-9, "{}", meaning.usual_loss());
+    }
 }
 
 #[test]
@@ -56,12 +62,12 @@ fn it_is_told_in_words() {
          those who are present."
     );
     let approximate = Meaning::of(1.0, 1e-6).to_string();
-    assert!(approximate.contains("but for a chance of 2e-6"), "{approximate}");
+    assert!(approximate.contains("but for a chance of 1e-4"), "{approximate}");
     assert_eq!(
         Meaning::of(0.1, 0.0).brief(),
         "who suspects with 10 % that somebody is in the data may end between 9.13 % and 11 %"
     );
-    assert!(Meaning::of(0.1, 1e-9).brief().ends_with(", but for a chance of 2e-9"));
+    assert!(Meaning::of(0.1, 1e-9).brief().ends_with(", but for a chance of 1e-7"));
     assert_eq!([2e-9, 2.01e-9, 1.5e-6, 0.1].map(chance), ["2e-9", "2.1e-9", "1.5e-6", "1e-1"]);
     // Rounded to the side that says more.
     assert_eq!(percent(0.123_41, true), "12.4 %");

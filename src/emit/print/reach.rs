@@ -12,6 +12,7 @@ use super::real::Real;
 use super::released::{Row, output_text};
 use crate::alias;
 use bigdecimal::{BigDecimal, ToPrimitive};
+use plan::expected_error::centre;
 use plan::reach::quantile::Quantile;
 use plan::reach::{Part, Rows, Uncertain, noise};
 use plan::release::moments::{Moment, Statistic};
@@ -155,21 +156,19 @@ fn deviation(t: &Term) -> Real {
 /// Half the width of an interval around a sum of terms.
 fn half_width(terms: &[Term], quantile: Quantile) -> Real {
     let (variance, fourth) = moments(terms);
+    if let (Real::Known(v), Real::Known(f)) = (&variance, &fourth) {
+        return Real::Known(quantile.half_width(*v, *f, step(terms)));
+    }
     let (normal, first, second) = quantile.parabola();
     let widths = match (&variance, &fourth) {
         (_, Real::Known(0.0)) => Real::Known(normal),
-        (Real::Known(v), Real::Known(f)) => Real::Known(quantile.at(f / (v * v))),
         (v, f) => {
             let kurtosis = Real::Text(format!("LEAST({}, 3)", f.divided_by(&v.times(v)).text()));
             let slope = Real::Known(first).plus(&kurtosis.times(&Real::Known(second)));
             Real::Known(normal).plus(&kurtosis.times(&slope))
         }
     };
-    match (widths.times(&variance.root()), step(terms)) {
-        // The least multiple of the step that noise stays within so often: P(|X| > w) jumps at these alone.
-        (Real::Known(w), Some(step)) => Real::Known((w / step - 0.5).ceil().max(0.0) * step),
-        (w, _) => w,
-    }
+    widths.times(&variance.root())
 }
 
 /// How far values of a sum of terms are apart, where it is the same for all of them.
@@ -347,18 +346,21 @@ fn part(row: &Row, r: &Release, part: usize) -> Number {
     one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: Some(noise.step), parts })
 }
 
+/// A sum of values less a centre, and that centre for each row that is counted.
+fn uncentred(row: &Row, r: &Release, sum: usize, count: usize) -> Number {
+    let centre = centre(r, sum).to_f64().unwrap_or(f64::NAN);
+    part(row, r, sum).plus(&part(row, r, count).times(&Real::Known(centre)))
+}
+
 /// One of the analyst's aggregates.
 fn released(row: &Row, r: &Release, output: &Output) -> Number {
     let decimal = |x: &BigDecimal| x.to_f64().unwrap_or(f64::NAN);
     match output {
         Output::Count(p) | Output::Sum(p, _) => part(row, r, *p),
+        Output::CentredSum { sum, count, .. } => uncentred(row, r, *sum, *count),
         Output::Avg { sum, count, low, high, .. } => {
             let n = part(row, r, *count);
-            let centre = match r.parts.get(*sum).map(|p| &p.kind) {
-                Some(PartKind::Sum(s)) => decimal(&(BigDecimal::from(s.centre()) * s.grid())),
-                _ => 0.0,
-            };
-            let over = part(row, r, *sum).plus(&n.times(&Real::Known(centre)));
+            let over = uncentred(row, r, *sum, *count);
             let average = Number::ratio(over, n, true);
             let when = format!("{} >= 1", row.column(*count));
             let range = Some(Range { low: decimal(low), high: decimal(high), when });

@@ -2,7 +2,8 @@
 
 use super::Printer;
 use crate::{domain, number};
-use bigdecimal::BigDecimal;
+use bigdecimal::{BigDecimal, Zero};
+use plan::expected_error::centre;
 use plan::expr::print::string;
 use plan::release::points::Axis;
 use plan::release::{Output, Part, PartKind, Release};
@@ -130,13 +131,8 @@ pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
     let of = |part: &usize| row.column(*part);
     match output {
         Output::Count(part) => of(part),
-        Output::Sum(part, SqlType::Int8) => {
-            format!(
-                "LEAST(GREATEST({}, -9223372036854775808), 9223372036854775807)::pg_catalog.int8",
-                of(part)
-            )
-        }
-        Output::Sum(part, ty) => typed(&of(part), ty),
+        Output::Sum(part, ty) => total(&of(part), ty),
+        Output::CentredSum { sum, count, ty } => total(&uncentred(row, r, *sum, *count), ty),
         Output::Zero(ty) => typed("0", ty),
         Output::Constant { count, ty, value } => {
             typed(&format!("CASE WHEN {} >= 1 THEN {} END", of(count), number(value)), ty)
@@ -154,15 +150,31 @@ pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
             format!("(CASE WHEN {} >= 1 THEN {} {compared} {least} END)", of(count), of(deciding))
         }
         Output::Avg { sum, count, ty, low, high } => {
-            let Some(s) = r.parts.get(*sum).and_then(|p| p.kind.on_grid()) else { return "NULL".into() };
-            let center = number(&(BigDecimal::from(s.centre()) * s.grid()));
             let (low, high, n) = (number(low), number(high), of(count));
-            let average = format!(
-                "CASE WHEN {n} >= 1 THEN LEAST(GREATEST({center} + {} / {n}, {low}), {high}) END",
-                of(sum)
-            );
+            // As whoever divides the sum by the count computes it.
+            let all = uncentred(row, r, *sum, *count);
+            let average = format!("CASE WHEN {n} >= 1 THEN LEAST(GREATEST({all} / {n}, {low}), {high}) END");
             typed(&average, ty)
         }
+    }
+}
+
+/// A sum of whose values a centre was taken off, with that centre for each row that is counted.
+fn uncentred(row: &Row, r: &Release, sum: usize, count: usize) -> String {
+    let (sum_of, centre) = (row.column(sum), centre(r, sum));
+    match centre.is_zero() {
+        true => sum_of,
+        false => format!("({sum_of} + {} * {})", number(&centre), row.column(count)),
+    }
+}
+
+/// A sum, as this type.
+fn total(sum: &str, ty: &SqlType) -> String {
+    match ty {
+        SqlType::Int8 => {
+            format!("LEAST(GREATEST({sum}, -9223372036854775808), 9223372036854775807)::pg_catalog.int8")
+        }
+        ty => typed(sum, ty),
     }
 }
 

@@ -2,8 +2,10 @@
 
 use super::SessionSettings;
 use super::known::unknown;
+use crate::store::Accept;
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, ToPrimitive};
+use plan::accuracy::Accuracy;
 use sql::functions::nearest_of;
 use std::str::FromStr;
 
@@ -16,6 +18,8 @@ const DEFAULT_BETA: f64 = 0.05;
 pub enum NoisegateSetting {
     /// ε of a statement.
     Epsilon,
+    /// How near numbers are to come, in place of a price.
+    Accuracy,
     /// δ of a statement.
     Delta,
     /// Groups one unit may touch.
@@ -46,8 +50,9 @@ pub enum NoisegateSetting {
 
 impl NoisegateSetting {
     /// All of them.
-    pub const ALL: [NoisegateSetting; 14] = [
+    pub const ALL: [NoisegateSetting; 15] = [
         Self::Epsilon,
+        Self::Accuracy,
         Self::Delta,
         Self::MaxGroups,
         Self::MaxRows,
@@ -67,6 +72,7 @@ impl NoisegateSetting {
     pub fn name(self) -> &'static str {
         match self {
             Self::Epsilon => "noisegate.epsilon",
+            Self::Accuracy => "noisegate.accuracy",
             Self::Delta => "noisegate.delta",
             Self::MaxGroups => "noisegate.max_groups",
             Self::MaxRows => "noisegate.max_rows",
@@ -87,6 +93,10 @@ impl NoisegateSetting {
     pub fn description(self) -> &'static str {
         match self {
             Self::Epsilon => "What one statement costs: its epsilon. A larger one buys less noise.",
+            Self::Accuracy => {
+                "How near each number of a statement comes, in its own unit: the least price that reaches it is charged, up to \
+                 noisegate.epsilon; off charges noisegate.epsilon."
+            }
             Self::Delta => {
                 "The delta of one statement, spent where the groups of its result do not follow from the policy or the statement."
             }
@@ -148,6 +158,19 @@ impl NoisegateSetting {
                 let (low, high) = (BigDecimal::new(1.into(), 9), BigDecimal::from(1000));
                 let good = |e: &BigDecimal| (&low..=&high).contains(&e);
                 self.decimal(text, good, "a number from 1e-9 to 1000").map(|(_, text)| text)
+            }
+            Self::Accuracy if text.eq_ignore_ascii_case("off") => Ok("off".into()),
+            Self::Accuracy if let Some(percent) = text.strip_suffix('%') => {
+                let (low, high) = (BigDecimal::new(1.into(), 3), BigDecimal::from(100));
+                let good = |a: &BigDecimal| (&low..=&high).contains(&a);
+                let (_, percent) = self.decimal(percent.trim_end(), good, "0.001 % to 100 %")?;
+                Ok(format!("{percent} %"))
+            }
+            Self::Accuracy => {
+                let (low, high) = (BigDecimal::new(1.into(), 15), BigDecimal::new(1.into(), -30));
+                let good = |a: &BigDecimal| (&low..=&high).contains(&a);
+                self.decimal(text, good, "a number above 0 in the unit of what is asked for, as 50; or a part of it, as '2 %'; or off")
+                    .map(|(_, text)| text)
             }
             Self::Delta => {
                 let good =
@@ -231,7 +254,7 @@ impl NoisegateSetting {
             Self::MaxRows => policy.max_rows.to_string(),
             Self::Mechanism => "auto".into(),
             Self::Notices | Self::Cache | Self::EmptyGroups => "on".into(),
-            Self::Intervals => "off".into(),
+            Self::Intervals | Self::Accuracy => "off".into(),
             Self::Confidence => "0.95".into(),
             Self::Stream | Self::StreamReopen => String::new(),
             Self::StreamQuestions => DEFAULT_QUESTIONS.to_string(),
@@ -250,6 +273,7 @@ impl SessionSettings {
         };
         let count = |own: NoisegateSetting| self.get(own.name())?.parse::<u32>().ok();
         settings.epsilon = ratio(NoisegateSetting::Epsilon).unwrap_or(settings.epsilon);
+        settings.accuracy = self.accuracy();
         settings.delta = ratio(NoisegateSetting::Delta).unwrap_or(settings.delta);
         settings.max_groups = count(NoisegateSetting::MaxGroups).unwrap_or(settings.max_groups);
         settings.chosen_rows = count(NoisegateSetting::MaxRows);
@@ -283,6 +307,19 @@ impl SessionSettings {
         self.get(NoisegateSetting::Intervals.name()) == Some("on")
     }
 
+    /// How near numbers are to come, where the price is to follow from that.
+    fn accuracy(&self) -> Option<Accuracy> {
+        let half_width = self.get(NoisegateSetting::Accuracy.name())?.parse().ok()?;
+        Some(Accuracy { half_width, confidence: self.confidence() })
+    }
+
+    /// The same as a part of each number.
+    pub fn relative_accuracy(&self) -> Option<f64> {
+        let percent: f64 =
+            self.get(NoisegateSetting::Accuracy.name())?.strip_suffix('%')?.trim_end().parse().ok()?;
+        Some(percent / 100.0)
+    }
+
     /// How often an interval holds its number without noise, in millionths.
     pub fn confidence(&self) -> u32 {
         let chosen = self.get(NoisegateSetting::Confidence.name()).and_then(|c| BigDecimal::from_str(c).ok());
@@ -290,9 +327,15 @@ impl SessionSettings {
         millionths.unwrap_or(sql::ast::Reach::USUAL)
     }
 
-    /// Whether a fresh answer is paid for where a stored one has more noise.
-    pub fn best(&self) -> bool {
-        self.get(NoisegateSetting::Cache.name()) == Some("best")
+    /// Which stored answers are given: a fresh one is paid for where it has less noise, if that is asked for, or an accuracy.
+    pub fn accepted(&self) -> Accept {
+        match self.get(NoisegateSetting::Cache.name()) {
+            _ if self.accuracy().is_some() || self.relative_accuracy().is_some() => {
+                Accept::AsNarrowAtAnyPrice
+            }
+            Some("best") => Accept::AsNarrow,
+            _ => Accept::Any,
+        }
     }
 
     /// Whether stored answers are given, and new ones stored.
@@ -317,6 +360,9 @@ mod tests {
             (NoisegateSetting::Mechanism, "Gaussian", "gaussian"),
             (NoisegateSetting::Intervals, "TRUE", "on"),
             (NoisegateSetting::Confidence, "0.990", "0.99"),
+            (NoisegateSetting::Accuracy, "50.0", "50"),
+            (NoisegateSetting::Accuracy, "OFF", "off"),
+            (NoisegateSetting::Accuracy, "2.0%", "2 %"),
         ] {
             assert_eq!(own.judge(good).unwrap(), kept);
         }
@@ -334,6 +380,9 @@ mod tests {
             (NoisegateSetting::Notices, "maybe"),
             (NoisegateSetting::Intervals, "95"),
             (NoisegateSetting::Confidence, "95"),
+            (NoisegateSetting::Accuracy, "0"),
+            (NoisegateSetting::Accuracy, "200 %"),
+            (NoisegateSetting::Accuracy, "0 %"),
         ] {
             let refused = own.judge(bad).unwrap_err();
             assert_eq!(refused.code, SqlState::INVALID_PARAMETER_VALUE, "{bad}");

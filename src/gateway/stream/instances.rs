@@ -96,7 +96,42 @@ type Key = (String, String);
 #[derive(Default)]
 pub(in crate::gateway) struct Streams(Mutex<HashMap<Key, Arc<UserStream>>>);
 
+/// Where one user stands with one stream, for whoever watches over the proxy.
+#[derive(Clone, Debug)]
+pub struct StreamStanding {
+    /// The stream's name.
+    pub stream: String,
+    /// Login name.
+    pub user: String,
+    /// `open`, or why it is not.
+    pub state: &'static str,
+    /// Positives that are left.
+    pub left: u32,
+    /// Groups that were asked of the present instance; None where an earlier process was asked.
+    pub asked: Option<u64>,
+}
+
 impl Streams {
+    /// Where users stand who have asked since the start, by what this process knows.
+    pub(in crate::gateway) fn standings(&self) -> Vec<StreamStanding> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<StreamStanding> = known
+            .iter()
+            .map(|((user, stream), user_stream)| {
+                let status = user_stream.status();
+                let (state, left, asked) = match &status.state {
+                    State::Closed => ("not opened", 0, Some(0)),
+                    State::Open { instance, .. } => ("open", instance.left(), Some(status.asked)),
+                    State::Ended { why: why @ End::Restart, .. } => (why.word(), 0, None),
+                    State::Ended { why, .. } => (why.word(), 0, Some(status.asked)),
+                };
+                StreamStanding { stream: stream.clone(), user: user.clone(), state, left, asked }
+            })
+            .collect();
+        all.sort_by(|a, b| (&a.stream, &a.user).cmp(&(&b.stream, &b.user)));
+        all
+    }
+
     /// The user's user_stream at this stream, as the policy has it now and the ledger has known it before.
     pub(super) async fn user_stream(
         &self,
@@ -237,7 +272,7 @@ impl UserStream {
                 r => refused(&r, &stream),
             })?;
             span.in_scope(|| log_price(&receipt));
-            let mut notice = price_notice(receipt.charge(), receipt.budgets());
+            let mut notice = price_notice(receipt.charge(), receipt.budgets(), None);
             notice.message = format!(
                 "opened stream \"{}\": {}; {} questions of it may be answered with yes",
                 stream.name, notice.message, stream.positives
@@ -258,7 +293,7 @@ impl UserStream {
             drop(status);
             Ok((turn, notice))
         };
-        tokio::spawn(opening)
+        tokio::spawn(record::inherited(opening))
             .await
             .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the stream could not be opened", &e))?
     }

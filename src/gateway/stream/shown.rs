@@ -61,6 +61,9 @@ impl Session {
                 kept = self.free_parts(&asked, &mut plan).await?;
             }
             let mut summary = vec![self.cost(gateway, &plan, kept.as_ref()).await?];
+            if plan.charge.is_some() {
+                summary.extend(self.refinement(&plan)?);
+            }
             summary.extend(plan::summary::sentences(&plan, policy));
             let lines = plan::explain::lines(&plan, policy);
             return Ok(Explained::new(&plan, policy, &settings, summary, lines, explain));

@@ -181,6 +181,12 @@ fn keys_bound_rows() {
             r#""public"."riders" AS b0 LEFT JOIN "public"."devices" AS b1 ON (b0."rider_id" = b1."rider_id")"#,
         ),
         (1, r#""public"."riders" AS b0 LEFT JOIN "public"."stations" AS b1 ON (b0."city" = b1."station")"#),
+        (1, r#""public"."trips" AS b0 WHERE (b0."trip_id" = 5)"#),
+        (1, r#""public"."trips" AS b0 WHERE (b0."trip_id" = (-0.5))"#),
+        (
+            1,
+            r#""public"."legs" AS b0 JOIN "public"."trips" AS b1 ON (b0."trip_id" = b1."trip_id") WHERE (b0."leg_id" = 5)"#,
+        ),
         (
             4,
             r#""public"."riders" AS b0 FULL JOIN "public"."devices" AS b1 ON (b0."rider_id" = b1."rider_id")"#,
@@ -190,6 +196,8 @@ fn keys_bound_rows() {
     }
     for from in [
         r#""public"."trips" AS b0"#,
+        r#""public"."trips" AS b0 WHERE (b0."minutes" = 5)"#,
+        r#""public"."trips" AS b0 WHERE ((b0."trip_id")::P.text = '5')"#,
         r#""public"."riders" AS b0 CROSS JOIN "public"."stations" AS b1"#,
         r#""public"."riders" AS b0 JOIN "public"."stations" AS b1 ON (b0."city" = b1."city")"#,
         r#""public"."riders" AS b0 JOIN "public"."stations" AS b1 ON (b1."station" >= b0."city")"#,
@@ -338,6 +346,7 @@ fn domains_that_the_text_lists_bound_groups() {
 #[test]
 fn several_rows_are_of_one_unit() {
     let trips = r#"FROM "public"."trips" AS b0"#;
+    let devices = r#"FROM "public"."devices" AS b0"#;
     let over = |select: &str| format!("(SELECT {select}) AS b1(c0, c1)");
     let unit = r#"b0."rider_id""#;
     for (name, select, rows) in [
@@ -350,6 +359,18 @@ fn several_rows_are_of_one_unit() {
                 "{unit}, (P.lag(b0.\"fare\", 2) OVER (PARTITION BY {unit} ORDER BY b0.\"minutes\" DESC NULLS LAST, b0.\"fare\"))::P.numeric {trips}"
             ),
             None,
+        ),
+        (
+            "rows that tie in their rank",
+            format!("{unit}, (P.rank() OVER (PARTITION BY {unit} ORDER BY b0.\"minutes\"))::P.int8 {trips}"),
+            None,
+        ),
+        (
+            "equal values by their text",
+            format!(
+                "{unit}, (P.lag(b0.\"version\") OVER (PARTITION BY {unit} ORDER BY b0.\"version\", b0.\"version\"::P.text))::P.numeric {devices}"
+            ),
+            Some(3),
         ),
         (
             "a frame",
@@ -392,6 +413,41 @@ fn several_rows_are_of_one_unit() {
                 "{unit}, (P.row_number() OVER (PARTITION BY b0.\"station\", {unit} ORDER BY b0.\"fare\"))::P.int8 {trips}"
             ),
             "several units",
+        ),
+        (
+            "rows that tie",
+            format!(
+                "{unit}, b0.\"station\", (P.row_number() OVER (PARTITION BY {unit} ORDER BY b0.\"minutes\"))::P.int8 {trips}"
+            ),
+            "leaves rows of a unit open",
+        ),
+        (
+            "rows that tie in a frame",
+            format!(
+                "{unit}, (P.sum(b0.\"minutes\") OVER (PARTITION BY {unit} ORDER BY b0.\"day\" ROWS BETWEEN 2 PRECEDING AND CURRENT ROW))::P.numeric {trips}"
+            ),
+            "leaves rows of a unit open",
+        ),
+        (
+            "rows that another window tells apart",
+            format!(
+                "{unit}, (P.row_number() OVER (PARTITION BY {unit} ORDER BY b0.\"day\"))::P.int8, (P.rank() OVER (PARTITION BY {unit} ORDER BY b0.\"fare\"))::P.int8 {trips}"
+            ),
+            "leaves rows of a unit open",
+        ),
+        (
+            "equal values that are not the same",
+            format!(
+                "{unit}, b0.\"version\", (P.row_number() OVER (PARTITION BY {unit} ORDER BY b0.\"version\"))::P.int8 {devices}"
+            ),
+            "leaves rows of a unit open",
+        ),
+        (
+            "equal texts that are not the same",
+            format!(
+                "{unit}, b0.\"place\", (P.row_number() OVER (PARTITION BY {unit} ORDER BY b0.\"place\"))::P.int8 FROM \"public\".\"visits\" AS b0"
+            ),
+            "leaves rows of a unit open",
         ),
         ("a window without a call", format!("{unit}, (P.row_number())::P.int8 {trips}"), "no place here"),
         (

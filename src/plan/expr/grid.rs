@@ -63,8 +63,8 @@ impl GridValue {
             out.to_i128().filter(|n| n.abs() <= MOST_STEPS).ok_or(TooWide)
         };
         let ends = (steps(low, RoundingMode::Floor)?, steps(high, RoundingMode::Ceiling)?);
-        let centre = if centred { (ends.0 + ends.1).div_euclid(2) } else { 0 };
-        Ok(Self { arg, grid: grid.clone(), centre, ends })
+        let plain = Self { arg, grid: grid.clone(), centre: 0, ends };
+        Ok(if centred { plain.centred() } else { plain })
     }
 
     /// The value; NULLs do not enter.
@@ -101,6 +101,11 @@ impl GridValue {
     /// The same value without its centre: what is released where the sum itself is asked for.
     pub fn uncentred(&self) -> Self {
         Self { centre: 0, ..self.clone() }
+    }
+
+    /// The same value less the middle of its range.
+    pub fn centred(&self) -> Self {
+        Self { centre: (self.ends.0 + self.ends.1).div_euclid(2), ..self.clone() }
     }
 
     /// The same value with its argument in other words, for a form that is hashed and not run.

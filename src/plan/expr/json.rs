@@ -40,6 +40,11 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
 
 const MEMBER: Function = Function::plain("jsonb_extract_path_text", rule, text);
 
+/// Whether it is a member of a json value.
+pub(crate) fn is_member(x: &Scalar) -> bool {
+    matches!(x.node, Node::Apply(_, _, Param::Path(_)))
+}
+
 /// A member of a column.
 pub(super) fn member(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
     let ExprKind::Binary { op, left, right } = &e.kind else { return Err(refuse("this member", e.pos)) };

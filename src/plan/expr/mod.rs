@@ -37,6 +37,7 @@ pub(crate) use comparison::{among, comparison};
 pub use comparison::{compared, in_list, is, logic, not, operator};
 pub use facts::{Declared, Phys, Proven, type_span};
 pub use grid::{GridValue, TooWide};
+pub(crate) use json::is_member;
 pub use leaves::unbounded;
 pub use numbers::gcd;
 pub use scalar::{Choice, Node, Param, Relation, Scalar};

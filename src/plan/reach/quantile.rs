@@ -47,6 +47,15 @@ impl Quantile {
         self.at(LAPLACE).max(self.normal)
     }
 
+    /// Half the width of an interval around a number with noise of this variance and fourth cumulant. `step`: how far the
+    /// noise's values are apart; then it is the least multiple of the step that noise stays within so often, since P(|X| > w)
+    /// jumps at these alone.
+    pub fn half_width(self, variance: f64, fourth: f64, step: Option<f64>) -> f64 {
+        let kurtosis = if variance > 0.0 { fourth / (variance * variance) } else { 0.0 };
+        let width = self.at(kurtosis) * variance.sqrt();
+        step.map_or(width, |step| (width / step - 0.5).ceil().max(0.0) * step)
+    }
+
     /// What `at` computes: a constant, and the factors of the excess kurtosis and of its square.
     pub fn parabola(self) -> (f64, f64, f64) {
         (self.normal, self.slopes.0, self.slopes.1)

@@ -11,8 +11,9 @@ pub mod output;
 pub mod points;
 pub mod ranking;
 mod values;
+mod weights;
 
-use super::bounding::Norm;
+use super::bounding::{Norm, Spread};
 use super::domain::Domain;
 use super::flatten::Flattener;
 use super::groups::Groups;
@@ -73,6 +74,18 @@ pub enum PartKind {
     Sum(GridValue),
     /// A point of its cells.
     Point(dp::Pick),
+}
+
+impl Part {
+    /// How much a unit changes it in a group where so many of its rows count, in grid units; None where no number holds it.
+    fn in_one_group(&self, rows: u32) -> Option<u128> {
+        match &self.kind {
+            PartKind::Count(_) => Some(rows.into()),
+            PartKind::Units(_) => Some(1),
+            PartKind::Sum(s) => u128::from(rows).checked_mul(s.bound()),
+            PartKind::Point(_) | PartKind::Values(_) | PartKind::SumOfValues(_) => Some(self.linf),
+        }
+    }
 }
 
 impl PartKind {
@@ -227,14 +240,10 @@ impl<'a, 'b> Builder<'a, 'b> {
         let units = self.parts.iter().any(|p| matches!(p.kind, PartKind::Units(_))) || !public_groups;
         let public = public_groups.then_some(self.group_count);
         let bounding = bounding::bound(&self.source, self.policy, self.settings, &built, public, units);
+        let row_is_unit = !public_groups && bounding.rows() == 1;
+        weights::centre(&mut self.parts, &mut self.outputs, row_is_unit);
         for p in &mut self.parts {
-            let rows = u128::from(bounding.rows());
-            p.linf = match &p.kind {
-                PartKind::Count(_) => rows,
-                PartKind::Units(_) => 1,
-                PartKind::Sum(s) => rows.checked_mul(s.bound()).ok_or_else(too_wide)?,
-                PartKind::Point(_) | PartKind::Values(_) | PartKind::SumOfValues(_) => p.linf,
-            };
+            p.linf = p.in_one_group(bounding.rows()).ok_or_else(too_wide)?;
         }
         if self.parts.is_empty() && built.is_empty() {
             return Err(nothing_depends(select.pos).into());
@@ -272,7 +281,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             bounding,
             work,
             given,
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None },
+            spec: dp::Spec { l0: 1, ..dp::Spec::default() },
         };
         cells.insert(0, release);
         Ok(cells)
@@ -302,13 +311,40 @@ fn one_unit_each(keys: &[Key], source: &PrivateSource, pos: Pos) -> ClientError 
 impl Release {
     /// What it needs noise for, where each selection gets this share of δ.
     pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
+        let in_one_group = |rows: u32| -> Vec<u128> {
+            let each = self.parts.iter().filter(|_| self.cells.is_none());
+            // What no number holds was refused when the release was built.
+            each.map(|p| p.in_one_group(rows).unwrap_or(p.linf)).collect()
+        };
+        let total =
+            self.bounding.spread().filter(|s| s.is_total() && self.top().is_none() && self.cells.is_none());
+        let in_squares = total.map(Spread::in_squares);
         dp::Outline {
             l0: self.top().unwrap_or_else(|| self.bounding.l0()),
-            linf: self.parts.iter().map(|p| p.linf).filter(|_| self.cells.is_none()).collect(),
+            linf: in_one_group(self.bounding.rows()),
+            in_squares: in_squares.map(|s| (s.groups, in_one_group(s.rows))),
+            weights: weights::of(&self.parts, &self.outputs),
+            counted: self.counted(),
             selection_delta: self.selects().then_some(*delta),
             points: self.cells.as_ref().map(|c| (c.picks.clone(), c.weight)),
             top: self.top(),
         }
+    }
+
+    /// The part that is the number of units by which groups are selected.
+    fn counted(&self) -> Option<usize> {
+        let is_units = |p: &Part| match p.kind {
+            PartKind::Units(None) => true,
+            PartKind::Count(None) => self.bounding.rows() == 1,
+            _ => false,
+        };
+        self.parts.iter().position(is_units).filter(|_| self.selects())
+    }
+
+    /// Takes the noise that was chosen, which may be for less in one group where it bounds squares.
+    pub fn draws(&mut self, spec: dp::Spec) {
+        self.parts.iter_mut().zip(&spec.aggregates).for_each(|(part, noise)| part.linf = noise.linf);
+        self.spec = spec;
     }
 
     /// How many groups are chosen, where not all of them are released.
@@ -352,8 +388,10 @@ impl Release {
     pub fn norm(&self) -> Option<Norm> {
         let spread = self.bounding.spread()?;
         let gaussian = |n: &dp::Noise| matches!(n.distribution, dp::Distribution::Gaussian { .. });
-        let squares = spread.squares().filter(|_| self.spec.aggregates.iter().any(gaussian));
-        Some(squares.map_or(Norm::Sum(spread.total), Norm::Squares))
+        Some(match self.spec.aggregates.iter().any(gaussian) {
+            true => Norm::Squares(spread.squares()),
+            false => Norm::Sum(spread.total),
+        })
     }
 
     /// Whether its fetch has joins that no index could serve: with a public domain, or of rows that are all computed. Of these

@@ -11,6 +11,16 @@ pub enum Output {
     Count(usize),
     /// A sum: the part times its grid, as this type.
     Sum(usize, SqlType),
+    /// A sum of values less a centre, and that centre for each of the same rows: with a count that is released anyway it errs
+    /// less, as half the range and the middle are less in squares than the largest magnitude.
+    CentredSum {
+        /// The sum.
+        sum: usize,
+        /// The count of the same rows.
+        count: usize,
+        /// Result type.
+        ty: SqlType,
+    },
     /// An average: centre + sum / count within [low, high]; NULL where the noisy count is below 1.
     Avg {
         /// The sum.
@@ -55,4 +65,17 @@ pub enum Output {
         /// In all rows.
         all: bool,
     },
+}
+
+impl Output {
+    /// The parts that it follows from; none for points, which are no numbers with noise.
+    pub fn parts(&self) -> Vec<usize> {
+        match self {
+            Self::Count(part) | Self::Sum(part, _) | Self::Constant { count: part, .. } => vec![*part],
+            Self::CentredSum { sum, count, .. } | Self::Avg { sum, count, .. } => vec![*sum, *count],
+            Self::Moment(m) => m.parts(),
+            Self::Truth { deciding, count, .. } => vec![*deciding, *count],
+            Self::Zero(_) | Self::Points { .. } => Vec::new(),
+        }
+    }
 }

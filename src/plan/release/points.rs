@@ -309,7 +309,7 @@ impl Builder<'_, '_> {
             bounding,
             work,
             given: self.flattener.given.used(),
-            spec: dp::Spec { l0: 1, aggregates: Vec::new(), selection: None, points: None, top: None },
+            spec: dp::Spec { l0: 1, ..dp::Spec::default() },
         })
     }
 }

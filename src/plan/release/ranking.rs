@@ -48,10 +48,6 @@ pub(crate) fn decide(
     }
     let mut few = release.clone();
     few.bounding = release.bounding.of_each();
-    let rows = u128::from(few.bounding.rows());
-    for part in &mut few.parts {
-        part.linf = if matches!(part.kind, PartKind::Units(_)) { 1 } else { rows };
-    }
     few.ranking = Some(Ranking { k, chosen: true, why: String::new() });
     let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
     let spec = |r: &Release| {

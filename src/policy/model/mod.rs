@@ -11,6 +11,7 @@ mod console;
 mod ledger;
 mod limits;
 mod log;
+mod metrics;
 mod role;
 mod server;
 mod stream;
@@ -26,6 +27,7 @@ pub use console::*;
 pub use ledger::*;
 pub use limits::*;
 pub use log::*;
+pub use metrics::*;
 pub use role::*;
 pub use server::*;
 pub use stream::*;
@@ -47,6 +49,8 @@ pub struct Policy {
     pub log: Log,
     /// Pages for owners and auditors, if there are any.
     pub console: Option<Console>,
+    /// What monitoring reads, if anything.
+    pub metrics: Option<Metrics>,
     /// The database.
     pub backend: Backend,
     /// The books.

@@ -22,6 +22,8 @@ pub struct Table {
     pub cut_rows: Option<BigDecimal>,
     /// Visible columns. Hidden ones and those the policy does not name (for private tables) do not exist.
     pub columns: Vec<Column>,
+    /// Columns in the database that do not exist for analysts, by name.
+    pub hidden: Vec<String>,
     /// Keys that prove uniqueness, as column names; they may name hidden columns.
     pub keys: Vec<Vec<String>>,
     /// Rows of one unit are at most this many, proven by a key `(unit, n)` and a CHECK that bounds n.

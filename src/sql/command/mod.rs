@@ -16,7 +16,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 type Result<T> = std::result::Result<T, ParserError>;
 
 /// A statement's syntax.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Syntax {
     /// As the parser reads it.
     Tree(Box<ast::Statement>),

@@ -247,9 +247,10 @@ async fn what_is_free_says_so_and_who_wants_new_noise_pays() {
         "\\pset tuples_only on\n{ask}\n{ask}\nSET noisegate.cache = off;\n{ask}\n{ask}\nRESET ALL;\n{ask}"
     );
     let told = psql(&world.gate.url("ada", PASSWORD, "bikes"), &script).await;
-    let notices: Vec<&str> =
-        told.stderr.lines().filter_map(|l| l.split_once("NOTICE:  ").map(|x| x.1)).collect();
+    let notices = told.stderr.lines().filter_map(|l| l.split_once("NOTICE:  ").map(|x| x.1));
     let free = "answered from an earlier release; nothing was spent";
+    // Whether a value is small hangs on its noise.
+    let notices: Vec<&str> = notices.filter(|n| n.starts_with(free) || n.starts_with("spent ")).collect();
     let kinds: Vec<bool> = notices.iter().map(|n| n.starts_with(free)).collect();
     assert_eq!(kinds, [false, true, false, false, true], "{notices:?}");
     let numbers: Vec<i64> = told.stdout.lines().filter_map(|l| l.trim().parse().ok()).collect();
@@ -337,6 +338,103 @@ async fn a_narrower_question_is_told_of_wider_noise_and_may_pay_for_less() {
     assert!(!told(&format!("{narrow};")).await.contains("times as wide"));
     let wrong = c.simple_query("SET noisegate.cache = good").await.unwrap_err();
     assert_eq!(wrong.code().unwrap().code(), "22023", "{wrong:?}");
+}
+
+/// A kept answer is given to whoever wants no more than it has, and a finer one is bought; the price follows from what is wanted.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_accuracy_is_bought_once() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let told = async |script: &str| {
+        let out = psql(&world.gate.url("ada", PASSWORD, "bikes"), script).await;
+        out.stdout + &out.stderr
+    };
+    let paid = async || -> usize {
+        let paid = "SELECT count(*) FROM noisegate.history WHERE NOT cached";
+        one(&world.ada().await, paid).await.parse().unwrap()
+    };
+    let ask = "SELECT count(*) FROM riders WHERE birth_year > 1960";
+    let shown = told(&format!("SET noisegate.accuracy = 40; {ask}; {ask}; EXPLAIN {ask};")).await;
+    assert_eq!(paid().await, 1, "{shown}");
+    assert!(shown.contains("; each number is within ±40, 95 times in 100\n"), "{shown}");
+    assert!(shown.contains("is the least price for an accuracy of ±40"), "{shown}");
+    let less = "SELECT max(epsilon) < 0.1 FROM noisegate.history";
+    assert_eq!(one(&c, less).await, "t", "less than what ±30 costs");
+    c.simple_query("SET noisegate.accuracy = 60").await.unwrap();
+    let coarse = one(&c, ask).await;
+    assert_eq!(paid().await, 1, "what is kept is as near");
+    c.simple_query("SET noisegate.epsilon = 1; SET noisegate.accuracy = 20; SET noisegate.intervals = on")
+        .await
+        .unwrap();
+    let finer = all(&c, ask).await;
+    assert_eq!(paid().await, 2, "a finer one is another release");
+    let ends: Vec<i64> = finer[0].iter().map(|x| x.as_ref().unwrap().parse().unwrap()).collect();
+    assert_eq!((ends[0] - ends[1], ends[2] - ends[0]), (20, 20), "{finer:?} after {coarse}");
+    // Without intervals, at another confidence: the price is for these.
+    c.simple_query("SET noisegate.confidence = 0.5; SET noisegate.accuracy = 10").await.unwrap();
+    all(&c, ask).await;
+    assert_eq!(paid().await, 2, "half of the draws are within 10 at less than the price of 20");
+    c.simple_query("SET noisegate.confidence = 0.95; SET noisegate.accuracy = 0.1").await.unwrap();
+    let refused = c.simple_query(ask).await.unwrap_err();
+    assert_eq!(refused.code().unwrap().code(), "53400", "{refused:?}");
+    assert_eq!(paid().await, 2, "nothing is paid for a refusal");
+}
+
+/// An accuracy in percent: small releases say how large the number is, and the answer costs what it needs; asked again it is free.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_accuracy_in_percent_costs_what_the_number_needs() {
+    let world = World::new("").await;
+    let c = world.ada().await;
+    let spent = async || -> f64 {
+        let spent = "SELECT COALESCE(sum(epsilon), 0) FROM noisegate.history WHERE NOT cached";
+        one(&world.ada().await, spent).await.parse().unwrap()
+    };
+    let told = async |script: &str| {
+        let set = "SET noisegate.epsilon = 4; SET noisegate.accuracy = '10 %'; SET noisegate.intervals = on;";
+        let out = psql(&world.gate.url("ada", PASSWORD, "bikes"), &format!("{set} {script}")).await;
+        out.stdout + &out.stderr
+    };
+    let ask = "SELECT count(*) FROM riders WHERE birth_year > 1950";
+    let explained = told(&format!("EXPLAIN {ask};")).await;
+    let most = "That is the most: an accuracy of 10 % takes as little of it as the numbers need";
+    assert!(explained.contains(most), "{explained}");
+    let shown = told(&format!("{ask};")).await;
+    let first = spent().await;
+    assert!(first > 0.0 && first < 4.0, "{first}: {shown}");
+    assert!(shown.matches("NOTICE:  spent").count() >= 2, "{shown}");
+    assert!(shown.contains("NOTICE:  each number is within about "), "{shown}");
+    let again = told(&format!("{ask};")).await;
+    assert_eq!(spent().await, first, "asked again it is free: {again}");
+    assert!(again.contains("nothing was spent"), "{again}");
+    // A number near 0 is out of reach: it is told, and costs no more than a quarter of what might be spent.
+    let none = told("SELECT count(*) FROM riders WHERE city = 'none';").await;
+    assert!(
+        none.contains("an accuracy of 10 % is out of reach: some number is hard to tell from 0"),
+        "{none}"
+    );
+    assert!(spent().await < first + 1.0, "{none}");
+    c.simple_query("SET noisegate.accuracy = '2 %'").await.unwrap();
+    let before = spent().await;
+    for wrong in [
+        "SELECT avg(birth_year) FROM riders",
+        "SELECT count(*) + sum(birth_year) FROM riders",
+        "SELECT n FROM (SELECT count(*) AS n FROM riders) t",
+        "SELECT city, count(*) FROM riders GROUP BY city",
+        "SELECT plan FROM riders GROUP BY plan HAVING count(*) > 3",
+    ] {
+        let refused = c.simple_query(wrong).await.unwrap_err();
+        assert_eq!(refused.code().unwrap().code(), "0A000", "{wrong}: {refused:?}");
+        let explain = c.simple_query(&format!("EXPLAIN {wrong}")).await.unwrap_err();
+        assert_eq!(explain.code().unwrap().code(), "0A000", "{wrong}: {explain:?}");
+    }
+    // What it may take in all has to fit before anything is drawn.
+    let whole = told("SET noisegate.epsilon = 100; SELECT count(*) FROM trips;").await;
+    assert!(whole.contains("ERROR:") && !whole.contains("NOTICE:  spent"), "{whole}");
+    assert_eq!(spent().await, before, "{whole}");
+    // Groups: the smallest decides, which is far from 2 % at this price.
+    let groups = told("SET noisegate.accuracy = '1 %'; SET noisegate.epsilon = 0.5; SELECT plan, count(*) FROM riders GROUP BY plan;").await;
+    assert!(groups.contains("would cost epsilon") || groups.contains("is out of reach"), "{groups}");
+    assert!(spent().await <= before + 0.5, "{groups}");
 }
 
 /// Everybody recognises what they asked, and nobody what others did.

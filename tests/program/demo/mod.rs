@@ -1,5 +1,6 @@
 //! The demo's database: the same rows for a scale, logins with no more rights than they need, nothing left behind.
 
+mod headlines;
 mod private_copy;
 
 use crate::support::{self, NOISEGATE, connect, database};

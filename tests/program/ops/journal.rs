@@ -24,7 +24,7 @@ async fn serve(dir: &Workdir, level: Option<&str>) -> (Gate, PathBuf) {
 }
 
 /// A fetch that dies while it reads.
-async fn break_a_fetch(db: &TestDb, url: &str, sql: &str) {
+pub(super) async fn break_a_fetch(db: &TestDb, url: &str, sql: &str) {
     let holder = hold_trips(db).await;
     let client = connect(url).await;
     let sql = sql.to_owned();

@@ -7,6 +7,7 @@ mod databases;
 mod journal;
 #[cfg(target_os = "linux")]
 mod manager;
+mod metrics;
 mod reload;
 mod shutdown;
 mod sockets;

@@ -1,0 +1,83 @@
+//! What goes on in the proxy at the moment of a request: who is connected, whether the database answers, what is open, what
+//! went wrong.
+
+use std::time::Duration;
+
+/// What goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// How long the database took to answer; why it did not.
+    pub database: Option<Result<Duration, String>>,
+    /// Its `server_version_num`.
+    pub server_version: u32,
+    /// Its connections, by what they are for.
+    pub pools: Vec<Pool>,
+    /// Who is connected, the earliest first.
+    pub clients: Vec<Client>,
+    /// Streams that were asked about since the proxy was started.
+    pub streams: Vec<UserStream>,
+    /// Answers that are at hand in this process, and their bytes.
+    pub at_hand: (usize, usize),
+    /// What went wrong since the proxy was started, the latest first.
+    pub incidents: Vec<Incident>,
+}
+
+/// Connections to the database.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// What they are for.
+    pub what: &'static str,
+    /// So many at most.
+    pub most: usize,
+    /// So many work.
+    pub busy: usize,
+    /// So many statements wait for one.
+    pub waiting: usize,
+}
+
+/// A client that is connected.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// Login name.
+    pub user: String,
+    /// Role, if it has one.
+    pub role: Option<String>,
+    /// What it calls itself; may be empty.
+    pub application: String,
+    /// Where it is.
+    pub address: String,
+    /// TLS protects the connection.
+    pub encrypted: bool,
+    /// Since when, in microseconds since 1970.
+    pub since: i64,
+}
+
+/// Where a user stands with a stream.
+#[derive(Clone, Debug)]
+pub struct UserStream {
+    /// The stream's name.
+    pub stream: String,
+    /// Login name.
+    pub user: String,
+    /// `open`, or why it is not.
+    pub state: &'static str,
+    /// Questions that may still get a yes.
+    pub left: u32,
+    /// Questions that were asked of what is open, groups counted one by one; None where an earlier process was asked.
+    pub asked: Option<u64>,
+}
+
+/// Something that a client was told no more of than an id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incident {
+    /// The id, as the client has it, and the log.
+    pub id: String,
+    /// When, in microseconds since 1970.
+    pub at: i64,
+    /// Whose statement it was, where it was one.
+    pub user: Option<String>,
+    /// The SQLSTATE that the client was told.
+    pub code: String,
+    /// What the client was told.
+    pub message: String,
+}

@@ -1,0 +1,64 @@
+//! What the record says of a session's statements, and in which words.
+
+use super::{ActiveGateway, Gateway, Session};
+use answer::ClientError;
+use record::{Asked, Recorder, Stage, Stages};
+use sqlparser::keywords::ALL_KEYWORDS;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An error in words that the record may have.
+type Why = Box<dyn Fn(&ClientError) -> String + Send>;
+
+impl ActiveGateway {
+    /// The statements of this database, whatever policy they run under.
+    pub fn record(&self) -> &Arc<Recorder> {
+        &self.record
+    }
+}
+
+impl Session {
+    /// What was done for the next statement to run.
+    pub(crate) fn prepared(&mut self, stage: Stage, took: Duration) {
+        self.before.add(stage, took);
+    }
+
+    /// A statement that begins now, by its kind and text, and how its error is told.
+    pub(crate) fn recorded(&mut self, class: &'static str, text: Arc<str>) -> (Asked, Why) {
+        let before: Stages = std::mem::take(&mut self.before);
+        // Texts of settings and of what no parser read may hold anything: a password, say.
+        let kept = self.gateway.policy.ledger_text && !matches!(class, "session" | "control" | "unparsed");
+        let asked = Asked {
+            user: self.identity.user.clone(),
+            session: self.pid,
+            class,
+            text: kept.then(|| text.to_string()),
+            before,
+        };
+        let gateway = self.gateway.clone();
+        let why = move |e: &ClientError| record::reason(&e.message, &text, |word| gateway.is_known(word));
+        (asked, Box::new(why))
+    }
+
+    /// The statements of this database.
+    pub(crate) fn record(&self) -> Arc<Recorder> {
+        self.active.record().clone()
+    }
+}
+
+impl Gateway {
+    /// Whether anybody could have said the word: a name of the policy's or of SQL.
+    fn is_known(&self, word: &str) -> bool {
+        let policy = &self.policy;
+        let in_policy = |word: &str| {
+            let table = |t: &policy::Table| {
+                t.name == word || t.schema == word || t.columns.iter().any(|c| c.name == word)
+            };
+            policy.tables.iter().any(table) || policy.budgets.iter().any(|b| b.name == word)
+        };
+        let upper = word.to_ascii_uppercase();
+        in_policy(word)
+            || ALL_KEYWORDS.binary_search(&upper.as_str()).is_ok()
+            || sql::functions::lookup(&word.to_ascii_lowercase()).is_some()
+    }
+}

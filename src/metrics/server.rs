@@ -1,0 +1,99 @@
+//! The way of a request: whether we live, whether we can serve, and what is measured.
+
+use crate::exposition::exposition;
+use crate::reading::{Reading, Trouble};
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use frontend::Tls;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+use web::{Cipher, Site};
+
+/// A judgement of whether we can serve is given again for so long: asking costs the database a question.
+const FRESH: Duration = Duration::from_secs(3);
+
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A future of a [`Source`].
+pub type Answer<'s, T> = Pin<Box<dyn Future<Output = T> + Send + 's>>;
+
+/// What is measured.
+pub trait Source: Send + Sync + 'static {
+    /// At this moment.
+    fn reading(&self) -> Answer<'_, Reading>;
+    /// Why statements cannot be served at this moment; nothing where they can.
+    fn troubles(&self) -> Answer<'_, Vec<Trouble>>;
+    /// The certificate in force, if there is one.
+    fn tls(&self) -> Option<Tls>;
+}
+
+/// A bound listener for monitoring.
+pub struct Monitor(Site);
+
+impl Monitor {
+    /// Binds it. Errors name the address.
+    pub async fn bind(listen: SocketAddr) -> io::Result<Self> {
+        Site::bind(listen, "monitoring", "metrics.listen").await.map(Self)
+    }
+
+    /// Where it listens: port 0 has become a real port.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.address()
+    }
+
+    /// Serves until it is dropped.
+    pub async fn serve(self, source: Arc<dyn Source>) {
+        let watched = source.clone();
+        let cipher = move |at: IpAddr| match source.tls().filter(|_| !at.to_canonical().is_loopback()) {
+            Some(tls) => Cipher::Tls(tls),
+            None => Cipher::Plain,
+        };
+        self.0.serve(router(watched), cipher).await;
+    }
+}
+
+struct Watch {
+    source: Arc<dyn Source>,
+    judged: Mutex<Option<(Instant, Vec<Trouble>)>>,
+}
+
+fn router(source: Arc<dyn Source>) -> Router {
+    Router::new()
+        .route("/metrics", get(metrics))
+        .route("/live", get(|| async { "live\n" }))
+        .route("/ready", get(ready))
+        .with_state(Arc::new(Watch { source, judged: Mutex::default() }))
+}
+
+async fn metrics(State(watch): State<Arc<Watch>>) -> Response {
+    match exposition(watch.source.reading().await) {
+        Ok(text) => ([(header::CONTENT_TYPE, HeaderValue::from_static(OPEN_METRICS))], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn ready(State(watch): State<Arc<Watch>>) -> Response {
+    // Whoever comes while it is judged waits for the judgement.
+    let mut judged = watch.judged.lock().await;
+    let troubles = match &*judged {
+        Some((at, troubles)) if at.elapsed() < FRESH => troubles.clone(),
+        _ => {
+            let troubles = watch.source.troubles().await;
+            *judged = Some((Instant::now(), troubles.clone()));
+            troubles
+        }
+    };
+    if troubles.is_empty() {
+        return "ready\n".into_response();
+    }
+    let lines: String = troubles.iter().map(|t| format!("{}: {}\n", t.database, t.what)).collect();
+    (StatusCode::SERVICE_UNAVAILABLE, lines).into_response()
+}

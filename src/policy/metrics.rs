@@ -1,0 +1,36 @@
+//! `[metrics]`: what monitoring reads.
+
+use super::error::Findings;
+use super::keys::{Key, Keys};
+use super::listen;
+use super::model::Metrics;
+use super::reader::Section;
+
+/// Keys of `[metrics]`.
+pub(super) const METRICS: Keys = Keys {
+    section: "[metrics]",
+    list: &[Key {
+        name: "listen",
+        ty: "IP address and port",
+        default: "\"127.0.0.1:9187\"",
+        example: "\"[::1]:9187\"",
+        purpose: "Where monitoring arrives, by HTTP: `/metrics` in OpenMetrics, `/live`, `/ready`. Nobody logs in there: whoever reaches the address sees \
+                  counts and times of statements, by no user. At any address but a loopback one it speaks TLS where there is `server.tls`.",
+    }],
+    later: &[],
+};
+
+/// On loopback, where the policy says nothing.
+const PORT: u16 = 9187;
+
+/// None where the policy has no such section.
+pub(super) fn metrics(root: &Section<'_, '_>, has_tls: bool, f: &mut Findings) -> Option<Metrics> {
+    let section = root.section("metrics", f)?;
+    section.keys(&METRICS, f);
+    let (listen, span) = listen::of_pages(&section, PORT, f);
+    if let Some(span) = span.filter(|_| !listen.ip().is_loopback() && !has_tls) {
+        let what = "metrics are reachable from other machines without TLS: how long reads of private rows take is in them";
+        f.warn(&span, what, listen::WITH_TLS);
+    }
+    Some(Metrics { listen })
+}

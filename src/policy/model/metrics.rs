@@ -1,0 +1,10 @@
+//! What monitoring reads: `[metrics]`.
+
+use std::net::SocketAddr;
+
+/// `[metrics]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metrics {
+    /// Where it arrives.
+    pub listen: SocketAddr,
+}

@@ -1,0 +1,22 @@
+//! What ran and what runs, for owners and operators: who asked, how it was answered, what it cost, how long each part took,
+//! and why what was refused was refused. Kept in memory, for as long as the process lives, within a bound of bytes.
+//!
+//! No value is in it: no row, no cell, no parameter, no count but that of the rows that a client was sent, and no text but
+//! where the policy keeps texts. `work` is one statement, `recorder` all of a database, `tally` what is added up of them,
+//! `reason` the words of a refusal without the analyst's, `totals` what monitoring reads. It knows neither SQL nor policies.
+
+mod outcome;
+mod reason;
+mod recorder;
+mod stage;
+mod tally;
+mod totals;
+mod work;
+
+pub use outcome::Outcome;
+pub use reason::reason;
+pub use recorder::{Line, Recorder, Shown};
+pub use stage::{Stage, Stages};
+pub use tally::{Refusals, Tally};
+pub use totals::{BOUNDS, Histogram, Totals};
+pub use work::{Asked, Ended, Price, Running, Share, Step, answered, inherited, looked, paid, step};

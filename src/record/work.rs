@@ -1,0 +1,257 @@
+//! One statement while it runs, and what is known of it afterwards. Whatever works on it finds it by the task it works in, as
+//! events find their span: nothing between the wire and the database has to hand it on.
+
+use crate::outcome::Outcome;
+use crate::recorder::Recorder;
+use crate::stage::{Progress, Stage, Stages};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+tokio::task_local! {
+    /// The statement that this task works on.
+    static NOW: Arc<Work>;
+}
+
+/// Bytes of a text that are kept.
+const TEXT: usize = 2_000;
+
+/// What is known of a statement when it begins.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Who asks.
+    pub user: String,
+    /// The session's number, by which the client cancels.
+    pub session: i32,
+    /// Its kind (`query`, `explain`).
+    pub class: &'static str,
+    /// Its text, where the policy keeps texts; it is cut.
+    pub text: Option<String>,
+    /// What was done for it before: it was parsed, it was bound.
+    pub before: Stages,
+}
+
+/// What it took of a budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// The budget's name.
+    pub budget: String,
+    /// The part of its limit, from 0 to 1.
+    pub part: f64,
+}
+
+/// What was paid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Price {
+    /// The name of the price.
+    pub epsilon: String,
+    /// The ledger's entry.
+    pub entry: i64,
+    /// What it took of each budget that pays.
+    pub shares: Vec<Share>,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With its last row.
+    Done,
+    /// With an error: the SQLSTATE, and why in words without the analyst's own ([`crate::reason`]).
+    Error(String, String),
+    /// Nobody waited for it any more.
+    Early,
+}
+
+/// A statement.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) asked: Asked,
+    /// Microseconds since 1970.
+    pub(crate) at: i64,
+    begun: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    progress: Progress,
+    /// How it is answered; None while nobody has said.
+    pub(crate) answered: Option<Outcome>,
+    pub(crate) prices: Vec<Price>,
+    pub(crate) rows: u64,
+    /// Releases that were looked for among kept answers: found, and missing.
+    pub(crate) looked: (u64, u64),
+    ended: Option<(Ended, Instant)>,
+}
+
+impl State {
+    pub(crate) fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref().map(|(ended, _)| ended)
+    }
+
+    /// What its stages took, and in which it is.
+    pub(crate) fn stages(&self) -> (Stages, Stage) {
+        let until = self.ended.as_ref().map_or_else(Instant::now, |(_, at)| *at);
+        (self.progress.until(until), self.progress.stage())
+    }
+}
+
+impl Work {
+    fn new(mut asked: Asked) -> Self {
+        if let Some(text) = &mut asked.text
+            && text.len() > TEXT
+        {
+            let end = (0..=TEXT).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+            text.truncate(end);
+            text.push('…');
+            text.shrink_to_fit();
+        }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let at = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+        let begun = Instant::now();
+        let progress = Progress::new(asked.before, begun);
+        let state =
+            State { progress, answered: None, prices: Vec::new(), rows: 0, looked: (0, 0), ended: None };
+        Self { asked, at, begun, state: state.into() }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From its beginning until its end, or until now.
+    pub(crate) fn took(&self, state: &State) -> Duration {
+        state.ended.as_ref().map_or_else(Instant::now, |(_, at)| *at).saturating_duration_since(self.begun)
+    }
+
+    /// How it ended, in a word; None while it runs.
+    pub(crate) fn outcome(&self, state: &State) -> Option<Outcome> {
+        Some(match state.ended()? {
+            Ended::Done => state.answered.unwrap_or_else(|| Outcome::of_class(self.asked.class)),
+            Ended::Error(code, _) => Outcome::of_error(code),
+            Ended::Early => Outcome::Cancelled,
+        })
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self, state: &State) -> usize {
+        let price = |p: &Price| {
+            let names: usize = p.shares.iter().map(|s| size_of::<Share>() + s.budget.len()).sum();
+            size_of::<Price>() + p.epsilon.len() + names
+        };
+        let reason = match state.ended() {
+            Some(Ended::Error(code, why)) => code.len() + why.len(),
+            _ => 0,
+        };
+        let text = self.asked.text.as_ref().map_or(0, String::len);
+        let prices: usize = state.prices.iter().map(price).sum();
+        size_of::<Self>() + self.asked.user.len() + text + prices + reason
+    }
+
+    /// Goes on to a stage; None once it has ended: what is done for whoever has gone is nobody's time.
+    fn turn(&self, stage: Stage) -> Option<Stage> {
+        let mut state = self.state();
+        match state.ended {
+            None => Some(state.progress.turn(stage, Instant::now())),
+            Some(_) => None,
+        }
+    }
+}
+
+/// A statement that runs. It ends with [`Self::end`], or early when this goes.
+#[derive(Debug)]
+pub struct Running {
+    work: Arc<Work>,
+    id: u64,
+    recorder: Arc<Recorder>,
+}
+
+impl Running {
+    /// Begins one.
+    pub fn begin(recorder: &Arc<Recorder>, asked: Asked) -> Self {
+        let work = Arc::new(Work::new(asked));
+        Self { id: recorder.began(&work), work, recorder: recorder.clone() }
+    }
+
+    /// Has a future work on it.
+    pub async fn working<F: Future>(&self, work: F) -> F::Output {
+        NOW.scope(self.work.clone(), work).await
+    }
+
+    /// Its rows flow: what comes now is at the client's pace.
+    pub fn sends(&self) {
+        self.work.turn(Stage::Send);
+    }
+
+    /// Ends it, once.
+    pub fn end(&self, ended: Ended, rows: u64) {
+        let mut state = self.work.state();
+        if state.ended.is_some() {
+            return;
+        }
+        state.rows = rows;
+        state.ended = Some((ended, Instant::now()));
+        drop(state);
+        self.recorder.ended(self.id, &self.work);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let rows = self.work.state().rows;
+        self.end(Ended::Early, rows);
+    }
+}
+
+/// The statement of this task is in a stage until this goes; then it is in the one before again.
+#[must_use]
+pub struct Step(Option<(Arc<Work>, Stage)>);
+
+impl Drop for Step {
+    fn drop(&mut self) {
+        if let Some((work, before)) = self.0.take() {
+            work.turn(before);
+        }
+    }
+}
+
+/// The statement of this task, if it has one, goes on to a stage.
+pub fn step(stage: Stage) -> Step {
+    let now = NOW.try_with(Arc::clone).ok();
+    Step(now.and_then(|work| work.turn(stage).map(|before| (work, before))))
+}
+
+/// How the statement of this task is answered. What is paid for in part is paid for.
+pub fn answered(outcome: Outcome) {
+    let _ = NOW.try_with(|work| {
+        let mut state = work.state();
+        if state.answered != Some(Outcome::Fresh) {
+            state.answered = Some(outcome);
+        }
+    });
+}
+
+/// The statement of this task was paid for, whether or not somebody still waits for it.
+pub fn paid(price: Price) {
+    answered(Outcome::Fresh);
+    let _ = NOW.try_with(|work| work.state().prices.push(price));
+}
+
+/// Releases of the statement of this task were looked for among kept answers.
+pub fn looked(found: usize, missing: usize) {
+    let _ = NOW.try_with(|work| {
+        let looked = &mut work.state().looked;
+        looked.0 += found as u64;
+        looked.1 += missing as u64;
+    });
+}
+
+/// A future that works on the statement of this task in another one.
+pub fn inherited<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    let now = NOW.try_with(Arc::clone).ok();
+    async move {
+        match now {
+            Some(now) => NOW.scope(now, work).await,
+            None => work.await,
+        }
+    }
+}

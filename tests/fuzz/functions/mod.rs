@@ -1,0 +1,9 @@
+//! The functions themselves, of bytes: whether these had a meaning, or what was wrong. A panic is wrong, too.
+
+mod policies;
+mod statements;
+mod wire;
+
+pub use policies::policies;
+pub use statements::statements;
+pub use wire::{messages, opening};
