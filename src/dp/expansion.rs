@@ -4,8 +4,8 @@
 //! integer arithmetic: a bit is used only where both ends of the enclosure agree on all bits up to it, and the
 //! enclosure is narrowed where a comparison goes beyond that. So each variable is true with probability exactly p.
 
-use super::exp::{PRECISION, div_ceil, exp_neg_to};
-use super::{Entropy, EntropyError};
+use super::exp::{PRECISION, div_ceil, exp_neg, exp_neg_to};
+use super::{Entropy, EntropyError, Ratio};
 use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive};
 
@@ -19,12 +19,19 @@ pub(super) enum Form {
     Exp,
     /// x/(1+x) <= 1/2.
     Logistic,
+    /// far·x/(near + far·x): what has weight x against what has weight 1, `far` and `near` of them. Neither is zero.
+    Odds {
+        /// Outcomes of weight 1.
+        near: u64,
+        /// Outcomes of weight x.
+        far: u64,
+    },
     /// (1-x)/(1+x): what a discrete Laplace variable of ratio x is zero with.
     Zero,
 }
 
 /// A probability below 1, as its binary digits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expansion {
     form: Form,
     n: BigUint,
@@ -36,6 +43,13 @@ pub(super) struct Expansion {
 }
 
 impl Expansion {
+    /// The expansion of `form` of e^-ε, for ε above zero.
+    pub(super) fn of(form: Form, epsilon: &Ratio) -> Self {
+        let (n, d) = (BigUint::from(*epsilon.numer()), BigUint::from(*epsilon.denom()));
+        let x = exp_neg(&n, &d);
+        Self::from_bounds(form, n, d, &x, READY)
+    }
+
     /// The expansion of `form` of e^(-n/d), n and d above zero, with `count` (at most [`READY`]) digits computed ahead,
     /// from bounds of e^(-n/d) in units of 2^-256.
     pub(super) fn from_bounds(
@@ -59,6 +73,10 @@ impl Expansion {
             Form::Exp => (low.clone(), high.clone()),
             // Rising in x.
             Form::Logistic => ((low << precision) / (&one + low), div_ceil(high << precision, &(one + high))),
+            Form::Odds { near, far } => {
+                let (low, high, near) = (low * far, high * far, one * near);
+                ((&low << precision) / (&near + low), div_ceil(&high << precision, &(near + high)))
+            }
             // Falling in x.
             Form::Zero => (
                 ((&one - high) << precision) / (&one + high),
@@ -91,6 +109,25 @@ impl Expansion {
     #[cold]
     fn digit(&self, index: u32) -> bool {
         self.digits(index + 1).bit(0)
+    }
+
+    /// One Bernoulli variable: the first `width` digits of U (at most as many as are ready) by one draw, which decides but once
+    /// in 2^`width`, and then one by one.
+    pub(super) fn coin(&self, width: u32, rng: &mut impl Entropy) -> Result<bool, EntropyError> {
+        let width = width.clamp(1, self.count);
+        let (drawn, digits) = (rng.bits(width)?, self.ready >> (READY - width));
+        if drawn != digits {
+            return Ok(drawn < digits);
+        }
+        let mut index = width;
+        loop {
+            let ready = index < self.count;
+            let digit = if ready { self.ready >> (READY - 1 - index) & 1 == 1 } else { self.digit(index) };
+            if digit != (rng.bits(1)? == 1) {
+                return Ok(digit);
+            }
+            index += 1;
+        }
     }
 
     /// Bernoulli variables in the lanes of `mask`: one random word per digit, until every lane is decided.

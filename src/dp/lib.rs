@@ -38,6 +38,7 @@ pub mod randomised;
 pub mod rdp;
 mod rng;
 mod selection;
+pub mod shuffle;
 pub mod sparse;
 mod spec;
 pub mod special;

@@ -1,20 +1,58 @@
 //! Randomised response: each unit's answer is changed at random before anybody counts it.
 //!
-//! Warner, "Randomized Response" (1965); for k answers Kairouz, Bonawitz and Ramage, "Discrete Distribution Estimation under
-//! Local Privacy" (2016).
+//! Local differential privacy (Kasiviswanathan et al. 2011): the guarantee holds for *replacing* what one unit says by anything
+//! else that it could say, and needs nobody to be trusted. [`Oracle`] counts values of a domain, [`Mean`] averages a bounded
+//! number, [`Sets`] counts values of which a unit may have several.
+//!
+//! Everything is drawn before the value is looked at, and applied to it without a branch or a table: the time of a report
+//! depends on what was drawn, never on the value.
+
+mod mean;
+mod oracle;
+mod sets;
+
+pub use mean::{Mean, MeanKind};
+pub use oracle::{Oracle, OracleKind, RandomiseError, Report};
+pub use sets::Sets;
 
 use super::bernoulli::uniform_below;
-use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio};
+use super::expansion::{Expansion, Form};
+use super::{DpError, Entropy, EntropyError, Guarantee, Ratio};
+
+/// Digits of a uniform number that are drawn at once.
+const DIGITS: u32 = 64;
+
+/// ε in lowest terms, where it is above zero and its terms are below 2^96.
+fn usable(epsilon: &Ratio) -> Result<Ratio, DpError> {
+    if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
+        return Err(DpError::Epsilon);
+    }
+    let epsilon = epsilon.reduced();
+    if *epsilon.numer() >= 1 << 96 || *epsilon.denom() >= 1 << 96 {
+        return Err(DpError::OutOfRange("an epsilon of more than 96 bits"));
+    }
+    Ok(epsilon)
+}
+
+/// ε as a float.
+fn float(epsilon: &Ratio) -> f64 {
+    *epsilon.numer() as f64 / *epsilon.denom() as f64
+}
 
 /// k-ary randomised response: the true answer with probability p = e^ε/(e^ε+k-1), each other one with probability
 /// q = 1/(e^ε+k-1). Warner's is k = 2.
 ///
+/// Warner, "Randomized Response" (1965); for k answers Kairouz, Bonawitz and Ramage, "Discrete Distribution Estimation under
+/// Local Privacy" (2016).
+///
 /// Guarantee: ε-DP in the local sense, for *replacing* one unit's answer by any other: P(y | x) ∈ {p, q}, and p/q = e^ε. That a
 /// unit answers at all is not hidden. With k = 2 it dominates every ε-DP mechanism (Kairouz, Oh and Viswanath 2015).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RandomisedResponse {
     answers: u32,
     epsilon: Ratio,
+    /// The probability (k-1)·q that the truth is not told.
+    lie: Expansion,
 }
 
 /// How one answer is changed: drawn before the answer is seen, and used once.
@@ -26,25 +64,23 @@ pub struct Change {
 impl Change {
     /// What is reported in place of `answer`. None where there is no such answer.
     pub fn report(self, answer: u32) -> Option<u32> {
+        // Both are below k. A division would take longer for some answers than for others.
         let sum = u64::from(answer) + u64::from(self.offset);
-        (answer < self.answers).then(|| u32::try_from(sum % u64::from(self.answers)).ok()).flatten()
+        let answers = u64::from(self.answers);
+        let over = u64::from(sum >= answers).wrapping_neg();
+        (answer < self.answers).then(|| u32::try_from(sum - (answers & over)).ok()).flatten()
     }
 }
 
 impl RandomisedResponse {
     /// For `answers` >= 2 possible answers, 0, …, k-1; ε is above zero, and its terms are below 2^96.
     pub fn new(answers: u32, epsilon: &Ratio) -> Result<Self, DpError> {
-        if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
-            return Err(DpError::Epsilon);
-        }
-        let epsilon = epsilon.reduced();
-        if *epsilon.numer() >= 1 << 96 || *epsilon.denom() >= 1 << 96 {
-            return Err(DpError::OutOfRange("an epsilon of more than 96 bits"));
-        }
+        let epsilon = usable(epsilon)?;
         if answers < 2 {
             return Err(DpError::OutOfRange("there are at least two answers"));
         }
-        Ok(Self { answers, epsilon })
+        let lie = Expansion::of(Form::Odds { near: 1, far: u64::from(answers - 1) }, &epsilon);
+        Ok(Self { answers, epsilon, lie })
     }
 
     /// What one response costs its unit.
@@ -55,25 +91,19 @@ impl RandomisedResponse {
     /// A change, exactly: the truth has weight e^ε and the k-1 other answers have weight 1 each, of which one is drawn
     /// whether it is told or not.
     pub fn draw(&self, rng: &mut impl Entropy) -> Result<Change, EntropyError> {
-        self.draw_from(128, rng)
+        self.draw_from(DIGITS, rng)
     }
 
-    fn draw_from(&self, digits: u64, rng: &mut impl Entropy) -> Result<Change, EntropyError> {
-        let others = self.answers - 1;
-        let weights = [1, u64::from(others)];
-        // ε and the weights are above zero, so there is something to choose from; if not, there is no report.
-        let truth = match Candidates::new(&[1, 0], &self.epsilon).and_then(|c| c.weighted(&weights)) {
-            Ok(candidates) => candidates.exponential_from(digits, rng)? == 0,
-            Err(_) => return Err(EntropyError),
-        };
-        let other = 1 + uniform_below(u64::from(others), rng)?;
-        let offset = if truth { 0 } else { u32::try_from(other).unwrap_or_default() };
+    fn draw_from(&self, digits: u32, rng: &mut impl Entropy) -> Result<Change, EntropyError> {
+        let lie = self.lie.coin(digits, rng)?;
+        let other = 1 + uniform_below(u64::from(self.answers - 1), rng)?;
+        let offset = if lie { u32::try_from(other).unwrap_or_default() } else { 0 };
         Ok(Change { offset, answers: self.answers })
     }
 
     /// p and q.
     pub fn probabilities(&self) -> (f64, f64) {
-        let inverse = libm::exp(-(*self.epsilon.numer() as f64) / *self.epsilon.denom() as f64);
+        let inverse = libm::exp(-float(&self.epsilon));
         let total = 1.0 + f64::from(self.answers - 1) * inverse;
         (1.0 / total, inverse / total)
     }
@@ -93,11 +123,11 @@ impl RandomisedResponse {
     /// Standard deviation of an estimate where `count` of `n` units have the answer:
     /// √(count·p(1-p) + (n-count)·q(1-q))/(p-q).
     pub fn deviation(&self, n: u64, count: u64) -> f64 {
-        let (p, q) = self.probabilities();
-        let (with, without) = (count as f64, n.saturating_sub(count) as f64);
-        (with * p * (1.0 - p) + without * q * (1.0 - q)).sqrt() / (p - q)
+        oracle::deviation(self.probabilities(), n, count)
     }
 }
 
+#[cfg(test)]
+mod audit;
 #[cfg(test)]
 mod tests;
