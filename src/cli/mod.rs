@@ -18,6 +18,7 @@ pub mod postgres_copy;
 pub mod refresh;
 pub mod reload;
 pub mod report;
+pub mod risk;
 pub mod serve;
 mod snapshot;
 pub mod watchdog;
@@ -55,6 +56,8 @@ enum Command {
     Fit(fit::Args),
     /// Writes what the console shows of a policy and its ledger to one file, for an auditor.
     Report(report::Args),
+    /// How identifying a table is, if its rows left as they are: exact figures for its owner, read from the database itself.
+    Risk(risk::Args),
     /// Shows what a statement would cost and send, from the schema snapshot: no database is asked.
     Explain(explain::Args),
     /// Says of a file of statements what they cost, how wrong they will be and what would help: no database is asked.
@@ -105,6 +108,7 @@ pub fn main() -> ExitCode {
         Command::Init(args) => block_on(init::run(args)),
         Command::Fit(args) => block_on(fit::run(args)),
         Command::Report(args) => block_on(report::run(args)),
+        Command::Risk(args) => block_on(risk::run(args)),
         Command::Explain(args) => return explain(args),
         Command::Advise(args) => with_stack(|| advise::run(args))
             .map_err(Into::into)

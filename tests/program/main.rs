@@ -12,6 +12,7 @@ mod init;
 mod launcher;
 mod ops;
 mod passwd;
+mod risk;
 mod serve;
 mod shell;
 #[path = "../support/mod.rs"]
