@@ -67,6 +67,7 @@ pub use typing::typing_error;
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use explanation::Explained;
 use futures::TryStreamExt;
+use plan::reach::columns::{Beside, Intervals};
 use policy::Mode;
 use record::{Outcome as Answered, answered};
 use remembered::may_be_outdated;
@@ -249,8 +250,17 @@ impl Session {
             resolved = planned.columns(&resolved).into_owned();
             planned.plan.charge.is_some()
         };
-        let description = self.type_check(gateway, &resolved, private, &types, &constants).await?;
+        let mut description = self.type_check(gateway, &resolved, private, &types, &constants).await?;
         self.allowed(gateway, &description.parameters).await?;
+        if parameters && let Kind::Query(..) = &*statement.kind {
+            let types = &description.parameters;
+            if let Beside::Told(places) = self.beside(gateway, &resolved, &constants, types).await
+                && !places.is_empty()
+            {
+                Intervals::told(places, self.settings.confidence()).put(&mut resolved.query);
+                description = self.type_check(gateway, &resolved, false, types, &constants).await?;
+            }
+        }
         let fields = explain.map_or(description.fields, explanation::fields);
         Ok(Description { parameters: description.parameters, fields: Some(fields) })
     }

@@ -5,6 +5,7 @@
 
 use answer::{ClientError, Values};
 use backend::Param;
+use bytes::Bytes;
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::{CastType, Expr, ExprKind, Literal, Pos};
@@ -66,6 +67,35 @@ pub fn params(types: &[u32], values: &Values) -> Vec<Param> {
         .zip(values)
         .map(|(oid, (value, format))| Param { oid: *oid, value: value.clone(), format })
         .collect()
+}
+
+/// Some values of parameters of these types, by which it is seen what a statement is like; None where a type has none that is sure
+/// to be read.
+pub fn some(types: &[u32], policy: &Policy) -> Option<Values> {
+    let value = |oid: &u32| Some(Some(Bytes::from_static(one(*oid, policy)?.as_bytes())));
+    let parameters = types.iter().map(value).collect::<Option<Vec<_>>>()?;
+    Some(Values { parameters, ..Values::default() })
+}
+
+fn one(oid: u32, policy: &Policy) -> Option<&'static str> {
+    Some(match scalar(oid, policy) {
+        Some(SqlType::Bool) => "t",
+        Some(SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric { .. }) => "1",
+        Some(SqlType::Float4 | SqlType::Float8) => "1",
+        Some(SqlType::Text | SqlType::Varchar | SqlType::Bpchar) => "1",
+        Some(SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz) => "2024-01-01",
+        Some(SqlType::Time) => "12:00",
+        Some(SqlType::Interval) => "1 day",
+        Some(SqlType::Uuid) => "00000000-0000-0000-0000-000000000000",
+        Some(SqlType::Inet | SqlType::Cidr) => "10.0.0.1",
+        Some(SqlType::Enum { .. } | SqlType::Other { .. }) => return None,
+        // Arrays of numbers and texts, and of dates and times.
+        None => match oid {
+            1005 | 1007 | 1016 | 1231 | 1021 | 1022 | 1009 | 1015 | 1014 => "{1}",
+            1182 | 1115 | 1185 => "{2024-01-01}",
+            _ => return None,
+        },
+    })
 }
 
 /// A constant of a type, from its text.

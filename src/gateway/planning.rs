@@ -4,11 +4,12 @@ use super::lasting::is_lasting;
 use super::remembered::Key;
 use super::settings::custom::NoisegateSetting;
 use super::statement::Planned;
-use super::{Gateway, Session, snapping};
+use super::{Gateway, Session, parameters, snapping};
 use answer::{ClientError, Field, Values};
 use backend::Setting;
 use emit::print::Constants;
 use plan::PlanError;
+use plan::reach::columns::Beside;
 use sql::catalog::InPath;
 
 impl Session {
@@ -56,10 +57,50 @@ impl Session {
     pub(super) async fn plan(
         &self,
         gateway: &Gateway,
+        statement: sql::ast::Statement,
+        constants: Constants,
+        types: &[u32],
+        values: &Values,
+    ) -> Result<Planned, ClientError> {
+        let beside = self.beside(gateway, &statement, &constants, types).await;
+        self.plan_with(gateway, statement, constants, types, values, &beside).await
+    }
+
+    /// Beside which columns of the statement intervals stand. It follows from text, settings and types of parameters alone: columns
+    /// are told before parameters have values, and of probes.
+    pub(super) async fn beside(
+        &self,
+        gateway: &Gateway,
+        statement: &sql::ast::Statement,
+        constants: &Constants,
+        types: &[u32],
+    ) -> Beside {
+        if !self.settings.intervals() {
+            return Beside::Nothing;
+        }
+        let probed = plan::with_rows(&statement.query);
+        if types.is_empty() && probed.is_none() {
+            return Beside::Numbers;
+        }
+        // Which columns have noise is seen from a plan with some values of the parameters. Where there is none, nobody knows.
+        let Some(values) = parameters::some(types, &gateway.policy) else { return Beside::Nothing };
+        let mut asked = statement.clone();
+        if let Some(query) = probed {
+            asked.query = query;
+        }
+        let planned =
+            self.plan_with(gateway, asked, constants.clone(), types, &values, &Beside::Numbers).await;
+        planned.map_or(Beside::Nothing, |planned| Beside::Told(planned.intervals.places().to_vec()))
+    }
+
+    async fn plan_with(
+        &self,
+        gateway: &Gateway,
         mut statement: sql::ast::Statement,
         constants: Constants,
         types: &[u32],
         values: &Values,
+        beside: &Beside,
     ) -> Result<Planned, ClientError> {
         let mut lasting = self.selected(gateway).is_none() && is_lasting(&mut statement);
         let every = gateway.policy.cache.snap;
@@ -76,10 +117,8 @@ impl Session {
                     if let Some(epsilon) = chosen.filter(|_| plan.charge.is_some()) {
                         NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
                     }
-                    // What columns there are is told before parameters have values: then nobody knows which have noise.
-                    let all = self.settings.intervals() && types.is_empty() && values.parameters.is_empty();
                     let intervals =
-                        plan::reach::columns::prepare(&mut plan, all, self.settings.confidence())?;
+                        plan::reach::columns::prepare(&mut plan, beside, self.settings.confidence())?;
                     return Ok(Planned { plan, constants, settings, snapped, lasting, key: None, intervals });
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),

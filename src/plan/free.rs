@@ -77,6 +77,20 @@ fn top(select: Select) -> Query {
     Query::of(Body::Select(Box::new(select)))
 }
 
+/// The query of a probe with rows: without the limit of 0, or the condition that is false, of the query itself. None of what is no
+/// probe.
+pub fn with_rows(q: &Query) -> Option<Query> {
+    if !no_rows(q) {
+        return None;
+    }
+    let mut query = q.clone();
+    query.limit = query.limit.filter(|l| !is_zero(l));
+    if let Body::Select(s) = &mut query.body {
+        s.filter = s.filter.take().filter(|f| !is_never(f));
+    }
+    Some(query)
+}
+
 /// Whether a query has no rows over any tables. What is not surely so counts as having some, and so does a CTE's name.
 fn no_rows(q: &Query) -> bool {
     if q.limit.as_ref().is_some_and(is_zero) {

@@ -55,7 +55,7 @@ pub use bounding::Bounding;
 use by_group::ByGroup;
 pub use expected_error::deciding;
 use flatten::Flattener;
-pub use free::Free;
+pub use free::{Free, with_rows};
 pub use grouping_sets::GroupingSets;
 use mixed_union::MixedUnion;
 use policy::{Policy, Privacy};

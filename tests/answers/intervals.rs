@@ -151,11 +151,56 @@ async fn sessions_ask_for_intervals_and_get_them_for_nothing() {
     let above = "SELECT plan FROM (SELECT plan, count(*) AS n FROM riders GROUP BY plan) t WHERE noisegate.low(n) > -1000000";
     assert_eq!(rows(&client, above).await.unwrap().len(), 3);
     assert_eq!(rows(&client, spent).await.unwrap(), left, "nothing of it costs anything");
-    // With parameters nobody knows beforehand which columns have noise; by name it is known.
+    // Columns are told before parameters have values, of whatever type they are.
     client.batch_execute("SET noisegate.intervals = on").await.unwrap();
-    assert_eq!(names("SELECT count(*) AS n FROM riders WHERE birth_year < $1").await, ["n"]);
+    for (condition, told) in [
+        ("birth_year < $1", true),
+        ("birth_year < $1::numeric", true),
+        ("plan = $1", true),
+        ("plan = ANY($1)", true),
+        ("birth_year = ANY($1)", true),
+        ("$1", true),
+        ("now() > $1", true),
+        // Of these no value is sure to be read.
+        ("$1::text::date > now()", false),
+    ] {
+        let expected: &[&str] = if told { &["n", "n_low", "n_high"] } else { &["n"] };
+        assert_eq!(
+            names(&format!("SELECT count(*) AS n FROM riders WHERE {condition}")).await,
+            expected,
+            "{condition}"
+        );
+    }
+    let sql = "SELECT plan, count(*) AS n FROM riders WHERE birth_year < $1 GROUP BY plan ORDER BY n";
+    for before in [1990i32, 2000, -1] {
+        for row in client.query(sql, &[&before]).await.unwrap() {
+            let (n, low, high): (i64, f64, f64) = (row.get("n"), row.get("n_low"), row.get("n_high"));
+            assert!(low < n as f64 && (n as f64) < high, "{row:?}");
+        }
+    }
     let sql = "SELECT noisegate.low(count(*)) FROM riders WHERE birth_year < $1";
     assert_eq!(client.query(sql, &[&1990i32]).await.unwrap().len(), 1);
+    // A limit by parameter, probes, and cursors over them have the columns of what they stand for.
+    let grouped = "SELECT plan, count(*) AS n FROM riders GROUP BY plan";
+    let wide = ["plan", "n", "n_low", "n_high"];
+    for probe in [
+        format!("{grouped} LIMIT 0"),
+        format!("SELECT * FROM ({grouped}) AS t LIMIT 0"),
+        format!("SELECT * FROM ({grouped}) AS t WHERE 1 = 0"),
+        format!("SELECT * FROM ({grouped}) AS t LIMIT $1"),
+    ] {
+        assert_eq!(names(&probe).await, wide, "{probe}");
+        if !probe.contains('$') {
+            assert!(
+                client.query(&probe, &[]).await.unwrap().is_empty()
+                    && rows(&client, &probe).await.unwrap().is_empty()
+            );
+        }
+    }
+    let limited = format!("SELECT * FROM ({grouped}) AS t LIMIT $1");
+    assert_eq!(client.query(&limited, &[&2i64]).await.unwrap().len(), 2);
+    assert!(client.query(&limited, &[&0i64]).await.unwrap().is_empty());
+    assert_eq!(names("SELECT station, fare FROM trips LIMIT 0").await, ["station", "fare"]);
     // Public rows have no noise, and no intervals.
     assert_eq!(names("SELECT station, capacity FROM stations").await, ["station", "capacity"]);
     // What was described stays, or is refused.

@@ -23,6 +23,7 @@ mod plans;
 mod probes;
 mod public_rows;
 mod reading;
+mod refined;
 mod roles;
 mod rules;
 mod search_path;

@@ -15,7 +15,7 @@ use noisegate::error::ClientError;
 use noisegate::gateway::{self, private_groups};
 use noisegate::kernel;
 use noisegate::ledger::{Ledger, Terms};
-use noisegate::plan::reach::columns::Intervals;
+use noisegate::plan::reach::columns::{Beside, Intervals};
 use noisegate::plan::{self, Plan, PlanError, Stage};
 use noisegate::policy::{self, Policy};
 use noisegate::release::stream::{Instance, Told};
@@ -198,8 +198,8 @@ impl Bikes {
             let sizes = self.sizes.lock().unwrap().clone();
             match self.plan_one(statement.clone(), &sizes) {
                 Ok(mut plan) => {
-                    let intervals =
-                        plan::reach::columns::prepare(&mut plan, self.intervals, self.confidence)?;
+                    let beside = if self.intervals { Beside::Numbers } else { Beside::Nothing };
+                    let intervals = plan::reach::columns::prepare(&mut plan, &beside, self.confidence)?;
                     return Ok((plan, intervals));
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),

@@ -2,8 +2,9 @@
 //! for it; and in queries in FROM the variances of what the others compute with.
 
 use super::{Queries, Uncertain};
-use crate::Plan;
+use crate::{Free, Plan};
 use answer::ClientError;
+use schema::SqlType;
 use sql::ast::*;
 use sql::constants;
 use sql::names::truncate;
@@ -13,13 +14,37 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intervals {
     beside: Vec<usize>,
+    /// Those of them of which there is none this time.
+    unknown: Vec<usize>,
     confidence: u32,
+}
+
+/// Beside which items of the outermost SELECT `noisegate.intervals` puts an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Beside {
+    /// It is off.
+    #[default]
+    Nothing,
+    /// All that have a known noise.
+    Numbers,
+    /// Those that were told of, whatever noise they have: NULL where that is not known. By their places.
+    Told(Vec<usize>),
 }
 
 impl Intervals {
     /// Nothing is added.
     pub fn is_empty(&self) -> bool {
         self.beside.is_empty()
+    }
+
+    /// Beside these items of a statement that nobody has planned with its parameters.
+    pub fn told(beside: Vec<usize>, confidence: u32) -> Self {
+        Self { beside, unknown: Vec::new(), confidence }
+    }
+
+    /// The items, by their places.
+    pub fn places(&self) -> &[usize] {
+        &self.beside
     }
 
     /// Puts them beside their items. `query` is the statement's own, however far it was read.
@@ -32,7 +57,10 @@ impl Intervals {
             let added = self.beside.contains(&i).then(|| {
                 [Reach::Low, Reach::High].map(|what| {
                     let expr = Box::new(item.expr.clone());
-                    let kind = ExprKind::Reach { what, expr, confidence: self.confidence };
+                    let kind = match self.unknown.contains(&i) {
+                        true => nothing(),
+                        false => ExprKind::Reach { what, expr, confidence: self.confidence },
+                    };
                     let name = truncate(format!("{}_{}", item.name, what.name()));
                     Item { expr: Expr::new(kind, item.expr.pos), name }
                 })
@@ -48,21 +76,36 @@ impl Intervals {
     }
 }
 
-/// Makes a plan ready for the intervals that its statement asks for, and for those of every number where `all` says so.
-/// `confidence`: in millionths.
+/// `NULL::float8`
+fn nothing() -> ExprKind {
+    let ty = CastType { ty: SqlType::Float8, modifier: String::new() };
+    ExprKind::Cast { expr: Box::new(Expr::new(ExprKind::Literal(Literal::Null), None)), ty }
+}
+
+/// Makes a plan ready for the intervals that its statement asks for, and for those of its columns. `confidence`: in millionths.
 ///
 /// # Errors
 /// The statement asks for one that nobody knows.
-pub fn prepare(plan: &mut Plan, all: bool, confidence: u32) -> Result<Intervals, ClientError> {
+pub fn prepare(plan: &mut Plan, beside: &Beside, confidence: u32) -> Result<Intervals, ClientError> {
     let mut asked = false;
     constants::each(&mut plan.statement, &mut |e| {
         if let ExprKind::Reach { confidence: c, .. } = &mut e.kind {
             (*c, asked) = (confidence, true);
         }
     });
-    let mut intervals = Intervals { beside: Vec::new(), confidence };
-    if all && plan.charge.is_some() && plan.question.is_none() {
-        intervals.beside = numbers(plan);
+    let mut intervals = Intervals { confidence, ..Intervals::default() };
+    match beside {
+        Beside::Numbers if plan.charge.is_some() && plan.question.is_none() => {
+            intervals.beside = numbers(plan);
+        }
+        Beside::Told(places) => {
+            intervals.beside.clone_from(places);
+            intervals.unknown = unknown(plan, places);
+        }
+        Beside::Numbers | Beside::Nothing => {}
+    }
+    // What has no rows has no columns of its own: they are as they were typed.
+    if plan.free != Some(Free::NoRows) {
         intervals.put(&mut plan.statement.query);
     }
     if !asked && intervals.beside.is_empty() {
@@ -86,6 +129,16 @@ fn numbers(plan: &Plan) -> Vec<usize> {
         Ok(_) => Some(i),
     };
     select.items.iter().enumerate().filter_map(known).collect()
+}
+
+/// Those of these items whose noise nobody knows.
+fn unknown(plan: &Plan, places: &[usize]) -> Vec<usize> {
+    let Body::Select(select) = &plan.statement.query.body else { return places.to_vec() };
+    let queries = Queries::of(plan);
+    let place = queries.place(select);
+    let known =
+        |i: &usize| select.items.get(*i).is_some_and(|item| queries.follow(&item.expr, place).is_ok());
+    places.iter().copied().filter(|i| !known(i)).collect()
 }
 
 /// Items of queries in FROM whose variances are needed: a SELECT, and a place in it.
