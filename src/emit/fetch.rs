@@ -4,6 +4,7 @@
 //! Layout of a row: the group keys; where groups are selected, the number of distinct units; then one integer per
 //! part. Stages that keys prove idle are not printed.
 
+use super::once::Once;
 use super::{domain, rows, scalar};
 use plan::bounding::{MOST_ROWS, Norm, Spread};
 use plan::expr::print::COLLATE;
@@ -25,11 +26,13 @@ struct Fetch<'a> {
     ctes: Vec<(&'static str, String)>,
     /// Counts per unit: None for all rows, else rows where the scalar is not NULL.
     counts: Vec<Option<Scalar>>,
+    /// What the rows' values are computed in, where several sums share some.
+    once: Option<Once>,
 }
 
 /// Prints the fetch of a release.
 pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
-    let mut f = Fetch { release, ctes: Vec::new(), counts: Vec::new() };
+    let mut f = Fetch { release, ctes: Vec::new(), counts: Vec::new(), once: Once::of(release) };
     let public = release.public_groups && !release.keys.is_empty();
     if public {
         f.ctes.push(("d", domain::rows(release, policy)));
@@ -62,14 +65,24 @@ impl Fetch<'_> {
         if self.release.cells.is_some() { parts.get(..1).unwrap_or(parts) } else { parts }
     }
 
-    fn keys(&self) -> Vec<String> {
+    fn keys(&mut self) -> Vec<String> {
         let canonical = !self.release.public_groups;
-        self.release
-            .keys
-            .iter()
-            .enumerate()
-            .map(|(i, k)| format!("{} AS k{i}", scalar::key(&k.scalar, canonical)))
-            .collect()
+        let keys = self.release.keys.iter().map(|k| scalar::key(&k.scalar, canonical));
+        let keys: Vec<String> = keys.collect();
+        keys.into_iter().enumerate().map(|(i, k)| format!("{} AS k{i}", self.of_row(k))).collect()
+    }
+
+    /// What a row has, where it is computed.
+    fn of_row(&mut self, text: String) -> String {
+        match &mut self.once {
+            Some(once) => once.column(&text),
+            None => text,
+        }
+    }
+
+    /// One row's value in grid units: rounded, centred, clamped.
+    fn value(&self, s: &GridValue) -> String {
+        self.once.as_ref().and_then(|once| once.value(s)).unwrap_or_else(|| value(s))
     }
 
     fn key_names(&self, of: &str) -> Vec<String> {
@@ -100,7 +113,11 @@ impl Fetch<'_> {
         let present: Vec<String> =
             unit.into_iter().chain(value).map(|x| format!("{x} IS NOT NULL")).collect();
         let present = (!present.is_empty()).then(|| present.join(" AND "));
-        rows::from_where(&source.tree, &source.scans, present, &source.filter)
+        let rows = rows::from_where(&source.tree, &source.scans, present, &source.filter);
+        match &self.once {
+            Some(once) => once.from(&rows),
+            None => rows,
+        }
     }
 
     fn count(&mut self, arg: Option<&Scalar>) -> usize {
@@ -128,7 +145,7 @@ impl Fetch<'_> {
                 }
                 PartKind::Sum(s) => {
                     self.count(Some(s.arg()));
-                    sums.push(format!("COALESCE(pg_catalog.sum({}), 0) AS s{i}", value(s)));
+                    sums.push(format!("COALESCE(pg_catalog.sum({}), 0) AS s{i}", self.value(s)));
                 }
                 PartKind::Units(arg) => {
                     if let Some(x) = arg {
@@ -138,14 +155,15 @@ impl Fetch<'_> {
                 PartKind::Values(_) | PartKind::SumOfValues(_) => {}
             }
         }
-        let mut select = vec![format!("{} AS u", self.unit())];
+        let unit = self.unit();
+        let mut select = vec![format!("{} AS u", self.of_row(unit))];
         select.extend(self.keys());
         select.extend(self.value_key().map(|x| format!("{x} AS k{}", self.release.keys.len())));
         let group: Vec<String> = (1..=select.len()).map(|i| i.to_string()).collect();
-        for (i, c) in self.counts.iter().enumerate() {
+        for (i, c) in self.counts.clone().iter().enumerate() {
             select.push(match c {
                 None => format!("pg_catalog.count(*) AS n{i}"),
-                Some(x) => format!("pg_catalog.count({}) AS n{i}", scalar::presence(x)),
+                Some(x) => format!("pg_catalog.count({}) AS n{i}", self.of_row(scalar::presence(x))),
             });
         }
         select.extend(sums);
@@ -241,24 +259,29 @@ impl Fetch<'_> {
 
     /// `g` straight from the rows: keys prove that each unit has a bounded number of them.
     fn direct(&mut self) {
+        if self.once.is_some() {
+            // Whose rows they are is seen from a column of theirs.
+            let unit = self.unit();
+            self.of_row(unit);
+        }
         let mut select = self.keys();
         let group = self.group_by(select.len());
         if self.release.selects() {
             select.push("pg_catalog.count(*) AS units".into());
         }
-        for (i, p) in self.parts().iter().enumerate() {
+        for (i, p) in self.parts().to_vec().iter().enumerate() {
             let sql = match &p.kind {
                 PartKind::Units(None) | PartKind::Count(None) | PartKind::Point(_) => {
                     "pg_catalog.count(*)".into()
                 }
                 PartKind::Units(Some(x)) | PartKind::Count(Some(x)) => {
-                    format!("pg_catalog.count({})", scalar::presence(x))
+                    format!("pg_catalog.count({})", self.of_row(scalar::presence(x)))
                 }
                 PartKind::Values(_) => {
                     format!("pg_catalog.count(DISTINCT {})", self.value_key().unwrap_or_default())
                 }
                 PartKind::SumOfValues(s) => format!("COALESCE(pg_catalog.sum(DISTINCT {}), 0)", value(s)),
-                PartKind::Sum(s) => format!("COALESCE(pg_catalog.sum({}), 0)", value(s)),
+                PartKind::Sum(s) => format!("COALESCE(pg_catalog.sum({}), 0)", self.value(s)),
             };
             select.push(format!("{sql} AS a{i}"));
         }

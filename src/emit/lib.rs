@@ -5,6 +5,7 @@
 
 pub mod domain;
 pub mod fetch;
+mod once;
 pub mod print;
 mod rows;
 pub mod scalar;

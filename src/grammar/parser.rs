@@ -155,6 +155,10 @@ impl<'p> Parser<'p> {
         let from = if self.eat("FROM") { Some(self.tree()?) } else { None };
         let filter = if self.eat("WHERE") { self.expression()?.conjuncts() } else { Vec::new() };
         let groups = if self.eat("GROUP BY") { self.places()? } else { 0 };
+        // No row is left out; the planner keeps the rest as it is written.
+        if self.eat("OFFSET") && self.next() != Some(Token::Number("0".into())) {
+            return self.stop("an OFFSET that leaves rows out");
+        }
         match groups <= items.len() {
             true => Ok(Select { distinct, items, from, filter, groups }),
             false => self.stop("GROUP BY more than there is"),

@@ -71,7 +71,7 @@ pub const PLACES: &[&str] =
 /// An item, and the name it comes out under; a computed one may have none.
 pub type Item = (Expr, String);
 
-/// `SELECT … FROM … WHERE … GROUP BY 1, …`
+/// `SELECT … FROM … WHERE … GROUP BY 1, … OFFSET 0`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
     /// `SELECT DISTINCT`

@@ -197,6 +197,7 @@ scripts!(
     intervals,
     joins,
     mixed_unions,
+    once,
     one_table,
     per_unit,
     per_unit_windows,

@@ -485,3 +485,29 @@ fn rule_46_the_kernel_is_short_and_imports_no_planner() {
         assert_eq!(names.collect::<Vec<_>>().join(" "), may, "{package}");
     }
 }
+
+/// What is computed once for each row is that row's: its unit, its keys and how many rows a unit has are seen through it.
+#[test]
+fn a_derived_table_that_ends_in_an_offset_is_all_of_its_rows() {
+    let over = |offset: &str| {
+        format!(
+            r#"(SELECT b1."rider_id", (LEAST(GREATEST(b1."fare", 0), 60) * 100)::P.int8 FROM "public"."trips" AS b1 WHERE b1."minutes" > 3{offset}) AS o(c0, c1)"#
+        )
+    };
+    let sum = |offset: &str| {
+        format!(
+            "WITH c AS (SELECT o.c0 AS u, P.count(*) AS n0, COALESCE(P.sum(P.int8smaller(P.int8larger(o.c1 - 3000, (-3000)), 3000)::P.int4), 0) AS s1 FROM {} GROUP BY 1), g AS (SELECT COALESCE(P.sum((LEAST(GREATEST(c.s1, (-60000)), 60000))::P.int4), 0) AS a0 FROM c) SELECT g.a0 FROM g",
+            over(offset)
+        )
+    };
+    assert_eq!(linf(&accept(&sum(" OFFSET 0"))), [60_000]);
+    for other in [" OFFSET 1", " OFFSET 00", " OFFSET b1.\"minutes\"", " OFFSET (0)", " OFFSET"] {
+        refused(other, &sum(other), "OFFSET that leaves rows out");
+    }
+    // One row of a unit is one row of it behind.
+    let riders =
+        r#"(SELECT b1."rider_id", b1."birth_year" FROM "public"."riders" AS b1 OFFSET 0) AS o(c0, c1)"#;
+    assert_eq!(linf(&accept(&direct(riders))), [1]);
+    let without = r#"(SELECT b1."birth_year" FROM "public"."riders" AS b1 OFFSET 0) AS o(c0)"#;
+    refused("no unit", &direct(without), "without their unit");
+}

@@ -4,10 +4,10 @@
 //! a row can add follows from the outermost constants of the text (soundness rule 34). The ends of the range are rounded
 //! outwards here; a tie that PostgreSQL's arithmetic moves across stays inside.
 
-use super::facts::{FINEST, Phys};
+use super::facts::{FINEST, Phys, int_limit};
 use super::print::{Print, number};
 use super::scalar::{Node, Relation, Scalar};
-use super::{numbers, times};
+use super::{numbers, steps, times};
 use bigdecimal::{BigDecimal, One, RoundingMode, Signed, ToPrimitive};
 use schema::SqlType;
 
@@ -29,6 +29,10 @@ pub struct TooWide;
 
 /// Steps beyond ±2^62 do not fit the integers that PostgreSQL adds up.
 const MOST_STEPS: i128 = 1 << 62;
+
+/// What clamps: they keep NULL, and name their argument once.
+const INT8: [&str; 2] = ["int8smaller", "int8larger"];
+const NUMERIC: [&str; 2] = ["numeric_smaller", "numeric_larger"];
 
 impl GridValue {
     /// A number within [low, high] on a grid; `centred` takes off the middle of the range, which halves its magnitude.
@@ -121,13 +125,10 @@ impl GridValue {
     /// One row's value in steps, less the centre; NULL where the argument is. Its outermost operation is a clamp to the
     /// ends, but for a cast to an integer type that holds them.
     pub fn text(&self, relation: Relation) -> String {
-        let print: Print = &|x: &Scalar| x.text(relation);
-        let (lo, hi) = self.ends();
-        let (lo, hi) = (integer(lo), integer(hi));
-        let less = |x: String| match self.centre {
-            0 => x,
-            c => format!("{x} - {}", integer(c)),
-        };
+        self.printed(&|x: &Scalar| x.text(relation))
+    }
+
+    pub(super) fn printed(&self, print: Print) -> String {
         let whole = match self.arg.node() {
             // The clamp that the text ends in is enough: the difference with a centre cannot overflow.
             Node::Clamp(x) if self.grid.is_one() && is_short_integer(x) => Some(print(x)),
@@ -137,16 +138,63 @@ impl GridValue {
             }
             _ => None,
         };
-        let clamped = if let Some(whole) = whole {
-            // Both within ±2^62, or a float's rounding of it: the difference fits.
-            let x = less(format!("({whole})::pg_catalog.int8"));
-            format!("pg_catalog.int8smaller(pg_catalog.int8larger({x}, {lo}), {hi})")
-        } else {
-            let x = less(self.steps(print));
-            format!("pg_catalog.numeric_smaller(pg_catalog.numeric_larger({x}, {lo}), {hi})")
+        // Both within ±2^62, or a float's rounding of it: the difference fits.
+        let whole = whole.map(|x| format!("({x})::pg_catalog.int8"));
+        if let Some(x) = whole.or_else(|| self.exact(&mut |x| steps::leaf(x, print))) {
+            return self.held(INT8, &x);
+        }
+        self.held(NUMERIC, &self.steps(print))
+    }
+
+    /// Whole steps, less the centre; clamped by the functions of their type.
+    fn held(&self, [smaller, larger]: [&str; 2], whole: &str) -> String {
+        let (lo, hi) = self.ends();
+        let (lo, hi) = (integer(lo), integer(hi));
+        let less = |x: &str| match self.centre {
+            0 => x.to_owned(),
+            c => format!("{x} - {}", integer(c)),
         };
+        let x = less(whole);
+        let clamped = format!("pg_catalog.{smaller}(pg_catalog.{larger}({x}, {lo}), {hi})");
         let held = if self.is_int4() { "int4" } else { "int8" };
         format!("{clamped}::pg_catalog.{held}")
+    }
+
+    /// The parts that [`Self::text_over`] is computed from, each as often as it stands there; None where that is none.
+    pub fn leaves(&self) -> Option<Vec<Scalar>> {
+        let mut out = Vec::new();
+        self.exact(&mut |x| {
+            out.push(x.clone());
+            String::new()
+        })?;
+        Some(out)
+    }
+
+    /// The text of a leaf, as int8.
+    pub fn leaf_text(leaf: &Scalar, relation: Relation) -> String {
+        steps::leaf(leaf, &|x: &Scalar| x.text(relation))
+    }
+
+    /// [`Self::text`], where each of the leaves has been computed and has this name.
+    pub fn text_over(&self, name: &dyn Fn(&Scalar) -> String) -> Option<String> {
+        Some(self.held(INT8, &self.exact(&mut |x| name(x))?))
+    }
+
+    /// The argument in whole steps as int8, without any rounding; None where it is not proven to be whole and to fit.
+    fn exact(&self, leaf: &mut dyn FnMut(&Scalar) -> String) -> Option<String> {
+        let (text, scale) = steps::whole(&self.arg, leaf)?;
+        let times = BigDecimal::one() / steps::power(scale)? / &self.grid;
+        let whole = times.is_integer() && &times * &self.grid * steps::power(scale)? == BigDecimal::one();
+        if !whole || !self.arg.span().within(&(int_limit() * &self.grid)) {
+            return None;
+        }
+        Some(if times.is_one() { text } else { format!("{text} * {}", number(&times)) })
+    }
+
+    /// The place of a float on a grid: the whole number of steps that it is nearest to, from its declared range.
+    pub(super) fn nearest(x: &Scalar, step: &BigDecimal) -> Option<Self> {
+        let (low, high) = x.bound().finite()?;
+        Self::new(x.clone(), low, high, step, false).ok()
     }
 
     /// A float within its bounds, in whole steps: floats are rounded as they are multiplied or divided, by less than a
@@ -248,7 +296,7 @@ mod tests {
         );
         assert_eq!(
             text(value("0", "60", "0.01", false).unwrap()),
-            "pg_catalog.numeric_smaller(pg_catalog.numeric_larger(pg_catalog.round((5)::pg_catalog.numeric * 100), 0), 6000)::pg_catalog.int4"
+            "pg_catalog.int8smaller(pg_catalog.int8larger(5::pg_catalog.int8 * 100, 0), 6000)::pg_catalog.int4"
         );
         assert!(
             text(value("0", "6000", "1000", false).unwrap())

@@ -28,6 +28,8 @@ pub enum Param {
     None,
     /// Digits to round to.
     Digits(i64),
+    /// How far points of a grid are apart.
+    Step(BigDecimal),
     /// A field of EXTRACT, or a unit of date_trunc, and the type of the result.
     Field(&'static str, SqlType),
     /// Months, days and microseconds.
@@ -78,7 +80,7 @@ pub enum Node {
     Bool(bool),
     /// NULL.
     Null,
-    /// A number, date or timestamp moved into its bound; NaN is NULL for floats.
+    /// A number, date or timestamp moved into its bound; NaN is NULL for floats whose owner does not rule it out.
     Clamp(Box<Scalar>),
     /// A numeric of private rows, rounded to 60 digits after the point.
     Short(Box<Scalar>),

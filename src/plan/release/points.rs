@@ -7,7 +7,7 @@ use super::distance::distance;
 use super::{Builder, Key, Output, Part, PartKind, Release, Result, refuse, too_wide};
 use crate::bounding::{self, Bounding};
 use crate::domain::Domain;
-use crate::expr::{Scalar, filtered, unbounded};
+use crate::expr::{Scalar, filtered, nearest, unbounded};
 use crate::groups::{self, Groups};
 use crate::work;
 use answer::{ClientError, SqlState};
@@ -251,9 +251,10 @@ impl Builder<'_, '_> {
             left: Box::new(cast(value, SqlType::Numeric { scale: None })),
             right: Box::new(divisor),
         });
-        let nearest = at(ExprKind::Call { name: "round", args: vec![quotient] });
-        let expr = cast(nearest, SqlType::Int8);
-        let mut key = self.lower(&expr)?;
+        let rounded = at(ExprKind::Call { name: "round", args: vec![quotient] });
+        let expr = cast(rounded, SqlType::Int8);
+        let float = nearest(scalar, &step);
+        let mut key = float.map_or_else(|| self.lower(&expr), Ok)?;
         if let Some(when) = when {
             key = filtered(when.clone(), key);
         }
