@@ -69,6 +69,7 @@ pub(super) fn column(
     };
     let grid = grid(raw, c, f);
     let range = range(raw, c, &proven, domain.as_deref(), grid.as_ref(), f);
+    let nan = nan(raw, c, range.is_some(), f);
     Column {
         name: c.name.clone(),
         ty: c.ty.clone(),
@@ -77,6 +78,7 @@ pub(super) fn column(
         range,
         domain: domain.map(Domain::Values),
         grid,
+        nan,
         paths: json_path::check(raw, c, f),
     }
 }
@@ -250,6 +252,19 @@ fn grid(raw: Option<&RawColumn>, c: &schema::Column, f: &mut Findings) -> Option
     };
     f.error(&declared.span, what, hint);
     None
+}
+
+/// Whether NaN may be among a column's values, where that would be NULL.
+fn nan(raw: Option<&RawColumn>, c: &schema::Column, ranged: bool, f: &mut Findings) -> bool {
+    let Some((raw, declared)) = raw.and_then(|r| Some((r, r.nan.as_ref()?))) else { return true };
+    if !c.ty.is_float() {
+        let what = format!("nan is for floats; {:?} is {}", c.name, type_name(&c.ty));
+        f.error(&declared.span, what, "remove it: NaN of a numeric counts as the upper end of its range");
+    } else if raw.range.is_none() && !ranged {
+        let what = format!("{:?} has nan and no range", c.name);
+        f.error(&declared.span, what, "add the range, to whose upper end NaN would be moved, or remove nan");
+    }
+    declared.value
 }
 
 fn range(

@@ -33,6 +33,7 @@ pub(super) struct RawColumn {
     pub grid: Option<At<BigDecimal>>,
     pub values: Option<At<Vec<At<Literal>>>>,
     pub references: Option<At<String>>,
+    pub nan: Option<At<bool>>,
     pub paths: Vec<RawJsonPath>,
 }
 

@@ -117,6 +117,13 @@ pub(super) const COLUMN: Keys = Keys {
             purpose: "The public values are those of a column of a public table, of the same type.",
         },
         Key {
+            name: "nan",
+            ty: "boolean",
+            default: "true",
+            example: "false",
+            purpose: "false: of a float with a range, no value is NaN. One that is counts as the upper end, as it does of a numeric, and not as NULL: the count of a NOT NULL column is the number of rows then, and has no share of a statement's price.",
+        },
+        Key {
             name: "paths",
             ty: "table",
             default: "none",
@@ -239,7 +246,8 @@ fn columns(table: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings) -> Vec<R
             let hint = "keep one: both say which public values the column has";
             f.error(&v.span, format!("{} has both values and references", section.name), hint);
         }
-        columns.push(RawColumn { name, hidden, range, grid, values, references, paths });
+        let nan = section.boolean("nan", f);
+        columns.push(RawColumn { name, hidden, range, grid, values, references, nan, paths });
     }
     columns
 }

@@ -123,6 +123,11 @@ pub(super) fn of(policy: &Policy) -> [u8; 32] {
                     c.text(column);
                 }
             });
+            // Policies without the key keep their version.
+            if !column.nan {
+                // Nor so long as this.
+                c.number(u64::MAX - 1);
+            }
             // Policies without paths keep their version.
             if !column.paths.is_empty() {
                 // No text is so long: what follows is no column.

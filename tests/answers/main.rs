@@ -18,6 +18,7 @@ mod hints;
 mod intervals;
 mod joins;
 mod leaks;
+mod nan;
 mod per_unit;
 mod plans;
 mod probes;

@@ -16,8 +16,9 @@ const TABLES: &str = "
     INSERT INTO homes SELECT i, 'home ' || i FROM generate_series(0, 19) AS i;
     CREATE TABLE shops (region text, kind text, PRIMARY KEY (region, kind));
     INSERT INTO shops SELECT 'a' || i, 'a' || j FROM generate_series(1, 30) AS i, generate_series(1, 30) AS j;
-    CREATE TABLE visits (visit int PRIMARY KEY, id int NOT NULL, region text NOT NULL, kind text NOT NULL, amount int NOT NULL);
-    INSERT INTO visits SELECT i, 1 + (i % 200) * (i % 97) % 2000, 'a' || i % 30 + 1, 'a' || i % 30 + 1, i % 100
+    CREATE TABLE visits (visit int PRIMARY KEY, id int NOT NULL, region text NOT NULL, kind text NOT NULL, amount int NOT NULL,
+        price numeric(8, 2) NOT NULL, rate numeric(3, 2) NOT NULL, weight float8 NOT NULL, page text NOT NULL);
+    INSERT INTO visits SELECT i, 1 + (i % 200) * (i % 97) % 2000, 'a' || i % 30 + 1, 'a' || i % 30 + 1, i % 100, i % 1000 / 10.0, i % 10 / 100.0, i % 70, 'page ' || i % 50
     FROM generate_series(1, 40000) AS i;
     CREATE INDEX ON visits (id);
     ANALYZE";
@@ -46,7 +47,11 @@ const RULES: &str = "
     unit_column = \"id\"
     columns.region = { references = \"shops.region\" }
     columns.kind = { references = \"shops.kind\" }
-    columns.amount = { range = [0, 100] }";
+    columns.amount = { range = [0, 100] }
+    columns.price = { range = [0, 100] }
+    columns.rate = { range = [0, 0.1] }
+    columns.weight = { range = [0, 70], grid = 0.1, nan = false }
+    columns.page = {}";
 
 /// True of all visits, and to the planner of one in millions.
 const CORRELATED: &str =
@@ -151,6 +156,11 @@ async fn fetches_use_indexes_hashes_and_all_processors() {
         "SELECT count(DISTINCT amount) FROM visits",
         "SELECT h.name, count(*) FROM visits v JOIN people p USING (id) JOIN homes h USING (home) GROUP BY 1",
         "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM visits",
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY weight) FROM visits",
+        "SELECT sum(price), sum(price * (1 - rate)), sum(price * (1 - rate) * (1 + rate)), count(*) FROM visits",
+        "SELECT kind, sum(weight), avg(price), sum(price * rate) FROM visits GROUP BY kind",
+        "SELECT page, count(DISTINCT id) FROM visits GROUP BY page",
+        "SELECT page, count(*), sum(weight) FROM visits GROUP BY page",
     ] {
         for (text, _) in fetches(&b, sql).await {
             let plan = explained(&client, &text, "", parallel).await;

@@ -118,6 +118,8 @@ pub struct Facts {
     pub(super) canonical: bool,
     /// A public domain of its values (without NULL, which `nullable` adds).
     pub(super) domain: Option<Domain>,
+    /// Of a float: NaN is moved to the upper end of a clamp, where it would be NULL otherwise.
+    pub(super) nan_is_end: bool,
     /// Proven: no more digits than this stand after the point of a number.
     pub(super) scale: u32,
     /// Proven: a text has at most so many characters.
@@ -145,6 +147,7 @@ impl Facts {
             binned: false,
             canonical: true,
             domain: None,
+            nan_is_end: false,
             scale: 0,
             longest: u64::MAX,
             cost: 1,

@@ -32,6 +32,7 @@ pub(super) fn column_scalar(binding: usize, column: usize, env: &dyn Columns, po
         bound: Declared::says(bound),
         lattice: c.grid.clone(),
         canonical: c.deterministic,
+        nan_is_end: !c.nan,
         domain,
         ..Facts::of_stored(c.ty.clone(), info.nullable)
     };

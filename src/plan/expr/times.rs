@@ -87,8 +87,8 @@ pub fn clamp(x: Scalar) -> Scalar {
     let facts = Facts {
         phys,
         span,
-        // NaN is NULL for floats.
-        nullable: x.facts.nullable || float,
+        // NaN is NULL for floats, where its owner does not say that there is none.
+        nullable: x.facts.nullable || (float && !x.facts.nan_is_end),
         scale: scale.max(u32::try_from(ends).unwrap_or(u32::MAX)),
         cost: x.facts.cost.saturating_add(if float { 2_000 } else { 20 }),
         ..x.facts.clone()
@@ -452,14 +452,18 @@ pub(super) fn clamp_text(s: &Scalar, x: &Scalar, print: Print) -> String {
     }
 }
 
-/// A float within the bounds of its clamp, as a float. NaN sorts above every number: it must be gone before they are applied.
+/// A float within the bounds of its clamp, as a float. NaN sorts above every number: where it is NULL, it must be gone before
+/// they are applied; else it is moved to the upper one, as it is of numerics.
 pub(super) fn clamped_float(s: &Scalar, x: &Scalar, print: Print) -> String {
     let Some((lo, hi)) = ends(s) else { return "NULL::pg_catalog.float8".into() };
     format!("pg_catalog.float8smaller(pg_catalog.float8larger({}, {lo}), {hi})", number_text(x, print))
 }
 
-/// A float, or NULL for NaN.
+/// A float; NULL for NaN, unless that is one of the values that a clamp moves.
 fn number_text(x: &Scalar, print: Print) -> String {
+    if x.facts.nan_is_end {
+        return format!("({})::pg_catalog.float8", print(x));
+    }
     format!("NULLIF(({})::pg_catalog.float8, 'NaN')", print(x))
 }
 

@@ -100,6 +100,9 @@ pub struct Column {
     pub domain: Option<Domain>,
     /// Grid for sums: declared, or the numeric's scale, or 1 for integers. None for floats without one.
     pub grid: Option<BigDecimal>,
+    /// NaN may be among its values; false where the owner says that it is not, of a float with a range: then it counts as the
+    /// upper end, like whatever else is outside.
+    pub nan: bool,
     /// Members of a jsonb column that may be read.
     pub paths: Vec<JsonPath>,
 }
