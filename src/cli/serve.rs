@@ -70,6 +70,15 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         settings: server.settings(),
         ending: ending.clone(),
     };
+    let exporter = first.current().policy().traces.as_ref().map(|t| {
+        let (address, path) = (t.address.clone(), t.path.clone());
+        traces::Exporter::start(traces::Collector { address, path, text: t.text })
+    });
+    if let Some(exporter) = &exporter {
+        for (name, active) in &watched.databases {
+            active.record().trace(name, exporter.tracer());
+        }
+    }
     let monitor = metrics::start(first.current().policy().metrics.as_ref(), watched).await?;
     // Before the first client: a signal must not end the program once it serves.
     reload_by_signal(reloaders.iter().map(|(reloader, _)| reloader.clone()).collect())?;
@@ -111,6 +120,9 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     server.run().await;
     for (_, console) in consoles.into_iter().chain(monitor) {
         console.abort();
+    }
+    if let Some(exporter) = exporter {
+        exporter.finish().await;
     }
     for control in controls {
         control.abort();

@@ -40,6 +40,7 @@ impl RawPolicy {
             log: self.log,
             console: self.console.clone(),
             metrics: self.metrics.clone(),
+            traces: self.traces.clone(),
             backend: self.backend.clone().ok_or_else(missing)?,
             ledger: self.ledger.clone().ok_or_else(missing)?,
             ledger_text: self.ledger_text,

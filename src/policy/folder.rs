@@ -50,6 +50,7 @@ impl Policy {
             ("server.shutdown_timeout", mine.shutdown_timeout != others.shutdown_timeout),
             ("[[access]]", self.access != other.access),
             ("[metrics]", self.metrics != other.metrics),
+            ("[traces]", self.traces != other.traces),
             ("[log]", self.log != other.log),
             ("[limits]", self.limits != other.limits),
         ];

@@ -39,6 +39,7 @@ mod stream;
 mod suggest;
 mod tables;
 mod time;
+mod traces;
 pub mod userlist;
 mod users;
 mod version;

@@ -10,7 +10,7 @@ use super::keys::{Key, Keys, REQUIRED};
 use super::metrics;
 use super::model::{
     AccessRule, Answers, Backend, Budget, Cache, Console, LedgerLocation, Limits, Log, Metrics, Role, Server,
-    StatementDefaults, Stream, User, View,
+    StatementDefaults, Stream, Traces, User, View,
 };
 use super::raw_table::RawTable;
 use super::reader::Section;
@@ -18,6 +18,7 @@ use super::role;
 use super::server;
 use super::stream;
 use super::tables::tables;
+use super::traces;
 use super::users;
 use super::view;
 use super::{listen, log};
@@ -34,6 +35,7 @@ pub struct RawPolicy {
     pub(super) log: Log,
     pub(super) console: Option<Console>,
     pub(super) metrics: Option<Metrics>,
+    pub(super) traces: Option<Traces>,
     pub(super) backend: Option<Backend>,
     pub(super) ledger: Option<LedgerLocation>,
     pub(super) ledger_text: bool,
@@ -88,6 +90,13 @@ pub(super) const ROOT: Keys = Keys {
             default: "none",
             example: "",
             purpose: "What monitoring reads, by HTTP.",
+        },
+        Key {
+            name: "traces",
+            ty: "section",
+            default: "none",
+            example: "",
+            purpose: "Where statements are sent as OpenTelemetry traces.",
         },
         Key { name: "backend", ty: "section", default: REQUIRED, example: "", purpose: "The database." },
         Key {
@@ -220,6 +229,7 @@ impl RawPolicy {
         let backend = server::backend(&root, file, base, f);
         let ledger = server::ledger(&root, base, f);
         let ledger_text = server::ledger_text(&root, f);
+        let traces = traces::traces(&root, ledger_text, f);
         let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
@@ -240,6 +250,7 @@ impl RawPolicy {
             log,
             console,
             metrics,
+            traces,
             backend,
             ledger,
             ledger_text,

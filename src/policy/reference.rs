@@ -3,7 +3,7 @@
 use super::keys::Keys;
 use super::{
     access, answers, budget, cache, console, envelope, json_path, listen, log, metrics, raw, role, server,
-    stream, tables, users, view,
+    stream, tables, traces, users, view,
 };
 
 /// Every section, in the order of the document.
@@ -18,6 +18,7 @@ pub fn reference() -> Vec<&'static Keys> {
         &console::CONSOLE,
         &console::CONSOLE_USER,
         &metrics::METRICS,
+        &traces::TRACES,
         &server::BACKEND,
         &server::LEDGER,
         &raw::PRIVACY,

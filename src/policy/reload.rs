@@ -47,6 +47,8 @@ impl Policy {
         keep("console.listen", moved);
         let metrics = replace(&mut self.metrics, old.metrics.clone());
         keep("[metrics]", metrics != self.metrics);
+        let traces = replace(&mut self.traces, old.traces.clone());
+        keep("[traces]", traces != self.traces);
         let backend = replace(&mut self.backend, old.backend.clone());
         keep("[backend]", backend != self.backend);
         let ledger = replace(&mut self.ledger, old.ledger.clone());

@@ -3,7 +3,7 @@
 //!
 //! No value is in it: no row, no cell, no parameter, no count but that of the rows that a client was sent, and no text but
 //! where the policy keeps texts. `work` is one statement, `recorder` all of a database, `tally` what is added up of them,
-//! `reason` the words of a refusal without the analyst's, `totals` what monitoring reads. It knows neither SQL nor policies.
+//! `reason` the words of a refusal without the analyst's, `totals` what monitoring reads, `trace` what is sent elsewhere. It knows neither SQL nor policies.
 
 mod outcome;
 mod reason;
@@ -11,6 +11,7 @@ mod recorder;
 mod stage;
 mod tally;
 mod totals;
+mod trace;
 mod work;
 
 pub use outcome::Outcome;
@@ -19,4 +20,5 @@ pub use recorder::{Line, Recorder, Shown};
 pub use stage::{Stage, Stages};
 pub use tally::{Refusals, Tally};
 pub use totals::{BOUNDS, Histogram, Totals};
+pub use trace::{Traced, Tracer, Turn};
 pub use work::{Asked, Ended, Price, Running, Share, Step, answered, inherited, looked, paid, step};

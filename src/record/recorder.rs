@@ -4,10 +4,11 @@ use crate::outcome::Outcome;
 use crate::stage::{Stage, Stages};
 use crate::tally::{Refusals, Tallies, Tally};
 use crate::totals::Totals;
+use crate::trace::Tracer;
 use crate::work::{Ended, Price, State, Work};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Statements that are listed while they run. A client may leave a thousand cursors open.
@@ -23,6 +24,8 @@ pub struct Recorder {
     live: Mutex<BTreeMap<u64, Arc<Work>>>,
     past: Mutex<Past>,
     totals: Totals,
+    /// The database's name, and where its statements go once they have ended.
+    tracer: OnceLock<(Arc<str>, Tracer)>,
 }
 
 #[derive(Debug, Default)]
@@ -131,6 +134,23 @@ impl Recorder {
             let Some((_, bytes)) = past.latest.pop_front() else { break };
             past.bytes = past.bytes.saturating_sub(bytes);
         }
+        drop(past);
+        drop(state);
+        if let Some((database, tracer)) = self.tracer.get()
+            && let Some(traced) = work.traced(database)
+        {
+            tracer.send(traced);
+        }
+    }
+
+    /// Sends statements that begin from now on there, too, once they have ended. The first that is named stays.
+    pub fn trace(&self, database: &str, to: Tracer) {
+        let _ = self.tracer.set((database.into(), to));
+    }
+
+    /// Whether they are sent anywhere.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.tracer.get().is_some()
     }
 
     /// What runs, at most `lines`, and the latest `lines` that ran; with what is added up.

@@ -93,6 +93,10 @@ impl Progress {
         self.stage
     }
 
+    pub(crate) fn since(&self) -> Instant {
+        self.since
+    }
+
     /// Goes on to another one; the one before.
     pub(crate) fn turn(&mut self, to: Stage, now: Instant) -> Stage {
         self.took.add(self.stage, now.saturating_duration_since(self.since));

@@ -4,6 +4,7 @@
 use crate::outcome::Outcome;
 use crate::recorder::Recorder;
 use crate::stage::{Progress, Stage, Stages};
+use crate::trace::{TURNS, Traced, Turn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -74,6 +75,8 @@ pub(crate) struct Work {
 #[derive(Debug)]
 pub(crate) struct State {
     progress: Progress,
+    /// Where statements are traced: its way until now.
+    turns: Option<Vec<Turn>>,
     /// How it is answered; None while nobody has said.
     pub(crate) answered: Option<Outcome>,
     pub(crate) prices: Vec<Price>,
@@ -96,7 +99,7 @@ impl State {
 }
 
 impl Work {
-    fn new(mut asked: Asked) -> Self {
+    fn new(mut asked: Asked, traced: bool) -> Self {
         if let Some(text) = &mut asked.text
             && text.len() > TEXT
         {
@@ -109,8 +112,15 @@ impl Work {
         let at = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
         let begun = Instant::now();
         let progress = Progress::new(asked.before, begun);
-        let state =
-            State { progress, answered: None, prices: Vec::new(), rows: 0, looked: (0, 0), ended: None };
+        let state = State {
+            progress,
+            turns: traced.then(Vec::new),
+            answered: None,
+            prices: Vec::new(),
+            rows: 0,
+            looked: (0, 0),
+            ended: None,
+        };
         Self { asked, at, begun, state: state.into() }
     }
 
@@ -151,9 +161,41 @@ impl Work {
     fn turn(&self, stage: Stage) -> Option<Stage> {
         let mut state = self.state();
         match state.ended {
-            None => Some(state.progress.turn(stage, Instant::now())),
+            None => {
+                let now = Instant::now();
+                self.note(&mut state, now);
+                Some(state.progress.turn(stage, now))
+            }
             Some(_) => None,
         }
+    }
+
+    /// Notes the stage that ends now.
+    fn note(&self, state: &mut State, now: Instant) {
+        let (stage, since) = (state.progress.stage(), state.progress.since());
+        if let Some(turns) = state.turns.as_mut().filter(|turns| turns.len() < TURNS) {
+            let (from, took) =
+                (since.saturating_duration_since(self.begun), now.saturating_duration_since(since));
+            turns.push(Turn { stage, from, took });
+        }
+    }
+
+    /// Once it has ended, with every turn of its way, where statements are traced. Its turns go with it.
+    pub(crate) fn traced(&self, database: &Arc<str>) -> Option<Traced> {
+        let mut state = self.state();
+        let turns = state.turns.take()?;
+        Some(Traced {
+            database: database.clone(),
+            asked: self.asked.clone(),
+            at: self.at,
+            took: self.took(&state),
+            before: self.asked.before,
+            turns,
+            ended: state.ended()?.clone(),
+            outcome: self.outcome(&state),
+            prices: state.prices.clone(),
+            rows: state.rows,
+        })
     }
 }
 
@@ -168,7 +210,7 @@ pub struct Running {
 impl Running {
     /// Begins one.
     pub fn begin(recorder: &Arc<Recorder>, asked: Asked) -> Self {
-        let work = Arc::new(Work::new(asked));
+        let work = Arc::new(Work::new(asked, recorder.is_traced()));
         Self { id: recorder.began(&work), work, recorder: recorder.clone() }
     }
 
@@ -188,8 +230,10 @@ impl Running {
         if state.ended.is_some() {
             return;
         }
+        let now = Instant::now();
+        self.work.note(&mut state, now);
         state.rows = rows;
-        state.ended = Some((ended, Instant::now()));
+        state.ended = Some((ended, now));
         drop(state);
         self.recorder.ended(self.id, &self.work);
     }

@@ -16,6 +16,7 @@ mod role;
 mod server;
 mod stream;
 mod table;
+mod traces;
 mod view;
 
 pub use access::*;
@@ -32,6 +33,7 @@ pub use role::*;
 pub use server::*;
 pub use stream::*;
 pub use table::*;
+pub use traces::*;
 pub use view::*;
 
 use bigdecimal::BigDecimal;
@@ -51,6 +53,8 @@ pub struct Policy {
     pub console: Option<Console>,
     /// What monitoring reads, if anything.
     pub metrics: Option<Metrics>,
+    /// Where statements are sent as traces, if anywhere.
+    pub traces: Option<Traces>,
     /// The database.
     pub backend: Backend,
     /// The books.

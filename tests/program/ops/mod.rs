@@ -12,6 +12,7 @@ mod reload;
 mod shutdown;
 mod sockets;
 mod tls;
+mod traces;
 
 use crate::city::{PASSWORD, policy, room_for};
 use crate::support::{Gate, TestDb, Workdir};
