@@ -8,11 +8,14 @@ pub mod check;
 pub mod completions;
 mod database;
 pub mod demo;
+pub mod encode;
 pub mod explain;
 mod file;
 pub mod fit;
 pub mod init;
+pub mod key;
 pub mod man;
+pub mod open;
 pub mod passwd;
 pub mod postgres_copy;
 pub mod refresh;
@@ -20,6 +23,7 @@ pub mod reload;
 pub mod report;
 pub mod risk;
 pub mod serve;
+pub mod shuffle;
 mod snapshot;
 pub mod watchdog;
 
@@ -64,6 +68,14 @@ enum Command {
     Advise(advise::Args),
     /// Makes a user's entry from a password: asks for it, and writes its SCRAM verifier.
     Passwd(passwd::Args),
+    /// Makes a key of a shuffler or an analyser, for reports that are sealed where they are given.
+    Key(key::Args),
+    /// Randomises and seals answers (CSV or JSON lines), where they are given: reports come out, one a line.
+    Encode(encode::Args),
+    /// Takes sealed reports, drops who wrote them and when, and puts out batches.
+    Shuffle(shuffle::Args),
+    /// Opens a batch of sealed reports: randomised values come out, as CSV.
+    Open(open::Args),
     /// The accountant by itself: checks a file of cases, or says how many answers fit a budget.
     Account(account::Args),
     /// What the owner of the data does with the ledger of a policy.
@@ -116,6 +128,10 @@ pub fn main() -> ExitCode {
             .map(|_| ()),
         Command::Passwd(args) => passwd::run(args),
         Command::Account(args) => account::run(args),
+        Command::Key(args) => key::run(args),
+        Command::Encode(args) => encode::run(args),
+        Command::Shuffle(args) => block_on(shuffle::run(args)),
+        Command::Open(args) => open::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
         Command::Budget(command) => block_on(budget::run(command)),

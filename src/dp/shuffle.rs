@@ -8,8 +8,9 @@
 //! It holds for what an observer of the shuffled reports sees. Who sees reports as they arrive, or knows who wrote which, has
 //! ε₀ and no more than that.
 
-use super::Ratio;
+use super::bernoulli::uniform_below;
 use super::interval::Interval;
+use super::{Entropy, EntropyError, Ratio};
 
 /// No more reports are counted on: fewer hide less.
 const MOST: u64 = 10_000_000;
@@ -22,6 +23,18 @@ const LEAST: f64 = 1_048_576.0;
 const STEPS: u32 = 14;
 /// Up to here binomial coefficients are multiplied out.
 const SMALL: u64 = 1000;
+
+/// Puts items into a uniformly random order (Fisher and Yates), each one of n! with the same probability.
+///
+/// # Errors
+/// There is no entropy; the order is not to be used then.
+pub fn permute<T>(items: &mut [T], rng: &mut impl Entropy) -> Result<(), EntropyError> {
+    for last in (1..items.len()).rev() {
+        let place = uniform_below(last as u64 + 1, rng)?;
+        items.swap(last, usize::try_from(place).unwrap_or(last));
+    }
+    Ok(())
+}
 
 /// The closed form: ε <= ln(1 + (e^ε₀-1)/(e^ε₀+1)·(8√(e^ε₀·ln(4/δ))/√n + 8e^ε₀/n)), for ε₀ <= ln(n/(16·ln(2/δ))) and
 /// 0 < δ <= 1 (Feldman, McMillan and Talwar 2021, Theorem 3.1). None where the theorem says nothing.

@@ -6,6 +6,7 @@ mod budgets;
 mod check;
 #[path = "../city/mod.rs"]
 mod city;
+mod collecting;
 mod demo;
 mod fit;
 mod init;

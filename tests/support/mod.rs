@@ -79,7 +79,7 @@ pub async fn start_server(cluster: &Cluster) -> std::process::Child {
 }
 
 /// Waits for something that happens soon.
-async fn soon(what: &str, happened: impl AsyncFn() -> bool) {
+pub async fn soon(what: &str, happened: impl AsyncFn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !happened().await {
         assert!(Instant::now() < deadline, "{what} did not happen");

@@ -141,3 +141,24 @@ fn tails_of_coins_are_enclosed() {
         );
     }
 }
+
+/// Every order of two, three and four by enumeration: none is likelier than another.
+#[test]
+fn all_orders_are_as_likely() {
+    for (n, orders, depth) in [(2u32, 2usize, 6), (3, 6, 16), (4, 24, 18)] {
+        let (masses, open) = crate::decision_tree::enumerate(depth, |rng| {
+            let mut items: Vec<u32> = (0..n).collect();
+            permute(&mut items, rng)?;
+            Ok(items)
+        });
+        assert_eq!(masses.len(), orders);
+        let whole = (1u64 << depth) as f64;
+        for (order, mass) in &masses {
+            let (low, high) = (*mass as f64 / whole, (*mass + open) as f64 / whole);
+            assert!(low <= 1.0 / orders as f64 && high >= 1.0 / orders as f64, "{order:?}");
+            assert_eq!(mass, masses.values().next().unwrap(), "{order:?}");
+        }
+    }
+    let mut none: [u8; 0] = [];
+    permute(&mut none, &mut crate::testing::SeededRng::new(1)).unwrap();
+}

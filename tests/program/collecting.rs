@@ -1,0 +1,207 @@
+//! Reports that are sealed where they are given: keys, `noisegate encode`, `noisegate shuffle` over HTTP, and `noisegate open`.
+
+use crate::support::{NOISEGATE, Output, run, soon};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+
+async fn noisegate(folder: &Path, args: &[&str], input: &str) -> Output {
+    let mut command = Command::new(NOISEGATE);
+    command.args(args).current_dir(folder);
+    run(command, input).await
+}
+
+/// A folder with both keys and a description of two columns.
+async fn collection() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut public = Vec::new();
+    for whose in ["shuffler", "analyser"] {
+        let made = noisegate(folder.path(), &["key", whose, "--output", &format!("{whose}.key")], "").await;
+        assert!(made.status.success(), "{made:?}");
+        public.push(made.stdout.trim().to_owned());
+    }
+    let json = format!(
+        r#"{{"collection": "survey", "shuffler_key": "{}", "analyser_key": "{}", "columns": [
+            {{"name": "answer", "kind": "categorical", "values": ["yes", "no"], "missing": true, "epsilon": "3"}},
+            {{"name": "pets", "kind": "set", "values": ["cat", "dog", "horse"], "max_values": 2, "randomiser": "unary", "epsilon": "3"}}]}}"#,
+        public[0], public[1]
+    );
+    fs::write(folder.path().join("survey.json"), json).unwrap();
+    folder
+}
+
+struct Shuffling {
+    process: Child,
+    address: String,
+}
+
+async fn shuffle(folder: &Path, config: &str) -> Shuffling {
+    let common = "listen = \"127.0.0.1:0\"\nkey = \"shuffler.key\"\ncollections = [\"survey.json\"]\nspool = \"spool.db\"\nbatches = \"batches\"\n";
+    fs::write(folder.join("shuffle.toml"), format!("{common}{config}")).unwrap();
+    let mut process = Command::new(NOISEGATE)
+        .args(["shuffle", "--config", "shuffle.toml"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    loop {
+        let line = lines.next_line().await.unwrap().unwrap();
+        if let Some(address) = line.strip_prefix("listening on ") {
+            return Shuffling { process, address: address.into() };
+        }
+    }
+}
+
+impl Shuffling {
+    /// Status and text of an answer.
+    async fn send(&self, reports: &str, token: &str) -> (u16, String) {
+        let mut socket = TcpStream::connect(&self.address).await.unwrap();
+        let request = format!(
+            "POST /reports HTTP/1.1\r\nhost: shuffler\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{reports}",
+            reports.len()
+        );
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+}
+
+fn batches(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder.join("batches")).unwrap().map(|file| file.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|e| e == "batch")).collect()
+}
+
+fn reports(folder: &Path) -> usize {
+    batches(folder).iter().map(|batch| fs::read_to_string(batch).unwrap().lines().count() - 1).sum()
+}
+
+/// From 600 answers in CSV to counts, through a shuffler that is killed between two requests.
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_arrive_as_reports_that_can_be_counted() {
+    let folder = collection().await;
+    let folder = folder.path();
+    let mut csv = "pets,answer\n".to_owned();
+    for person in 0..600 {
+        csv += if person % 3 == 0 { "dog;cat,yes\n" } else { ",no\n" };
+    }
+    let encoded = noisegate(folder, &["encode", "--collection", "survey.json"], &csv).await;
+    assert!(encoded.status.success() && encoded.stderr.is_empty(), "{encoded:?}");
+    let lines: Vec<&str> = encoded.stdout.lines().collect();
+    assert_eq!(lines.len(), 600);
+    assert!(lines.iter().all(|line| line.len() == lines[0].len()), "all reports are as long");
+    let rules = "min_batch = 600\nmax_delay = 3600\nmin_group = 0\n";
+    let mut shuffling = shuffle(folder, rules).await;
+    let (first, second) = (lines[..300].join("\n"), lines[300..].join("\n"));
+    assert_eq!(shuffling.send(&first, "").await, (200, "300 kept\n".into()));
+    shuffling.process.kill().await.unwrap();
+    let shuffling = shuffle(folder, rules).await;
+    // Whoever is not sure sends again.
+    assert_eq!(shuffling.send(&first, "").await.0, 200);
+    assert_eq!(batches(folder), Vec::<PathBuf>::new());
+    assert_eq!(shuffling.send(&second, "").await.0, 200);
+    soon("the batch", async || reports(folder) == 600).await;
+    let batch = batches(folder).remove(0);
+    let batch = batch.to_str().unwrap();
+    let args = ["open", "--collection", "survey.json", "--key", "analyser.key", batch];
+    let opened = noisegate(folder, &args, "").await;
+    assert!(opened.status.success() && opened.stderr.is_empty(), "{opened:?}");
+    let mut rows = opened.stdout.lines();
+    assert_eq!(rows.next(), Some("\"answer\",\"pets\""));
+    let mut counts: BTreeMap<&str, i32> = BTreeMap::new();
+    for row in rows {
+        let (answer, pets) = row.split_once(',').unwrap();
+        *counts.entry(answer).or_default() += 1;
+        assert!(pets.starts_with("\\x") && pets.len() == 4, "{row}");
+    }
+    // p = e³/(e³+2) = 0.909, q = 0.045: 400 of "no" are 373 ± 8, and 200 of "yes" 200 ± 6; these are six deviations.
+    let within = |answer, expected: i32, width| (counts[answer] - expected).abs() < width;
+    assert!(within("1", 373, 50) && within("0", 200, 45) && within("2", 27, 32), "{counts:?}");
+    // The shuffler's key opens no inner layer.
+    let wrong =
+        noisegate(folder, &["open", "--collection", "survey.json", "--key", "shuffler.key", batch], "").await;
+    assert!(!wrong.status.success() && wrong.stderr.contains("no secret key of an analyser"), "{wrong:?}");
+}
+
+/// Writers by token, limits, and what is refused: nothing of a request is kept then.
+#[tokio::test(flavor = "multi_thread")]
+async fn shufflers_refuse_with_a_reason() {
+    let folder = collection().await;
+    let folder = folder.path();
+    let csv = format!("answer,pets\n{}", "yes,\n".repeat(8));
+    let encoded = noisegate(folder, &["encode", "--collection", "survey.json", "--group", "a"], &csv).await;
+    let lines: Vec<&str> = encoded.stdout.lines().collect();
+    // SHA-256 of "open sesame".
+    let writer = "[[writer]]\nname = \"form\"\ntoken_sha256 = \"41ef4bb0b23661e66301aac36066912dac037827b4ae63a7b1165a5aa93ed4eb\"\n";
+    let rules = "min_batch = 1\nmax_delay = 0\nmin_group = 0\nmax_reports = 4\nreports_per_minute = 12\n";
+    let shuffling = shuffle(folder, &format!("{rules}{writer}")).await;
+    assert_eq!(shuffling.send(lines[0], "wrong").await.0, 401);
+    let (status, text) = shuffling.send(&format!("{}\nnonsense", lines[0]), "open sesame").await;
+    assert!(
+        status == 400 && text.contains("line 2") && text.contains("nothing was taken"),
+        "{status} {text}"
+    );
+    let (status, text) = shuffling.send(&lines[..5].join("\n"), "open sesame").await;
+    assert!(status == 503 && text.contains("no room"), "{status} {text}");
+    assert_eq!(shuffling.send(&lines[..4].join("\n"), "open sesame").await, (200, "4 kept\n".into()));
+    assert_eq!(shuffling.send(&lines[..4].join("\n"), "open sesame").await.0, 429);
+    soon("the batches", async || reports(folder) == 4).await;
+    fs::write(folder.join("public.toml"), "listen = \"0.0.0.0:0\"\nkey = \"shuffler.key\"\ncollections = [\"survey.json\"]\nspool = \"s\"\nbatches = \"b\"\nmin_batch = 1\nmax_delay = 1\nmin_group = 0\n").unwrap();
+    let refused = noisegate(folder, &["shuffle", "--config", "public.toml"], "").await;
+    assert!(!refused.status.success() && refused.stderr.contains("behind a web server"), "{refused:?}");
+}
+
+/// Mistakes in answers, descriptions and files are named; no answer is repeated.
+#[tokio::test(flavor = "multi_thread")]
+async fn encoders_say_what_is_wrong_and_repeat_no_answer() {
+    let folder = collection().await;
+    let folder = folder.path();
+    for (format, input, said) in [
+        ("csv", "answer\nyes\n", "no column \"pets\""),
+        (
+            "csv",
+            "answer,pets,name\nyes,,planted\n",
+            "a column \"name\" that the description does not ask for",
+        ),
+        (
+            "csv",
+            "answer,pets\nyes,\nplanted,\n",
+            "record 2: column \"answer\": the value is not in its domain",
+        ),
+        ("csv", "answer,pets\nyes,cat;dog;horse\n", "record 1: column \"pets\" has more values"),
+        ("csv", "answer,pets\nyes,cat,planted\n", "record 1: it is no CSV"),
+        (
+            "jsonl",
+            "{\"answer\": \"planted\"}\n",
+            "record 1: column \"answer\": the value is not in its domain",
+        ),
+        ("jsonl", "{\"answer\": {\"planted\": 1}}\n", "record 1: an answer is a string"),
+        ("jsonl", "{\"planted\": 1}\n", "record 1: it has a key"),
+        ("jsonl", "planted\n", "record 1: it is no JSON object"),
+    ] {
+        let args = ["encode", "--collection", "survey.json", "--format", format];
+        let out = noisegate(folder, &args, input).await;
+        assert!(!out.status.success() && out.stderr.contains(said), "{input}: {out:?}");
+        assert!(!out.stderr.contains("planted"), "{out:?}");
+    }
+    let jsonl =
+        "{\"answer\": null, \"pets\": [\"cat\", \"dog\"]}\n\n{\"pets\": \"cat\", \"answer\": \"no\"}\n{}\n";
+    let out = noisegate(folder, &["encode", "--collection", "survey.json", "--format", "jsonl"], jsonl).await;
+    assert!(out.status.success() && out.stdout.lines().count() == 3, "{out:?}");
+    let again = noisegate(folder, &["key", "shuffler", "--output", "shuffler.key"], "").await;
+    assert!(!again.status.success() && again.stderr.contains("is there already"), "{again:?}");
+    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    fs::set_permissions(folder.join("analyser.key"), readable).unwrap();
+    fs::write(folder.join("x.batch"), "{}\n").unwrap();
+    let open = ["open", "--collection", "survey.json", "--key", "analyser.key", "x.batch"];
+    let out = noisegate(folder, &open, "").await;
+    assert!(!out.status.success() && out.stderr.contains("chmod 600"), "{out:?}");
+}
