@@ -232,6 +232,14 @@ fn private(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
+/// What counts of a group that waits, and its threshold, if it was drawn.
+struct Group {
+    collection: Vec<u8>,
+    group: Vec<u8>,
+    count: i64,
+    least: Option<i64>,
+}
+
 /// Groups that are large enough forget who wrote, and are ready.
 fn release_groups(
     transaction: &Transaction<'_>,
@@ -247,10 +255,10 @@ fn release_groups(
           GROUP BY 1, 2",
     )?;
     let rows = select.query_map(params![counted], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?, row.get::<_, Option<i64>>(3)?))
+        Ok(Group { collection: row.get(0)?, group: row.get(1)?, count: row.get(2)?, least: row.get(3)? })
     })?;
-    let groups: Vec<(Vec<u8>, Vec<u8>, i64, Option<i64>)> = rows.collect::<Result<_, _>>()?;
-    for (collection, group, count, least) in groups {
+    let groups: Vec<Group> = rows.collect::<Result<_, _>>()?;
+    for Group { collection, group, count, least } in groups {
         // Drawn once for a group until it goes: drawn anew each time, it would be got around by waiting.
         let threshold = match least {
             Some(least) => least,

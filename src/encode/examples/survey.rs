@@ -11,7 +11,7 @@ use std::time::Instant;
 /// What person j says: the same in every program of the bench, and more often the lower values.
 fn value(j: u64, values: u32) -> u32 {
     let u = j * 40_503 % 65_536;
-    u32::try_from(u * u * u64::from(values) >> 32).unwrap()
+    u32::try_from((u * u * u64::from(values)) >> 32).unwrap()
 }
 
 fn main() {
