@@ -1,6 +1,8 @@
 //! The console as a browser sees it: who gets in, what pages say of a real history, and what browsers are told to refuse.
 
-use super::journal::break_a_fetch;
+mod live;
+mod report;
+
 use super::{certificate, text, with_server};
 use crate::city::{PASSWORD, bikes};
 use crate::support::{Gate, Workdir, psql};
@@ -327,129 +329,4 @@ async fn the_policy_is_shown_in_words_with_its_warnings_and_what_a_reload_has_ch
         assert!(page.body.contains(said), "{said} in {}", page.body);
     }
     assert!(!page.body.contains("column trips.fare</th>"), "{}", page.body);
-}
-
-#[tokio::test]
-async fn who_is_connected_what_waits_what_is_open_and_what_went_wrong_is_seen() {
-    let db = bikes().await;
-    let stream = "[[stream]]\nname = \"rare\"\nvariant = \"improved\"\nepsilon = 1.0\npositives = 2\n[cache]\nenabled = true\n";
-    let policy = text(&db, &["ada"], &format!("{stream}{}", console(&[("dpo", "auditor")])));
-    let dir = Workdir::new(&policy);
-    let gate = dir.serve().await;
-    let url = gate.url("ada", &PASSWORD.replace(' ', "%20"), "bikes");
-    let mut browser = Browser::at(&gate);
-    browser.log_in("dpo", PASSWORD).await;
-    let connections = browser.get("/connections").await;
-    for said in ["It answers, in ", "It is PostgreSQL 1", "<p>Nobody.</p>", "reading people's rows"] {
-        assert!(connections.body.contains(said), "{said} in {}", connections.body);
-    }
-    let client = crate::support::connect(&format!("{url}?application_name=notebook")).await;
-    for _ in 0..3 {
-        client.simple_query("SELECT count(*) FROM trips").await.unwrap();
-    }
-    client.simple_query("SET noisegate.stream = 'rare'").await.unwrap();
-    client.simple_query("SELECT FROM trips WHERE minutes > 60 HAVING count(*) > 5").await.unwrap();
-    let connections = browser.get("/connections").await;
-    for said in [">1 client<", ">ada<", ">notebook<", ">127.0.0.1<"] {
-        assert!(connections.body.contains(said), "{said} in {}", connections.body);
-    }
-    let kept = browser.get("/kept").await;
-    for said in [
-        "Given again, free",
-        "<td class=\"n\">2</td><td class=\"n\">1</td>",
-        "Answers are kept for 1 day.",
-        "At hand in this proxy: ",
-    ] {
-        assert!(kept.body.contains(said), "{said} in {}", kept.body);
-    }
-    let streams = browser.get("/streams").await;
-    for said in [
-        "<th scope=\"row\">rare</th>",
-        "until 2 questions got a yes",
-        "Opened so far, by the ledger",
-        "<td>open</td>",
-    ] {
-        assert!(streams.body.contains(said), "{said} in {}", streams.body);
-    }
-    assert!(browser.get("/incidents").await.body.contains("None since the proxy was started."));
-    drop(client);
-
-    // Whoever meets an incident has an id, and so has the page; neither has its cause.
-    break_a_fetch(&db, &url, "SELECT count(*) FROM trips WHERE note = 'sikrit'").await;
-    let incidents = browser.get("/incidents").await;
-    assert!(incidents.body.contains("the private data could not be read"), "{}", incidents.body);
-    assert!(incidents.body.contains("<td>ada</td>"), "{}", incidents.body);
-    for cause in ["sikrit", "57P01 from", "ProcessInterrupts"] {
-        assert!(!incidents.body.contains(cause), "{}", incidents.body);
-    }
-    for page in [&connections, &kept, &streams, &incidents] {
-        keeps_to_itself(page);
-    }
-}
-
-#[tokio::test]
-async fn a_report_is_the_pages_in_one_file_that_asks_for_nothing() {
-    let db = bikes().await;
-    let policy = text(&db, &["ada"], "").replace("[ledger]\n", "[ledger]\ntext = true\n");
-    let dir = Workdir::new(&policy);
-    let gate = dir.serve().await;
-    let url = gate.url("ada", &PASSWORD.replace(' ', "%20"), "bikes");
-    assert!(psql(&url, "SELECT count(*) FROM trips WHERE minutes > 42").await.status.success());
-    let [report, copied, none, nowhere] =
-        ["report.html", "copy.html", "none.html", "no/such/report.html"].map(|f| dir.path().join(f));
-    let [report_at, copied_at, none_at, nowhere_at] =
-        [&report, &copied, &none, &nowhere].map(|f| f.to_str().unwrap());
-    let out = dir.noisegate(&["report", "--output", report_at]).await;
-    assert!(out.status.success(), "{out:?}");
-    let tip = dir.noisegate(&["budget", "verify"]).await.stdout;
-    let hash = out.stdout.trim().rsplit(' ').next().unwrap();
-    assert!(hash.len() == 64 && tip.contains(hash), "{out:?} {tip}");
-    let mode = std::fs::metadata(&report).unwrap().permissions();
-    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
-    let report = std::fs::read_to_string(&report).unwrap();
-    for said in [
-        "<h1>Budgets</h1>",
-        "A neighbour who was 10 % sure",
-        "<h1>Statements</h1>",
-        ">ada<",
-        "<h1>Policy</h1>",
-        "Hidden from everybody: email.",
-        "<h1>Ledger</h1>",
-        "default-src &#39;none&#39;",
-        hash,
-    ] {
-        let plain = said.replace("&#39;", "'");
-        assert!(report.contains(said) || report.contains(&plain), "{said} in {report}");
-    }
-    for outside in
-        ["http:", "https:", "//", "<script", " src=", "url(", "@import", "href=\"/", "<form", "&gt; 42"]
-    {
-        assert!(!report.contains(outside), "{outside} in {report}");
-    }
-
-    // Away from the database, over a copy: the snapshot of the schema and the file are enough.
-    assert!(dir.noisegate(&["check", "--write-schema"]).await.status.success());
-    assert!(gate.signal("TERM").await.success());
-    let copy = dir.path().join("copy.db");
-    std::fs::copy(dir.path().join("noisegate.db"), &copy).unwrap();
-    let again = ["report", "--offline", "--ledger", copy.to_str().unwrap(), "--output", copied_at];
-    let out = dir.noisegate(&again).await;
-    assert!(out.status.success() && out.stdout.contains(hash), "{out:?}");
-    assert!(out.stdout.contains("note: "), "a copy has no mark: {out:?}");
-    assert!(std::fs::read_to_string(&copied).unwrap().contains("copy.db"));
-
-    // A ledger that somebody changed is not reported on.
-    let mut bytes = std::fs::read(&copy).unwrap();
-    let name = bytes.windows(5).position(|w| w == b"\"ada\"").unwrap();
-    bytes[name + 1..name + 4].copy_from_slice(b"eve");
-    std::fs::write(&copy, bytes).unwrap();
-    std::fs::remove_file(&copied).unwrap();
-    let out = dir.noisegate(&again).await;
-    assert!(!out.status.success() && out.stderr.starts_with("noisegate: "), "{out:?}");
-    assert!(!copied.exists());
-    let missing = dir.path().join("none.db");
-    let out = dir.noisegate(&["report", "--ledger", missing.to_str().unwrap(), "--output", none_at]).await;
-    assert!(!out.status.success() && !missing.exists() && !none.exists(), "{out:?}");
-    let out = dir.noisegate(&["report", "--output", nowhere_at]).await;
-    assert!(out.stderr.contains("no/such/report.html cannot be written"), "{out:?}");
 }
