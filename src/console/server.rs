@@ -1,7 +1,7 @@
 //! The way of a request: a connection, encrypted where the policy says so, who asks, and the page.
 
 use crate::login::{self, Door};
-use crate::pages::{self, Frame, PAGES, STYLE};
+use crate::pages::{self, Frame, PAGES, REPORT, STYLE};
 use crate::reading::Readings;
 use crate::source::Source;
 use crate::words;
@@ -73,6 +73,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/login", get(login::form).post(login::enter))
         .route("/logout", post(login::leave))
         .route("/console.css", get(style))
+        .route(REPORT, get(report))
         .fallback(nothing)
         .layer(DefaultBodyLimit::max(FORM))
         .with_state(app)
@@ -85,6 +86,30 @@ async fn style() -> Response {
     guard(headers);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
     response
+}
+
+/// All pages that rest on policy and ledger as one file, to be taken along. It has no texts, whoever asks for it.
+async fn report(
+    State(app): State<Arc<App>>,
+    Extension(arrival): Extension<Arrival>,
+    headers: HeaderMap,
+) -> Response {
+    if app.visitor(&headers, arrival).is_none() {
+        return login::elsewhere("/");
+    }
+    let in_force = app.source.in_force();
+    match app.readings.latest(&in_force.policy.ledger).await {
+        Ok(reading) => {
+            let page = pages::report(&app.source.about(), &reading, &in_force);
+            let mut response = respond(StatusCode::OK, page);
+            let saved = HeaderValue::from_static("attachment; filename=\"noisegate-report.html\"");
+            response.headers_mut().insert(header::CONTENT_DISPOSITION, saved);
+            response
+        }
+        Err(why) => {
+            respond(StatusCode::SERVICE_UNAVAILABLE, pages::trouble("The ledger cannot be read", &why))
+        }
+    }
 }
 
 async fn nothing() -> Response {

@@ -32,6 +32,9 @@ pub const PAGES: [(&str, &str); 8] = [
     ("/ledger", "Ledger"),
 ];
 
+/// Where the pages are had as one file.
+pub const REPORT: &str = "/report.html";
+
 /// Seconds until a page is loaded again, where the reader wants that.
 const REFRESH: u32 = 30;
 
@@ -60,6 +63,7 @@ pub fn page(title: &str, frame: &Frame<'_>, content: &Markup) -> Markup {
                     } @else {
                         a href=(format!("{}?refresh=on", frame.path)) { "Refresh every " (REFRESH) " seconds" }
                     }
+                    ". " a href=(REPORT) { "Save a report of all pages" }
                 }
                 @if let Some((name, role, form)) = &frame.visitor {
                     form method="post" action="/logout" {

@@ -16,7 +16,7 @@ mod streams;
 pub use books::books;
 pub use budgets::budgets;
 pub use connections::connections;
-pub use frame::{Frame, PAGES, STYLE, meta, page, table};
+pub use frame::{Frame, PAGES, REPORT, STYLE, meta, page, table};
 pub use incidents::incidents;
 pub use kept::kept;
 pub use report::report;

@@ -132,6 +132,7 @@ async fn pages_show_the_history_to_who_logs_in_and_to_nobody_else() {
     }
 
     let mut browser = Browser::at(&gate);
+    assert_eq!(browser.get("/report.html").await.status, 303);
     for path in ["/", "/statements", "/ledger"] {
         let page = browser.get(path).await;
         assert_eq!((page.status, page.body.as_str()), (303, ""), "{path}");

@@ -1,6 +1,7 @@
 //! `noisegate report`: the pages in one file.
 
 use super::super::text;
+use super::{Browser, console};
 use crate::city::{PASSWORD, bikes};
 use crate::support::{Workdir, psql};
 
@@ -24,6 +25,28 @@ async fn a_report_is_the_pages_in_one_file_that_asks_for_nothing() {
     let mode = std::fs::metadata(&report).unwrap().permissions();
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
     let report = std::fs::read_to_string(&report).unwrap();
+    // From the console it is the same file, without texts for owners, too.
+    let shown = dir.path().join("policy.toml");
+    let policy = std::fs::read_to_string(&shown).unwrap();
+    std::fs::write(&shown, policy + &console(&[("owner", "owner")])).unwrap();
+    gate.signal("TERM").await;
+    let gate = dir.serve_again().await;
+    let mut browser = Browser::at(&gate);
+    browser.log_in("owner", PASSWORD).await;
+    let saved = browser.get("/report.html").await;
+    assert!(
+        saved.head.contains("content-disposition: attachment; filename=\"noisegate-report.html\""),
+        "{}",
+        saved.head
+    );
+    let parts = |page: &str| page.matches("<h1>").count();
+    assert_eq!((saved.status, parts(&saved.body)), (200, parts(&report)));
+    assert!(
+        saved.body.contains(">ada<")
+            && !saved.body.contains("minutes &gt; 42")
+            && !saved.body.contains("> 42")
+    );
+    assert!(browser.get("/").await.body.contains("href=\"/report.html\""));
     for said in [
         "<h1>Budgets</h1>",
         "A neighbour who was 10 % sure",
