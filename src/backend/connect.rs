@@ -4,9 +4,9 @@ use super::connection::{Fetching, Pooled};
 use super::error::{FetchError, RelayError, cause};
 use super::login::Login;
 use super::options::{SameDatabase, common_options, fetch_options};
-use super::places::Places;
-use super::pool::{Backend, Terms, pool, query_by};
+use super::pool::{Backend, Terms, pool, query_by, readers};
 use super::settings::Settings;
+use super::shares::{AtOnce, Shares};
 use deadpool::managed::{Object, Pool};
 
 /// Oldest and newest major version that is served.
@@ -87,8 +87,8 @@ impl Backend {
             fetch: pool(Fetching(fetch, SameDatabase::default()), policy.pool).map_err(unusable("url"))?,
             finish: finish_pool(policy.pool)?,
             aside: finish_pool(policy.pool.div_ceil(4))?,
-            places: Places::default(),
-            places_of_each: policy.pool_per_user,
+            readers: readers(),
+            shares: Shares::new(AtOnce { most: policy.pool_per_user, steady: policy.pool_per_user_steady }),
             public_timeout: policy.public_timeout,
             warnings: Vec::new(),
             server_version: 0,

@@ -123,6 +123,9 @@ impl Opened {
     }
 }
 
+/// How long something is let end of itself before it is cancelled.
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// Hands connection and request to a task of their own, which lives on when the caller does not.
 async fn open(
     connection: Object<Fetching>,
@@ -156,9 +159,13 @@ async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: D
             result = &mut work => result,
             // The server's own limit ends a wait for a lock; this is for one that has vanished.
             () = tokio::time::sleep(patience) => Err(late()),
-            () = caller.ready.closed() => {
-                stop(&connection, work).await;
-                Err(late())
+            // Nothing was read: what takes a moment is let end, which costs less than another connection.
+            () = caller.ready.closed() => match timeout(MOMENT, &mut work).await {
+                Ok(result) => result,
+                Err(_) => {
+                    stop(&connection, work).await;
+                    Err(late())
+                }
             }
         }
     };
@@ -215,7 +222,7 @@ async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: D
 async fn close(connection: Object<Fetching>) {
     {
         let mut end = pin!(connection.client.batch_execute("ROLLBACK"));
-        if timeout(Duration::from_millis(100), &mut end).await.is_err() {
+        if timeout(MOMENT, &mut end).await.is_err() {
             stop(&connection, end).await;
         }
     }

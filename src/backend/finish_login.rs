@@ -5,7 +5,7 @@
 //! statement that mends it.
 
 use super::error::cause;
-use super::pool::Backend;
+use super::pool::{Backend, Reader};
 use super::settings::{Settings, literal};
 use std::collections::BTreeMap;
 
@@ -21,6 +21,7 @@ impl Backend {
     /// Every problem, as a sentence with what mends it.
     pub async fn prove_finish_login(
         &self,
+        reader: &Reader,
         private: &[Name],
         public: &[Name],
         published: &[Name],
@@ -47,15 +48,14 @@ impl Backend {
             reach(fetch)
         );
         let mut problems: Vec<String> = self.texts(&sql).await.map_err(|e| vec![e])?.into_values().collect();
-        problems.extend(self.compare_tables(&names).await.map_err(|e| vec![e])?);
+        problems.extend(self.compare_tables(reader, &names).await.map_err(|e| vec![e])?);
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     /// Both logins must mean the same tables by the same names; and the fetch login must be able to read them.
-    async fn compare_tables(&self, names: &str) -> Result<Vec<String>, String> {
+    async fn compare_tables(&self, reader: &Reader, names: &str) -> Result<Vec<String>, String> {
         let sql = format!("WITH given(nspname, relname, private, published) AS ({names}) {TABLES}");
         let finish = self.texts(&sql).await?;
-        let reader = self.reader().await.map_err(|e| e.to_string())?;
         let rows = reader.query(&sql, &[]).await.map_err(|e| cause(&e))?;
         let mut problems = Vec::new();
         for row in &rows {

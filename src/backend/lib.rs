@@ -26,6 +26,7 @@ mod prepared;
 mod relay;
 mod rows;
 mod settings;
+mod shares;
 mod socket;
 mod tls;
 
@@ -45,4 +46,5 @@ pub use prepared::is_lasting;
 pub use relay::Description;
 pub use rows::Rows;
 pub use settings::{Setting, Settings};
+pub use shares::Place;
 pub use tls::{Secured, Tls, server};

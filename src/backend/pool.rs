@@ -7,17 +7,18 @@
 use super::connection::{FetchClient, Fetching, Pooled};
 use super::error::{FetchError, RelayError};
 use super::param::Param;
-use super::places::Places;
 use super::relay::{Description, Query};
 use super::rows::{self, Failure, Rows};
 use super::settings::Settings;
+use super::shares::{self, Place, Shares, Side};
+use answer::ClientError;
 use deadpool::Runtime;
 use deadpool::managed::{Manager, Object, Pool, PoolError, TimeoutType, Timeouts};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// How long making a connection may take, login included.
@@ -33,12 +34,18 @@ pub struct Backend {
     pub(super) finish: Pool<Pooled>,
     /// The same login, for what takes a moment: statements are typed here, and the proxy's own questions asked.
     pub(super) aside: Pool<Pooled>,
-    /// Who runs statements.
-    pub(super) places: Places,
-    pub(super) places_of_each: usize,
+    /// Who reads catalogs.
+    pub(super) readers: Arc<Semaphore>,
+    /// What each user may have of both.
+    pub(super) shares: Shares,
     pub(super) public_timeout: Duration,
     pub(super) server_version: u32,
     pub(super) parameters: BTreeMap<String, String>,
+}
+
+/// Who may read catalogs at once.
+pub(super) fn readers() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(READERS))
 }
 
 pub(super) fn pool<M: Manager>(manager: M, size: usize) -> Result<Pool<M>, String> {
@@ -61,7 +68,7 @@ pub struct Asker<'u> {
 #[derive(Clone, Default)]
 pub(super) struct Terms {
     /// Its place among those of its user.
-    pub(super) place: Option<Arc<OwnedSemaphorePermit>>,
+    pub(super) place: Option<Arc<Place>>,
     /// Its time, where that is less than every statement has.
     pub(super) time: Option<Duration>,
     /// It may be anything that the login may do, and is undone at its end.
@@ -90,14 +97,21 @@ impl<E> From<PoolError<E>> for NoConnection<E> {
 const SLOW: &str = "it did not accept a connection in time";
 const CLOSED: &str = "the proxy is shutting down";
 
-/// A fetch connection lent for introspection. It is closed afterwards, so it may be left in any state.
-pub struct Reader(FetchClient);
+/// Connections that read catalogs, beside those of the pool.
+const READERS: usize = 2;
+
+/// A connection of the fetch login for introspection: none of the pool, whose connections are for those who ask. It is closed
+/// afterwards, so it may be left in any state.
+pub struct Reader {
+    connection: FetchClient,
+    _turn: OwnedSemaphorePermit,
+}
 
 impl Deref for Reader {
     type Target = tokio_postgres::Client;
 
     fn deref(&self) -> &Self::Target {
-        &self.0.client
+        &self.connection.client
     }
 }
 
@@ -122,12 +136,27 @@ impl Backend {
         &self.parameters
     }
 
+    /// A place of this user for a statement that reads private rows: to be had before it is paid for, and held until its rows
+    /// are read.
+    ///
+    /// # Errors
+    /// In the client's words: nobody was charged.
+    pub async fn place_to_read(&self, user: &str, patience: Duration) -> Result<Place, ClientError> {
+        self.shares.place(user, Side::Fetch, patience).await.map_err(|_| shares::no_place())
+    }
+
     /// A connection of the fetch login, to read catalogs with.
     ///
     /// # Errors
     /// [`FetchError::Unreachable`], [`FetchError::Busy`].
     pub async fn reader(&self) -> Result<Reader, FetchError> {
-        self.fetch_connection().await.map(|c| Reader(Object::take(c)))
+        let turn = timeout(WAIT_TIMEOUT, self.readers.clone().acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else { return Err(FetchError::Busy) };
+        match timeout(CONNECT_TIMEOUT, self.fetch.manager().create()).await {
+            Ok(Ok(connection)) => Ok(Reader { connection, _turn: turn }),
+            Ok(Err(cause)) => Err(FetchError::Unreachable(cause)),
+            Err(_) => Err(FetchError::Unreachable(SLOW.into())),
+        }
     }
 
     pub(super) async fn fetch_connection(&self) -> Result<Object<Fetching>, FetchError> {
@@ -172,12 +201,11 @@ impl Backend {
         params: &[Param],
         formats: &[i16],
     ) -> Result<Rows, RelayError> {
-        let place = self.places.of(asker.user, self.places_of_each).acquire_owned();
         let waiting = record::step(record::Stage::Place);
-        let place = timeout(WAIT_TIMEOUT, place).await.map_err(|_| RelayError::Share)?;
+        let place = self.shares.place(asker.user, Side::Finish, WAIT_TIMEOUT).await?;
         drop(waiting);
         let time = asker.public.then_some(self.public_timeout);
-        let terms = Terms { place: place.ok().map(Arc::new), time, undone: false };
+        let terms = Terms { place: Some(Arc::new(place)), time, undone: false };
         query_by(&self.finish, terms, settings, sql, params, formats).await
     }
 

@@ -184,6 +184,17 @@ impl Relay {
         self.drain().await
     }
 
+    /// Makes a connection whose statement was cancelled as it was at first: whatever of it was prepared is not known.
+    pub(super) async fn renew(&mut self) -> Result<(), RelayError> {
+        let mut out = BytesMut::new();
+        execute("ROLLBACK", &mut out)?;
+        execute("DEALLOCATE ALL", &mut out)?;
+        frontend::sync(&mut out);
+        self.prepared = PreparedTexts::default();
+        self.start(&out).await?;
+        self.drain().await
+    }
+
     /// Reads to the end of a pipeline of ours that gives no rows.
     async fn drain(&mut self) -> Result<(), RelayError> {
         let mut exchange = Exchange::default();
@@ -346,12 +357,16 @@ pub(super) fn out_of_turn(what: &str) -> RelayError {
     RelayError::Protocol(format!("the server sent {what}"))
 }
 
-/// Cancels what runs on a connection; a server that cannot be asked is logged, no more can be done.
-pub(super) async fn cancel(target: &(Target, Option<(i32, i32)>)) {
-    if let (server, Some(key)) = target {
-        let cancelled = timeout(Duration::from_secs(5), socket::cancel(server, *key)).await;
-        if let Ok(Err(cause)) = cancelled {
+/// Cancels what runs on a connection; a server that cannot be asked is logged, no more can be done. Whether the signal can hit
+/// nothing that comes later.
+pub(super) async fn cancel(target: &(Target, Option<(i32, i32)>)) -> bool {
+    let (server, Some(key)) = target else { return true };
+    match timeout(Duration::from_secs(5), socket::cancel(server, *key)).await {
+        Ok(Ok(over)) => over,
+        Ok(Err(cause)) => {
             tracing::warn!(%cause, "a cancel request could not be sent");
+            false
         }
+        Err(_) => false,
     }
 }

@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// The answer to a query. Dropping it cancels the query on the server; the connection is then not used again.
+/// The answer to a query. Dropping it cancels the query on the server.
 pub struct Rows {
     /// The columns, in the formats asked for. Empty where the statement gives no rows.
     pub fields: Vec<Field>,
@@ -276,19 +276,32 @@ impl Run {
     }
 }
 
-/// Cancels what nobody waits for. The connection keeps its place in the pool until the server is done with it, and
-/// is then closed: a late cancel signal must not hit a later statement.
+/// Cancels what nobody waits for. The connection keeps its place in the pool until the server is done with it. It goes on to serve
+/// where no signal is left that could hit a later statement, since a new one costs both sides a login; else it is closed.
 async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange, terms: Terms) {
     let target = relay.cancel_target();
+    let (mut ended, mut no_signal_is_left) = (false, true);
     for patience in [100, 400, 2_000, 10_000].map(Duration::from_millis) {
         // A signal between two messages of the pipeline hits nothing: so it is repeated.
-        relay::cancel(&target).await;
-        let drained = timeout(patience, async { while let Ok(Some(_)) = relay.next(&mut exchange).await {} });
-        if drained.await.is_ok() {
+        no_signal_is_left &= relay::cancel(&target).await;
+        let drained = async {
+            loop {
+                match relay.next(&mut exchange).await {
+                    Ok(Some(_)) => {}
+                    Ok(None) => break true,
+                    Err(_) => break false,
+                }
+            }
+        };
+        if let Ok(in_order) = timeout(patience, drained).await {
+            ended = in_order;
             break;
         }
     }
-    drop(Object::take(relay));
+    let again = ended && no_signal_is_left;
+    if !again || !matches!(timeout(Duration::from_secs(1), relay.renew()).await, Ok(Ok(()))) {
+        drop(Object::take(relay));
+    }
     // Its user's place was taken until here.
     drop(terms.place);
 }

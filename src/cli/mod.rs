@@ -33,6 +33,9 @@ use std::process::ExitCode;
 
 /// Stack of worker threads: the parser and the planner recurse over statements as deep as limits.max_depth allows.
 const STACK: usize = 32 << 20;
+/// Worker threads beyond one for each processor: those that work on a large statement for a while leave the others to the rest,
+/// and the system's scheduler divides the processors.
+const SPARE: usize = 2;
 
 /// A PostgreSQL-wire proxy that enforces differential privacy.
 #[derive(Debug, Parser)]
@@ -169,5 +172,7 @@ fn with_stack<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Resul
 }
 
 fn block_on(work: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build()?.block_on(work)
+    let workers = std::thread::available_parallelism().map_or(2, usize::from) + SPARE;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(workers).enable_all().thread_stack_size(STACK).build()?.block_on(work)
 }

@@ -61,7 +61,7 @@ impl Session {
         let mut settings = self.settings.plan(&gateway.settings);
         settings.budgets = gateway.ledger.notions(&self.identity);
         let wanted = settings.accuracy.take();
-        let sizes = gateway.sizes.known();
+        let sizes = gateway.known.sizes.known();
         // The price of the whole statement as it would be planned then: its noise may be of another kind.
         let mut at = |epsilon: Ratio| -> Option<Fitting> {
             settings.epsilon = epsilon;

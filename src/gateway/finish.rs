@@ -27,7 +27,7 @@ impl Session {
         fields: &[Field],
     ) -> Result<(), ClientError> {
         let settings = self.settings.backend();
-        if let Some(given) = gateway.finishes.get(&settings, &text.sql) {
+        if let Some(given) = gateway.known.finishes.get(&settings, &text.sql) {
             return same_types(fields, &given);
         }
         let types: Vec<u32> = arrays.iter().map(|a| element(a).array_oid()).collect();
@@ -40,7 +40,7 @@ impl Session {
         {
             return Err(change);
         }
-        gateway.finishes.keep(&settings, &text.sql, &given);
+        gateway.known.finishes.keep(&settings, &text.sql, &given);
         same_types(fields, &given)
     }
 
@@ -66,7 +66,7 @@ impl Session {
             let answered = self.public_rows(gateway, &text.sql, &params, columns).await?;
             let public = plan.releases.is_empty() && plan.free.is_none() && params.is_empty() && text.lasting;
             if let Some(key) = key.filter(|_| public) {
-                gateway.public.keep(key, PublicText { sql: text.sql, fields: once });
+                gateway.known.public.keep(key, PublicText { sql: text.sql, fields: once });
             }
             return Ok(answered);
         }

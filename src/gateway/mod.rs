@@ -84,7 +84,7 @@ impl Session {
     /// Parses a message into its statements; what writes is refused here.
     pub fn parse(&mut self, sql: &str) -> Result<Vec<Statement>, ClientError> {
         self.follow()?;
-        if let Some(known) = self.gateway.parsed.get(sql) {
+        if let Some(known) = self.gateway.known.parsed.get(sql) {
             return Ok(known);
         }
         let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
@@ -96,7 +96,7 @@ impl Session {
         let statements: Vec<Statement> =
             parsed.into_iter().map(statement).collect::<Result<_, ClientError>>()?;
         let statements = budget_split::gathered(statements)?;
-        self.gateway.parsed.keep(sql, &statements);
+        self.gateway.known.parsed.keep(sql, &statements);
         Ok(statements)
     }
 
@@ -125,11 +125,11 @@ impl Session {
             return self.split(&gateway, &statement, *explain, budget).await;
         }
         let key = self.key(&statement.kind, &statement.text, &[], &Values::default());
-        if let Some((key, known)) = key.as_ref().and_then(|k| Some((k, gateway.public.get(k)?))) {
+        if let Some((key, known)) = key.as_ref().and_then(|k| Some((k, gateway.known.public.get(k)?))) {
             // Nobody was told of columns yet: if they or the names are others now, it is planned and typed after all.
             let columns = Columns::text(known.fields.clone());
             match self.public_rows(&gateway, &known.sql, &[], columns).await {
-                Err(e) if may_be_outdated(&e) => gateway.public.forget(key),
+                Err(e) if may_be_outdated(&e) => gateway.known.public.forget(key),
                 done => return done,
             }
         }
@@ -189,7 +189,13 @@ impl Session {
             _ => {
                 if let Some(key) = key.filter(|_| private) {
                     let bytes = statement.plan_bytes();
-                    gateway.plans.keep(key, &planned, gateway.sizes.known(), &typed.fields, bytes);
+                    gateway.known.plans.keep(
+                        key,
+                        &planned,
+                        gateway.known.sizes.known(),
+                        &typed.fields,
+                        bytes,
+                    );
                 }
                 self.answer(&gateway, planned, &statement.text, Columns::text(typed.fields), notices).await
             }
@@ -277,7 +283,7 @@ impl Session {
         let gateway = self.gateway.clone();
         let key = self.key(&statement.kind, &statement.text, &description.parameters, &values);
         let key = key.filter(|_| self.mode(&gateway) != Mode::Passthrough);
-        let known = key.as_ref().and_then(|k| Some((k.clone(), gateway.public.get(k)?)));
+        let known = key.as_ref().and_then(|k| Some((k.clone(), gateway.known.public.get(k)?)));
         let unknown = key.as_ref().filter(|_| known.is_none());
         let before = self.planned_before(&gateway, unknown).map(|(planned, _)| planned);
         if let Kind::Query(query, lines) | Kind::Explain(query, lines, _) | Kind::Arguments(query, lines) =
@@ -309,7 +315,7 @@ impl Session {
                 }
                 if let Some(key) = key.clone().filter(|_| planned.plan.charge.is_some()) {
                     let bytes = statement.plan_bytes();
-                    gateway.plans.keep(key, &planned, gateway.sizes.known(), fields, bytes);
+                    gateway.known.plans.keep(key, &planned, gateway.known.sizes.known(), fields, bytes);
                 }
                 Some(Planned { key, ..planned })
             }
@@ -350,7 +356,7 @@ impl Session {
             let fields = portal.description.fields.clone().unwrap_or_default();
             let columns = Columns::bound(fields, &portal.values);
             match self.public_rows(&portal.gateway, &known.sql, &[], columns).await {
-                Err(e) if may_be_outdated(&e) => portal.gateway.public.forget(&key),
+                Err(e) if may_be_outdated(&e) => portal.gateway.known.public.forget(&key),
                 done => return done,
             }
             (portal, plan) = self.bound_again(portal).await?;

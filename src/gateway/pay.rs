@@ -16,7 +16,6 @@ use record::Stage;
 use release::within::{Groups, Within};
 use release::{Exact, Noisy, perturb};
 use std::sync::Arc;
-use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument;
 
 impl Session {
@@ -236,7 +235,7 @@ pub(super) struct Order {
     /// None where answers are not kept.
     pub keeping: Option<Keeping>,
     /// Its place in the queue of the user's reads, until it is read.
-    pub turn: Arc<OwnedSemaphorePermit>,
+    pub turn: Arc<reads::Permit>,
     /// The values of the stages before.
     pub given: Vec<Param>,
 }
@@ -289,7 +288,7 @@ pub(super) fn fetches(
         .iter()
         .map(|(_, r)| {
             let text = fetch::fetch(r, policy);
-            let certified = gateway.certificates.of(r, text.sql, policy, groups)?;
+            let certified = gateway.known.certificates.of(r, text.sql, policy, groups)?;
             let mut params = Vec::new();
             if certified.seeded() || !r.given.is_empty() {
                 params.push(Param::int8(seed()?));

@@ -40,7 +40,7 @@ impl Session {
     ) -> Option<(Planned, Vec<Field>)> {
         let key = key.filter(|_| self.selected(gateway).is_none())?;
         let settings = self.terms(gateway);
-        let kept = gateway.plans.get(key, &settings, &gateway.sizes.known())?;
+        let kept = gateway.known.plans.get(key, &settings, &gateway.known.sizes.known())?;
         let (plan, constants) = (kept.plan.clone(), self.constants());
         let planned = Planned {
             plan,
@@ -109,7 +109,7 @@ impl Session {
         self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
         let settings = self.terms(gateway);
         loop {
-            let sizes = gateway.sizes.known();
+            let sizes = gateway.known.sizes.known();
             match self.planned(gateway, statement.clone(), &settings, &sizes) {
                 Ok(mut plan) => {
                     // SET was judged by the policy that was in force then.
@@ -132,7 +132,7 @@ impl Session {
                 }
                 Err(PlanError::Anew(new)) => statement = *new,
                 Err(PlanError::NeedSize(size)) => {
-                    gateway.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
+                    gateway.known.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
                 }
             }
         }

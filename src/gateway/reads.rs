@@ -7,7 +7,7 @@
 
 use super::Gateway;
 use answer::{ClientError, SqlState};
-use backend::{Answers, FetchError, Opened};
+use backend::{Answers, FetchError, Opened, Place};
 use ledger::{ReadPlace, ReadTerms};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,7 +43,13 @@ pub(super) struct Turn<'g> {
     gateway: &'g Gateway,
     user: &'g str,
     deadline: Instant,
-    pub(super) permit: Arc<OwnedSemaphorePermit>,
+    pub(super) permit: Arc<Permit>,
+}
+
+/// Its place among those of its user, in the books' eyes and in the database's.
+pub(super) struct Permit {
+    _queued: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Gateway {
@@ -66,9 +72,12 @@ impl Gateway {
         let left = deadline.saturating_duration_since(Instant::now());
         let _waiting = record::step(record::Stage::Place);
         match tokio::time::timeout(left, queue.acquire_owned()).await {
-            Ok(Ok(permit)) => {
+            Ok(Ok(queued)) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let place = self.backend.place_to_read(user, left).await?;
                 // Those before it may have failed.
                 self.check_failures(user)?;
+                let permit = Permit { _queued: queued, _place: place };
                 Ok(Turn { gateway: self, user, deadline, permit: permit.into() })
             }
             Ok(Err(_)) | Err(_) => Err(busy()),

@@ -1,9 +1,12 @@
 //! What is remembered of statements by their text: how a message parses, what PostgreSQL runs for a statement over public
-//! tables alone, and the plan of one over private rows. None of it depends on a row of any table, and all of it ends with the
-//! policy.
+//! tables alone, and the plan of one over private rows. None of it depends on a private row, and all of it ends with the
+//! policy: a reload that changes neither the policy nor a table leaves it.
 
 use super::Statement;
+use super::certificates::Certificates;
+use super::domain_sizes::DomainSizes;
 use super::statement::Planned;
+use super::type_cache;
 use answer::{ClientError, Field, Values};
 use bytes::Bytes;
 use plan::Plan;
@@ -23,6 +26,20 @@ const ENTRY: u64 = 512;
 const PLANS: u64 = 32 << 20;
 /// How many there will be, roughly.
 const ENTRIES: usize = 1_000;
+
+/// What is known of statements for as long as the policy and the tables that it was checked against stay as they are.
+#[derive(Default)]
+pub(super) struct Known {
+    /// Columns of statements, as PostgreSQL typed them.
+    pub(super) typed: type_cache::Cache,
+    /// Columns of finishes.
+    pub(super) finishes: type_cache::Cache,
+    pub(super) parsed: Parsed,
+    pub(super) public: PublicTexts,
+    pub(super) plans: Plans,
+    pub(super) sizes: DomainSizes,
+    pub(super) certificates: Certificates,
+}
 
 /// Messages, and the statements that they are.
 pub(super) struct Parsed(Cache<Arc<str>, Arc<[Statement]>, Memory>);
@@ -46,6 +63,10 @@ impl Default for Parsed {
 impl Parsed {
     pub(super) fn get(&self, sql: &str) -> Option<Vec<Statement>> {
         self.0.get(sql).map(|statements| statements.to_vec())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     pub(super) fn keep(&self, sql: &str, statements: &[Statement]) {

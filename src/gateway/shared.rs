@@ -1,14 +1,11 @@
 //! Policy, database and books: what every session shares.
 
-use super::certificates::Certificates;
-use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
 use super::present::Present;
-use super::remembered::{Parsed, Plans, PublicTexts};
+use super::remembered::Known;
 use super::stream::{StreamStanding, Streams};
-use super::type_cache;
 use crate::store::Store;
 use backend::{Backend, Places};
 use ledger::{Ledger, Refusal};
@@ -21,17 +18,12 @@ pub struct Gateway {
     pub(super) backend: Arc<Backend>,
     pub(super) passthrough: Arc<Passthrough>,
     pub(super) ledger: Ledger,
-    pub(super) fingerprints: Fingerprints,
-    pub(super) typed: type_cache::Cache,
-    pub(super) finishes: type_cache::Cache,
-    pub(super) parsed: Parsed,
-    pub(super) public: PublicTexts,
-    pub(super) plans: Plans,
+    pub(super) fingerprints: Arc<Fingerprints>,
+    /// What is known of statements.
+    pub(super) known: Arc<Known>,
     pub(super) settings: plan::Settings,
-    pub(super) sizes: DomainSizes,
-    pub(super) certificates: Certificates,
-    /// Who waits for a read.
-    pub(super) queues: Places,
+    /// Who waits for a read, under whatever policy.
+    pub(super) queues: Arc<Places>,
     pub(super) store: Store,
     /// The system catalogs, once somebody has asked.
     pub(super) catalogs: tokio::sync::OnceCell<catalogs::Catalogs>,
@@ -70,6 +62,11 @@ impl Gateway {
     /// Answers that are at hand in this process: how many records, and their bytes.
     pub fn answers_at_hand(&self) -> (usize, usize) {
         self.store.at_hand()
+    }
+
+    /// Messages that are known by their text.
+    pub fn messages_known(&self) -> usize {
+        self.known.parsed.len()
     }
 
     /// Where users stand with streams who have asked one since the start.

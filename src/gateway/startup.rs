@@ -1,15 +1,14 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
-use super::domain_sizes::DomainSizes;
 use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
 use super::present::Present;
-
+use super::remembered::Known;
 use super::settings::time_zone::{NAMES, is_among, is_plain_offset};
 use super::{Gateway, stream};
 use crate::store::Store;
-use backend::{Backend, ConnectError, Directory, FetchError, introspect, row_triggers};
+use backend::{Backend, ConnectError, Directory, Places, Reader, introspect, row_triggers};
 use bigdecimal::BigDecimal;
 use ledger::{Ledger, LedgerError, Terms};
 use policy::{LedgerLocation, Policy, PolicyErrors, Privacy, RawPolicy};
@@ -82,7 +81,8 @@ impl Checked {
         };
         let connected = Arc::new(Backend::connect(backend).await?);
         let passthrough = Arc::new(Passthrough::connect(backend, &connected).await?);
-        Self::over(connected, passthrough, raw).await
+        let reader = reader(&connected).await?;
+        Self::over(connected, passthrough, raw, &reader).await
     }
 
     /// Reads the schema, and checks policy and logins, over connections that are there.
@@ -90,20 +90,18 @@ impl Checked {
         backend: Arc<Backend>,
         passthrough: Arc<Passthrough>,
         raw: &RawPolicy,
+        reader: &Reader,
     ) -> Result<Self, OpenError> {
-        let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
-        let reader = backend.reader().await.map_err(|e: FetchError| schema(&e))?;
-        let read = introspect::read_schema(&reader).await.map_err(|e| schema(&e))?;
+        let read = introspect::read_schema(reader).await.map_err(|e| schema(&e))?;
         let (mut policy, warnings) = raw.check_with_warnings(&read).map_err(OpenError::Policy)?;
         let mut tables = Vec::with_capacity(policy.tables.len());
         for table in &policy.tables {
-            tables.push(introspect::fingerprint(&reader, &[table.oid]).await.map_err(|e| schema(&e))?);
+            tables.push(introspect::fingerprint(reader, &[table.oid]).await.map_err(|e| schema(&e))?);
         }
         // What was read before the fingerprints must still be so after them.
-        if introspect::read_schema(&reader).await.map_err(|e| schema(&e))? != read {
+        if introspect::read_schema(reader).await.map_err(|e| schema(&e))? != read {
             return Err(OpenError::Schema("it changed while it was read; start again".into()));
         }
-        drop(reader);
         let named = |public: bool| -> Vec<(String, String)> {
             let tables = policy.tables.iter().filter(|t| (t.privacy == Privacy::Public) == public);
             tables.map(|t| (t.schema.clone(), t.name.clone())).collect()
@@ -115,26 +113,31 @@ impl Checked {
             .map(|t| (t.schema.clone(), t.name.clone()))
             .collect();
         backend
-            .prove_finish_login(&named(false), &named(true), &published)
+            .prove_finish_login(reader, &named(false), &named(true), &published)
             .await
             .map_err(|problems| OpenError::Logins(problems.join("\n")))?;
-        default_zones(&backend).await?;
+        default_zones(&backend, reader).await?;
         let views = super::views::columns(&policy, &backend).await.map_err(OpenError::View)?;
         policy.views.iter_mut().zip(views).for_each(|(view, columns)| view.columns = columns);
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         warnings.extend_from_slice(backend.warnings());
-        let reader = backend.reader().await.map_err(|e| schema(&e))?;
-        warnings.extend(row_triggers(&reader, &policy).await.map_err(OpenError::Schema)?);
+        warnings.extend(row_triggers(reader, &policy).await.map_err(OpenError::Schema)?);
         Ok(Self { policy, warnings, backend, passthrough, tables })
     }
 }
 
+async fn reader(backend: &Backend) -> Result<Reader, OpenError> {
+    backend.reader().await.map_err(|e| schema(&e))
+}
+
+fn schema(e: &dyn std::fmt::Display) -> OpenError {
+    OpenError::Schema(e.to_string())
+}
+
 /// Refuses a server whose sessions begin in a time zone of its own making (soundness rule 37). Every transaction of ours
 /// sets the session's zone; this is for what might ever be read before that.
-async fn default_zones(backend: &Backend) -> Result<(), OpenError> {
+async fn default_zones(backend: &Backend, reader: &Reader) -> Result<(), OpenError> {
     const DEFAULT: &str = "SELECT reset_val FROM pg_catalog.pg_settings WHERE name = 'TimeZone'";
-    let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
-    let reader = backend.reader().await.map_err(|e| schema(&e))?;
     let fetch: String =
         reader.query_one(DEFAULT, &[]).await.and_then(|r| r.try_get(0)).map_err(|e| schema(&e))?;
     let answer = backend.query(&backend::Settings::default(), DEFAULT, &[], &[0]).await;
@@ -165,13 +168,24 @@ pub struct Reopened {
     pub warnings: Vec<String>,
 }
 
+/// What a reload leaves as it is.
+#[derive(Default)]
+struct Kept {
+    streams: Arc<stream::Streams>,
+    present: Arc<Present>,
+    queues: Arc<Places>,
+    /// What is known of tables and statements, where neither the policy nor a table has changed. The catalogs are read anew in
+    /// any case.
+    statements: Option<(Arc<Fingerprints>, Arc<Known>)>,
+}
+
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
         let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         let history = History::begun(&checked.warnings);
-        Self::assemble(checked, ledger, store, Arc::default(), Arc::default(), trusted, history)
+        Self::assemble(checked, ledger, store, Kept::default(), trusted, history)
     }
 
     /// A gateway over another policy, with the books and the connections of this one. This one goes
@@ -180,10 +194,15 @@ impl Gateway {
         let (checked, reopened) = self.compare(raw).await?;
         let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
         let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        let streams = self.streams.clone();
         let history = self.history.followed(&self.policy, &reopened);
-        let (present, trusted) = (self.present.clone(), self.trusted.clone());
-        let gateway = Self::assemble(checked, ledger, store, streams, present, trusted, history)?;
+        let nothing_changed = !reopened.schema_changed && checked.policy.is_like(&self.policy);
+        let kept = Kept {
+            streams: self.streams.clone(),
+            present: self.present.clone(),
+            queues: self.queues.clone(),
+            statements: nothing_changed.then(|| (self.fingerprints.clone(), self.known.clone())),
+        };
+        let gateway = Self::assemble(checked, ledger, store, kept, self.trusted.clone(), history)?;
         Ok((gateway, reopened))
     }
 
@@ -192,8 +211,9 @@ impl Gateway {
         if raw.backend().is_none() {
             return Err(OpenError::Policy(PolicyErrors(raw.mistakes())));
         }
-        self.same_server().await?;
-        let mut checked = Checked::over(self.backend.clone(), self.passthrough.clone(), raw).await?;
+        let reader = reader(&self.backend).await?;
+        self.same_server(&reader).await?;
+        let mut checked = Checked::over(self.backend.clone(), self.passthrough.clone(), raw, &reader).await?;
         let Some(reloaded) = checked.policy.after(&self.policy) else { return Err(OpenError::Unit) };
         checked.policy = reloaded.policy;
         let reopened = Reopened {
@@ -206,9 +226,7 @@ impl Gateway {
     }
 
     /// The major version decides how statements are printed, and was asked once.
-    async fn same_server(&self) -> Result<(), OpenError> {
-        let schema = |e: &dyn std::fmt::Display| OpenError::Schema(e.to_string());
-        let reader = self.backend.reader().await.map_err(|e| schema(&e))?;
+    async fn same_server(&self, reader: &Reader) -> Result<(), OpenError> {
         let version = "SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4";
         let row = reader.query_one(version, &[]).await.map_err(|e| schema(&e))?;
         let version: i32 = row.try_get(0).map_err(|e| schema(&e))?;
@@ -224,12 +242,14 @@ impl Gateway {
         checked: Checked,
         ledger: Ledger,
         store: Store,
-        streams: Arc<stream::Streams>,
-        present: Arc<Present>,
+        kept: Kept,
         trusted: Option<String>,
         history: History,
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, passthrough, tables, .. } = checked;
+        let Kept { streams, present, queues, statements } = kept;
+        let (fingerprints, known) =
+            statements.unwrap_or_else(|| (Arc::new(Fingerprints::new(tables)), Arc::default()));
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
         let settings = plan::Settings {
             epsilon: ratio(&policy.statement.epsilon, "epsilon")?,
@@ -260,16 +280,10 @@ impl Gateway {
             backend,
             passthrough,
             ledger,
-            fingerprints: Fingerprints::new(tables),
-            typed: super::type_cache::Cache::default(),
-            finishes: Default::default(),
-            parsed: Default::default(),
-            public: Default::default(),
-            plans: Default::default(),
+            fingerprints,
+            known,
             settings,
-            sizes: DomainSizes::default(),
-            certificates: Default::default(),
-            queues: Default::default(),
+            queues,
             time_zones: tokio::sync::OnceCell::new(),
             catalogs: tokio::sync::OnceCell::new(),
             store,

@@ -44,7 +44,7 @@ impl Session {
         let settings = self.settings.backend();
         // A statement that reads private rows is fetched under a fingerprint of its tables: had they changed since
         // it was typed, it would be refused there. Others are typed anew wherever their columns are described.
-        if private && let Some(fields) = gateway.typed.get(&settings, &text.sql) {
+        if private && let Some(fields) = gateway.known.typed.get(&settings, &text.sql) {
             return Ok(backend::Description { parameters: Vec::new(), fields });
         }
         let described = gateway.backend.describe(&settings, &text.sql, types).await;
@@ -59,7 +59,7 @@ impl Session {
         };
         description.fields.iter_mut().for_each(|f| f.format = 0);
         if description.parameters.is_empty() {
-            gateway.typed.keep(&settings, &text.sql, &description.fields);
+            gateway.known.typed.keep(&settings, &text.sql, &description.fields);
         }
         Ok(description)
     }
@@ -72,7 +72,7 @@ impl Session {
         constants: &Constants,
     ) -> Option<Vec<answer::Field>> {
         let text = print::typed(statement, &gateway.policy, constants);
-        gateway.typed.get(&self.settings.backend(), &text.sql)
+        gateway.known.typed.get(&self.settings.backend(), &text.sql)
     }
 }
 

@@ -56,6 +56,7 @@ pub const METRICS: [Metric; 18] = [
         &["database", "result"],
         "Releases that were looked for among kept answers",
     ),
+    metric("noisegate_statements_known", "gauge", DATABASE, "Messages whose syntax is remembered, by their text"),
     metric(
         "noisegate_budget_spent_ratio",
         "gauge",
@@ -154,6 +155,7 @@ impl Database {
                     counter(&mut out.encode_family(&[database, ("result", result)])?, times)
                 })
             }
+            "noisegate_statements_known" => out.encode_family(&own)?.encode_gauge(&count(self.known)),
             "noisegate_budget_spent_ratio" => self.spent.iter().try_for_each(|(budget, part)| {
                 out.encode_family(&[database, ("budget", budget.as_str())])?.encode_gauge(part)
             }),

@@ -25,6 +25,8 @@ pub struct Database {
     pub record: Arc<Recorder>,
     /// Connections to it.
     pub pools: Vec<Pool>,
+    /// Messages that are known by their text.
+    pub known: usize,
     /// Each budget, with the part of it that is spent, from 0 to 1, by whoever has spent most; empty where the ledger did not
     /// answer.
     pub spent: Vec<(String, f64)>,

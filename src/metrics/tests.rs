@@ -19,7 +19,7 @@ fn reading() -> Reading {
     ledger.commits.observe(Duration::from_millis(3));
     let pools = vec![Pool { name: "fetch", most: 8, busy: 1, waiting: 0 }];
     let spent = vec![("total \"a\\b\"\n".to_owned(), 0.25)];
-    let database = Database { name: "bikes".into(), record, pools, spent, ledger };
+    let database = Database { name: "bikes".into(), record, pools, known: 3, spent, ledger };
     Reading { version: "0.1.0", since: 1.7e9, sessions: 2, incidents: 1, databases: vec![database] }
 }
 

@@ -2,6 +2,7 @@
 
 use super::model::Policy;
 use super::version;
+use std::fmt::Debug;
 use std::mem::replace;
 
 /// A new policy as far as it can take effect at once.
@@ -67,6 +68,11 @@ impl Policy {
         Some(Reloaded { policy: self, changed, restart })
     }
 
+    /// Whether this is the other policy, in every part.
+    pub fn is_like(&self, other: &Policy) -> bool {
+        !differs(self, other)
+    }
+
     fn unit_name(&self) -> Option<(&str, &str, &str)> {
         let (table, column) = &self.unit;
         self.tables.get(*table).map(|t| (t.schema.as_str(), t.name.as_str(), column.as_str()))
@@ -74,29 +80,31 @@ impl Policy {
 
     /// What differs from another policy among what takes effect at once, as the policy calls it.
     pub fn changes(&self, old: &Policy) -> Vec<&'static str> {
-        // Sections whose types compare by their parts only; equal parts print alike.
-        fn differ(a: &impl std::fmt::Debug, b: &impl std::fmt::Debug) -> bool {
-            format!("{a:?}") != format!("{b:?}")
-        }
         let parts = [
             ("server.tls", self.server.tls != old.server.tls),
             ("server.auth_query", self.server.auth_query != old.server.auth_query),
             ("server.shutdown_timeout", self.server.shutdown_timeout != old.server.shutdown_timeout),
             ("[[access]]", self.access != old.access),
             ("[console]", self.console != old.console),
+            ("ledger.text", self.ledger_text != old.ledger_text),
             ("log.level", self.log.level != old.log.level),
-            ("[statement]", differ(&self.statement, &old.statement)),
+            ("[statement]", differs(&self.statement, &old.statement)),
             ("[[stream]]", self.streams != old.streams),
             ("[[view]]", self.views != old.views),
-            ("[[user]]", differ(&self.users, &old.users)),
+            ("[[user]]", differs(&self.users, &old.users)),
             ("[[role]]", self.roles != old.roles),
-            ("[table]", differ(&self.tables, &old.tables)),
+            ("[table]", differs(&self.tables, &old.tables)),
             ("[cache]", self.cache != old.cache),
             ("[answers]", self.answers != old.answers),
-            ("[limits]", differ(&self.limits, &old.limits)),
+            ("[limits]", differs(&self.limits, &old.limits)),
         ];
         parts.into_iter().filter_map(|(name, changed)| changed.then_some(name)).collect()
     }
+}
+
+/// For types that compare by their parts only: equal parts print alike.
+fn differs<T: Debug>(a: &T, b: &T) -> bool {
+    format!("{a:?}") != format!("{b:?}")
 }
 
 #[cfg(test)]
@@ -127,6 +135,7 @@ mod tests {
         let reloaded = read(TEXT).after(&read(TEXT)).unwrap();
         assert_eq!((reloaded.changed, reloaded.restart), (vec![], vec![]));
         assert_eq!(reloaded.policy.version, read(TEXT).version);
+        assert!(reloaded.policy.is_like(&read(TEXT)));
     }
 
     #[test]

@@ -80,7 +80,14 @@ pub(super) const BACKEND: Keys = Keys {
             ty: "whole number, 1 to `pool`",
             default: "half of `pool`",
             example: "4",
-            purpose: "Statements of one user that run at once on the finish login; others of the user wait.",
+            purpose: "Statements of one user that run at once on each login; others of the user wait.",
+        },
+        Key {
+            name: "pool_per_user_steady",
+            ty: "whole number, 1 to `pool_per_user`",
+            default: "a quarter of `pool_per_user`",
+            example: "2",
+            purpose: "The same for a user whose statements have kept more than so many running for half a minute, as long as others ask, too.",
         },
         Key {
             name: "public_timeout",
@@ -146,7 +153,12 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         );
     }
     let pool = section.count("pool", 1000, f).unwrap_or(8);
-    let pool_per_user = section.count("pool_per_user", pool, f).unwrap_or((pool / 2).max(1));
+    let of_each = |key, most: u64, share: u64, f: &mut Findings| {
+        let n = section.count(key, most, f).unwrap_or((most / share).max(1));
+        u32::try_from(n).unwrap_or(u32::MAX)
+    };
+    let pool_per_user = of_each("pool_per_user", pool, 2, f);
+    let pool_per_user_steady = of_each("pool_per_user_steady", pool_per_user.into(), 4, f);
     let statement_timeout = section.duration("statement_timeout", f).unwrap_or(Duration::from_secs(60));
     let public_timeout = section.duration("public_timeout", f).unwrap_or(Duration::from_secs(20));
     let public_timeout = public_timeout.min(statement_timeout);
@@ -180,7 +192,8 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         passthrough_url,
         password_file,
         pool,
-        pool_per_user: pool_per_user as usize,
+        pool_per_user,
+        pool_per_user_steady,
         public_timeout,
         statement_timeout,
         work_mem,

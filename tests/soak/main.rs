@@ -1,8 +1,8 @@
 //! Two hundred clients that mean ill, or well, beside one dashboard: it is never refused, memory stays within its bounds, every
 //! debit is one that was asked for, and nobody hangs.
 //!
-//! A minute of it, or `NOISEGATE_SOAK_SECONDS`; `./test soak` takes ten, and holds the dashboard's slowest answers against those
-//! of a quiet time, which a busy machine's minute could not.
+//! A minute of it, or `NOISEGATE_SOAK_SECONDS`; `./test soak` takes ten, of a release, and holds the dashboard's slowest answers
+//! against those of a quiet time, which a busy machine's minute could not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod attacks;

@@ -22,6 +22,11 @@ use tokio_postgres::{Client, NoTls};
 /// The program under test.
 pub const NOISEGATE: &str = env!("CARGO_BIN_EXE_noisegate");
 
+/// The program that serves: the one that was built with the tests, or another (`NOISEGATE_BIN`), a release say.
+fn program() -> String {
+    std::env::var("NOISEGATE_BIN").unwrap_or_else(|_| NOISEGATE.to_owned())
+}
+
 /// The password of both logins of a [`TestDb`]: on loopback, for the time of one test, in a server whose superuser's
 /// password is random.
 pub const LOGIN_PASSWORD: &str = "only-for-this-test";
@@ -210,7 +215,7 @@ impl Workdir {
     /// Runs `noisegate ARGS --policy F` to its end.
     pub async fn noisegate(&self, args: &[&str]) -> Output {
         let policy = self.policy();
-        let mut command = Command::new(NOISEGATE);
+        let mut command = Command::new(program());
         command.args(args).arg("--policy").arg(policy);
         run(command, "").await
     }
@@ -252,7 +257,7 @@ impl Gate {
     /// [`start`](Self::start), with something else about the child than usual. Its log has warnings only, unless
     /// that says otherwise.
     pub async fn start_with(args: &[&str], more: impl FnOnce(&mut Command)) -> Self {
-        let mut command = Command::new(NOISEGATE);
+        let mut command = Command::new(program());
         command.args(args).env("NOISEGATE_LOG", "warn");
         more(&mut command);
         Self::start_command(command).await

@@ -98,6 +98,7 @@ async fn database(name: &str, active: &ActiveGateway) -> Database {
         name: name.to_owned(),
         record: active.record().clone(),
         pools: ["fetch", "finish", "aside"].into_iter().zip(gateway.backend().pools()).map(pool).collect(),
+        known: gateway.messages_known(),
         spent: spent.ok().and_then(Result::ok).unwrap_or_default(),
         ledger: Ledger {
             commits: pulse.commits().clone(),

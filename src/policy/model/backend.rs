@@ -16,8 +16,10 @@ pub struct Backend {
     pub password_file: Option<PathBuf>,
     /// Connections in each of the two pools.
     pub pool: usize,
-    /// Statements of one user that run at once on connections of the finish login.
-    pub pool_per_user: usize,
+    /// Statements of one user that run at once on each login.
+    pub pool_per_user: u32,
+    /// Those of a user whose statements have kept as many running for half a minute, while others ask, too.
+    pub pool_per_user_steady: u32,
     /// Longest time that a statement over public tables alone may take, and that its reader may take nothing.
     pub public_timeout: Duration,
     /// `statement_timeout` of backend sessions.
@@ -57,6 +59,7 @@ mod tests {
                 password_file: None,
                 pool,
                 pool_per_user: 1,
+                pool_per_user_steady: 1,
                 public_timeout: Duration::ZERO,
                 statement_timeout: Duration::ZERO,
                 work_mem: work_mem.map(str::to_owned),

@@ -92,6 +92,34 @@ async fn statements_are_counted_by_how_they_end_and_timed_by_stage() {
 }
 
 #[tokio::test]
+async fn what_is_known_of_statements_outlives_a_reload_that_changes_nothing_and_no_other() {
+    let db = bikes().await;
+    let dir = Workdir::new(&text(&db, &["ada"], "\n[metrics]\nlisten = \"127.0.0.1:0\"\n"));
+    let gate = dir.serve().await;
+    let at = address(&gate);
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let asked = "SELECT count(*) FROM trips WHERE fare > 10";
+    let known = async || samples(&at).await["noisegate_statements_known{database=\"policy\"}"];
+    let reload = async || dir.noisegate(&["reload"]).await.stdout;
+    ada.simple_query(asked).await.unwrap();
+    let before = known().await;
+    assert!(before > 0.0);
+    assert_eq!(reload().await, "reloaded: nothing has changed\n");
+    assert_eq!(known().await, before);
+    ada.simple_query(asked).await.unwrap();
+
+    db.execute("ALTER TABLE trips ADD COLUMN weather text").await;
+    assert_eq!(reload().await, "reloaded: the schema of the tables\n");
+    assert_eq!(known().await, 0.0);
+    ada.simple_query(asked).await.unwrap();
+    let wider = std::fs::read_to_string(dir.policy()).unwrap().replace("[0, 240]", "[0, 300]");
+    std::fs::write(dir.policy(), wider).unwrap();
+    assert_eq!(reload().await, "reloaded: [table]\n");
+    assert_eq!(known().await, 0.0);
+    ada.simple_query(asked).await.unwrap();
+}
+
+#[tokio::test]
 async fn readiness_follows_the_tables_and_the_shutdown() {
     let db = bikes().await;
     let dir = Workdir::new(&text(&db, &["ada"], "\n[metrics]\nlisten = \"127.0.0.1:0\"\n"));

@@ -226,6 +226,29 @@ async fn a_fetch_that_is_opened_and_not_wanted_reads_nothing_and_gives_its_conne
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_user_waits_for_a_place_to_read_and_others_do_not() {
+    let db = Database::new().await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let briefly = Duration::from_millis(10);
+    let held = backend.place_to_read("eve", briefly).await.unwrap();
+    let refused = backend.place_to_read("eve", briefly).await.unwrap_err();
+    assert_eq!(refused.code.as_str(), "53300", "{refused:?}");
+    backend.place_to_read("ada", briefly).await.unwrap();
+    drop(held);
+    backend.place_to_read("eve", briefly).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn catalogs_are_read_by_none_of_the_connections_of_those_who_ask() {
+    let db = Database::new().await;
+    // One connection.
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let reader = backend.reader().await.unwrap();
+    assert_eq!(backend.fetch(many(&["SELECT 1 FROM public.riders"])).await.unwrap()[0].len(), 100);
+    reader.batch_execute("SELECT 1").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rule_07_a_table_that_cannot_be_locked_is_watched_all_the_same() {
     let db = Database::new().await;
     // LOCK needs the right on the whole table.

@@ -9,7 +9,11 @@ fn table(name: &str) -> (String, String) {
 
 async fn problems(db: &Database) -> Vec<String> {
     let backend = Backend::connect(&db.policy()).await.unwrap();
-    backend.prove_finish_login(&[table("riders")], &[table("stations")], &[]).await.err().unwrap_or_default()
+    backend
+        .prove_finish_login(&backend.reader().await.unwrap(), &[table("riders")], &[table("stations")], &[])
+        .await
+        .err()
+        .unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,11 +135,17 @@ async fn rule_31_the_finish_login_is_a_login_of_its_own_on_the_same_tables() {
     let mut same = db.policy();
     same.finish_url = same.url.clone();
     let backend = Backend::connect(&same).await.unwrap();
-    let found = backend.prove_finish_login(&[table("riders")], &[], &[]).await.unwrap_err();
+    let found = backend
+        .prove_finish_login(&backend.reader().await.unwrap(), &[table("riders")], &[], &[])
+        .await
+        .unwrap_err();
     assert!(found[0].contains("CREATE ROLE"), "{found:?}");
 
     let backend = Backend::connect(&db.policy()).await.unwrap();
-    let found = backend.prove_finish_login(&[table("no'such")], &[], &[]).await.unwrap_err();
+    let found = backend
+        .prove_finish_login(&backend.reader().await.unwrap(), &[table("no'such")], &[], &[])
+        .await
+        .unwrap_err();
     assert!(found[0].contains("does not exist"), "{found:?}");
-    backend.prove_finish_login(&[], &[], &[]).await.unwrap();
+    backend.prove_finish_login(&backend.reader().await.unwrap(), &[], &[], &[]).await.unwrap();
 }

@@ -95,9 +95,26 @@ async fn a_slow_reader_holds_the_server_back_and_a_vanished_one_cancels() {
     until_none(&db, &db.finish, &waits).await;
     drop(rows);
     until_none(&db, &db.finish, "state = 'active'").await;
-    // The pool has one place: this waits for it, on a new connection, and sees its own answer only.
+    // The pool has one place: this waits for it, and sees its own answer only.
     assert_eq!(text(&backend, "SELECT 'next'").await, "next");
-    assert_ne!(text(&backend, "SELECT pg_backend_pid()").await, pid);
+    assert_eq!(text(&backend, "SELECT pg_backend_pid()").await, pid, "the connection serves on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_connection_serves_on_and_no_signal_hits_what_comes_later() {
+    let db = Database::new().await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let pid = text(&backend, "SELECT pg_backend_pid()").await;
+    for round in 0..40 {
+        // Twice the same text is prepared under a name, which may be cut short, too.
+        let sql = format!("SELECT count(*) FROM generate_series(1, 1000000000) g WHERE g % 7 = {}", round / 3);
+        let query = async { backend.query(&Settings::default(), &sql, &[], &[0]).await?.into_texts().await };
+        assert!(tokio::time::timeout(Duration::from_millis(round % 9), query).await.is_err());
+        for n in 0..5 {
+            assert_eq!(text(&backend, &format!("SELECT {n}")).await, n.to_string());
+        }
+    }
+    assert_eq!(text(&backend, "SELECT pg_backend_pid()").await, pid);
 }
 
 #[tokio::test(flavor = "multi_thread")]

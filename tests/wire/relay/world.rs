@@ -46,6 +46,7 @@ impl Database {
             password_file: None,
             pool: 1,
             pool_per_user: 1,
+            pool_per_user_steady: 1,
             public_timeout: Duration::from_secs(20),
             statement_timeout: Duration::from_secs(30),
             work_mem: Some("16MB".into()),
