@@ -35,7 +35,7 @@ const DATABASE: &[&str] = &["database"];
 const POOL: &[&str] = &["database", "pool"];
 
 /// All metrics, in the order in which they are written.
-pub const METRICS: [Metric; 18] = [
+pub const METRICS: [Metric; 19] = [
     metric("noisegate_build", "info", &["version"], "The program"),
     metric("noisegate_start_time_seconds", "gauge", &[], "When the process began, since 1970"),
     metric("noisegate_sessions", "gauge", &[], "Clients that have logged in"),
