@@ -10,11 +10,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// Over how long what runs is averaged, as a system's load is.
-const MEMORY: Duration = Duration::from_secs(30);
+const MEMORY: Duration = Duration::from_secs(15);
 /// For how long somebody who has asked is one of those who ask.
 const RECENT: Duration = Duration::from_secs(10);
 /// Rounding is no load.
 const SLACK: f64 = 0.01;
+/// The part of the steady load below which a user has rested.
+const RESTED: f64 = 0.75;
 /// A load that nobody remembers.
 const NOTHING: f64 = 0.001;
 
@@ -51,6 +53,8 @@ struct Load {
     mean: f64,
     at: Instant,
     asked: Instant,
+    /// It was above what is steady, and has not rested since.
+    heavy: bool,
 }
 
 /// Which login.
@@ -69,7 +73,7 @@ pub struct Place {
 
 impl Load {
     fn new(now: Instant) -> Self {
-        Self { running: 0, mean: 0.0, at: now, asked: now }
+        Self { running: 0, mean: 0.0, at: now, asked: now, heavy: false }
     }
 
     /// Up to now.
@@ -160,13 +164,16 @@ impl Shares {
                 share
             }
         };
-        let mean = {
+        let heavy = {
             let mut load = share.load(now);
             load.asked = now;
-            load.mean
+            let bound = f64::from(steady);
+            // Who runs as many as are steady stays at them.
+            load.heavy = if load.heavy { load.mean > RESTED * bound } else { load.mean > bound + SLACK };
+            load.heavy
         };
         let asks = |(name, share): (&String, &Arc<Share>)| name != user && share.asked_lately(now);
-        let keeps_on = mean > f64::from(steady) + SLACK && users.iter().any(asks);
+        let keeps_on = heavy && users.iter().any(asks);
         (share, if keeps_on { most.div_ceil(steady) } else { 1 })
     }
 }
@@ -216,6 +223,20 @@ mod tests {
         let rested = later + 2 * MEMORY;
         shares.of("ada", rested);
         assert_eq!(shares.of("eve", rested).1, 1, "it has rested");
+    }
+
+    #[test]
+    fn who_goes_on_with_one_has_not_rested() {
+        let (shares, mut now) = (shares(), Instant::now());
+        let eve = shares.of("eve", now).0;
+        (0..4).for_each(|_| eve.begins(now));
+        now += MEMORY;
+        (0..3).for_each(|_| eve.ends(now));
+        for _ in 0..100 {
+            now += RECENT / 2;
+            shares.of("ada", now);
+            assert_eq!(shares.of("eve", now).1, 4);
+        }
     }
 
     #[test]

@@ -56,7 +56,12 @@ pub const METRICS: [Metric; 19] = [
         &["database", "result"],
         "Releases that were looked for among kept answers",
     ),
-    metric("noisegate_statements_known", "gauge", DATABASE, "Messages whose syntax is remembered, by their text"),
+    metric(
+        "noisegate_statements_known",
+        "gauge",
+        DATABASE,
+        "Messages whose syntax is remembered, by their text",
+    ),
     metric(
         "noisegate_budget_spent_ratio",
         "gauge",

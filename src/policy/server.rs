@@ -87,7 +87,7 @@ pub(super) const BACKEND: Keys = Keys {
             ty: "whole number, 1 to `pool_per_user`",
             default: "a quarter of `pool_per_user`",
             example: "2",
-            purpose: "The same for a user whose statements have kept more than so many running for half a minute, as long as others ask, too.",
+            purpose: "The same for a user whose statements have kept more than so many running for a quarter of a minute, as long as others ask, too.",
         },
         Key {
             name: "public_timeout",

@@ -18,7 +18,7 @@ pub struct Backend {
     pub pool: usize,
     /// Statements of one user that run at once on each login.
     pub pool_per_user: u32,
-    /// Those of a user whose statements have kept as many running for half a minute, while others ask, too.
+    /// Those of a user whose statements have kept as many running for a quarter of a minute, while others ask, too.
     pub pool_per_user_steady: u32,
     /// Longest time that a statement over public tables alone may take, and that its reader may take nothing.
     pub public_timeout: Duration,

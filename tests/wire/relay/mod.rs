@@ -107,7 +107,8 @@ async fn a_cancelled_connection_serves_on_and_no_signal_hits_what_comes_later() 
     let pid = text(&backend, "SELECT pg_backend_pid()").await;
     for round in 0..40 {
         // Twice the same text is prepared under a name, which may be cut short, too.
-        let sql = format!("SELECT count(*) FROM generate_series(1, 1000000000) g WHERE g % 7 = {}", round / 3);
+        let sql =
+            format!("SELECT count(*) FROM generate_series(1, 1000000000) g WHERE g % 7 = {}", round / 3);
         let query = async { backend.query(&Settings::default(), &sql, &[], &[0]).await?.into_texts().await };
         assert!(tokio::time::timeout(Duration::from_millis(round % 9), query).await.is_err());
         for n in 0..5 {
