@@ -109,7 +109,7 @@ async fn what_is_known_of_statements_outlives_a_reload_that_changes_nothing_and_
     ada.simple_query(asked).await.unwrap();
 
     db.execute("ALTER TABLE trips ADD COLUMN weather text").await;
-    assert_eq!(reload().await, "reloaded: the schema of the tables\n");
+    assert!(reload().await.contains("the schema of the tables"));
     assert_eq!(known().await, 0.0);
     ada.simple_query(asked).await.unwrap();
     let wider = std::fs::read_to_string(dir.policy()).unwrap().replace("[0, 240]", "[0, 300]");
