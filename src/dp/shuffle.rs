@@ -36,22 +36,23 @@ pub fn permute<T>(items: &mut [T], rng: &mut impl Entropy) -> Result<(), Entropy
     Ok(())
 }
 
-/// The closed form: ε <= ln(1 + (e^ε₀-1)/(e^ε₀+1)·(8√(e^ε₀·ln(4/δ))/√n + 8e^ε₀/n)), for ε₀ <= ln(n/(16·ln(2/δ))) and
-/// 0 < δ <= 1 (Feldman, McMillan and Talwar 2021, Theorem 3.1). None where the theorem says nothing.
+/// The closed form: ε <= ln(1 + (1-e^-ε₀)/(1+e^-(ε₀+a))·(8√(e^ε₀·ln(4/δ))/√n + 8e^ε₀/n)), where a is the same with 1 in the place of
+/// the fraction, for ε₀ <= ln(n/(16·ln(4/δ))) and 0 < δ <= 1. This is how the authors' program has Theorem 3.1 of Feldman, McMillan
+/// and Talwar 2021: its fraction is a little larger, and its condition a little stricter, than those in the paper's text. None where
+/// it says nothing.
 pub fn closed_form(n: u64, local: &Ratio, delta: f64) -> Option<f64> {
     if n == 0 || *local.denom() == 0 || !(delta > 0.0 && delta <= 1.0) {
         return None;
     }
     let (n, e0, delta) = (Interval::from(n as f64), Interval::ratio(local), Interval::from(delta));
-    let one = Interval::from(1.0);
-    let limit = (n / ((Interval::from(2.0) / delta).ln() * 16.0)).ln();
-    if e0.hi() > limit.lo() {
+    let log = (Interval::from(4.0) / delta).ln();
+    if e0.hi() > (n / (log * 16.0)).ln().lo() {
         return None;
     }
     let e = e0.exp();
-    let root = (e * (Interval::from(4.0) / delta).ln()).sqrt() * 8.0 / n.sqrt();
-    let factor = e0.exp_m1() / (e + one);
-    Some((factor * (root + e * 8.0 / n)).ln_1p().hi().min(e0.hi()))
+    let sum = (e * log).sqrt() * 8.0 / n.sqrt() + e * 8.0 / n;
+    let fraction = -(-e0).exp_m1() / ((-(e0 + sum.ln_1p())).exp() + 1.0);
+    Some((fraction * sum).ln_1p().hi().min(e0.hi()))
 }
 
 /// δ at ε: the numerical bound of Theorem 3.2.

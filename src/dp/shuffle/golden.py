@@ -22,10 +22,11 @@ def delta(n, local, epsilon):
 
 
 def closed(n, local, d):
-    if local > log(n / (16 * log(2 / d))):
+    if local > log(n / (16 * log(4 / d))):
         return None
     e = exp(local)
-    return log(1 + (e - 1) / (e + 1) * (8 * sqrt(e * log(4 / d)) / sqrt(n) + 8 * e / n))
+    a = 8 * sqrt(e * log(4 / d)) / sqrt(n) + 8 * e / n
+    return log(1 + (1 - 1 / e) / (1 + exp(-local - log(1 + a))) * a)
 
 
 for n, local, epsilon in [(2, "1/1", "1/2"), (30, "1/1", "1/4"), (30, "2/1", "1/1"), (300, "1/1", "1/5"), (300, "2/1", "3/10"),
