@@ -118,6 +118,7 @@ impl Session for gateway::Session {
             Some(C::Declare(cursor)) => Control::Declare(cursor.clone()),
             Some(C::Fetch(fetch)) => Control::Fetch(fetch.clone()),
             Some(C::Copy(copy)) => Control::Copy(copy.clone()),
+            Some(C::CopyFrom(copy)) => Control::CopyFrom(copy.clone()),
             Some(C::Prepare { name, types }) => Control::Prepare { name: name.clone(), types: types.clone() },
             Some(C::Execute(name)) => Control::Execute(name.clone()),
         }
@@ -177,6 +178,34 @@ impl Session for gateway::Session {
         outcome
     }
 
+    fn copy_begin(&mut self, statement: Self::Statement, copy: answer::Copy) -> Result<usize, ClientError> {
+        gateway::Session::copy_begin(self, &statement, copy)
+            .inspect_err(|e| journal::failed(&self.record(), self.recorded("insert", statement.text()), e))
+    }
+
+    fn copy_data(&mut self, data: &[u8]) -> Result<(), ClientError> {
+        gateway::Session::copy_data(self, data)
+            .inspect_err(|e| journal::failed(&self.record(), self.recorded("insert", "".into()), e))
+    }
+
+    async fn copy_end(&mut self) -> Result<u64, ClientError> {
+        let record = Record::begin(&self.record(), self.recorded("insert", "".into()));
+        let mut rows = 0;
+        let work = async {
+            rows = Box::pin(gateway::Session::copy_end(self)).await?;
+            Ok(Outcome::Complete(String::new()))
+        };
+        record.follow(work).await.map(|_| rows)
+    }
+
+    fn copy_abandon(&mut self) {
+        gateway::Session::copy_abandon(self);
+    }
+
+    async fn commit(&mut self) -> Result<(), ClientError> {
+        Box::pin(gateway::Session::commit(self)).await
+    }
+
     fn transaction(&mut self, step: &Control) {
         use sql::Control as C;
         let step = match step {
@@ -184,6 +213,7 @@ impl Session for gateway::Session {
             | Control::Declare(_)
             | Control::Fetch(_)
             | Control::Copy(_)
+            | Control::CopyFrom(_)
             | Control::Prepare { .. }
             | Control::Execute(_) => return,
             Control::Begin(modes) => C::Begin(modes.clone()),

@@ -6,6 +6,7 @@
 //! state: what a client's session has set is [`Settings`], applied inside each transaction and gone with it.
 //! Nothing here knows about privacy prices, and no error of a fetch holds a word that the database wrote.
 
+mod collect;
 mod connect;
 mod connection;
 mod data_row;
@@ -30,6 +31,7 @@ mod shares;
 mod socket;
 mod tls;
 
+pub use collect::{Cells, Reports, StoreError, Target};
 pub use connect::ConnectError;
 pub use direct::Direct;
 pub use directory::Directory;

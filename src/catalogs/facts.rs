@@ -52,6 +52,11 @@ pub struct Questions {
     pub texts: [String; 6],
 }
 
+/// The tables that there are for analysts: those of randomised reports are not.
+fn for_analysts(policy: &Policy) -> impl Iterator<Item = &policy::Table> {
+    policy.tables.iter().filter(|t| !t.collected)
+}
+
 /// Rows as the database gives them.
 type Rows = Vec<Vec<Option<String>>>;
 
@@ -61,9 +66,9 @@ const CONSTANT: &str = "^\\(?-?([0-9]+(\\.[0-9]+)?|''([^'']|'''')*''|true|false|
 impl Questions {
     /// For the tables of a policy.
     pub fn of(policy: &Policy) -> Self {
-        let tables = text::numbers(policy.tables.iter().map(|t| t.oid), "oid");
+        let tables = text::numbers(for_analysts(policy).map(|t| t.oid), "oid");
         let columns =
-            || policy.tables.iter().flat_map(|t| t.columns.iter().map(move |c| (t.oid, c.name.as_str())));
+            || for_analysts(policy).flat_map(|t| t.columns.iter().map(move |c| (t.oid, c.name.as_str())));
         let visible = format!(
             "(SELECT v.relid, a.attnum, a.attname, a.atttypid FROM {} AS v(relid, name)
               JOIN pg_catalog.pg_attribute AS a ON a.attrelid = v.relid AND a.attname = v.name AND a.attnum > 0
@@ -131,7 +136,7 @@ impl Facts {
                 known.entry(relation.clone()).or_default().push((column.clone(), ty.clone()));
             }
         }
-        let tables = policy.tables.iter().map(|t| Named {
+        let tables = for_analysts(policy).map(|t| Named {
             oid: t.oid,
             schema: t.schema.clone(),
             name: t.name.clone(),
@@ -169,7 +174,7 @@ fn named(row: &[Option<String>]) -> Option<Named> {
 /// and for clients (0 and 0: the table), the line.
 pub fn notes(policy: &Policy, facts: &Facts) -> Vec<(u32, i16, usize, String)> {
     let mut out = Vec::new();
-    for table in &policy.tables {
+    for table in for_analysts(policy) {
         let line = match &table.privacy {
             Privacy::Public => "noisegate: public".to_owned(),
             Privacy::Private { unit, .. } => format!("noisegate: private, the unit is {unit}"),

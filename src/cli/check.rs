@@ -185,7 +185,7 @@ fn summary(policy: &Policy) -> Result<String, String> {
     let mut text = String::from("policy ok\n");
     let unit_table = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
     let _ = writeln!(text, "  unit      {unit_table}.{}", policy.unit.1);
-    for t in &policy.tables {
+    for t in policy.tables.iter().filter(|t| !t.collected) {
         let whose = match &t.privacy {
             Privacy::Public => "public".to_owned(),
             Privacy::Private { unit, nullable, .. } => {
@@ -200,6 +200,7 @@ fn summary(policy: &Policy) -> Result<String, String> {
         let columns: Vec<&str> = t.columns.iter().map(|c| c.name.as_str()).collect();
         let _ = writeln!(text, "  table     {}: {whose}; columns {}", t.name, columns.join(", "));
     }
+    text.push_str(&super::collected::summary(policy));
     for b in &policy.budgets {
         text.push_str(&budget(b, policy)?);
     }

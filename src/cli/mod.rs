@@ -5,6 +5,7 @@ pub mod account;
 pub mod advise;
 pub mod budget;
 pub mod check;
+mod collected;
 pub mod completions;
 mod database;
 pub mod demo;

@@ -63,7 +63,7 @@ fn now() -> i64 {
 /// The number of values of every column of a public table that could be a group key.
 async fn sizes(policy: &Policy, connected: &Connected) -> (Vec<Size>, Vec<String>) {
     let (mut sizes, mut warnings) = (Vec::new(), Vec::new());
-    for t in policy.tables.iter().filter(|t| t.privacy == Privacy::Public) {
+    for t in policy.tables.iter().filter(|t| t.privacy == Privacy::Public && !t.collected) {
         // Other types need not have an equality to count by.
         let keys = t.columns.iter().filter(|c| !matches!(c.ty, SqlType::Other { .. }));
         let names: Vec<&str> = keys.map(|c| c.name.as_str()).collect();

@@ -89,6 +89,10 @@ async fn parse<S: Session>(
             no_parameters(&description)?;
             Description { parameters: known(types)?.parameters, ..description }
         }
+        (Some(_), Control::CopyFrom(_)) => {
+            return Err(ClientError::unsupported("COPY FROM STDIN is for the simple query protocol here")
+                .hint("Send it as a simple query, as psql and drivers' COPY do without parameters."));
+        }
         (Some(_), Control::Prepare { .. }) => {
             return Err(ClientError::unsupported("PREPARE is for the simple query protocol here")
                 .hint("A Parse message with a name prepares the statement."));
@@ -283,6 +287,7 @@ async fn execute<S: Session, W: AsyncWrite + Unpin>(
             Ok(())
         }
         (Progress::Control, control) => {
+            state.settle(&control).await?;
             if let Some(step) = state.control(control, Some(name))? {
                 writer.step(&step);
             }

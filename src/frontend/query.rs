@@ -33,7 +33,9 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
         writer.empty();
     }
     state.transaction.set_implicit(statements.len() > 1);
-    for statement in statements {
+    let count = statements.len();
+    for (place, statement) in statements.into_iter().enumerate() {
+        let last = place + 1 == count;
         let control = state.session.control(&statement);
         state.transaction.admit(&control)?;
         let running = state.session.weight(&statement).running;
@@ -54,7 +56,18 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
                 give(outcome, writer).await?;
             }
             Control::Declare(_) | Control::Copy(_) => query(state, writer, statement, control).await?,
+            Control::CopyFrom(copy) => {
+                if !last {
+                    return Err(ClientError::unsupported(
+                        "COPY FROM STDIN must be the last statement of its message",
+                    )
+                    .hint("Send it in a message of its own.")
+                    .into());
+                }
+                state.copy_from = Some((statement, copy));
+            }
             control => {
+                state.settle(&control).await?;
                 if let Some(step) = state.control(control, None)? {
                     writer.step(&step);
                 }

@@ -135,9 +135,18 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
 
     /// Queues a CopyOutResponse: the format of all, which is that of each column.
     pub fn copy_out(&mut self, columns: usize, format: i16) -> Result<(), ClientError> {
+        self.copy(b'H', columns, format)
+    }
+
+    /// Queues a CopyInResponse.
+    pub fn copy_in(&mut self, columns: usize, format: i16) -> Result<(), ClientError> {
+        self.copy(b'G', columns, format)
+    }
+
+    fn copy(&mut self, tag: u8, columns: usize, format: i16) -> Result<(), ClientError> {
         let count =
             u16::try_from(columns).ok().filter(|n| *n <= u16::MAX >> 1).ok_or_else(too_many_columns)?;
-        self.buf.put_u8(b'H');
+        self.buf.put_u8(tag);
         self.buf.put_i32(4 + 1 + 2 + 2 * i32::from(count));
         self.buf.put_u8(u8::from(format != 0));
         self.buf.put_u16(count);

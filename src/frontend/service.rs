@@ -65,6 +65,8 @@ pub enum Control {
     Fetch(Fetch),
     /// `COPY … TO STDOUT`: the rows of the statement's query go out in this format.
     Copy(Copy),
+    /// `COPY … FROM STDIN`: rows come in this format, for [`Session::copy_begin`] and what follows it.
+    CopyFrom(Copy),
     /// `PREPARE`: the statement's query is prepared under a name.
     Prepare {
         /// The name.
@@ -194,6 +196,32 @@ pub trait Session: Send + 'static {
         portal: Self::Portal,
         notices: &mut Vec<Notice>,
     ) -> impl Future<Output = Result<Outcome, ClientError>> + Send;
+
+    /// COPY FROM: begins to take rows; how many columns they have.
+    fn copy_begin(&mut self, statement: Self::Statement, copy: Copy) -> Result<usize, ClientError> {
+        let _ = (statement, copy);
+        Err(ClientError::unsupported("COPY FROM is not supported"))
+    }
+
+    /// Takes the body of a CopyData. After an error nothing of the COPY is left.
+    fn copy_data(&mut self, data: &[u8]) -> Result<(), ClientError> {
+        let _ = data;
+        Err(ClientError::unsupported("COPY FROM is not supported"))
+    }
+
+    /// The rows were all; how many they were.
+    fn copy_end(&mut self) -> impl Future<Output = Result<u64, ClientError>> + Send {
+        async { Err(ClientError::unsupported("COPY FROM is not supported")) }
+    }
+
+    /// The client gave up: nothing of the COPY is left.
+    fn copy_abandon(&mut self) {}
+
+    /// Asked before a COMMIT of a transaction that has not failed: makes durable what it wrote. An error undoes the
+    /// transaction.
+    fn commit(&mut self) -> impl Future<Output = Result<(), ClientError>> + Send {
+        async { Ok(()) }
+    }
 
     /// Told after the frontend executed `step`, so that settings can follow it. A `COMMIT` of a failed
     /// transaction arrives as [`Control::Rollback`].

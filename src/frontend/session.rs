@@ -10,7 +10,7 @@ use super::service::Session;
 use super::state::State;
 use super::stop::{Stop, violation};
 use super::wire::Wire;
-use answer::{ClientError, Severity, SqlState};
+use answer::{ClientError, Copy, Severity, SqlState};
 use std::future::Future;
 use tokio::io::AsyncRead;
 use tokio::sync::watch;
@@ -99,10 +99,50 @@ impl<S: Session> Dialogue<S> {
         self.cancel.arm();
         let Wire { reader, writer } = wire;
         let work = query::simple(&mut self.state, writer, text);
-        match race(&mut self.cancel, &mut self.phase, reader, work).await {
+        let done = race(&mut self.cancel, &mut self.phase, reader, work).await;
+        let done = match (done, self.state.copy_from.take()) {
+            (Ok(()), Some((statement, copy))) => self.copy_from(wire, statement, copy).await,
+            (done, _) => done,
+        };
+        match done {
             Err(Stop::Error(e)) => self.fail(wire, e),
             done => done,
         }
+    }
+
+    /// Takes the rows of a COPY FROM, up to its end or its first error; what still comes after that is ignored, as ever
+    /// outside of a COPY.
+    async fn copy_from(&mut self, wire: &mut Wire, statement: S::Statement, copy: Copy) -> Result<(), Stop> {
+        let columns = self.state.session.copy_begin(statement, copy)?;
+        wire.writer.copy_in(columns, 0)?;
+        wire.writer.flush().await?;
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => Err(Stop::from(canceled())),
+                () = reached(&mut self.phase, Phase::Ending) => Err(Stop::from(shutdown())),
+                frame = wire.reader.next() => frame,
+            };
+            let frame = next.inspect_err(|_| self.state.session.copy_abandon())?;
+            match frame.tag {
+                b'd' => self.state.session.copy_data(&frame.body)?,
+                b'c' => break,
+                b'H' | b'S' => {}
+                tag => {
+                    self.state.session.copy_abandon();
+                    if tag == b'f' {
+                        let e = ClientError::new(SqlState::QUERY_CANCELED, "COPY from stdin failed");
+                        return Err(e.detail("The client ended it; nothing of it is stored.").into());
+                    }
+                    return Err(violation("unexpected message type during COPY from stdin").into());
+                }
+            }
+        }
+        let Wire { reader, writer } = wire;
+        let session = &mut self.state.session;
+        let end =
+            async { Ok(session.copy_end().await.map(|rows| writer.complete(&format!("COPY {rows}")))?) };
+        race(&mut self.cancel, &mut self.phase, reader, end).await
     }
 
     async fn extended(&mut self, wire: &mut Wire, message: Extended) -> Result<(), Stop> {

@@ -6,7 +6,7 @@ use super::prepared::Statements;
 use super::service::{Control, Session};
 use super::transaction::{Step, Transaction};
 use super::turns::Turn;
-use answer::ClientError;
+use answer::{ClientError, Copy};
 use pgwire::messages::response::TransactionStatus;
 use policy::Limits;
 
@@ -24,6 +24,8 @@ pub(super) struct State<S: Session> {
     pub memory: Account,
     /// Who works on a large statement.
     pub turn: Turn,
+    /// A COPY FROM that a simple query ended with: its rows come next.
+    pub copy_from: Option<(S::Statement, Copy)>,
 }
 
 impl<S: Session> State<S> {
@@ -36,7 +38,21 @@ impl<S: Session> State<S> {
             portals: Portals::new(limits, &accounts),
             memory: accounts.memory,
             turn,
+            copy_from: None,
         }
+    }
+
+    /// Before a COMMIT: what the transaction wrote becomes durable. Where it cannot, the transaction is rolled back.
+    pub async fn settle(&mut self, control: &Control) -> Result<(), ClientError> {
+        let open = self.transaction.status() == TransactionStatus::Transaction;
+        if !open || !matches!(control, Control::Commit { .. }) {
+            return Ok(());
+        }
+        if let Err(e) = self.session.commit().await {
+            self.control(Control::Rollback { chain: false }, None)?;
+            return Err(e);
+        }
+        Ok(())
     }
 
     /// Executes a control statement that [`Transaction::admit`] let through; `None` for any other.

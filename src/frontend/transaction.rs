@@ -100,6 +100,7 @@ impl Transaction {
             | Control::Declare(_)
             | Control::Fetch(_)
             | Control::Copy(_)
+            | Control::CopyFrom(_)
             | Control::Prepare { .. }
             | Control::Execute(_) => return Ok(None),
             Control::Begin(_) | Control::StartTransaction(_) => {

@@ -71,6 +71,9 @@ impl Session {
             About::Constants => true,
             About::Tables => return Ok(None),
         };
+        if !constants {
+            self.reads_something(gateway)?;
+        }
         if constants {
             match self.resolve(gateway, query, lines) {
                 Err(e) if FOREIGN.contains(&e.code) => {}

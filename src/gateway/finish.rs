@@ -65,7 +65,9 @@ impl Session {
             let once = columns.once().iter().map(|f| Field { format: 0, ..f.clone() }).collect();
             let answered = self.public_rows(gateway, &text.sql, &params, columns).await?;
             let public = plan.releases.is_empty() && plan.free.is_none() && params.is_empty() && text.lasting;
-            if let Some(key) = key.filter(|_| public) {
+            // Who asks for estimates is told what they are each time.
+            let collected = !plan::collected::of(plan, &gateway.policy).is_empty();
+            if let Some(key) = key.filter(|_| public && !collected) {
                 gateway.known.public.keep(key, PublicText { sql: text.sql, fields: once });
             }
             return Ok(answered);

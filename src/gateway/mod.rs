@@ -14,6 +14,7 @@ mod advice;
 mod budget_split;
 mod catalogs;
 mod certificates;
+mod collect;
 mod constant_folding;
 mod databases;
 mod domain_sizes;
@@ -91,12 +92,22 @@ impl Session {
         let statement = |p: Parsed| {
             let (text, tokens) = (p.text.clone(), p.tokens);
             let sql::Classified { kind, control } = sql::classify(p)?;
+            let mut text = text;
+            if let Kind::Insert(insert) = &kind {
+                if self.gateway.policy.collects.is_empty() {
+                    return Err(insert.read_only());
+                }
+                // What somebody says of themselves is kept nowhere.
+                text = insert.verb.into();
+            }
             Ok(Statement { kind: Arc::new(kind), control, text, tokens, others: Arc::default() })
         };
         let statements: Vec<Statement> =
             parsed.into_iter().map(statement).collect::<Result<_, ClientError>>()?;
         let statements = budget_split::gathered(statements)?;
-        self.gateway.known.parsed.keep(sql, &statements);
+        if !statements.iter().any(|s| matches!(&*s.kind, Kind::Insert(_))) {
+            self.gateway.known.parsed.keep(sql, &statements);
+        }
         Ok(statements)
     }
 
@@ -110,6 +121,7 @@ impl Session {
         let (query, lines) = match &*statement.kind {
             Kind::Query(query, lines) | Kind::Explain(query, lines, _) => (query, lines),
             Kind::Session(s) => return self.session_statement(s, notices).await,
+            Kind::Insert(insert) => return self.insert(insert, &[], &Values::default()).await,
             Kind::Control | Kind::Arguments(..) => return Err(control_here()),
         };
         self.queried = true;
@@ -222,6 +234,7 @@ impl Session {
                 return Ok(Description { parameters: Vec::new(), fields });
             }
             Kind::Control => return Ok(Description { parameters: Vec::new(), fields: None }),
+            Kind::Insert(insert) => return self.describe_insert(insert, types),
         };
         self.queried = true;
         let gateway = &*self.gateway;
@@ -279,7 +292,7 @@ impl Session {
         values: Values,
     ) -> Result<Portal, ClientError> {
         self.follow()?;
-        self.queried |= !matches!(&*statement.kind, Kind::Control | Kind::Session(_));
+        self.queried |= !matches!(&*statement.kind, Kind::Control | Kind::Session(_) | Kind::Insert(_));
         let gateway = self.gateway.clone();
         let key = self.key(&statement.kind, &statement.text, &description.parameters, &values);
         let key = key.filter(|_| self.mode(&gateway) != Mode::Passthrough);
@@ -319,7 +332,7 @@ impl Session {
                 }
                 Some(Planned { key, ..planned })
             }
-            Kind::Control | Kind::Session(_) => None,
+            Kind::Control | Kind::Session(_) | Kind::Insert(_) => None,
         };
         let (kind, text, description) = (statement.kind.clone(), statement.text.clone(), description.clone());
         if let (Some(planned), Kind::Query(..)) = (&planned, &*kind) {
@@ -346,6 +359,10 @@ impl Session {
                 }
                 done => done,
             });
+        }
+        if let Kind::Insert(insert) = &*portal.kind {
+            let (types, values) = (&portal.description.parameters, &portal.values);
+            return self.insert(insert, types, values).await;
         }
         let mut plan = portal.planned.and_then(|number| self.plan_of(number));
         // Another policy came into force since Bind, or another portal was bound.
@@ -494,6 +511,8 @@ impl Session {
             notices.push(Notice::new(message));
         }
         if self.settings.notices() {
+            let collected = plan::collected::of(&plan, &gateway.policy);
+            notices.extend(plan::collected::notice(&collected).map(Notice::new));
             let biased = plan.releases.iter().filter_map(plan::explain::bias);
             notices.extend(biased.map(Notice::new));
         }

@@ -63,7 +63,7 @@ fn text_of(kind: &Kind, text: &str) -> Option<String> {
             false => query.to_string(),
         }),
         Kind::Explain(..) => Some(text.to_owned()),
-        Kind::Control | Kind::Session(_) => None,
+        Kind::Control | Kind::Session(_) | Kind::Insert(_) => None,
     }
 }
 

@@ -20,8 +20,20 @@ impl Session {
         lines: &sql::parse::Lines,
     ) -> Result<sql::ast::Statement, ClientError> {
         let policy = &gateway.policy;
-        let names = InPath { policy, path: self.search_path(gateway) };
-        sql::resolve::resolve(query, lines, &names, &policy.limits)
+        let names = InPath { policy, path: self.search_path(gateway), estimates: self.estimates() };
+        let resolved = sql::resolve::resolve(query, lines, &names, &policy.limits)?;
+        if !resolved.bindings.is_empty() {
+            self.reads_something(gateway)?;
+        }
+        Ok(resolved)
+    }
+
+    /// How estimates over what was collected are asked for.
+    fn estimates(&self) -> sql::resolve::Estimates {
+        // The two tails share what an interval misses.
+        let confidence = f64::from(self.settings.confidence()) / 1e6;
+        let quantile = dp::special::normal_quantile(0.5 + confidence / 2.0).hi();
+        sql::resolve::Estimates { intervals: self.settings.intervals(), quantile }
     }
 
     /// What the session may choose about prices and bounds, and pays from.

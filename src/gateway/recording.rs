@@ -26,8 +26,10 @@ impl Session {
     /// A statement that begins now, by its kind and text, and how its error is told.
     pub(crate) fn recorded(&mut self, class: &'static str, text: Arc<str>) -> (Asked, Why) {
         let before: Stages = std::mem::take(&mut self.before);
-        // Texts of settings and of what no parser read may hold anything: a password, say.
-        let kept = self.gateway.policy.ledger_text && !matches!(class, "session" | "control" | "unparsed");
+        // Texts of settings and of what no parser read may hold anything: a password, say. Those of INSERT hold what
+        // nobody is to know but who said it.
+        let kept = self.gateway.policy.ledger_text
+            && !matches!(class, "session" | "control" | "unparsed" | "insert");
         let asked = Asked {
             user: self.identity.user.clone(),
             session: self.pid,

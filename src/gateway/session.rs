@@ -1,5 +1,6 @@
 //! One client's session, over whatever gateway is in force when its next statement comes.
 
+use super::collect::Writing;
 use super::history;
 use super::present::{Connected, Seat};
 use super::remembered::{Key, Reading};
@@ -47,6 +48,8 @@ pub struct Session {
     pub(crate) pid: i32,
     /// Its place among those who are connected.
     seat: Option<Seat>,
+    /// Reports that wait for a COMMIT.
+    pub(super) writing: Writing,
 }
 
 impl Session {
@@ -92,6 +95,7 @@ impl Session {
             before: Default::default(),
             pid: 0,
             seat: None,
+            writing: Writing::default(),
         };
         session.announce();
         session
@@ -150,6 +154,7 @@ impl Session {
         if matches!(step, sql::Control::Rollback { .. } | sql::Control::RollbackTo(_)) {
             self.reopening.forget();
         }
+        self.writing.transaction(step);
         self.settings.transaction(step);
     }
 
@@ -178,6 +183,10 @@ impl Session {
         values: &Values,
     ) -> Option<Key> {
         let Kind::Query(..) = kind else { return None };
+        // What others asked is not to be had by those who read nothing.
+        if self.writes(&self.gateway) {
+            return None;
+        }
         let revision = self.settings.revision();
         let reading = match self.reading.take() {
             Some((at, reading)) if at == revision => reading,

@@ -1,5 +1,6 @@
 //! Policy, database and books: what every session shares.
 
+use super::collect::Collecting;
 use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
@@ -17,6 +18,7 @@ pub struct Gateway {
     pub(super) policy: Policy,
     pub(super) backend: Arc<Backend>,
     pub(super) passthrough: Arc<Passthrough>,
+    pub(super) collecting: Arc<Collecting>,
     pub(super) ledger: Ledger,
     pub(super) fingerprints: Arc<Fingerprints>,
     /// What is known of statements.

@@ -1,5 +1,6 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
+use super::collect::Collecting;
 use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
@@ -69,6 +70,7 @@ pub struct Checked {
     pub warnings: Vec<String>,
     backend: Arc<Backend>,
     passthrough: Arc<Passthrough>,
+    collecting: Arc<Collecting>,
     /// Fingerprint of each table of the policy.
     tables: Vec<String>,
 }
@@ -81,14 +83,16 @@ impl Checked {
         };
         let connected = Arc::new(Backend::connect(backend).await?);
         let passthrough = Arc::new(Passthrough::connect(backend, &connected).await?);
+        let collecting = Arc::new(Collecting::connect(backend, &connected).await?);
         let reader = reader(&connected).await?;
-        Self::over(connected, passthrough, raw, &reader).await
+        Self::over(connected, passthrough, collecting, raw, &reader).await
     }
 
     /// Reads the schema, and checks policy and logins, over connections that are there.
     async fn over(
         backend: Arc<Backend>,
         passthrough: Arc<Passthrough>,
+        collecting: Arc<Collecting>,
         raw: &RawPolicy,
         reader: &Reader,
     ) -> Result<Self, OpenError> {
@@ -116,13 +120,14 @@ impl Checked {
             .prove_finish_login(reader, &named(false), &named(true), &published)
             .await
             .map_err(|problems| OpenError::Logins(problems.join("\n")))?;
+        collecting.prove(&policy).await.map_err(OpenError::Logins)?;
         default_zones(&backend, reader).await?;
         let views = super::views::columns(&policy, &backend).await.map_err(OpenError::View)?;
         policy.views.iter_mut().zip(views).for_each(|(view, columns)| view.columns = columns);
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         warnings.extend_from_slice(backend.warnings());
         warnings.extend(row_triggers(reader, &policy).await.map_err(OpenError::Schema)?);
-        Ok(Self { policy, warnings, backend, passthrough, tables })
+        Ok(Self { policy, warnings, backend, passthrough, collecting, tables })
     }
 }
 
@@ -213,7 +218,8 @@ impl Gateway {
         }
         let reader = reader(&self.backend).await?;
         self.same_server(&reader).await?;
-        let mut checked = Checked::over(self.backend.clone(), self.passthrough.clone(), raw, &reader).await?;
+        let (backend, passthrough) = (self.backend.clone(), self.passthrough.clone());
+        let mut checked = Checked::over(backend, passthrough, self.collecting.clone(), raw, &reader).await?;
         let Some(reloaded) = checked.policy.after(&self.policy) else { return Err(OpenError::Unit) };
         checked.policy = reloaded.policy;
         let reopened = Reopened {
@@ -246,7 +252,7 @@ impl Gateway {
         trusted: Option<String>,
         history: History,
     ) -> Result<Arc<Self>, OpenError> {
-        let Checked { policy, backend, passthrough, tables, .. } = checked;
+        let Checked { policy, backend, passthrough, collecting, tables, .. } = checked;
         let Kept { streams, present, queues, statements } = kept;
         let (fingerprints, known) =
             statements.unwrap_or_else(|| (Arc::new(Fingerprints::new(tables)), Arc::default()));
@@ -279,6 +285,7 @@ impl Gateway {
             policy,
             backend,
             passthrough,
+            collecting,
             ledger,
             fingerprints,
             known,

@@ -34,7 +34,7 @@ impl Statement {
     pub fn plan_bytes(&self) -> usize {
         let own = match &*self.kind {
             Kind::Query(..) | Kind::Explain(..) | Kind::Arguments(..) => sql::weight::plan(self.tokens),
-            Kind::Control | Kind::Session(_) => 0,
+            Kind::Control | Kind::Session(_) | Kind::Insert(_) => 0,
         };
         own.saturating_add(self.others.iter().map(Self::plan_bytes).sum::<usize>())
     }
@@ -134,6 +134,7 @@ fn class(kind: &Kind) -> &'static str {
         Kind::Query(..) => "query",
         Kind::Arguments(..) => "arguments",
         Kind::Session(_) => "session",
+        Kind::Insert(_) => "insert",
     }
 }
 

@@ -123,7 +123,7 @@ fn columns(policy: &Policy) -> Vec<OwnRow> {
         t.columns.iter().enumerate().flat_map(row).collect()
     };
     let views = policy.views.iter().flat_map(|v| v.columns.iter().enumerate().map(move |c| of_view(v, c)));
-    policy.tables.iter().flat_map(rows).chain(views).collect()
+    policy.tables.iter().filter(|t| !t.collected).flat_map(rows).chain(views).collect()
 }
 
 /// A member of a jsonb column, as it is written.

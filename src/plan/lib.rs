@@ -9,6 +9,7 @@ pub mod ages;
 mod along_path;
 pub mod bounding;
 mod by_group;
+pub mod collected;
 mod conditions;
 pub mod constant;
 mod correlated;

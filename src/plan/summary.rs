@@ -15,7 +15,12 @@ use sql::names::{derive, output_name};
 
 /// How wrong the answer will be, and what is cut; of what costs nothing, what it is.
 pub fn sentences(plan: &Plan, policy: &Policy) -> Vec<String> {
+    let collected = super::collected::of(plan, policy);
+    let estimated = || collected.iter().flat_map(|c| super::collected::sentences(c));
     if plan.charge.is_none() {
+        if plan.free.is_none() && !collected.is_empty() {
+            return estimated().collect();
+        }
         let told = match &plan.free {
             Some(free) => format!("{}.", free.line()),
             None => "The answer is exact.".to_owned(),
@@ -30,7 +35,7 @@ pub fn sentences(plan: &Plan, policy: &Policy) -> Vec<String> {
             reached.told()
         )
     });
-    price.into_iter().chain([errors(plan), cuts(plan, policy)]).collect()
+    price.into_iter().chain([errors(plan), cuts(plan, policy)]).chain(estimated()).collect()
 }
 
 fn paying(plan: &Plan) -> impl Iterator<Item = &Release> {

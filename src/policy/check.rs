@@ -2,6 +2,7 @@
 
 use super::advice;
 use super::bounds::{self, type_name};
+use super::collect;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::model::{Column, Domain, Policy, Privacy, Table};
 use super::path::{self, KEY_HINT};
@@ -29,6 +30,7 @@ impl RawPolicy {
         self.references(&mut tables, &relations, f);
         let unit = self.unit(&relations, f);
         self.other_ways_to_the_unit(&relations, f);
+        collect::check(self, schema, f);
         // With no error noted, everything below is there; `finish` comes first, so that nothing else is reported.
         advice::advise(self, &tables, f);
         let warnings = findings.finish()?;
@@ -49,6 +51,7 @@ impl RawPolicy {
             budgets: self.budgets.clone(),
             streams: self.streams.clone(),
             views: self.views.clone(),
+            collects: self.collects.iter().map(|c| c.collect.clone()).collect(),
             users: self.users.clone(),
             roles: self.roles.clone(),
             tables: tables.into_iter().collect::<Option<_>>().ok_or_else(missing)?,
@@ -57,6 +60,7 @@ impl RawPolicy {
             answers: self.answers,
         };
         path::multiply_proven_rows(&mut policy.tables);
+        collect::add_reports(&mut policy, schema);
         policy.version = version::of(&policy);
         Ok((policy, warnings))
     }
@@ -380,6 +384,7 @@ fn table(
         keys,
         proven_rows,
         published: t.public_view.is_some(),
+        collected: false,
         only: r.kind == RelationKind::InheritanceParent,
     })
 }

@@ -13,6 +13,7 @@ mod budget;
 mod cache;
 mod cache_key;
 mod check;
+mod collect;
 mod console;
 mod envelope;
 mod environment;
@@ -60,6 +61,9 @@ pub use server_url::{ServerTls, ServerUrl, Trust};
 pub use tables::PUBLIC_VIEW;
 pub use time::from_iso;
 pub use users::iterations;
+
+/// What a column is randomised by.
+pub use dp::randomised::{Mean, Oracle, OracleKind};
 
 use error::Findings;
 use std::path::Path;

@@ -4,6 +4,7 @@ use super::access;
 use super::answers;
 use super::budget;
 use super::cache;
+use super::collect::{self, RawCollect};
 use super::console;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::keys::{Key, Keys, REQUIRED};
@@ -44,6 +45,7 @@ pub struct RawPolicy {
     pub(super) budgets: Vec<Budget>,
     pub(super) streams: Vec<Stream>,
     pub(super) views: Vec<View>,
+    pub(super) collects: Vec<RawCollect>,
     pub(super) users: Vec<User>,
     pub(super) roles: Vec<Role>,
     pub(super) limits: Limits,
@@ -150,6 +152,13 @@ pub(super) const ROOT: Keys = Keys {
             purpose: "Queries that analysts find as tables.",
         },
         Key {
+            name: "collect",
+            ty: "section for each",
+            default: "none",
+            example: "",
+            purpose: "What is collected by local differential privacy: written through noisegate, and stored as randomised reports.",
+        },
+        Key {
             name: "user",
             ty: "list of sections",
             default: "nobody",
@@ -242,6 +251,7 @@ impl RawPolicy {
         let answers = answers::answers(&root, f);
         let tables = tables(&root, f);
         let views = view::views(&root, &tables, f);
+        let collects = collect::collects(&root, &tables, &views, backend.as_ref(), f);
         budget::coverage(&root, allow_no_total, &tables, f);
         Ok(Self {
             findings,
@@ -259,6 +269,7 @@ impl RawPolicy {
             budgets,
             streams,
             views,
+            collects,
             users,
             roles,
             limits,
@@ -281,7 +292,9 @@ impl RawPolicy {
 
     /// Schema and name of the tables that the policy names, in its order.
     pub fn table_names(&self) -> Vec<(&str, &str)> {
-        self.tables.iter().map(|t| (t.schema.value.as_str(), t.name.value.as_str())).collect()
+        let tables = self.tables.iter().map(|t| (t.schema.value.as_str(), t.name.value.as_str()));
+        let reports = self.collects.iter().map(|c| (c.collect.schema.as_str(), c.collect.table.as_str()));
+        tables.chain(reports).collect()
     }
 
     /// Where the books are and which budgets they hold, if the text says so without a mistake.

@@ -2,8 +2,8 @@
 
 use super::keys::Keys;
 use super::{
-    access, answers, budget, cache, console, envelope, json_path, listen, log, metrics, raw, role, server,
-    stream, tables, traces, users, view,
+    access, answers, budget, cache, collect, console, envelope, json_path, listen, log, metrics, raw, role,
+    server, stream, tables, traces, users, view,
 };
 
 /// Every section, in the order of the document.
@@ -27,6 +27,8 @@ pub fn reference() -> Vec<&'static Keys> {
         &envelope::MECHANISM,
         &stream::STREAM,
         &view::VIEW,
+        &collect::COLLECT,
+        &collect::COLUMN,
         &users::USER,
         &role::ROLE,
         &cache::CACHE,

@@ -91,6 +91,7 @@ impl Policy {
             ("[statement]", differs(&self.statement, &old.statement)),
             ("[[stream]]", self.streams != old.streams),
             ("[[view]]", self.views != old.views),
+            ("[collect]", self.collects != old.collects),
             ("[[user]]", differs(&self.users, &old.users)),
             ("[[role]]", self.roles != old.roles),
             ("[table]", differs(&self.tables, &old.tables)),

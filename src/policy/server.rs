@@ -62,6 +62,13 @@ pub(super) const BACKEND: Keys = Keys {
             purpose: "The same database, by a third login, which reads for roles with `mode = \"passthrough\"` and nobody else.",
         },
         Key {
+            name: "collect_url",
+            ty: "URL",
+            default: "none",
+            example: "\"postgres://noisegate_collect@127.0.0.1/bikes\"",
+            purpose: "The same database, by a login that may INSERT into the tables of `[collect]`, and nothing else. They need it.",
+        },
+        Key {
             name: "password_file",
             ty: "path",
             default: "the file that the variable `PGPASSFILE` names",
@@ -152,6 +159,17 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
             "make a third login: what analysts are answered by must not be the way of owners",
         );
     }
+    let collect =
+        section.get("collect_url").and_then(|_| url(&section, "collect_url", "noisegate_collect", f));
+    if let Some((at, Some(user))) = &collect
+        && [&fetch, &finish, &direct].into_iter().flatten().any(|(_, other)| other.as_ref() == Some(user))
+    {
+        f.error(
+            &at.span,
+            format!("collect_url logs in as {}, as another URL does", user_shown(&section, user)),
+            "make a login of its own, which may INSERT into the tables of [collect] and read nothing",
+        );
+    }
     let pool = section.count("pool", 1000, f).unwrap_or(8);
     let of_each = |key, most: u64, share: u64, f: &mut Findings| {
         let n = section.count(key, most, f).unwrap_or((most / share).max(1));
@@ -186,10 +204,12 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
     let (url, finish_url) = (fetch?.0.value, finish?.0.value);
     let pool = pool as usize;
     let passthrough_url = direct.map(|(at, _)| at.value);
+    let collect_url = collect.map(|(at, _)| at.value);
     Some(Backend {
         url,
         finish_url,
         passthrough_url,
+        collect_url,
         password_file,
         pool,
         pool_per_user,
@@ -205,7 +225,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
 fn user_shown(section: &Section<'_, '_>, user: &str) -> String {
     let written =
         |key: &str| section.get(key).and_then(|v| v.get_ref().as_str()).unwrap_or_default().contains("${");
-    if ["url", "finish_url", "passthrough_url"].into_iter().any(written) {
+    if ["url", "finish_url", "passthrough_url", "collect_url"].into_iter().any(written) {
         "the same user".to_owned()
     } else {
         format!("{user:?}")
@@ -396,6 +416,13 @@ pub(super) const LIMITS: Keys = Keys {
             purpose: "Prepared statements of one session.",
         },
         Key {
+            name: "max_waiting_rows",
+            ty: "whole number, up to 100000000",
+            default: "1000000",
+            example: "100000",
+            purpose: "Rows for what is collected that wait in one session for its COMMIT, randomised: about a hundred bytes each.",
+        },
+        Key {
             name: "max_portals",
             ty: "whole number",
             default: "1000",
@@ -504,6 +531,7 @@ pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
     set("max_connections_per_user", 1_000_000, &mut limits.max_connections_per_user);
     set("max_logins_per_address", 1_000_000, &mut limits.max_logins_per_address);
     set("max_prepared", 1_000_000, &mut limits.max_prepared);
+    set("max_waiting_rows", 100_000_000, &mut limits.max_waiting_rows);
     set("max_portals", 1_000_000, &mut limits.max_portals);
     set("max_portal_bytes", 1 << 40, &mut limits.max_portal_bytes);
     let mut long = |key: &str, max: u64, to: &mut u64| {

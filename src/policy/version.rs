@@ -72,6 +72,22 @@ pub(super) fn of(policy: &Policy) -> [u8; 32] {
         c.number(s.positives.into());
         c.option(s.max_rows, |c, n| c.number(n.into()));
     });
+    // Policies that collect nothing keep their version.
+    if !policy.collects.is_empty() {
+        c.list(&policy.collects, |c, collect| {
+            c.text(&collect.name);
+            c.number(collect.reports as u64);
+            c.list(&collect.columns, |c, column| {
+                c.text(&column.name);
+                c.text(column.kind.word());
+                c.list(&column.values, |c, v| c.text(v));
+                c.option(column.other, |c, n| c.number(n as u64));
+                c.number(u64::from(column.missing));
+                c.decimal(&column.epsilon);
+                c.text(&format!("{:?}", column.randomiser));
+            });
+        });
+    }
     c.list(&policy.tables, |c, t| {
         c.text(&t.schema);
         c.text(&t.name);

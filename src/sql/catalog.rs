@@ -1,6 +1,7 @@
 //! What names can stand for: the tables of the policy, and `noisegate.*`.
 
 use super::ast::{Own, Source};
+use super::resolve::Estimates;
 
 /// A relation that a name in FROM may stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,21 @@ pub trait Catalog {
     /// The text of the view of this name.
     fn view(&self, _schema: Option<&str>, _name: &str) -> Option<&str> {
         None
+    }
+
+    /// What is collected.
+    fn collects(&self) -> &[policy::Collect] {
+        &[]
+    }
+
+    /// The collected relation of this name, by its place in [`Self::collects`].
+    fn collect(&self, _schema: Option<&str>, _name: &str) -> Option<usize> {
+        None
+    }
+
+    /// How estimates over it are asked for.
+    fn estimates(&self) -> Estimates {
+        Estimates::default()
     }
 
     /// Names to suggest where one was not found.
@@ -41,6 +57,8 @@ pub struct InPath<'p> {
     pub policy: &'p policy::Policy,
     /// Schemas, in order.
     pub path: Vec<String>,
+    /// How estimates are asked for.
+    pub estimates: Estimates,
 }
 
 impl Catalog for InPath<'_> {
@@ -56,15 +74,30 @@ impl Catalog for InPath<'_> {
         self.policy.view(schema, name).filter(|_| reached)
     }
 
+    fn collects(&self) -> &[policy::Collect] {
+        &self.policy.collects
+    }
+
+    fn collect(&self, schema: Option<&str>, name: &str) -> Option<usize> {
+        let reached = schema.is_some() || self.path.iter().any(|s| s == policy::View::SCHEMA);
+        Catalog::collect(self.policy, schema, name).filter(|_| reached)
+    }
+
+    fn estimates(&self) -> Estimates {
+        self.estimates
+    }
+
     fn names(&self) -> Vec<String> {
         let reached = |schema: &String| self.path.contains(schema);
-        let tables = self.policy.tables.iter().filter(|t| reached(&t.schema)).map(|t| t.name.clone());
+        let tables =
+            self.policy.tables.iter().filter(|t| !t.collected && reached(&t.schema)).map(|t| t.name.clone());
         let views = self.policy.views.iter().filter(|_| reached(&policy::View::SCHEMA.to_owned()));
-        tables.chain(views.map(|v| v.name.clone())).collect()
+        let collects = self.policy.collects.iter().filter(|_| reached(&policy::View::SCHEMA.to_owned()));
+        tables.chain(views.map(|v| v.name.clone())).chain(collects.map(|c| c.name.clone())).collect()
     }
 
     fn elsewhere(&self, name: &str) -> Vec<String> {
-        let tables = self.policy.tables.iter().filter(|t| t.name == name);
+        let tables = self.policy.tables.iter().filter(|t| !t.collected && t.name == name);
         let views = self.policy.views.iter().filter(|v| v.name == name).map(|_| policy::View::SCHEMA);
         let schemas = tables.map(|t| t.schema.as_str()).chain(views);
         schemas.map(|s| format!("{}.{}", written(s), written(name))).collect()
@@ -89,7 +122,10 @@ impl Catalog for policy::Policy {
             let columns = own.columns().iter().map(|(n, _)| (*n).to_owned()).collect();
             return Some(Relation { source: Source::Own(own), columns });
         }
-        let id = self.tables.iter().position(|t| t.name == name && schema.is_none_or(|s| s == t.schema))?;
+        // Reports are nobody's to name: what stands for them is the collected relation.
+        let named =
+            |t: &policy::Table| !t.collected && t.name == name && schema.is_none_or(|s| s == t.schema);
+        let id = self.tables.iter().position(named)?;
         let table = self.tables.get(id)?;
         let columns = table.columns.iter().map(|c| c.name.clone()).collect();
         Some(Relation { source: Source::Table(id), columns })
@@ -100,9 +136,18 @@ impl Catalog for policy::Policy {
         schema.is_none_or(|s| s == policy::View::SCHEMA).then_some(view.sql.as_str())
     }
 
+    fn collects(&self) -> &[policy::Collect] {
+        &self.collects
+    }
+
+    fn collect(&self, schema: Option<&str>, name: &str) -> Option<usize> {
+        let index = self.collects.iter().position(|c| c.name == name)?;
+        schema.is_none_or(|s| s == policy::View::SCHEMA).then_some(index)
+    }
+
     fn names(&self) -> Vec<String> {
-        let views = self.views.iter().map(|v| &v.name);
-        self.tables.iter().map(|t| &t.name).chain(views).cloned().collect()
+        let views = self.views.iter().map(|v| &v.name).chain(self.collects.iter().map(|c| &c.name));
+        self.tables.iter().filter(|t| !t.collected).map(|t| &t.name).chain(views).cloned().collect()
     }
 }
 

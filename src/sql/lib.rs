@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod command;
 pub mod constants;
 pub mod functions;
+pub mod insert;
 pub mod names;
 pub mod parse;
 mod read_only;
@@ -18,5 +19,6 @@ pub mod text_size;
 pub mod weight;
 
 pub use command::Syntax;
+pub use insert::{Cell, Insert};
 pub use session::SessionStatement;
 pub use statement::{Classified, Control, Explain, Kind, classify};

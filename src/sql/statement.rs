@@ -1,6 +1,7 @@
 //! What kind of statement it is, before its names are resolved: everything that writes is refused here.
 
 use super::command::Syntax;
+use super::insert::Insert;
 use super::names::fold;
 use super::parse::{Lines, Parsed};
 use super::read_only::read_only;
@@ -29,6 +30,8 @@ pub enum Kind {
     Control,
     /// SET, SHOW and their kin.
     Session(SessionStatement),
+    /// INSERT, or COPY FROM: rows for what is collected.
+    Insert(Box<Insert>),
 }
 
 /// What the frontend does by itself: transactions, cursors, and the way of a query's rows.
@@ -64,8 +67,10 @@ pub enum Control {
     Declare(Cursor),
     /// FETCH, MOVE.
     Fetch(Fetch),
-    /// COPY: the statement's query, in another format.
+    /// COPY TO: the statement's query, in another format.
     Copy(Copy),
+    /// COPY FROM: rows come in this format.
+    CopyFrom(Copy),
     /// PREPARE: the statement's query, kept under a name.
     Prepare {
         /// The name.
@@ -97,6 +102,9 @@ pub fn classify(parsed: Parsed) -> Result<Classified, ClientError> {
         Syntax::Tree(tree) => return tree_of(*tree, lines, at),
         Syntax::Declare(cursor, query) => (Kind::Query(query, lines), Control::Declare(cursor)),
         Syntax::Copy(copy, query) => (Kind::Query(query, lines), Control::Copy(copy)),
+        Syntax::CopyFrom(copy, insert) => {
+            (Kind::Insert(Box::new(Insert { at, ..*insert })), Control::CopyFrom(copy))
+        }
         Syntax::Fetch(fetch) => (Kind::Control, Control::Fetch(fetch)),
         Syntax::Prepare(name, types, query) => {
             let oid = |ty| match element_type(ty) {
@@ -120,6 +128,7 @@ fn tree_of(tree: S, lines: Lines, at: Option<usize>) -> Result<Classified, Clien
     let control = |control| Ok(Classified { kind: Kind::Control, control: Some(control) });
     let kind = match tree {
         S::Query(query) => Kind::Query(query, lines),
+        S::Insert(insert) => Kind::Insert(Box::new(Insert::of(&insert, &lines, at))),
         S::Explain {
             analyze,
             verbose,

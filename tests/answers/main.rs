@@ -11,6 +11,7 @@ mod cache;
 mod catalogs;
 #[path = "../city/mod.rs"]
 mod city;
+mod collected;
 mod cookbook;
 mod explain;
 mod extended;

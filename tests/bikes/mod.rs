@@ -181,6 +181,8 @@ impl Bikes {
                 sql::text_size::check(&query, &lines, None, &self.policy.limits)?;
                 Ok((query, lines))
             }
+            // Nothing is collected here.
+            Kind::Insert(insert) => Err(insert.read_only()),
             _ => panic!("not a query: {text}"),
         }
     }

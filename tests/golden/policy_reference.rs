@@ -147,6 +147,26 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
             }
             table
         }
+        "[collect.NAME]" => collected(policy),
+        "[collect.NAME] columns.NAME" => {
+            let columns = inner(collected(policy), "columns");
+            let column = inner(columns, "answer");
+            let rest = match key {
+                "values" | "missing" | "epsilon" | "randomiser" => {
+                    "kind = 'categorical'\nvalues = ['a', 'b']"
+                }
+                "other" => "kind = 'categorical'\nvalues = ['a', 'other']",
+                "range" => "kind = 'count'",
+                "grid" => "kind = 'number'\nrange = [0, 100]",
+                _ => "kind = 'boolean'",
+            };
+            // As it stands in `collected`, until it was made to fit the key.
+            if column["kind"].as_str() == Some("boolean") {
+                *column = rest.parse().unwrap();
+                column.insert("epsilon".into(), Value::Float(1.0));
+            }
+            column
+        }
         "[table.NAME] columns.NAME.paths.\"PATH\"" => {
             let column = jsonb_column(policy);
             let paths = column.entry("paths").or_insert(Value::Table(Table::new()));
@@ -176,6 +196,15 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
             (None, None) => inner(policy, section.trim_matches(['[', ']'])),
         },
     }
+}
+
+/// The one collected relation of the schema, with a login that writes.
+fn collected(policy: &mut Table) -> &mut Table {
+    let url = Value::String("postgres://noisegate_collect@127.0.0.1/bikes".into());
+    policy["backend"].as_table_mut().unwrap().insert("collect_url".into(), url);
+    let survey = "users = ['form']\ncolumns.answer = { kind = 'boolean', epsilon = 1.0 }".parse().unwrap();
+    let all = policy.entry("collect").or_insert(Value::Table(Table::new())).as_table_mut().unwrap();
+    all.entry("survey").or_insert(Value::Table(survey)).as_table_mut().unwrap()
 }
 
 /// The one jsonb column of the schema, in a table of its own.

@@ -94,3 +94,6 @@ CREATE TABLE odd.step (
     id int PRIMARY KEY, trip bigint NOT NULL UNIQUE, big numeric, word text COLLATE odd.ci, station text,
     unit int, slot int, hop int, k int NOT NULL CHECK (k BETWEEN 1 AND 3), sender int REFERENCES riders,
     blob jsonb, UNIQUE (trip, k));
+
+-- What randomised reports are stored in.
+CREATE TABLE survey_reports (answer int NOT NULL);

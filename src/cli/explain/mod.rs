@@ -271,7 +271,7 @@ fn plan(
 ) -> Result<Plan, Failed> {
     let (query, lines) = match sql::classify(parsed)?.kind {
         Kind::Query(query, lines) | Kind::Explain(query, lines, _) => (query, lines),
-        Kind::Control | Kind::Session(_) | Kind::Arguments(..) => {
+        Kind::Control | Kind::Session(_) | Kind::Arguments(..) | Kind::Insert(_) => {
             return Err(ClientError::unsupported("only queries are explained").hint("Write SELECT …").into());
         }
     };

@@ -201,6 +201,7 @@ impl SessionSettings {
             | Control::Declare(_)
             | Control::Fetch(_)
             | Control::Copy(_)
+            | Control::CopyFrom(_)
             | Control::Prepare { .. }
             | Control::Execute(_) => {}
         }

@@ -12,7 +12,9 @@ pub struct Backend {
     pub finish_url: String,
     /// Reads what it may for passthrough roles, which have no privacy.
     pub passthrough_url: Option<String>,
-    /// Passwords of both, where the URLs have none.
+    /// Writes randomised reports into the tables of `[collect]`, and reads nothing.
+    pub collect_url: Option<String>,
+    /// Passwords of all, where the URLs have none.
     pub password_file: Option<PathBuf>,
     /// Connections in each of the two pools.
     pub pool: usize,
@@ -56,6 +58,7 @@ mod tests {
                 url: url.into(),
                 finish_url: String::new(),
                 passthrough_url: None,
+                collect_url: None,
                 password_file: None,
                 pool,
                 pool_per_user: 1,

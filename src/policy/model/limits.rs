@@ -31,6 +31,8 @@ pub struct Limits {
     pub max_connections_per_user: usize,
     /// Prepared statements of one session.
     pub max_prepared: usize,
+    /// Rows for what is collected that wait in one session for its COMMIT.
+    pub max_waiting_rows: usize,
     /// Portals of one session.
     pub max_portals: usize,
     /// Bytes of rows that one session's cursors and suspended portals keep in memory.
@@ -73,6 +75,7 @@ impl Default for Limits {
             max_connections: 200,
             max_connections_per_user: 50,
             max_prepared: 1_000,
+            max_waiting_rows: 1_000_000,
             max_portals: 1_000,
             max_portal_bytes: 64 << 20,
             max_spool_bytes: 1 << 30,

@@ -7,6 +7,7 @@ mod answers;
 mod backend;
 mod budget;
 mod cache;
+mod collect;
 mod console;
 mod ledger;
 mod limits;
@@ -24,6 +25,7 @@ pub use answers::*;
 pub use backend::*;
 pub use budget::*;
 pub use cache::*;
+pub use collect::*;
 pub use console::*;
 pub use ledger::*;
 pub use limits::*;
@@ -71,6 +73,8 @@ pub struct Policy {
     pub streams: Vec<Stream>,
     /// Queries that analysts find as tables.
     pub views: Vec<View>,
+    /// What is collected by local differential privacy.
+    pub collects: Vec<Collect>,
     /// Who may log in.
     pub users: Vec<User>,
     /// Roles that are answered in a way of their own.

@@ -30,6 +30,8 @@ pub struct Table {
     pub proven_rows: Option<u32>,
     /// A public view that may read private tables: the owner says that its rows are published.
     pub published: bool,
+    /// It holds randomised reports: no statement of an analyst can name it.
+    pub collected: bool,
     /// Read with `ONLY` (the table has inheritance children, which the policy does not name).
     pub only: bool,
 }

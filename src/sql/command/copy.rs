@@ -2,6 +2,7 @@
 
 use super::options::{Given, Value, judge};
 use super::{Result, Syntax, eat, expect, name, string, table_query, word};
+use crate::insert::Insert;
 use crate::read_only::read_only;
 use answer::{ClientError, SqlState};
 use sqlparser::parser::Parser;
@@ -30,10 +31,7 @@ pub(super) fn copy(parser: &mut Parser<'_>, max_depth: usize) -> Result<Syntax> 
         let table = qualified(parser)?;
         let columns = columns(parser)?;
         if eat(parser, "from") {
-            while !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
-                parser.advance_token();
-            }
-            return Ok(Syntax::Refused(read_only("COPY FROM", None)));
+            return from(parser, given, &table, &columns);
         }
         expect(parser, "to")?;
         table_query(table, columns, max_depth)?
@@ -42,6 +40,45 @@ pub(super) fn copy(parser: &mut Parser<'_>, max_depth: usize) -> Result<Syntax> 
     read_options(parser, &mut given)?;
     Ok(match target.map_or_else(|| judge(given), Err) {
         Ok(copy) => Syntax::Copy(copy, query),
+        Err(e) => Syntax::Refused(e),
+    })
+}
+
+/// `COPY table [(columns)] FROM STDIN …`
+fn from(
+    parser: &mut Parser<'_>,
+    mut given: Given,
+    table: &[TokenWithSpan],
+    columns: &[TokenWithSpan],
+) -> Result<Syntax> {
+    let refused = Ok(Syntax::Refused(read_only("COPY FROM", None)));
+    let stdin = eat(parser, "stdin");
+    if stdin {
+        read_options(parser, &mut given)?;
+    }
+    if !stdin || !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
+        // A file, a program, WHERE: nothing that is collected comes that way.
+        while !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
+            parser.advance_token();
+        }
+        return refused;
+    }
+    let words = |tokens: &[TokenWithSpan]| -> Vec<String> {
+        let word = |t: &TokenWithSpan| match &t.token {
+            Token::Word(w) if w.quote_style.is_none() => Some(w.value.to_lowercase()),
+            Token::Word(w) => Some(w.value.clone()),
+            _ => None,
+        };
+        tokens.iter().filter_map(word).collect()
+    };
+    let columns = Some(words(columns)).filter(|c| !c.is_empty());
+    let insert = match words(table).as_slice() {
+        [relation] => Insert::copy(None, relation.clone(), columns),
+        [schema, relation] => Insert::copy(Some(schema.clone()), relation.clone(), columns),
+        _ => return refused,
+    };
+    Ok(match judge(given) {
+        Ok(copy) => Syntax::CopyFrom(copy, Box::new(insert)),
         Err(e) => Syntax::Refused(e),
     })
 }

@@ -6,6 +6,7 @@ mod cursor;
 mod options;
 mod prepare;
 
+use crate::insert::Insert;
 use answer::{ClientError, Copy, Cursor, Fetch};
 use sqlparser::ast::{self, Ident};
 use sqlparser::dialect::PostgreSqlDialect;
@@ -16,7 +17,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 type Result<T> = std::result::Result<T, ParserError>;
 
 /// A statement's syntax.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Syntax {
     /// As the parser reads it.
     Tree(Box<ast::Statement>),
@@ -26,6 +27,8 @@ pub enum Syntax {
     Fetch(Fetch),
     /// COPY … TO STDOUT: of a query, or of a table as the query that reads it.
     Copy(Copy, Box<ast::Query>),
+    /// COPY … FROM STDIN.
+    CopyFrom(Copy, Box<Insert>),
     /// PREPARE: the name, the types of the first parameters, the query.
     Prepare(String, Vec<ast::DataType>, Box<ast::Query>),
     /// EXECUTE: the name, and the arguments as the one row of a VALUES.
@@ -140,6 +143,8 @@ mod tests {
         let parsed = parse::parse(sql, &Limits::default());
         let e = match parsed.map(|mut p| p.remove(0).ast) {
             Err(e) | Ok(Syntax::Refused(e)) => e,
+            // As everybody hears for whom nothing is collected.
+            Ok(Syntax::CopyFrom(_, insert)) => insert.read_only(),
             Ok(_) => panic!("{sql}"),
         };
         (e.code.as_str().to_owned(), e.message)
@@ -270,6 +275,8 @@ mod tests {
     fn what_copy_refuses_as_postgresql_does() {
         for (sql, code, message) in [
             ("COPY t FROM STDIN", "42501", "cannot execute COPY FROM: noisegate is read-only"),
+            ("COPY t FROM '/tmp/x'", "42501", "cannot execute COPY FROM: noisegate is read-only"),
+            ("COPY t FROM STDIN WHERE x > 1", "42501", "cannot execute COPY FROM: noisegate is read-only"),
             ("COPY t TO '/tmp/x'", "42501", "permission denied to COPY to a file"),
             ("COPY t TO PROGRAM 'cat'", "42501", "permission denied to COPY to or from an external program"),
             ("COPY t TO STDOUT (FORMAT csv, FORMAT text)", "42601", "conflicting or redundant options"),

@@ -223,6 +223,16 @@ impl Resolver<'_> {
             };
             return Ok(self.bind(bound, Source::Derived, columns, Some(query), pos));
         }
+        let collect = if cte.is_none() { self.catalog.collect(schema, &table) } else { None };
+        if let Some(index) = collect {
+            let columns = self.catalog.collects().get(index).map(|c| &c.columns);
+            let columns = columns.into_iter().flatten().map(|c| c.name.clone()).collect();
+            let (bound, columns) = match alias {
+                None => (table, columns),
+                Some(a) => (fold(&a.name), self.alias_columns(a, columns, pos)?),
+            };
+            return Ok(self.collected(bound, columns, index, pos));
+        }
         let (source, columns) = match cte {
             Some((_, id, columns)) => (Source::Cte(id), columns),
             None => match self.catalog.relation(schema, &table) {

@@ -4,6 +4,7 @@
 //! Nothing of the statement's text survives but constants and output names.
 
 mod arrays;
+mod collected;
 mod column;
 mod constant;
 mod expr;
@@ -20,6 +21,8 @@ mod view;
 
 pub(super) use arrays::element_type;
 pub(super) use types::cast_type;
+
+pub use collected::Estimates;
 
 use super::ast::*;
 use super::catalog::Catalog;
@@ -44,6 +47,8 @@ struct Resolver<'a> {
     /// Views that are being resolved, outermost first.
     views: Vec<String>,
     bindings: Vec<Binding>,
+    /// Bindings of collected relations, and which those are.
+    collected: Vec<(usize, usize)>,
     /// CTEs in scope: name, id, columns.
     ctes: Vec<(String, usize, Vec<String>)>,
     next_cte: usize,
@@ -70,6 +75,7 @@ pub fn resolve(
         elsewhere: &elsewhere,
         views: Vec::new(),
         bindings: Vec::new(),
+        collected: Vec::new(),
         ctes: Vec::new(),
         next_cte: 0,
         scopes: Vec::new(),

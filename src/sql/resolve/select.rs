@@ -71,7 +71,8 @@ impl Resolver<'_> {
         }
         let id = self.next_select;
         self.next_select += 1;
-        let select = Select { id, distinct, items, from, filter, group_by, grouping_sets, having, pos };
+        let mut select = Select { id, distinct, items, from, filter, group_by, grouping_sets, having, pos };
+        self.weigh(&mut select, &mut order)?;
         Ok((select, order))
     }
 

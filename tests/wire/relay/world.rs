@@ -43,6 +43,7 @@ impl Database {
             url: self.fetch_url.clone(),
             finish_url: self.finish_url.clone(),
             passthrough_url: None,
+            collect_url: None,
             password_file: None,
             pool: 1,
             pool_per_user: 1,

@@ -1,0 +1,359 @@
+//! Writing to what is collected: rows come as INSERT or COPY FROM, and become randomised reports before anything else.
+//!
+//! A value is looked up in its column's public domain and randomised at once (`encode`); from there on there are reports only.
+//! Outside of a transaction block a statement's reports are stored, all or none, before it is acknowledged. Inside of one they
+//! wait for COMMIT, and savepoints undo them. What is stored together is stored in a random order. No message, log or
+//! record holds a value: errors name columns and rows.
+
+mod copy;
+mod encode;
+
+use super::{Gateway, Session};
+use answer::{ClientError, Copy, Description, Outcome, SqlState, Values};
+use backend::{Backend, Cells, ConnectError, Reports, StoreError, Target};
+use copy::Decoder;
+use dp::randomised::Report;
+use dp::{Entropy, SecureRng};
+use encode::Encoder;
+use policy::{Collect, Policy};
+use sql::{Cell, Insert};
+use std::sync::Arc;
+
+/// The login that writes, if the policy names one. What is in it can be seen in this file alone.
+pub(super) struct Collecting(Option<Reports>);
+
+impl Collecting {
+    /// Connects it.
+    pub(super) async fn connect(policy: &policy::Backend, backend: &Backend) -> Result<Self, ConnectError> {
+        Reports::connect(policy, backend).await.map(Self)
+    }
+
+    /// Its rights are just those that it needs.
+    pub(super) async fn prove(&self, policy: &Policy) -> Result<(), String> {
+        let Some(reports) = &self.0 else { return Ok(()) };
+        let targets: Vec<Target> = policy.collects.iter().map(target).collect();
+        let problems = reports.problems(&targets).await?;
+        if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+    }
+}
+
+fn target(c: &Collect) -> Target {
+    let columns = c.columns.iter().map(|c| c.name.clone()).collect();
+    Target { schema: c.schema.clone(), table: c.table.clone(), columns }
+}
+
+/// Reports of one session that are not stored yet.
+#[derive(Default)]
+pub(super) struct Writing {
+    /// Of which relation, and its cells.
+    waiting: Vec<(Arc<Encoder>, Box<[Report]>)>,
+    /// Names of savepoints, and how many waited then.
+    marks: Vec<(String, usize)>,
+    /// In a transaction block.
+    open: bool,
+    /// A COPY that is under way.
+    copying: Option<Copying>,
+    /// What was made of the policy's domains.
+    encoders: Vec<Arc<Encoder>>,
+}
+
+struct Copying {
+    encoder: Arc<Encoder>,
+    /// Which column each cell is of.
+    places: Vec<usize>,
+    decoder: Decoder,
+    reports: Vec<Box<[Report]>>,
+    rng: SecureRng,
+}
+
+impl Writing {
+    /// The virtual transaction took a step.
+    pub(super) fn transaction(&mut self, step: &sql::Control) {
+        use sql::Control as C;
+        match step {
+            C::Begin(_) | C::Start(_) => self.open = true,
+            C::Commit { chain } | C::Rollback { chain } => {
+                self.open = *chain;
+                self.waiting = Vec::new();
+                self.marks = Vec::new();
+            }
+            C::Savepoint(name) => self.marks.push((name.clone(), self.waiting.len())),
+            C::Release(name) => {
+                if let Some(at) = self.marks.iter().rposition(|(n, _)| n == name) {
+                    self.marks.truncate(at);
+                }
+            }
+            C::RollbackTo(name) => {
+                if let Some(at) = self.marks.iter().rposition(|(n, _)| n == name) {
+                    self.marks.truncate(at + 1);
+                    self.waiting.truncate(self.marks.last().map_or(0, |(_, n)| *n));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn no_entropy(e: impl std::fmt::Display) -> ClientError {
+    ClientError::incident(SqlState::INTERNAL, "there is no randomness; nothing was stored", &e)
+}
+
+impl Session {
+    /// Whether this login writes to what is collected, and reads nothing.
+    pub(super) fn writes(&self, gateway: &Gateway) -> bool {
+        let (user, role) = (&self.identity.user, self.identity.role.as_deref());
+        gateway.policy.collects.iter().any(|c| c.admits(user, role))
+    }
+
+    /// Refuses a statement that reads a relation to those who write.
+    pub(super) fn reads_something(&self, gateway: &Gateway) -> Result<(), ClientError> {
+        if !self.writes(gateway) {
+            return Ok(());
+        }
+        let message = "permission denied: a login that writes to what is collected reads nothing";
+        Err(ClientError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+            .hint("Ask as another user; the policy's [collect] names those who write."))
+    }
+
+    /// Who may write where.
+    fn encoder(&mut self, insert: &Insert) -> Result<Arc<Encoder>, ClientError> {
+        let policy = &self.gateway.policy;
+        let in_public = insert.schema.as_deref().is_none_or(|s| s == policy::View::SCHEMA);
+        let collect = policy.collects.iter().find(|c| in_public && c.name == insert.relation);
+        let Some(collect) = collect.filter(|c| c.admits(&self.identity.user, self.identity.role.as_deref()))
+        else {
+            if !self.writes(&self.gateway) {
+                return Err(insert.read_only());
+            }
+            let message = format!("permission denied for {}", insert.name());
+            return Err(ClientError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+                .hint("The policy's [collect] says who writes where.")
+                .at(insert.at));
+        };
+        if let Some(known) = self.writing.encoders.iter().find(|e| e.collect == *collect) {
+            return Ok(known.clone());
+        }
+        let encoder = Arc::new(Encoder::new(collect));
+        self.writing.encoders.retain(|e| e.collect.name != collect.name);
+        self.writing.encoders.push(encoder.clone());
+        Ok(encoder)
+    }
+
+    /// Parse of an INSERT: its parameters have the types of their columns, where the client says nothing.
+    pub(super) fn describe_insert(
+        &mut self,
+        insert: &Insert,
+        types: &[u32],
+    ) -> Result<Description, ClientError> {
+        self.follow()?;
+        let encoder = self.encoder(insert)?;
+        let rows = insert.rows.as_ref().map_err(Clone::clone)?;
+        let places = encoder.places(insert.columns.as_deref(), insert.at)?;
+        let mut parameters = vec![0; insert.parameters().max(types.len())];
+        for row in rows {
+            for (cell, place) in row.iter().zip(&places) {
+                if let Cell::Param(n) = cell
+                    && let Some(ty) = n.checked_sub(1).and_then(|n| parameters.get_mut(n))
+                {
+                    *ty = encoder.type_of(*place);
+                }
+            }
+        }
+        for (i, given) in types.iter().enumerate().filter(|(_, t)| **t != 0 && **t != 705) {
+            if let Some(ty) = parameters.get_mut(i) {
+                *ty = *given;
+            }
+        }
+        if let Some(open) = parameters.iter().position(|t| *t == 0) {
+            let message = format!("could not determine data type of parameter ${}", open + 1);
+            return Err(ClientError::new(SqlState(*b"42P18"), message));
+        }
+        Ok(Description { parameters, fields: None })
+    }
+
+    /// INSERT: all of its rows, or none.
+    pub(super) async fn insert(
+        &mut self,
+        insert: &Insert,
+        types: &[u32],
+        values: &Values,
+    ) -> Result<Outcome, ClientError> {
+        self.follow()?;
+        let encoder = self.encoder(insert)?;
+        let rows = insert.rows.as_ref().map_err(Clone::clone)?;
+        let places = encoder.places(insert.columns.as_deref(), insert.at)?;
+        let mut rng = SecureRng::new().map_err(no_entropy)?;
+        let mut reports = Vec::with_capacity(rows.len());
+        for (n, row) in rows.iter().enumerate() {
+            let texts: Vec<Option<String>> =
+                row.iter().map(|cell| encode::text(cell, types, values)).collect::<Result<_, _>>()?;
+            let cells: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+            reports.push(encoder.report(&places, &cells, n + 1, &mut rng)?);
+        }
+        let count = reports.len();
+        self.take(encoder, reports).await?;
+        Ok(Outcome::Complete(format!("INSERT 0 {count}")))
+    }
+
+    /// COPY FROM STDIN begins; how many columns its rows have.
+    pub fn copy_begin(&mut self, statement: &super::Statement, copy: Copy) -> Result<usize, ClientError> {
+        self.follow()?;
+        let sql::Kind::Insert(insert) = &*statement.kind else {
+            return Err(super::statement::control_here());
+        };
+        let encoder = self.encoder(insert)?;
+        let places = encoder.places(insert.columns.as_deref(), None)?;
+        let decoder = Decoder::new(copy)?;
+        let rng = SecureRng::new().map_err(no_entropy)?;
+        let columns = places.len();
+        self.writing.copying = Some(Copying { encoder, places, decoder, reports: Vec::new(), rng });
+        Ok(columns)
+    }
+
+    /// More of a COPY. After an error nothing of it is left.
+    pub fn copy_data(&mut self, data: &[u8]) -> Result<(), ClientError> {
+        let room = self.room();
+        let Some(mut copying) = self.writing.copying.take() else {
+            return Err(super::statement::control_here());
+        };
+        copying.decoder.push(data);
+        copying.rows(room)?;
+        self.writing.copying = Some(copying);
+        Ok(())
+    }
+
+    /// All of a COPY has come: how many rows.
+    pub async fn copy_end(&mut self) -> Result<u64, ClientError> {
+        let room = self.room();
+        let Some(mut copying) = self.writing.copying.take() else {
+            return Err(super::statement::control_here());
+        };
+        copying.decoder.end();
+        copying.rows(room)?;
+        let Copying { encoder, reports, .. } = copying;
+        let count = reports.len() as u64;
+        self.take(encoder, reports).await?;
+        Ok(count)
+    }
+
+    /// How many more rows may wait, and how many in all.
+    fn room(&self) -> (usize, usize) {
+        let most = self.gateway.policy.limits.max_waiting_rows;
+        (most.saturating_sub(self.writing.waiting.len()), most)
+    }
+
+    /// Nothing of a COPY is left.
+    pub fn copy_abandon(&mut self) {
+        self.writing.copying = None;
+    }
+
+    /// Keeps reports for COMMIT, or stores them.
+    async fn take(&mut self, encoder: Arc<Encoder>, reports: Vec<Box<[Report]>>) -> Result<(), ClientError> {
+        let most = self.gateway.policy.limits.max_waiting_rows;
+        if self.writing.waiting.len() + reports.len() > most {
+            return Err(too_many(most));
+        }
+        let reports = reports.into_iter().map(|r| (encoder.clone(), r));
+        if self.writing.open {
+            self.writing.waiting.extend(reports);
+            return Ok(());
+        }
+        let reports = reports.collect();
+        self.store(reports).await
+    }
+
+    /// Stores what waits, before a COMMIT.
+    pub async fn commit(&mut self) -> Result<(), ClientError> {
+        let waiting = std::mem::take(&mut self.writing.waiting);
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        self.store(waiting).await
+    }
+
+    async fn store(&mut self, mut reports: Vec<(Arc<Encoder>, Box<[Report]>)>) -> Result<(), ClientError> {
+        self.follow()?;
+        // Under a policy that collects otherwise, these are no reports.
+        let stands = |e: &Encoder| self.gateway.policy.collects.contains(&e.collect);
+        if !reports.iter().all(|(e, _)| stands(e)) {
+            let message = "what is collected has changed since the transaction began; nothing was stored";
+            return Err(
+                ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).hint("Write it again.")
+            );
+        }
+        let Some(login) = &self.gateway.collecting.0 else {
+            let message = "the login that writes reports is not connected";
+            return Err(ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .hint("backend.collect_url was added by a reload; it needs a restart."));
+        };
+        shuffle(&mut reports).map_err(no_entropy)?;
+        let mut tables: Vec<(Arc<Encoder>, Vec<Cells>)> = Vec::new();
+        for (encoder, report) in reports {
+            let place = tables.iter().position(|(e, _)| Arc::ptr_eq(e, &encoder)).unwrap_or_else(|| {
+                tables.push((encoder.clone(), encoder.columns()));
+                tables.len() - 1
+            });
+            if let Some((_, columns)) = tables.get_mut(place) {
+                columns.iter_mut().zip(report).for_each(|(column, cell)| put(column, cell));
+            }
+        }
+        let tables: Vec<_> = tables.into_iter().map(|(e, columns)| (target(&e.collect), columns)).collect();
+        login.store(&tables).await.map_err(|e| match e {
+            StoreError::Nothing(why) => {
+                ClientError::incident(SqlState::CANNOT_CONNECT_NOW, "the reports could not be stored", &why)
+            }
+            StoreError::Unknown(why) => ClientError::incident(
+                SqlState(*b"08007"),
+                "the connection was lost while reports were stored: all of them are, or none",
+                &why,
+            ),
+        })
+    }
+}
+
+impl Copying {
+    /// Makes reports of the rows that are whole.
+    fn rows(&mut self, (room, most): (usize, usize)) -> Result<(), ClientError> {
+        while let Some(row) = self.decoder.row()? {
+            if self.reports.len() >= room {
+                return Err(too_many(most));
+            }
+            let cells: Vec<Option<&str>> = row.iter().map(Option::as_deref).collect();
+            let n = self.reports.len() + 1;
+            self.reports.push(self.encoder.report(&self.places, &cells, n, &mut self.rng)?);
+        }
+        Ok(())
+    }
+}
+
+fn too_many(most: usize) -> ClientError {
+    let message = format!("the rows of one transaction exceed limits.max_waiting_rows = {most}");
+    ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message).hint("Commit in smaller parts.")
+}
+
+/// Puts a report into its column, which is of its kind.
+fn put(column: &mut Cells, report: Report) {
+    match (column, report) {
+        (Cells::Symbols(column), Report::Symbol(symbol)) => column.push(symbol.cast_signed()),
+        (Cells::Bits(column), Report::Bits(bits)) => column.push(bits),
+        _ => {}
+    }
+}
+
+/// Every order is equally likely (Fisher and Yates).
+fn shuffle<T>(rows: &mut [T]) -> Result<(), dp::EntropyError> {
+    let mut rng = SecureRng::new()?;
+    for i in (1..rows.len()).rev() {
+        let n = i as u64 + 1;
+        // The largest multiple of n: what is drawn above it would make some places likelier.
+        let fair = u64::MAX - u64::MAX % n;
+        let drawn = loop {
+            let word = rng.next_u64()?;
+            if word < fair {
+                break word % n;
+            }
+        };
+        rows.swap(i, drawn as usize);
+    }
+    Ok(())
+}

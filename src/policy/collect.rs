@@ -1,0 +1,288 @@
+//! `[collect.NAME]`: what is collected by local differential privacy, held against the schema in `collect/check`.
+
+mod check;
+mod column;
+
+pub(super) use check::{add_reports, check};
+
+use super::error::{At, Findings, Span};
+use super::keys::{Key, Keys, REQUIRED};
+use super::model::{Backend, Collect, View};
+use super::raw_table::RawTable;
+use super::reader::{Section, not_yet, shorten, text};
+use super::suggest::suggest;
+
+/// Keys of `[collect.NAME]`.
+pub(super) const COLLECT: Keys = Keys {
+    section: "[collect.NAME]",
+    list: &[
+        Key {
+            name: "table",
+            ty: "string",
+            default: "the name with `_reports` behind it",
+            example: "\"survey_reports\"",
+            purpose: "The table of the database that holds the reports: one column for each of `columns`, and no other. `check` prints its DDL.",
+        },
+        Key {
+            name: "schema",
+            ty: "string",
+            default: "\"public\"",
+            example: "\"public\"",
+            purpose: "Its schema.",
+        },
+        Key {
+            name: "users",
+            ty: "list of strings",
+            default: "nobody, without `roles`",
+            example: "[\"form\"]",
+            purpose: "Login names of those who write. They read nothing through noisegate.",
+        },
+        Key {
+            name: "roles",
+            ty: "list of strings",
+            default: "nobody, without `users`",
+            example: "[\"devices\"]",
+            purpose: "Roles whose users write, beside `users`.",
+        },
+        Key {
+            name: "encoder",
+            ty: "`proxy`",
+            default: "\"proxy\"",
+            example: "\"proxy\"",
+            purpose: "Who randomises: noisegate, before anything is logged, queued or stored.",
+        },
+        Key {
+            name: "shuffler",
+            ty: "`none`",
+            default: "\"none\"",
+            example: "\"none\"",
+            purpose: "Who drops order and identity: nobody but the proxy, which writes the rows of a transaction in a random order.",
+        },
+        Key {
+            name: "columns",
+            ty: "table",
+            default: REQUIRED,
+            example: "{ answer = { kind = \"boolean\", epsilon = 1.0 } }",
+            purpose: "What is asked. Rows have these columns and no others.",
+        },
+    ],
+    later: &["epsilon", "window", "person", "permanent", "min_batch", "min_group", "max_delay"],
+};
+
+/// Keys of a column.
+pub(super) const COLUMN: Keys = Keys {
+    section: "[collect.NAME] columns.NAME",
+    list: &[
+        Key {
+            name: "kind",
+            ty: "`categorical`, `boolean`, `count` or `number`",
+            default: REQUIRED,
+            example: "\"boolean\"",
+            purpose: "What its values are: one of `values`, true or false, a whole number of `range` whose distribution is asked for, or a number of `range` whose sums and averages are.",
+        },
+        Key {
+            name: "epsilon",
+            ty: "number, 1e-9 to 1000",
+            default: REQUIRED,
+            example: "1.0",
+            purpose: "ε of one report of this column: whatever its writer says, any report is at most e^ε times as likely as had they said anything else. Columns of a row add up.",
+        },
+        Key {
+            name: "values",
+            ty: "list of strings",
+            default: "of `categorical` only, which needs it",
+            example: "[\"yes\", \"no\"]",
+            purpose: "All that may be said: the public domain.",
+        },
+        Key {
+            name: "range",
+            ty: "two numbers",
+            default: "of `count` and `number` only, which need it",
+            example: "[0, 10]",
+            purpose: "The least and the largest number that may be said: of a `count` whole ones, at most 10,000 from one to the other; a `number` outside is cut to the nearer end.",
+        },
+        Key {
+            name: "grid",
+            ty: "number",
+            default: "1, of `number` only",
+            example: "0.5",
+            purpose: "Numbers are rounded to steps of this size from the low end of `range`.",
+        },
+        Key {
+            name: "other",
+            ty: "string",
+            default: "such a value is an error",
+            example: "\"other\"",
+            purpose: "One of `values`, that stands for whatever is none of them.",
+        },
+        Key {
+            name: "missing",
+            ty: "boolean",
+            default: "false",
+            example: "true",
+            purpose: "It may be NULL, which is then one more value of the domain: whether somebody answered is randomised as what they answered is.",
+        },
+        Key {
+            name: "randomiser",
+            ty: "`auto`, `response`, `unary`, `hadamard`; of a `number` `auto`, `rounding`, `piecewise`",
+            default: "\"auto\"",
+            example: "\"response\"",
+            purpose: "How it is randomised; `auto` takes what has the least error: k-ary randomised response for few values, Hadamard response for many; optimised unary encoding has up to 256 values. [collecting.md](collecting.md) tells them apart.",
+        },
+    ],
+    later: &["max_values"],
+};
+
+/// One, as its text alone says it, and where.
+#[derive(Clone, Debug)]
+pub(super) struct RawCollect {
+    pub collect: Collect,
+    /// Its name.
+    pub span: Span,
+    /// Its columns.
+    pub columns: Vec<Span>,
+}
+
+/// `tables` and `views`: whose names are taken.
+pub(super) fn collects(
+    root: &Section<'_, '_>,
+    tables: &[RawTable],
+    views: &[View],
+    backend: Option<&Backend>,
+    f: &mut Findings,
+) -> Vec<RawCollect> {
+    let Some(all) = root.section("collect", f) else { return Vec::new() };
+    let mut out: Vec<RawCollect> = Vec::new();
+    for (name, value) in all.entries() {
+        let Some(section) = Section::of(format!("[collect.{}]", shorten(&name.value)), value, f) else {
+            continue;
+        };
+        if let Some(raw) = collect(name, &section, tables, views, f) {
+            out.push(raw);
+        }
+    }
+    if let (Some(backend), Some(first)) = (backend, out.first())
+        && backend.collect_url.is_none()
+    {
+        f.error(
+            &first.span,
+            "[collect] needs a login that writes: [backend] has no collect_url",
+            "write for example: collect_url = \"postgres://noisegate_collect@127.0.0.1/bikes\"",
+        );
+    }
+    out
+}
+
+fn collect(
+    name: At<String>,
+    section: &Section<'_, '_>,
+    tables: &[RawTable],
+    views: &[View],
+    f: &mut Findings,
+) -> Option<RawCollect> {
+    section.keys(&COLLECT, f);
+    judge(&name, tables, views, f);
+    let table = match section.get("table") {
+        Some(_) => section.required_string("table", "table = \"survey_reports\"", f)?,
+        None => At { value: format!("{}_reports", name.value), span: name.span.clone() },
+    };
+    let schema = match section.get("schema") {
+        Some(_) => section.required_string("schema", "schema = \"public\"", f)?.value,
+        None => "public".to_owned(),
+    };
+    if tables.iter().any(|t| t.name.value == table.value && t.schema.value == schema) {
+        let what = format!("{:?} holds randomised reports, and is a table of the policy, too", table.value);
+        f.error(
+            &table.span,
+            what,
+            "remove its [table]: analysts ask the collected relation, by its own name",
+        );
+    }
+    let users = names(section, "users", "users = [\"form\"]", f);
+    let roles = names(section, "roles", "roles = [\"devices\"]", f);
+    if section.get("users").is_none() && section.get("roles").is_none() {
+        f.error(
+            &section.span,
+            format!("{} names nobody who writes", section.name),
+            "write for example: users = [\"form\"]",
+        );
+    }
+    one_of(section, "encoder", "proxy", "client", f);
+    one_of(section, "shuffler", "none", "process", f);
+    let Some(value) = section.get("columns") else {
+        section.missing("columns", "columns.answer = { kind = \"boolean\", epsilon = 1.0 }", f);
+        return None;
+    };
+    let all = Section::of(format!("columns of {}", section.name), value, f)?;
+    let (mut columns, mut spans) = (Vec::new(), Vec::new());
+    let entries = all.entries();
+    let count = entries.len();
+    for (column, value) in entries {
+        let shown = format!("column {:?} of {}", shorten(&column.value), section.name);
+        let Some(inner) = Section::of(shown, value, f) else { continue };
+        let span = column.span.clone();
+        if let Some(c) = column::column(column, &inner, f) {
+            columns.push(c);
+            spans.push(span);
+        }
+    }
+    if count == 0 {
+        f.error(
+            &value.span(),
+            "columns is empty",
+            "write for example: columns.answer = { kind = \"boolean\", epsilon = 1.0 }",
+        );
+    }
+    if columns.len() != count || count == 0 {
+        return None;
+    }
+    let reports = usize::MAX;
+    let At { value: name, span } = name;
+    let collect = Collect { name, schema, table: table.value, reports, users, roles, columns };
+    Some(RawCollect { collect, span, columns: spans })
+}
+
+fn judge(name: &At<String>, tables: &[RawTable], views: &[View], f: &mut Findings) {
+    let shown = shorten(&name.value);
+    let first = |c: char| c.is_ascii_lowercase() || c == '_';
+    let plain = name.value.starts_with(first)
+        && name.value.chars().all(|c| first(c) || c.is_ascii_digit())
+        && name.value.len() <= 55;
+    if !plain {
+        let hint = "small letters, digits and _, at most 55 of them: it is written without quotes";
+        f.error(&name.span, format!("{shown:?} cannot be a collected relation's name"), hint);
+    }
+    let taken =
+        tables.iter().any(|t| t.name.value == name.value) || views.iter().any(|v| v.name == name.value);
+    if taken {
+        f.error(
+            &name.span,
+            format!("a table or a view is called {shown:?}, too"),
+            "give the collected relation another name",
+        );
+    }
+}
+
+/// A key whose second value is not built yet.
+fn one_of(section: &Section<'_, '_>, key: &str, now: &str, later: &str, f: &mut Findings) {
+    let Some(written) = section.string(key, &format!("{key} = {now:?}"), f) else { return };
+    if written.value == later {
+        not_yet(f, &written.span, &format!("{key} = {later:?}"));
+    } else if written.value != now {
+        let what = format!("unknown {key} {:?}", shorten(&written.value));
+        f.error(&written.span, what, suggest(&written.value, [now, later]));
+    }
+}
+
+/// The strings of a list. An empty list admits nobody, and is a mistake.
+fn names(section: &Section<'_, '_>, key: &str, example: &str, f: &mut Findings) -> Vec<String> {
+    let Some(list) = section.list(key, example, f) else { return Vec::new() };
+    if list.value.is_empty() {
+        f.error(
+            &list.span,
+            format!("{key} is empty"),
+            format!("leave it out, or write for example: {example}"),
+        );
+    }
+    list.value.into_iter().filter_map(|v| text(key, v, example, f)).map(|At { value, .. }| value).collect()
+}

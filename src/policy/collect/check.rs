@@ -1,0 +1,134 @@
+//! What is collected, held against the schema: the table of the reports holds them, and nothing else.
+
+use crate::bounds::type_name;
+use crate::error::Findings;
+use crate::model::{Collect, Column, Policy, Privacy, Table};
+use crate::raw::RawPolicy;
+use crate::reader::shorten;
+use crate::server_url::ServerUrl;
+use schema::{Relation, RelationKind, Schema};
+use std::str::FromStr;
+
+/// Every table of reports is there, has the columns of its policy, and none beside them.
+pub(crate) fn check(raw: &RawPolicy, schema: &Schema, f: &mut Findings) {
+    let user = |url: Option<&String>, default: &str| {
+        let url = url.and_then(|u| ServerUrl::from_str(u).ok());
+        url.and_then(|u| u.config.get_user().map(str::to_owned)).unwrap_or_else(|| default.to_owned())
+    };
+    let backend = raw.backend.as_ref();
+    let writer = user(backend.and_then(|b| b.collect_url.as_ref()), "noisegate_collect");
+    let fetch = user(backend.map(|b| &b.url), "noisegate");
+    let finish = user(backend.map(|b| &b.finish_url), "noisegate_finish");
+    for (i, one) in raw.collects.iter().enumerate() {
+        let c = &one.collect;
+        let shared = raw
+            .collects
+            .iter()
+            .take(i)
+            .any(|o| (&o.collect.schema, &o.collect.table) == (&c.schema, &c.table));
+        if shared {
+            let what = format!("two collected relations have their reports in {:?}", shorten(&c.table));
+            f.error(&one.span, what, "give each a table of its own");
+        }
+        let Some(relation) = schema.relation(&c.schema, &c.table) else {
+            let what =
+                format!("the database has no table {:?} for the reports of {:?}", shorten(&c.table), c.name);
+            f.error(
+                &one.span,
+                what,
+                format!("make it:\n      {}", c.ddl(&writer, [&fetch, &finish]).join("\n      ")),
+            );
+            continue;
+        };
+        if !matches!(relation.kind, RelationKind::Table | RelationKind::Partitioned) || relation.row_security
+        {
+            let what = format!(
+                "{:?} cannot hold reports: it is no plain table, or has row-level security",
+                shorten(&c.table)
+            );
+            f.error(&one.span, what, "make a plain table for them");
+        }
+        for (column, span) in c.columns.iter().zip(&one.columns) {
+            let (stored, name) = (column.randomiser.stored_word(), shorten(&column.name));
+            match relation.column(&column.name) {
+                None => {
+                    let what = format!("{:?} has no column {name:?} for the reports", shorten(&c.table));
+                    f.error(
+                        span,
+                        what,
+                        format!("add it: ALTER TABLE … ADD COLUMN \"{}\" {stored} NOT NULL", column.name),
+                    );
+                }
+                Some(there)
+                    if there.ty.oid() != column.randomiser.stored().oid() || there.virtual_expression =>
+                {
+                    let what = format!(
+                        "{name:?} of {:?} is {}, and its reports are {stored}",
+                        shorten(&c.table),
+                        type_name(&there.ty)
+                    );
+                    f.error(
+                        span,
+                        what,
+                        "make the column anew: what a column of another type holds is no report",
+                    );
+                }
+                Some(_) => {}
+            }
+        }
+        for there in &relation.columns {
+            if !c.columns.iter().any(|column| column.name == there.name) {
+                let what = format!(
+                    "{:?} stores {:?} as it is, beside randomised reports",
+                    shorten(&c.table),
+                    shorten(&there.name)
+                );
+                let hint = "remove the column: what stands raw beside a report tells whose it is, or when, or what it was";
+                f.error(&one.span, what, hint);
+            }
+        }
+    }
+}
+
+/// The tables of the reports: public, and hidden from analysts.
+pub(crate) fn add_reports(policy: &mut Policy, schema: &Schema) {
+    let mut collects = std::mem::take(&mut policy.collects);
+    for collect in &mut collects {
+        if let Some(relation) = schema.relation(&collect.schema, &collect.table) {
+            collect.reports = policy.tables.len();
+            policy.tables.push(reports(collect, relation));
+        }
+    }
+    policy.collects = collects;
+}
+
+fn reports(collect: &Collect, relation: &Relation) -> Table {
+    let columns = collect.columns.iter().filter_map(|c| relation.column(&c.name));
+    let columns = columns.map(|c| Column {
+        name: c.name.clone(),
+        ty: c.ty.clone(),
+        not_null: c.not_null,
+        deterministic: c.deterministic_collation,
+        range: None,
+        grid: None,
+        domain: None,
+        nan: false,
+        paths: Vec::new(),
+    });
+    Table {
+        oid: relation.oid,
+        schema: relation.schema.clone(),
+        name: relation.name.clone(),
+        privacy: Privacy::Public,
+        max_rows: None,
+        max_total_rows: None,
+        cut_rows: None,
+        columns: columns.collect(),
+        hidden: Vec::new(),
+        keys: Vec::new(),
+        proven_rows: None,
+        published: false,
+        collected: true,
+        only: false,
+    }
+}

@@ -1,0 +1,261 @@
+//! `columns.NAME` of `[collect.NAME]`: a public domain, and how it is randomised.
+
+use super::COLUMN;
+use crate::budget;
+use crate::error::{At, Findings};
+use crate::model::{Collected, CollectedKind, Randomiser};
+use crate::raw_table::Bound;
+use crate::reader::{Section, not_yet, shorten};
+use crate::suggest::suggest;
+use crate::tables;
+use bigdecimal::BigDecimal;
+use dp::Ratio;
+use dp::randomised::{Mean, MeanKind, Oracle, OracleKind};
+use num_traits::{Signed, ToPrimitive};
+
+/// Values of one column, NULL included.
+const MOST_VALUES: usize = 10_000;
+/// Kinds and randomisers that are planned.
+const LATER_KINDS: [&str; 1] = ["set"];
+/// Values whose reports have a bit for each: reading them takes time for each.
+const MOST_BITS: u32 = 256;
+
+/// One column, or None where there are mistakes.
+pub(super) fn column(name: At<String>, section: &Section<'_, '_>, f: &mut Findings) -> Option<Collected> {
+    section.keys(&COLUMN, f);
+    if name.value.is_empty() || name.value.len() > 63 || name.value.contains('\0') {
+        f.error(&name.span, "this cannot be a column's name", "names have 1 to 63 bytes");
+        return None;
+    }
+    let kind = kind(section, f);
+    if section.get("epsilon").is_none() {
+        section.missing("epsilon", "epsilon = 1.0", f);
+    }
+    let epsilon = budget::epsilon(section, f);
+    let missing = section.boolean("missing", f).is_some_and(|b| b.value);
+    let values = values(section, kind?, f);
+    let other = section.string("other", "other = \"other\"", f);
+    let word = section.string("randomiser", "randomiser = \"auto\"", f);
+    let (kind, epsilon, values) = (kind?, epsilon?, values?);
+    let other = match other {
+        None => None,
+        Some(o) => match values.iter().position(|v| *v == o.value) {
+            Some(place) => Some(place),
+            None => {
+                let what = format!("other = {:?} is not among the values", shorten(&o.value));
+                f.error(&o.span, what, "write one of values, or add it to them");
+                return None;
+            }
+        },
+    };
+    let Some(exact) = dp::ratio(&epsilon.value) else {
+        f.error(&epsilon.span, "this epsilon cannot be drawn with", "write fewer digits");
+        return None;
+    };
+    let randomiser = if kind == CollectedKind::Number {
+        if missing {
+            let hint = "a number that may be missing has no mean: collect a boolean that says whether there is one, beside it";
+            f.error(&name.span, "a column with kind = \"number\" has no missing", hint);
+            return None;
+        }
+        mean(section, word.as_ref(), &exact, f)?
+    } else {
+        let size = values.len() + usize::from(missing);
+        if size < 2 {
+            f.error(
+                &name.span,
+                "a column with one value says nothing",
+                "give it two values, or missing = true",
+            );
+            return None;
+        }
+        if size > MOST_VALUES {
+            let what = format!("{size} values; at most {MOST_VALUES} are collected in one column");
+            f.error(&name.span, what, "collect coarser values");
+            return None;
+        }
+        oracle(word.as_ref(), u32::try_from(size).unwrap_or(u32::MAX), &exact, &epsilon, f)?
+    };
+    let (name, epsilon) = (name.value, epsilon.value);
+    Some(Collected { name, kind, values, other, missing, epsilon, randomiser })
+}
+
+/// The frequency oracle of a word; None where there are mistakes.
+fn oracle(
+    word: Option<&At<String>>,
+    size: u32,
+    exact: &Ratio,
+    epsilon: &At<BigDecimal>,
+    f: &mut Findings,
+) -> Option<Randomiser> {
+    let made = match word.filter(|w| w.value != "auto") {
+        None => {
+            // What has a bit for each value is no choice where there are many.
+            Oracle::auto(size, exact).and_then(|o| match o.kind() {
+                OracleKind::Unary if size > MOST_BITS => Oracle::new(OracleKind::Hadamard, size, exact),
+                _ => Ok(o),
+            })
+        }
+        Some(w) => match OracleKind::parse(&w.value) {
+            Some(OracleKind::Unary) if size > MOST_BITS => {
+                let what =
+                    format!("randomiser = \"unary\" has up to {MOST_BITS} values, this column has {size}");
+                f.error(&w.span, what, "write randomiser = \"hadamard\", whose reports are one number");
+                return None;
+            }
+            Some(kind) => Oracle::new(kind, size, exact),
+            None => {
+                let what = format!("unknown randomiser {:?}", shorten(&w.value));
+                f.error(
+                    &w.span,
+                    what,
+                    suggest(&w.value, OracleKind::ALL.map(OracleKind::word).into_iter().chain(["auto"])),
+                );
+                return None;
+            }
+        },
+    };
+    let Ok(oracle) = made else {
+        f.error(&epsilon.span, "this epsilon cannot be drawn with", "write fewer digits");
+        return None;
+    };
+    let (p, q) = oracle.probabilities();
+    if p - q < 1e-7 {
+        let hint = "write a larger epsilon, or collect fewer values";
+        f.error(&epsilon.span, "so small an epsilon leaves nothing to estimate from", hint);
+        return None;
+    }
+    Some(Randomiser::Oracle(oracle))
+}
+
+/// The mechanism of a bounded number; None where there are mistakes.
+fn mean(
+    section: &Section<'_, '_>,
+    word: Option<&At<String>>,
+    exact: &Ratio,
+    f: &mut Findings,
+) -> Option<Randomiser> {
+    let range = tables::range(section, f)?;
+    let (Bound::Number(low), Bound::Number(high)) = &range.value else {
+        f.error(
+            &range.span,
+            "the range of a number has numbers at its ends",
+            "write for example: range = [0, 100]",
+        );
+        return None;
+    };
+    let grid = section.number("grid", f);
+    if let Some(g) = grid.as_ref().filter(|g| !g.value.is_positive()) {
+        f.error(&g.span, "grid must be greater than 0", "write for example: grid = 0.5");
+        return None;
+    }
+    let grid = grid.map_or_else(|| BigDecimal::from(1), |g| g.value);
+    let steps = (high - low) / &grid;
+    let Some(steps) =
+        steps.is_integer().then(|| steps.to_u32()).flatten().filter(|n| (1..=Mean::MAX_STEPS).contains(n))
+    else {
+        let hint = "the range is a whole number of steps of the grid, from 1 to 2^29 of them";
+        f.error(&range.span, "the range does not fit the grid", hint);
+        return None;
+    };
+    let made = match word.filter(|w| w.value != "auto") {
+        None => Mean::auto(steps, exact),
+        Some(w) => match MeanKind::parse(&w.value) {
+            Some(kind) => Mean::new(kind, steps, exact),
+            None => {
+                let what = format!("unknown randomiser {:?} of a number", shorten(&w.value));
+                f.error(&w.span, what, suggest(&w.value, ["auto", "rounding", "piecewise"]));
+                return None;
+            }
+        },
+    };
+    match made {
+        Ok(mean) => Some(Randomiser::Mean { mean, low: low.clone(), grid }),
+        Err(_) => {
+            f.error(&range.span, "this cannot be drawn", "write fewer digits of epsilon, or a coarser grid");
+            None
+        }
+    }
+}
+
+fn kind(section: &Section<'_, '_>, f: &mut Findings) -> Option<CollectedKind> {
+    let v = section.required_string("kind", "kind = \"boolean\"", f)?;
+    let found = CollectedKind::ALL.into_iter().find(|k| k.word() == v.value);
+    if found.is_none() {
+        if LATER_KINDS.contains(&v.value.as_str()) {
+            not_yet(f, &v.span, &format!("kind = {:?}", v.value));
+        } else {
+            let what = format!("unknown kind {:?}", shorten(&v.value));
+            f.error(&v.span, what, suggest(&v.value, CollectedKind::ALL.map(CollectedKind::word)));
+        }
+    }
+    found
+}
+
+/// The public domain, in the order that numbers count.
+fn values(section: &Section<'_, '_>, kind: CollectedKind, f: &mut Findings) -> Option<Vec<String>> {
+    for key in ["values", "range", "other", "grid"] {
+        let wanted = match kind {
+            CollectedKind::Categorical => matches!(key, "values" | "other"),
+            CollectedKind::Boolean => false,
+            CollectedKind::Count => key == "range",
+            CollectedKind::Number => matches!(key, "range" | "grid"),
+        };
+        match section.get(key) {
+            Some(value) if !wanted => {
+                let what = format!("a column with kind = {:?} has no {key}", kind.word());
+                f.error(&value.span(), what, format!("remove {key}"));
+                return None;
+            }
+            None if wanted && !matches!(key, "other" | "grid") => {
+                let example = if key == "range" { "range = [0, 10]" } else { "values = [\"yes\", \"no\"]" };
+                section.missing(key, example, f);
+                return None;
+            }
+            _ => {}
+        }
+    }
+    match kind {
+        CollectedKind::Number => Some(Vec::new()),
+        CollectedKind::Boolean => Some(vec!["false".into(), "true".into()]),
+        CollectedKind::Categorical => {
+            let list = tables::values(section, f)?;
+            let text = |v: &At<crate::raw_table::Literal>| match &v.value {
+                crate::raw_table::Literal::Text(s) => Some(s.clone()),
+                _ => None,
+            };
+            let texts: Option<Vec<String>> = list.value.iter().map(text).collect();
+            if texts.is_none() {
+                let hint = "write them in quotes; numbers are kind = \"count\", with a range";
+                f.error(&list.span, "values of a categorical column are strings", hint);
+            }
+            texts
+        }
+        CollectedKind::Count => {
+            let range = tables::range(section, f)?;
+            let whole = |b: &Bound| match b {
+                Bound::Number(n) if n.is_integer() => n.to_i32(),
+                _ => None,
+            };
+            let (Some(low), Some(high)) = (whole(&range.value.0), whole(&range.value.1)) else {
+                let hint = "write for example: range = [0, 10]";
+                f.error(&range.span, "the range of a count has whole ends, within 32 bits", hint);
+                return None;
+            };
+            if low >= high {
+                f.error(
+                    &range.span,
+                    "the range's low end is not below its high one",
+                    "write the smaller first",
+                );
+                return None;
+            }
+            if i64::from(high) - i64::from(low) >= MOST_VALUES as i64 {
+                let what = format!("the range holds over {MOST_VALUES} numbers");
+                f.error(&range.span, what, "collect a coarser number");
+                return None;
+            }
+            Some((low..=high).map(|n| n.to_string()).collect())
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What is collected by local differential privacy: `[collect.NAME]`.
+
+use bigdecimal::{BigDecimal, ToPrimitive};
+use dp::Ratio;
+use dp::randomised::{Mean, Oracle, OracleKind};
+use schema::SqlType;
+
+/// `[collect.NAME]`: rows that writers send, and of which nothing is stored but randomised reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collect {
+    /// Its name: what writers write to, and what analysts ask.
+    pub name: String,
+    /// Schema of the table that holds the reports.
+    pub schema: String,
+    /// The table that holds the reports. Analysts cannot name it.
+    pub table: String,
+    /// Its place in `Policy::tables`.
+    pub reports: usize,
+    /// Who may write, by login name.
+    pub users: Vec<String>,
+    /// Who may write, by role.
+    pub roles: Vec<String>,
+    /// What is asked, in the order of the policy.
+    pub columns: Vec<Collected>,
+}
+
+/// A column of what is collected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collected {
+    /// Its name, in what is written and asked, and in the table of the reports.
+    pub name: String,
+    /// What its values are.
+    pub kind: CollectedKind,
+    /// Every value that may be reported, as text that casts to its type; the place is the number that is randomised. NULL, where
+    /// it may be missing, is one more, behind them.
+    pub values: Vec<String>,
+    /// Which of them stands for all that are not listed; None makes such a value an error.
+    pub other: Option<usize>,
+    /// It may be NULL.
+    pub missing: bool,
+    /// ε of one report of this column.
+    pub epsilon: BigDecimal,
+    /// How it is randomised.
+    pub randomiser: Randomiser,
+}
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectedKind {
+    /// One of a list of texts.
+    Categorical,
+    /// True or false.
+    Boolean,
+    /// A whole number of a range, of which the distribution is estimated.
+    Count,
+    /// A number of a range, of which sums and averages are estimated.
+    Number,
+}
+
+impl CollectedKind {
+    /// All, in the order of the document.
+    pub const ALL: [Self; 4] = [Self::Categorical, Self::Boolean, Self::Count, Self::Number];
+
+    /// The word of policies.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Categorical => "categorical",
+            Self::Boolean => "boolean",
+            Self::Count => "count",
+            Self::Number => "number",
+        }
+    }
+
+    /// The type of its values, for writers and analysts.
+    pub fn ty(self) -> SqlType {
+        match self {
+            Self::Categorical => SqlType::Text,
+            Self::Boolean => SqlType::Bool,
+            Self::Count => SqlType::Int4,
+            Self::Number => SqlType::Numeric { scale: None },
+        }
+    }
+}
+
+/// How a column is randomised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Randomiser {
+    /// A frequency oracle over the numbers of values.
+    Oracle(Oracle),
+    /// A mean, over the steps of a grid.
+    Mean {
+        /// The mechanism.
+        mean: Mean,
+        /// The number of step 0.
+        low: BigDecimal,
+        /// From one step to the next.
+        grid: BigDecimal,
+    },
+}
+
+impl Randomiser {
+    /// The word of policies.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Oracle(oracle) => oracle.kind().word(),
+            Self::Mean { mean, .. } => mean.kind().word(),
+        }
+    }
+
+    /// The type that reports are stored in.
+    pub fn stored(&self) -> SqlType {
+        match self {
+            Self::Oracle(oracle) if oracle.kind() == OracleKind::Unary => {
+                SqlType::Other { oid: 17, name: "bytea".into() }
+            }
+            Self::Oracle(_) | Self::Mean { .. } => SqlType::Int4,
+        }
+    }
+
+    /// That type, as DDL has it.
+    pub fn stored_word(&self) -> &'static str {
+        if self.stored() == SqlType::Int4 { "int4" } else { "bytea" }
+    }
+}
+
+impl Collect {
+    /// Whether this user may write.
+    pub fn admits(&self, user: &str, role: Option<&str>) -> bool {
+        self.users.iter().any(|u| u == user) || role.is_some_and(|role| self.roles.iter().any(|r| r == role))
+    }
+
+    /// ε of one whole report: its columns are randomised independently, and compose (local model: for replacing everything
+    /// that one row says by anything else).
+    pub fn epsilon(&self) -> BigDecimal {
+        self.columns.iter().map(|c| &c.epsilon).sum::<BigDecimal>().normalized()
+    }
+
+    /// The statements that make the table of the reports, and give `writer` and `readers` what they need.
+    pub fn ddl(&self, writer: &str, readers: [&str; 2]) -> Vec<String> {
+        let name = |s: &str| format!("\"{}\"", s.replace('"', "\"\""));
+        let table = format!("{}.{}", name(&self.schema), name(&self.table));
+        let columns =
+            self.columns.iter().map(|c| format!("{} {} NOT NULL", name(&c.name), c.randomiser.stored_word()));
+        vec![
+            format!("CREATE TABLE {table} ({});", columns.collect::<Vec<_>>().join(", ")),
+            format!("GRANT INSERT ON {table} TO {};", name(writer)),
+            format!("GRANT SELECT ON {table} TO {};", readers.map(name).join(", ")),
+        ]
+    }
+}
+
+impl Collected {
+    /// How many values there are, NULL included.
+    pub fn size(&self) -> usize {
+        self.values.len() + usize::from(self.missing)
+    }
+
+    /// ε, exactly.
+    pub fn ratio(&self) -> Option<Ratio> {
+        dp::ratio(&self.epsilon)
+    }
+
+    /// What somebody who sees a report of this column may believe of its writer at most, who believed with `prior` that they
+    /// have some property: Bayes' rule at a likelihood ratio of e^ε. For display.
+    pub fn posterior(&self, prior: f64) -> f64 {
+        let odds = prior / (1.0 - prior) * self.epsilon.to_f64().unwrap_or(f64::INFINITY).exp();
+        if odds.is_finite() { odds / (1.0 + odds) } else { 1.0 }
+    }
+}

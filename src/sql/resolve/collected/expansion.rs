@@ -1,0 +1,131 @@
+//! Reports × the values in question, each with its weight.
+
+use super::build::*;
+use crate::ast::*;
+use crate::resolve::Resolver;
+use bigdecimal::{BigDecimal, ToPrimitive};
+use policy::{Collect, Collected, OracleKind, Randomiser};
+use schema::SqlType;
+
+/// Places of what an expansion has behind the visible columns, counted from their number.
+pub(super) struct Hidden {
+    /// The weight of the values beside it for one report of this kind.
+    pub weight: usize,
+    /// How many equal reports there are.
+    pub reports: usize,
+    /// The number of the kind of report.
+    pub kind: usize,
+    /// How many reports there are in all.
+    pub total: usize,
+}
+
+impl Hidden {
+    pub fn behind(visible: usize) -> Self {
+        Self { weight: visible, reports: visible + 1, kind: visible + 2, total: visible + 3 }
+    }
+}
+
+impl Resolver<'_> {
+    /// The query that stands for a collected relation where the columns `used` are asked about. The others are NULL: a weight
+    /// for values that nobody asks for would be noise and nothing else.
+    pub(super) fn expansion(&mut self, collect: &Collect, used: &[bool]) -> Query {
+        let asked: Vec<(usize, &Collected)> =
+            collect.columns.iter().enumerate().filter(|(i, _)| used.get(*i) == Some(&true)).collect();
+        // SELECT t.a, t.b, count(*) FROM reports AS t GROUP BY 1, 2: equal reports have equal weights.
+        let names = collect.columns.iter().map(|c| c.name.clone()).collect();
+        self.bindings.push(Binding {
+            name: String::new(),
+            source: Source::Table(collect.reports),
+            columns: names,
+        });
+        let table = self.bindings.len() - 1;
+        let keys: Vec<Expr> = asked.iter().map(|(i, _)| column(table, *i)).collect();
+        let count = item(cast(aggregate("count", Vec::new(), None), SqlType::Float8), "n");
+        let items = keys.iter().map(|k| item(k.clone(), "s")).chain([count]).collect();
+        let kinds = self.of_items(items, vec![relation(table, None)], keys);
+        // Their number, and how many reports there are in all.
+        let inner = self.unnamed(Source::Derived, asked.len() + 1);
+        let reports = column(inner, asked.len());
+        let number = over_all(call("row_number", Vec::new()));
+        let total = over_all(aggregate("sum", vec![reports.clone()], None));
+        let items = (0..asked.len()).map(|i| item(column(inner, i), "s"));
+        let items = items.chain([item(reports, "n"), item(number, "i"), item(total, "t")]).collect();
+        let from = vec![relation(inner, Some(Query::of(Body::Select(Box::new(kinds)))))];
+        let numbered = self.of_items(items, from, Vec::new());
+        // Each with every value of each column that is asked about.
+        let kind = self.unnamed(Source::Derived, asked.len() + 3);
+        let mut from = relation(kind, Some(Query::of(Body::Select(Box::new(numbered)))));
+        let mut weight: Option<Expr> = None;
+        let mut shown: Vec<Item> =
+            collect.columns.iter().map(|c| item(cast(null(), c.kind.ty()), &c.name)).collect();
+        for (place, (i, c)) in asked.iter().enumerate() {
+            if let Randomiser::Mean { mean, low, grid } = &c.randomiser {
+                if let Some(item) = shown.get_mut(*i) {
+                    item.expr = number_of(mean, low, grid, column(kind, place));
+                }
+                continue;
+            }
+            let values = self.unnamed(Source::Derived, 2);
+            from = cross(from, relation(values, Some(Query::of(domain(c)))));
+            if let Randomiser::Oracle(oracle) = &c.randomiser {
+                let of = weight_of(oracle, column(kind, place), column(values, 0));
+                weight = Some(match weight {
+                    None => of,
+                    Some(w) => times(w, of),
+                });
+            }
+            if let Some(item) = shown.get_mut(*i) {
+                item.expr = cast(column(values, 1), c.kind.ty());
+            }
+        }
+        let n = asked.len();
+        let hidden =
+            [weight.unwrap_or_else(|| float(1.0)), column(kind, n), column(kind, n + 1), column(kind, n + 2)];
+        shown.extend(hidden.into_iter().map(|e| item(e, "w")));
+        let select = self.of_items(shown, vec![from], Vec::new());
+        Query::of(Body::Select(Box::new(select)))
+    }
+}
+
+/// `VALUES (0, 'no'), (1, 'yes')`: the numbers of values as they are randomised, NULL the last.
+fn domain(c: &Collected) -> Body {
+    let missing = c.missing.then(null).into_iter();
+    let values = c.values.iter().map(|v| string(v)).chain(missing);
+    Body::Values(values.enumerate().map(|(i, v)| vec![whole(i), v]).collect())
+}
+
+/// What a report says for a value: unbiased for 1 where it is the writer's, and for 0 where it is not.
+fn weight_of(oracle: &policy::Oracle, report: Expr, value: Expr) -> Expr {
+    let (p, q) = oracle.probabilities();
+    let supports = match oracle.kind() {
+        OracleKind::Response => binary(BinaryOp::Eq, report, value),
+        OracleKind::Unary => binary(BinaryOp::Eq, call("get_bit", vec![report, value]), whole(1)),
+        // Value v has row v + 1 of the matrix; its entry in the column that is reported is the parity of what both have.
+        OracleKind::Hadamard => {
+            let row = binary(BinaryOp::Add, value, whole(1));
+            let both = call("int4and", vec![report, row]);
+            let table = cast(string(&parities(oracle.symbols().unwrap_or(2))), bytea());
+            binary(BinaryOp::Eq, call("get_bit", vec![table, both]), whole(0))
+        }
+    };
+    choose(supports, float((1.0 - q) / (p - q)), Some(float(-q / (p - q))))
+}
+
+/// The parities of 0, …, n - 1, as the text of a bytea whose bits they are.
+fn parities(n: u32) -> String {
+    let bit = |i: u32| u8::from(i.count_ones() % 2 == 1);
+    let byte = |b: u32| (0..8).fold(0u8, |byte, i| byte | bit(b * 8 + i) << i);
+    let digits: String = (0..n.div_ceil(8)).map(|b| format!("{:02x}", byte(b))).collect();
+    format!("\\x{digits}")
+}
+
+fn bytea() -> SqlType {
+    SqlType::Other { oid: 17, name: "pg_catalog.bytea".into() }
+}
+
+/// What a report says for a number: unbiased for it, far outside of its range for each.
+fn number_of(mean: &policy::Mean, low: &BigDecimal, grid: &BigDecimal, report: Expr) -> Expr {
+    let (low, grid) = (low.to_f64().unwrap_or_default(), grid.to_f64().unwrap_or(1.0));
+    let (slope, start) = (mean.scale() * grid, low + mean.offset() * grid);
+    binary(BinaryOp::Add, times(cast(report, SqlType::Float8), float(slope)), float(start))
+}

@@ -1,0 +1,78 @@
+//! What was collected by local differential privacy, as a relation of estimates.
+//!
+//! A report does not say what its writer said, but every randomiser gives an unbiased *weight* for each value of the domain:
+//! (1 - q)/(p - q) where the report supports it and -q/(p - q) where it does not, so that over the reports the weights of a
+//! value add up to an unbiased estimate of how many said it (Wang, Blocki, Li and Jha 2017). Columns are randomised
+//! independently, and the weights of several multiply. The relation is therefore reports × the values in question, `expansion`,
+//! and a SELECT over it is one in which count(*) adds up weights, `weigh`. PostgreSQL computes it over the table of the
+//! reports: post-processing, which costs nothing.
+
+mod build;
+mod expansion;
+mod weigh;
+
+use super::Resolver;
+use super::scope::Scope;
+use crate::ast::*;
+use policy::Collect;
+
+/// How estimates are asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimates {
+    /// Beside each estimate the two ends of its interval.
+    pub intervals: bool,
+    /// How many standard deviations an interval reaches to each side.
+    pub quantile: f64,
+}
+
+impl Default for Estimates {
+    /// No intervals; those that are asked for by name hold 95 %.
+    fn default() -> Self {
+        Self { intervals: false, quantile: 1.959_963_984_540_054_3 }
+    }
+}
+
+/// A collected relation in a FROM.
+#[derive(Clone)]
+pub(super) struct Bound<'a> {
+    /// Its binding.
+    pub binding: usize,
+    /// What it is.
+    pub collect: &'a Collect,
+}
+
+impl Resolver<'_> {
+    /// Binds a collected relation. Its query is made when it is known which of its columns are used.
+    pub(super) fn collected(
+        &mut self,
+        name: String,
+        columns: Vec<String>,
+        index: usize,
+        pos: Pos,
+    ) -> (From, Scope) {
+        let bound = self.bind(name, Source::Derived, columns, None, pos);
+        if let From::Relation { binding, .. } = &bound.0 {
+            self.collected.push((*binding, index));
+        }
+        bound
+    }
+
+    fn bound(&self, binding: usize) -> Option<Bound<'_>> {
+        let (_, index) = self.collected.iter().find(|(b, _)| *b == binding)?;
+        Some(Bound { binding, collect: self.catalog.collects().get(*index)? })
+    }
+
+    /// A binding of a query of ours.
+    fn unnamed(&mut self, source: Source, columns: usize) -> usize {
+        let columns = (0..columns).map(|i| format!("c{i}")).collect();
+        self.bindings.push(Binding { name: String::new(), source, columns });
+        self.bindings.len() - 1
+    }
+
+    /// A SELECT of ours.
+    fn of_items(&mut self, items: Vec<Item>, from: Vec<From>, group_by: Vec<Expr>) -> Select {
+        let id = self.next_select;
+        self.next_select += 1;
+        Select { id, from, group_by, ..Select::of(items, None) }
+    }
+}

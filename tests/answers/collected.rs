@@ -1,0 +1,432 @@
+//! What is collected by local differential privacy: written through the proxy, stored as randomised reports, estimated for
+//! analysts, over the wire.
+
+use crate::city::{self, PASSWORD, policy, rows, sqlstate};
+use crate::support::{Gate, LOGIN_PASSWORD, Output, TestDb, Workdir, connect, psql, run};
+use std::process::Stdio;
+use tokio::process::Command;
+use tokio_postgres::Client;
+
+const RULES: &str =
+    "[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 1000\n[statement]\nepsilon = 100\n";
+
+/// Columns at an ε by which randomised response tells the truth but once in e^100 times: estimates are exact, and those over
+/// weights must equal those over rows.
+const TRUTHFUL: &str = "\
+[collect.survey]
+users = [\"form\"]
+columns.answer = { kind = \"categorical\", values = [\"yes\", \"no\", \"other\"], other = \"other\", epsilon = 100, randomiser = \"response\" }
+columns.city = { kind = \"categorical\", values = [\"City 0\", \"City 1\", \"City 2\"], epsilon = 100, missing = true, randomiser = \"response\" }
+columns.visits = { kind = \"count\", range = [0, 9], epsilon = 100, randomiser = \"response\" }
+";
+
+struct World {
+    db: TestDb,
+    dir: Workdir,
+    gate: Gate,
+}
+
+impl World {
+    /// The table that the policy's `survey` needs is made with `columns`.
+    async fn new(collect: &str, columns: &str) -> Self {
+        let db = city::bikes().await;
+        let name = db.name.clone();
+        db.execute(&format!(
+            "CREATE ROLE {name}_collect LOGIN PASSWORD '{LOGIN_PASSWORD}';
+             GRANT CONNECT ON DATABASE {name} TO {name}_collect;
+             CREATE TABLE survey_reports ({columns});
+             GRANT INSERT ON survey_reports TO {name}_collect;
+             GRANT SELECT ON survey_reports TO {name}_fetch, {name}_finish;"
+        ))
+        .await;
+        let url = db.fetch_url.replace(&format!("{name}_fetch"), &format!("{name}_collect"));
+        let backend = format!("{}collect_url = \"{url}\"\n", db.backend_toml());
+        let dir = Workdir::new(&policy(&backend, &["ada", "form"], &format!("{RULES}{collect}")));
+        let gate = dir.serve().await;
+        Self { db, dir, gate }
+    }
+
+    async fn truthful() -> Self {
+        Self::new(TRUTHFUL, "answer int4 NOT NULL, city int4 NOT NULL, visits int4 NOT NULL").await
+    }
+
+    async fn client(&self, user: &str) -> Client {
+        connect(&self.gate.url(user, PASSWORD, "bikes")).await
+    }
+
+    async fn psql(&self, user: &str, script: &str) -> Output {
+        psql(&self.gate.url(user, PASSWORD, "bikes"), script).await
+    }
+
+    async fn stored(&self) -> i64 {
+        let admin = self.db.superuser().await;
+        admin.query_one("SELECT count(*) FROM survey_reports", &[]).await.unwrap().get(0)
+    }
+}
+
+/// The same rows as they are, for PostgreSQL to answer.
+const RAW: &str = "
+    CREATE TABLE raw (answer text, city text, visits int);
+    INSERT INTO raw SELECT (ARRAY['yes', 'no', 'maybe'])[1 + i % 3], (ARRAY['City 0', 'City 1', 'City 2', NULL])[1 + i * 7 % 4],
+        i * i % 10 FROM generate_series(1, 200) i;";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn estimates_over_truthful_reports_are_those_of_postgresql() {
+    let world = World::truthful().await;
+    world.db.execute(RAW).await;
+    let admin = world.db.superuser().await;
+    // By COPY, as psql does it.
+    let said = rows(&admin, "SELECT answer, coalesce(city, '\\N'), visits FROM raw").await.unwrap();
+    let lines: String = said
+        .iter()
+        .map(|r| format!("{}\n", r.iter().map(|c| c.as_deref().unwrap()).collect::<Vec<_>>().join("\t")))
+        .collect();
+    let out =
+        world.psql("form", &format!("COPY survey (answer, city, visits) FROM STDIN;\n{lines}\\.\n")).await;
+    assert!(out.stdout.contains("COPY 200"), "{out:?}");
+    let ada = world.client("ada").await;
+    admin
+        .batch_execute(
+            "UPDATE raw SET answer = 'other' WHERE answer = 'maybe'; ALTER TABLE raw RENAME TO survey",
+        )
+        .await
+        .unwrap();
+    for sql in [
+        "SELECT count(*) FROM survey",
+        "SELECT answer, count(*) FROM survey GROUP BY answer ORDER BY 1",
+        "SELECT city, count(*), sum(visits), round(avg(visits), 4) FROM survey GROUP BY 1 ORDER BY 1",
+        "SELECT count(*) FILTER (WHERE visits > 4), count(city) FROM survey WHERE answer <> 'no'",
+        "SELECT visits % 2, count(*) AS n FROM survey WHERE answer = 'yes' OR city IS NULL GROUP BY 1 HAVING count(*) > 3 ORDER BY n",
+        "SELECT s.answer, c.capacity, count(*) FROM survey s JOIN stations c ON s.city = c.city GROUP BY 1, 2 ORDER BY 1, 2",
+        "SELECT count(*), sum(n), round(avg(share), 4) FROM (SELECT answer, count(*) AS n, count(*) / 200.0 AS share
+           FROM survey GROUP BY answer) t",
+        "WITH t AS (SELECT city, count(*) AS n FROM survey GROUP BY city) SELECT city, n, rank() OVER (ORDER BY n DESC, city) FROM t
+           ORDER BY 1",
+        "SELECT answer, count(*) * 2 + 1, sum(count(*)) OVER () FROM survey GROUP BY answer ORDER BY count(*) DESC, answer",
+        "SELECT round(sum(visits * 2 + 1)) FROM survey WHERE visits BETWEEN 2 AND 7",
+        "SELECT coalesce(city, 'none'), max(n) FROM (SELECT city, answer, count(*) n FROM survey GROUP BY 1, 2) x GROUP BY 1 ORDER BY 1",
+    ] {
+        let told = rows(&ada, sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+        let number = |c: &Option<String>| c.as_ref().map(|c| c.parse::<f64>().map_or(c.clone(), |n| format!("{n:.4}")));
+        let plain = |rows: Vec<Vec<Option<String>>>| -> Vec<Vec<Option<String>>> {
+            rows.iter().map(|r| r.iter().map(number).collect()).collect()
+        };
+        assert_eq!(plain(told), plain(rows(&admin, sql).await.unwrap()), "{sql}");
+    }
+    // Beside noise over private rows, at the price of those alone.
+    let both = "SELECT s.n, r.n FROM (SELECT count(*) AS n FROM survey WHERE answer = 'no') s, (SELECT count(*) AS n FROM riders) r";
+    let told = rows(&ada, both).await.unwrap();
+    assert_eq!(told, [[Some("67".to_owned()), Some("500".to_owned())]]);
+    // Nothing else was charged.
+    let left = rows(&ada, "SELECT fraction_left FROM noisegate.budget").await.unwrap();
+    assert_eq!(left, [[Some("0.900000".to_owned())]]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_estimates_cannot_tell_is_refused() {
+    let world = World::truthful().await;
+    let ada = world.client("ada").await;
+    for sql in [
+        "SELECT * FROM survey",
+        "SELECT answer FROM survey",
+        "SELECT DISTINCT answer, count(*) FROM survey GROUP BY answer",
+        "SELECT count(DISTINCT answer) FROM survey",
+        "SELECT max(visits) FROM survey",
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY visits) FROM survey",
+        "SELECT count(*) FROM survey a JOIN survey b ON a.answer = b.answer",
+        "SELECT count(*) FROM stations s LEFT JOIN survey v ON s.city = v.city",
+        "SELECT answer, count(*) FROM survey GROUP BY ROLLUP (answer)",
+        "SELECT count(*) FROM survey v WHERE EXISTS (SELECT FROM stations s WHERE s.city = v.city)",
+        "INSERT INTO survey VALUES ('yes', NULL, 1)",
+    ] {
+        let code = sqlstate(&ada, sql).await;
+        assert!(["0A000", "42501"].contains(&code.as_str()), "{sql}: {code}");
+    }
+    // The reports themselves have no name.
+    assert_eq!(sqlstate(&ada, "SELECT count(*) FROM survey_reports").await, "42P01");
+    assert_eq!(sqlstate(&ada, "SELECT count(*) FROM public.survey_reports").await, "42P01");
+    let shown =
+        rows(&ada, "SELECT relname FROM pg_catalog.pg_class WHERE relname LIKE 'survey%'").await.unwrap();
+    assert!(shown.is_empty(), "{shown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_writes_reads_nothing_and_what_would_read_is_refused() {
+    let world = World::truthful().await;
+    let form = world.client("form").await;
+    for sql in [
+        "SELECT count(*) FROM survey",
+        "SELECT * FROM stations",
+        "SELECT count(*) FROM riders",
+        "SELECT * FROM noisegate.budget",
+        "SELECT relname FROM pg_catalog.pg_class",
+        "INSERT INTO stations VALUES ('x', 'y', 1)",
+        "INSERT INTO survey_reports VALUES (0, 0, 0)",
+    ] {
+        assert_eq!(sqlstate(&form, sql).await, "42501", "{sql}");
+    }
+    for sql in [
+        "INSERT INTO survey VALUES ('yes', NULL, 1) RETURNING *",
+        "INSERT INTO survey VALUES ('yes', NULL, 1) ON CONFLICT DO NOTHING",
+        "INSERT INTO survey SELECT 'yes', NULL, 1",
+        "INSERT INTO survey VALUES (lower('YES'), NULL, 1)",
+        "INSERT INTO survey VALUES ((SELECT city FROM stations LIMIT 1), NULL, 1)",
+        "INSERT INTO survey DEFAULT VALUES",
+    ] {
+        assert_eq!(sqlstate(&form, sql).await, "0A000", "{sql}");
+    }
+    for (sql, code) in [
+        ("INSERT INTO survey VALUES ('yes', 'Atlantis', 1)", "23514"),
+        ("INSERT INTO survey VALUES ('yes', NULL, 10)", "22003"),
+        ("INSERT INTO survey VALUES ('yes', NULL, 'many')", "22P02"),
+        ("INSERT INTO survey VALUES ('yes', NULL, NULL)", "23502"),
+        ("INSERT INTO survey (answer) VALUES ('yes')", "23502"),
+        ("INSERT INTO survey (answer, age) VALUES ('yes', 1)", "42703"),
+        ("INSERT INTO survey VALUES ('yes')", "42601"),
+        ("INSERT INTO survey VALUES ('yes', NULL, 1), ('yes', 'Atlantis', 1)", "23514"),
+        ("INSERT INTO survey VALUES ($1, NULL, 1)", "42P02"),
+    ] {
+        assert_eq!(sqlstate(&form, sql).await, code, "{sql}");
+    }
+    let out = world
+        .psql("form", "COPY survey FROM STDIN (FORMAT csv);\nyes,City 1,3\nyes,Atlantis,3\n\\.\nSELECT 7;\n")
+        .await;
+    assert!(out.stderr.contains("a value outside of the domain in column \"city\" of row 2"), "{out:?}");
+    assert!(out.stdout.contains('7') && !out.stderr.contains("Atlantis"), "{out:?}");
+    assert_eq!(world.stored().await, 0, "what fails stores nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transactions_are_postgresqls() {
+    let world = World::truthful().await;
+    let mut form = world.client("form").await;
+    let insert = "INSERT INTO survey VALUES ('yes', NULL, 1)";
+    form.simple_query(insert).await.unwrap();
+    assert_eq!(world.stored().await, 1);
+    form.batch_execute(&format!("BEGIN; {insert}; {insert}")).await.unwrap();
+    assert_eq!(world.stored().await, 1, "until COMMIT nothing is stored");
+    form.batch_execute("ROLLBACK").await.unwrap();
+    form.batch_execute(&format!("BEGIN; {insert}; SAVEPOINT a; {insert}; ROLLBACK TO a; {insert}; COMMIT"))
+        .await
+        .unwrap();
+    assert_eq!(world.stored().await, 3);
+    // One that failed ends in a rollback, whatever it is told.
+    form.batch_execute(&format!("BEGIN; {insert}")).await.unwrap();
+    assert_eq!(sqlstate(&form, "INSERT INTO survey VALUES ('yes', 'Atlantis', 1)").await, "23514");
+    assert_eq!(sqlstate(&form, insert).await, "25P02");
+    form.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(world.stored().await, 3);
+    // Prepared, with parameters of each kind.
+    let transaction = form.transaction().await.unwrap();
+    let prepared =
+        transaction.prepare("INSERT INTO survey (visits, answer, city) VALUES ($1, $2, $3)").await.unwrap();
+    for i in 0..50i32 {
+        let city = (i % 2 == 0).then_some("City 2");
+        assert_eq!(transaction.execute(&prepared, &[&(i % 10), &"no", &city]).await.unwrap(), 1);
+    }
+    transaction.commit().await.unwrap();
+    assert_eq!(world.stored().await, 53);
+    // A COMMIT that cannot store says so, and the transaction is over.
+    world.db.execute(&format!("REVOKE INSERT ON survey_reports FROM {}_collect", world.db.name)).await;
+    form.batch_execute(&format!("BEGIN; {insert}")).await.unwrap();
+    assert_eq!(sqlstate(&form, "COMMIT").await, "57P03");
+    form.batch_execute("BEGIN; ROLLBACK").await.unwrap();
+    assert_eq!(world.stored().await, 53);
+}
+
+/// Of each randomiser: 3,000 people, estimates within what randomising may do but once in a million times.
+#[tokio::test(flavor = "multi_thread")]
+async fn estimates_are_as_near_as_they_say() {
+    let words: Vec<String> = (0..40).map(|i| format!("\"w{i}\"")).collect();
+    let collect = format!(
+        "[collect.survey]\nusers = [\"form\"]\n\
+         columns.answer = {{ kind = \"categorical\", values = [\"a\", \"b\", \"c\"], epsilon = 2, randomiser = \"response\" }}\n\
+         columns.pet = {{ kind = \"categorical\", values = [\"cat\", \"dog\", \"fish\"], epsilon = 2, randomiser = \"unary\" }}\n\
+         columns.word = {{ kind = \"categorical\", values = [{}], epsilon = 2, randomiser = \"hadamard\" }}\n\
+         columns.age = {{ kind = \"number\", range = [0, 100], epsilon = 2, randomiser = \"piecewise\" }}\n\
+         columns.fee = {{ kind = \"number\", range = [-1, 1], grid = 0.5, epsilon = 2, randomiser = \"rounding\" }}\n",
+        words.join(", ")
+    );
+    let columns =
+        "answer int4 NOT NULL, pet bytea NOT NULL, word int4 NOT NULL, age int4 NOT NULL, fee int4 NOT NULL";
+    let world = World::new(&collect, columns).await;
+    let n = 3_000;
+    let row = |i: i32| {
+        format!(
+            "{},{},w{},{},{}",
+            ["a", "b"][usize::from(i % 4 == 0)],
+            ["cat", "dog"][usize::from(i % 3 == 0)],
+            i % 2 * 7,
+            20 + i % 30,
+            0.5
+        )
+    };
+    let lines: String = (0..n).map(|i| row(i) + "\n").collect();
+    let out = world.psql("form", &format!("COPY survey FROM STDIN (FORMAT csv);\n{lines}\\.\n")).await;
+    assert!(out.stdout.contains("COPY 3000"), "{out:?}");
+    let ada = world.client("ada").await;
+    let each = async |sql: &str| -> Vec<f64> {
+        let cells = rows(&ada, sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+        cells[0].iter().map(|c| c.as_ref().unwrap().parse().unwrap()).collect()
+    };
+    for (aggregate, filter, truth) in [
+        ("count(*)", "answer = 'a'", 2250.0),
+        ("count(*)", "answer = 'c'", 0.0),
+        ("count(*)", "answer IN ('a', 'c')", 2250.0),
+        ("count(*)", "pet = 'dog'", 1000.0),
+        ("count(*)", "word = 'w7'", 1500.0),
+        ("count(*)", "word = 'w39'", 0.0),
+        ("count(*)", "answer = 'b' AND pet = 'cat'", 500.0),
+        ("avg(age)", "true", 34.5),
+        ("sum(fee)", "true", 1500.0),
+        ("avg(age)", "pet = 'cat'", 34.5),
+        ("sum(age)", "answer = 'b'", 750.0 * 34.0),
+    ] {
+        let sql = format!("SELECT {aggregate}, noisegate.stddev({aggregate}) FROM survey WHERE {filter}");
+        let told = each(&sql).await;
+        // 4.9 deviations are exceeded once in a million times, of a normal error; a count is rounded.
+        assert!((told[0] - truth).abs() <= 5.5 * told[1] + 0.5, "{sql}: {told:?}, not {truth}");
+        assert!(told[1] > 0.0 && told[1] < truth.abs().max(3000.0), "{sql}: {told:?}");
+    }
+    // The deviation is that of theory: for a share of the domain √(n·q(1-q))/(p-q) and a little more.
+    let oracle = noisegate::dp::randomised::Oracle::new(
+        noisegate::dp::randomised::OracleKind::Hadamard,
+        40,
+        &noisegate::dp::Ratio::from_integer(2),
+    );
+    let expected = oracle.unwrap().deviation(3_000, 1_500);
+    let told = each("SELECT noisegate.stddev(count(*)) FROM survey WHERE word = 'w7'").await[0];
+    assert!((told / expected - 1.0).abs() < 0.1, "{told}, by theory {expected}");
+    // All of an interval, beside what was asked.
+    let all =
+        rows(&ada, "SET noisegate.intervals = on; SELECT answer, count(*) FROM survey GROUP BY 1 ORDER BY 1")
+            .await
+            .unwrap();
+    let number = |c: &Option<String>| c.as_ref().unwrap().parse::<i64>().unwrap();
+    assert!(
+        all.len() == 3 && all.iter().all(|r| number(&r[2]) < number(&r[1]) && number(&r[1]) < number(&r[3])),
+        "{all:?}"
+    );
+    // A number alone is noise.
+    assert_eq!(sqlstate(&ada, "SELECT count(*) FROM survey WHERE age > 40").await, "0A000");
+    assert_eq!(sqlstate(&ada, "SELECT age, count(*) FROM survey GROUP BY age").await, "0A000");
+}
+
+/// What people said is in no log, at any level, in no file of the proxy, and in no table.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_is_written_nowhere() {
+    let collect = "[log]\nlevel = \"trace\"\n[collect.survey]\nusers = [\"form\"]\n\
+         columns.answer = { kind = \"categorical\", values = [\"yes\", \"rest\"], other = \"rest\", epsilon = 1 }\n\
+         columns.visits = { kind = \"count\", range = [0, 9], epsilon = 1 }\n";
+    let world = World::new(collect, "answer int4 NOT NULL, visits int4 NOT NULL").await;
+    let text = std::fs::read_to_string(world.dir.policy()).unwrap();
+    std::fs::write(
+        world.dir.policy(),
+        text.replace("url = \"sqlite:noisegate.db\"", "url = \"sqlite:noisegate.db\"\ntext = true"),
+    )
+    .unwrap();
+    let World { db, dir, gate } = world;
+    gate.kill().await;
+    let log = dir.path().join("trace.log");
+    let file = std::fs::File::create(&log).unwrap();
+    let gate = dir
+        .serve_with(|command| {
+            command.env("NOISEGATE_LOG", "trace").stderr(Stdio::from(file));
+        })
+        .await;
+    let world = World { db, dir, gate };
+    let planted = "xyzzyplugh";
+    let mut form = world.client("form").await;
+    form.simple_query(&format!("INSERT INTO survey VALUES ('{planted}', 1)")).await.unwrap();
+    let transaction = form.transaction().await.unwrap();
+    transaction.execute("INSERT INTO survey VALUES ($1, $2)", &[&planted, &3i32]).await.unwrap();
+    transaction.commit().await.unwrap();
+    let copied = world.psql("form", &format!("COPY survey FROM STDIN;\n{planted}\t4\n\\.\n")).await;
+    assert!(copied.stdout.contains("COPY 1"), "{copied:?}");
+    // What fails, too: outside of a domain, of another type, not understood.
+    for sql in [
+        format!("INSERT INTO survey VALUES ('yes', '{planted}')"),
+        format!("INSERT INTO survey VALUES ('{planted}', 99)"),
+        format!("INSERT INTO survey VALUES (upper('{planted}'), 9)"),
+        format!("INSERT INTO survey VALUES ('{planted}', 9) RETURNING 1"),
+        format!("INSERT INTO survey VALUES ('{planted}', 9"),
+        format!("INSERT INTO elsewhere VALUES ('{planted}', 9)"),
+    ] {
+        assert!(form.simple_query(&sql).await.is_err(), "{sql}");
+    }
+    world.psql("form", &format!("COPY survey FROM STDIN;\nyes\t{planted}\n\\.\n")).await;
+    assert_eq!(world.stored().await, 3);
+    let written = std::fs::read_to_string(&log).unwrap();
+    assert!(
+        written.contains("class=\"insert\"") || written.contains("class=insert"),
+        "the log is there: {written}"
+    );
+    for file in std::fs::read_dir(world.dir.path()).unwrap() {
+        let file = file.unwrap().path();
+        // There are sockets, too.
+        if !file.is_file() {
+            continue;
+        }
+        let bytes = std::fs::read(&file).unwrap();
+        let found = bytes.windows(planted.len()).any(|w| w == planted.as_bytes());
+        assert!(!found, "{}", file.display());
+    }
+}
+
+/// A proxy that is killed while it writes: what was acknowledged is there, once; of what was not, all of a transaction or none.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_is_there_once() {
+    let world = World::truthful().await;
+    let World { db, dir, mut gate } = world;
+    let (mut acknowledged, mut sent) = (0i64, 0i64);
+    for round in 0..3u64 {
+        let form = connect(&gate.url("form", PASSWORD, "bikes")).await;
+        let writing = tokio::spawn(async move {
+            let mut done = 0;
+            // Each transaction has three rows; the last one's answer may not come.
+            while form.batch_execute("BEGIN; INSERT INTO survey VALUES ('yes', NULL, 1), ('no', NULL, 2); INSERT INTO survey VALUES ('no', NULL, 3); COMMIT").await.is_ok() {
+                done += 1;
+            }
+            done
+        });
+        tokio::time::sleep(std::time::Duration::from_millis(200 + 70 * round)).await;
+        gate.kill().await;
+        let done: i64 = writing.await.unwrap();
+        acknowledged += 3 * done;
+        sent += 3 * (done + 1);
+        gate = dir.serve_again().await;
+    }
+    let admin = db.superuser().await;
+    let stored: i64 = admin.query_one("SELECT count(*) FROM survey_reports", &[]).await.unwrap().get(0);
+    assert!(
+        acknowledged > 0 && acknowledged <= stored && stored <= sent && stored % 3 == 0,
+        "{acknowledged} {stored} {sent}"
+    );
+}
+
+/// psycopg, as a form would use it: executemany, and COPY.
+#[tokio::test(flavor = "multi_thread")]
+async fn psycopg_writes() {
+    let world = World::truthful().await;
+    let script = format!(
+        "import psycopg\n\
+         with psycopg.connect({:?}) as c:\n\
+         \x20   with c.cursor() as cur:\n\
+         \x20       cur.executemany('INSERT INTO survey (answer, city, visits) VALUES (%s, %s, %s)',\n\
+         \x20           [(['yes', 'no'][i % 2], None if i % 3 else 'City 0', i % 10) for i in range(500)])\n\
+         \x20       with cur.copy('COPY survey (answer, visits) FROM STDIN') as copy:\n\
+         \x20           for i in range(500):\n\
+         \x20               copy.write_row(('other', 1))\n\
+         print('written')\n",
+        world.gate.url("form", PASSWORD, "bikes")
+    );
+    let mut python = Command::new(crate::support::python().await);
+    python.args(["-c", &script]);
+    let out = run(python, "").await;
+    assert!(out.stdout.contains("written"), "{out:?}");
+    let ada = world.client("ada").await;
+    let told =
+        rows(&ada, "SELECT answer, count(*), count(city) FROM survey GROUP BY 1 ORDER BY 1").await.unwrap();
+    let text = |cells: &[&str]| cells.iter().map(|c| Some((*c).to_owned())).collect::<Vec<_>>();
+    assert_eq!(told, [text(&["no", "250", "83"]), text(&["other", "500", "0"]), text(&["yes", "250", "84"])]);
+}
