@@ -12,8 +12,8 @@ use super::{Gateway, Session};
 use answer::{ClientError, Copy, Description, Outcome, SqlState, Values};
 use backend::{Backend, Cells, ConnectError, Reports, StoreError, Target};
 use copy::Decoder;
+use dp::SecureRng;
 use dp::randomised::Report;
-use dp::{Entropy, SecureRng};
 use encode::Encoder;
 use policy::{Collect, Policy};
 use sql::{Cell, Insert};
@@ -286,7 +286,8 @@ impl Session {
             return Err(ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .hint("backend.collect_url was added by a reload; it needs a restart."));
         };
-        shuffle(&mut reports).map_err(no_entropy)?;
+        let mut rng = SecureRng::new().map_err(no_entropy)?;
+        dp::shuffle::permute(&mut reports, &mut rng).map_err(no_entropy)?;
         let mut tables: Vec<(Arc<Encoder>, Vec<Cells>)> = Vec::new();
         for (encoder, report) in reports {
             let place = tables.iter().position(|(e, _)| Arc::ptr_eq(e, &encoder)).unwrap_or_else(|| {
@@ -338,22 +339,4 @@ fn put(column: &mut Cells, report: Report) {
         (Cells::Bits(column), Report::Bits(bits)) => column.push(bits),
         _ => {}
     }
-}
-
-/// Every order is equally likely (Fisher and Yates).
-fn shuffle<T>(rows: &mut [T]) -> Result<(), dp::EntropyError> {
-    let mut rng = SecureRng::new()?;
-    for i in (1..rows.len()).rev() {
-        let n = i as u64 + 1;
-        // The largest multiple of n: what is drawn above it would make some places likelier.
-        let fair = u64::MAX - u64::MAX % n;
-        let drawn = loop {
-            let word = rng.next_u64()?;
-            if word < fair {
-                break word % n;
-            }
-        };
-        rows.swap(i, drawn as usize);
-    }
-    Ok(())
 }
