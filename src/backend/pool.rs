@@ -10,7 +10,7 @@ use super::param::Param;
 use super::relay::{Description, Query};
 use super::rows::{self, Failure, Rows};
 use super::settings::Settings;
-use super::shares::{self, Place, Shares, Side};
+use super::shares::{Place, Shares, Side};
 use answer::ClientError;
 use deadpool::Runtime;
 use deadpool::managed::{Manager, Object, Pool, PoolError, TimeoutType, Timeouts};
@@ -142,7 +142,7 @@ impl Backend {
     /// # Errors
     /// In the client's words: nobody was charged.
     pub async fn place_to_read(&self, user: &str, patience: Duration) -> Result<Place, ClientError> {
-        self.shares.place(user, Side::Fetch, patience).await.map_err(|_| shares::no_place())
+        self.shares.place(user, Side::Fetch, patience).await.map_err(RelayError::into_finish_error)
     }
 
     /// A connection of the fetch login, to read catalogs with.

@@ -2,7 +2,6 @@
 //! too. A share is of time as well as of places: who keeps the database at work leaves the others less of its processors.
 
 use super::error::RelayError;
-use answer::ClientError;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -176,11 +175,6 @@ impl Shares {
         let keeps_on = heavy && users.iter().any(asks);
         (share, if keeps_on { most.div_ceil(steady) } else { 1 })
     }
-}
-
-/// What a user is told whose places stayed taken.
-pub(super) fn no_place() -> ClientError {
-    RelayError::Share.into_finish_error()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use backend::Setting;
 use emit::print::Constants;
 use plan::PlanError;
 use plan::reach::columns::Beside;
+use plan::reach::quantile::Quantile;
 use sql::catalog::InPath;
 
 impl Session {
@@ -30,9 +31,7 @@ impl Session {
 
     /// How estimates over what was collected are asked for.
     fn estimates(&self) -> sql::resolve::Estimates {
-        // The two tails share what an interval misses.
-        let confidence = f64::from(self.settings.confidence()) / 1e6;
-        let quantile = dp::special::normal_quantile(0.5 + confidence / 2.0).hi();
+        let quantile = Quantile::of(self.settings.confidence()).at(0.0);
         sql::resolve::Estimates { intervals: self.settings.intervals(), quantile }
     }
 

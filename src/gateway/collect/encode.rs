@@ -1,5 +1,6 @@
 //! Values to numbers of a public domain, and those to randomised reports.
 
+use crate::gateway::settings::known::truth;
 use answer::{ClientError, SqlState, Values};
 use backend::Cells;
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
@@ -166,19 +167,6 @@ fn domain(c: &Collected) -> String {
         String::new()
     };
     format!("Its values are {}{more}.", shown.join(", "))
-}
-
-/// As PostgreSQL reads booleans.
-fn truth(text: &str) -> Option<bool> {
-    let text = text.trim().to_ascii_lowercase();
-    let begins = |word: &str, least: usize| text.len() >= least && word.starts_with(&text);
-    match text.as_str() {
-        "1" => Some(true),
-        "0" => Some(false),
-        _ if begins("true", 1) || begins("yes", 1) || begins("on", 2) => Some(true),
-        _ if begins("false", 1) || begins("no", 1) || begins("off", 2) => Some(false),
-        _ => None,
-    }
 }
 
 /// A cell as text: a constant, or a parameter in either format.

@@ -71,16 +71,25 @@ impl Rule {
     }
 }
 
-/// `on` or `off`, as PostgreSQL reads a Boolean: any beginning of a word that only one of them has.
-pub fn boolean(name: &str, value: &str) -> Result<&'static str, ClientError> {
+/// As PostgreSQL reads a Boolean: any beginning of a word that only one of the two has. None where it is neither.
+pub fn truth(value: &str) -> Option<bool> {
     let word = value.trim().to_lowercase();
     let begins = |words: [&str; 3], short: &str| {
         word == short || words.iter().any(|w| !word.is_empty() && word != "o" && w.starts_with(&word))
     };
     match (begins(["on", "true", "yes"], "1"), begins(["off", "false", "no"], "0")) {
-        (true, _) => Ok("on"),
-        (_, true) => Ok("off"),
-        _ => Err(ClientError::new(
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// `on` or `off`.
+pub fn boolean(name: &str, value: &str) -> Result<&'static str, ClientError> {
+    match truth(value) {
+        Some(true) => Ok("on"),
+        Some(false) => Ok("off"),
+        None => Err(ClientError::new(
             SqlState::INVALID_PARAMETER_VALUE,
             format!("parameter \"{name}\" requires a Boolean value"),
         )),
