@@ -11,6 +11,7 @@
 
 mod active;
 mod advice;
+mod bounds;
 mod budget_split;
 mod catalogs;
 mod certificates;
@@ -470,7 +471,7 @@ impl Session {
         columns: Columns,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let Planned { mut plan, constants, settings, snapped, key, .. } = planned;
+        let Planned { mut plan, constants, mut settings, snapped, key, auto, .. } = planned;
         let key = key.filter(|_| snapped.is_none());
         if let Some(snapped) = snapped.filter(|_| self.settings.notices() && plan.charge.is_some()) {
             notices.push(snapping::notice(&snapped, &gateway.policy));
@@ -492,9 +493,19 @@ impl Session {
         }
         let (noisy, told) = match plan.charge.clone() {
             None => (Vec::new(), Vec::new()),
-            Some(charge) => {
+            Some(mut charge) => {
                 if !synthetic {
                     gateway.check_failures(&self.identity.user)?;
+                }
+                if let Some(auto) = auto {
+                    let asked =
+                        Asked { gateway, charge: &charge, text, settings: &settings, constants: &constants };
+                    if let Some(chosen) = self.with_chosen_bound(&asked, &plan, &auto, notices).await? {
+                        (plan, settings) = chosen;
+                        charge = plan.charge.clone().unwrap_or(charge);
+                        let finish = emit::print::finish(&plan, &gateway.policy, &constants);
+                        self.prove_finish(gateway, &plan, finish, columns.once()).await?;
+                    }
                 }
                 // Charge, fetch, release, in the order of its stages; nothing of it where the answers are kept.
                 let asked =

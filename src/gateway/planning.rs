@@ -1,5 +1,6 @@
 //! Resolve and plan: names by the policy, constants by PostgreSQL, sizes of public domains as they are needed.
 
+use super::bounds::Auto;
 use super::lasting::is_lasting;
 use super::remembered::Key;
 use super::settings::custom::NoisegateSetting;
@@ -8,9 +9,9 @@ use super::{Gateway, Session, parameters, snapping};
 use answer::{ClientError, Field, Values};
 use backend::Setting;
 use emit::print::Constants;
-use plan::PlanError;
 use plan::reach::columns::Beside;
 use plan::reach::quantile::Quantile;
+use plan::{Plan, PlanError};
 use sql::catalog::InPath;
 
 impl Session {
@@ -49,7 +50,7 @@ impl Session {
         gateway: &Gateway,
         key: Option<&Key>,
     ) -> Option<(Planned, Vec<Field>)> {
-        let key = key.filter(|_| self.selected(gateway).is_none())?;
+        let key = key.filter(|_| self.selected(gateway).is_none() && !self.settings.auto_bounds())?;
         let settings = self.terms(gateway);
         let kept = gateway.known.plans.get(key, &settings, &gateway.known.sizes.known())?;
         let (plan, constants) = (kept.plan.clone(), self.constants());
@@ -61,6 +62,7 @@ impl Session {
             lasting: true,
             key: None,
             intervals: Default::default(),
+            auto: None,
         };
         Some((planned, kept.fields.clone()))
     }
@@ -119,29 +121,42 @@ impl Session {
             every.and_then(|every| snapping::snap(&mut statement, &gateway.policy, &constants.now, every));
         self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
         let settings = self.terms(gateway);
+        let (mut plan, read) = self.until_planned(gateway, &mut statement, &constants, &settings).await?;
+        // SET was judged by the policy that was in force then.
+        let chosen = self.settings.get(NoisegateSetting::Epsilon.name());
+        if let Some(epsilon) = chosen.filter(|_| plan.charge.is_some()) {
+            NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
+        }
+        let intervals = plan::reach::columns::prepare(&mut plan, beside, self.settings.confidence())?;
+        let chooses = plan.charge.is_some() && self.chooses_bounds(gateway)?;
+        let auto = chooses.then(|| Box::new(Auto { statement, beside: beside.clone() }));
+        lasting &= !read && auto.is_none();
+        Ok(Planned { plan, constants, settings, snapped, lasting, key: None, intervals, auto })
+    }
+
+    /// A statement's plan, with what it asks for on the way put into the statement; and whether public rows were.
+    pub(super) async fn until_planned(
+        &self,
+        gateway: &Gateway,
+        statement: &mut sql::ast::Statement,
+        constants: &Constants,
+        settings: &plan::Settings,
+    ) -> Result<(Plan, bool), ClientError> {
+        let mut read = false;
         loop {
             let sizes = gateway.known.sizes.known();
-            match self.planned(gateway, statement.clone(), &settings, &sizes) {
-                Ok(mut plan) => {
-                    // SET was judged by the policy that was in force then.
-                    let chosen = self.settings.get(NoisegateSetting::Epsilon.name());
-                    if let Some(epsilon) = chosen.filter(|_| plan.charge.is_some()) {
-                        NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
-                    }
-                    let intervals =
-                        plan::reach::columns::prepare(&mut plan, beside, self.settings.confidence())?;
-                    return Ok(Planned { plan, constants, settings, snapped, lasting, key: None, intervals });
-                }
+            match self.planned(gateway, statement.clone(), settings, &sizes) {
+                Ok(plan) => return Ok((plan, read)),
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedTypes(select, query)) => {
-                    let types = self.types_of(gateway, &statement, *query, &constants).await?;
+                    let types = self.types_of(gateway, statement, *query, constants).await?;
                     statement.types.insert(select, types);
                 }
                 Err(PlanError::NeedRows(wanted)) => {
-                    lasting = false;
-                    self.read_public(&mut statement, &wanted, &gateway.policy, &constants).await?;
+                    read = true;
+                    self.read_public(statement, &wanted, &gateway.policy, constants).await?;
                 }
-                Err(PlanError::Anew(new)) => statement = *new,
+                Err(PlanError::Anew(new)) => *statement = *new,
                 Err(PlanError::NeedSize(size)) => {
                     gateway.known.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
                 }

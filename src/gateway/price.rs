@@ -8,6 +8,14 @@ use ledger::{BudgetState, Receipt};
 use plan::accuracy::Reached;
 use record::{Price, Share};
 
+/// `noisegate.bounds = auto` where the policy does not allow it.
+pub(super) fn no_bounds() -> ClientError {
+    let message = "the policy does not allow noisegate.bounds = auto";
+    ClientError::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        .detail("It names no number of rows up to which bounds may be chosen.")
+        .hint("SET noisegate.bounds = policy; or ask the owner of the data to set statement.auto_max_rows.")
+}
+
 pub(super) fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
     ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
 }

@@ -87,7 +87,7 @@ impl Session {
     }
 
     /// The answers of a plan at the price that it has.
-    async fn at_its_price(
+    pub(super) async fn at_its_price(
         &self,
         of: &Asked<'_>,
         plan: &mut Plan,

@@ -235,7 +235,7 @@ fn order(plan: &Plan) -> Vec<(Option<Stage>, Vec<usize>, Vec<usize>)> {
 }
 
 /// No answer yet, for each release.
-fn nothing(plan: &Plan) -> Vec<Noisy> {
+pub(super) fn nothing(plan: &Plan) -> Vec<Noisy> {
     vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()]
 }
 

@@ -264,6 +264,7 @@ impl Gateway {
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,
             chosen_rows: None,
+            total_rows: None,
             old_extract: backend.server_version() < 140_000,
             question: false,
             utc: true,

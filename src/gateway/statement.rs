@@ -1,6 +1,7 @@
 //! A statement on its way: parsed, planned, bound.
 
 use super::Gateway;
+use super::bounds::Auto;
 use super::remembered::{Key, PublicText};
 use answer::{ClientError, Description, Field, SqlState, Values};
 use emit::print::Constants;
@@ -103,6 +104,8 @@ pub(super) struct Planned {
     pub(super) key: Option<Key>,
     /// The intervals that its columns have beside them.
     pub(super) intervals: Intervals,
+    /// Where its bound is to be chosen.
+    pub(super) auto: Option<Box<Auto>>,
 }
 
 impl Planned {

@@ -303,11 +303,14 @@ pub(super) fn bound(
     // How many there are now. A public table may get more, and series of times follow the zone (soundness rule 37): this chooses
     // a bound, which a stage of the text enforces, and proves nothing.
     let most_groups = public.and_then(|n| u32::try_from(n).ok()).map_or(cap, |n| n.clamp(1, cap));
+    // As many as add up to those of all groups, where these were chosen, and no more than they.
+    let most = settings.total_rows.map_or(most, |all| most.max(all.div_ceil(most_groups)).min(all)).max(1);
     let spread = Spread {
         groups: most_groups,
         rows: most,
         total: most.saturating_mul(most_groups).min(total.unwrap_or(u32::MAX)).min(MOST_ROWS),
     };
+    let bounds_all = spread.is_total() || settings.total_rows.is_some();
     let public = public.is_some();
     // What the text lists, and the kernel counts.
     let listed = keys.iter().filter(|_| public).try_fold(1u32, |size, k| {
@@ -325,7 +328,7 @@ pub(super) fn bound(
         Groups::OfUnit
     } else if let Some(n) = proven.filter(|n| public && !units && *n <= spread.total) {
         Groups::InAll(n)
-    } else if let Some(n) = listed.filter(|n| public && *n <= cap && (units || !spread.is_total())) {
+    } else if let Some(n) = listed.filter(|n| public && *n <= cap && (units || !bounds_all)) {
         Groups::Exact(n)
     } else if public && !units {
         Groups::Spread(spread)
@@ -395,8 +398,8 @@ fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several:
         (None, None) => (settings.max_rows, Whose::Own),
     };
     let least = followed.iter().filter(|t| t.max_total_rows.is_some()).min_by_key(|t| t.max_total_rows);
-    let least = least.filter(|_| settings.chosen_rows.is_none());
-    let total = least.and_then(|t| t.max_total_rows).map(|n| n.max(1));
+    let least = least.filter(|_| settings.chosen_rows.is_none() && settings.total_rows.is_none());
+    let total = settings.total_rows.or_else(|| least.and_then(|t| t.max_total_rows)).map(|n| n.max(1));
     let cut = least.and_then(|t| {
         Some(Cut { table: t.name.clone(), most: t.max_total_rows?, share: t.cut_rows.clone()? })
     });

@@ -36,6 +36,7 @@ mod refusals;
 pub mod release;
 mod renumber;
 mod row_bounds;
+pub mod row_choice;
 mod semi_join;
 mod set_operations;
 pub mod shares;
@@ -123,6 +124,9 @@ pub struct Settings {
     pub max_rows: u32,
     /// The same, chosen by the session: for every table.
     pub chosen_rows: Option<u32>,
+    /// Rows one unit may bring to all groups together, in the place of what its tables say: chosen by a release before
+    /// ([`row_choice`]).
+    pub total_rows: Option<u32>,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
     /// It is a question to a stream: its groups are bounded one by one.

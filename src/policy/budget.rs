@@ -105,6 +105,20 @@ pub(super) const STATEMENT: Keys = Keys {
             example: "20",
             purpose: "Rows that a unit may bring to a group (l∞), at most 1,000,000; a unit with more, or with more in all public groups together than `max_groups` such groups hold, is scaled down.",
         },
+        Key {
+            name: "auto_max_rows",
+            ty: "whole number",
+            default: "none: `noisegate.bounds = auto` is refused",
+            example: "1000",
+            purpose: "The most rows of a unit, in all groups together, that `noisegate.bounds = auto` may choose.",
+        },
+        Key {
+            name: "auto_share",
+            ty: "number, 0.01 to 0.5",
+            default: "0.2",
+            example: "0.1",
+            purpose: "The share of a statement's ε that `noisegate.bounds = auto` spends on choosing.",
+        },
     ],
     later: &["mechanism", "intervals", "accuracy"],
 };
@@ -116,6 +130,8 @@ pub(super) fn statement(root: &Section<'_, '_>, f: &mut Findings) -> StatementDe
         delta: dec(1, 9),
         max_groups: 4,
         max_rows: 8,
+        auto_max_rows: None,
+        auto_share: dec(2, 1),
     };
     let Some(section) = root.section("statement", f) else { return statement };
     section.keys(&STATEMENT, f);
@@ -139,7 +155,23 @@ pub(super) fn statement(root: &Section<'_, '_>, f: &mut Findings) -> StatementDe
     if let Some(n) = bound(&section, "max_rows", f) {
         statement.max_rows = n;
     }
+    statement.auto_max_rows = bound(&section, "auto_max_rows", f);
+    if let Some(share) = auto_share(&section, f) {
+        statement.auto_share = share;
+    }
     statement
+}
+
+/// A part of ε for choosing bounds, of few digits: with less a choice tells nothing, with more little is left to be answered.
+fn auto_share(section: &Section<'_, '_>, f: &mut Findings) -> Option<BigDecimal> {
+    let share = section.number("auto_share", f)?;
+    let few = share.value.normalized().fractional_digit_count() <= 4;
+    if (&dec(1, 2)..=&dec(5, 1)).contains(&&share.value) && few {
+        return Some(share.value);
+    }
+    let hint = "it is a part of a statement's epsilon: write for example auto_share = 0.2";
+    f.error(&share.span, "auto_share must be from 0.01 to 0.5, with at most four digits", hint);
+    None
 }
 
 /// An ε that no statement could be asked at (soundness rule 35: prices have a floor).

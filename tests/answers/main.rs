@@ -9,6 +9,7 @@ mod bikes;
 mod buckets;
 mod cache;
 mod catalogs;
+mod chosen_bounds;
 #[path = "../city/mod.rs"]
 mod city;
 mod collected;

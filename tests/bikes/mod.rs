@@ -130,6 +130,7 @@ impl Bikes {
             max_groups: policy.statement.max_groups,
             max_rows: policy.statement.max_rows,
             chosen_rows: None,
+            total_rows: None,
             old_extract: backend.server_version() < 140_000,
             question: false,
             utc: true,
@@ -164,6 +165,11 @@ impl Bikes {
             t.max_rows = None;
         }
         self
+    }
+
+    /// The sizes of public columns that plans have asked for.
+    pub fn sizes(&self) -> plan::Sizes {
+        self.sizes.lock().unwrap().clone()
     }
 
     /// The session's time zone.

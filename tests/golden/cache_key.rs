@@ -30,6 +30,7 @@ fn usual() -> plan::Settings {
         max_groups: 4,
         max_rows: 8,
         chosen_rows: None,
+        total_rows: None,
         old_extract: false,
         question: false,
         utc: true,

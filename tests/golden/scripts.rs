@@ -3,16 +3,16 @@
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
 //! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
-//! by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …`, `SET noisegate.accuracy = …` and `SET noisegate.stream = …` hold for
+//! by, `[choice]> SELECT …` the release that `noisegate.bounds = auto` chooses its bound by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …`, `SET noisegate.accuracy = …`, `SET noisegate.bounds = …` (a bound that was chosen) and `SET noisegate.stream = …` hold for
 //! what follows them.
 
 use crate::bikes::{Asked, Bikes};
 use goldenscript::{Command, Context};
-use noisegate::dp::Preference;
+use noisegate::dp::{Preference, Ratio};
 use noisegate::emit::fetch;
 use noisegate::error::ClientError;
 use noisegate::plan::accuracy::Accuracy;
-use noisegate::plan::{Plan, stream_question, summary};
+use noisegate::plan::{self, Plan, row_choice, stream_question, summary};
 use noisegate::policy::Policy;
 use noisegate::release::stream::Told;
 use noisegate::schema::SqlType;
@@ -44,6 +44,11 @@ impl goldenscript::Runner for Runner {
             self.bikes.plan.accuracy = accuracy;
             return Ok(String::new());
         }
+        // As if a release had chosen it.
+        if let Some(word) = sql.strip_prefix("SET noisegate.bounds = ") {
+            self.bikes.plan.total_rows = word.parse().ok();
+            return Ok(String::new());
+        }
         if let Some(name) = sql.strip_prefix("SET noisegate.stream = ") {
             self.bikes.stream = Some(name.to_owned()).filter(|n| n != "DEFAULT");
             return Ok(String::new());
@@ -52,6 +57,10 @@ impl goldenscript::Runner for Runner {
         if tags == ["same"] {
             let plan = self.runtime.block_on(self.bikes.plan(sql)).map_err(|e| told(sql, &e))?;
             return Ok(forms(&plan, &self.bikes.policy));
+        }
+        if tags == ["choice"] {
+            let plan = self.runtime.block_on(self.bikes.plan(sql)).map_err(|e| told(sql, &e))?;
+            return Ok(choice(&plan, &self.bikes));
         }
         if tags == ["words"] {
             let plan = self.runtime.block_on(self.bikes.plan(sql)).map_err(|e| told(sql, &e))?;
@@ -84,6 +93,22 @@ fn forms(plan: &Plan, policy: &Policy) -> String {
         sql.replace("), g AS (", "),\n  g AS (").replace(") SELECT ", ")\n  SELECT ") + "\n"
     };
     paying.map(form).collect()
+}
+
+/// The release that chooses a statement's bound on rows, at a fifth of its price; or why there is none.
+fn choice(plan: &Plan, bikes: &Bikes) -> String {
+    let (policy, settings, sizes) = (&bikes.policy, &bikes.plan, bikes.sizes());
+    let mut choice = match row_choice::of(plan, policy, settings, &sizes, 100).unwrap() {
+        Ok(choice) => choice,
+        Err(why) => return format!("no choice: {why}\n"),
+    };
+    choice.plan.at(settings, settings.epsilon / Ratio::from_integer(5)).unwrap();
+    let fetches = choice
+        .plan
+        .releases
+        .iter()
+        .map(|r| fetch::fetch(r, policy).sql.replace("), g AS (", "),\n  g AS (") + "\n");
+    lines(&plan::explain::lines(&choice.plan, policy)) + &fetches.collect::<String>()
 }
 
 /// The whole way of a statement.
@@ -175,6 +200,7 @@ scripts!(
     accuracy,
     bounding,
     bounds,
+    bounds_chosen,
     distinct,
     expressions,
     expressions_buckets,

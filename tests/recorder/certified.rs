@@ -1,6 +1,7 @@
 //! The kernel alone over what the recorder draws: planned and printed, not typed and not run. It takes seconds, so that
 //! `tests/mutations` can ask for each fault whether the kernel sees it without anybody's help.
 
+use crate::chosen_bounds;
 use crate::data::Variant;
 use crate::harness::{Lab, Refusal, settings};
 use crate::samples::Samples;
@@ -30,7 +31,11 @@ async fn the_kernel_certifies_what_is_drawn() {
                 continue;
             };
             planned += 1;
-            if let Err(Refusal::Defect(what)) = lab.certify(&plan) {
+            // And the release that would choose its bound.
+            let choice = chosen_bounds::choice(&lab, &plan.plan, &settings(case.groups, case.rows));
+            let both = [Some(plan), choice.map(|c| chosen_bounds::planned(&lab, &c))];
+            for plan in both.into_iter().flatten() {
+                let Err(Refusal::Defect(what)) = lab.certify(&plan) else { continue };
                 failures.push(format!("{what}\n  after {drawn} statements\n  statement: {}", case.query.sql));
             }
         }

@@ -357,6 +357,11 @@ impl Lab {
         decode(&rows.map_err(|e| message(&e))?, claim)
     }
 
+    /// The sizes of public columns that plans have asked for.
+    pub fn sizes(&self) -> &plan::Sizes {
+        &self.sizes
+    }
+
     /// Which releases read private rows, with their fetches.
     pub fn paying<'p>(&self, planned: &'p Planned) -> Vec<(&'p Release, &'p str)> {
         let paying = planned.plan.releases.iter().filter(|r| !r.is_domain_only());
@@ -377,6 +382,7 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
         max_groups,
         max_rows,
         chosen_rows: None,
+        total_rows: None,
         old_extract: false,
         question: false,
         utc: true,

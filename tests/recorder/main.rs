@@ -17,6 +17,7 @@
 
 mod canonical;
 mod certified;
+mod chosen_bounds;
 mod data;
 mod entries;
 mod exact;

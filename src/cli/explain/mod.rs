@@ -219,6 +219,7 @@ fn settings(args: &Args, policy: &Policy, server_version: u32) -> Result<plan::S
         max_groups: args.max_groups.unwrap_or(statement.max_groups),
         max_rows: statement.max_rows,
         chosen_rows: args.max_rows,
+        total_rows: None,
         old_extract: server_version < 140_000,
         question: false,
         utc: true,

@@ -26,6 +26,8 @@ pub enum NoisegateSetting {
     MaxGroups,
     /// Rows one unit may bring to one group.
     MaxRows,
+    /// Whether bounds on rows are the policy's, or chosen.
+    Bounds,
     /// Which noise.
     Mechanism,
     /// Whether each charge is told.
@@ -50,12 +52,13 @@ pub enum NoisegateSetting {
 
 impl NoisegateSetting {
     /// All of them.
-    pub const ALL: [NoisegateSetting; 15] = [
+    pub const ALL: [NoisegateSetting; 16] = [
         Self::Epsilon,
         Self::Accuracy,
         Self::Delta,
         Self::MaxGroups,
         Self::MaxRows,
+        Self::Bounds,
         Self::Mechanism,
         Self::Notices,
         Self::Cache,
@@ -76,6 +79,7 @@ impl NoisegateSetting {
             Self::Delta => "noisegate.delta",
             Self::MaxGroups => "noisegate.max_groups",
             Self::MaxRows => "noisegate.max_rows",
+            Self::Bounds => "noisegate.bounds",
             Self::Mechanism => "noisegate.mechanism",
             Self::Notices => "noisegate.notices",
             Self::Cache => "noisegate.cache",
@@ -105,6 +109,10 @@ impl NoisegateSetting {
             }
             Self::MaxRows => {
                 "Rows that one unit may bring to one group; the sums and counts of a unit with more are scaled down."
+            }
+            Self::Bounds => {
+                "Where the bound on the rows of a unit comes from: policy; auto spends a share of each statement's price on choosing it \
+                 from the rows."
             }
             Self::Mechanism => {
                 "The noise: auto takes the one with the least expected error; laplace; gaussian."
@@ -181,6 +189,10 @@ impl NoisegateSetting {
                 Ok(n) if (1..=1_000_000).contains(&n) => Ok(n.to_string()),
                 _ => Err(self.wrong(text, "a whole number from 1 to 1000000")),
             },
+            Self::Bounds => match text.to_lowercase().as_str() {
+                known @ ("policy" | "auto") => Ok(known.to_owned()),
+                _ => Err(self.wrong(text, "policy or auto")),
+            },
             Self::Mechanism => match text.to_lowercase().as_str() {
                 known @ ("auto" | "laplace" | "gaussian") => Ok(known.to_owned()),
                 _ => Err(self.wrong(text, "auto, laplace or gaussian")),
@@ -252,6 +264,7 @@ impl NoisegateSetting {
             Self::Delta => plan::explain::decimal(&policy.delta),
             Self::MaxGroups => policy.max_groups.to_string(),
             Self::MaxRows => policy.max_rows.to_string(),
+            Self::Bounds => "policy".into(),
             Self::Mechanism => "auto".into(),
             Self::Notices | Self::Cache | Self::EmptyGroups => "on".into(),
             Self::Intervals | Self::Accuracy => "off".into(),
@@ -295,6 +308,11 @@ impl SessionSettings {
     /// Whether charges are told.
     pub fn notices(&self) -> bool {
         self.get(NoisegateSetting::Notices.name()) != Some("off")
+    }
+
+    /// Whether bounds on rows are chosen.
+    pub fn auto_bounds(&self) -> bool {
+        self.get(NoisegateSetting::Bounds.name()) == Some("auto")
     }
 
     /// Whether all public groups come back.

@@ -119,6 +119,12 @@ impl Session {
                 if let Some(value) = &value {
                     own.at_least(value, &self.gateway.policy.statement.min_epsilon)?;
                 }
+                if own == NoisegateSetting::Bounds
+                    && value.as_deref() == Some("auto")
+                    && self.gateway.policy.statement.auto_max_rows.is_none()
+                {
+                    return Err(crate::gateway::price::no_bounds());
+                }
                 if let (NoisegateSetting::Stream | NoisegateSetting::StreamReopen, Some(name)) =
                     (own, value.as_deref().filter(|v| !v.is_empty()))
                 {

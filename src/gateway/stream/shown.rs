@@ -52,7 +52,16 @@ impl Session {
         explain: sql::Explain,
     ) -> Result<Explained> {
         let policy: &Policy = &gateway.policy;
-        let Planned { mut plan, settings, constants, .. } = planned;
+        let (mut bound, mut replanned) = (None, None);
+        if let Some(charge) = planned.plan.charge.as_ref().filter(|_| planned.auto.is_some()) {
+            let (settings, constants) = (&planned.settings, &planned.constants);
+            let asked = Asked { gateway, charge, text: &"".into(), settings, constants };
+            (replanned, bound) = self.explained_bound(&asked, &planned).await?;
+        }
+        let Planned { mut plan, mut settings, constants, .. } = planned;
+        if let Some(replanned) = replanned {
+            (plan, settings) = replanned;
+        }
         let Some(question) = plan.question.clone() else {
             let mut kept = None;
             if let Some(charge) = &plan.charge.clone() {
@@ -61,6 +70,7 @@ impl Session {
                 kept = self.free_parts(&asked, &mut plan).await?;
             }
             let mut summary = vec![self.cost(gateway, &plan, kept.as_ref()).await?];
+            summary.extend(bound);
             if plan.charge.is_some() {
                 summary.extend(self.refinement(&plan)?);
             }

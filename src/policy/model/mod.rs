@@ -102,6 +102,10 @@ pub struct StatementDefaults {
     pub max_groups: u32,
     /// Rows one unit may bring to one group (l∞).
     pub max_rows: u32,
+    /// The most rows that `noisegate.bounds = auto` may choose; None refuses it.
+    pub auto_max_rows: Option<u32>,
+    /// The part of ε that it spends on choosing.
+    pub auto_share: BigDecimal,
 }
 
 /// `[[user]]`

@@ -30,6 +30,7 @@ fn settings(policy: &Policy) -> plan::Settings {
         max_groups: 3,
         max_rows: 7,
         chosen_rows: None,
+        total_rows: None,
         old_extract: false,
         question: false,
         utc: true,
