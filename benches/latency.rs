@@ -65,6 +65,7 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         max_groups: policy.statement.max_groups,
         max_rows: policy.statement.max_rows,
         chosen_rows: None,
+        total_rows: None,
         old_extract: false,
         question: false,
         utc: true,

@@ -69,6 +69,7 @@ fn plan_and_emit(c: &mut Criterion) {
         max_groups: 4,
         max_rows: 8,
         chosen_rows: None,
+        total_rows: None,
         old_extract: false,
         question: false,
         utc: true,

@@ -44,7 +44,7 @@ pub const HELP: &[(&str, &[&str])] = &[
         "bounds",
         &[
             "One person's rows count up to a bound, which noisegate.max_rows and noisegate.max_groups set.",
-            "SET noisegate.bounds = auto chooses the bound on rows privately, for a share of the price, where the policy allows it.",
+            "Where the policy allows it, SET noisegate.bounds = auto chooses the bound on rows privately, for a share of the price.",
             "Who has more is scaled down, or loses some groups at random. EXPLAIN (VERBOSE) SELECT … says which bounds hold.",
             "A sum or an average needs a range, declared or written: sum(LEAST(GREATEST(x, 0), 100)).",
             "Values outside a range count as its nearest end.",
