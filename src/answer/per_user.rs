@@ -27,6 +27,14 @@ impl<T> PerUser<T> {
     }
 }
 
+impl<T> PerUser<T> {
+    /// Whether somebody's is such.
+    pub fn any(&self, is: impl Fn(&T) -> bool) -> bool {
+        let users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        users.values().filter_map(Weak::upgrade).any(|shared| is(&shared))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +46,7 @@ mod tests {
         assert!(Arc::ptr_eq(&eve, &all.of("eve", || 9)), "the same one");
         let has = |user: &str| all.0.lock().map(|users| users.contains_key(user)).ok();
         assert_eq!((*all.of("ada", || 3), has("ada")), (3, Some(true)));
+        assert!(all.any(|n| *n == 2) && !all.any(|n| *n == 3));
         let _bob = all.of("bob", || 4);
         assert_eq!((has("ada"), has("eve")), (Some(false), Some(true)), "nobody has one");
     }

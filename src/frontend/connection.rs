@@ -176,8 +176,8 @@ async fn talk<S: Service>(
     let turn = shared.turns.of(startup.user());
     let session =
         shared.service.open(identity, startup.parameters, Client { pid: cancel.pid, ..client }).await?;
-    let state = State::new(session, &settings.limits, accounts, turn);
-    Dialogue { state, cancel, phase }.serve(wire).await
+    let state = State::new(session, &settings.limits, accounts, turn.clone());
+    turn.noted(Dialogue { state, cancel, phase }.serve(wire)).await
 }
 
 /// The backend's parameters and our own, ours last so that they win.

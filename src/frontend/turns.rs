@@ -1,11 +1,17 @@
 //! Turns: of the large statements of one user one is worked on at a time, and the others wait, in the order in which they came.
-//! To parse and plan one takes a processor for as long as a hundred others take.
+//! To parse and plan one takes a processor for as long as a hundred others take. Whoever keeps the processors at that waits
+//! the longer between two of them, as long as others ask, too.
 
 use answer::PerUser;
+use std::future::poll_fn;
+use std::num::NonZero;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
+use tokio::time::sleep_until;
 
 /// Bytes of a text that is large.
 const LARGE_TEXT: usize = 32 * 1024;
@@ -15,13 +21,61 @@ const LARGE_PLAN: usize = 4 << 20;
 /// A turn lasts no longer: whatever takes more waits for the database or for its reader, and not for a processor.
 const LONGEST: Duration = Duration::from_secs(2);
 
+/// Of the processors, one user keeps one part in so many at parsing and planning while others ask.
+const PARTS: u32 = 16;
+/// What takes less is nothing that anybody waits for.
+const BRIEF: Duration = Duration::from_millis(1);
+/// Nobody rests for longer than this from what they did.
+const LONGEST_REST: Duration = Duration::from_secs(5);
+/// A statement that is not large begins this much before its user has rested.
+const EARLY: Duration = Duration::from_secs(1);
+/// For how long somebody who has asked is one of those who ask.
+const RECENT: Duration = Duration::from_secs(10);
+
 /// Who has a turn.
 #[derive(Debug, Default)]
-pub(super) struct Turns(PerUser<Semaphore>);
+pub(super) struct Turns(Arc<PerUser<User>>);
 
 /// The turns of one user.
 #[derive(Clone, Debug)]
-pub(super) struct Turn(Arc<Semaphore>);
+pub(super) struct Turn {
+    user: Arc<User>,
+    all: Arc<PerUser<User>>,
+}
+
+#[derive(Debug)]
+struct User {
+    large: Arc<Semaphore>,
+    times: Mutex<Times>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    asked: Instant,
+    /// When what was done for the user is no more than its part.
+    rested: Instant,
+}
+
+impl User {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { large: Arc::new(Semaphore::new(1)), times: Mutex::new(Times { asked: now, rested: now }) }
+    }
+
+    fn change<T>(&self, by: impl FnOnce(&mut Times) -> T) -> T {
+        by(&mut self.times.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn asked_lately(&self, now: Instant) -> bool {
+        self.change(|t| now.saturating_duration_since(t.asked) <= RECENT)
+    }
+
+    /// A processor of so many was kept for so long.
+    fn took(&self, time: Duration, processors: usize, now: Instant) {
+        let rest = time.saturating_mul(PARTS) / u32::try_from(processors).unwrap_or(u32::MAX);
+        self.change(|t| t.rested = (t.rested.max(now) + rest.saturating_sub(time)).min(now + LONGEST_REST));
+    }
+}
 
 /// A turn that somebody has, until this goes or its time is over.
 #[derive(Debug)]
@@ -56,7 +110,7 @@ fn give_back(permit: &Mutex<Option<OwnedSemaphorePermit>>) {
 impl Turns {
     /// Those of this user.
     pub fn of(&self, user: &str) -> Turn {
-        Turn(self.0.of(user, || Semaphore::new(1)))
+        Turn { user: self.0.of(user, User::new), all: self.0.clone() }
     }
 }
 
@@ -73,7 +127,38 @@ impl Turn {
 
     async fn wait(&self, large: bool) -> Option<Taken> {
         // It is never closed.
-        if large { self.0.clone().acquire_owned().await.ok().map(Taken::new) } else { None }
+        let permit = if large { self.user.large.clone().acquire_owned().await.ok() } else { None };
+        if let Some(until) = self.rests(large, Instant::now()) {
+            sleep_until(until.into()).await;
+        }
+        permit.map(Taken::new)
+    }
+
+    /// Until when a statement that is asked now waits, because others ask, too.
+    fn rests(&self, large: bool, now: Instant) -> Option<Instant> {
+        let rested = self.user.change(|t| {
+            t.asked = now;
+            t.rested
+        });
+        let until = if large { Some(rested) } else { rested.checked_sub(EARLY) };
+        let other = |user: &User| !std::ptr::eq(user, &*self.user) && user.asked_lately(now);
+        until.filter(|until| *until > now && self.all.any(other))
+    }
+
+    /// Does a session's work, and notes for how long it keeps a processor at a time.
+    pub async fn noted<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        poll_fn(|cx| {
+            let begun = Instant::now();
+            let done = work.as_mut().poll(cx);
+            let took = begun.elapsed();
+            if took > BRIEF {
+                let processors = available_parallelism().map_or(1, NonZero::get);
+                self.user.took(took, processors, Instant::now());
+            }
+            done
+        })
+        .await
     }
 }
 
@@ -101,5 +186,46 @@ mod tests {
         assert!(ada.for_text(LARGE_TEXT).now_or_never().flatten().is_some());
         drop(held);
         assert!(again.for_plan(LARGE_PLAN).now_or_never().flatten().is_some());
+    }
+
+    #[test]
+    fn who_keeps_the_processors_rests_while_others_ask() {
+        let turns = Turns::default();
+        let (eve, again) = (turns.of("eve"), turns.of("eve"));
+        let (now, moment) = (Instant::now() + EARLY, Duration::from_millis(100));
+        eve.user.took(moment, 2, now);
+        assert_eq!(again.rests(true, now), None, "nobody else is there");
+        // An eighth of one of two processors: seven times as long as it took.
+        let ada = turns.of("ada");
+        assert_eq!(ada.rests(true, now), None);
+        assert_eq!(again.rests(true, now), Some(now + moment * 7));
+        assert_eq!(again.rests(true, now + moment * 7), None, "it has rested");
+        assert_eq!(again.rests(false, now), None, "small statements wait for no short rest");
+        // What was done adds up, and nobody rests for ever.
+        eve.user.took(moment, 2, now);
+        assert_eq!(again.rests(true, now), Some(now + moment * 14));
+        eve.user.took(LONGEST_REST, 2, now);
+        assert_eq!(again.rests(true, now), Some(now + LONGEST_REST));
+        assert_eq!(again.rests(false, now), Some(now + LONGEST_REST - EARLY));
+        // Ada asked a while ago.
+        let later = now + RECENT * 2;
+        eve.user.took(moment, 2, later);
+        assert_eq!(again.rests(true, later), None);
+        // A large machine has processors for everybody.
+        ada.user.took(moment, 16, later);
+        assert_eq!(ada.rests(true, later), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_brief_is_not_noted() {
+        let turns = Turns::default();
+        let (eve, ada) = (turns.of("eve"), turns.of("ada"));
+        drop(ada.for_text(1).await);
+        eve.noted(async {}).await;
+        assert_eq!(eve.rests(true, Instant::now()), None);
+        let begun = Instant::now();
+        eve.noted(async { std::thread::sleep(BRIEF * 20) }).await;
+        let small = available_parallelism().is_ok_and(|n| n.get() < 16);
+        assert_eq!(eve.rests(true, begun).is_some(), small);
     }
 }

@@ -1,22 +1,14 @@
-//! The crowd: who is in it, how each of them comes and goes, and what they have paid.
+//! One of the crowd, and what the crowd has paid.
 
-use crate::attacks;
 use crate::city::{PASSWORD, rows};
-use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
-use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
-/// What one client does may take no longer: more than the longest timeout of the proxy, for each of those whose turn comes first.
-const PATIENCE: Duration = Duration::from_secs(300);
-
 /// What the crowd has asked that is paid for.
-#[derive(Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Books(Mutex<HashMap<String, (u64, u64)>>);
 
 impl Books {
@@ -63,85 +55,5 @@ impl Guest {
     pub fn draw(&self, n: u64) -> u64 {
         let mixed = (self.number << 32 | self.round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) % n.max(1)
-    }
-}
-
-/// How much less of a processor the crowd's own work gets (as `nice` counts): elsewhere, clients have machines of their own.
-const NICE: i32 = 10;
-
-/// Everybody, until they leave.
-pub struct Crowd {
-    runtime: Runtime,
-    leaving: Arc<AtomicBool>,
-    tasks: JoinSet<()>,
-    left: Arc<Mutex<Left>>,
-}
-
-/// What was done.
-#[derive(Clone, Debug, Default)]
-pub struct Left {
-    rounds: BTreeMap<&'static str, u64>,
-    /// Who never came to an end.
-    pub hung: Vec<&'static str>,
-}
-
-impl fmt::Display for Left {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<String> = self.rounds.iter().map(|(name, n)| format!("{name} {n}")).collect();
-        write!(f, "rounds: {}", all.join(", "))
-    }
-}
-
-impl Crowd {
-    pub fn enter(address: &str, policy: &Path, proxy: u32, books: Arc<Books>) -> Self {
-        let leaving = Arc::new(AtomicBool::new(false));
-        let left = Arc::new(Mutex::new(Left::default()));
-        let mut tasks = JoinSet::new();
-        let mut runtime = Builder::new_multi_thread();
-        runtime.worker_threads(4).enable_all();
-        // On Linux a priority is a thread's.
-        runtime.on_thread_start(|| {
-            let _ = rustix::process::setpriority_process(None, NICE);
-        });
-        let runtime = runtime.build().unwrap();
-        let next = AtomicU64::new(0);
-        for (name, many, user) in attacks::ALL {
-            for _ in 0..many {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let mut guest = Guest {
-                    address: address.to_owned(),
-                    user,
-                    policy: policy.to_owned(),
-                    proxy,
-                    books: books.clone(),
-                    round: 0,
-                    number,
-                };
-                let (leaving, left) = (leaving.clone(), left.clone());
-                let everything = async move {
-                    while !leaving.load(Ordering::Relaxed) {
-                        guest.round += 1;
-                        let done = tokio::time::timeout(PATIENCE, attacks::run(name, &guest)).await;
-                        let mut left = left.lock().unwrap();
-                        *left.rounds.entry(name).or_default() += 1;
-                        if done.is_err() {
-                            left.hung.push(name);
-                        }
-                    }
-                };
-                tasks.spawn_on(everything, runtime.handle());
-            }
-        }
-        Self { runtime, leaving, tasks, left }
-    }
-
-    /// Everybody ends what they are at.
-    pub async fn leave(mut self) -> Left {
-        self.leaving.store(true, Ordering::Relaxed);
-        while let Some(done) = self.tasks.join_next().await {
-            done.unwrap();
-        }
-        self.runtime.shutdown_background();
-        self.left.lock().unwrap().clone()
     }
 }
