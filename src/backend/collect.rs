@@ -71,7 +71,7 @@ impl Manager for Writing {
         let (client, connection) = self.0.connect().await.map_err(|e| cause(&e))?;
         let task = tokio::spawn(async move {
             if let Err(e) = connection.await {
-                tracing::warn!(cause = %cause(&e), "a connection that writes reports was lost");
+                tracing::debug!(cause = %cause(&e), "a connection that writes reports was lost");
             }
         });
         Ok(Written { client, task })

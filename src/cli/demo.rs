@@ -1,5 +1,7 @@
 //! `noisegate demo`: prepares the demo, hands it to the gateway, and removes it at the end.
 
+mod survey;
+
 use super::serve::console;
 use crate::gateway::{ActiveGateway, Checked, Gateway};
 use base64::Engine;
@@ -10,6 +12,8 @@ use ledger::{Ledger, Terms};
 use policy::{Policy, Scope, Window};
 use std::error::Error;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use survey::Helmets;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -91,9 +95,11 @@ async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Er
     let scram = verifier(&password, &salt, 4096);
     let pages = TcpListener::from_std(listen_console()?)?;
     let active = ActiveGateway::new(gateway.clone());
-    let (at, pages) = console::of_demo("demo".into(), active.clone(), pages, scram)?;
+    let survey = Arc::new(Helmets::open(&gateway, address, throwaway()?).await?);
+    let (at, pages) = console::of_demo("demo".into(), active.clone(), pages, scram, survey)?;
     let told = format!(
-        "{}\n\nWhat is left of it, as its owner sees it: http://{at}/ (name {}, password {password})",
+        "{}\n\nWhat is left of it, as its owner sees it: http://{at}/ (name {}, password {password})\n\
+         A question whose answers nobody stores: http://{at}/survey",
         budget_text(gateway.policy()).trim_end(),
         console::DEMO_OWNER
     );

@@ -2,7 +2,7 @@
 //! promised, to whom, and what is left.
 //!
 //! Everything is read from the policy in force and from the books, never from a table, and nothing here changes anything. No
-//! page needs a script, and none asks anything of another host. What commands print as pages is drawn with the same parts. `server` is the way of a request; `login`, `sessions` and
+//! page needs a script, but for the demo's survey, and none asks anything of another host. What commands print as pages is drawn with the same parts. `server` is the way of a request; `login`, `sessions` and
 //! `throttle` are the door; `source` is what is in force and `reading` what was read of the books;
 //! `told` says a policy in sentences; `pages` are the pages. No SQL and no backend belong here.
 
@@ -16,6 +16,7 @@ mod report;
 mod server;
 mod sessions;
 mod source;
+mod survey;
 mod throttle;
 pub mod told;
 pub mod words;
@@ -24,4 +25,4 @@ pub use live::{Client, Incident, Live, Pool, UserStream};
 pub use pages::{STYLE, meta, table};
 pub use report::Report;
 pub use server::Console;
-pub use source::{InForce, Source};
+pub use source::{InForce, Known, Question, Source, Survey};

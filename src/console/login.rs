@@ -117,7 +117,7 @@ fn redirect<const N: usize>(to: &str, cookies: [Option<HeaderValue>; N]) -> Resp
 
 /// One of our pages, whatever is asked for: a link must not lead somewhere else by way of the login.
 fn known(next: &str) -> &'static str {
-    pages::PAGES.iter().find(|(path, _)| *path == next).map_or("/", |(path, _)| path)
+    pages::PAGES.iter().chain([&pages::SURVEY]).find(|(path, _)| *path == next).map_or("/", |(path, _)| path)
 }
 
 /// GET /login.

@@ -1,9 +1,11 @@
 //! The way of a request: a connection, encrypted where the policy says so, who asks, and the page.
 
 use crate::login::{self, Door};
-use crate::pages::{self, Frame, PAGES, REPORT, STYLE};
+use crate::pages::{self, Frame, PAGES, REPORT, STYLE, SURVEY};
 use crate::reading::Readings;
+use crate::sessions::Visitor;
 use crate::source::Source;
+use crate::survey;
 use crate::words;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
@@ -11,7 +13,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use maud::Markup;
-use policy::ConsoleRole;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -74,6 +75,8 @@ fn router(app: Arc<App>) -> Router {
         .route("/logout", post(login::leave))
         .route("/console.css", get(style))
         .route(REPORT, get(report))
+        .route(survey::PATH, get(shown).post(survey::take))
+        .route(survey::SCRIPT_PATH, get(survey::script))
         .fallback(nothing)
         .layer(DefaultBodyLimit::max(FORM))
         .with_state(app)
@@ -128,28 +131,41 @@ async fn shown(
 ) -> Response {
     let Some((visitor, _)) = app.visitor(&headers, arrival) else { return login::elsewhere(uri.path()) };
     let path = uri.path();
-    let (content, at) = match content(&app, path, visitor.role).await {
+    let asks = app.source.survey();
+    let is_survey = path == survey::PATH;
+    if is_survey && asks.is_none() {
+        return nothing().await;
+    }
+    let (content, at) = match content(&app, path, &visitor).await {
         Ok(content) => content,
         Err(why) => {
             let page = pages::trouble("The ledger cannot be read", &why);
             return respond(StatusCode::SERVICE_UNAVAILABLE, page);
         }
     };
-    let title = PAGES.iter().find(|(at, _)| *at == path).map_or("Budgets", |(_, title)| title);
+    let title =
+        PAGES.iter().chain([&SURVEY]).find(|(at, _)| *at == path).map_or("Budgets", |(_, title)| title);
     let about = app.source.about();
     let frame = Frame {
         about: &about,
         visitor: Some((&visitor.name, visitor.role.word(), visitor.form())),
         path,
         refresh: uri.query() == Some("refresh=on"),
+        survey: asks.is_some(),
+        script: is_survey.then_some(survey::SCRIPT_PATH),
         at,
     };
-    respond(StatusCode::OK, pages::page(title, &frame, &content))
+    let response = respond(StatusCode::OK, pages::page(title, &frame, &content));
+    if is_survey { survey::with_script(response) } else { response }
 }
 
 /// What a page says, and as of when. What goes on now is seen whether or not the ledger can be read.
-async fn content(app: &App, path: &str, role: ConsoleRole) -> Result<(Markup, i64), String> {
+async fn content(app: &App, path: &str, visitor: &Visitor) -> Result<(Markup, i64), String> {
     match path {
+        survey::PATH => {
+            let page = app.source.survey().map(|s| survey::page(s, &visitor.form())).unwrap_or_default();
+            return Ok((page, words::now()));
+        }
         "/connections" => return Ok((pages::connections(&app.source.live().await), words::now())),
         "/incidents" => return Ok((pages::incidents(&app.source.live().await), words::now())),
         _ => {}
@@ -160,7 +176,7 @@ async fn content(app: &App, path: &str, role: ConsoleRole) -> Result<(Markup, i6
     let content = match path {
         "/statements" => {
             let shown = app.source.record().shown(LINES);
-            pages::statements(&reading, Some(&shown), policy, role)
+            pages::statements(&reading, Some(&shown), policy, visitor.role)
         }
         "/policy" => pages::rules(&in_force),
         "/streams" => pages::streams(&reading, policy, Some(&app.source.live().await)),

@@ -20,6 +20,42 @@ pub struct InForce {
     pub before: Option<Arc<Policy>>,
 }
 
+/// A question whose answers are changed at random where they are given.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// In words.
+    pub asks: &'static str,
+    /// The collected relation, whose column is `answer`.
+    pub relation: String,
+    /// The answers that can be given, ten at most, in the order of their numbers.
+    pub answers: Vec<String>,
+    /// ε of a report, in digits.
+    pub epsilon: String,
+    /// The truth is told with this probability.
+    pub truthful: f64,
+    /// A lie is told where a uniform number below 2^53 is below this.
+    pub lie: u64,
+    /// Which run of the demo this is: what browsers remember of another is not of this one.
+    pub run: String,
+}
+
+/// What reports tell.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// How many there are.
+    pub reports: u64,
+    /// For each answer how many gave it, by estimate, and between which ends that is with 95 %.
+    pub estimates: Vec<[f64; 3]>,
+}
+
+/// A survey of the demo's visitors.
+pub trait Survey: Send + Sync {
+    /// What is asked.
+    fn question(&self) -> Question;
+    /// Stores reports (numbers of answers, randomised already), and tells what is known then; else in words why not.
+    fn take(&self, reports: Vec<u32>) -> Pin<Box<dyn Future<Output = Result<Known, String>> + Send + '_>>;
+}
+
 /// What is in force at the moment of a request.
 pub trait Source: Send + Sync + 'static {
     /// What data this is about, in a word or two.
@@ -34,4 +70,8 @@ pub trait Source: Send + Sync + 'static {
     fn live(&self) -> Pin<Box<dyn Future<Output = Live> + Send + '_>>;
     /// The certificate in force, if there is one.
     fn tls(&self) -> Option<Tls>;
+    /// What visitors are asked. Only the demo asks anything.
+    fn survey(&self) -> Option<&dyn Survey> {
+        None
+    }
 }

@@ -17,6 +17,7 @@ mod policy;
 mod port;
 mod postmaster;
 mod prepare;
+mod survey;
 pub mod watchdog;
 
 pub use binaries::{Binaries, OLDEST};
@@ -27,3 +28,4 @@ pub use logins::{GRANTS, ROLES, prove_finish_login};
 pub use policy::{DEMO_DATABASE, DEMO_USER, QUERIES, banner};
 pub use port::{PORT, listen, listen_console};
 pub use prepare::{Demo, DemoOptions, SCALES};
+pub use survey::{ASKS, RELATION};

@@ -33,6 +33,8 @@ pub(super) struct Logins {
     pub(super) finish: String,
     pub(super) fetch_password: String,
     pub(super) finish_password: String,
+    pub(super) collect: String,
+    pub(super) collect_password: String,
 }
 
 impl Logins {
@@ -43,12 +45,14 @@ impl Logins {
         // Whole words only: one login's name begins with the other's.
         let sql = sql
             .replace("first password", &self.fetch_password)
-            .replace("second password", &self.finish_password);
+            .replace("second password", &self.finish_password)
+            .replace("third password", &self.collect_password);
         for piece in sql.split_inclusive(|c| !is_word(c)) {
             let (word, rest) = piece.split_at(piece.trim_end_matches(|c| !is_word(c)).len());
             filled.push_str(match word {
                 "noisegate" => &self.fetch,
                 "noisegate_finish" => &self.finish,
+                "noisegate_collect" => &self.collect,
                 "bikes" => &self.database,
                 other => other,
             });
@@ -106,6 +110,8 @@ mod tests {
             finish: "b".into(),
             fetch_password: "p".into(),
             finish_password: "q".into(),
+            collect: "c".into(),
+            collect_password: "r".into(),
         };
         let sql = "GRANT CONNECT ON DATABASE bikes TO noisegate, noisegate_finish;";
         assert_eq!(logins.fill(sql), "GRANT CONNECT ON DATABASE d TO a, b;");

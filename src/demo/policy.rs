@@ -1,5 +1,6 @@
 //! The demo's policy, and what the demo tells the person at the terminal.
 
+use crate::survey;
 use std::net::SocketAddr;
 
 /// Who connects to the demo, without a password, from this machine only.
@@ -11,8 +12,8 @@ pub const DEMO_DATABASE: &str = "demo";
 /// The ledger's file, beside the policy.
 pub(super) const LEDGER: &str = "noisegate.db";
 
-/// What the finish login may read.
-pub(super) const PUBLIC_TABLES: &[&str] = &["stations"];
+/// What the finish login may read: a public table, and what was made private before it was stored.
+pub(super) const PUBLIC_TABLES: &[&str] = &["stations", survey::REPORTS];
 
 /// The annotated policy, which is the demo's but for addresses and users. Several dozen questions at its price fit what one
 /// analyst has.
@@ -32,19 +33,25 @@ pub const QUERIES: [&str; 5] = [
     "EXPLAIN SELECT date_trunc('month', started_at), avg(minutes) FROM trips GROUP BY 1;",
 ];
 
-/// The policy for the generated data behind these two logins.
+/// The policy for the generated data behind these three logins, and for what visitors are asked.
 ///
 /// The user's verifier is that of a random password nobody keeps: it lets nobody in. Trust on loopback is the
 /// gateway's business in demo mode, not the policy's.
-pub(super) fn text(fetch_url: &str, finish_url: &str, listen: SocketAddr, verifier: &str) -> String {
+pub(super) fn text(
+    [fetch_url, finish_url, collect_url]: [&str; 3],
+    listen: SocketAddr,
+    verifier: &str,
+) -> String {
     let filled_in = |line: &str| match line {
         l if l.starts_with(LISTEN) => format!("{LISTEN}[\"{listen}\"]\n"),
         l if l.starts_with(URL) => format!("url = \"{fetch_url}\"\n"),
-        l if l.starts_with(FINISH_URL) => format!("{FINISH_URL}\"{finish_url}\"\n"),
+        l if l.starts_with(FINISH_URL) => {
+            format!("{FINISH_URL}\"{finish_url}\"\ncollect_url = \"{collect_url}\"\n")
+        }
         line => format!("{line}\n"),
     };
     let policy: String = POLICY.lines().map(filled_in).collect();
-    format!("{policy}\n[[user]]\nname = \"{DEMO_USER}\"\nscram = \"{verifier}\"\n")
+    format!("{policy}{}\n[[user]]\nname = \"{DEMO_USER}\"\nscram = \"{verifier}\"\n", survey::POLICY)
 }
 
 /// What the demo prints when it serves. `budget` says what the budget is, in lines of the caller's,
@@ -70,10 +77,16 @@ mod tests {
             assert_eq!(POLICY.lines().filter(|l| l.starts_with(start)).count(), 1, "{start}");
         }
         assert!(POLICY.contains(&format!("url = \"sqlite:{LEDGER}\"")));
-        let text = text("postgres://a", "postgres://b", SocketAddr::from(([127, 0, 0, 1], 7)), "v");
-        for place in
-            ["listen = [\"127.0.0.1:7\"]", "\nurl = \"postgres://a\"", "finish_url = \"postgres://b\""]
-        {
+        let text = text(
+            ["postgres://a", "postgres://b", "postgres://c"],
+            SocketAddr::from(([127, 0, 0, 1], 7)),
+            "v",
+        );
+        for place in [
+            "listen = [\"127.0.0.1:7\"]",
+            "\nurl = \"postgres://a\"",
+            "finish_url = \"postgres://b\"\ncollect_url = \"postgres://c\"",
+        ] {
             assert!(text.contains(place), "{place}");
         }
         assert!(!text.contains("@127.0.0.1/bikes\"\n"), "a place of the file is left");

@@ -4,7 +4,7 @@ use super::binaries::is_installed;
 use super::folder::{Folder, random_hex};
 use super::load::{connect, load, run};
 use super::logins::{GRANTS, Logins, ROLES, prove_finish_login};
-use super::{Binaries, Cluster, Error, Options, policy};
+use super::{Binaries, Cluster, Error, Options, policy, survey};
 use std::path::PathBuf;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
@@ -110,9 +110,10 @@ impl Demo {
         let url = |user, password| url(&admin, user, password, &logins.database);
         let (fetch_url, finish_url) =
             (url(&logins.fetch, &logins.fetch_password), url(&logins.finish, &logins.finish_password));
+        let collect_url = url(&logins.collect, &logins.collect_password);
         let verifier = postgres_protocol::password::scram_sha_256(random_hex(16)?.as_bytes());
         Ok(Self {
-            policy: policy::text(&fetch_url, &finish_url, options.listen, &verifier),
+            policy: policy::text([&fetch_url, &finish_url, &collect_url], options.listen, &verifier),
             policy_file: folder.join("policy.toml"),
             ledger_file: folder.join(policy::LEDGER),
             fetch_url,
@@ -136,9 +137,12 @@ impl Demo {
         // template0, because the server's template1 may hold anything, and have another encoding.
         run(&server, &self.logins.fill("CREATE DATABASE bikes TEMPLATE template0 ENCODING 'UTF8'")).await?;
         run(&server, &self.logins.fill(ROLES)).await?;
+        run(&server, &self.logins.fill(survey::ROLE)).await?;
         let inside = self.admin_of_database();
         load(&inside, self.scale).await?;
-        run(&connect(&inside).await?, &self.logins.fill(GRANTS)).await?;
+        let owner = connect(&inside).await?;
+        run(&owner, &self.logins.fill(GRANTS)).await?;
+        run(&owner, &self.logins.fill(survey::TABLE)).await?;
         prove_finish_login(&connect(&parse(&self.finish_url)?).await?, policy::PUBLIC_TABLES).await?;
         let written = std::fs::write(&self.policy_file, &self.policy);
         written.map_err(Error::io(format!("cannot write {}", self.policy_file.display())))
@@ -163,7 +167,11 @@ impl Demo {
                 let server = connect(&self.admin).await?;
                 // FORCE ends connections that the gateway's pools may still hold.
                 run(&server, &self.logins.fill("DROP DATABASE IF EXISTS bikes WITH (FORCE)")).await?;
-                run(&server, &self.logins.fill("DROP ROLE IF EXISTS noisegate, noisegate_finish")).await?;
+                run(
+                    &server,
+                    &self.logins.fill("DROP ROLE IF EXISTS noisegate, noisegate_finish, noisegate_collect"),
+                )
+                .await?;
                 blocking(move || folder.remove()).await
             }
         }
@@ -182,8 +190,10 @@ fn logins(database: &str, suffix: &str) -> Result<Logins, Error> {
         database: database.to_owned(),
         fetch: format!("noisegate{suffix}"),
         finish: format!("noisegate_finish{suffix}"),
+        collect: format!("noisegate_collect{suffix}"),
         fetch_password: random_hex(16)?,
         finish_password: random_hex(16)?,
+        collect_password: random_hex(16)?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::incidents;
 use crate::gateway::{ActiveGateway, Gateway};
-use console::{Client, Console, InForce as Rules, Live, Pool, Source, UserStream};
+use console::{Client, Console, InForce as Rules, Live, Pool, Source, Survey, UserStream};
 use frontend::{InForce, Tls};
 use policy::{ConsoleRole, ConsoleUser};
 use record::Recorder;
@@ -21,6 +21,8 @@ struct InService {
     settings: Option<InForce>,
     /// Who may log in, where the policy does not say.
     own: Option<policy::Console>,
+    /// What visitors are asked.
+    survey: Option<Arc<dyn Survey>>,
 }
 
 impl Source for InService {
@@ -53,6 +55,10 @@ impl Source for InService {
 
     fn tls(&self) -> Option<Tls> {
         self.settings.as_ref()?.tls()
+    }
+
+    fn survey(&self) -> Option<&dyn Survey> {
+        self.survey.as_deref()
     }
 }
 
@@ -103,7 +109,7 @@ pub async fn start(
     let Some(listen) = active.current().policy().console.as_ref().map(|c| c.listen) else { return Ok(None) };
     let console = Console::bind(listen).await?;
     let address = console.address()?;
-    let source = InService { name, active, settings: Some(settings), own: None };
+    let source = InService { name, active, settings: Some(settings), own: None, survey: None };
     Ok(Some((address, tokio::spawn(console.serve(Arc::new(source))))))
 }
 
@@ -116,12 +122,13 @@ pub fn of_demo(
     active: Arc<ActiveGateway>,
     listener: TcpListener,
     scram: String,
+    survey: Arc<dyn Survey>,
 ) -> io::Result<(SocketAddr, JoinHandle<()>)> {
     let console = Console::over(listener);
     let address = console.address()?;
     let owner = ConsoleUser { name: DEMO_OWNER.into(), role: ConsoleRole::Owner, scram };
     let session = Duration::from_secs(24 * 3600);
     let own = Some(policy::Console { listen: address, session, users: vec![owner] });
-    let source = InService { name, active, settings: None, own };
+    let source = InService { name, active, settings: None, own, survey: Some(survey) };
     Ok((address, tokio::spawn(console.serve(Arc::new(source)))))
 }

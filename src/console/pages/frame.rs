@@ -16,6 +16,10 @@ pub struct Frame<'a> {
     pub path: &'a str,
     /// Whether it is loaded again by itself.
     pub refresh: bool,
+    /// Whether there is a survey.
+    pub survey: bool,
+    /// The script that it runs: none but the survey's.
+    pub script: Option<&'a str>,
     /// When the books were read, in microseconds since 1970.
     pub at: i64,
 }
@@ -32,6 +36,9 @@ pub const PAGES: [(&str, &str); 8] = [
     ("/ledger", "Ledger"),
 ];
 
+/// A page that the demo has, too.
+pub const SURVEY: (&str, &str) = ("/survey", "Survey");
+
 /// Where the pages are had as one file.
 pub const REPORT: &str = "/report.html";
 
@@ -41,7 +48,7 @@ const REFRESH: u32 = 30;
 /// A page of a visitor.
 pub fn page(title: &str, frame: &Frame<'_>, content: &Markup) -> Markup {
     html! {
-        (head(title, frame.refresh))
+        (head(title, frame.refresh, frame.script))
         body {
             a class="skip" href="#content" { "Skip to the content" }
             header {
@@ -49,6 +56,10 @@ pub fn page(title: &str, frame: &Frame<'_>, content: &Markup) -> Markup {
                 nav aria-label="Pages" {
                     ul {
                         @for (path, name) in PAGES {
+                            li { a href=(path) aria-current=[(path == frame.path).then_some("page")] { (name) } }
+                        }
+                        @if frame.survey {
+                            @let (path, name) = SURVEY;
                             li { a href=(path) aria-current=[(path == frame.path).then_some("page")] { (name) } }
                         }
                     }
@@ -68,7 +79,9 @@ pub fn page(title: &str, frame: &Frame<'_>, content: &Markup) -> Markup {
                 @if let Some((name, role, form)) = &frame.visitor {
                     form method="post" action="/logout" {
                         input type="hidden" name="form" value=(form);
-                        p { "Logged in as " strong { (name) } " (" (role) "). Nothing can be changed here. " button { "Log out" } }
+                        p { "Logged in as " strong { (name) } " (" (role) "). "
+                            @if frame.script.is_none() { "Nothing can be changed here. " }
+                            button { "Log out" } }
                     }
                 }
             }
@@ -80,7 +93,7 @@ pub fn page(title: &str, frame: &Frame<'_>, content: &Markup) -> Markup {
 /// A page of nobody.
 pub fn bare(title: &str, content: Markup) -> Markup {
     html! {
-        (head(title, false))
+        (head(title, false, None))
         body class="bare" { main id="content" { (content) } }
         (PreEscaped("</html>"))
     }
@@ -95,7 +108,7 @@ pub fn meta() -> Markup {
     }
 }
 
-fn head(title: &str, refresh: bool) -> Markup {
+fn head(title: &str, refresh: bool, script: Option<&str>) -> Markup {
     html! {
         (DOCTYPE)
         (PreEscaped("<html lang=\"en\">"))
@@ -105,6 +118,7 @@ fn head(title: &str, refresh: bool) -> Markup {
             title { (title) " · noisegate" }
             link rel="stylesheet" href="/console.css";
             link rel="icon" href="data:,";
+            @if let Some(script) = script { script src=(script) defer {} }
         }
     }
 }

@@ -12,17 +12,19 @@ mod report;
 mod rules;
 mod statements;
 mod streams;
+mod survey;
 
 pub use books::books;
 pub use budgets::budgets;
 pub use connections::connections;
-pub use frame::{Frame, PAGES, REPORT, STYLE, meta, page, table};
+pub use frame::{Frame, PAGES, REPORT, STYLE, SURVEY, meta, page, table};
 pub use incidents::incidents;
 pub use kept::kept;
 pub use report::report;
 pub use rules::rules;
 pub use statements::statements;
 pub use streams::streams;
+pub use survey::survey;
 
 use maud::{Markup, html};
 

@@ -5,17 +5,15 @@
 const assert = require("node:assert");
 const fs = require("node:fs");
 const path = require("node:path");
-const puppeteer = require("puppeteer-core");
 const { Client } = require("pg");
+const pages = require("../browser.js");
+const { NARROW, WIDE, accessible, fits, violations } = pages;
 const { failure, run, ssl } = require("../checks.js");
 
 const CONSOLE = process.env.CONSOLE;
 const REPORT = `file://${process.env.REPORT}`;
-const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const IMAGES = path.join(__dirname, "../../../docs/images");
 const PAGES = ["", "statements", "policy", "streams", "kept", "connections", "incidents", "ledger"].map((p) => CONSOLE + p);
-const WIDE = { width: 1100, height: 900 };
-const NARROW = { width: 400, height: 800 };
 
 let browser;
 let page;
@@ -23,31 +21,12 @@ const asked = new Set();
 const wrong = [];
 
 /** A page of a session of its own. */
-async function open(viewport = WIDE) {
-  const context = await browser.createBrowserContext();
-  const opened = await context.newPage();
-  await opened.setViewport(viewport);
-  opened.on("request", (request) => asked.add(request.url()));
-  opened.on("console", (message) => ["error", "warn"].includes(message.type()) && wrong.push(message.text()));
-  opened.on("pageerror", (error) => wrong.push(String(error)));
-  return opened;
-}
+const open = (viewport) => pages.open(browser, { asked, wrong }, viewport);
 
-/** Logs in by keyboard alone: the name's field has the focus, once the page is there. */
+/** Logs in. */
 async function logIn(opened, name, password = process.env.PASSWORD) {
   await opened.goto(`${CONSOLE}login`);
-  await opened.waitForFunction(() => document.activeElement.id === "name");
-  await opened.keyboard.type(name);
-  await opened.keyboard.press("Tab");
-  await opened.keyboard.type(password);
-  await Promise.all([opened.waitForNavigation(), opened.keyboard.press("Enter")]);
-}
-
-/** What axe finds. */
-async function violations(opened) {
-  await opened.evaluate(AXE);
-  const { violations } = await opened.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.html).slice(0, 3).join(" ")}`);
+  await pages.logIn(opened, name, password);
 }
 
 async function what_axe_finds_is_found() {
@@ -57,11 +36,6 @@ async function what_axe_finds_is_found() {
   await broken.close();
 }
 
-async function accessible(opened, what) {
-  assert.deepEqual(await violations(opened), [], `${what} at ${opened.url()}`);
-}
-
-const fits = (opened) => opened.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth);
 const focused = (opened) =>
   opened.evaluate(() => {
     const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
@@ -275,12 +249,7 @@ async function logging_out_is_a_button() {
     await client.query(sql);
   }
   await failure(client.query("SET noisegate.stream = DEFAULT; SELECT * FROM riders"));
-  browser = await puppeteer.launch({
-    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-    // The certificate is the proxy's own; names of hosts lead nowhere.
-    acceptInsecureCerts: true,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
-  });
+  browser = await pages.launch();
   page = await open();
   await logIn(page, "owner");
   const checks = [
