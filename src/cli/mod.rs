@@ -19,6 +19,7 @@ pub mod man;
 pub mod open;
 pub mod passwd;
 pub mod postgres_copy;
+pub mod prepare;
 pub mod refresh;
 pub mod reload;
 pub mod report;
@@ -64,6 +65,8 @@ enum Command {
     Fit(fit::Args),
     /// Writes what the console shows of a policy and its ledger to one file, for an auditor.
     Report(report::Args),
+    /// Proposes, and makes, what helps fetches in the database: indexes, statistics, keys; for its owner.
+    Prepare(prepare::Args),
     /// How identifying a table is, if its rows left as they are: exact figures for its owner, read from the database itself.
     Risk(risk::Args),
     /// Shows what a statement would cost and send, from the schema snapshot: no database is asked.
@@ -124,6 +127,7 @@ pub fn main() -> ExitCode {
         Command::Init(args) => block_on(init::run(args)),
         Command::Fit(args) => block_on(fit::run(args)),
         Command::Report(args) => block_on(report::run(args)),
+        Command::Prepare(args) => block_on(prepare::run(args)),
         Command::Risk(args) => block_on(risk::run(args)),
         Command::Explain(args) => return explain(args),
         Command::Advise(args) => with_stack(|| advise::run(args))

@@ -13,6 +13,7 @@ mod init;
 mod launcher;
 mod ops;
 mod passwd;
+mod prepare;
 mod risk;
 mod serve;
 mod shell;

@@ -53,14 +53,9 @@ pub enum Format {
 pub fn run(args: &Args) -> Result<String, String> {
     let sql = read(&args.queries)?;
     let offline = Offline::read(&explain::Args {
-        policy: args.policy.clone(),
-        format: explain::Format::Text,
         epsilon: args.epsilon.clone(),
-        accuracy: None,
-        max_groups: None,
-        max_rows: None,
         domain_size: args.domain_size.clone(),
-        sql: String::new(),
+        ..explain::Args::of_policy(&args.policy)
     })?;
     let found = Findings::of(&sql, &offline).map_err(|e| explain::told(&e, &sql))?;
     Ok(match args.format {

@@ -20,7 +20,7 @@ use sql::{self, Kind};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `noisegate explain`.
 #[derive(Debug, clap::Args)]
@@ -49,6 +49,22 @@ pub struct Args {
     /// The statement; `-` reads it from standard input
     #[arg(value_name = "SQL")]
     pub sql: String,
+}
+
+impl Args {
+    /// Of no statement, for a policy and its own settings.
+    pub fn of_policy(policy: &Path) -> Self {
+        Self {
+            policy: policy.to_owned(),
+            format: Format::Text,
+            epsilon: None,
+            accuracy: None,
+            max_groups: None,
+            max_rows: None,
+            domain_size: Vec::new(),
+            sql: String::new(),
+        }
+    }
 }
 
 /// How the plan is printed.

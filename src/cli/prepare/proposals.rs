@@ -1,0 +1,172 @@
+//! What follows from the policy: units, paths to them, and public values that rows are grouped by.
+
+use super::Proposal;
+use super::facts::{Facts, TableFacts, qualified};
+use ::policy::{Policy, Privacy, Table};
+use plan::expr::print::ident;
+use sql::names::truncate;
+
+/// Smaller tables are read whole in no time.
+pub const LARGE: f64 = 10_000.0;
+
+/// How far an estimate of PostgreSQL's must be off to be mended.
+const OFF: f64 = 2.0;
+
+/// Proposals for all tables of a policy.
+pub async fn of(policy: &Policy, facts: &Facts<'_>) -> Result<Vec<Proposal>, String> {
+    let mut out = Vec::new();
+    for table in policy.tables.iter().filter(|t| !t.published && !t.collected) {
+        let Some(known) = facts.table(table) else { continue };
+        if known.rows.is_none() {
+            out.push(Proposal {
+                sql: vec![format!("ANALYZE {}", qualified(table))],
+                reason: format!("{}: PostgreSQL has never counted its rows, and plans fetches without knowing how many there are.", table.name),
+                is_key: false,
+            });
+        }
+        match &table.privacy {
+            Privacy::Public => {}
+            Privacy::Private { unit, nullable, .. } => {
+                out.extend(key(table, unit, *nullable, facts).await?);
+                out.extend(distinct(table, known, unit, facts).await?);
+                out.extend(index(table, known, std::slice::from_ref(unit), &format!(
+                    "every fetch groups the rows of {} by {unit}, and joins of private tables meet by it: an index has them in order",
+                    table.name
+                )));
+            }
+            Privacy::Path(path) => {
+                let parent = policy.tables.get(path.table).map(|t| t.name.as_str()).unwrap_or_default();
+                out.extend(index(table, known, &path.columns, &format!(
+                    "rows of {} find their unit through {parent}, by {}: where a statement keeps few rows of {parent}, theirs are found without reading all",
+                    table.name,
+                    path.columns.join(", ")
+                )));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// A key of the unit, where each unit has one row and nothing proves it.
+async fn key(
+    table: &Table,
+    unit: &str,
+    nullable: bool,
+    facts: &Facts<'_>,
+) -> Result<Option<Proposal>, String> {
+    let proven = table.keys.iter().any(|k| k.as_slice() == [unit]) || table.proven_rows.is_some();
+    if proven || table.only {
+        return Ok(None);
+    }
+    let (name, column) = (qualified(table), ident(unit));
+    let rows = facts.count(&format!("SELECT count(*) FROM {name}")).await?;
+    let units = format!("SELECT count(DISTINCT {column}) FROM {name}");
+    if rows < 2 || facts.count(&units).await? != rows {
+        return Ok(None);
+    }
+    let mut sql = Vec::new();
+    if nullable {
+        sql.push(format!("ALTER TABLE {name} ALTER COLUMN {column} SET NOT NULL"));
+    }
+    let constraint = ident(&named(table, &[unit.to_owned()], "key"));
+    sql.push(format!("ALTER TABLE {name} ADD CONSTRAINT {constraint} UNIQUE ({column})"));
+    let reason = format!(
+        "{}: no {unit} has two rows now. If none ever will, this key proves it, and noise is for one row of each and not for max_rows.\n\
+         It locks the table while it is made, and rows that break it are refused from then on.",
+        table.name
+    );
+    Ok(Some(Proposal { sql, reason, is_key: true }))
+}
+
+/// Statistics of how many groups the unit and a public key make together, where PostgreSQL is far off.
+async fn distinct(
+    table: &Table,
+    known: &TableFacts,
+    unit: &str,
+    facts: &Facts<'_>,
+) -> Result<Vec<Proposal>, String> {
+    let mut out = Vec::new();
+    if known.rows.is_none_or(|rows| rows < LARGE) {
+        return Ok(out);
+    }
+    let name = qualified(table);
+    for column in table.columns.iter().filter(|c| c.domain.is_some() && c.name != unit) {
+        if known.has_statistics(&[unit, &column.name]) {
+            continue;
+        }
+        let both = format!("{}, {}", ident(unit), ident(&column.name));
+        let expected = facts.expected(&format!("SELECT {both} FROM {name} GROUP BY {both}")).await?.max(1.0);
+        let counted = format!("SELECT count(*) FROM (SELECT {both} FROM {name} GROUP BY {both}) AS g");
+        let counted = facts.count(&counted).await? as f64;
+        let off = (expected / counted.max(1.0)).max(counted / expected);
+        if off < OFF {
+            continue;
+        }
+        let statistics = ident(&named(table, &[unit.to_owned(), column.name.clone()], "distinct"));
+        out.push(Proposal {
+            sql: vec![
+                format!("CREATE STATISTICS IF NOT EXISTS {}.{statistics} (ndistinct) ON {both} FROM {name}", ident(&table.schema)),
+                format!("ANALYZE {name}"),
+            ],
+            reason: format!(
+                "{}: fetches by {} group by it and {unit}, and PostgreSQL expects {:.1} times too {} such groups: it takes too {} memory for them.",
+                table.name,
+                column.name,
+                off,
+                if expected > counted { "many" } else { "few" },
+                if expected > counted { "much" } else { "little" },
+            ),
+            is_key: false,
+        });
+    }
+    Ok(out)
+}
+
+/// An index on these columns, where a large table has none that begins with them.
+pub fn index(table: &Table, known: &TableFacts, columns: &[String], why: &str) -> Option<Proposal> {
+    if known.rows.is_none_or(|rows| rows < LARGE) || known.is_indexed(columns) {
+        return None;
+    }
+    Some(made(table, known, columns, &[], why))
+}
+
+/// An index that has more columns than it is ordered by.
+pub fn covering(
+    table: &Table,
+    known: &TableFacts,
+    first: &str,
+    others: &[String],
+    why: &str,
+) -> Option<Proposal> {
+    if known.rows.is_none_or(|rows| rows < LARGE) || known.is_covered(first, others) {
+        return None;
+    }
+    Some(made(table, known, &[first.to_owned()], others, why))
+}
+
+fn made(table: &Table, known: &TableFacts, columns: &[String], included: &[String], why: &str) -> Proposal {
+    let list = |names: &[String]| names.iter().map(|c| ident(c)).collect::<Vec<_>>().join(", ");
+    let all: Vec<String> = columns.iter().chain(included).cloned().collect();
+    let name = named(table, &all, "idx");
+    let include = if included.is_empty() { String::new() } else { format!(" INCLUDE ({})", list(included)) };
+    // Of a partitioned table none can be made beside its writers.
+    let concurrently = if known.partitioned { "" } else { " CONCURRENTLY" };
+    let mut sql = Vec::new();
+    if known.indexes.iter().any(|i| i.name == name && !i.valid) {
+        // An earlier attempt was ended.
+        sql.push(format!("DROP INDEX{concurrently} {}.{}", ident(&table.schema), ident(&name)));
+    }
+    let (name, on) = (ident(&name), qualified(table));
+    sql.push(format!("CREATE INDEX{concurrently} IF NOT EXISTS {name} ON {on} ({}){include}", list(columns)));
+    Proposal { sql, reason: format!("{}: {why}.", table.name), is_key: false }
+}
+
+/// The name of what is made, of at most as many bytes as PostgreSQL keeps.
+fn named(table: &Table, columns: &[String], what: &str) -> String {
+    let most = 63 - what.len() - 1;
+    let mut name = truncate(format!("noisegate_{}_{}", table.name, columns.join("_")));
+    while name.len() > most {
+        name.pop();
+    }
+    format!("{name}_{what}")
+}
