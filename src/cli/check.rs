@@ -183,8 +183,10 @@ fn rows_per_unit(t: &Table) -> String {
 /// Tables, unit and budgets in a few lines; of budgets that no ledger would be opened with, why.
 fn summary(policy: &Policy) -> Result<String, String> {
     let mut text = String::from("policy ok\n");
-    let unit_table = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
-    let _ = writeln!(text, "  unit      {unit_table}.{}", policy.unit.1);
+    let _ = match &policy.unit {
+        Some(_) => writeln!(text, "  unit      {}", policy.unit_name()),
+        None => writeln!(text, "  unit      none: no table is about people"),
+    };
     for t in policy.tables.iter().filter(|t| !t.collected) {
         let whose = match &t.privacy {
             Privacy::Public => "public".to_owned(),

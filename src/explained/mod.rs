@@ -122,11 +122,10 @@ pub fn error(e: &ClientError) -> Value {
 
 fn table(t: &Table, policy: &Policy) -> Value {
     let mut of = json!({ "schema": t.schema, "name": t.name });
-    let unit_table = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
     let privacy = match &t.privacy {
         Privacy::Public => json!({ "privacy": "public" }),
         Privacy::Private { .. } | Privacy::Path(_) => {
-            json!({ "privacy": "private", "unit": format!("{unit_table}.{}", policy.unit.1) })
+            json!({ "privacy": "private", "unit": policy.unit_name() })
         }
     };
     merge(&mut of, privacy);

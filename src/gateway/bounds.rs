@@ -92,7 +92,7 @@ impl Session {
         };
         let replanned = self.at_bound(of, auto, &choice, bound).await?;
         if self.settings.notices() {
-            notices.push(Notice::new(said(&choice, bound, &of.gateway.policy.unit.1)));
+            notices.push(Notice::new(said(&choice, bound, of.gateway.policy.unit_column())));
         }
         Ok(Some(replanned))
     }
@@ -104,7 +104,7 @@ impl Session {
         planned: &Planned,
     ) -> Result<(Option<(Plan, plan::Settings)>, Option<String>), ClientError> {
         let Some(auto) = &planned.auto else { return Ok((None, None)) };
-        let unit = &of.gateway.policy.unit.1;
+        let unit = of.gateway.policy.unit_column();
         let mut choice = match self.choice(of, &planned.plan).await? {
             Ok(choice) => choice,
             Err(why) => {

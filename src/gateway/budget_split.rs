@@ -66,7 +66,7 @@ impl Session {
         let budget = Ratio::new(u128::from(budget), 1_000_000_000);
         let least = dp::ratio(&gateway.policy.statement.min_epsilon).unwrap_or(budget);
         split::split(&mut plans, &self.terms(gateway), &budget, &least)?;
-        let mut lines = vec![whole(&plans, &budget, &gateway.policy.unit.1)];
+        let mut lines = vec![whole(&plans, &budget, gateway.policy.unit_column())];
         let mut objects = Vec::with_capacity(plans.len());
         for (i, (plan, one)) in plans.iter().zip(&all).enumerate() {
             let text = shown(query_of(one));

@@ -15,13 +15,12 @@ pub struct Terms {
 impl Terms {
     /// Of a policy that was checked against its database.
     pub fn of(policy: &Policy) -> Self {
-        let unit = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
         let rows = |t: &Table| match &t.privacy {
             Privacy::Public => PUBLIC.to_owned(),
             Privacy::Private { unit, .. } => format!("by {unit}"),
             Privacy::Path(path) => format!("by {}", path.text(policy)),
         };
-        let mut terms = Self::unchecked(&policy.budgets, &format!("{unit}.{}", policy.unit.1));
+        let mut terms = Self::unchecked(&policy.budgets, &policy.unit_name());
         terms.terms.version = Some(super::entry::hex(&policy.version));
         terms.terms.tables =
             policy.tables.iter().map(|t| TableTerms { name: t.name.clone(), rows: rows(t) }).collect();

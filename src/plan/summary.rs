@@ -119,7 +119,7 @@ fn error(r: &Release, output: &Output, name: &str) -> String {
 }
 
 pub(super) fn cuts(plan: &Plan, policy: &Policy) -> String {
-    let unit = &policy.unit.1;
+    let unit = policy.unit_column();
     let mut each = Vec::new();
     for r in paying(plan) {
         if let Some(s) = &r.spec.selection {

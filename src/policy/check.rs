@@ -4,7 +4,7 @@ use super::advice;
 use super::bounds::{self, type_name};
 use super::collect;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
-use super::model::{Column, Domain, Policy, Privacy, Table};
+use super::model::{Column, Domain, Policy, Privacy, Table, Unit};
 use super::path::{self, KEY_HINT};
 use super::raw::RawPolicy;
 use super::raw_table::{RawPath, RawTable};
@@ -46,7 +46,10 @@ impl RawPolicy {
             backend: self.backend.clone().ok_or_else(missing)?,
             ledger: self.ledger.clone().ok_or_else(missing)?,
             ledger_text: self.ledger_text,
-            unit: unit.ok_or_else(missing)?,
+            unit: match self.unit {
+                Some(_) => Some(unit.ok_or_else(missing)?),
+                None => None,
+            },
             statement: self.statement.clone(),
             budgets: self.budgets.clone(),
             streams: self.streams.clone(),
@@ -136,7 +139,7 @@ impl RawPolicy {
     }
 
     /// `privacy.unit`: a key (soundness rule 7) of a private table, and of one type with all unit columns.
-    fn unit(&self, relations: &[Option<&Relation>], f: &mut Findings) -> Option<(usize, String)> {
+    fn unit(&self, relations: &[Option<&Relation>], f: &mut Findings) -> Option<Unit> {
         let unit = self.unit.as_ref()?;
         let Some((table, column)) = unit.value.rsplit_once('.') else {
             let what = format!("unit = {:?} is not a table and a column", shorten(&unit.value));
@@ -194,7 +197,7 @@ impl RawPolicy {
                 );
             }
         }
-        Some((index, column.to_owned()))
+        Some(Unit { table: index, column: column.to_owned() })
     }
 
     /// Sender and receiver: the declared column's unit is protected, the other's is not. And a public table with

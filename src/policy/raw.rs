@@ -199,7 +199,7 @@ pub(super) const PRIVACY: Keys = Keys {
             ty: "table.column",
             default: REQUIRED,
             example: "\"riders.rider_id\"",
-            purpose: "Who is protected: a column that is a key of a private table.",
+            purpose: "Who is protected: a column that is a key of a private table. A policy that collects and has no private table needs none.",
         },
         Key {
             name: "allow_no_total",
@@ -239,7 +239,6 @@ impl RawPolicy {
         let ledger = server::ledger(&root, base, f);
         let ledger_text = server::ledger_text(&root, f);
         let traces = traces::traces(&root, ledger_text, f);
-        let (unit, allow_no_total) = privacy(&root, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
         let streams = stream::streams(&root, &budgets, &statement.min_epsilon, f);
@@ -252,7 +251,10 @@ impl RawPolicy {
         let tables = tables(&root, f);
         let views = view::views(&root, &tables, f);
         let collects = collect::collects(&root, &tables, &views, backend.as_ref(), f);
-        budget::coverage(&root, allow_no_total, &tables, f);
+        // Where nobody's rows are read there is nobody to protect.
+        let private = collects.is_empty() || tables.iter().any(|t| !t.public);
+        let (unit, allow_no_total) = privacy(&root, private, f);
+        budget::coverage(&root, allow_no_total || !private, &tables, f);
         Ok(Self {
             findings,
             server,
@@ -315,10 +317,10 @@ impl RawPolicy {
     }
 }
 
-/// `privacy.unit`, and whether a policy without a dataset-wide budget is meant.
-fn privacy(root: &Section<'_, '_>, f: &mut Findings) -> (Option<At<String>>, bool) {
+/// `privacy.unit`, which is needed where tables are private, and whether a policy without a dataset-wide budget is meant.
+fn privacy(root: &Section<'_, '_>, private: bool, f: &mut Findings) -> (Option<At<String>>, bool) {
     let Some(section) = root.section("privacy", f) else {
-        if root.get("privacy").is_none() {
+        if root.get("privacy").is_none() && private {
             let hint =
                 "write [privacy] with unit = \"riders.rider_id\": the column that names who is protected";
             f.error_in_file("the policy has no [privacy]", hint);
@@ -326,6 +328,10 @@ fn privacy(root: &Section<'_, '_>, f: &mut Findings) -> (Option<At<String>>, boo
         return (None, false);
     };
     section.keys(&PRIVACY, f);
-    let unit = section.required_string("unit", "unit = \"riders.rider_id\"", f);
+    let example = "unit = \"riders.rider_id\"";
+    let unit = match private {
+        true => section.required_string("unit", example, f),
+        false => section.string("unit", example, f),
+    };
     (unit, section.boolean("allow_no_total", f).is_some_and(|b| b.value))
 }

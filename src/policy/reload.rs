@@ -20,7 +20,7 @@ impl Policy {
     /// This policy after `old`. None where the unit has changed: tables and columns are read by it, so that
     /// nothing of the new policy can be used without it.
     pub fn after(mut self, old: &Policy) -> Option<Reloaded> {
-        if self.unit_name() != old.unit_name() {
+        if self.whose() != old.whose() {
             return None;
         }
         let mut restart = Vec::new();
@@ -73,9 +73,9 @@ impl Policy {
         !differs(self, other)
     }
 
-    fn unit_name(&self) -> Option<(&str, &str, &str)> {
-        let (table, column) = &self.unit;
-        self.tables.get(*table).map(|t| (t.schema.as_str(), t.name.as_str(), column.as_str()))
+    fn whose(&self) -> Option<(&str, &str, &str)> {
+        let unit = self.unit.as_ref()?;
+        self.tables.get(unit.table).map(|t| (t.schema.as_str(), t.name.as_str(), unit.column.as_str()))
     }
 
     /// What differs from another policy among what takes effect at once, as the policy calls it.
@@ -163,12 +163,12 @@ mod tests {
     #[test]
     fn another_unit_is_another_policy() {
         let mut new = read(TEXT);
-        new.unit.1 = "city".into();
+        new.unit.as_mut().unwrap().column = "city".into();
         assert!(new.after(&read(TEXT)).is_none());
         // The same table in another place of the list is the same unit.
         let mut new = read(TEXT);
         new.tables.reverse();
-        new.unit.0 = new.tables.len() - 1;
+        new.unit.as_mut().unwrap().table = new.tables.len() - 1;
         assert_eq!(new.after(&read(TEXT)).unwrap().changed, ["[table]"]);
     }
 }

@@ -143,7 +143,7 @@ pub(super) const COLUMN: Keys = Keys {
 
 pub(super) fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> {
     let Some(all) = root.section("table", f) else {
-        if root.get("table").is_none() {
+        if root.get("table").is_none() && root.get("collect").is_none() {
             f.error_in_file("the policy names no table", "write for example: [table.riders]");
         }
         return Vec::new();

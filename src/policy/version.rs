@@ -39,8 +39,10 @@ impl Canon {
 pub(super) fn of(policy: &Policy) -> [u8; 32] {
     let mut c = Canon(Sha256::new());
     c.text("noisegate policy 2");
-    c.number(policy.unit.0 as u64);
-    c.text(&policy.unit.1);
+    if let Some(unit) = &policy.unit {
+        c.number(unit.table as u64);
+        c.text(&unit.column);
+    }
     c.decimal(&policy.statement.epsilon);
     c.decimal(&policy.statement.delta);
     c.number(policy.statement.max_groups.into());

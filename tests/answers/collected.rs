@@ -46,6 +46,16 @@ impl World {
         Self { db, dir, gate }
     }
 
+    /// A policy that collects, has no table about people, and no budget.
+    async fn alone(collect: &str, columns: &str) -> (TestDb, Workdir) {
+        let world = Self::new(collect, columns).await;
+        let text = std::fs::read_to_string(world.dir.policy()).unwrap();
+        let (head, rest) = text.split_once(RULES).unwrap();
+        let (collected, _) = rest.split_once("[privacy]").unwrap();
+        drop(world.gate);
+        (world.db, Workdir::new(&format!("{head}{collected}")))
+    }
+
     async fn truthful() -> Self {
         Self::new(TRUTHFUL, "answer int4 NOT NULL, city int4 NOT NULL, visits int4 NOT NULL").await
     }
@@ -429,4 +439,27 @@ async fn psycopg_writes() {
         rows(&ada, "SELECT answer, count(*), count(city) FROM survey GROUP BY 1 ORDER BY 1").await.unwrap();
     let text = |cells: &[&str]| cells.iter().map(|c| Some((*c).to_owned())).collect::<Vec<_>>();
     assert_eq!(told, [text(&["no", "250", "83"]), text(&["other", "500", "0"]), text(&["yes", "250", "84"])]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_may_collect_and_hold_nothing() {
+    let (_db, dir) =
+        World::alone(TRUTHFUL, "answer int4 NOT NULL, city int4 NOT NULL, visits int4 NOT NULL").await;
+    let checked = dir.noisegate(&["check"]).await;
+    assert!(checked.status.success(), "{checked:?}");
+    assert!(checked.stdout.contains("unit      none: no table is about people"), "{}", checked.stdout);
+    let gate = dir.serve().await;
+    let form = connect(&gate.url("form", PASSWORD, "bikes")).await;
+    form.batch_execute("INSERT INTO survey VALUES ('yes', 'City 1', 3), ('no', NULL, 4)").await.unwrap();
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let told = rows(&ada, "SELECT answer, count(*) FROM survey GROUP BY 1 ORDER BY 2 DESC, 1").await.unwrap();
+    assert_eq!(told.len(), 3, "{told:?}");
+    // Tables about people may come later: nothing was spent on anybody before.
+    drop((form, ada, gate));
+    let text = std::fs::read_to_string(dir.policy()).unwrap();
+    let people = "[privacy]\nunit = \"riders.rider_id\"\n[table.riders]\nunit_column = \"rider_id\"\n";
+    std::fs::write(dir.policy(), format!("{text}{RULES}{people}")).unwrap();
+    let gate = dir.serve_again().await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    assert_eq!(rows(&ada, "SELECT count(*) FROM riders").await.unwrap().len(), 1);
 }

@@ -93,7 +93,7 @@ fn number(low: &str, high: &str) -> Option<Range> {
 #[test]
 fn the_demo_policy_says_what_its_text_says() {
     let policy = config("bikes.toml");
-    assert_eq!(policy.unit, (0, "rider_id".to_owned()));
+    assert_eq!(policy.unit, Some(policy::Unit { table: 0, column: "rider_id".to_owned() }));
     let names: Vec<&str> = policy.tables.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(names, ["riders", "trips", "payments", "stations"]);
     let columns = |t: usize| policy.tables[t].columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>();

@@ -68,11 +68,6 @@ fn shared<'a>(policy: &'a Policy, table: &'a Table) -> impl Iterator<Item = &'a 
     policy.budgets.iter().filter(pays)
 }
 
-fn unit(policy: &Policy) -> String {
-    let name = policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str());
-    format!("{name}.{}", policy.unit.1)
-}
-
 fn protects(policy: &Policy, table: &Table, asked: &Asked) -> Vec<String> {
     let mut said = vec![format!(
         "No row leaves, and nobody is looked up by {}, however few share them: answers are aggregates with noise, and are as safe for \
@@ -89,7 +84,7 @@ fn protects(policy: &Policy, table: &Table, asked: &Asked) -> Vec<String> {
         said.push(format!(
             "Whoever was 10 % sure of something about one {}, such as {}, can become at most {} sure from all answers that the budget {:?} \
              can {period} pay for{but}.",
-            unit(policy),
+            policy.unit_name(),
             match asked.sensitive.first() {
                 Some(column) => format!("their {}", column.name),
                 None => "that they are in the table".into(),
@@ -147,7 +142,7 @@ fn leaves(policy: &Policy, table: &Table, asked: &Asked) -> Vec<String> {
     if let Some(by) = asked.unit.as_deref().filter(|by| table.unit_column().is_some_and(|u| u != *by)) {
         said.push(format!(
             "This report tells people apart by {by}; the policy protects whom {} names.",
-            unit(policy)
+            policy.unit_name()
         ));
     }
     said.push(format!(
@@ -158,7 +153,7 @@ fn leaves(policy: &Policy, table: &Table, asked: &Asked) -> Vec<String> {
     ));
     said.push(format!(
         "More than one {}: of a family, or somebody with several of them, more can be learned together.",
-        unit(policy)
+        policy.unit_name()
     ));
     said.push(OTHER_WAYS.into());
     said

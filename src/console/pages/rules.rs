@@ -61,12 +61,15 @@ fn warnings(warnings: &[String]) -> Markup {
 
 /// Who is protected.
 fn protected(policy: &Policy) -> Markup {
-    let (table, column) = (policy.tables.get(policy.unit.0).map_or("", |t| t.name.as_str()), &policy.unit.1);
     html! {
         h2 { "Who is protected" }
+        @if policy.unit.is_none() {
+            p { "No table holds rows about people: what is asked is public, or was made private before it was stored." }
+        } @else {
         p {
-            "Each one whom " code { (table) "." (column) } " names, with all of their rows in all tables about people together. Whether somebody is in "
+            "Each one whom " code { (policy.unit_name()) } " names, with all of their rows in all tables about people together. Whether somebody is in "
             "the data or not makes almost no difference to any answer; how little, is what the budgets say."
+        }
         }
     }
 }

@@ -56,7 +56,8 @@ pub(super) struct Past<'a> {
 /// What differs.
 pub(super) fn compare(old: &Terms, past: &Past<'_>, new: &Terms) -> Vec<Change> {
     let mut changes = Vec::new();
-    if old.unit != new.unit {
+    // Where there was no unit, nobody's rows were read.
+    if old.unit != new.unit && !old.unit.is_empty() {
         changes.push(Change {
             what: format!("privacy.unit was {} and is {}", old.unit, new.unit),
             forgets: Some("what was spent protected somebody else; every budget starts anew".into()),

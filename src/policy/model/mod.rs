@@ -63,8 +63,8 @@ pub struct Policy {
     pub ledger: LedgerLocation,
     /// Entries of the books hold the text that the database was sent, too.
     pub ledger_text: bool,
-    /// Table (index into `tables`) whose rows stand for units, and its unit column.
-    pub unit: (usize, String),
+    /// Who is protected. None where no table is about people: all that is asked is public, or was collected privately.
+    pub unit: Option<Unit>,
     /// What one statement costs and may touch.
     pub statement: StatementDefaults,
     /// Every budget; all that match a user are debited.
@@ -87,6 +87,28 @@ pub struct Policy {
     pub cache: Cache,
     /// What is answered without rows.
     pub answers: Answers,
+}
+
+/// Who is protected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The table whose rows stand for units: its place in [`Policy::tables`].
+    pub table: usize,
+    /// Its column, whose values are the units.
+    pub column: String,
+}
+
+impl Policy {
+    /// What a unit is called: the name of its column.
+    pub fn unit_column(&self) -> &str {
+        self.unit.as_ref().map_or("unit", |u| u.column.as_str())
+    }
+
+    /// `table.column` of the unit, as `privacy.unit` has it; empty where nobody's rows are read.
+    pub fn unit_name(&self) -> String {
+        let name = |u: &Unit| Some(format!("{}.{}", self.tables.get(u.table)?.name, u.column));
+        self.unit.as_ref().and_then(name).unwrap_or_default()
+    }
 }
 
 /// `[statement]`
