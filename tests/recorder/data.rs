@@ -149,7 +149,7 @@ columns.born = {}
 columns.loose = {}
 columns.worth = {}
 columns.mass = {}
-columns.weight = { range = [1, 9], grid = 0.5 }
+columns.weight = { range = [1, 9], grid = 0.5, nan = false }
 
 [table.trips]
 unit_column = "rider_id"
