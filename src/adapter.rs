@@ -178,9 +178,9 @@ impl Session for gateway::Session {
         outcome
     }
 
-    fn copy_begin(&mut self, statement: Self::Statement, copy: answer::Copy) -> Result<usize, ClientError> {
-        gateway::Session::copy_begin(self, &statement, copy)
-            .inspect_err(|e| journal::failed(&self.record(), self.recorded("insert", statement.text()), e))
+    fn copy_begin(&mut self, portal: Self::Portal, copy: answer::Copy) -> Result<usize, ClientError> {
+        gateway::Session::copy_begin(self, &portal, copy)
+            .inspect_err(|e| journal::failed(&self.record(), self.recorded("insert", portal.text()), e))
     }
 
     fn copy_data(&mut self, data: &[u8]) -> Result<(), ClientError> {
@@ -188,14 +188,16 @@ impl Session for gateway::Session {
             .inspect_err(|e| journal::failed(&self.record(), self.recorded("insert", "".into()), e))
     }
 
-    async fn copy_end(&mut self) -> Result<u64, ClientError> {
+    async fn copy_end(&mut self, notices: &mut Vec<Notice>) -> Result<u64, ClientError> {
         let record = Record::begin(&self.record(), self.recorded("insert", "".into()));
         let mut rows = 0;
         let work = async {
-            rows = Box::pin(gateway::Session::copy_end(self)).await?;
+            rows = Box::pin(gateway::Session::copy_end(self, notices)).await?;
             Ok(Outcome::Complete(String::new()))
         };
-        record.follow(work).await.map(|_| rows)
+        let done = record.follow(work).await.map(|_| rows);
+        notices.retain(|n| self.is_wanted(n));
+        done
     }
 
     fn copy_abandon(&mut self) {

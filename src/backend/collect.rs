@@ -10,7 +10,7 @@ use super::options::common_options;
 use super::pool::{Backend, pool};
 use deadpool::managed::{Manager, Metrics, Pool, RecycleError, RecycleResult};
 use tokio::task::JoinHandle;
-use tokio_postgres::{Client, types::ToSql};
+use tokio_postgres::{Client, Transaction, types::ToSql};
 
 const KEY: &str = "collect_url";
 
@@ -28,6 +28,16 @@ pub struct Target {
     pub table: String,
     /// Columns, unquoted, in the order of the cells of a report.
     pub columns: Vec<String>,
+    /// The table that remembers its batches, unquoted, where reports arrive in batches.
+    pub batches: Option<String>,
+}
+
+impl Target {
+    /// The tables that are written, as SQL has them.
+    fn names(&self) -> impl Iterator<Item = String> {
+        let all = [Some(&self.table), self.batches.as_ref()].into_iter().flatten();
+        all.map(|table| format!("{}.{}", ident(&self.schema), ident(table)))
+    }
 }
 
 /// The cells of one column.
@@ -37,6 +47,21 @@ pub enum Cells {
     Symbols(Vec<i32>),
     /// bytea
     Bits(Vec<Box<[u8]>>),
+}
+
+/// Reports that arrived together, and are stored once, however often they arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The table that remembers batches, unquoted, in the schema of the reports.
+    pub table: String,
+    /// Its id: hexadecimal digits of 16 bytes.
+    pub id: String,
+    /// How many of its reports are stored.
+    pub reports: i32,
+    /// How many could not be opened, and are not.
+    pub left_out: i32,
+    /// It has fewer reports than a batch should.
+    pub small: bool,
 }
 
 /// Why reports were not stored.
@@ -121,8 +146,7 @@ impl Reports {
     pub async fn problems(&self, targets: &[Target]) -> Result<Vec<String>, String> {
         let connection = self.0.get().await.map_err(|e| e.to_string())?;
         let mut problems = Vec::new();
-        for t in targets {
-            let name = quoted(t);
+        for name in targets.iter().flat_map(Target::names) {
             let sql = "SELECT pg_catalog.has_table_privilege($1::pg_catalog.text, 'INSERT'), \
                               pg_catalog.has_any_column_privilege($1::pg_catalog.text, 'SELECT')";
             let row = connection.client.query_one(sql, &[&name]).await.map_err(|e| cause(&e))?;
@@ -148,36 +172,77 @@ impl Reports {
     /// # Errors
     /// [`StoreError`]; its text is the operator's.
     pub async fn store(&self, reports: &[(Target, Vec<Cells>)]) -> Result<(), StoreError> {
-        let nothing = |e: tokio_postgres::Error| StoreError::Nothing(cause(&e));
         let mut connection = self.0.get().await.map_err(|e| StoreError::Nothing(e.to_string()))?;
-        let transaction = connection.client.transaction().await.map_err(nothing)?;
+        let transaction = connection.client.transaction().await.map_err(|e| nothing(&e))?;
         for (target, columns) in reports {
-            let names: Vec<String> = target.columns.iter().map(|c| ident(c)).collect();
-            let array = |(i, cells): (usize, &Cells)| match cells {
-                Cells::Symbols(_) => format!("${}::pg_catalog.int4[]", i + 1),
-                Cells::Bits(_) => format!("${}::pg_catalog.bytea[]", i + 1),
-            };
-            let arrays: Vec<String> = columns.iter().enumerate().map(array).collect();
-            let sql = format!(
-                "INSERT INTO {} ({}) SELECT * FROM unnest({})",
-                quoted(target),
-                names.join(", "),
-                arrays.join(", ")
-            );
-            let value = |cells: &Cells| match cells {
-                Cells::Symbols(symbols) => Box::new(symbols.clone()) as Box<dyn ToSql + Sync + Send>,
-                Cells::Bits(bits) => Box::new(bits.iter().map(|b| b.to_vec()).collect::<Vec<Vec<u8>>>()),
-            };
-            let values: Vec<Box<dyn ToSql + Sync + Send>> = columns.iter().map(value).collect();
-            let values: Vec<&(dyn ToSql + Sync)> =
-                values.iter().map(|v| &**v as &(dyn ToSql + Sync)).collect();
-            transaction.execute(&sql, &values).await.map_err(nothing)?;
+            insert(&transaction, target, columns).await?;
         }
-        transaction.commit().await.map_err(|e| match e.as_db_error() {
-            Some(_) => StoreError::Nothing(cause(&e)),
-            None => StoreError::Unknown(cause(&e)),
-        })
+        commit(transaction).await
     }
+
+    /// Writes a batch, whole, unless it was written before; whether it was not. The batch's id is written by the same
+    /// transaction as its reports, under a unique key: whoever dies anywhere in between, and sends it again, stores it once.
+    ///
+    /// # Errors
+    /// [`StoreError`]; its text is the operator's.
+    pub async fn store_batch(
+        &self,
+        batch: &Batch,
+        target: &Target,
+        columns: &[Cells],
+    ) -> Result<bool, StoreError> {
+        let mut connection = self.0.get().await.map_err(|e| StoreError::Nothing(e.to_string()))?;
+        let transaction = connection.client.transaction().await.map_err(|e| nothing(&e))?;
+        // Without a conflict target, which would need the right to read it. Who writes the same id meanwhile is waited for.
+        let sql = format!(
+            "INSERT INTO {}.{} (batch, reports, left_out, small) \
+             VALUES ($1::pg_catalog.text::pg_catalog.uuid, $2, $3, $4) ON CONFLICT DO NOTHING",
+            ident(&target.schema),
+            ident(&batch.table)
+        );
+        let row: [&(dyn ToSql + Sync); 4] = [&batch.id, &batch.reports, &batch.left_out, &batch.small];
+        if transaction.execute(&sql, &row).await.map_err(|e| nothing(&e))? == 0 {
+            transaction.rollback().await.map_err(|e| nothing(&e))?;
+            return Ok(false);
+        }
+        insert(&transaction, target, columns).await?;
+        commit(transaction).await?;
+        Ok(true)
+    }
+}
+
+fn nothing(e: &tokio_postgres::Error) -> StoreError {
+    StoreError::Nothing(cause(e))
+}
+
+async fn insert(transaction: &Transaction<'_>, target: &Target, columns: &[Cells]) -> Result<(), StoreError> {
+    let names: Vec<String> = target.columns.iter().map(|c| ident(c)).collect();
+    let array = |(i, cells): (usize, &Cells)| match cells {
+        Cells::Symbols(_) => format!("${}::pg_catalog.int4[]", i + 1),
+        Cells::Bits(_) => format!("${}::pg_catalog.bytea[]", i + 1),
+    };
+    let arrays: Vec<String> = columns.iter().enumerate().map(array).collect();
+    let sql = format!(
+        "INSERT INTO {} ({}) SELECT * FROM unnest({})",
+        quoted(target),
+        names.join(", "),
+        arrays.join(", ")
+    );
+    let value = |cells: &Cells| match cells {
+        Cells::Symbols(symbols) => Box::new(symbols.clone()) as Box<dyn ToSql + Sync + Send>,
+        Cells::Bits(bits) => Box::new(bits.iter().map(|b| b.to_vec()).collect::<Vec<Vec<u8>>>()),
+    };
+    let values: Vec<Box<dyn ToSql + Sync + Send>> = columns.iter().map(value).collect();
+    let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|v| &**v as &(dyn ToSql + Sync)).collect();
+    transaction.execute(&sql, &values).await.map_err(|e| nothing(&e))?;
+    Ok(())
+}
+
+async fn commit(transaction: Transaction<'_>) -> Result<(), StoreError> {
+    transaction.commit().await.map_err(|e| match e.as_db_error() {
+        Some(_) => StoreError::Nothing(cause(&e)),
+        None => StoreError::Unknown(cause(&e)),
+    })
 }
 
 fn quoted(t: &Target) -> String {

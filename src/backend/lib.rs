@@ -31,7 +31,7 @@ mod shares;
 mod socket;
 mod tls;
 
-pub use collect::{Cells, Reports, StoreError, Target};
+pub use collect::{Batch, Cells, Reports, StoreError, Target};
 pub use connect::ConnectError;
 pub use direct::Direct;
 pub use directory::Directory;

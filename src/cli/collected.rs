@@ -46,6 +46,14 @@ fn of(c: &Collect, policy: &Policy) -> String {
         "            a person who writes n rows is protected by n times {}: nothing here limits how many one person writes",
         c.epsilon()
     );
+    if let Some(s) = c.shuffled() {
+        let _ = writeln!(
+            text,
+            "            randomised and sealed where it is given; a shuffler lets {} reports or more go together, or after {} s what \
+             there is; `noisegate describe` prints the description for both",
+            s.min_batch, s.max_delay
+        );
+    }
     let _ = writeln!(text, "            {}", stolen(c));
     if let Some(line) = shuffled(c) {
         let _ = writeln!(text, "            {line}");
@@ -89,6 +97,15 @@ fn shuffled(c: &Collect) -> Option<String> {
             dp::shuffle::closed_form(n, &local, DELTA).map_or("no bound".to_owned(), |e| format!("{e:.3}"));
         format!("{n} reports {:.3} ({closed})", dp::shuffle::epsilon(n, &local, DELTA))
     };
+    if let Some(s) = c.shuffled() {
+        let all: Vec<String> =
+            [s.min_batch, 10 * s.min_batch, 100 * s.min_batch].into_iter().map(of).collect();
+        return Some(format!(
+            "central ε at δ = {DELTA:e} for who sees a batch and not the shuffler, by the numerical bound (the closed form): {}; a \
+             small batch hides in its own size alone",
+            all.join(", ")
+        ));
+    }
     let all: Vec<String> = [1_000, 10_000, 100_000].into_iter().map(of).collect();
     Some(format!(
         "central ε at δ = {DELTA:e} for who sees answers over that many reports once, by the numerical bound (the closed form): {}; \

@@ -53,17 +53,6 @@ pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
 
 /// The text of a key file, which nobody but its owner may read.
 pub fn read(path: &Path) -> Result<String, Box<dyn Error>> {
-    let fail = |e: std::io::Error| format!("{}: {e}", path.display());
-    let text = std::fs::read_to_string(path).map_err(fail)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(path).map_err(fail)?.permissions().mode();
-        if mode & 0o077 != 0 {
-            return Err(
-                format!("{0} can be read by others than its owner: chmod 600 {0}", path.display()).into()
-            );
-        }
-    }
-    Ok(text)
+    let bytes = policy::private_file(path, "the key file", 4096)?;
+    Ok(String::from_utf8(bytes).map_err(|_| format!("{} is not text", path.display()))?)
 }

@@ -9,6 +9,7 @@ mod collected;
 pub mod completions;
 mod database;
 pub mod demo;
+pub mod describe;
 pub mod encode;
 pub mod explain;
 mod file;
@@ -77,6 +78,8 @@ enum Command {
     Passwd(passwd::Args),
     /// Makes a key of a shuffler or an analyser, for reports that are sealed where they are given.
     Key(key::Args),
+    /// Prints the public description of what is collected, for who encodes and who shuffles.
+    Describe(describe::Args),
     /// Randomises and seals answers (CSV or JSON lines), where they are given: reports come out, one a line.
     Encode(encode::Args),
     /// Takes sealed reports, drops who wrote them and when, and puts out batches.
@@ -137,6 +140,7 @@ pub fn main() -> ExitCode {
         Command::Passwd(args) => passwd::run(args),
         Command::Account(args) => account::run(args),
         Command::Key(args) => key::run(args),
+        Command::Describe(args) => describe::run(args),
         Command::Encode(args) => encode::run(args),
         Command::Shuffle(args) => block_on(shuffle::run(args)),
         Command::Open(args) => open::run(args),

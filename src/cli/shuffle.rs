@@ -3,6 +3,7 @@
 //! It runs as a user of its own (packaging/noisegate-shuffle.service), with a key that opens the outer layer alone.
 
 mod config;
+mod deliver;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
@@ -14,7 +15,7 @@ use config::Config;
 use dp::SecureRng;
 use encode::Message;
 use sha2::{Digest, Sha256};
-use shuffler::{Spool, SpoolError, Writers, to_folder};
+use shuffler::{Spool, SpoolError, Writers};
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
@@ -81,46 +82,79 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the rules promise, in words.
+/// What the rules of each collection promise, in words.
 fn promise(config: &Config) -> String {
-    let rules = &config.rules;
-    let batches = format!(
-        "a batch has {} reports or more, or is marked as small after {} s",
-        rules.min_batch(),
-        rules.max_delay()
-    );
-    match rules.promise() {
-        None => format!("groups are not held back; {batches}"),
-        Some(p) => format!(
-            "which groups go out, and when, is ({}, {:.1e})-differentially private for one report; {batches}",
-            p.epsilon, p.delta
-        ),
-    }
+    let collections = config.shuffler.collections().iter().zip(&config.rules);
+    let lines = collections.map(|(collection, (_, rules))| {
+        let batches = format!(
+            "a batch has {} reports or more, or is marked as small after {} s",
+            rules.min_batch(),
+            rules.max_delay()
+        );
+        let name = collection.name();
+        match rules.promise() {
+            None => format!("{name}: groups are not held back; {batches}"),
+            Some(p) => format!(
+                "{name}: which groups go out, and when, is ({}, {:.1e})-differentially private for one report; {batches}",
+                p.epsilon, p.delta
+            ),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Forms batches and delivers them, until there is an end.
+/// Forms batches and delivers them, until there is an end. What cannot go out is tried again, and said once.
 async fn forward(running: Arc<Running>) {
+    let mut said = String::new();
     loop {
         tokio::time::sleep(TICK).await;
-        let running = running.clone();
-        let done =
-            tokio::task::spawn_blocking(move || forward_once(&running).map_err(|e| e.to_string())).await;
-        match done {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => eprintln!("noisegate: batches cannot go out, and are tried again: {error}"),
-            Err(error) => eprintln!("noisegate: batches cannot go out, and are tried again: {error}"),
+        let now = match forward_once(&running).await {
+            Ok(()) => String::new(),
+            Err(error) => error,
+        };
+        if now != said && !now.is_empty() {
+            eprintln!("noisegate: batches cannot go out, and are tried again: {now}");
         }
+        said = now;
     }
 }
 
-fn forward_once(running: &Running) -> Result<(), Box<dyn Error>> {
-    let mut rng = SecureRng::new()?;
-    lock(&running.spool).form(&running.config.rules, now(), &mut rng)?;
+/// Works on the spool, which may wait for a disk.
+async fn with_spool<T: Send + 'static>(
+    running: &Arc<Running>,
+    work: impl FnOnce(&mut Spool, &Config) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let running = running.clone();
+    let done = tokio::task::spawn_blocking(move || work(&mut lock(&running.spool), &running.config)).await;
+    done.map_err(|e| e.to_string())?
+}
+
+async fn forward_once(running: &Arc<Running>) -> Result<(), String> {
+    let form = |spool: &mut Spool, config: &Config| {
+        let mut rng = SecureRng::new().map_err(|e| e.to_string())?;
+        spool.form(&config.rules, now(), &mut rng).map_err(|e| e.to_string())
+    };
+    if with_spool(running, form).await? == 0 {
+        return Ok(());
+    }
+    // Nobody connects where nothing is to be delivered.
+    let to = match &running.config.analyser {
+        Some(login) => Some(deliver::Analyser::connect(login).await?),
+        None => None,
+    };
+    let (mut last, mut failed) = (None, Ok(()));
     loop {
-        // Writers do not wait while a file is written.
-        let Some(batch) = lock(&running.spool).next()? else { return Ok(()) };
-        to_folder(&running.config.batches, &batch)?;
-        lock(&running.spool).delivered(&batch)?;
+        let next = with_spool(running, move |spool, _| spool.after(last).map_err(|e| e.to_string())).await?;
+        let Some(batch) = next else { return failed };
+        last = Some(batch.id);
+        match deliver::deliver(running.clone(), to.as_ref(), batch.clone()).await {
+            Ok(()) => {
+                with_spool(running, move |spool, _| spool.delivered(&batch).map_err(|e| e.to_string()))
+                    .await?;
+            }
+            // Others may be of a collection that is well.
+            Err(error) => failed = Err(error),
+        }
     }
 }
 

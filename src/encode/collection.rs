@@ -16,7 +16,26 @@ struct Described {
     collection: String,
     shuffler_key: String,
     analyser_key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shuffle: Option<Shuffle>,
     columns: Vec<Text>,
+}
+
+/// What the shuffler promises to those who answer: part of the description, so that a shuffler with other rules opens none of
+/// its reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shuffle {
+    /// Reports that go out together.
+    pub min_batch: u64,
+    /// Seconds after which a smaller batch goes out, marked as small.
+    pub max_delay: u64,
+    /// About so many reports of a group before any of it goes out.
+    pub min_group: u64,
+    /// ε of the noise on that threshold, as a decimal.
+    pub group_epsilon: String,
+    /// Reports of one writer that count in a group.
+    pub counted_per_writer: u64,
 }
 
 /// What is asked: public, and the same for everybody who answers.
@@ -26,6 +45,7 @@ pub struct Collection {
     columns: Vec<Column>,
     shuffler: PublicKey,
     analyser: PublicKey,
+    shuffle: Option<Shuffle>,
     digest: [u8; 32],
     json: String,
 }
@@ -106,7 +126,8 @@ impl Collection {
         // In one form, whatever spaces and defaults there were.
         let json = serde_json::to_string(&described).map_err(|e| DescriptionError::Form(e.to_string()))?;
         let digest = Sha256::digest(&json).into();
-        Ok(Self { name: described.collection, columns, shuffler, analyser, digest, json })
+        let (name, shuffle) = (described.collection, described.shuffle);
+        Ok(Self { name, columns, shuffler, analyser, shuffle, digest, json })
     }
 
     /// Its name.
@@ -117,6 +138,11 @@ impl Collection {
     /// Its columns, in the order of a report's fields.
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// The rules that the shuffler is bound to, where the description has them.
+    pub fn shuffle(&self) -> Option<&Shuffle> {
+        self.shuffle.as_ref()
     }
 
     /// The description in the form that [`Self::digest`] is of.

@@ -16,7 +16,7 @@ mod error;
 mod keys;
 mod seal;
 
-pub use collection::{Collection, Randomiser};
+pub use collection::{Collection, Randomiser, Shuffle};
 pub use column::{Answer, Column, Kind};
 pub use error::{DescriptionError, EncodeError, OpenError};
 pub use keys::{AnalyserKey, ShufflerKey};

@@ -84,14 +84,10 @@ async fn parse<S: Session>(
         (Some(statement), Control::None | Control::Declare(_)) => {
             state.session.describe(statement, &types).await?
         }
-        (Some(statement), Control::Copy(_)) => {
+        (Some(statement), Control::Copy(_) | Control::CopyFrom(_)) => {
             let description = state.session.describe(statement, &[]).await?;
             no_parameters(&description)?;
             Description { parameters: known(types)?.parameters, ..description }
-        }
-        (Some(_), Control::CopyFrom(_)) => {
-            return Err(ClientError::unsupported("COPY FROM STDIN is for the simple query protocol here")
-                .hint("Send it as a simple query, as psql and drivers' COPY do without parameters."));
         }
         (Some(_), Control::Prepare { .. }) => {
             return Err(ClientError::unsupported("PREPARE is for the simple query protocol here")
@@ -176,11 +172,11 @@ async fn bind<S: Session, W: AsyncWrite + Unpin>(
     let control = prepared.control.clone();
     let progress = match (&prepared.statement, &control) {
         (None, _) => Progress::Empty,
-        (Some(statement), Control::None | Control::Declare(_) | Control::Copy(_)) => {
+        (Some(statement), Control::None | Control::Declare(_) | Control::Copy(_) | Control::CopyFrom(_)) => {
             let (results, promised) = run::wanted(&control, &prepared.description, results);
             let (mut description, mut values) =
                 (prepared.description.clone(), Values { parameters: values, formats, results });
-            if let Control::Copy(_) = &control {
+            if let Control::Copy(_) | Control::CopyFrom(_) = &control {
                 // It has no parameters, whatever the client declared.
                 description.parameters.clear();
                 (values.parameters, values.formats) = Default::default();
@@ -298,6 +294,10 @@ async fn execute<S: Session, W: AsyncWrite + Unpin>(
         }
         (Progress::Bound(bound, promised), Control::Copy(copy)) => {
             run::copy_out(&mut state.session, writer, bound, promised.as_deref(), copy).await
+        }
+        (Progress::Bound(bound, _), Control::CopyFrom(copy)) => {
+            state.copy_from = Some((bound, copy));
+            Ok(())
         }
         (Progress::Bound(bound, promised), _) => {
             match run::start(&mut state.session, writer, bound, promised.as_deref()).await? {

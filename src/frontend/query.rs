@@ -64,7 +64,10 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
                     .hint("Send it in a message of its own.")
                     .into());
                 }
-                state.copy_from = Some((statement, copy));
+                let description = state.session.describe(&statement, &[]).await?;
+                no_parameters(&description)?;
+                let bound = state.session.bind(&statement, &description, Values::default()).await?;
+                state.copy_from = Some((bound, copy));
             }
             control => {
                 state.settle(&control).await?;

@@ -197,9 +197,9 @@ pub trait Session: Send + 'static {
         notices: &mut Vec<Notice>,
     ) -> impl Future<Output = Result<Outcome, ClientError>> + Send;
 
-    /// COPY FROM: begins to take rows; how many columns they have.
-    fn copy_begin(&mut self, statement: Self::Statement, copy: Copy) -> Result<usize, ClientError> {
-        let _ = (statement, copy);
+    /// COPY FROM, bound: begins to take rows; how many columns they have.
+    fn copy_begin(&mut self, portal: Self::Portal, copy: Copy) -> Result<usize, ClientError> {
+        let _ = (portal, copy);
         Err(ClientError::unsupported("COPY FROM is not supported"))
     }
 
@@ -209,8 +209,12 @@ pub trait Session: Send + 'static {
         Err(ClientError::unsupported("COPY FROM is not supported"))
     }
 
-    /// The rows were all; how many they were.
-    fn copy_end(&mut self) -> impl Future<Output = Result<u64, ClientError>> + Send {
+    /// The rows were all; how many they were. What is pushed to `notices` reaches the client before that.
+    fn copy_end(
+        &mut self,
+        notices: &mut Vec<Notice>,
+    ) -> impl Future<Output = Result<u64, ClientError>> + Send {
+        let _ = notices;
         async { Err(ClientError::unsupported("COPY FROM is not supported")) }
     }
 

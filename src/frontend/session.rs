@@ -101,7 +101,7 @@ impl<S: Session> Dialogue<S> {
         let work = query::simple(&mut self.state, writer, text);
         let done = race(&mut self.cancel, &mut self.phase, reader, work).await;
         let done = match (done, self.state.copy_from.take()) {
-            (Ok(()), Some((statement, copy))) => self.copy_from(wire, statement, copy).await,
+            (Ok(()), Some((portal, copy))) => self.copy_from(wire, portal, copy).await,
             (done, _) => done,
         };
         match done {
@@ -112,9 +112,10 @@ impl<S: Session> Dialogue<S> {
 
     /// Takes the rows of a COPY FROM, up to its end or its first error; what still comes after that is ignored, as ever
     /// outside of a COPY.
-    async fn copy_from(&mut self, wire: &mut Wire, statement: S::Statement, copy: Copy) -> Result<(), Stop> {
-        let columns = self.state.session.copy_begin(statement, copy)?;
-        wire.writer.copy_in(columns, 0)?;
+    async fn copy_from(&mut self, wire: &mut Wire, portal: S::Portal, copy: Copy) -> Result<(), Stop> {
+        let format = i16::from(matches!(copy, Copy::Binary));
+        let columns = self.state.session.copy_begin(portal, copy)?;
+        wire.writer.copy_in(columns, format)?;
         wire.writer.flush().await?;
         loop {
             let next = tokio::select! {
@@ -140,15 +141,24 @@ impl<S: Session> Dialogue<S> {
         }
         let Wire { reader, writer } = wire;
         let session = &mut self.state.session;
-        let end =
-            async { Ok(session.copy_end().await.map(|rows| writer.complete(&format!("COPY {rows}")))?) };
+        let end = async {
+            let mut notices = Vec::new();
+            let rows = session.copy_end(&mut notices).await;
+            notices.iter().for_each(|notice| writer.notice(notice));
+            writer.complete(&format!("COPY {}", rows?));
+            Ok(())
+        };
         race(&mut self.cancel, &mut self.phase, reader, end).await
     }
 
     async fn extended(&mut self, wire: &mut Wire, message: Extended) -> Result<(), Stop> {
         let Wire { reader, writer } = wire;
         let work = extended::handle(&mut self.state, writer, message);
-        race(&mut self.cancel, &mut self.phase, reader, work).await
+        let done = race(&mut self.cancel, &mut self.phase, reader, work).await;
+        match (done, self.state.copy_from.take()) {
+            (Ok(()), Some((portal, copy))) => self.copy_from(wire, portal, copy).await,
+            (done, _) => done,
+        }
     }
 
     /// Queues an ERROR and fails the transaction; hands a FATAL on.

@@ -24,8 +24,8 @@ pub(super) struct State<S: Session> {
     pub memory: Account,
     /// Who works on a large statement.
     pub turn: Turn,
-    /// A COPY FROM that a simple query ended with: its rows come next.
-    pub copy_from: Option<(S::Statement, Copy)>,
+    /// A COPY FROM that was executed: its rows come next.
+    pub copy_from: Option<(S::Portal, Copy)>,
 }
 
 impl<S: Session> State<S> {

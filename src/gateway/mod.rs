@@ -56,6 +56,7 @@ mod virtual_relations;
 mod words;
 
 pub use active::ActiveGateway;
+pub use collect::Analyser;
 pub use databases::{Database, Databases};
 pub use history::History;
 pub use present::{Connected, Present};

@@ -1,6 +1,6 @@
 //! Policy, database and books: what every session shares.
 
-use super::collect::Collecting;
+use super::collect::{Analyser, Collecting};
 use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
@@ -19,6 +19,8 @@ pub struct Gateway {
     pub(super) backend: Arc<Backend>,
     pub(super) passthrough: Arc<Passthrough>,
     pub(super) collecting: Arc<Collecting>,
+    /// Who opens batches of sealed reports.
+    pub(super) analysers: Vec<Arc<Analyser>>,
     pub(super) ledger: Ledger,
     pub(super) fingerprints: Arc<Fingerprints>,
     /// What is known of statements.

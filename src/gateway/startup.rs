@@ -1,6 +1,6 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
-use super::collect::Collecting;
+use super::collect::{Analyser, Collecting};
 use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
@@ -54,6 +54,9 @@ pub enum OpenError {
     /// A reload over another server than the one that was opened.
     #[error("the database's server is of version {0} now, which needs a restart; nothing was reloaded")]
     OtherServer(u32),
+    /// The key of an analyser.
+    #[error("{0}")]
+    Analyser(String),
     /// The key of stored answers.
     #[error("{0}")]
     CacheKey(String),
@@ -71,6 +74,7 @@ pub struct Checked {
     backend: Arc<Backend>,
     passthrough: Arc<Passthrough>,
     collecting: Arc<Collecting>,
+    analysers: Vec<Arc<Analyser>>,
     /// Fingerprint of each table of the policy.
     tables: Vec<String>,
 }
@@ -121,13 +125,16 @@ impl Checked {
             .await
             .map_err(|problems| OpenError::Logins(problems.join("\n")))?;
         collecting.prove(&policy).await.map_err(OpenError::Logins)?;
+        let analysers = policy.collects.iter().filter_map(|c| Analyser::read(c).transpose());
+        let analysers: Vec<_> =
+            analysers.map(|a| a.map(Arc::new)).collect::<Result<_, _>>().map_err(OpenError::Analyser)?;
         default_zones(&backend, reader).await?;
         let views = super::views::columns(&policy, &backend).await.map_err(OpenError::View)?;
         policy.views.iter_mut().zip(views).for_each(|(view, columns)| view.columns = columns);
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         warnings.extend_from_slice(backend.warnings());
         warnings.extend(row_triggers(reader, &policy).await.map_err(OpenError::Schema)?);
-        Ok(Self { policy, warnings, backend, passthrough, collecting, tables })
+        Ok(Self { policy, warnings, backend, passthrough, collecting, analysers, tables })
     }
 }
 
@@ -252,7 +259,7 @@ impl Gateway {
         trusted: Option<String>,
         history: History,
     ) -> Result<Arc<Self>, OpenError> {
-        let Checked { policy, backend, passthrough, collecting, tables, .. } = checked;
+        let Checked { policy, backend, passthrough, collecting, analysers, tables, .. } = checked;
         let Kept { streams, present, queues, statements } = kept;
         let (fingerprints, known) =
             statements.unwrap_or_else(|| (Arc::new(Fingerprints::new(tables)), Arc::default()));
@@ -287,6 +294,7 @@ impl Gateway {
             backend,
             passthrough,
             collecting,
+            analysers,
             ledger,
             fingerprints,
             known,

@@ -21,7 +21,8 @@ pub(super) fn epsilon(section: &Section<'_, '_>, f: &mut Findings) -> Option<At<
     price(section, "epsilon", f)
 }
 
-fn price(section: &Section<'_, '_>, key: &str, f: &mut Findings) -> Option<At<BigDecimal>> {
+/// An ε of this name.
+pub(super) fn price(section: &Section<'_, '_>, key: &str, f: &mut Findings) -> Option<At<BigDecimal>> {
     let e = section.number(key, f)?;
     let (what, hint) = if !e.value.is_positive() {
         ("must be greater than 0", "write for example: epsilon = 1.0")

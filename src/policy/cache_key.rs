@@ -1,6 +1,7 @@
 //! The key of stored answers: read when it is needed, and shown nowhere.
 
 use super::model::CacheKey;
+use super::private_file::private_file;
 use std::path::Path;
 
 impl CacheKey {
@@ -26,18 +27,9 @@ impl std::fmt::Debug for CacheKey {
 }
 
 fn from_file(file: &Path) -> Result<[u8; 32], String> {
-    let shown = file.display();
-    let unreadable = |e: std::io::Error| format!("the key file {shown} cannot be read: {e}");
-    let of = std::fs::metadata(file).map_err(unreadable)?;
-    let wrong = || format!("the key file {shown} holds neither 32 bytes nor 64 hexadecimal digits");
-    if !of.is_file() || of.len() > 128 {
-        return Err(wrong());
-    }
-    #[cfg(unix)]
-    if std::os::unix::fs::PermissionsExt::mode(&of.permissions()) & 0o077 != 0 {
-        return Err(format!("the key file {shown} can be read by others; run chmod 600 {shown}"));
-    }
-    let bytes = std::fs::read(file).map_err(unreadable)?;
+    let bytes = private_file(file, "the key file", 128)?;
+    let wrong =
+        || format!("the key file {} holds neither 32 bytes nor 64 hexadecimal digits", file.display());
     if let Ok(key) = bytes.as_slice().try_into() {
         return Ok(key);
     }
@@ -82,7 +74,7 @@ mod tests {
             (&[7; 31], 0o600, "holds neither"),
             (&[b'0'; 65], 0o600, "holds neither"),
             ("+1".repeat(32).as_bytes(), 0o600, "holds neither"),
-            (&[7; 300], 0o600, "holds neither"),
+            (&[7; 300], 0o600, "at most 128 bytes"),
         ] {
             let refused = read(bytes, mode).unwrap_err();
             assert!(refused.contains(why), "{refused}");

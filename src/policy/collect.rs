@@ -2,15 +2,16 @@
 
 mod check;
 mod column;
+mod encoder;
 
 pub(super) use check::{add_reports, check};
 
 use super::error::{At, Findings, Span};
 use super::keys::{Key, Keys, REQUIRED};
-use super::model::{Backend, Collect, View};
+use super::model::{Backend, Collect, Encoder, View};
 use super::raw_table::RawTable;
-use super::reader::{Section, not_yet, shorten, text};
-use super::suggest::suggest;
+use super::reader::{Section, shorten, text};
+use std::path::Path;
 
 /// Keys of `[collect.NAME]`.
 pub(super) const COLLECT: Keys = Keys {
@@ -46,17 +47,66 @@ pub(super) const COLLECT: Keys = Keys {
         },
         Key {
             name: "encoder",
-            ty: "`proxy`",
+            ty: "`proxy` or `client`",
             default: "\"proxy\"",
             example: "\"proxy\"",
-            purpose: "Who randomises: noisegate, before anything is logged, queued or stored.",
+            purpose: "Who randomises: noisegate, before anything is logged, queued or stored; or whoever answers, with `noisegate encode` or its library: [encoding.md](encoding.md).",
         },
         Key {
             name: "shuffler",
-            ty: "`none`",
+            ty: "`none` or `process`",
             default: "\"none\"",
             example: "\"none\"",
-            purpose: "Who drops order and identity: nobody but the proxy, which writes the rows of a transaction in a random order.",
+            purpose: "Who drops order and identity: nobody but the proxy, which writes the rows of a transaction in a random order; or, with `encoder = \"client\"`, a process of its own, `noisegate shuffle`, whose login is among `users`.",
+        },
+        Key {
+            name: "shuffler_key",
+            ty: "string",
+            default: "needed with `encoder = \"client\"`",
+            example: "\"noisegate-shuffler-public-…\"",
+            purpose: "The shuffler's public key, as `noisegate key shuffler` prints it.",
+        },
+        Key {
+            name: "analyser_key_file",
+            ty: "path",
+            default: "needed with `encoder = \"client\"`",
+            example: "\"analyser.key\"",
+            purpose: "The secret key that opens the inner layer of reports, made by `noisegate key analyser`; nobody but its owner reads the file.",
+        },
+        Key {
+            name: "min_batch",
+            ty: "whole number, 1 to 1000000",
+            default: "1000",
+            example: "5000",
+            purpose: "Reports that the shuffler lets go together. This and the next four are part of the description that `noisegate describe` prints: who encodes, the shuffler and noisegate have the same or do not understand each other.",
+        },
+        Key {
+            name: "max_delay",
+            ty: "time span of whole seconds",
+            default: "\"1d\"",
+            example: "\"6h\"",
+            purpose: "After so long a smaller batch goes out, and is marked as small.",
+        },
+        Key {
+            name: "min_group",
+            ty: "whole number, 1 to 1000000",
+            default: "20",
+            example: "100",
+            purpose: "About so many reports of a group before any of it goes out; 1: groups are not held back.",
+        },
+        Key {
+            name: "group_epsilon",
+            ty: "number, 1e-9 to 1000",
+            default: "1",
+            example: "0.5",
+            purpose: "ε of the noise on that threshold.",
+        },
+        Key {
+            name: "counted_per_writer",
+            ty: "whole number, 1 to 1000000",
+            default: "1",
+            example: "1",
+            purpose: "Reports of one writer that count in a group.",
         },
         Key {
             name: "columns",
@@ -66,7 +116,7 @@ pub(super) const COLLECT: Keys = Keys {
             purpose: "What is asked. Rows have these columns and no others.",
         },
     ],
-    later: &["epsilon", "window", "person", "permanent", "min_batch", "min_group", "max_delay"],
+    later: &["epsilon", "window", "person", "permanent"],
 };
 
 /// Keys of a column.
@@ -143,12 +193,13 @@ pub(super) struct RawCollect {
     pub columns: Vec<Span>,
 }
 
-/// `tables` and `views`: whose names are taken.
+/// `tables` and `views`: whose names are taken; `base`: where relative paths begin.
 pub(super) fn collects(
     root: &Section<'_, '_>,
     tables: &[RawTable],
     views: &[View],
     backend: Option<&Backend>,
+    base: &Path,
     f: &mut Findings,
 ) -> Vec<RawCollect> {
     let Some(all) = root.section("collect", f) else { return Vec::new() };
@@ -157,7 +208,7 @@ pub(super) fn collects(
         let Some(section) = Section::of(format!("[collect.{}]", shorten(&name.value)), value, f) else {
             continue;
         };
-        if let Some(raw) = collect(name, &section, tables, views, f) {
+        if let Some(raw) = collect(name, &section, tables, views, base, f) {
             out.push(raw);
         }
     }
@@ -178,6 +229,7 @@ fn collect(
     section: &Section<'_, '_>,
     tables: &[RawTable],
     views: &[View],
+    base: &Path,
     f: &mut Findings,
 ) -> Option<RawCollect> {
     section.keys(&COLLECT, f);
@@ -207,8 +259,7 @@ fn collect(
             "write for example: users = [\"form\"]",
         );
     }
-    one_of(section, "encoder", "proxy", "client", f);
-    one_of(section, "shuffler", "none", "process", f);
+    let encoder = encoder::encoder(section, base, f);
     let Some(value) = section.get("columns") else {
         section.missing("columns", "columns.answer = { kind = \"boolean\", epsilon = 1.0 }", f);
         return None;
@@ -238,7 +289,9 @@ fn collect(
     }
     let reports = usize::MAX;
     let At { value: name, span } = name;
-    let collect = Collect { name, schema, table: table.value, reports, users, roles, columns };
+    // A mistake in it is a finding already, and does not hide those of the columns.
+    let encoder = encoder.unwrap_or(Encoder::Proxy);
+    let collect = Collect { name, schema, table: table.value, reports, users, roles, columns, encoder };
     Some(RawCollect { collect, span, columns: spans })
 }
 
@@ -260,17 +313,6 @@ fn judge(name: &At<String>, tables: &[RawTable], views: &[View], f: &mut Finding
             format!("a table or a view is called {shown:?}, too"),
             "give the collected relation another name",
         );
-    }
-}
-
-/// A key whose second value is not built yet.
-fn one_of(section: &Section<'_, '_>, key: &str, now: &str, later: &str, f: &mut Findings) {
-    let Some(written) = section.string(key, &format!("{key} = {now:?}"), f) else { return };
-    if written.value == later {
-        not_yet(f, &written.span, &format!("{key} = {later:?}"));
-    } else if written.value != now {
-        let what = format!("unknown {key} {:?}", shorten(&written.value));
-        f.error(&written.span, what, suggest(&written.value, [now, later]));
     }
 }
 

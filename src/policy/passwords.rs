@@ -1,5 +1,6 @@
 //! Passwords of the backend's logins, from a file in the format of libpq's: `host:port:database:user:password`.
 
+use super::private_file::private_file;
 use super::server_url::ServerUrl;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -28,16 +29,8 @@ pub fn with_password(url: &str, file: Option<&Path>) -> Result<String, String> {
 }
 
 fn read(file: &Path) -> Result<String, String> {
-    let shown = file.display();
-    let of = std::fs::metadata(file).map_err(|e| format!("the password file {shown} cannot be read: {e}"))?;
-    if !of.is_file() || of.len() > MAX_BYTES {
-        return Err(format!("the password file {shown} is not a file of at most {MAX_BYTES} bytes"));
-    }
-    #[cfg(unix)]
-    if std::os::unix::fs::PermissionsExt::mode(&of.permissions()) & 0o077 != 0 {
-        return Err(format!("the password file {shown} can be read by others; run chmod 600 {shown}"));
-    }
-    std::fs::read_to_string(file).map_err(|e| format!("the password file {shown} cannot be read: {e}"))
+    let bytes = private_file(file, "the password file", MAX_BYTES)?;
+    String::from_utf8(bytes).map_err(|_| format!("the password file {} is not UTF-8", file.display()))
 }
 
 /// The password of the first line that matches, as libpq finds it.

@@ -10,8 +10,8 @@ use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::keys::{Key, Keys, REQUIRED};
 use super::metrics;
 use super::model::{
-    AccessRule, Answers, Backend, Budget, Cache, Console, LedgerLocation, Limits, Log, Metrics, Role, Server,
-    StatementDefaults, Stream, Traces, User, View,
+    AccessRule, Answers, Backend, Budget, Cache, Collect, Console, LedgerLocation, Limits, Log, Metrics,
+    Role, Server, StatementDefaults, Stream, Traces, User, View,
 };
 use super::raw_table::RawTable;
 use super::reader::Section;
@@ -250,7 +250,7 @@ impl RawPolicy {
         let answers = answers::answers(&root, f);
         let tables = tables(&root, f);
         let views = view::views(&root, &tables, f);
-        let collects = collect::collects(&root, &tables, &views, backend.as_ref(), f);
+        let collects = collect::collects(&root, &tables, &views, backend.as_ref(), base, f);
         // Where nobody's rows are read there is nobody to protect.
         let private = collects.is_empty() || tables.iter().any(|t| !t.public);
         let (unit, allow_no_total) = privacy(&root, private, f);
@@ -285,6 +285,11 @@ impl RawPolicy {
     /// asks for.
     pub fn backend(&self) -> Option<&Backend> {
         self.backend.as_ref()
+    }
+
+    /// What is collected, mistakes or not: its descriptions need no database.
+    pub fn collects(&self) -> impl Iterator<Item = &Collect> {
+        self.collects.iter().map(|raw| &raw.collect)
     }
 
     /// What the operator hears, mistakes or not.

@@ -14,7 +14,7 @@ mod spool;
 mod writers;
 
 pub use deliver::to_folder;
-pub use rules::{Promise, Rules};
+pub use rules::{Promise, Rules, Ruling};
 pub use spool::{Accepted, Batch, Full, Spool, SpoolError};
 pub use writers::Writers;
 

@@ -14,6 +14,26 @@ pub struct Rules {
     noise: DiscreteLaplace,
 }
 
+/// Which rules a collection has.
+pub trait Ruling {
+    /// Those of the collection with this digest; None leaves its reports where they are.
+    fn of(&self, collection: &[u8]) -> Option<&Rules>;
+}
+
+/// The same for all.
+impl Ruling for Rules {
+    fn of(&self, _: &[u8]) -> Option<&Rules> {
+        Some(self)
+    }
+}
+
+/// Each has its own, by its digest.
+impl Ruling for Vec<(Vec<u8>, Rules)> {
+    fn of(&self, collection: &[u8]) -> Option<&Rules> {
+        self.iter().find(|(digest, _)| digest == collection).map(|(_, rules)| rules)
+    }
+}
+
 /// What the threshold of groups promises.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Promise {

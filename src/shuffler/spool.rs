@@ -4,7 +4,7 @@
 //! is deleted is overwritten (`secure_delete`).
 
 use super::FormError;
-use super::rules::Rules;
+use super::rules::{Rules, Ruling};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dp::Entropy;
@@ -96,6 +96,8 @@ CREATE TABLE batch (id BLOB PRIMARY KEY, collection BLOB NOT NULL, small INTEGER
 /// Days that ids are remembered after they arrived.
 const REMEMBERED: u64 = 60;
 const DAY: u64 = 86_400;
+/// Reports of a batch, where `min_batch` asks for no more: about a second's work for an analyser.
+const LARGEST: usize = 10_000;
 
 /// The file.
 pub struct Spool {
@@ -178,7 +180,7 @@ impl Spool {
     ///
     /// # Errors
     /// The file cannot be written, or there is no entropy; nothing is changed then.
-    pub fn form(&mut self, rules: &Rules, now: u64, rng: &mut impl Entropy) -> Result<u64, FormError> {
+    pub fn form(&mut self, rules: &impl Ruling, now: u64, rng: &mut impl Entropy) -> Result<u64, FormError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         release_groups(&transaction, rules, now, rng)?;
         form_batches(&transaction, rules, now, rng)?;
@@ -196,8 +198,17 @@ impl Spool {
     /// # Errors
     /// The file cannot be read.
     pub fn next(&self) -> Result<Option<Batch>, SpoolError> {
-        let select = "SELECT id, collection, small, reports, lines FROM batch ORDER BY id LIMIT 1";
-        let batch = self.connection.query_row(select, [], |row| {
+        self.after(None)
+    }
+
+    /// The batch behind that of this id, for who could not deliver that one and tries the others.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn after(&self, id: Option<[u8; 16]>) -> Result<Option<Batch>, SpoolError> {
+        let select = "SELECT id, collection, small, reports, lines FROM batch
+            WHERE ?1 IS NULL OR id > ?1 ORDER BY id LIMIT 1";
+        let batch = self.connection.query_row(select, params![id], |row| {
             let reports: i64 = row.get(3)?;
             Ok(Batch {
                 id: row.get(0)?,
@@ -243,22 +254,31 @@ struct Group {
 /// Groups that are large enough forget who wrote, and are ready.
 fn release_groups(
     transaction: &Transaction<'_>,
-    rules: &Rules,
+    rules: &impl Ruling,
     now: u64,
     rng: &mut impl Entropy,
 ) -> Result<(), FormError> {
-    let counted = i64::try_from(rules.counted_per_writer()).unwrap_or(i64::MAX);
-    let mut select = transaction.prepare_cached(
-        "SELECT w.collection, w.grp, sum(min(w.n, ?1)), t.least
-           FROM (SELECT collection, grp, writer, count(*) AS n FROM waiting WHERE ready = 0 GROUP BY 1, 2, 3) AS w
-           LEFT JOIN threshold AS t ON t.collection = w.collection AND t.grp = w.grp
-          GROUP BY 1, 2",
-    )?;
-    let rows = select.query_map(params![counted], |row| {
-        Ok(Group { collection: row.get(0)?, group: row.get(1)?, count: row.get(2)?, least: row.get(3)? })
-    })?;
-    let groups: Vec<Group> = rows.collect::<Result<_, _>>()?;
-    for Group { collection, group, count, least } in groups {
+    let mut select = transaction.prepare_cached("SELECT DISTINCT collection FROM waiting WHERE ready = 0")?;
+    let waiting: Vec<Vec<u8>> = select.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut groups: Vec<(&Rules, Group)> = Vec::new();
+    for collection in waiting {
+        let Some(rules) = rules.of(&collection) else { continue };
+        let counted = i64::try_from(rules.counted_per_writer()).unwrap_or(i64::MAX);
+        let mut select = transaction.prepare_cached(
+            "SELECT w.collection, w.grp, sum(min(w.n, ?1)), t.least
+               FROM (SELECT collection, grp, writer, count(*) AS n FROM waiting WHERE ready = 0 AND collection = ?2
+                     GROUP BY 1, 2, 3) AS w
+               LEFT JOIN threshold AS t ON t.collection = w.collection AND t.grp = w.grp
+              GROUP BY 1, 2",
+        )?;
+        let rows = select.query_map(params![counted, collection], |row| {
+            Ok(Group { collection: row.get(0)?, group: row.get(1)?, count: row.get(2)?, least: row.get(3)? })
+        })?;
+        for group in rows {
+            groups.push((rules, group?));
+        }
+    }
+    for (rules, Group { collection, group, count, least }) in groups {
         // Drawn once for a group until it goes: drawn anew each time, it would be got around by waiting.
         let threshold = match least {
             Some(least) => least,
@@ -288,7 +308,7 @@ fn release_groups(
 /// Batches of what is ready, where it is enough or has waited long.
 fn form_batches(
     transaction: &Transaction<'_>,
-    rules: &Rules,
+    rules: &impl Ruling,
     now: u64,
     rng: &mut impl Entropy,
 ) -> Result<(), FormError> {
@@ -299,6 +319,7 @@ fn form_batches(
     let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let ready: Vec<(Vec<u8>, i64, i64)> = rows.collect::<Result<_, _>>()?;
     for (collection, count, second) in ready {
+        let Some(rules) = rules.of(&collection) else { continue };
         let small = u64::try_from(count).unwrap_or_default() < rules.min_batch();
         let waited = now.saturating_sub(u64::try_from(second).unwrap_or_default());
         if small && waited < rules.max_delay() {
@@ -309,13 +330,23 @@ fn form_batches(
         let rows = select.query_map(params![collection], |row| row.get(0))?;
         let mut sealed: Vec<Vec<u8>> = rows.collect::<Result<_, _>>()?;
         dp::shuffle::permute(&mut sealed, rng)?;
-        let id = rng.bits(128)?.to_le_bytes();
-        let lines: String = sealed.iter().map(|report| URL_SAFE_NO_PAD.encode(report) + "\n").collect();
-        let insert = "INSERT INTO batch VALUES (?1, ?2, ?3, ?4, ?5)";
-        transaction.execute(insert, params![id, collection, small, count, lines])?;
+        for part in parts(&sealed, rules.min_batch()) {
+            let id = rng.bits(128)?.to_le_bytes();
+            let lines: String = part.iter().map(|report| URL_SAFE_NO_PAD.encode(report) + "\n").collect();
+            let insert = "INSERT INTO batch VALUES (?1, ?2, ?3, ?4, ?5)";
+            transaction.execute(insert, params![id, collection, small, part.len() as i64, lines])?;
+        }
         transaction
             .execute("DELETE FROM waiting WHERE ready = 1 AND collection = ?1", params![collection])?;
         transaction.execute("DELETE FROM since WHERE collection = ?1", params![collection])?;
     }
     Ok(())
+}
+
+/// Reports in an order that was drawn, in parts that an analyser takes at once: each of at least `least`, if all are.
+pub(crate) fn parts(sealed: &[Vec<u8>], least: u64) -> impl Iterator<Item = &[Vec<u8>]> {
+    let largest = usize::try_from(least).unwrap_or(usize::MAX).max(LARGEST);
+    let (all, count) = (sealed.len(), (sealed.len() / largest).max(1));
+    // Evenly, so that none is smaller than `largest` where there are several.
+    (0..count).map(move |i| sealed.get(i * all / count..(i + 1) * all / count).unwrap_or_default())
 }

@@ -121,6 +121,35 @@ fn after_the_longest_delay_a_batch_is_small() {
     assert!(spool.next().unwrap().unwrap().small);
 }
 
+/// What is a second's work for an analyser goes in several batches, none of which is smaller than `min_batch`; each collection by
+/// its own rules, and by none not at all; who could not deliver one batch has the others.
+#[test]
+fn large_batches_are_divided_and_rules_are_a_collections_own() {
+    for (reports, min_batch, sizes) in
+        [(9, 4, vec![9]), (20_005, 4, vec![10_002, 10_003]), (20_005, 10_001, vec![20_005])]
+    {
+        let sealed: Vec<Vec<u8>> = (0..reports as u64).map(|n| n.to_be_bytes().to_vec()).collect();
+        let mut divided: Vec<usize> = super::spool::parts(&sealed, min_batch).map(<[_]>::len).collect();
+        divided.sort_unstable();
+        assert_eq!(divided, sizes);
+        assert_eq!(super::spool::parts(&sealed, min_batch).flatten().count(), reports);
+    }
+    let mut world = World::new();
+    let mut spool = world.spool();
+    world.send(&mut spool, 1, "", "a");
+    let (mine, other) = (world.shuffler.collections()[0].digest().to_vec(), vec![7; 32]);
+    let now = 1000;
+    assert_eq!(spool.form(&vec![(other.clone(), rules(1, 0, 0))], now, &mut world.rng).unwrap(), 0);
+    let own = vec![(other, rules(100, 60, 0)), (mine, rules(1, 0, 0))];
+    assert_eq!(spool.form(&own, now, &mut world.rng).unwrap(), 1);
+    world.send(&mut spool, 2, "", "a");
+    assert_eq!(spool.form(&own, now, &mut world.rng).unwrap(), 2);
+    let first = spool.next().unwrap().unwrap();
+    let second = spool.after(Some(first.id)).unwrap().unwrap();
+    assert_ne!(first.id, second.id);
+    assert_eq!(spool.after(Some(second.id)).unwrap(), None);
+}
+
 /// A group waits, however long, until it is about large enough; others go before it.
 #[test]
 fn small_groups_are_held_back() {

@@ -35,11 +35,18 @@ pub enum Cell {
 }
 
 impl Insert {
+    const COPY: &str = "COPY FROM";
+
     /// How many parameters it has.
     pub fn parameters(&self) -> usize {
         let cells = self.rows.iter().flatten().flatten();
         let number = |c: &Cell| if let Cell::Param(n) = c { *n } else { 0 };
         cells.map(number).max().unwrap_or(0)
+    }
+
+    /// Its rows come later.
+    pub fn is_copy(&self) -> bool {
+        self.verb == Self::COPY
     }
 
     /// The relation as it was written, for messages.
@@ -57,7 +64,7 @@ impl Insert {
 
     /// COPY … FROM STDIN.
     pub fn copy(schema: Option<String>, relation: String, columns: Option<Vec<String>>) -> Self {
-        Self { verb: "COPY FROM", schema, relation, columns, rows: Ok(Vec::new()), at: None }
+        Self { verb: Self::COPY, schema, relation, columns, rows: Ok(Vec::new()), at: None }
     }
 
     /// From the parser's tree.

@@ -97,3 +97,4 @@ CREATE TABLE odd.step (
 
 -- What randomised reports are stored in.
 CREATE TABLE survey_reports (answer int NOT NULL);
+CREATE TABLE survey_reports_batches (batch uuid PRIMARY KEY, reports int NOT NULL, left_out int NOT NULL, small boolean NOT NULL);

@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-async fn noisegate(folder: &Path, args: &[&str], input: &str) -> Output {
+pub async fn noisegate(folder: &Path, args: &[&str], input: &str) -> Output {
     let mut command = Command::new(NOISEGATE);
     command.args(args).current_dir(folder);
     run(command, input).await
@@ -35,14 +35,17 @@ async fn collection() -> TempDir {
     folder
 }
 
-struct Shuffling {
-    process: Child,
-    address: String,
+pub struct Shuffling {
+    pub process: Child,
+    pub address: String,
 }
 
-async fn shuffle(folder: &Path, config: &str) -> Shuffling {
-    let common = "listen = \"127.0.0.1:0\"\nkey = \"shuffler.key\"\ncollections = [\"survey.json\"]\nspool = \"spool.db\"\nbatches = \"batches\"\n";
-    fs::write(folder.join("shuffle.toml"), format!("{common}{config}")).unwrap();
+/// A shuffler of `survey.json`, unless `config` names its collections.
+pub async fn shuffle(folder: &Path, config: &str) -> Shuffling {
+    let named = if config.starts_with("collections") { "" } else { "collections = [\"survey.json\"]\n" };
+    let common =
+        "listen = \"127.0.0.1:0\"\nkey = \"shuffler.key\"\nspool = \"spool.db\"\nbatches = \"batches\"\n";
+    fs::write(folder.join("shuffle.toml"), format!("{common}{named}{config}")).unwrap();
     let mut process = Command::new(NOISEGATE)
         .args(["shuffle", "--config", "shuffle.toml"])
         .current_dir(folder)
@@ -61,21 +64,26 @@ async fn shuffle(folder: &Path, config: &str) -> Shuffling {
 
 impl Shuffling {
     /// Status and text of an answer.
-    async fn send(&self, reports: &str, token: &str) -> (u16, String) {
-        let mut socket = TcpStream::connect(&self.address).await.unwrap();
+    pub async fn send(&self, reports: &str, token: &str) -> (u16, String) {
+        Self::post(&self.address, reports, token).await.unwrap()
+    }
+
+    /// The same, of whoever listens there; None where nobody answers.
+    pub async fn post(address: &str, reports: &str, token: &str) -> Option<(u16, String)> {
+        let mut socket = TcpStream::connect(address).await.ok()?;
         let request = format!(
             "POST /reports HTTP/1.1\r\nhost: shuffler\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{reports}",
             reports.len()
         );
-        socket.write_all(request.as_bytes()).await.unwrap();
+        socket.write_all(request.as_bytes()).await.ok()?;
         let mut answer = String::new();
-        socket.read_to_string(&mut answer).await.unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+        socket.read_to_string(&mut answer).await.ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
     }
 }
 
-fn batches(folder: &Path) -> Vec<PathBuf> {
+pub fn batches(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder.join("batches")).unwrap().map(|file| file.unwrap().path());
     files.filter(|path| path.extension().is_some_and(|e| e == "batch")).collect()
 }

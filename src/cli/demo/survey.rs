@@ -40,7 +40,12 @@ impl Helmets {
         config.host(proxy.ip().to_string()).port(proxy.port()).user(DEMO_USER).dbname(DEMO_DATABASE);
         Ok(Self {
             question: question(collect, run).ok_or("the demo's survey is of another kind")?,
-            target: Target { schema: collect.schema.clone(), table: collect.table.clone(), columns },
+            target: Target {
+                schema: collect.schema.clone(),
+                table: collect.table.clone(),
+                columns,
+                batches: None,
+            },
             reports: reports.ok_or("the demo has no login that writes")?,
             proxy: config,
         })

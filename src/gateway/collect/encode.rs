@@ -19,6 +19,15 @@ const CHECK: SqlState = SqlState(*b"23514");
 /// 22003: a number out of range.
 const OUT_OF_RANGE: SqlState = SqlState(*b"22003");
 
+/// Empty columns for the reports of a relation.
+pub(super) fn columns(collect: &Collect) -> Vec<Cells> {
+    let empty = |c: &Collected| match c.randomiser.stored_word() {
+        "bytea" => Cells::Bits(Vec::new()),
+        _ => Cells::Symbols(Vec::new()),
+    };
+    collect.columns.iter().map(empty).collect()
+}
+
 /// What makes reports for a collected relation.
 pub(super) struct Encoder {
     pub(super) collect: Collect,
@@ -30,15 +39,6 @@ impl Encoder {
     pub(super) fn new(collect: &Collect) -> Self {
         let numbers = |c: &Collected| (0u32..).zip(&c.values).map(|(n, v)| (v.clone(), n)).collect();
         Self { numbers: collect.columns.iter().map(numbers).collect(), collect: collect.clone() }
-    }
-
-    /// Empty columns for the reports.
-    pub(super) fn columns(&self) -> Vec<Cells> {
-        let empty = |c: &Collected| match c.randomiser.stored_word() {
-            "bytea" => Cells::Bits(Vec::new()),
-            _ => Cells::Symbols(Vec::new()),
-        };
-        self.collect.columns.iter().map(empty).collect()
     }
 
     /// The type of a column's values, for parameters.

@@ -5,12 +5,17 @@
 //! wait for COMMIT, and savepoints undo them. What is stored together is stored in a random order. No message, log or
 //! record holds a value: errors name columns and rows.
 
+mod analyser;
+mod batch;
 mod copy;
 mod encode;
 
+pub use analyser::Analyser;
+
 use super::{Gateway, Session};
-use answer::{ClientError, Copy, Description, Outcome, SqlState, Values};
+use answer::{ClientError, Copy, Description, Notice, Outcome, SqlState, Values};
 use backend::{Backend, Cells, ConnectError, Reports, StoreError, Target};
+use batch::{Receiving, sealed_only};
 use copy::Decoder;
 use dp::SecureRng;
 use dp::randomised::Report;
@@ -39,7 +44,7 @@ impl Collecting {
 
 fn target(c: &Collect) -> Target {
     let columns = c.columns.iter().map(|c| c.name.clone()).collect();
-    Target { schema: c.schema.clone(), table: c.table.clone(), columns }
+    Target { schema: c.schema.clone(), table: c.table.clone(), columns, batches: c.batches() }
 }
 
 /// Reports of one session that are not stored yet.
@@ -57,7 +62,14 @@ pub(super) struct Writing {
     encoders: Vec<Arc<Encoder>>,
 }
 
-struct Copying {
+enum Copying {
+    /// Rows as they are.
+    Rows(Box<Rows>),
+    /// A batch of a shuffler.
+    Batch(Receiving),
+}
+
+struct Rows {
     encoder: Arc<Encoder>,
     /// Which column each cell is of.
     places: Vec<usize>,
@@ -115,8 +127,8 @@ impl Session {
             .hint("Ask as another user; the policy's [collect] names those who write."))
     }
 
-    /// Who may write where.
-    fn encoder(&mut self, insert: &Insert) -> Result<Arc<Encoder>, ClientError> {
+    /// What a statement writes to, if this login may.
+    fn written(&self, insert: &Insert) -> Result<&Collect, ClientError> {
         let policy = &self.gateway.policy;
         let in_public = insert.schema.as_deref().is_none_or(|s| s == policy::View::SCHEMA);
         let collect = policy.collects.iter().find(|c| in_public && c.name == insert.relation);
@@ -130,11 +142,20 @@ impl Session {
                 .hint("The policy's [collect] says who writes where.")
                 .at(insert.at));
         };
+        Ok(collect)
+    }
+
+    /// What randomises the rows of a statement.
+    fn encoder(&mut self, insert: &Insert) -> Result<Arc<Encoder>, ClientError> {
+        let collect = self.written(insert)?;
+        if collect.shuffled().is_some() {
+            return Err(sealed_only(collect).at(insert.at));
+        }
         if let Some(known) = self.writing.encoders.iter().find(|e| e.collect == *collect) {
             return Ok(known.clone());
         }
         let encoder = Arc::new(Encoder::new(collect));
-        self.writing.encoders.retain(|e| e.collect.name != collect.name);
+        self.writing.encoders.retain(|e| e.collect.name != encoder.collect.name);
         self.writing.encoders.push(encoder.clone());
         Ok(encoder)
     }
@@ -146,6 +167,10 @@ impl Session {
         types: &[u32],
     ) -> Result<Description, ClientError> {
         self.follow()?;
+        if insert.is_copy() {
+            self.written(insert)?;
+            return Ok(Description { parameters: Vec::new(), fields: None });
+        }
         let encoder = self.encoder(insert)?;
         let rows = insert.rows.as_ref().map_err(Clone::clone)?;
         let places = encoder.places(insert.columns.as_deref(), insert.at)?;
@@ -196,41 +221,51 @@ impl Session {
     }
 
     /// COPY FROM STDIN begins; how many columns its rows have.
-    pub fn copy_begin(&mut self, statement: &super::Statement, copy: Copy) -> Result<usize, ClientError> {
+    pub fn copy_begin(&mut self, portal: &super::Portal, copy: Copy) -> Result<usize, ClientError> {
         self.follow()?;
-        let sql::Kind::Insert(insert) = &*statement.kind else {
+        let sql::Kind::Insert(insert) = &*portal.kind else {
             return Err(super::statement::control_here());
         };
+        let collect = self.written(insert)?;
+        if collect.shuffled().is_some() {
+            self.writing.copying = Some(Copying::Batch(self.receive(collect, insert, &copy)?));
+            return Ok(1);
+        }
         let encoder = self.encoder(insert)?;
         let places = encoder.places(insert.columns.as_deref(), None)?;
         let decoder = Decoder::new(copy)?;
         let rng = SecureRng::new().map_err(no_entropy)?;
         let columns = places.len();
-        self.writing.copying = Some(Copying { encoder, places, decoder, reports: Vec::new(), rng });
+        let rows = Rows { encoder, places, decoder, reports: Vec::new(), rng };
+        self.writing.copying = Some(Copying::Rows(Box::new(rows)));
         Ok(columns)
     }
 
     /// More of a COPY. After an error nothing of it is left.
     pub fn copy_data(&mut self, data: &[u8]) -> Result<(), ClientError> {
         let room = self.room();
-        let Some(mut copying) = self.writing.copying.take() else {
-            return Err(super::statement::control_here());
-        };
-        copying.decoder.push(data);
-        copying.rows(room)?;
+        let mut copying = self.writing.copying.take().ok_or_else(super::statement::control_here)?;
+        match &mut copying {
+            Copying::Rows(rows) => {
+                rows.decoder.push(data);
+                rows.take(room)?;
+            }
+            Copying::Batch(batch) => batch.push(data)?,
+        }
         self.writing.copying = Some(copying);
         Ok(())
     }
 
     /// All of a COPY has come: how many rows.
-    pub async fn copy_end(&mut self) -> Result<u64, ClientError> {
+    pub async fn copy_end(&mut self, notices: &mut Vec<Notice>) -> Result<u64, ClientError> {
         let room = self.room();
-        let Some(mut copying) = self.writing.copying.take() else {
-            return Err(super::statement::control_here());
+        let mut rows = match self.writing.copying.take().ok_or_else(super::statement::control_here)? {
+            Copying::Rows(rows) => rows,
+            Copying::Batch(batch) => return self.store_batch(batch, notices).await,
         };
-        copying.decoder.end();
-        copying.rows(room)?;
-        let Copying { encoder, reports, .. } = copying;
+        rows.decoder.end();
+        rows.take(room)?;
+        let Rows { encoder, reports, .. } = *rows;
         let count = reports.len() as u64;
         self.take(encoder, reports).await?;
         Ok(count)
@@ -281,17 +316,13 @@ impl Session {
                 ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).hint("Write it again.")
             );
         }
-        let Some(login) = &self.gateway.collecting.0 else {
-            let message = "the login that writes reports is not connected";
-            return Err(ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                .hint("backend.collect_url was added by a reload; it needs a restart."));
-        };
+        let login = self.login()?;
         let mut rng = SecureRng::new().map_err(no_entropy)?;
         dp::shuffle::permute(&mut reports, &mut rng).map_err(no_entropy)?;
         let mut tables: Vec<(Arc<Encoder>, Vec<Cells>)> = Vec::new();
         for (encoder, report) in reports {
             let place = tables.iter().position(|(e, _)| Arc::ptr_eq(e, &encoder)).unwrap_or_else(|| {
-                tables.push((encoder.clone(), encoder.columns()));
+                tables.push((encoder.clone(), encode::columns(&encoder.collect)));
                 tables.len() - 1
             });
             if let Some((_, columns)) = tables.get_mut(place) {
@@ -299,22 +330,35 @@ impl Session {
             }
         }
         let tables: Vec<_> = tables.into_iter().map(|(e, columns)| (target(&e.collect), columns)).collect();
-        login.store(&tables).await.map_err(|e| match e {
-            StoreError::Nothing(why) => {
-                ClientError::incident(SqlState::CANNOT_CONNECT_NOW, "the reports could not be stored", &why)
-            }
-            StoreError::Unknown(why) => ClientError::incident(
-                SqlState(*b"08007"),
-                "the connection was lost while reports were stored: all of them are, or none",
-                &why,
-            ),
+        login.store(&tables).await.map_err(not_stored)
+    }
+
+    /// The login that writes.
+    fn login(&self) -> Result<&Reports, ClientError> {
+        self.gateway.collecting.0.as_ref().ok_or_else(|| {
+            let message = "the login that writes reports is not connected";
+            ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .hint("backend.collect_url was added by a reload; it needs a restart.")
         })
     }
 }
 
-impl Copying {
+fn not_stored(e: StoreError) -> ClientError {
+    match e {
+        StoreError::Nothing(why) => {
+            ClientError::incident(SqlState::CANNOT_CONNECT_NOW, "the reports could not be stored", &why)
+        }
+        StoreError::Unknown(why) => ClientError::incident(
+            SqlState(*b"08007"),
+            "the connection was lost while reports were stored: all of them are, or none",
+            &why,
+        ),
+    }
+}
+
+impl Rows {
     /// Makes reports of the rows that are whole.
-    fn rows(&mut self, (room, most): (usize, usize)) -> Result<(), ClientError> {
+    fn take(&mut self, (room, most): (usize, usize)) -> Result<(), ClientError> {
         while let Some(row) = self.decoder.row()? {
             if self.reports.len() >= room {
                 return Err(too_many(most));

@@ -1,5 +1,6 @@
 //! What is collected, held against the schema: the table of the reports holds them, and nothing else.
 
+use super::RawCollect;
 use crate::bounds::type_name;
 use crate::error::Findings;
 use crate::model::{Collect, Column, Policy, Privacy, Table};
@@ -76,6 +77,9 @@ pub(crate) fn check(raw: &RawPolicy, schema: &Schema, f: &mut Findings) {
                 Some(_) => {}
             }
         }
+        if let Some(batches) = c.batches() {
+            of_batches(one, &batches, schema, &c.ddl(&writer, [&fetch, &finish]), f);
+        }
         for there in &relation.columns {
             if !c.columns.iter().any(|column| column.name == there.name) {
                 let what = format!(
@@ -87,6 +91,25 @@ pub(crate) fn check(raw: &RawPolicy, schema: &Schema, f: &mut Findings) {
                 f.error(&one.span, what, hint);
             }
         }
+    }
+}
+
+/// The table of batches that were stored: its key is what stores each once.
+fn of_batches(one: &RawCollect, name: &str, schema: &Schema, ddl: &[String], f: &mut Findings) {
+    let (c, shown) = (&one.collect, shorten(name));
+    let make = format!("make it:\n      {}", ddl.get(3..).unwrap_or_default().join("\n      "));
+    let Some(relation) = schema.relation(&c.schema, name) else {
+        let what = format!("the database has no table {shown:?} for the batches of {:?}", c.name);
+        return f.error(&one.span, what, make);
+    };
+    let right = |(column, oid, _): &(&str, u32, &str)| {
+        relation.column(column).is_some_and(|there| there.ty.oid() == *oid && there.not_null)
+    };
+    let key = relation.keys.iter().any(|k| k.columns == ["batch"] && k.valid && k.immediate && !k.partial);
+    let kind = matches!(relation.kind, RelationKind::Table | RelationKind::Partitioned);
+    let same = relation.columns.len() == Collect::BATCHES.len() && Collect::BATCHES.iter().all(right);
+    if !(kind && same && key) || relation.row_security {
+        f.error(&one.span, format!("{shown:?} is no table of batches as `noisegate check` prints it"), make);
     }
 }
 

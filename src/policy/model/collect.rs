@@ -4,6 +4,7 @@ use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::Ratio;
 use dp::randomised::{Mean, Oracle, OracleKind};
 use schema::SqlType;
+use std::path::PathBuf;
 
 /// `[collect.NAME]`: rows that writers send, and of which nothing is stored but randomised reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,36 @@ pub struct Collect {
     pub roles: Vec<String>,
     /// What is asked, in the order of the policy.
     pub columns: Vec<Collected>,
+    /// Where it is randomised.
+    pub encoder: Encoder,
+}
+
+/// Who randomises what is collected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Encoder {
+    /// noisegate, as rows arrive.
+    Proxy,
+    /// Whoever answers: sealed reports arrive in batches of a shuffler.
+    Client(Box<Shuffled>),
+}
+
+/// How reports that were sealed where they were given get here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shuffled {
+    /// The public key of the shuffler, as `noisegate key` prints it.
+    pub shuffler_key: String,
+    /// The file of the key that opens the inner layer.
+    pub analyser_key_file: PathBuf,
+    /// Reports that go out together.
+    pub min_batch: u64,
+    /// Seconds after which a smaller batch goes out, which says so.
+    pub max_delay: u64,
+    /// About so many reports of a group before any of it goes out.
+    pub min_group: u64,
+    /// ε of the noise on that threshold.
+    pub group_epsilon: BigDecimal,
+    /// Reports of one writer that count in a group.
+    pub counted_per_writer: u64,
 }
 
 /// A column of what is collected.
@@ -129,6 +160,19 @@ impl Collect {
         self.users.iter().any(|u| u == user) || role.is_some_and(|role| self.roles.iter().any(|r| r == role))
     }
 
+    /// How its reports are shuffled, where they arrive sealed.
+    pub fn shuffled(&self) -> Option<&Shuffled> {
+        match &self.encoder {
+            Encoder::Proxy => None,
+            Encoder::Client(shuffled) => Some(shuffled),
+        }
+    }
+
+    /// The table of the batches that were stored, where reports arrive in batches: it is what stores each once.
+    pub fn batches(&self) -> Option<String> {
+        self.shuffled().map(|_| format!("{}_batches", self.table))
+    }
+
     /// ε of one whole report: its columns are randomised independently, and compose (local model: for replacing everything
     /// that one row says by anything else).
     pub fn epsilon(&self) -> BigDecimal {
@@ -141,12 +185,27 @@ impl Collect {
         let table = format!("{}.{}", name(&self.schema), name(&self.table));
         let columns =
             self.columns.iter().map(|c| format!("{} {} NOT NULL", name(&c.name), c.randomiser.stored_word()));
-        vec![
+        let mut ddl = vec![
             format!("CREATE TABLE {table} ({});", columns.collect::<Vec<_>>().join(", ")),
             format!("GRANT INSERT ON {table} TO {};", name(writer)),
             format!("GRANT SELECT ON {table} TO {};", readers.map(name).join(", ")),
-        ]
+        ];
+        if let Some(batches) = self.batches() {
+            let batches = format!("{}.{}", name(&self.schema), name(&batches));
+            let columns = Self::BATCHES.map(|(column, _, word)| format!("{column} {word}")).join(", ");
+            ddl.push(format!("CREATE TABLE {batches} ({columns}, PRIMARY KEY (batch));"));
+            ddl.push(format!("GRANT INSERT ON {batches} TO {};", name(writer)));
+        }
+        ddl
     }
+
+    /// Columns of the table of batches: name, the type's OID, and as DDL has it.
+    pub const BATCHES: [(&str, u32, &str); 4] = [
+        ("batch", 2950, "uuid NOT NULL"),
+        ("reports", 23, "int4 NOT NULL"),
+        ("left_out", 23, "int4 NOT NULL"),
+        ("small", 16, "boolean NOT NULL"),
+    ];
 }
 
 impl Collected {
