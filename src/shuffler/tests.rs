@@ -126,7 +126,7 @@ fn after_the_longest_delay_a_batch_is_small() {
 #[test]
 fn large_batches_are_divided_and_rules_are_a_collections_own() {
     for (reports, min_batch, sizes) in
-        [(9, 4, vec![9]), (20_005, 4, vec![10_002, 10_003]), (20_005, 10_001, vec![20_005])]
+        [(9, 4, vec![9]), (20_005, 4, vec![10_002, 10_003]), (20_005, 10_003, vec![20_005])]
     {
         let sealed: Vec<Vec<u8>> = (0..reports as u64).map(|n| n.to_be_bytes().to_vec()).collect();
         let mut divided: Vec<usize> = super::spool::parts(&sealed, min_batch).map(<[_]>::len).collect();
