@@ -1,6 +1,6 @@
 //! What `check` says of what is collected: in ε, in DDL, and in words.
 
-use bigdecimal::ToPrimitive;
+use bigdecimal::{BigDecimal, ToPrimitive};
 use policy::{Collect, Collected, Policy, Randomiser};
 use std::fmt::Write as _;
 
@@ -41,11 +41,7 @@ fn of(c: &Collect, policy: &Policy) -> String {
             error(column)
         );
     }
-    let _ = writeln!(
-        text,
-        "            a person who writes n rows is protected by n times {}: nothing here limits how many one person writes",
-        c.epsilon()
-    );
+    let _ = writeln!(text, "            {}", of_one_person(c));
     if let Some(s) = c.shuffled() {
         let _ = writeln!(
             text,
@@ -67,6 +63,39 @@ fn of(c: &Collect, policy: &Policy) -> String {
     let finish = user(&policy.backend.finish_url, "noisegate_finish");
     for line in c.ddl(&writer, [&fetch, &finish]) {
         let _ = writeln!(text, "            {line}");
+    }
+    text
+}
+
+/// What one person gives at most.
+fn of_one_person(c: &Collect) -> String {
+    let row = c.epsilon();
+    let Some(person) = &c.person else {
+        return format!(
+            "a person who writes n rows is protected by n times {row}: nothing here limits how many one person writes"
+        );
+    };
+    let mut text = match &person.limit {
+        Some(limit) => {
+            let whole = &row * BigDecimal::from(limit.rows);
+            format!(
+                "a person, told apart by {:?}, gives {} rows in {} s, ε = {} of {}; over w windows w times that",
+                person.column,
+                limit.rows,
+                limit.window,
+                whole.normalized(),
+                limit.epsilon.normalized()
+            )
+        }
+        None => format!(
+            "a person, told apart by {:?}, who writes n rows is protected by n times {row}",
+            person.column
+        ),
+    };
+    if person.permanent {
+        text += &format!(
+            "; whoever says the same each time by {row}, however often, and by as much again for other values"
+        );
     }
     text
 }

@@ -60,7 +60,7 @@ pub use laplace::DiscreteLaplace;
 pub use noise::{Distribution, Noise, Sampler};
 pub use outline::{Outline, WEIGHT_OF_ONE};
 pub use points::{Pick, Points, PointsError};
-pub use rng::{Entropy, EntropyError, SecureRng};
+pub use rng::{Entropy, EntropyError, KeyedRng, SecureRng};
 pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, split};
 
 /// Exact non-negative rationals: scales, ε, δ.

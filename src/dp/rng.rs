@@ -9,8 +9,9 @@ pub struct EntropyError;
 
 /// A source of independent uniform bits.
 ///
-/// Every theorem in this module assumes that bits are uniform, independent, and secret. [`SecureRng`] is the only
-/// implementation for production, and is named there by type; tests have one that can be seeded.
+/// Every theorem in this module assumes that bits are uniform, independent, and secret. [`SecureRng`] is the
+/// implementation for production, and is named there by type, but for permanent responses, which [`KeyedRng`] draws; tests have
+/// one that can be seeded.
 pub trait Entropy {
     /// 64 uniform bits.
     fn next_u64(&mut self) -> Result<u64, EntropyError>;
@@ -54,6 +55,25 @@ impl Entropy for SecureRng {
         }
         self.left -= 1;
         Ok(self.stream.next_u64())
+    }
+}
+
+/// ChaCha20 from a seed that is given: the same bits for the same seed.
+///
+/// For responses that must be the same each time, and nothing else. Its seed is what a pseudorandom function makes of a secret key
+/// and of all that the bits are for: then they are uniform and independent to everybody who has not the key.
+pub struct KeyedRng(ChaCha20Rng);
+
+impl KeyedRng {
+    /// The bits of a seed.
+    pub fn new(seed: [u8; 32]) -> Self {
+        Self(ChaCha20Rng::from_seed(seed))
+    }
+}
+
+impl Entropy for KeyedRng {
+    fn next_u64(&mut self) -> Result<u64, EntropyError> {
+        Ok(self.0.next_u64())
     }
 }
 

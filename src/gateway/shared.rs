@@ -1,6 +1,6 @@
 //! Policy, database and books: what every session shares.
 
-use super::collect::{Analyser, Collecting};
+use super::collect::{Analyser, Collecting, ToldApart};
 use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
@@ -21,6 +21,8 @@ pub struct Gateway {
     pub(super) collecting: Arc<Collecting>,
     /// Who opens batches of sealed reports.
     pub(super) analysers: Vec<Arc<Analyser>>,
+    /// Whose writers are told apart.
+    pub(super) told_apart: Vec<Arc<ToldApart>>,
     pub(super) ledger: Ledger,
     pub(super) fingerprints: Arc<Fingerprints>,
     /// What is known of statements.

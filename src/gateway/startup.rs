@@ -1,6 +1,6 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
-use super::collect::{Analyser, Collecting};
+use super::collect::{Analyser, Collecting, secrets};
 use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
@@ -12,6 +12,7 @@ use crate::store::Store;
 use backend::{Backend, ConnectError, Directory, Places, Reader, introspect, row_triggers};
 use bigdecimal::BigDecimal;
 use ledger::{Ledger, LedgerError, Terms};
+use persons::Secret;
 use policy::{LedgerLocation, Policy, PolicyErrors, Privacy, RawPolicy};
 use std::sync::Arc;
 
@@ -57,6 +58,9 @@ pub enum OpenError {
     /// The key of an analyser.
     #[error("{0}")]
     Analyser(String),
+    /// What tells persons apart: a key, or a file.
+    #[error("{0}")]
+    Persons(String),
     /// The key of stored answers.
     #[error("{0}")]
     CacheKey(String),
@@ -75,6 +79,7 @@ pub struct Checked {
     passthrough: Arc<Passthrough>,
     collecting: Arc<Collecting>,
     analysers: Vec<Arc<Analyser>>,
+    secrets: Vec<Secret>,
     /// Fingerprint of each table of the policy.
     tables: Vec<String>,
 }
@@ -128,13 +133,14 @@ impl Checked {
         let analysers = policy.collects.iter().filter_map(|c| Analyser::read(c).transpose());
         let analysers: Vec<_> =
             analysers.map(|a| a.map(Arc::new)).collect::<Result<_, _>>().map_err(OpenError::Analyser)?;
+        let secrets = secrets(&policy).map_err(OpenError::Persons)?;
         default_zones(&backend, reader).await?;
         let views = super::views::columns(&policy, &backend).await.map_err(OpenError::View)?;
         policy.views.iter_mut().zip(views).for_each(|(view, columns)| view.columns = columns);
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         warnings.extend_from_slice(backend.warnings());
         warnings.extend(row_triggers(reader, &policy).await.map_err(OpenError::Schema)?);
-        Ok(Self { policy, warnings, backend, passthrough, collecting, analysers, tables })
+        Ok(Self { policy, warnings, backend, passthrough, collecting, analysers, secrets, tables })
     }
 }
 
@@ -259,7 +265,8 @@ impl Gateway {
         trusted: Option<String>,
         history: History,
     ) -> Result<Arc<Self>, OpenError> {
-        let Checked { policy, backend, passthrough, collecting, analysers, tables, .. } = checked;
+        let Checked { policy, backend, passthrough, collecting, analysers, secrets, tables, .. } = checked;
+        let told_apart = collecting.told_apart(&policy, secrets).map_err(OpenError::Persons)?;
         let Kept { streams, present, queues, statements } = kept;
         let (fingerprints, known) =
             statements.unwrap_or_else(|| (Arc::new(Fingerprints::new(tables)), Arc::default()));
@@ -295,6 +302,7 @@ impl Gateway {
             passthrough,
             collecting,
             analysers,
+            told_apart,
             ledger,
             fingerprints,
             known,

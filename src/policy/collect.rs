@@ -3,12 +3,13 @@
 mod check;
 mod column;
 mod encoder;
+mod person;
 
 pub(super) use check::{add_reports, check};
 
 use super::error::{At, Findings, Span};
 use super::keys::{Key, Keys, REQUIRED};
-use super::model::{Backend, Collect, Encoder, View};
+use super::model::{Backend, Collect, Collected, Encoder, View};
 use super::raw_table::RawTable;
 use super::reader::{Section, shorten, text};
 use std::path::Path;
@@ -109,6 +110,48 @@ pub(super) const COLLECT: Keys = Keys {
             purpose: "Reports of one writer that count in a group.",
         },
         Key {
+            name: "person",
+            ty: "string",
+            default: "nobody is told apart",
+            example: "\"device\"",
+            purpose: "A column that rows have beside `columns`, and that says who gives them. It is never stored: what stands for a person is a digest under the key of `person_key_file`, in a file of its own.",
+        },
+        Key {
+            name: "person_key_file",
+            ty: "path",
+            default: "needed with `person`",
+            example: "\"person.key\"",
+            purpose: "32 bytes, or 64 hexadecimal digits (`openssl rand -hex 32`), in a file that nobody but its owner reads.",
+        },
+        Key {
+            name: "epsilon",
+            ty: "number, 1e-9 to 1000",
+            default: "without a limit, and without `window`",
+            example: "3.0",
+            purpose: "ε of all that one person says in a `window`: as many rows as fit, each at the sum of its columns' ε. Further ones are refused, whatever they say.",
+        },
+        Key {
+            name: "window",
+            ty: "time span of whole seconds",
+            default: "needed with `epsilon`",
+            example: "\"30d\"",
+            purpose: "How long that lasts; windows begin at the epoch.",
+        },
+        Key {
+            name: "persons",
+            ty: "path",
+            default: "the name with `.persons.db` behind it",
+            example: "\"survey.persons.db\"",
+            purpose: "The file that remembers, sealed under the person key, how many rows each person gave in a window. It is of one noisegate alone.",
+        },
+        Key {
+            name: "permanent",
+            ty: "boolean",
+            default: "false",
+            example: "true",
+            purpose: "Whoever says the same of a column again gives the same report again, which tells nothing more (RAPPOR's permanent response). Each other value that they ever say adds the column's ε.",
+        },
+        Key {
             name: "columns",
             ty: "table",
             default: REQUIRED,
@@ -116,7 +159,7 @@ pub(super) const COLLECT: Keys = Keys {
             purpose: "What is asked. Rows have these columns and no others.",
         },
     ],
-    later: &["epsilon", "window", "person", "permanent"],
+    later: &[],
 };
 
 /// Keys of a column.
@@ -289,9 +332,17 @@ fn collect(
     }
     let reports = usize::MAX;
     let At { value: name, span } = name;
+    let epsilon = columns.iter().map(|c: &Collected| &c.epsilon).sum();
+    let person = person::person(section, &name, &epsilon, &columns, base, f);
+    if let (Some(_), Some(Encoder::Client(_))) = (&person, &encoder) {
+        let hint = "remove person and what belongs to it: what arrives from a shuffler says nothing of who gave it; the shuffler \
+            limits each writer, and a device can repeat its own reports";
+        f.error(&span, "with encoder = \"client\" nobody is told apart", hint);
+    }
     // A mistake in it is a finding already, and does not hide those of the columns.
     let encoder = encoder.unwrap_or(Encoder::Proxy);
-    let collect = Collect { name, schema, table: table.value, reports, users, roles, columns, encoder };
+    let collect =
+        Collect { name, schema, table: table.value, reports, users, roles, columns, encoder, person };
     Some(RawCollect { collect, span, columns: spans })
 }
 

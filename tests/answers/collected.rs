@@ -42,6 +42,9 @@ impl World {
         let url = db.fetch_url.replace(&format!("{name}_fetch"), &format!("{name}_collect"));
         let backend = format!("{}collect_url = \"{url}\"\n", db.backend_toml());
         let dir = Workdir::new(&policy(&backend, &["ada", "form"], &format!("{RULES}{collect}")));
+        let key = dir.path().join("person.key");
+        std::fs::write(&key, [7; 32]).unwrap();
+        std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let gate = dir.serve().await;
         Self { db, dir, gate }
     }
@@ -412,6 +415,92 @@ async fn what_was_acknowledged_is_there_once() {
         acknowledged > 0 && acknowledged <= stored && stored <= sent && stored % 3 == 0,
         "{acknowledged} {stored} {sent}"
     );
+}
+
+/// A person gives as many rows as fit into a window, whatever they say and however they write, and after a crash no more; who it is
+/// stands nowhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_person_gives_as_many_rows_as_fit_into_a_window() {
+    let collect = "[collect.survey]\nusers = [\"form\"]\nperson = \"device\"\nperson_key_file = \"person.key\"\nepsilon = 350
+window = \"365d\"\ncolumns.answer = { kind = \"boolean\", epsilon = 100, randomiser = \"response\" }\n";
+    let world = World::new(collect, "answer int4 NOT NULL").await;
+    let form = world.client("form").await;
+    let of = |device: &str| format!("INSERT INTO survey (device, answer) VALUES ('{device}', true)");
+    for sql in [
+        of("planted-1"),
+        format!("BEGIN; {}; {}; ROLLBACK", of("planted-1"), of("planted-1")),
+        format!("BEGIN; {}; {}; COMMIT", of("planted-1"), of("planted-2")),
+        "INSERT INTO survey VALUES (false, 'planted-1')".to_owned(),
+    ] {
+        form.batch_execute(&sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    assert_eq!(sqlstate(&form, &of("planted-1")).await, "53400");
+    assert_eq!(
+        sqlstate(&form, "INSERT INTO survey VALUES (true, 'planted-2'), (true, 'planted-1')").await,
+        "53400"
+    );
+    form.batch_execute("BEGIN; INSERT INTO survey VALUES (true, 'planted-1')").await.unwrap();
+    assert_eq!(sqlstate(&form, "COMMIT").await, "53400");
+    assert_eq!(sqlstate(&form, "INSERT INTO survey (answer) VALUES (true)").await, "23502");
+    assert_eq!(sqlstate(&form, "INSERT INTO survey VALUES (true, '')").await, "23502");
+    assert_eq!(world.stored().await, 4);
+    let ada = world.client("ada").await;
+    assert_eq!(sqlstate(&ada, "SELECT device, count(*) FROM survey GROUP BY 1").await, "42703");
+    let World { db, dir, gate } = world;
+    gate.kill().await;
+    let gate = dir.serve_again().await;
+    let out = psql(
+        &gate.url("form", PASSWORD, "bikes"),
+        "\\set VERBOSITY verbose\nCOPY survey FROM STDIN;\nt\tplanted-2\nf\tplanted-1\n\\.\nCOPY survey FROM STDIN;\nt\tplanted-2\nf\tplanted-2\n\\.\n",
+    )
+    .await;
+    assert!(out.stderr.contains("53400: row 2 is of a person") && out.stdout.contains("COPY 2"), "{out:?}");
+    assert!(!out.stderr.contains("planted"), "{out:?}");
+    let admin = db.superuser().await;
+    let stored: i64 = admin.query_one("SELECT count(*) FROM survey_reports", &[]).await.unwrap().get(0);
+    assert_eq!(stored, 6);
+    let checked = dir.noisegate(&["check"]).await;
+    assert!(
+        checked.stdout.contains("told apart by \"device\", gives 3 rows in 31536000 s, ε = 300 of 350"),
+        "{checked:?}"
+    );
+    assert!(dir.path().join("survey.persons.db").exists());
+    nothing_planted(dir.path());
+}
+
+/// No file below a folder holds what the tests call planted.
+fn nothing_planted(folder: &std::path::Path) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            nothing_planted(&path);
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            assert!(!bytes.windows(7).any(|w| w == b"planted"), "{}", path.display());
+        }
+    }
+}
+
+/// Who says the same again gives the same report again; others, and the same person of something else, have coins of their own.
+#[tokio::test(flavor = "multi_thread")]
+async fn permanent_answers_are_reported_the_same_each_time() {
+    let collect = "[collect.survey]\nusers = [\"form\"]\nperson = \"device\"\nperson_key_file = \"person.key\"\npermanent = true
+columns.visits = { kind = \"count\", range = [0, 999], epsilon = 1, randomiser = \"response\" }
+columns.hours = { kind = \"number\", range = [0, 24], epsilon = 1, randomiser = \"piecewise\" }\n";
+    let world = World::new(collect, "visits int4 NOT NULL, hours int4 NOT NULL").await;
+    let form = world.client("form").await;
+    let of = |device: usize| format!("({}, 8, 'device {device}')", 5 + device / 100);
+    let write = async |devices: Vec<usize>| {
+        let rows: Vec<String> = devices.into_iter().map(of).collect();
+        form.batch_execute(&format!("INSERT INTO survey VALUES {}", rows.join(", "))).await.unwrap();
+    };
+    write(vec![1; 30]).await;
+    write((0..20).chain(0..20).collect()).await;
+    // At ε = 1 one of a thousand values is told as it is in 3 of a thousand reports: those of twenty devices are different.
+    let admin = world.db.superuser().await;
+    let counts = "SELECT n::int8, count(*) FROM (SELECT count(*) AS n FROM survey_reports GROUP BY visits, hours) t GROUP BY 1 ORDER BY 1";
+    let counts: Vec<(i64, i64)> =
+        admin.query(counts, &[]).await.unwrap().iter().map(|row| (row.get(0), row.get(1))).collect();
+    assert_eq!(counts, [(2, 19), (32, 1)]);
 }
 
 /// psycopg, as a form would use it: executemany, and COPY.

@@ -4,8 +4,9 @@ use crate::gateway::settings::known::truth;
 use answer::{ClientError, SqlState, Values};
 use backend::Cells;
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
-use dp::SecureRng;
 use dp::randomised::{RandomiseError, Report};
+use dp::{Entropy, SecureRng};
+use persons::{Person, Secret};
 use policy::{Collect, Collected, CollectedKind, Randomiser};
 use sql::Cell;
 use std::collections::HashMap;
@@ -33,12 +34,35 @@ pub(super) struct Encoder {
     pub(super) collect: Collect,
     /// Of each column, the number of each value.
     numbers: Vec<HashMap<String, u32>>,
+    /// What tells persons apart, where the policy does.
+    secret: Option<Secret>,
+    /// Of each column, what its coins are for.
+    questions: Vec<String>,
 }
 
+/// What becomes of a row.
+pub(super) struct Row {
+    pub(super) report: Box<[Report]>,
+    /// Whose it is, until it is stored.
+    pub(super) person: Option<Person>,
+}
+
+/// The longest name of a person, in bytes.
+const LONGEST_NAME: usize = 1024;
+
 impl Encoder {
-    pub(super) fn new(collect: &Collect) -> Self {
+    pub(super) fn new(collect: &Collect, secret: Option<Secret>) -> Self {
         let numbers = |c: &Collected| (0u32..).zip(&c.values).map(|(n, v)| (v.clone(), n)).collect();
-        Self { numbers: collect.columns.iter().map(numbers).collect(), collect: collect.clone() }
+        let question = |c: &Collected| {
+            let (size, epsilon) = (c.size(), c.epsilon.normalized());
+            format!("{} {} {size} {epsilon}", c.name, c.randomiser.word())
+        };
+        Self {
+            numbers: collect.columns.iter().map(numbers).collect(),
+            questions: collect.columns.iter().map(question).collect(),
+            secret,
+            collect: collect.clone(),
+        }
     }
 
     /// The type of a column's values, for parameters.
@@ -53,13 +77,18 @@ impl Encoder {
         at: Option<usize>,
     ) -> Result<Vec<usize>, ClientError> {
         let columns = &self.collect.columns;
-        let Some(names) = names else { return Ok((0..columns.len()).collect()) };
+        let person = self.collect.person.as_ref();
+        // Whose a row is comes behind what it says.
+        let all = columns.len() + usize::from(person.is_some());
+        let Some(names) = names else { return Ok((0..all).collect()) };
         let mut places = Vec::with_capacity(names.len());
         for name in names {
-            let Some(place) = columns.iter().position(|c| c.name == *name) else {
+            let own = || person.filter(|p| p.column == *name).map(|_| columns.len());
+            let Some(place) = columns.iter().position(|c| c.name == *name).or_else(own) else {
                 let message =
                     format!("column \"{name}\" of relation \"{}\" does not exist", self.collect.name);
-                let known: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+                let known = columns.iter().map(|c| &c.name).chain(person.map(|p| &p.column));
+                let known: Vec<&str> = known.map(String::as_str).collect();
                 return Err(ClientError::new(SqlState::UNDEFINED_COLUMN, message)
                     .hint(format!("What is collected are {}.", known.join(", ")))
                     .at(at));
@@ -75,29 +104,51 @@ impl Encoder {
 
     /// The randomised report of a row, the `row`-th of its statement; `cells` are of the columns at `places`.
     ///
-    /// Guarantee: each column's ε of the policy, for replacing its value by any other; columns are randomised independently.
+    /// Guarantee: each column's ε of the policy, for replacing its value by any other; columns are randomised independently. With
+    /// `permanent` this holds for all reports together that one person gives while they say the same ([`Secret::coins`]).
     pub(super) fn report(
         &self,
         places: &[usize],
         cells: &[Option<&str>],
         row: usize,
         rng: &mut SecureRng,
-    ) -> Result<Box<[Report]>, ClientError> {
+    ) -> Result<Row, ClientError> {
         if cells.len() != places.len() {
             let message = format!("row {row} has {} values for {} columns", cells.len(), places.len());
             return Err(ClientError::new(SqlState::SYNTAX_ERROR, message));
         }
+        let given =
+            |place| places.iter().position(|p| *p == place).and_then(|at| cells.get(at).copied().flatten());
+        let person = self.person(given(self.collect.columns.len()), row)?;
+        let permanent = self.collect.person.as_ref().is_some_and(|p| p.permanent);
         let mut report = Vec::with_capacity(self.collect.columns.len());
         for (i, c) in self.collect.columns.iter().enumerate() {
-            let said = places.iter().position(|p| *p == i).and_then(|at| cells.get(at).copied().flatten());
-            let number = self.number(i, c, said, row)?;
-            let drawn = match &c.randomiser {
-                Randomiser::Oracle(oracle) => oracle.randomise(number, rng),
-                Randomiser::Mean { mean, .. } => mean.randomise(number, rng).map(Report::Symbol),
+            let number = self.number(i, c, given(i), row)?;
+            let question = self.questions.get(i).map_or("", String::as_str);
+            let drawn = match (&person, &self.secret) {
+                (Some(person), Some(secret)) if permanent => {
+                    draw(c, number, &mut secret.coins(person, question, number))
+                }
+                _ => draw(c, number, rng),
             };
             report.push(drawn.map_err(|e: RandomiseError| super::no_entropy(e))?);
         }
-        Ok(report.into())
+        Ok(Row { report: report.into(), person })
+    }
+
+    /// Who gives a row, where persons are told apart. Messages do not repeat the name.
+    fn person(&self, name: Option<&str>, row: usize) -> Result<Option<Person>, ClientError> {
+        let (Some(person), Some(secret)) = (&self.collect.person, &self.secret) else { return Ok(None) };
+        match name.filter(|name| !name.is_empty() && name.len() <= LONGEST_NAME) {
+            Some(name) => Ok(Some(secret.person(&self.collect.name, name))),
+            None => {
+                let message = format!("column \"{}\" of row {row} does not say who gives it", person.column);
+                let hint = format!(
+                    "Write what identifies the person, in 1 to {LONGEST_NAME} bytes; it is not stored."
+                );
+                Err(ClientError::new(NOT_NULL, message).hint(hint))
+            }
+        }
     }
 
     /// The number of a value in its domain. Messages do not repeat it.
@@ -143,6 +194,14 @@ impl Encoder {
                 Err(_) => wrong(INVALID_TEXT, "a value that is no whole number", domain(c)),
             },
         }
+    }
+}
+
+/// The report of a value's number.
+fn draw(c: &Collected, number: u32, rng: &mut impl Entropy) -> Result<Report, RandomiseError> {
+    match &c.randomiser {
+        Randomiser::Oracle(oracle) => oracle.randomise(number, rng),
+        Randomiser::Mean { mean, .. } => mean.randomise(number, rng).map(Report::Symbol),
     }
 }
 

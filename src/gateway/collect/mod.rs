@@ -9,33 +9,49 @@ mod analyser;
 mod batch;
 mod copy;
 mod encode;
+mod persons;
 
 pub use analyser::Analyser;
+pub(super) use persons::{ToldApart, secrets};
 
 use super::{Gateway, Session};
+use ::persons::Secret;
 use answer::{ClientError, Copy, Description, Notice, Outcome, SqlState, Values};
 use backend::{Backend, Cells, ConnectError, Reports, StoreError, Target};
 use batch::{Receiving, sealed_only};
 use copy::Decoder;
 use dp::SecureRng;
 use dp::randomised::Report;
-use encode::Encoder;
+use encode::{Encoder, Row};
 use policy::{Collect, Policy};
 use sql::{Cell, Insert};
 use std::sync::Arc;
 
 /// The login that writes, if the policy names one. What is in it can be seen in this file alone.
-pub(super) struct Collecting(Option<Reports>);
+pub(super) struct Collecting {
+    reports: Option<Reports>,
+    persons: persons::Files,
+}
 
 impl Collecting {
     /// Connects it.
     pub(super) async fn connect(policy: &policy::Backend, backend: &Backend) -> Result<Self, ConnectError> {
-        Reports::connect(policy, backend).await.map(Self)
+        let reports = Reports::connect(policy, backend).await?;
+        Ok(Self { reports, persons: persons::Files::default() })
+    }
+
+    /// Opens the files in which it is kept who has said how much; those that are open stay so.
+    pub(super) fn told_apart(
+        &self,
+        policy: &Policy,
+        secrets: Vec<Secret>,
+    ) -> Result<Vec<Arc<ToldApart>>, String> {
+        self.persons.open(policy, secrets)
     }
 
     /// Its rights are just those that it needs.
     pub(super) async fn prove(&self, policy: &Policy) -> Result<(), String> {
-        let Some(reports) = &self.0 else { return Ok(()) };
+        let Some(reports) = &self.reports else { return Ok(()) };
         let targets: Vec<Target> = policy.collects.iter().map(target).collect();
         let problems = reports.problems(&targets).await?;
         if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
@@ -51,7 +67,7 @@ fn target(c: &Collect) -> Target {
 #[derive(Default)]
 pub(super) struct Writing {
     /// Of which relation, and its cells.
-    waiting: Vec<(Arc<Encoder>, Box<[Report]>)>,
+    waiting: Vec<(Arc<Encoder>, Row)>,
     /// Names of savepoints, and how many waited then.
     marks: Vec<(String, usize)>,
     /// In a transaction block.
@@ -74,7 +90,7 @@ struct Rows {
     /// Which column each cell is of.
     places: Vec<usize>,
     decoder: Decoder,
-    reports: Vec<Box<[Report]>>,
+    reports: Vec<Row>,
     rng: SecureRng,
 }
 
@@ -154,7 +170,7 @@ impl Session {
         if let Some(known) = self.writing.encoders.iter().find(|e| e.collect == *collect) {
             return Ok(known.clone());
         }
-        let encoder = Arc::new(Encoder::new(collect));
+        let encoder = Arc::new(Encoder::new(collect, self.secret(collect)));
         self.writing.encoders.retain(|e| e.collect.name != encoder.collect.name);
         self.writing.encoders.push(encoder.clone());
         Ok(encoder)
@@ -283,7 +299,7 @@ impl Session {
     }
 
     /// Keeps reports for COMMIT, or stores them.
-    async fn take(&mut self, encoder: Arc<Encoder>, reports: Vec<Box<[Report]>>) -> Result<(), ClientError> {
+    async fn take(&mut self, encoder: Arc<Encoder>, reports: Vec<Row>) -> Result<(), ClientError> {
         let most = self.gateway.policy.limits.max_waiting_rows;
         if self.writing.waiting.len() + reports.len() > most {
             return Err(too_many(most));
@@ -306,7 +322,7 @@ impl Session {
         self.store(waiting).await
     }
 
-    async fn store(&mut self, mut reports: Vec<(Arc<Encoder>, Box<[Report]>)>) -> Result<(), ClientError> {
+    async fn store(&mut self, mut reports: Vec<(Arc<Encoder>, Row)>) -> Result<(), ClientError> {
         self.follow()?;
         // Under a policy that collects otherwise, these are no reports.
         let stands = |e: &Encoder| self.gateway.policy.collects.contains(&e.collect);
@@ -316,11 +332,22 @@ impl Session {
                 ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).hint("Write it again.")
             );
         }
+        let mut encoders: Vec<Arc<Encoder>> = reports.iter().map(|(e, _)| e.clone()).collect();
+        encoders.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        for (i, encoder) in encoders.iter().enumerate() {
+            // All rows of a relation at once, though others stand between them.
+            if encoders.iter().take(i).any(|e| Arc::ptr_eq(e, encoder)) {
+                continue;
+            }
+            let own = reports.iter().filter(|(e, _)| Arc::ptr_eq(e, encoder));
+            let persons = own.filter_map(|(_, row)| row.person).collect();
+            self.charge(&encoder.collect, persons).await?;
+        }
         let login = self.login()?;
         let mut rng = SecureRng::new().map_err(no_entropy)?;
         dp::shuffle::permute(&mut reports, &mut rng).map_err(no_entropy)?;
         let mut tables: Vec<(Arc<Encoder>, Vec<Cells>)> = Vec::new();
-        for (encoder, report) in reports {
+        for (encoder, Row { report, .. }) in reports {
             let place = tables.iter().position(|(e, _)| Arc::ptr_eq(e, &encoder)).unwrap_or_else(|| {
                 tables.push((encoder.clone(), encode::columns(&encoder.collect)));
                 tables.len() - 1
@@ -335,7 +362,7 @@ impl Session {
 
     /// The login that writes.
     fn login(&self) -> Result<&Reports, ClientError> {
-        self.gateway.collecting.0.as_ref().ok_or_else(|| {
+        self.gateway.collecting.reports.as_ref().ok_or_else(|| {
             let message = "the login that writes reports is not connected";
             ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .hint("backend.collect_url was added by a reload; it needs a restart.")

@@ -25,6 +25,34 @@ pub struct Collect {
     pub columns: Vec<Collected>,
     /// Where it is randomised.
     pub encoder: Encoder,
+    /// What identifies a person, and how much one may say.
+    pub person: Option<Person>,
+}
+
+/// What identifies a person among those who write: a column of rows, of which nothing is stored beside reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// The column's name, in what is written alone.
+    pub column: String,
+    /// The file of the key that persons are known by.
+    pub key_file: PathBuf,
+    /// A person's value is reported the same each time.
+    pub permanent: bool,
+    /// How much one person may say.
+    pub limit: Option<Limit>,
+}
+
+/// How much one person may say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// ε of all that one person says in a window.
+    pub epsilon: BigDecimal,
+    /// Seconds of a window.
+    pub window: u64,
+    /// Rows that this allows.
+    pub rows: u64,
+    /// The file in which it is kept, sealed.
+    pub file: PathBuf,
 }
 
 /// Who randomises what is collected.

@@ -96,7 +96,7 @@ fn domain(c: &Collected) -> Body {
 
 /// What a report says for a value: unbiased for 1 where it is the writer's, and for 0 where it is not.
 fn weight_of(oracle: &policy::Oracle, report: Expr, value: Expr) -> Expr {
-    let (p, q) = oracle.probabilities();
+    let (supported, other) = weights(oracle.probabilities());
     let supports = match oracle.kind() {
         OracleKind::Response => binary(BinaryOp::Eq, report, value),
         OracleKind::Unary => binary(BinaryOp::Eq, call("get_bit", vec![report, value]), whole(1)),
@@ -108,7 +108,13 @@ fn weight_of(oracle: &policy::Oracle, report: Expr, value: Expr) -> Expr {
             binary(BinaryOp::Eq, call("get_bit", vec![table, both]), whole(0))
         }
     };
-    choose(supports, float((1.0 - q) / (p - q)), Some(float(-q / (p - q))))
+    choose(supports, float(supported), Some(float(other)))
+}
+
+/// The weight of a value that a report supports, and of one that it does not, where a report supports its writer's value with
+/// probability p and another with q: on average 1 and 0 (Wang, Blocki, Li and Jha 2017, section 3).
+fn weights((p, q): (f64, f64)) -> (f64, f64) {
+    ((1.0 - q) / (p - q), -q / (p - q))
 }
 
 /// The parities of 0, …, n - 1, as the text of a bytea whose bits they are.
@@ -128,4 +134,19 @@ fn number_of(mean: &policy::Mean, low: &BigDecimal, grid: &BigDecimal, report: E
     let (low, grid) = (low.to_f64().unwrap_or_default(), grid.to_f64().unwrap_or(1.0));
     let (slope, start) = (mean.scale() * grid, low + mean.offset() * grid);
     binary(BinaryOp::Add, times(cast(report, SqlType::Float8), float(slope)), float(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::weights;
+
+    /// Mutation: the weight of what is not supported without its -q.
+    #[test]
+    fn weights_are_unbiased() {
+        for (p, q) in [(0.9, 0.1), (0.5, 0.2), (0.731, 0.269), (0.003, 0.001)] {
+            let (supported, other) = weights((p, q));
+            assert!((p * supported + (1.0 - p) * other - 1.0).abs() < 1e-9, "{p} {q}");
+            assert!((q * supported + (1.0 - q) * other).abs() < 1e-9, "{p} {q}");
+        }
+    }
 }

@@ -1,0 +1,62 @@
+//! What only the holder of the key can compute.
+
+use dp::KeyedRng;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
+/// A person in one relation: a digest of 32 bytes, which its key's holder alone can make.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Person(pub(crate) [u8; 32]);
+
+/// The key of a policy.
+#[derive(Clone)]
+pub struct Secret([u8; 32]);
+
+impl Secret {
+    /// Of 32 random bytes.
+    pub fn new(key: [u8; 32]) -> Self {
+        Self(key)
+    }
+
+    /// Who a name stands for among those who write to a relation.
+    pub fn person(&self, relation: &str, name: &str) -> Person {
+        Person(self.digest(b"noisegate collect person 1", &[relation.as_bytes(), name.as_bytes()]))
+    }
+
+    /// The random bits by which a person's value is randomised whenever they say it. `question` says what is asked and how it is
+    /// randomised: the column, its mechanism and ε.
+    ///
+    /// Guarantee: against who has not the key, the bits of different persons, questions and values are as good as independent and
+    /// uniform (HMAC-SHA-256 is a pseudorandom function, ChaCha20 stretches it). A randomiser that is ε-DP with
+    /// fresh bits is so with these, for any number of reports of one value; each other value that the person ever says has bits of
+    /// its own and adds another ε. The value must be part of it: with the same bits for all values two reports of one
+    /// person would tell both values.
+    pub fn coins(&self, person: &Person, question: &str, value: u32) -> KeyedRng {
+        let parts = [&person.0[..], question.as_bytes(), &value.to_le_bytes()];
+        KeyedRng::new(self.digest(b"noisegate collect coins 1", &parts))
+    }
+
+    /// What stands for a person in one window: those of different windows cannot be told to be the same.
+    pub(crate) fn place(&self, person: &Person, window: u64) -> [u8; 32] {
+        self.digest(b"noisegate collect window 1", &[&person.0, &window.to_le_bytes()])
+    }
+
+    /// The key of what is stored.
+    pub(crate) fn storage(&self) -> [u8; 32] {
+        self.digest(b"noisegate collect storage 1", &[])
+    }
+
+    /// HMAC-SHA-256 of parts with their lengths, so that no two lists of parts look the same.
+    fn digest(&self, purpose: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+        let mut out = [0u8; 32];
+        // Any length is a key.
+        if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) {
+            for part in [purpose].iter().chain(parts) {
+                mac.update(&(part.len() as u64).to_le_bytes());
+                mac.update(part);
+            }
+            out = mac.finalize().into_bytes().into();
+        }
+        out
+    }
+}
