@@ -34,6 +34,13 @@ pub struct GroupingSets {
     pub why: String,
 }
 
+impl GroupingSets {
+    /// Which keys rows of a set are not grouped by: a bit for each, from the first key's 1.
+    pub fn missing(&self, set: &GroupingSet) -> u32 {
+        (0..self.keys.len()).filter(|i| !set.keys.contains(i)).fold(0u32, |g, i| g | 1 << i)
+    }
+}
+
 /// The rows of one grouping set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupingSet {

@@ -10,10 +10,10 @@
 pub mod columns;
 pub mod half_width;
 pub mod quantile;
+mod sets;
 
-use super::release::moments::Statistic;
 use super::release::{Output, Release};
-use super::{Plan, has_aggregate};
+use super::{GroupingSets, Plan, has_aggregate};
 use answer::ClientError;
 use bigdecimal::ToPrimitive;
 use sql::ast::*;
@@ -62,6 +62,17 @@ pub enum Uncertain<'p> {
         from: usize,
         /// How it is computed.
         output: &'p Output,
+    },
+    /// One of the analyst's aggregates in rows of grouping sets, which have noise of their own in each.
+    OfSets {
+        /// The first release of its SELECT, which names the row.
+        row: usize,
+        /// The sets.
+        sets: &'p GroupingSets,
+        /// Its place among their aggregates.
+        aggregate: usize,
+        /// The released integers, as those of the first set.
+        parts: BTreeSet<Part>,
     },
     /// A column of a query in FROM, and the places of its variance and fourth cumulant there.
     Column {
@@ -152,7 +163,7 @@ pub struct Lost {
 impl std::convert::From<Lost> for ClientError {
     fn from(lost: Lost) -> Self {
         ClientError::unsupported(format!("an interval of {} is not supported", lost.what))
-            .detail("How far noise reaches is known of counts, sums, averages, variances and standard deviations, of what is added, subtracted, multiplied or divided of them, and of sums and averages over released rows.")
+            .detail("How far noise reaches is known of counts, sums, averages, variances, covariances and what follows from them, of what is added, subtracted, multiplied or divided of them, and of sums and averages over released rows.")
             .hint("Ask for the interval of what it is computed from: noisegate.low(count(*)), noisegate.high(avg(x)).")
             .at(lost.pos)
     }
@@ -314,10 +325,11 @@ impl<'p> Queries<'p> {
     {
         let all = &self.plan.releases;
         let Some(first) = all.get(row) else { return Ok(None) };
-        if self.plan.grouping_sets.iter().any(|s| s.select == first.select) {
-            return match has_aggregate(e) {
-                true => lost("an aggregate of grouping sets", e.pos),
-                false => Ok(Some(Uncertain::Exact(e))),
+        if let Some(sets) = self.plan.grouping_sets.iter().find(|s| s.select == first.select) {
+            return match &e.kind {
+                ExprKind::Aggregate(a) => self.of_sets(e, a, row, sets).map(Some),
+                _ if has_aggregate(e) => Ok(None),
+                _ => Ok(Some(Uncertain::Exact(e))),
             };
         }
         if first.group_keys().iter().any(|k| k.expr == *e) {
@@ -332,10 +344,41 @@ impl<'p> Queries<'p> {
             Some((from, _, output)) if is_followed(output) => {
                 Ok(Some(Uncertain::Released { row, from, output }))
             }
-            Some((_, _, Output::Points { .. })) => {
-                lost("a quantile, min, max or mode, whose error is one of rank,", e.pos)
+            Some((_, _, output)) => unfollowed(output, e.pos),
+            None => lost("this aggregate", e.pos),
+        }
+    }
+
+    /// An aggregate of grouping sets: every set has its own releases, or sums of another's.
+    fn of_sets<'e>(
+        &self,
+        e: &'e Expr,
+        a: &Aggregate,
+        row: usize,
+        sets: &'p GroupingSets,
+    ) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        if a.name == "grouping" {
+            return Ok(Uncertain::Exact(e));
+        }
+        let Some(aggregate) = sets.aggregates.iter().position(|have| have == a) else {
+            return lost("this aggregate", e.pos);
+        };
+        let all = &self.plan.releases;
+        if !sets.sets.iter().all(|set| sets.integers(all, set).is_some()) {
+            return lost("an aggregate of grouping sets that are released in different ways", e.pos);
+        }
+        // All sets are made alike: the first stands for them.
+        match sets.sets.first().and_then(|set| sets.released(all, set, aggregate)) {
+            Some((_, _, Output::Zero(_))) => Ok(Uncertain::Exact(e)),
+            Some((release, _, output)) if is_followed(output) => {
+                let parts = output.parts().into_iter().map(|part| sets.part((release, part))).collect();
+                Ok(Uncertain::OfSets { row, sets, aggregate, parts })
             }
-            _ => lost("this aggregate", e.pos),
+            Some((_, _, output)) => unfollowed(output, e.pos),
+            None => lost("this aggregate", e.pos),
         }
     }
 
@@ -521,15 +564,22 @@ fn window_parts(e: &Expr) -> Vec<&Expr> {
     }
 }
 
+fn unfollowed<T>(output: &Output, pos: Pos) -> Result<T> {
+    match output {
+        Output::Points { .. } => lost("a quantile, min, max or mode, whose error is one of rank,", pos),
+        _ => lost("this aggregate", pos),
+    }
+}
+
 /// Whether an output's noise has a rule.
-fn is_followed(output: &Output) -> bool {
+pub fn is_followed(output: &Output) -> bool {
     match output {
         Output::Count(_) => true,
         Output::Sum(_, ty)
         | Output::CentredSum { ty, .. }
         | Output::Avg { ty, .. }
         | Output::Constant { ty, .. } => ty.is_number(),
-        Output::Moment(m) => matches!(m.what, Statistic::Variance { .. }),
+        Output::Moment(_) => true,
         Output::Zero(_) | Output::Points { .. } | Output::Truth { .. } => false,
     }
 }
@@ -540,6 +590,7 @@ impl Uncertain<'_> {
         match self {
             Self::Exact(_) | Self::Released { .. } => false,
             Self::Column { shared, .. } => *shared,
+            Self::OfSets { sets, .. } => sets.share(),
             Self::Query { .. } => true,
             Self::Total { expr, of, .. } => matches!(expr.kind, ExprKind::Window { .. }) || of.shared(),
             Self::Shifted { .. } => true,
@@ -558,7 +609,9 @@ impl Uncertain<'_> {
                 let parts = if is_followed(output) { output.parts() } else { Vec::new() };
                 parts.into_iter().map(|part| Part { release: *from, part, rows: Rows::Own }).collect()
             }
-            Self::Column { parts, .. } | Self::Query { parts, .. } => parts.clone(),
+            Self::Column { parts, .. } | Self::Query { parts, .. } | Self::OfSets { parts, .. } => {
+                parts.clone()
+            }
             Self::Same(_, x) | Self::Negated(_, x) => x.parts(),
             Self::Total { of, .. } => of.parts().into_iter().map(|p| Part { rows: Rows::Any, ..p }).collect(),
             Self::Shifted { of, by, .. } => {

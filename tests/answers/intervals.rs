@@ -69,6 +69,10 @@ async fn coverage(bikes: &mut Bikes, sql: &str, epsilon: (u128, u128), seeds: u6
 const LINEAR: &str = "SELECT g, count(*) AS n, sum(x) AS s, count(*) - 3 * count(y) AS d, -count(*) / 4.0 AS q FROM people GROUP BY g";
 const RATIOS: &str = "SELECT g, avg(x) AS a, sum(y) * 1.0 / count(*) AS r, 100 - 2 * avg(y) AS l, count(y)::float8 / NULLIF(count(*), 0) AS p FROM people GROUP BY g";
 const SPREADS: &str = "SELECT g, variance(x) AS v, stddev_pop(y) AS sd FROM people GROUP BY g";
+const PAIRS: &str = "SELECT g, covar_pop(y, x) AS c, covar_samp(y, x) AS cs, corr(y, x) AS r, regr_r2(y, x) AS r2, regr_slope(y, x) AS b, regr_intercept(y, x) AS a, regr_sxx(y, x) AS sxx, regr_sxy(y, x) AS sxy FROM people GROUP BY g";
+/// Half of the sets are released, and the total is a sum of groups; an average is a ratio in each.
+const SETS: &str = "SELECT coalesce(g, -1) AS g, count(*) AS n, sum(x) AS s, 3 * count(*) - sum(x) AS d FROM people GROUP BY ROLLUP (g)";
+const SETS_APART: &str = "SELECT coalesce(g, -1) AS g, grouping(g) AS k, avg(x) AS a, stddev(x) AS sd, count(*) - 2 * count(y) AS d FROM people GROUP BY GROUPING SETS ((g), ())";
 const TOTALS: &str = "SELECT g / 10 AS h, sum(n) AS total, avg(s) AS mean FROM (SELECT g, count(*) AS n, sum(x) AS s FROM people GROUP BY g) t GROUP BY g / 10";
 const GROWTH: &str = "WITH m AS (SELECT g, count(*) AS n FROM people GROUP BY g) SELECT g, n, n - lag(n) OVER (ORDER BY g) AS growth FROM m";
 const SHARES: &str =
@@ -88,6 +92,9 @@ async fn intervals_hold(accounting: &str) {
         (RATIOS, (6, 10), 8, 0.93, 0.985),
         (SPREADS, (20, 10), 8, 0.93, 0.985),
         (SHARES, (4, 10), 8, 0.93, 0.99),
+        (PAIRS, (100, 10), 8, 0.93, 0.985),
+        (SETS, (3, 10), 15, 0.94, 0.96),
+        (SETS_APART, (30, 10), 8, 0.93, 0.985),
     ] {
         let found = coverage(&mut bikes, sql, epsilon, seeds).await;
         println!("{accounting}: {found:?}");

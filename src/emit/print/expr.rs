@@ -29,7 +29,7 @@ impl Printer<'_> {
             if let ExprKind::Aggregate(a) = &e.kind
                 && let Some(text) = self.of_select(index).find_map(|(from, r)| {
                     let (_, output) = r.outputs.iter().find(|(have, _)| *have == **a)?;
-                    Some(output_text(&Row { row: index, from, cells: 1 }, r, output))
+                    Some(output_text(&Row::of(index, from), r, output))
                 })
             {
                 self.put(&text);

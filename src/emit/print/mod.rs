@@ -15,6 +15,8 @@ mod real;
 mod released;
 mod session;
 mod sets;
+mod statistics;
+mod uncertain;
 
 pub use names::analysts_names;
 pub use public_rows::public_rows;
@@ -141,6 +143,10 @@ struct Printer<'a> {
     /// What is known of the queries of a plan, and where the SELECT being printed stands: for how far noise reaches.
     queries: Option<Queries<'a>>,
     place: Option<Place>,
+    /// The grouping set whose rows a number is printed for, by its place.
+    branch: Option<usize>,
+    /// Rows of grouping sets carry what intervals need.
+    carries: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -163,6 +169,8 @@ impl<'a> Printer<'a> {
             release: None,
             queries: plan.map(Queries::of),
             place: None,
+            branch: None,
+            carries: plan.is_some_and(sets::carry),
         }
     }
 

@@ -10,14 +10,14 @@ use plan::release::moments::{Moment, Statistic, Variable};
 use plan::release::{PartKind, Release};
 
 struct Texts<'a> {
-    row: &'a Row,
+    row: &'a Row<'a>,
     release: &'a Release,
     /// The noisy number of rows.
     n: String,
 }
 
 /// The statistic, in the type that PostgreSQL gives it.
-pub(super) fn text(row: &Row, release: &Release, m: &Moment) -> String {
+pub(super) fn text(row: &Row<'_>, release: &Release, m: &Moment) -> String {
     let t = Texts { row, release, n: row.column(m.count) };
     let n = &t.n;
     let sampled = |x: String, sample: bool| if sample { format!("{x} * {n} / ({n} - 1)") } else { x };

@@ -1,6 +1,7 @@
 //! What stands for a released relation: arrays of its columns, side by side, and the analyst's aggregates over them.
 
 use super::Printer;
+use super::sets::Carried;
 use crate::{domain, number};
 use bigdecimal::{BigDecimal, Zero};
 use plan::expected_error::centre;
@@ -64,7 +65,7 @@ impl<'a> Printer<'a> {
         }
         let releases: Vec<(usize, &Release)> = self.of_select(index).collect();
         for (from, r) in releases {
-            let row = Row { row: index, from, cells: 1 };
+            let row = Row::of(index, from);
             for (i, part) in r.parts.iter().enumerate() {
                 names.push(row.name(i));
                 let (param, ty) = column(from, i, part, r);
@@ -87,18 +88,29 @@ impl<'a> Printer<'a> {
 }
 
 /// A released column of a SELECT, or of one of its grouping sets, whose first release names the row.
-pub(super) struct Row {
+pub(super) struct Row<'c> {
     /// The first release.
     pub row: usize,
     /// The column's own.
     pub from: usize,
-    /// How many released groups were added up to one.
+    /// How many released groups were added up to one, at most.
     pub cells: usize,
+    /// In rows of grouping sets, what they carry of the set.
+    pub carried: Option<&'c Carried>,
 }
 
-impl Row {
+impl<'c> Row<'c> {
+    /// Of a release that stands for its SELECT.
+    pub fn of(row: usize, from: usize) -> Self {
+        Self { row, from, cells: 1, carried: None }
+    }
+
     fn name(&self, part: usize) -> String {
-        if self.row == self.from { format!("a{part}") } else { format!("p{}_{part}", self.from) }
+        match self.carried {
+            Some(carried) => carried.name(self.from, part),
+            None if self.row == self.from => format!("a{part}"),
+            None => format!("p{}_{part}", self.from),
+        }
     }
 
     /// The column of a part.
@@ -127,7 +139,7 @@ fn column(release: usize, part: usize, of: &Part, r: &Release) -> (ArrayParam, S
 }
 
 /// One of the analyst's aggregates over the released columns, in the type that PostgreSQL gives it.
-pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
+pub(super) fn output_text(row: &Row<'_>, r: &Release, output: &Output) -> String {
     let of = |part: &usize| row.column(*part);
     match output {
         Output::Count(part) => of(part),
@@ -160,7 +172,7 @@ pub(super) fn output_text(row: &Row, r: &Release, output: &Output) -> String {
 }
 
 /// A sum of whose values a centre was taken off, with that centre for each row that is counted.
-fn uncentred(row: &Row, r: &Release, sum: usize, count: usize) -> String {
+fn uncentred(row: &Row<'_>, r: &Release, sum: usize, count: usize) -> String {
     let (sum_of, centre) = (row.column(sum), centre(r, sum));
     match centre.is_zero() {
         true => sum_of,

@@ -4,9 +4,55 @@
 use super::Printer;
 use super::released::{Row, output_text};
 use plan::grouping_sets::GroupingSet;
+use plan::reach::Part;
 use plan::release::{PartKind, Release};
-use plan::{GroupingSets, Output};
+use plan::{GroupingSets, Plan};
 use sql::ast::{Aggregate, Expr, ExprKind};
+use sql::constants;
+use std::collections::BTreeMap;
+
+/// What rows of a set carry beside its aggregates, for intervals: the released integers that these follow from, each in a column
+/// with the name of the integer of the first set that it stands for, and how many released groups were added up (`n`).
+pub(super) struct Carried {
+    /// By release and part.
+    names: BTreeMap<(usize, usize), (String, Part)>,
+    /// The text of how many groups were added up, where it is not one.
+    pub added: Option<String>,
+}
+
+impl Carried {
+    /// In the rows of the SELECT whose first release has this index. None: the set is not made as the first is.
+    pub fn of(index: usize, sets: &GroupingSets, set: &GroupingSet, all: &[Release]) -> Option<Self> {
+        let integers = sets.integers(all, set)?;
+        let names = integers.into_iter().map(|(first, own)| (own, (name(first), sets.part(first))));
+        let added = set.added.map(|_| format!("r{index}.n"));
+        Some(Self { names: names.collect(), added })
+    }
+
+    /// The column of a part.
+    pub fn name(&self, release: usize, part: usize) -> String {
+        self.names.get(&(release, part)).map(|(name, _)| name.clone()).unwrap_or_default()
+    }
+
+    /// The part whose noise it has, as it is known in other rows.
+    pub fn part(&self, release: usize, part: usize) -> Option<Part> {
+        self.names.get(&(release, part)).map(|(_, part)| *part)
+    }
+}
+
+fn name((release, part): (usize, usize)) -> String {
+    format!("e{release}_{part}")
+}
+
+/// Whether a plan has grouping sets and asks for intervals, so that their rows carry what these need.
+pub(super) fn carry(plan: &Plan) -> bool {
+    let mut asked = false;
+    if !plan.grouping_sets.is_empty() {
+        let mut statement = plan.statement.clone();
+        constants::each(&mut statement, &mut |e| asked |= matches!(e.kind, ExprKind::Reach { .. }));
+    }
+    asked
+}
 
 impl<'a> Printer<'a> {
     /// The grouping sets of the SELECT whose first release has this index.
@@ -16,7 +62,8 @@ impl<'a> Printer<'a> {
         plan.grouping_sets.iter().find(|s| s.select == select)
     }
 
-    /// FROM: keys (`k`), aggregates (`o`) and which keys a row is not grouped by (`g`, a bit for each, from the first key's 1).
+    /// FROM: keys (`k`), aggregates (`o`) and which keys a row is not grouped by (`g`, a bit for each, from the first key's 1);
+    /// and what the rows carry for intervals, where there are any.
     pub(super) fn sets(&mut self, index: usize, sets: &GroupingSets) {
         self.put(" FROM (");
         for (i, set) in sets.sets.iter().enumerate() {
@@ -27,12 +74,21 @@ impl<'a> Printer<'a> {
         }
         let keys = (0..sets.keys.len()).map(|i| format!("k{i}"));
         let outputs = (0..sets.aggregates.len()).map(|i| format!("o{i}"));
-        let names: Vec<String> = keys.chain(outputs).chain(["g".to_owned()]).collect();
+        let mut names: Vec<String> = keys.chain(outputs).chain(["g".to_owned()]).collect();
+        if self.carries {
+            let first = sets.sets.first().and_then(|set| sets.integers(self.all(), set));
+            names.extend(first.unwrap_or_default().into_keys().map(name));
+            names.push("n".to_owned());
+        }
         self.put(&format!(") AS r{index}({})", names.join(", ")));
     }
 
+    fn all(&self) -> &'a [Release] {
+        self.plan.map(|p| p.releases.as_slice()).unwrap_or_default()
+    }
+
     fn set(&mut self, sets: &GroupingSets, set: &GroupingSet) {
-        let all = self.plan.map(|p| p.releases.as_slice()).unwrap_or_default();
+        let all = self.all();
         let own = |r: &Release| r.select == sets.select && r.set == set.of;
         let Some((first, release)) = all.iter().enumerate().find(|(_, r)| own(r)) else { return };
         let mut columns = Vec::new();
@@ -44,15 +100,23 @@ impl<'a> Printer<'a> {
             });
         }
         let cells = set.added.unwrap_or(1);
-        for a in &sets.aggregates {
-            let text = self.of_select(first).find_map(|(from, r)| {
-                let output: &Output = r.outputs.iter().find(|(have, _)| have == a).map(|(_, o)| o)?;
-                Some(output_text(&Row { row: first, from, cells }, r, output))
-            });
+        for i in 0..sets.aggregates.len() {
+            let text = sets
+                .released(all, set, i)
+                .map(|(from, r, output)| output_text(&Row { cells, ..Row::of(first, from) }, r, output));
             columns.push(text.unwrap_or_else(|| "NULL".into()));
         }
-        let missing = (0..sets.keys.len()).filter(|i| !set.keys.contains(i)).fold(0u32, |g, i| g | 1 << i);
-        columns.push(missing.to_string());
+        columns.push(sets.missing(set).to_string());
+        if self.carries {
+            let own = sets.integers(all, set).unwrap_or_default().into_values();
+            columns.extend(
+                own.map(|(from, part)| format!("{}::pg_catalog.numeric", Row::of(first, from).column(part))),
+            );
+            columns.push(match set.added {
+                None => "1::pg_catalog.float8".to_owned(),
+                Some(_) => format!("r{first}.n"),
+            });
+        }
         self.put(&format!("SELECT {}", columns.join(", ")));
         match set.added {
             None => self.released(first),
@@ -74,6 +138,9 @@ impl<'a> Printer<'a> {
                     "LEAST(GREATEST({sum}, -9223372036854775808), 9223372036854775807)::pg_catalog.int8 AS a{i}"
                 ),
             });
+        }
+        if self.carries {
+            columns.push("pg_catalog.count(*)::pg_catalog.float8 AS n".to_owned());
         }
         self.put(&format!(" FROM (SELECT {}", columns.join(", ")));
         self.released(first);

@@ -230,7 +230,7 @@ impl<'p> Found<'_, 'p> {
     /// The columns that a number's noise is computed from, and what they are computed from.
     fn columns(&mut self, of: &Uncertain<'p>) -> Result<(), ClientError> {
         match of {
-            Uncertain::Exact(_) | Uncertain::Released { .. } => Ok(()),
+            Uncertain::Exact(_) | Uncertain::Released { .. } | Uncertain::OfSets { .. } => Ok(()),
             Uncertain::Column { select, item, .. } => {
                 if !self.wanted.insert((select.id, *item)) {
                     return Ok(());

@@ -39,10 +39,11 @@ impl Queries<'_> {
                 match (known, output) {
                     (Some(terms), _) => terms,
                     (None, Output::Avg { .. }) => return lost("an average", pos),
-                    (None, Output::Moment(_)) => return lost("a variance", pos),
+                    (None, Output::Moment(_)) => return lost("a variance or a covariance", pos),
                     (None, _) => return lost("this aggregate", pos),
                 }
             }
+            Uncertain::OfSets { .. } => return lost("an aggregate of grouping sets", pos),
             Uncertain::Column { select, item, .. } => {
                 let Some(item) = select.items.get(*item) else { return lost("this column", pos) };
                 let inner = self.follow(&item.expr, self.place(select))?;
