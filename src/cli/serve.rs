@@ -19,6 +19,7 @@ use manager::Manager;
 use reloading::{Folder, Reloader};
 use std::error::Error;
 use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -138,11 +139,27 @@ pub async fn serve(active: Arc<ActiveGateway>, listener: TcpListener) -> Result<
     let gateway = active.current();
     let settings = Settings { limits: gateway.policy().limits.clone(), ..Settings::default() };
     let limit = gateway.policy().server.shutdown_timeout;
+    let databases = vec![("demo".to_owned(), active.clone())];
     let server =
         Server::over(vec![listener.into()], Arc::new(Adapter::over(Databases::one(active))), settings)?;
-    end_by_signal(server.shutdown_handle(), move || limit)?;
+    let ending = Arc::new(AtomicBool::new(false));
+    let (sessions, settings) = (server.sessions(), server.settings());
+    let watched = metrics::Watched { databases, sessions, settings, ending: ending.clone() };
+    // For whoever looks at the demo, on this machine.
+    let here = policy::Metrics { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) };
+    let monitor = metrics::start(Some(&here), watched).await?;
+    end_by_signal(server.shutdown_handle(), move || {
+        ending.store(true, Ordering::Relaxed);
+        limit
+    })?;
+    if let Some((address, _)) = &monitor {
+        writeln!(std::io::stdout(), "metrics at http://{address}/metrics")?;
+    }
     announce(&server.addresses()?)?;
     server.run().await;
+    if let Some((_, monitor)) = monitor {
+        monitor.abort();
+    }
     Ok(())
 }
 

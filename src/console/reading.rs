@@ -13,6 +13,8 @@ use tokio::sync::Mutex;
 const LATEST: usize = 500;
 /// Of the most expensive statements.
 const DEAREST: usize = 10;
+/// How far back a forecast looks, in microseconds.
+pub const LATELY: i64 = 14 * words::DAY;
 /// Points of a curve that are kept, at most: beyond it every other one goes.
 const POINTS: usize = 1024;
 /// A reading is shown again for so long, and for so many times as long as it took.
@@ -85,12 +87,14 @@ pub struct Part {
     pub statements: usize,
     /// The part of the limit, from 0 to 1.
     pub part: f64,
+    /// What of it was drawn in the last [`LATELY`].
+    pub lately: f64,
     /// The latest one, in microseconds since 1970.
     pub last: i64,
 }
 
 impl Drawn {
-    fn take(&mut self, recorded: &Recorded, paid: &ledger::PaidStatement, taken: &Taken) {
+    fn take(&mut self, recorded: &Recorded, paid: &ledger::PaidStatement, taken: &Taken, now: i64) {
         let every = self.every.max(1);
         if self.statements.is_multiple_of(every) {
             self.curve.push((recorded.at, taken.left));
@@ -112,6 +116,7 @@ impl Drawn {
             let part = by.entry(name).or_default();
             part.statements += 1;
             part.part += taken.part;
+            part.lately += if recorded.at >= now - LATELY { taken.part } else { 0.0 };
             part.last = recorded.at;
         }
     }
@@ -146,7 +151,7 @@ impl Reading {
                 for taken in &paid.from {
                     if windows.get(taken.budget.as_str()).is_some_and(|w| *w == taken.window) {
                         let key = (taken.budget.clone(), taken.owner.clone());
-                        drawn.entry(key).or_default().take(&recorded, paid, taken);
+                        drawn.entry(key).or_default().take(&recorded, paid, taken, at);
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! Points of a public grid that are chosen in every group, by how many rows there are at each: quantiles, least and
 //! greatest values, modes.
 
-use super::quantile::{Extreme, Quantiles, Ranks, Selector, inset};
+use super::quantile::{Bound, Extreme, Quantiles, Ranks, Selector, Side, inset};
 use super::spec::{Event, Mechanism};
 use super::topk::TopK;
 use super::{DpError, Entropy, EntropyError, Ratio, split};
@@ -17,6 +17,15 @@ pub enum Pick {
     Greatest,
     /// The most frequent value.
     Mode,
+    /// An end of an interval for a quantile strictly between 0 and 1.
+    End {
+        /// The quantile.
+        of: Ratio,
+        /// Which end.
+        side: Side,
+        /// How often it may fail, in millionths.
+        fails: u32,
+    },
 }
 
 /// A choice among the points of each group, from counts of cells: one cell for each group and point, all of them public.
@@ -27,8 +36,8 @@ pub enum Pick {
 ///
 /// Proof. Let w_g be what the unit adds to all cells of group g: Σ_g w_g <= w. On one level, with ε′ = ε/levels, each
 /// group's mechanism is set for a unit of weight w. Its scores move in proportion to the weight that comes: a quantile's by at
-/// most w_g·max(q, 1-q), an extreme's by w_g, a mode's all upwards by at most w_g (the proofs stand at
-/// [`Quantiles`], [`Extreme`] and [`TopK`]). So its loss is at most ε′·w_g/w, and with the exponential mechanism lies in an
+/// most w_g·max(q, 1-q) (an end of its interval's, too), an extreme's by w_g, a mode's all upwards by at most w_g (the proofs stand at
+/// [`Quantiles`], [`Bound`], [`Extreme`] and [`TopK`]). So its loss is at most ε′·w_g/w, and with the exponential mechanism lies in an
 /// interval of that length. Groups are drawn independently, from cells of their own: losses add up to ε′·Σw_g/w <= ε′. That
 /// losses of independent draws lie in an interval as long as theirs together follows from Durfee and Rogers 2019, whose
 /// definition compares the loss at two outcomes: it is a sum over groups. Levels are adaptive, one after the other. ∎
@@ -48,6 +57,7 @@ enum Draw {
     Quantiles(Quantiles, Vec<usize>),
     Extreme(Extreme, usize),
     Mode(TopK, usize),
+    End(Bound, usize),
 }
 
 impl Points {
@@ -140,6 +150,10 @@ impl Points {
                     Draw::Extreme(Extreme::greatest(inset(), self.weight, &level, self.selector)?, i)
                 }
                 Pick::Mode => Draw::Mode(TopK::mode(self.weight.into(), &level, self.selector)?, i),
+                Pick::End { of, side, fails } => {
+                    let grid = (points, f64::from(*fails) / 1e6);
+                    Draw::End(Bound::new(of, *side, grid, self.weight, &level, self.selector)?, i)
+                }
             });
         }
         Ok(draws)
@@ -162,6 +176,7 @@ impl Points {
                     places.into_iter().zip(q.choose(&ranks, rng)?).for_each(|(i, point)| put(i, point));
                 }
                 Draw::Extreme(e, i) => put(i, e.choose(&ranks, rng)?),
+                Draw::End(e, i) => put(i, e.choose(&ranks, rng)?),
                 Draw::Mode(m, i) => {
                     if let Some(point) = m.choose(&rows, rng)?.first() {
                         put(i, *point);
@@ -170,7 +185,20 @@ impl Points {
             }
         }
         self.sort(&mut chosen);
+        self.widen(&mut chosen);
         Ok(chosen)
+    }
+
+    /// Takes ends of intervals to the quantile that was chosen, where it lies beyond: they hold no less often by that.
+    fn widen(&self, chosen: &mut [usize]) {
+        for (i, pick) in self.picks.iter().enumerate() {
+            let Pick::End { of, side, .. } = pick else { continue };
+            let own = self.picks.iter().position(|p| p == &Pick::Quantile(*of));
+            let Some(quantile) = own.and_then(|q| chosen.get(q).copied()) else { continue };
+            if let Some(end) = chosen.get_mut(i) {
+                *end = if *side == Side::Below { quantile.min(*end) } else { quantile.max(*end) };
+            }
+        }
     }
 
     /// Puts what lies in order into it: the least value below each quantile, and so on. Errors do not grow by that.
@@ -179,7 +207,8 @@ impl Points {
             Pick::Least => Some(Ratio::from_integer(0)),
             Pick::Quantile(q) => Some(*q),
             Pick::Greatest => Some(Ratio::from_integer(1)),
-            Pick::Mode => None,
+            // An end of an interval that moved would hold another quantile.
+            Pick::Mode | Pick::End { .. } => None,
         };
         let mut order: Vec<(Ratio, usize)> =
             self.picks.iter().enumerate().filter_map(|(i, p)| Some((rank(p)?, i))).collect();
@@ -252,6 +281,31 @@ mod tests {
             let c = points.choose(vec![1; 50], &mut rng).unwrap();
             assert!(c[1] <= c[3] && c[3] <= c[0] && c[0] <= c[2], "{c:?}");
         }
+    }
+
+    #[test]
+    fn ends_stand_around_their_quantile() {
+        let end = |side| Pick::End { of: Ratio::new(1, 2), side, fails: 25_000 };
+        let picks = [end(Side::Below), quantile(1, 2), end(Side::Above), quantile(3, 4)];
+        let little = Ratio::new(1, 10);
+        let points = Points::new(&little, 1, &picks, Selector::Exponential).unwrap();
+        assert_eq!(points.levels(), 4);
+        let mut rng = SeededRng::new(11);
+        for _ in 0..50 {
+            let c = points.choose(vec![30; 100], &mut rng).unwrap();
+            assert!(c[0] <= c[1] && c[1] <= c[2] && c[1] <= c[3], "{c:?}");
+        }
+        let sure = Points::new(&Ratio::from_integer(100), 1, &picks, Selector::Exponential).unwrap();
+        assert_eq!(sure.choose(vec![30; 100], &mut rng).unwrap(), [49, 49, 50, 74]);
+        assert!(
+            Points::new(
+                &little,
+                1,
+                &[Pick::End { of: Ratio::from_integer(1), side: Side::Below, fails: 1 }],
+                Selector::Exponential
+            )
+            .is_err()
+        );
     }
 
     /// A unit that is in several groups weighs no more in all of them than in one: e^-ε of each draw's odds, together.

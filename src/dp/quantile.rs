@@ -3,9 +3,11 @@
 //! A quantile is chosen among the points by how far its rank is from the one that is asked for: no value of a row leaves
 //! the database, and the answer is always a point of the grid.
 
+mod bound;
 mod extreme;
 mod many;
 
+pub use bound::{Bound, Side};
 pub use extreme::{Extreme, inset};
 pub use many::Quantiles;
 

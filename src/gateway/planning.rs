@@ -120,7 +120,10 @@ impl Session {
         let snapped =
             every.and_then(|every| snapping::snap(&mut statement, &gateway.policy, &constants.now, every));
         self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
-        let settings = self.terms(gateway);
+        let mut settings = self.terms(gateway);
+        if *beside == Beside::Nothing {
+            settings.ends = plan::Ends::new(self.settings.confidence(), false);
+        }
         let (mut plan, read) = self.until_planned(gateway, &mut statement, &constants, &settings).await?;
         // SET was judged by the policy that was in force then.
         let chosen = self.settings.get(NoisegateSetting::Epsilon.name());

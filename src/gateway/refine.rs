@@ -5,19 +5,20 @@
 //! settings and what was released before, never from rows. That is adaptive composition, which the sums of every budget admit
 //! (docs/guarantees.md). All of it together is within `noisegate.epsilon`, and nothing is drawn unless the budgets admit that much.
 //!
-//! The answer's noise decides nothing: whether it is asked for, and at which price, was decided by the releases before it. So its
-//! intervals hold as often as those of any other answer.
+//! The last release's noise decides nothing: whether it is asked for, and at which price, was decided by those before it. With
+//! Laplace noise it is the answer. With Gaussian noise the answer is the mean of all of them, which has the noise of one release at
+//! their price together (`release::combine`): nothing that was paid is lost, and the last release costs what is left to pay.
 
 use super::Session;
 use super::stages::Asked;
 use super::words::Kept;
 use answer::{ClientError, Notice, SqlState};
-use dp::Ratio;
+use dp::{Distribution, Ratio};
 use ledger::{Question as Debit, Refusal};
 use plan::Plan;
-use plan::accuracy::{Number, least, proportional};
+use plan::accuracy::{Number, least, proportional, rounded_price};
 use plan::explain::{decimal, short};
-use release::Noisy;
+use release::{Noisy, combine};
 
 /// The parts of `noisegate.epsilon` that the first releases take, in this order, until the numbers are large beside their noise.
 const FIRST: [u128; 3] = [256, 64, 16];
@@ -43,6 +44,7 @@ impl Session {
         let prices = prices(of)?;
         let mut spent = Ratio::from_integer(0);
         let mut aim = Aim::Unknown;
+        let mut before: Vec<Answered> = Vec::new();
         for (i, price) in prices.iter().enumerate() {
             let mut small = plan.clone();
             small.at(of.settings, *price)?;
@@ -51,9 +53,12 @@ impl Session {
             }
             let (noisy, _) = self.at_its_price(of, &mut small, notices).await?;
             spent += *price;
+            before.push(Answered { plan: small.clone(), noisy, price: *price });
+            let together = together(of, &before);
+            let Some(shown) = together.as_ref().or(before.last()) else { continue };
             let known: Vec<(Number, f64, f64)> = numbers
                 .iter()
-                .map(|n| (*n, smallest(&small, &noisy, *n), n.half_width(&small, confidence)))
+                .map(|n| (*n, smallest(&shown.plan, &shown.noisy, *n), n.half_width(&shown.plan, confidence)))
                 // What no row can change has no noise.
                 .filter(|(_, _, half)| *half > 0.0)
                 .collect();
@@ -61,12 +66,12 @@ impl Session {
                 known.iter().map(|(n, value, half)| (*n, part * (value - half))).collect();
             // Twice as much as before at least: the answer is no small release asked again.
             let from = *price + *price;
-            aim = match wanted.iter().all(|(_, half)| *half > 0.0) {
-                true => {
-                    least(&mut small, of.settings, &from, &wanted, confidence).map_or(Aim::Unknown, Aim::At)
-                }
-                false => Aim::Unknown,
+            let least = match wanted.iter().all(|(_, half)| *half > 0.0) {
+                true => least(&mut small, of.settings, &from, &wanted, confidence),
+                false => None,
             };
+            let had = together.is_some().then(|| squares(&before));
+            aim = least.map_or(Aim::Unknown, |all| Aim::At(had.map_or(all, |had| left(all, had, from))));
             if known.iter().all(|(_, value, half)| *value >= KNOWN * half) {
                 break;
             }
@@ -76,7 +81,11 @@ impl Session {
             Aim::At(_) | Aim::Unknown => most / Ratio::from_integer(OTHERWISE),
         };
         plan.at(of.settings, price)?;
-        let (noisy, told) = self.at_its_price(of, plan, notices).await?;
+        let (mut noisy, told) = self.at_its_price(of, plan, notices).await?;
+        before.push(Answered { plan: plan.clone(), noisy: noisy.clone(), price });
+        if let Some(all) = together(of, &before) {
+            (*plan, noisy) = (all.plan, all.noisy);
+        }
         if self.settings.notices() {
             let halves = numbers.iter().map(|n| (n, n.half_width(plan, confidence)));
             let halves = halves.filter(|(_, half)| *half > 0.0);
@@ -127,6 +136,54 @@ impl Session {
             short(part * 100.0)
         )))
     }
+}
+
+/// A release of the statement, and the plan whose noise it has.
+struct Answered {
+    plan: Plan,
+    noisy: Vec<Noisy>,
+    /// ε.
+    price: Ratio,
+}
+
+/// All releases until now as one, where they have Gaussian noise: at the root of the sum of their squared prices, by which
+/// such noise narrows.
+fn together(of: &Asked<'_>, before: &[Answered]) -> Option<Answered> {
+    let last = before.last()?;
+    // Rounded down: it has no more noise than is said.
+    let price = Ratio::new((squares(before).sqrt() * 1e12).floor() as u128, 1_000_000_000_000);
+    let mut plan = last.plan.clone();
+    plan.at(of.settings, price).ok()?;
+    let gaussian = |d: &Distribution| !matches!(d, Distribution::Laplace { .. });
+    if !plan.releases.iter().flat_map(|r| &r.spec.aggregates).all(|n| gaussian(&n.distribution)) {
+        return None;
+    }
+    let one = |release: usize| {
+        let each: Option<Vec<_>> = before
+            .iter()
+            .map(|a| Some((a.noisy.get(release)?, &a.plan.releases.get(release)?.spec)))
+            .collect();
+        combine::combined(&each?)
+    };
+    let noisy = (0..last.noisy.len()).map(one).collect::<Option<_>>()?;
+    Some(Answered { plan, noisy, price })
+}
+
+/// The sum of the squared prices.
+fn squares(before: &[Answered]) -> f64 {
+    before.iter().map(|a| float(a.price).powi(2)).sum()
+}
+
+/// What a last release costs that makes all of them together as near as one at ε = `all`, where squares of so much have been paid:
+/// √(all² - had), of three digits, and at least `from`.
+fn left(all: Ratio, had: f64, from: Ratio) -> Ratio {
+    let left = (float(all).powi(2) - had).max(0.0).sqrt();
+    let left = Ratio::new((left * 1e12).ceil() as u128, 1_000_000_000_000);
+    rounded_price(&left.max(from)).min(all.max(from))
+}
+
+fn float(price: Ratio) -> f64 {
+    *price.numer() as f64 / *price.denom() as f64
 }
 
 /// Which price the answer wants.

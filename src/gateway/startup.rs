@@ -283,6 +283,7 @@ impl Gateway {
             question: false,
             utc: true,
             mechanism: dp::Preference::Auto,
+            ends: plan::Ends::default(),
             // Those of a session's user, once there is one.
             budgets: Vec::new(),
         };

@@ -217,6 +217,11 @@ pub fn least(
     Some(found).filter(|i| *i < ALL && reaches(*i)).map(proposal)
 }
 
+/// The least price of three digits that is no less than this one.
+pub fn rounded_price(least: &Ratio) -> Ratio {
+    proposal(first_from(least))
+}
+
 /// The items of a SELECT but for ends of intervals, which go with theirs.
 fn numbers(select: &Select) -> impl Iterator<Item = &Expr> {
     select.items.iter().map(|i| &i.expr).filter(|e| !matches!(e.kind, ExprKind::Reach { .. }))

@@ -117,6 +117,12 @@ pub(super) fn error95(r: &Release, output: &Output, cells: usize) -> String {
             if picks.contains(&&Pick::Mode) {
                 return format!("in 95 % its rows are at most {error} fewer than the most");
             }
+            if let Some(Pick::End { fails, .. }) = picks.first() {
+                let times = short(100.0 - f64::from(*fails) / 1e4);
+                return format!(
+                    "it holds {times} times in 100 or more, for which it aims {error} rows or more further out"
+                );
+            }
             let half = match &cells.axis {
                 Axis::Grid { step, of, .. } => format!("; points are {} apart", distance(step, of)),
                 Axis::Values | Axis::Listed(_) => String::new(),

@@ -31,6 +31,7 @@ mod partial_aggregates;
 mod per_unit;
 pub mod prices;
 pub mod public_rows;
+pub mod quantile_ends;
 pub mod reach;
 mod refusals;
 pub mod release;
@@ -62,6 +63,7 @@ pub use grouping_sets::GroupingSets;
 use mixed_union::MixedUnion;
 use policy::{Policy, Privacy};
 pub use public_rows::PublicRows;
+pub use quantile_ends::Ends;
 use refusals::{gaussian_unpriced, mixed, ordered_rows, position, rows_of_units, undrawn, unsupported};
 use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
@@ -135,6 +137,8 @@ pub struct Settings {
     pub utc: bool,
     /// Which noise the session asks for.
     pub mechanism: dp::Preference,
+    /// Ends of intervals around quantiles.
+    pub ends: Ends,
     /// Name and notion of every budget that the user pays from.
     pub budgets: Vec<(String, dp::Notion)>,
 }
@@ -260,6 +264,7 @@ fn planned(
     if let Some(free) = free::plan(statement, policy) {
         return Ok(free);
     }
+    let settings = &Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
     let mut planner = Planner {
         policy,
         settings,

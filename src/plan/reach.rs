@@ -13,7 +13,7 @@ pub mod quantile;
 mod sets;
 
 use super::release::{Output, Release};
-use super::{GroupingSets, Plan, has_aggregate};
+use super::{GroupingSets, Plan, has_aggregate, quantile_ends};
 use answer::ClientError;
 use bigdecimal::ToPrimitive;
 use sql::ast::*;
@@ -254,6 +254,15 @@ impl<'p> Queries<'p> {
         let whole = query.limit.is_none() && query.offset.is_none();
         let inner = self.select(query, None);
         whole && !select.filter.as_ref().is_some_and(chosen) && inner.is_ok_and(|inner| self.each_once(inner))
+    }
+
+    /// The aggregate of a release that stands for an end of an expression's interval: of a quantile.
+    pub fn end(&self, what: Reach, e: &Expr, place: Place) -> Option<Expr> {
+        let first = self.plan.releases.get(place.release?)?;
+        let (a, _) = quantile_ends::end(what, e)?;
+        let mut own = self.plan.releases.iter().filter(|r| r.select == first.select);
+        let known = own.any(|r| r.outputs.iter().any(|(have, _)| *have == a));
+        known.then(|| Expr::new(ExprKind::Aggregate(Box::new(a)), e.pos))
     }
 
     /// What a number is made of.

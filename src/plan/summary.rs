@@ -5,6 +5,7 @@ use super::Plan;
 use super::bounding::{Groups, Norm, Rows};
 use super::expected_error::{deciding, fixed95, moment_errors, part_error};
 use super::explain::{decimal, short};
+use super::quantile_ends::is_end;
 use super::release::moments::Statistic;
 use super::release::{Output, Release};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
@@ -60,7 +61,7 @@ fn add(list: &mut Vec<String>, item: String) {
 fn errors(plan: &Plan) -> String {
     let mut each = Vec::new();
     for r in paying(plan) {
-        for (aggregate, output) in &r.outputs {
+        for (aggregate, output) in r.outputs.iter().filter(|(a, _)| !is_end(a)) {
             let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
             add(&mut each, error(r, output, &output_name(&e, &plan.statement.bindings)));
         }
@@ -70,9 +71,12 @@ fn errors(plan: &Plan) -> String {
     }
     let by_rows = each.iter().any(|e| e.contains("/ n"));
     let n = if by_rows { ", n being the number of its rows" } else { "" };
+    let ends = paying(plan).any(|r| r.outputs.iter().any(|(a, _)| is_end(a)));
+    let ends =
+        if ends { "; each end of a quantile's interval is a choice that shares its price" } else { "" };
     let totals = plan.grouping_sets.iter().flat_map(|s| &s.sets).any(|s| s.added.is_some());
     let totals = if totals { "; totals of groups are off by more" } else { "" };
-    format!("95 times in 100, noise leaves {}{n}{totals}.", listed(&each))
+    format!("95 times in 100, noise leaves {}{n}{ends}{totals}.", listed(&each))
 }
 
 /// One aggregate's, as `count within ±30`.
@@ -126,7 +130,7 @@ pub(super) fn cuts(plan: &Plan, policy: &Policy) -> String {
             add(&mut each, format!("groups with fewer than about {} {unit}s stay hidden", s.threshold));
         }
         bounds(&mut each, r, unit);
-        for (aggregate, output) in &r.outputs {
+        for (aggregate, output) in r.outputs.iter().filter(|(a, _)| !is_end(a)) {
             for (name, low, high) in ranges(r, aggregate, output, plan) {
                 let [low, high] = [low, high].map(|x| x.normalized().to_plain_string());
                 add(&mut each, format!("{name} is cut to {low} to {high}"));

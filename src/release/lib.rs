@@ -4,6 +4,7 @@
 //! this module alone, it cannot be printed, copied or serialised, and the only things that can be done with it are
 //! [`perturb`] and [`stream::Instance::ask`]. No SQL, no I/O, and no error here tells a value.
 
+pub mod combine;
 pub mod numeric;
 pub mod points;
 pub mod stream;

@@ -102,7 +102,7 @@ fn place(pick: &Pick, group: &[(usize, u64)]) -> usize {
         Pick::Least => group.iter().find(|(_, n)| *n > 0),
         Pick::Greatest => group.iter().rfind(|(_, n)| *n > 0),
         Pick::Mode => group.iter().rev().max_by_key(|(_, n)| *n),
-        Pick::Quantile(q) => {
+        Pick::Quantile(q) | Pick::End { of: q, .. } => {
             let all: u128 = group.iter().map(|(_, n)| u128::from(*n)).sum();
             let mut below = 0u128;
             group.iter().find(|(_, n)| {

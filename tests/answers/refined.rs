@@ -27,15 +27,18 @@ fn policy(backend: &str, accounting: &str) -> String {
     )
 }
 
-/// Of the smallest group and of the others, the share of numbers that lie within this part of the truth.
-async fn held(accounting: &str, confidence: f64, percent: f64) -> [f64; 2] {
+/// Of the smallest group and of the others, the share of numbers that lie within this part of the truth; and the share of all
+/// whose intervals hold the truth.
+async fn held(accounting: &str, confidence: f64, percent: f64) -> [f64; 3] {
     let db = database(PEOPLE).await;
     let work = Workdir::new(&policy(&db.backend_toml(), accounting));
     let gate = work.serve().await;
     let client = connect(&gate.url("ada", PASSWORD, "db")).await;
-    let set = format!("SET noisegate.accuracy = '{percent} %'; SET noisegate.confidence = {confidence}");
+    let set = format!(
+        "SET noisegate.accuracy = '{percent} %'; SET noisegate.confidence = {confidence}; SET noisegate.intervals = on"
+    );
     client.batch_execute(&set).await.unwrap();
-    let (mut inside, mut all) = ([0u32; 2], [0u32; 2]);
+    let (mut inside, mut all) = ([0u32; 3], [0u32; 3]);
     for _ in 0..TIMES {
         let found = rows(&client, "SELECT g, count(*) FROM people GROUP BY g ORDER BY g").await.unwrap();
         for (row, (group, truth)) in found.iter().zip(TRUTH) {
@@ -44,6 +47,9 @@ async fn held(accounting: &str, confidence: f64, percent: f64) -> [f64; 2] {
             let place = usize::from(group != "a");
             all[place] += 1;
             inside[place] += u32::from((n - truth).abs() <= truth * percent / 100.0);
+            let [low, high] = [2, 3].map(|i| row[i].as_deref().unwrap().parse::<f64>().unwrap());
+            all[2] += 1;
+            inside[2] += u32::from((low..=high).contains(&truth));
         }
     }
     // It bought what was asked for, and not everything.
@@ -56,12 +62,15 @@ async fn held(accounting: &str, confidence: f64, percent: f64) -> [f64; 2] {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_relative_accuracy_holds_as_often_as_it_says() {
     for (accounting, confidence, percent) in [("approx", 0.95, 0.1), ("zcdp", 0.8, 0.1)] {
-        let [smallest, others] = held(accounting, confidence, percent).await;
-        println!("{accounting}: {smallest} of the smallest, {others} of the others at {confidence}");
+        let [smallest, others, intervals] = held(accounting, confidence, percent).await;
+        println!(
+            "{accounting}: {smallest} of the smallest, {others} of the others at {confidence}; intervals {intervals}"
+        );
         // Five standard deviations of what chance does to so many numbers.
         let slack = |n: u32| 5.0 * (confidence * (1.0 - confidence) / f64::from(n)).sqrt();
         assert!(smallest >= confidence - slack(TIMES), "{accounting}: {smallest}");
         assert!(others >= confidence - slack(3 * TIMES), "{accounting}: {others}");
+        assert!(intervals >= confidence - slack(4 * TIMES), "{accounting}: {intervals}");
         // The larger ones have the noise that the smallest needs.
         assert!(others >= smallest - slack(TIMES), "{accounting}: {others} and {smallest}");
         // Nor did it buy the next better accuracy: of twice the noise far fewer would lie inside.

@@ -135,6 +135,7 @@ impl Bikes {
             question: false,
             utc: true,
             mechanism: noisegate::dp::Preference::Auto,
+            ends: plan::Ends::default(),
             budgets: ledger.notions(&identity()),
         };
         let sizes = Mutex::default();
@@ -240,10 +241,12 @@ impl Bikes {
     }
 
     fn plan_one(&self, statement: sql::ast::Statement, sizes: &plan::Sizes) -> Result<Plan, PlanError> {
-        let Some(name) = &self.stream else { return plan::plan(statement, &self.policy, &self.plan, sizes) };
+        let ends = plan::Ends::new(self.confidence, self.intervals);
+        let settings = &plan::Settings { ends, ..self.plan.clone() };
+        let Some(name) = &self.stream else { return plan::plan(statement, &self.policy, settings, sizes) };
         let stream = self.policy.streams.iter().find(|s| s.name == *name).unwrap();
         let terms = plan::stream_question::Terms { stream, questions: 1000, beta: 0.05 };
-        plan::stream_question::plan(statement, &self.policy, &self.plan, sizes, terms)
+        plan::stream_question::plan(statement, &self.policy, settings, sizes, terms)
     }
 
     /// The plan, after PostgreSQL has judged names and types.

@@ -35,6 +35,7 @@ fn usual() -> plan::Settings {
         question: false,
         utc: true,
         mechanism: Preference::Auto,
+        ends: plan::Ends::default(),
         budgets: Vec::new(),
     }
 }

@@ -387,6 +387,7 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
         question: false,
         utc: true,
         mechanism: dp::Preference::Auto,
+        ends: plan::Ends::default(),
         budgets: vec![("everyone".into(), dp::Notion::Zcdp)],
     }
 }

@@ -240,6 +240,7 @@ fn settings(args: &Args, policy: &Policy, server_version: u32) -> Result<plan::S
         question: false,
         utc: true,
         mechanism: dp::Preference::Auto,
+        ends: plan::Ends::default(),
         // Whoever asks may have to pay from each of them.
         budgets: policy.budgets.iter().map(|b| (b.name.clone(), b.notion())).collect(),
     })

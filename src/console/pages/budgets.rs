@@ -97,7 +97,9 @@ fn one(
         @if let Some(drawn) = drawn {
             (burn_down(&format!("burn{index}"), name, drawn, left, reading.at, ahead.as_ref()))
             @for (title, by) in ["User", "Role", "Tables"].into_iter().zip(&drawn.by) {
-                @if by.len() > 1 || by.keys().any(|k| k != "no role" && k != "not recorded") { (parts(title, by)) }
+                @if by.len() > 1 || by.keys().any(|k| k != "no role" && k != "not recorded") {
+                    (parts(title, by, &|part: &Part| Ahead::of_part(part, drawn, left, reading.at, summary.next)))
+                }
             }
         } @else {
             p { "Nothing has been asked yet." }
@@ -159,15 +161,15 @@ fn fits(summary: &BudgetSummary, share: Option<&Share>, policy: &Policy) -> Opti
     }
 }
 
-fn parts(title: &str, by: &BTreeMap<String, Part>) -> Markup {
+fn parts(title: &str, by: &BTreeMap<String, Part>, ahead: &dyn Fn(&Part) -> Option<Ahead>) -> Markup {
     let mut parts: Vec<_> = by.iter().collect();
     parts.sort_by(|a, b| b.1.part.total_cmp(&a.1.part));
     html! {
         (table(&format!("Who used it, by {}", title.to_lowercase()), html! {
-            thead { tr { th scope="col" { (title) } th scope="col" class="n" { "Used of the budget" } th scope="col" class="n" { "Questions" } th scope="col" { "Last asked" } } }
+            thead { tr { th scope="col" { (title) } th scope="col" class="n" { "Used of the budget" } th scope="col" class="n" { "Questions" } th scope="col" { "Last asked" } th scope="col" { "What is left, if these alone go on as lately" } } }
             tbody {
                 @for (name, part) in parts {
-                    tr { th scope="row" { (name) } td class="n" { (percent(part.part)) } td class="n" { (number(part.statements as u128)) } td { (moment(part.last)) } }
+                    tr { th scope="row" { (name) } td class="n" { (percent(part.part)) } td class="n" { (number(part.statements as u128)) } td { (moment(part.last)) } td { (ahead(part).map_or("–".into(), |a| a.short)) } }
                 }
             }
         }))

@@ -2,7 +2,7 @@
 
 use super::frame::table;
 use crate::chart::Chart;
-use crate::reading::Drawn;
+use crate::reading::{Drawn, LATELY, Part};
 use crate::words::{DAY, count, day, moment, percent};
 use maud::{Markup, html};
 
@@ -19,17 +19,24 @@ pub struct Ahead {
     words: String,
 }
 
-/// The past that a forecast goes by: no more than so much, and no less.
-const MOST: i64 = 14 * DAY;
+/// The past that a forecast goes by, at least.
 const LEAST: i64 = DAY / 24;
 
 impl Ahead {
     /// From what is left at `now`, as it went down lately. None where there is too little to go by.
     pub fn of(drawn: &Drawn, left: f64, now: i64, next: Option<i64>) -> Option<Self> {
-        let (first, _) = *drawn.curve.first()?;
-        let since = first.max(now - MOST);
+        let since = since(drawn, now)?;
         let before = drawn.curve.iter().take_while(|(at, _)| *at <= since).last().map_or(1.0, |(_, l)| *l);
-        let (span, used) = (now - since, before - left);
+        Self::at_pace(before - left, now - since, left, now, next)
+    }
+
+    /// The same if those alone went on whose part this is.
+    pub fn of_part(part: &Part, drawn: &Drawn, left: f64, now: i64, next: Option<i64>) -> Option<Self> {
+        Self::at_pace(part.lately, now - since(drawn, now)?, left, now, next)
+    }
+
+    /// Where so much was used in so many microseconds.
+    fn at_pace(used: f64, span: i64, left: f64, now: i64, next: Option<i64>) -> Option<Self> {
         if span < LEAST || used <= 0.0 || left <= 0.0 {
             return None;
         }
@@ -64,6 +71,11 @@ impl Ahead {
             },
         })
     }
+}
+
+/// Since when a forecast looks.
+fn since(drawn: &Drawn, now: i64) -> Option<i64> {
+    drawn.curve.first().map(|(first, _)| (*first).max(now - LATELY))
 }
 
 /// The curve of what was left of `name`, with the time to come. `id` is unique on the page.

@@ -66,6 +66,19 @@ fn every_neighbour_is_within_epsilon_and_bounded_range() {
             assert!(loss <= 1.5 + 1e-9 && width <= 1.5 + 1e-9, "{p}/{r}, w = {weight}: {loss}, {width}");
             assert!(width > 0.7, "{p}/{r}, w = {weight}: {width} is far from ε");
         }
+        for (p, r, side, beta) in [
+            (1u128, 2u128, Side::Below, 0.9),
+            (1, 2, Side::Above, 0.9),
+            (1, 4, Side::Below, 0.5),
+            (9, 10, Side::Above, 0.99),
+        ] {
+            let grid = (4, beta);
+            let end =
+                Bound::new(&Ratio::new(p, r), side, grid, weight, &epsilon, Selector::Exponential).unwrap();
+            let (loss, width) = audit(weight, |ranks| (end.scores(ranks), end.of.factor));
+            assert!(loss <= 1.5 + 1e-9 && width <= 1.5 + 1e-9, "{end:?}: {loss}, {width}");
+            assert_eq!(end.guarantee(), Guarantee::BoundedRange { epsilon });
+        }
         for extreme in [
             Extreme::least(2, weight, &epsilon, Selector::Exponential).unwrap(),
             Extreme::greatest(2, weight, &epsilon, Selector::Exponential).unwrap(),
@@ -367,4 +380,45 @@ fn nonsense_is_refused() {
     assert!(Quantiles::new(&[half, one], 1, &one, by).is_err());
     assert!(Quantiles::new(&[half], 0, &one, by).is_err());
     assert!(Extreme::least(1, 0, &one, by).is_err());
+}
+
+/// Each end holds the quantile as often as it says, by the very probabilities, on histograms of every shape: few rows and many,
+/// ties, all at one end. The quantile is every value that `percentile_disc` or `percentile_cont` may give.
+#[test]
+fn ends_hold_the_quantile_as_often_as_they_say() {
+    let shapes: Vec<Vec<u64>> = vec![
+        vec![0; 20],
+        vec![1; 20],
+        vec![40; 20],
+        (0..20).map(|i| i * i).collect(),
+        (0..20).map(|i| if i == 7 { 500 } else { 0 }).collect(),
+        (0..20).map(|i| if i == 0 || i == 19 { 60 } else { 1 }).collect(),
+        (0..20).map(|i| u64::from(i == 12) * 2).collect(),
+    ];
+    let epsilon = Ratio::new(1, 2);
+    let mut least = 1.0f64;
+    for (p, r) in [(1u128, 2u128), (1, 10), (9, 10), (333, 1000)] {
+        for (mass, beta) in shapes.iter().flat_map(|m| [(m, 0.025), (m, 0.25)]) {
+            let rows: Vec<usize> =
+                mass.iter().enumerate().flat_map(|(i, m)| std::iter::repeat_n(i, *m as usize)).collect();
+            let place = p as f64 / r as f64 * (rows.len() as f64 - 1.0).max(0.0);
+            let (low, high) = (place.floor() as usize, place.ceil() as usize);
+            let disc = ((p * rows.len() as u128).div_ceil(r) as usize).max(1) - 1;
+            for side in [Side::Below, Side::Above] {
+                let end = Bound::new(&Ratio::new(p, r), side, (20, beta), 1, &epsilon, Selector::Exponential)
+                    .unwrap();
+                let chances = exponential(&end.scores(&ranks(mass)), &end.of.factor);
+                let holds = |point: usize| match side {
+                    _ if rows.is_empty() => true,
+                    Side::Below => point <= rows[low].min(rows[disc]),
+                    Side::Above => point >= rows[high].max(rows[disc]),
+                };
+                let held: f64 = chances.iter().enumerate().filter(|(i, _)| holds(*i)).map(|(_, p)| p).sum();
+                assert!(held >= 1.0 - beta, "{p}/{r} of {mass:?}, {side:?}: {held} of {beta}");
+                least = least.min(held - (1.0 - beta));
+            }
+        }
+    }
+    // The bound is one of all histograms at once, so that it holds more.
+    assert!(least > 0.0);
 }

@@ -20,6 +20,10 @@ use std::collections::BTreeSet;
 impl Printer<'_> {
     /// `noisegate.low(x)` and its like; while the statement is typed, a number.
     pub(super) fn reach(&mut self, what: Reach, expr: &Expr, confidence: u32) {
+        let end = self.queries.as_ref().zip(self.place).and_then(|(q, place)| q.end(what, expr, place));
+        if let Some(end) = end {
+            return self.wrapped("(", &end, ")::pg_catalog.float8");
+        }
         let of = self.queries.as_ref().zip(self.place).map(|(queries, place)| queries.follow(expr, place));
         let Some(of) = of else {
             return self.wrapped("(", expr, ")::pg_catalog.float8");
@@ -160,7 +164,7 @@ pub(super) fn float(text: &str) -> Real {
 }
 
 fn one(value: Real, term: Term) -> Number {
-    Number { value, terms: vec![term], ratio: None, range: None }
+    Number { value, terms: vec![term], ratio: None, range: None, root: None }
 }
 
 /// A number that is its own only term, with what is told of its noise beside it.

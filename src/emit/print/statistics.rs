@@ -13,6 +13,12 @@ use plan::release::{PartKind, Release};
 pub(super) fn moment(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
     match m.what {
         Statistic::Variance { sample, root } => variance(row, r, m, (sample, root), float(text)),
+        // About 0 a square is no line.
+        Statistic::Determination => {
+            let root = Moment { what: Statistic::Correlation, ..m.clone() };
+            let root = of_means(row, r, &root, &format!("pg_catalog.sqrt({text})"));
+            Number { root: Some(Box::new(root)), ..of_means(row, r, m, text) }
+        }
         _ => of_means(row, r, m, text),
     }
 }
@@ -59,7 +65,7 @@ fn variance(row: &Row<'_>, r: &Release, m: &Moment, (sample, root): (bool, bool)
     };
     let when = format!("{} >= {}", row.column(m.count), if sample { 2 } else { 1 });
     let range = Some(Range { low: 0.0, high, when });
-    let mut number = Number { value: value.clone(), terms, ratio: None, range };
+    let mut number = Number { value: value.clone(), terms, ratio: None, range, root: None };
     if sample {
         let factor = n.value.divided_by(&n.value.plus(&Real::Known(-1.0)));
         number.terms = number.slopes(&factor);

@@ -34,6 +34,8 @@ pub(super) struct Number {
     pub terms: Vec<Term>,
     pub ratio: Option<Box<Ratio>>,
     pub range: Option<Range>,
+    /// It is the square of this one, of which the ends are better known where it may be 0.
+    pub root: Option<Box<Number>>,
 }
 
 /// Where a number lies whatever the noise is.
@@ -54,7 +56,7 @@ pub(super) struct Ratio {
 
 impl Number {
     pub fn exact(value: Real) -> Self {
-        Self { value, terms: Vec::new(), ratio: None, range: None }
+        Self { value, terms: Vec::new(), ratio: None, range: None, root: None }
     }
 
     pub fn slopes(&self, factor: &Real) -> Vec<Term> {
@@ -67,7 +69,7 @@ impl Number {
             .ratio
             .as_ref()
             .map(|r| Box::new(Ratio { over: r.over.times(factor), under: r.under.clone() }));
-        Self { value: self.value.times(factor), terms: self.slopes(factor), ratio, range: None }
+        Self { value: self.value.times(factor), terms: self.slopes(factor), ratio, range: None, root: None }
     }
 
     pub fn plus(&self, other: &Self) -> Self {
@@ -79,7 +81,7 @@ impl Number {
             Some(Box::new(Ratio { over, under: ratio.under.clone() }))
         };
         let ratio = moved(self, other).or_else(|| moved(other, self));
-        Self { value: self.value.plus(&other.value), terms, ratio, range: None }
+        Self { value: self.value.plus(&other.value), terms, ratio, range: None, root: None }
     }
 
     pub fn multiplied(&self, other: &Self) -> Self {
@@ -90,7 +92,7 @@ impl Number {
             return other.times(&self.value);
         }
         let terms = merged(self.slopes(&other.value), other.slopes(&self.value));
-        Self { value: self.value.times(&other.value), terms, ratio: None, range: None }
+        Self { value: self.value.times(&other.value), terms, ratio: None, range: None, root: None }
     }
 
     pub fn divided(&self, other: &Self) -> Self {
@@ -107,7 +109,7 @@ impl Number {
         let part = Real::Known(1.0).divided_by(&under.value);
         let terms = merged(over.slopes(&part), under.slopes(&value.negated().times(&part)));
         let ratio = linear.then(|| Box::new(Ratio { over, under }));
-        Self { value, terms, ratio, range: None }
+        Self { value, terms, ratio, range: None, root: None }
     }
 }
 
@@ -182,9 +184,24 @@ pub(super) fn reached(what: Reach, number: &Number, quantile: Quantile) -> Real 
         Reach::Fourth => fourth,
         Reach::Deviation => variance.root(),
         Reach::Low | Reach::High if number.terms.is_empty() => number.value.clone(),
-        Reach::Low | Reach::High => match &number.ratio {
-            Some(ratio) => fieller(ratio, number.range.as_ref(), what, quantile),
-            None => {
+        Reach::Low | Reach::High => match (&number.ratio, &number.root) {
+            (_, Some(root)) => {
+                let half = half_width(&root.terms, quantile);
+                let size = root.value.magnitude();
+                let end = match what {
+                    Reach::Low => Real::Text(format!("GREATEST({}, 0)", size.plus(&half.negated()).text())),
+                    _ => size.plus(&half),
+                };
+                // GREATEST leaves NULL out.
+                let known = Real::Text(format!(
+                    "(CASE WHEN {} IS NOT NULL THEN {} END)",
+                    half.text(),
+                    end.times(&end).text()
+                ));
+                within(&known, number.range.as_ref(), what)
+            }
+            (Some(ratio), None) => fieller(ratio, number.range.as_ref(), what, quantile),
+            (None, None) => {
                 let half = half_width(&number.terms, quantile);
                 // 15 digits: what a float has beyond them is not the number's.
                 let short = matches!(half, Real::Known(_));

@@ -290,6 +290,7 @@ impl SessionSettings {
         settings.delta = ratio(NoisegateSetting::Delta).unwrap_or(settings.delta);
         settings.max_groups = count(NoisegateSetting::MaxGroups).unwrap_or(settings.max_groups);
         settings.chosen_rows = count(NoisegateSetting::MaxRows);
+        settings.ends = plan::Ends::new(self.confidence(), self.intervals());
         settings.mechanism = match self.get(NoisegateSetting::Mechanism.name()) {
             Some("laplace") => dp::Preference::Laplace,
             Some("gaussian") => dp::Preference::Gaussian,

@@ -125,6 +125,7 @@ fn numbers(plan: &Plan) -> Vec<usize> {
     let queries = Queries::of(plan);
     let place = queries.place(select);
     let known = |(i, item): (usize, &Item)| match queries.follow(&item.expr, place) {
+        Err(_) if queries.end(Reach::Low, &item.expr, place).is_some() => Some(i),
         Ok(Uncertain::Exact(_)) | Err(_) => None,
         Ok(_) => Some(i),
     };
@@ -136,8 +137,11 @@ fn unknown(plan: &Plan, places: &[usize]) -> Vec<usize> {
     let Body::Select(select) = &plan.statement.query.body else { return places.to_vec() };
     let queries = Queries::of(plan);
     let place = queries.place(select);
-    let known =
-        |i: &usize| select.items.get(*i).is_some_and(|item| queries.follow(&item.expr, place).is_ok());
+    let known = |i: &usize| {
+        select.items.get(*i).is_some_and(|item| {
+            queries.follow(&item.expr, place).is_ok() || queries.end(Reach::Low, &item.expr, place).is_some()
+        })
+    };
     places.iter().copied().filter(|i| !known(i)).collect()
 }
 
@@ -214,6 +218,7 @@ impl<'p> Found<'_, 'p> {
 
     fn expr(&mut self, e: &'p Expr, place: super::Place) -> Result<(), ClientError> {
         match &e.kind {
+            ExprKind::Reach { what, expr, .. } if self.queries.end(*what, expr, place).is_some() => Ok(()),
             ExprKind::Reach { expr, .. } => {
                 let of = self.queries.follow(expr, place)?;
                 self.columns(&of)

@@ -4,6 +4,7 @@ use super::moments::{is_moment, is_of_two};
 use super::points::is_choice;
 use super::{Builder, Output, Part, PartKind, Result, refuse, too_wide};
 use crate::expr::{GridValue, Node, Scalar, filtered, not, unbounded};
+use crate::quantile_ends;
 use crate::refusals::of_ages;
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Signed, Zero};
@@ -33,6 +34,10 @@ impl Builder<'_, '_> {
                     }
                 }
             }
+            ExprKind::Reach { what, expr, .. } if quantile_ends::end(*what, expr).is_some() => match only {
+                Some(_) => Ok(()),
+                None => self.end(*what, expr, true),
+            },
             ExprKind::Aggregate(a) if only.is_some_and(|only| !only.contains(a)) => Ok(()),
             ExprKind::Aggregate(a) => self.aggregate(a, e.pos),
             ExprKind::Column { binding, column } => {

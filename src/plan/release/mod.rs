@@ -210,6 +210,12 @@ impl<'a, 'b> Builder<'a, 'b> {
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, all, only))?;
         }
+        if self.settings.ends.stand_beside(select) {
+            for item in &select.items {
+                self.end(Reach::Low, &item.expr, false)?;
+                self.end(Reach::High, &item.expr, false)?;
+            }
+        }
         self.flattener.note(&mut self.source);
         let scalars: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
         let equal = groups::equal_columns(&self.source);

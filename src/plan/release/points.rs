@@ -9,9 +9,11 @@ use crate::bounding::{self, Bounding};
 use crate::domain::Domain;
 use crate::expr::{Scalar, filtered, nearest, unbounded};
 use crate::groups::{self, Groups};
+use crate::quantile_ends;
 use crate::work;
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive};
+use dp::quantile::Side;
 use dp::{Pick, Ratio};
 use schema::SqlType;
 use schema::time::MICROS_PER_SECOND;
@@ -156,6 +158,41 @@ impl Builder<'_, '_> {
         self.request(key, axis, pos, |all| {
             let parts = picks.into_iter().map(|p| pick(all, p)).collect();
             (a.clone(), Output::Points { parts, array, ty })
+        });
+        Ok(())
+    }
+
+    /// Notes an end of the interval of a quantile of numbers; nothing of what is none, unless it was `asked` for by name.
+    pub(super) fn end(&mut self, what: Reach, e: &Expr, asked: bool) -> Result<()> {
+        let (Some((a, side)), ExprKind::Aggregate(of)) = (quantile_ends::end(what, e), &e.kind) else {
+            return Ok(());
+        };
+        let (Some(x), false) = (ordered_by(of), self.requests.iter().any(|r| r.has(&a))) else {
+            return Ok(());
+        };
+        let q = match of.name {
+            "median" => Pick::Quantile(Ratio::new(1, 2)),
+            _ => match (of.args.first(), of.within_group.first()) {
+                (Some(f), Some(by)) => fraction(f, by.desc)?,
+                _ => return Ok(()),
+            },
+        };
+        let scalar = self.lower(x)?;
+        let (true, Pick::Quantile(q)) = (scalar.ty().is_number(), q) else {
+            return match asked {
+                true => Err(ClientError::unsupported("an interval of this quantile is not supported")
+                    .detail("Quantiles of numbers have one, strictly between the least and the greatest value.")
+                    .hint("Write noisegate.low(percentile_cont(0.05) WITHIN GROUP (ORDER BY x)), or leave the interval away.")
+                    .at(e.pos)
+                    .into()),
+                false => Ok(()),
+            };
+        };
+        let when = of.filter.as_ref().map(|f| self.lower(f)).transpose()?;
+        let (key, axis) = self.grid_key(of.name, x, &scalar, when.as_ref())?;
+        let end = self.settings.ends.pick(q, side);
+        self.request(key, axis, e.pos, |all| {
+            (a, Output::Points { parts: vec![pick(all, end)], array: false, ty: SqlType::Float8 })
         });
         Ok(())
     }
@@ -315,6 +352,15 @@ impl Builder<'_, '_> {
     }
 }
 
+/// The value that a quantile is of.
+fn ordered_by(a: &Aggregate) -> Option<&Expr> {
+    match (a.name, a.args.as_slice(), a.within_group.as_slice()) {
+        ("median", [x], []) => Some(x),
+        (_, [_], [by]) => Some(&by.expr),
+        _ => None,
+    }
+}
+
 /// The place of a pick, which is listed once.
 pub(super) fn pick(picks: &mut Vec<Pick>, p: Pick) -> usize {
     picks.iter().position(|have| *have == p).unwrap_or_else(|| {
@@ -330,6 +376,12 @@ fn named(p: &Pick) -> String {
         Pick::Least => "least value".into(),
         Pick::Greatest => "greatest value".into(),
         Pick::Mode => "most frequent value".into(),
+        Pick::End { of, side: Side::Below, .. } => {
+            format!("lower end around quantile {}", crate::explain::decimal(of))
+        }
+        Pick::End { of, side: Side::Above, .. } => {
+            format!("upper end around quantile {}", crate::explain::decimal(of))
+        }
     }
 }
 

@@ -73,10 +73,27 @@ class History(demo.Served):
         self.report = str(pathlib.Path(self.policy).parent / "report.html")
         made = [program, "report", "--policy", self.policy, "--output", self.report]
         subprocess.run(made, check=True, capture_output=True)
+        self.others = [self.written(program, *page) for page in self.pages(program)]
+
+    def pages(self, program):
+        """Other pages that are written for owners, each by a command."""
+        (backend,) = re.findall(r'(?m)^url = "(postgres[^"]*)"', pathlib.Path(self.policy).read_text())
+        subprocess.run([program, "check", "--policy", self.policy, "--write-schema"], check=True, capture_output=True)
+        asked = pathlib.Path(self.policy).parent / "asked.sql"
+        asked.write_text("".join(f"{sql};\n" for _, _, *questions in DAYS for sql in questions))
+        quasi = ["--quasi", "birth_year,plan", "--sensitive", "city"]
+        yield "risk", "--backend", backend, "--table", "riders", *quasi, "--policy", self.policy
+        yield "advise", "--policy", self.policy, str(asked)
+
+    def written(self, program, command, *arguments):
+        page = str(pathlib.Path(self.policy).parent / f"{command}.html")
+        with open(page, "w") as out:
+            subprocess.run([program, command, *arguments, "--format", "html"], check=True, stdout=out, stderr=subprocess.PIPE)
+        return page
 
     def more(self):
         (line,) = [line for line in self.child.said if line.startswith("console at ")]
-        return {"CONSOLE": line.removeprefix("console at ").strip(), "REPORT": self.report, "PASSWORD": self.password}
+        return {"CONSOLE": line.removeprefix("console at ").strip(), "REPORT": self.report, "OTHERS": ":".join(self.others), "PASSWORD": self.password}
 
 
 if __name__ == "__main__":

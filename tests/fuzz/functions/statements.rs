@@ -35,6 +35,7 @@ fn settings(policy: &Policy) -> plan::Settings {
         question: false,
         utc: true,
         mechanism: dp::Preference::Auto,
+        ends: plan::Ends::default(),
         budgets: policy.budgets.iter().map(|b| (b.name.clone(), b.notion())).collect(),
     }
 }
