@@ -67,7 +67,7 @@ fn precision(spec: &Spec, part: usize) -> Option<f64> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use super::*;
-    use dp::testing::SeededRng;
+    use crate::testing::SeededRng;
     use dp::{DiscreteGaussian, Noise, Ratio};
 
     fn spec(variance: u128) -> Spec {
