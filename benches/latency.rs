@@ -70,6 +70,7 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         question: false,
         utc: true,
         mechanism: dp::Preference::Auto,
+        ends: plan::Ends::default(),
         budgets: vec![("bench".into(), dp::Notion::Approx)],
     };
     let sizes: plan::Sizes = policy

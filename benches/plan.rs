@@ -74,6 +74,7 @@ fn plan_and_emit(c: &mut Criterion) {
         question: false,
         utc: true,
         mechanism: noisegate::dp::Preference::Auto,
+        ends: plan::Ends::default(),
         budgets: vec![("bench".into(), noisegate::dp::Notion::Approx)],
     };
     let sizes: plan::Sizes = policy
