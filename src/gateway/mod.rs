@@ -524,7 +524,7 @@ impl Session {
         }
         if self.settings.notices() {
             let collected = plan::collected::of(&plan, &gateway.policy);
-            notices.extend(plan::collected::notice(&collected).map(Notice::new));
+            notices.extend(plan::collected::notice(&collected, self.settings.consistent()).map(Notice::new));
             let biased = plan.releases.iter().filter_map(plan::explain::bias);
             notices.extend(biased.map(Notice::new));
         }

@@ -33,7 +33,11 @@ impl Session {
     /// How estimates over what was collected are asked for.
     fn estimates(&self) -> sql::resolve::Estimates {
         let quantile = Quantile::of(self.settings.confidence()).at(0.0);
-        sql::resolve::Estimates { intervals: self.settings.intervals(), quantile }
+        sql::resolve::Estimates {
+            intervals: self.settings.intervals(),
+            quantile,
+            consistent: self.settings.consistent(),
+        }
     }
 
     /// What the session may choose about prices and bounds, and pays from.

@@ -86,6 +86,8 @@ pub(super) struct Reading {
     /// Whether numbers have an interval beside them, and how often it holds them.
     pub(super) intervals: bool,
     pub(super) confidence: u32,
+    /// Whether estimates are made consistent.
+    pub(super) consistent: bool,
 }
 
 /// What makes a statement the same.

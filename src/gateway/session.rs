@@ -195,6 +195,7 @@ impl Session {
                 path: self.search_path(&self.gateway),
                 intervals: self.settings.intervals(),
                 confidence: self.settings.confidence(),
+                consistent: self.settings.consistent(),
             }
             .into(),
         };

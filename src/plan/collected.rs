@@ -16,12 +16,13 @@ pub fn of<'p>(plan: &Plan, policy: &'p Policy) -> Vec<&'p Collect> {
     policy.collects.iter().filter(asked).collect()
 }
 
-/// What whoever asks is told with the answer.
-pub fn notice(collects: &[&Collect]) -> Option<String> {
+/// What whoever asks is told with the answer; `consistent` where estimates were made so.
+pub fn notice(collects: &[&Collect], consistent: bool) -> Option<String> {
     let names: Vec<String> = collects.iter().map(|c| format!("\"{}\"", c.name)).collect();
     let first = collects.first()?;
+    let cut = if consistent { "; none is below 0, which is a bias (noisegate.consistent = on)" } else { "" };
     Some(format!(
-        "estimates over randomised reports of {}, at a local epsilon of {} a row: nothing is spent for them",
+        "estimates over randomised reports of {}, at a local epsilon of {} a row: nothing is spent for them{cut}",
         names.join(" and "),
         first.epsilon()
     ))

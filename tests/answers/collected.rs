@@ -552,3 +552,66 @@ async fn a_policy_may_collect_and_hold_nothing() {
     let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
     assert_eq!(rows(&ada, "SELECT count(*) FROM riders").await.unwrap().len(), 1);
 }
+
+/// Estimates of few people at a small ε, of which some are below 0.
+const NOISY: &str = "\
+[collect.survey]
+users = [\"form\"]
+columns.answer = { kind = \"count\", range = [0, 7], epsilon = 0.5, randomiser = \"response\" }
+columns.smokes = { kind = \"boolean\", epsilon = 0.5, randomiser = \"response\" }
+columns.age = { kind = \"number\", range = [0, 100], epsilon = 1, randomiser = \"rounding\" }
+";
+
+/// The nearest point with sum `whole` and no coordinate below 0, by bisection.
+fn nearest(estimates: &[f64], whole: f64) -> Vec<f64> {
+    let above = |theta: f64| estimates.iter().map(|u| (u - theta).max(0.0)).collect::<Vec<f64>>();
+    let (mut low, mut high) = (-1e9, 1e9);
+    for _ in 0..200 {
+        let theta = f64::midpoint(low, high);
+        if above(theta).iter().sum::<f64>() > whole { low = theta } else { high = theta }
+    }
+    above(low)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn consistent_estimates_are_the_nearest_that_can_be_true() {
+    let columns = "answer int4 NOT NULL, smokes int4 NOT NULL, age int4 NOT NULL";
+    let world = World::new(NOISY, columns).await;
+    let form = world.client("form").await;
+    let said: Vec<String> = (0..200).map(|i| format!("({}, {}, 40)", i % 3, i % 4 == 0)).collect();
+    form.batch_execute(&format!("INSERT INTO survey VALUES {}", said.join(", "))).await.unwrap();
+    let ada = world.client("ada").await;
+    let estimates = async |sql: &str| -> Vec<f64> {
+        let told = rows(&ada, sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+        told.iter().map(|row| row.last().unwrap().as_ref().unwrap().parse().unwrap()).collect()
+    };
+    for by in ["answer", "smokes, answer"] {
+        let sql = format!("SELECT {by}, count(*) FROM survey GROUP BY {by} ORDER BY {by}");
+        ada.batch_execute("SET noisegate.consistent = off").await.unwrap();
+        let raw = estimates(&sql).await;
+        ada.batch_execute("SET noisegate.consistent = on").await.unwrap();
+        let made = estimates(&sql).await;
+        // Each is rounded to a whole number, before and after.
+        let expected = nearest(&raw, 200.0);
+        assert_eq!(made.len(), expected.len());
+        for (made, expected) in made.iter().zip(&expected) {
+            assert!(*made >= 0.0 && (made - expected).abs() < 2.0, "{by}: {raw:?}, {made} for {expected}");
+        }
+        let sum: f64 = made.iter().sum();
+        assert!((sum - 200.0).abs() <= made.len() as f64 / 2.0, "{sum} of 200");
+    }
+    // Parts of the whole, and the whole; in a query around it, too.
+    let parts = "SELECT count(*) FILTER (WHERE smokes) + count(*) FILTER (WHERE NOT smokes) FROM survey";
+    assert!((estimates(parts).await[0] - 200.0).abs() <= 1.0);
+    assert_eq!(estimates("SELECT count(*) FROM survey").await, [200.0]);
+    let around = "SELECT sum(n) FROM (SELECT answer, count(*) AS n FROM survey GROUP BY answer) t";
+    assert!((estimates(around).await[0] - 200.0).abs() <= 4.0);
+    for refused in [
+        "SELECT answer, noisegate.low(count(*)) FROM survey GROUP BY answer",
+        "SET noisegate.intervals = on; SELECT answer, count(*) FROM survey GROUP BY answer",
+        "SET noisegate.intervals = off; SELECT answer, avg(age) FROM survey GROUP BY answer",
+    ] {
+        assert_eq!(sqlstate(&ada, refused).await, "0A000", "{refused}");
+    }
+    assert_eq!(estimates("SELECT avg(age) FROM survey").await.len(), 1, "no parts of a whole");
+}

@@ -31,26 +31,34 @@ async fn numbers_below_their_error_are_told() {
     let world = World::new(&["ada"], RULES).await;
     let (_, told) = world.psql("ada", "SET noisegate.epsilon = 100; SELECT count(*) FROM riders;").await;
     assert!(!told.contains("smaller than the 95 % error"), "{told}");
-    let (_, told) = world
-        .psql(
-            "ada",
-            "SET noisegate.epsilon = 0.001; SELECT count(*), sum(fare) FROM trips WHERE minutes < 0;",
-        )
-        .await;
-    assert!(told.contains(" is smaller than the 95 % error of ±"), "{told}");
+    // One time in twenty noise is larger than the error that it stays within at 95 %.
+    let in_one_of_six = async |sql: &str, says: &str| {
+        let mut told = String::new();
+        for _ in 0..6 {
+            told = world.psql("ada", sql).await.1;
+            if told.contains(says) {
+                break;
+            }
+        }
+        assert!(told.contains(says), "{sql}: {told}");
+        told
+    };
+    let few = "SET noisegate.epsilon = 0.001; SELECT count(*), sum(fare) FROM trips WHERE minutes < 0;";
+    let told = in_one_of_six(few, " is smaller than the 95 % error of ±").await;
     assert!(!told.contains("empty_groups"), "{told}");
     // The error of an average hangs on how many rows there are.
     let nowhere = "SELECT avg(CASE WHEN note = 'nowhere' THEN 1 ELSE 0 END) FROM trips";
-    let (_, told) = world.psql("ada", &format!("SET noisegate.epsilon = 10; {nowhere};")).await;
-    assert!(told.contains("avg is smaller than its 95 % error of ±"), "{told}");
+    let nowhere = format!("SET noisegate.epsilon = 10; {nowhere};");
+    in_one_of_six(&nowhere, "avg is smaller than its 95 % error of ±").await;
     let (_, told) = world.psql("ada", "SET noisegate.epsilon = 100; SELECT avg(fare) FROM trips;").await;
     assert!(!told.contains("avg is smaller"), "{told}");
     let (_, told) = world.psql("ada", "SELECT count(DISTINCT note) FROM trips;").await;
     assert!(told.contains("at most 3 values of a unit count"), "{told}");
     // Years without trips: of three groups, one has rows.
     let years = "SELECT date_trunc('year', started_at), count(*) FROM trips GROUP BY 1";
-    let (_, told) = world.psql("ada", &format!("{years};")).await;
-    assert!(told.contains(" of 3 values of count are smaller than the 95 % error of ±"), "{told}");
+    let told =
+        in_one_of_six(&format!("{years};"), " of 3 values of count are smaller than the 95 % error of ±")
+            .await;
     assert!(told.contains("SET noisegate.empty_groups = off"), "{told}");
 }
 

@@ -36,6 +36,8 @@ pub enum NoisegateSetting {
     Cache,
     /// Whether public groups that cannot be told from empty ones come back.
     EmptyGroups,
+    /// Whether estimates over what was collected are made consistent.
+    Consistent,
     /// Whether numbers have an interval beside them.
     Intervals,
     /// How often an interval holds its number without noise.
@@ -52,7 +54,7 @@ pub enum NoisegateSetting {
 
 impl NoisegateSetting {
     /// All of them.
-    pub const ALL: [NoisegateSetting; 16] = [
+    pub const ALL: [NoisegateSetting; 17] = [
         Self::Epsilon,
         Self::Accuracy,
         Self::Delta,
@@ -63,6 +65,7 @@ impl NoisegateSetting {
         Self::Notices,
         Self::Cache,
         Self::EmptyGroups,
+        Self::Consistent,
         Self::Intervals,
         Self::Confidence,
         Self::Stream,
@@ -84,6 +87,7 @@ impl NoisegateSetting {
             Self::Notices => "noisegate.notices",
             Self::Cache => "noisegate.cache",
             Self::EmptyGroups => "noisegate.empty_groups",
+            Self::Consistent => "noisegate.consistent",
             Self::Intervals => "noisegate.intervals",
             Self::Confidence => "noisegate.confidence",
             Self::Stream => "noisegate.stream",
@@ -124,6 +128,9 @@ impl NoisegateSetting {
             }
             Self::EmptyGroups => {
                 "Whether all public groups come back: on; off leaves out those whose noisy count is within its own noise of 0."
+            }
+            Self::Consistent => {
+                "Whether estimates over what was collected are cut to what can be: none below 0, and all parts together the whole."
             }
             Self::Intervals => {
                 "Whether each number with noise has columns beside it, _low and _high, between which it lies without noise."
@@ -198,7 +205,7 @@ impl NoisegateSetting {
                 _ => Err(self.wrong(text, "auto, laplace or gaussian")),
             },
             Self::Cache if text.eq_ignore_ascii_case("best") => Ok("best".into()),
-            Self::Notices | Self::Cache | Self::EmptyGroups | Self::Intervals => {
+            Self::Notices | Self::Cache | Self::EmptyGroups | Self::Consistent | Self::Intervals => {
                 match text.to_lowercase().as_str() {
                     "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
                     "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
@@ -267,7 +274,7 @@ impl NoisegateSetting {
             Self::Bounds => "policy".into(),
             Self::Mechanism => "auto".into(),
             Self::Notices | Self::Cache | Self::EmptyGroups => "on".into(),
-            Self::Intervals | Self::Accuracy => "off".into(),
+            Self::Intervals | Self::Accuracy | Self::Consistent => "off".into(),
             Self::Confidence => "0.95".into(),
             Self::Stream | Self::StreamReopen => String::new(),
             Self::StreamQuestions => DEFAULT_QUESTIONS.to_string(),
@@ -319,6 +326,11 @@ impl SessionSettings {
     /// Whether all public groups come back.
     pub fn empty_groups(&self) -> bool {
         self.get(NoisegateSetting::EmptyGroups.name()) != Some("off")
+    }
+
+    /// Whether estimates over what was collected are made consistent.
+    pub fn consistent(&self) -> bool {
+        self.get(NoisegateSetting::Consistent.name()) == Some("on")
     }
 
     /// Whether numbers have an interval beside them.

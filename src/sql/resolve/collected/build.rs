@@ -72,8 +72,13 @@ pub fn aggregate(name: &'static str, args: Vec<Expr>, filter: Option<Expr>) -> E
 
 /// `function OVER ()`
 pub fn over_all(function: Expr) -> Expr {
-    let (partition_by, order_by) = (Vec::new(), Vec::new());
-    Expr::new(ExprKind::Window { function: Box::new(function), partition_by, order_by, frame: None }, None)
+    over(function, Vec::new())
+}
+
+/// `function OVER (ORDER BY …)`
+pub fn over(function: Expr, order_by: Vec<OrderItem>) -> Expr {
+    let function = Box::new(function);
+    Expr::new(ExprKind::Window { function, partition_by: Vec::new(), order_by, frame: None }, None)
 }
 
 /// An item of a select list.

@@ -9,6 +9,7 @@
 
 mod build;
 mod expansion;
+mod projected;
 mod weigh;
 
 use super::Resolver;
@@ -23,12 +24,14 @@ pub struct Estimates {
     pub intervals: bool,
     /// How many standard deviations an interval reaches to each side.
     pub quantile: f64,
+    /// They are projected on what can be: see [`projected`].
+    pub consistent: bool,
 }
 
 impl Default for Estimates {
     /// No intervals; those that are asked for by name hold 95 %.
     fn default() -> Self {
-        Self { intervals: false, quantile: 1.959_963_984_540_054_3 }
+        Self { intervals: false, quantile: 1.959_963_984_540_054_3, consistent: false }
     }
 }
 

@@ -96,7 +96,29 @@ impl Resolver<'_> {
         above().chain(&select.filter).chain(&select.group_by).for_each(&mut note);
         select.from.iter().for_each(|f| conditions(f, &mut note));
         let plain = matches!(select.from.as_slice(), [From::Relation { .. }]);
-        let expansion = self.expansion(&collect, &used);
+        let asked = |i: &usize| used.get(*i) == Some(&true);
+        let oracles = (0..visible).filter(asked).filter(|i| {
+            collect.columns.get(*i).is_some_and(|c| matches!(c.randomiser, Randomiser::Oracle(_)))
+        });
+        // Sums and averages alone, and how many reports there are, are no parts of a whole.
+        let consistent = self.catalog.estimates().consistent && oracles.count() > 0;
+        let mut expansion = self.expansion(&collect, &used);
+        if consistent {
+            if above().any(|e| e.any(&mut |e| on_average(e))) {
+                return refused(
+                    "noisegate.consistent = on does not hold for sums and averages of collected numbers",
+                    "SET noisegate.consistent = off, or ask for counts alone.",
+                );
+            }
+            let by_name = |e: &Expr| e.any(&mut |e| matches!(e.kind, ExprKind::Reach { .. }));
+            if self.catalog.estimates().intervals || above().any(by_name) {
+                return refused(
+                    "no interval is known of estimates that were made consistent",
+                    "SET noisegate.consistent = off, or ask without intervals: cutting at 0 is a bias, which no report tells.",
+                );
+            }
+            expansion = self.projected(&collect, expansion);
+        }
         select.from.iter_mut().for_each(|f| fill(f, binding, &expansion));
         let hidden = Hidden::behind(visible);
         let mut w = Weigher {
