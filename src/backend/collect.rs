@@ -40,6 +40,12 @@ impl Target {
     }
 }
 
+/// A commit is on disk when it is acknowledged, whatever the server thinks is enough for others: a report that was acknowledged is
+/// sent by nobody again.
+const DURABLE: &str = "\
+SELECT pg_catalog.set_config('synchronous_commit', 'on', false)
+ WHERE pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'";
+
 /// The cells of one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cells {
@@ -99,7 +105,9 @@ impl Manager for Writing {
                 tracing::debug!(cause = %cause(&e), "a connection that writes reports was lost");
             }
         });
-        Ok(Written { client, task })
+        let written = Written { client, task };
+        written.client.batch_execute(DURABLE).await.map_err(|e| cause(&e))?;
+        Ok(written)
     }
 
     async fn recycle(&self, made: &mut Written, _: &Metrics) -> RecycleResult<String> {

@@ -27,6 +27,13 @@ const TRIED: &[(&str, &[&str])] = &[
         &["SELECT noisegate.low(count(*)), noisegate.high(avg(fare)) FROM trips"],
     ),
     (
+        "Write noisegate.low(percentile_cont(0.05) WITHIN GROUP (ORDER BY x))",
+        &[
+            "SELECT noisegate.low(percentile_cont(0.05) WITHIN GROUP (ORDER BY minutes)) FROM trips",
+            "SELECT percentile_cont(0.05) WITHIN GROUP (ORDER BY minutes) FROM trips",
+        ],
+    ),
+    (
         "Ask for that of an aggregate: noisegate.low(avg(x))",
         &["SELECT noisegate.low(avg(fare)), noisegate.stddev(sum(fare)) FROM trips"],
     ),

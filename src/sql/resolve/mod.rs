@@ -252,7 +252,15 @@ impl Resolver<'_> {
                 Body::SetOp { op, all, left: Box::new(left), right: Box::new(right) }
             }
             sp::SetExpr::Values(v) => {
-                Body::Values(v.rows.iter().map(|r| self.exprs(&r.content)).collect::<Result<_>>()?)
+                let rows: Vec<Vec<Expr>> =
+                    v.rows.iter().map(|r| self.exprs(&r.content)).collect::<Result<_>>()?;
+                let width = rows.first().map_or(0, Vec::len);
+                if let Some(other) = rows.iter().find(|row| row.len() != width) {
+                    let m = "VALUES lists must all be the same length";
+                    let at = other.first().map_or(Pos::default(), |e| e.pos);
+                    return Err(ClientError::new(SqlState::SYNTAX_ERROR, m).at(at));
+                }
+                Body::Values(rows)
             }
             other => return Err(self.unsupported("this form of query", self.lines.start(other))),
         })

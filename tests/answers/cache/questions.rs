@@ -406,13 +406,12 @@ async fn an_accuracy_in_percent_costs_what_the_number_needs() {
     let again = told(&format!("{ask};")).await;
     assert_eq!(spent().await, first, "asked again it is free: {again}");
     assert!(again.contains("nothing was spent"), "{again}");
-    // A number near 0 is out of reach: it is told, and costs no more than a quarter of what might be spent.
-    let none = told("SELECT count(*) FROM riders WHERE city = 'none';").await;
-    assert!(
-        none.contains("an accuracy of 10 % is out of reach: some number is hard to tell from 0"),
-        "{none}"
-    );
-    assert!(spent().await < first + 1.0, "{none}");
+    // A number near 0 is out of reach: it is told, and costs no more than a quarter of what might be spent. (At an epsilon of 4 a count
+    // has no noise 95 times in 100, and so is as near as can be wanted.)
+    let none = told("SET noisegate.accuracy = '1 %'; SET noisegate.epsilon = 2; SELECT count(*) FROM riders WHERE city = 'none';").await;
+    let hard = "an accuracy of 1 % is out of reach: some number is hard to tell from 0";
+    assert!(none.contains(hard) || none.contains("an accuracy of 1 % would cost epsilon"), "{none}");
+    assert!(spent().await < first + 0.5, "{none}");
     c.simple_query("SET noisegate.accuracy = '2 %'").await.unwrap();
     let before = spent().await;
     for wrong in [
