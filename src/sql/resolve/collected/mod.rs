@@ -24,7 +24,7 @@ pub struct Estimates {
     pub intervals: bool,
     /// How many standard deviations an interval reaches to each side.
     pub quantile: f64,
-    /// They are projected on what can be: see [`projected`].
+    /// They are projected on what can be: none is below 0, and all values together are as many as there are reports.
     pub consistent: bool,
 }
 
