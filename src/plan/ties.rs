@@ -48,6 +48,8 @@ fn tie(by: Scalar) -> Sorted {
         Bpchar | Float4 | Float8 | Interval | Numeric { scale: None } | Other { .. } => true,
         t => t.is_text() && !by.canonical(),
     };
-    let as_text = twins || is_member(&by);
+    // A sum of integers is a numeric in the text, whatever the analyst sees.
+    let computed = by.is_numeric_in_text();
+    let as_text = twins || computed || is_member(&by);
     Sorted { by, desc: false, nulls_first: None, as_text }
 }

@@ -31,8 +31,7 @@ impl Place {
             node: super::Node::Column { binding: self.binding, name: self.name },
         };
         // The text's type is numeric, whatever the analyst sees.
-        let other = column.facts.phys == Phys::Num && !matches!(column.facts.ty, SqlType::Numeric { .. });
-        if other { casts::as_computed(column) } else { column }
+        if column.is_numeric_in_text() { casts::as_computed(column) } else { column }
     }
 }
 

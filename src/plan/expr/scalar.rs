@@ -177,6 +177,11 @@ impl Scalar {
         self.facts.binned
     }
 
+    /// Its column holds a numeric, of which the type that is shown says nothing.
+    pub fn is_numeric_in_text(&self) -> bool {
+        self.facts.phys == Phys::Num && !matches!(self.facts.ty, SqlType::Numeric { .. })
+    }
+
     /// Values that compare equal are the same bytes, or are made so before they are shown.
     pub fn canonical(&self) -> bool {
         self.facts.canonical
