@@ -36,7 +36,7 @@ impl Target {
     /// The tables that are written, as SQL has them.
     fn names(&self) -> impl Iterator<Item = String> {
         let all = [Some(&self.table), self.batches.as_ref()].into_iter().flatten();
-        all.map(|table| format!("{}.{}", ident(&self.schema), ident(table)))
+        all.map(|table| quoted(self, table))
     }
 }
 
@@ -58,8 +58,6 @@ pub enum Cells {
 /// Reports that arrived together, and are stored once, however often they arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// The table that remembers batches, unquoted, in the schema of the reports.
-    pub table: String,
     /// Its id: hexadecimal digits of 16 bytes.
     pub id: String,
     /// How many of its reports are stored.
@@ -188,7 +186,7 @@ impl Reports {
         commit(transaction).await
     }
 
-    /// Writes a batch, whole, unless it was written before; whether it was not. The batch's id is written by the same
+    /// Writes a batch to a target that remembers batches, whole, unless it was written before; whether it was not. The batch's id is written by the same
     /// transaction as its reports, under a unique key: whoever dies anywhere in between, and sends it again, stores it once.
     ///
     /// # Errors
@@ -199,14 +197,19 @@ impl Reports {
         target: &Target,
         columns: &[Cells],
     ) -> Result<bool, StoreError> {
+        let Some(table) = &target.batches else {
+            return Err(StoreError::Nothing(format!(
+                "{} remembers no batches",
+                quoted(target, &target.table)
+            )));
+        };
         let mut connection = self.0.get().await.map_err(|e| StoreError::Nothing(e.to_string()))?;
         let transaction = connection.client.transaction().await.map_err(|e| nothing(&e))?;
         // Without a conflict target, which would need the right to read it. Who writes the same id meanwhile is waited for.
         let sql = format!(
-            "INSERT INTO {}.{} (batch, reports, left_out, small) \
+            "INSERT INTO {} (batch, reports, left_out, small) \
              VALUES ($1::pg_catalog.text::pg_catalog.uuid, $2, $3, $4) ON CONFLICT DO NOTHING",
-            ident(&target.schema),
-            ident(&batch.table)
+            quoted(target, table)
         );
         let row: [&(dyn ToSql + Sync); 4] = [&batch.id, &batch.reports, &batch.left_out, &batch.small];
         if transaction.execute(&sql, &row).await.map_err(|e| nothing(&e))? == 0 {
@@ -232,7 +235,7 @@ async fn insert(transaction: &Transaction<'_>, target: &Target, columns: &[Cells
     let arrays: Vec<String> = columns.iter().enumerate().map(array).collect();
     let sql = format!(
         "INSERT INTO {} ({}) SELECT * FROM unnest({})",
-        quoted(target),
+        quoted(target, &target.table),
         names.join(", "),
         arrays.join(", ")
     );
@@ -253,8 +256,9 @@ async fn commit(transaction: Transaction<'_>) -> Result<(), StoreError> {
     })
 }
 
-fn quoted(t: &Target) -> String {
-    format!("{}.{}", ident(&t.schema), ident(&t.table))
+/// A table beside the target's, or its own.
+fn quoted(t: &Target, table: &str) -> String {
+    format!("{}.{}", ident(&t.schema), ident(table))
 }
 
 fn ident(name: &str) -> String {

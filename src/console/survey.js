@@ -53,7 +53,7 @@
     document.getElementById("reports").textContent = `${told.reports.toLocaleString("en")} reports are stored, ${all.toLocaleString("en")} of them from this browser.`;
   }
 
-  /** Sends reports, and shows what is known then. */
+  /** Sends reports; what is known then. */
   async function send(reports) {
     const response = await fetch("/survey", {
       method: "POST",
@@ -61,20 +61,21 @@
       body: JSON.stringify({ form, reports: reports.join("") }),
     });
     if (!response.ok) throw new Error(await response.text());
-    draw(await response.json());
+    return response.json();
   }
 
   async function answer(true_answers, words) {
     const reports = true_answers.map(randomise);
+    let told;
     try {
-      await send(reports);
+      told = await send(reports);
     } catch (e) {
       said.textContent = `Nothing is known of the answer: ${e.message}`;
       return;
     }
     for (const a of true_answers) truth[a] += 1;
     localStorage.setItem(key, JSON.stringify(truth));
-    await send([]);
+    draw(told);
     said.textContent = words(reports);
   }
 
@@ -97,5 +98,5 @@
   });
 
   globalThis.survey = { randomise };
-  send([]).catch((e) => (said.textContent = e.message));
+  send([]).then(draw).catch((e) => (said.textContent = e.message));
 })();

@@ -12,12 +12,12 @@ use super::statement::Planned;
 use super::{Gateway, Session};
 use answer::{ClientError, Notice, SqlState};
 use dp::{Distribution, Ratio};
-use ledger::{Question as Debit, Refusal};
 use plan::explain::{decimal, short};
 use plan::reach::columns::Beside;
 use plan::row_choice::{self, RowChoice};
 use plan::{Plan, PlanError};
 use policy::Mode;
+use release::Noisy;
 
 /// The statement as it was planned, to be planned with another bound.
 pub(super) struct Auto {
@@ -72,18 +72,9 @@ impl Session {
         let bound = match self.kept_bound(of, &mut choice.choice).await? {
             Some(bound) => bound,
             None => {
-                let debit =
-                    Debit { tables: Some(&plan.tables), ..Debit::new(&self.identity, [0; 32], of.charge) };
-                match of.gateway.ledger.admits(debit).await {
-                    Ok(()) => {}
-                    Err(refusal @ Refusal::Exhausted(_)) => {
-                        return Err(self.exhausted(of.gateway, plan, &refusal).await);
-                    }
-                    Err(refusal) => return Err(refusal.client()),
-                }
+                self.admits(of.gateway, plan, of.charge).await?;
                 let (noisy, _) = self.at_its_price(of, &mut choice.choice.plan, notices).await?;
-                let point = noisy.first().and_then(|n| n.values.first()?.first().copied());
-                let point = point.ok_or_else(|| {
+                let point = chosen(&noisy).ok_or_else(|| {
                     let cause = "the choice of a bound released no point";
                     ClientError::incident(SqlState::INTERNAL, "the bound could not be chosen", &cause)
                 })?;
@@ -186,8 +177,8 @@ impl Session {
         let mut noisy = nothing(&choice.plan);
         let mut plan = choice.plan.clone();
         let (found, _) = self.kept(of, &mut plan, &step, &mut noisy).await?;
-        let point = noisy.first().and_then(|n| n.values.first()?.first().copied());
-        Ok(point.filter(|_| found == step.places.len()).map(|point| choice.bound(point)))
+        let point = chosen(&noisy).filter(|_| found == step.places.len());
+        Ok(point.map(|point| choice.bound(point)))
     }
 
     /// The statement planned with a bound, at what is left of its price.
@@ -211,6 +202,11 @@ impl Session {
         plan::reach::columns::prepare(&mut plan, &auto.beside, self.settings.confidence())?;
         Ok((plan, settings))
     }
+}
+
+/// The point that a choice released.
+fn chosen(noisy: &[Noisy]) -> Option<i128> {
+    noisy.first()?.values.first()?.first().copied()
 }
 
 /// All noise of the plan is Gaussian.

@@ -9,7 +9,7 @@ use crate::store::{self, Accept, Epoch, KeyContext, Known, Question, Served};
 use answer::{ClientError, SqlState};
 use backend::Param;
 use bytes::Bytes;
-use dp::Ratio;
+use dp::{Charge, Ratio};
 use ledger::{BudgetState, Question as Debit, Refusal};
 use plan::{self, Plan, Release};
 use record::{Stage, step as enter};
@@ -167,11 +167,21 @@ impl Session {
         }
         let places: Vec<usize> = places.iter().chain(&step.later).copied().collect();
         let charge = part(plan, &places, of.charge)?;
+        self.admits(of.gateway, plan, &charge).await
+    }
+
+    /// That the budgets admit a charge for this plan now. Nothing is debited.
+    pub(super) async fn admits(
+        &self,
+        gateway: &Gateway,
+        plan: &Plan,
+        charge: &Charge,
+    ) -> Result<(), ClientError> {
         let _booking = enter(Stage::Ledger);
-        let debit = Debit { tables: Some(&plan.tables), ..Debit::new(&self.identity, [0; 32], &charge) };
-        match of.gateway.ledger.admits(debit).await {
+        let debit = Debit { tables: Some(&plan.tables), ..Debit::new(&self.identity, [0; 32], charge) };
+        match gateway.ledger.admits(debit).await {
             Ok(()) => Ok(()),
-            Err(refusal @ Refusal::Exhausted(_)) => Err(self.exhausted(of.gateway, plan, &refusal).await),
+            Err(refusal @ Refusal::Exhausted(_)) => Err(self.exhausted(gateway, plan, &refusal).await),
             Err(refusal) => Err(refusal.client()),
         }
     }

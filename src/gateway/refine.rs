@@ -14,7 +14,6 @@ use super::stages::Asked;
 use super::words::Kept;
 use answer::{ClientError, Notice, SqlState};
 use dp::{Distribution, Ratio};
-use ledger::{Question as Debit, Refusal};
 use plan::Plan;
 use plan::accuracy::{Number, least, proportional, rounded_price};
 use plan::explain::{decimal, short};
@@ -119,12 +118,7 @@ impl Session {
         if let Some(Kept::All { .. }) = self.free_parts(of, small).await? {
             return Ok(());
         }
-        let debit = Debit { tables: Some(&plan.tables), ..Debit::new(&self.identity, [0; 32], of.charge) };
-        match of.gateway.ledger.admits(debit).await {
-            Ok(()) => Ok(()),
-            Err(refusal @ Refusal::Exhausted(_)) => Err(self.exhausted(of.gateway, plan, &refusal).await),
-            Err(refusal) => Err(refusal.client()),
-        }
+        self.admits(of.gateway, plan, of.charge).await
     }
 
     /// What EXPLAIN says of it, where it is asked for.

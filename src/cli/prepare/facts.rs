@@ -79,33 +79,38 @@ impl<'c> Facts<'c> {
     /// Reads catalogs; no row.
     pub async fn read(client: &'c Client, policy: &Policy) -> Result<Self, String> {
         let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
-        let said = |e| database::reason(&e);
+        let said = |e: tokio_postgres::Error| database::reason(&e);
         let mut tables = HashMap::new();
         for row in client.query(TABLES, &[&oids]).await.map_err(said)? {
-            let rows: f64 = row.get(1);
+            let rows: f64 = row.try_get(1).map_err(said)?;
             let rows = Some(rows).filter(|rows| *rows >= 0.0);
-            let facts =
-                TableFacts { rows, partitioned: row.get(2), indexes: Vec::new(), statistics: Vec::new() };
-            tables.insert(row.get::<_, u32>(0), facts);
+            let facts = TableFacts {
+                rows,
+                partitioned: row.try_get(2).map_err(said)?,
+                indexes: Vec::new(),
+                statistics: Vec::new(),
+            };
+            tables.insert(row.try_get::<_, u32>(0).map_err(said)?, facts);
         }
         for row in client.query(INDEXES, &[&oids]).await.map_err(said)? {
-            let (whole, keys, all): (bool, i32, Vec<String>) = (row.get(3), row.get(4), row.get(5));
+            let (whole, keys): (bool, i32) = (row.try_get(3).map_err(said)?, row.try_get(4).map_err(said)?);
+            let all: Vec<String> = row.try_get(5).map_err(said)?;
             let keys = usize::try_from(keys).unwrap_or(0).min(all.len());
             let (columns, included) = all.split_at(keys);
             let index = Index {
-                name: row.get(1),
-                valid: row.get(2),
+                name: row.try_get(1).map_err(said)?,
+                valid: row.try_get(2).map_err(said)?,
                 whole,
                 columns: columns.to_vec(),
                 included: included.to_vec(),
             };
-            if let Some(table) = tables.get_mut(&row.get::<_, u32>(0)) {
+            if let Some(table) = tables.get_mut(&row.try_get::<_, u32>(0).map_err(said)?) {
                 table.indexes.push(index);
             }
         }
         for row in client.query(STATISTICS, &[&oids]).await.map_err(said)? {
-            if let Some(table) = tables.get_mut(&row.get::<_, u32>(0)) {
-                table.statistics.push(row.get(1));
+            if let Some(table) = tables.get_mut(&row.try_get::<_, u32>(0).map_err(said)?) {
+                table.statistics.push(row.try_get(1).map_err(said)?);
             }
         }
         Ok(Self { client, tables })
@@ -121,7 +126,7 @@ impl<'c> Facts<'c> {
         let told = self.client.simple_query(&format!("EXPLAIN (FORMAT JSON) {query}")).await;
         let told = told.map_err(|e| database::reason(&e))?;
         let text = told.iter().find_map(|m| match m {
-            SimpleQueryMessage::Row(row) => row.get(0),
+            SimpleQueryMessage::Row(row) => row.try_get(0).ok().flatten(),
             _ => None,
         });
         let plan: Option<serde_json::Value> = text.and_then(|text| serde_json::from_str(text).ok());
@@ -132,7 +137,7 @@ impl<'c> Facts<'c> {
     /// One number of a query: exact, and for its owner.
     pub async fn count(&self, query: &str) -> Result<i64, String> {
         let row = self.client.query_one(query, &[]).await.map_err(|e| database::reason(&e))?;
-        row.try_get(0).map_err(|e| e.to_string())
+        row.try_get(0).map_err(|e| database::reason(&e))
     }
 }
 

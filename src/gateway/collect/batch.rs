@@ -98,13 +98,7 @@ impl Session {
         dp::shuffle::permute(&mut reports, &mut rng).map_err(no_entropy)?;
         let whole = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
         let stored = reports.len() as u64;
-        let batch = Batch {
-            table: analyser.collect().batches().unwrap_or_default(),
-            id,
-            reports: whole(reports.len()),
-            left_out: whole(left_out),
-            small,
-        };
+        let batch = Batch { id, reports: whole(reports.len()), left_out: whole(left_out), small };
         let mut columns = super::encode::columns(analyser.collect());
         for report in reports {
             columns.iter_mut().zip(report).for_each(|(column, cell)| put(column, cell));

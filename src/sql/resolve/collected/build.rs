@@ -86,6 +86,11 @@ pub fn item(expr: Expr, name: &str) -> Item {
     Item { expr, name: name.to_owned() }
 }
 
+/// A query that is this SELECT alone.
+pub fn query(select: Select) -> Query {
+    Query::of(Body::Select(Box::new(select)))
+}
+
 /// A relation in FROM.
 pub fn relation(binding: usize, query: Option<Query>) -> From {
     From::Relation { binding, query: query.map(Box::new), lateral: false, pos: None }

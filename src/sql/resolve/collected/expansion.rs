@@ -50,11 +50,11 @@ impl Resolver<'_> {
         let total = over_all(aggregate("sum", vec![reports.clone()], None));
         let items = (0..asked.len()).map(|i| item(column(inner, i), "s"));
         let items = items.chain([item(reports, "n"), item(number, "i"), item(total, "t")]).collect();
-        let from = vec![relation(inner, Some(Query::of(Body::Select(Box::new(kinds)))))];
+        let from = vec![relation(inner, Some(query(kinds)))];
         let numbered = self.of_items(items, from, Vec::new());
         // Each with every value of each column that is asked about.
         let kind = self.unnamed(Source::Derived, asked.len() + 3);
-        let mut from = relation(kind, Some(Query::of(Body::Select(Box::new(numbered)))));
+        let mut from = relation(kind, Some(query(numbered)));
         let mut weight: Option<Expr> = None;
         let mut shown: Vec<Item> =
             collect.columns.iter().map(|c| item(cast(null(), c.kind.ty()), &c.name)).collect();
@@ -83,7 +83,7 @@ impl Resolver<'_> {
             [weight.unwrap_or_else(|| float(1.0)), column(kind, n), column(kind, n + 1), column(kind, n + 2)];
         shown.extend(hidden.into_iter().map(|e| item(e, "w")));
         let select = self.of_items(shown, vec![from], Vec::new());
-        Query::of(Body::Select(Box::new(select)))
+        query(select)
     }
 }
 

@@ -35,7 +35,7 @@ impl Resolver<'_> {
         let number = over(call("row_number", Vec::new()), vec![greatest_first]);
         let passed = |binding: usize, until: usize| (0..until).map(move |i| item(column(binding, i), "c"));
         let items = passed(at, visible + 2).chain([item(number, "j")]).collect();
-        let numbered = self.of_items(items, vec![relation(at, Some(select(estimates)))], Vec::new());
+        let numbered = self.of_items(items, vec![relation(at, Some(query(estimates)))], Vec::new());
         // θ_j: numbers differ, so that a sum up to a number is one of so many estimates.
         let place = visible + 2;
         let from = self.unnamed(Source::Derived, visible + 3);
@@ -44,7 +44,7 @@ impl Resolver<'_> {
         let count = cast(column(from, place), SqlType::Float8);
         let theta = binary(BinaryOp::Div, minus(sums, column(from, all)), count);
         let items = passed(from, visible + 3).chain([item(theta, "o")]).collect();
-        let offset = self.of_items(items, vec![relation(from, Some(select(numbered)))], Vec::new());
+        let offset = self.of_items(items, vec![relation(from, Some(query(numbered)))], Vec::new());
         // What is left above the greatest of them.
         let theta = visible + 3;
         let from = self.unnamed(Source::Derived, visible + 4);
@@ -53,11 +53,7 @@ impl Resolver<'_> {
         let shares = [left, float(1.0), column(from, place), column(from, all)];
         let items = (0..visible).zip(named()).map(|(i, name)| item(column(from, i), &name));
         let items = items.chain(shares.into_iter().map(|e| item(e, "w"))).collect();
-        let projected = self.of_items(items, vec![relation(from, Some(select(offset)))], Vec::new());
-        select(projected)
+        let projected = self.of_items(items, vec![relation(from, Some(query(offset)))], Vec::new());
+        query(projected)
     }
-}
-
-fn select(s: Select) -> Query {
-    Query::of(Body::Select(Box::new(s)))
 }

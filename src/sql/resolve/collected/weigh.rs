@@ -163,7 +163,7 @@ impl Resolver<'_> {
         let mut inner = self.of_items(inside, from, group_by);
         inner.filter = select.filter.take();
         let outer = self.unnamed(Source::Derived, width);
-        select.from = vec![relation(outer, Some(Query::of(Body::Select(Box::new(inner)))))];
+        select.from = vec![relation(outer, Some(query(inner)))];
         select.group_by = (0..keys).map(|i| column(outer, i)).collect();
         (select.items, select.having) = (items, having);
         Ok(())
