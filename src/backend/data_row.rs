@@ -3,8 +3,11 @@
 use super::error::RelayError;
 use bytes::{Buf, Bytes};
 
-/// The cells of a row in text format.
-pub(super) fn texts(row: &Bytes) -> Result<Vec<Option<String>>, RelayError> {
+/// The cells of a row in text format: of the body of a DataRow message.
+///
+/// # Errors
+/// It is cut short.
+pub fn texts(row: &Bytes) -> Result<Vec<Option<String>>, RelayError> {
     let text = |cell: Bytes| String::from_utf8_lossy(&cell).into_owned();
     Ok(cells(row)?.into_iter().map(|cell| cell.map(text)).collect())
 }

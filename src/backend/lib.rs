@@ -33,6 +33,7 @@ mod tls;
 
 pub use collect::{Batch, Cells, Reports, StoreError, Target};
 pub use connect::ConnectError;
+pub use data_row::texts;
 pub use direct::Direct;
 pub use directory::Directory;
 pub use error::{DbError, FetchError, RelayError, cause, lacking};

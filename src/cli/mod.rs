@@ -21,6 +21,7 @@ pub mod open;
 pub mod passwd;
 pub mod postgres_copy;
 pub mod prepare;
+mod proxy;
 pub mod refresh;
 pub mod reload;
 pub mod report;
@@ -133,10 +134,7 @@ pub fn main() -> ExitCode {
         Command::Prepare(args) => block_on(prepare::run(args)),
         Command::Risk(args) => block_on(risk::run(args)),
         Command::Explain(args) => return explain(args),
-        Command::Advise(args) => with_stack(|| advise::run(args))
-            .map_err(Into::into)
-            .inspect(|text| println!("{text}"))
-            .map(|_| ()),
+        Command::Advise(args) => block_on(advise::run(args)),
         Command::Passwd(args) => passwd::run(args),
         Command::Account(args) => account::run(args),
         Command::Key(args) => key::run(args),

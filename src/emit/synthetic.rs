@@ -9,13 +9,10 @@ use plan::expr::print::float;
 use policy::{Column, Domain, JsonPath, Policy, Privacy, Range, Table};
 use schema::SqlType;
 use schema::time::timestamp;
+use std::collections::BTreeMap;
 
-/// Rows of the table that has one for each unit.
-const UNITS: u64 = 500;
 /// Rows of other tables, for each row that they belong to.
 const ROWS: u64 = 6;
-/// Rows of a table, at most.
-const MOST: u64 = 6_000;
 /// Values of a public table that columns take theirs from, at most.
 const REFERENCED: usize = 1_000;
 /// Columns of all tables are fewer.
@@ -23,15 +20,51 @@ const MEMBERS: u64 = 1_000_000;
 /// One row in so many has NULL in a column that may.
 const NULLS: u64 = 20;
 
+/// How many rows are made up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Units.
+    pub units: u64,
+    /// Rows of tables, by their places in the policy, where it is not as many as usual: six for each row that they belong to.
+    pub rows: BTreeMap<usize, u64>,
+    /// Rows of any table, at most.
+    pub most: u64,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self { units: 500, rows: BTreeMap::new(), most: 6_000 }
+    }
+}
+
+impl Sizes {
+    /// How many rows a table has; of a public one none is made up.
+    pub fn rows(&self, index: usize, policy: &Policy) -> u64 {
+        let one =
+            |t: &Table, columns: &[String]| t.keys.iter().any(|k| k.iter().all(|c| columns.contains(c)));
+        let own = || self.rows.get(&index).copied();
+        let rows = match policy.tables.get(index).map(|t| (t, &t.privacy)) {
+            Some((t, Privacy::Private { unit, .. })) if one(t, std::slice::from_ref(unit)) => self.units,
+            Some((_, Privacy::Private { .. })) => own().unwrap_or(self.units.saturating_mul(ROWS)),
+            Some((t, Privacy::Path(path))) if one(t, &path.columns) => self.rows(path.table, policy),
+            Some((_, Privacy::Path(path))) => {
+                own().unwrap_or_else(|| self.rows(path.table, policy).saturating_mul(ROWS))
+            }
+            Some((_, Privacy::Public)) | None => 0,
+        };
+        rows.min(self.most)
+    }
+}
+
 /// A fetch with rows that are made up in the place of each private table.
-pub fn fetch(text: &str, policy: &Policy) -> String {
+pub fn fetch(text: &str, policy: &Policy, sizes: &Sizes) -> String {
     let private = policy.tables.iter().enumerate().filter(|(_, t)| t.privacy != Privacy::Public);
     let names: Vec<(String, usize)> = private.map(|(i, t)| (format!("{} AS ", table(t)), i)).collect();
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         if let Some((name, index)) = names.iter().find(|(name, _)| rest.starts_with(name.as_str())) {
-            out.push_str(&format!("({}) AS ", rows(*index, policy)));
+            out.push_str(&format!("({}) AS ", rows(*index, policy, sizes)));
             rest = rest.get(name.len()..).unwrap_or_default();
             continue;
         }
@@ -62,14 +95,16 @@ fn constant(text: &str, escapes: bool) -> usize {
 }
 
 /// The query for a table's rows: every column that a fetch may name.
-fn rows(index: usize, policy: &Policy) -> String {
+fn rows(index: usize, policy: &Policy, sizes: &Sizes) -> String {
     let Some(t) = policy.tables.get(index) else { return String::new() };
     let mut items = Vec::new();
-    let mut from =
-        vec![format!("pg_catalog.generate_series(1, {}::pg_catalog.int8) AS g(i)", count(index, policy))];
+    let mut from = vec![format!(
+        "pg_catalog.generate_series(1, {}::pg_catalog.int8) AS g(i)",
+        sizes.rows(index, policy)
+    )];
     for (name, ty) in columns(index, policy) {
         let visible = t.column(&name);
-        let value = match (visible, known(index, &name, "g.i", policy)) {
+        let value = match (visible, known(index, &name, "g.i", policy, sizes)) {
             (_, Some(value)) => value,
             (Some(c), None) => some(c, salt(index, &name, policy), policy, &mut from),
             (None, None) => identity(&ty, "g.i"),
@@ -101,35 +136,23 @@ fn columns(index: usize, policy: &Policy) -> Vec<(String, SqlType)> {
     all
 }
 
-/// How many rows a table has.
-fn count(index: usize, policy: &Policy) -> u64 {
-    let one = |t: &Table, columns: &[String]| t.keys.iter().any(|k| k.iter().all(|c| columns.contains(c)));
-    match policy.tables.get(index).map(|t| (t, &t.privacy)) {
-        Some((t, Privacy::Private { unit, .. })) if one(t, std::slice::from_ref(unit)) => UNITS,
-        Some((_, Privacy::Private { .. })) => UNITS * ROWS,
-        Some((t, Privacy::Path(path))) if one(t, &path.columns) => count(path.table, policy),
-        Some((_, Privacy::Path(path))) => (count(path.table, policy) * ROWS).min(MOST),
-        Some((_, Privacy::Public)) | None => 0,
-    }
-}
-
 /// The row, from 1, that a table's row number `row` belongs to, of so many: itself where the tables have as many.
 fn owner(own: u64, owners: u64, row: &str) -> String {
     if own == owners { row.to_owned() } else { format!("({} % {owners} + 1)", hash(row, 0)) }
 }
 
 /// A value by which rows find each other, of the table's row number `row`; None for a column that is no such.
-fn known(index: usize, name: &str, row: &str, policy: &Policy) -> Option<String> {
+fn known(index: usize, name: &str, row: &str, policy: &Policy, sizes: &Sizes) -> Option<String> {
     let t = policy.tables.get(index)?;
-    let own = count(index, policy);
+    let own = sizes.rows(index, policy);
     match &t.privacy {
         Privacy::Private { unit, ty, .. } if unit == name => {
-            return Some(identity(ty, &owner(own, UNITS, row)));
+            return Some(identity(ty, &owner(own, sizes.units, row)));
         }
         Privacy::Path(path) => {
             if let Some(place) = path.columns.iter().position(|c| c == name) {
-                let row = owner(own, count(path.table, policy), row);
-                return known(path.table, path.key.get(place)?, &row, policy);
+                let row = owner(own, sizes.rows(path.table, policy), row);
+                return known(path.table, path.key.get(place)?, &row, policy, sizes);
             }
         }
         _ => {}

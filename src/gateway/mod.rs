@@ -65,6 +65,7 @@ pub use shared::Gateway;
 pub use startup::{Checked, OpenError, Reopened};
 pub use statement::{Portal, Statement};
 pub use stream::StreamStanding;
+pub use synthetic::Texts;
 pub use typing::typing_error;
 
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};

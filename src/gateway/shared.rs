@@ -42,6 +42,8 @@ pub struct Gateway {
     pub(super) history: History,
     /// Who is connected.
     pub(super) present: Arc<Present>,
+    /// How many rows are made up where they are.
+    pub(super) made_up: emit::synthetic::Sizes,
 }
 
 impl Gateway {

@@ -11,6 +11,7 @@ use super::{Gateway, stream};
 use crate::store::Store;
 use backend::{Backend, ConnectError, Directory, Places, Reader, introspect, row_triggers};
 use bigdecimal::BigDecimal;
+use emit::synthetic::Sizes;
 use ledger::{Ledger, LedgerError, Terms};
 use persons::Secret;
 use policy::{LedgerLocation, Policy, PolicyErrors, Privacy, RawPolicy};
@@ -192,6 +193,7 @@ struct Kept {
     streams: Arc<stream::Streams>,
     present: Arc<Present>,
     queues: Arc<Places>,
+    made_up: Sizes,
     /// What is known of tables and statements, where neither the policy nor a table has changed. The catalogs are read anew in
     /// any case.
     statements: Option<(Arc<Fingerprints>, Arc<Known>)>,
@@ -200,10 +202,20 @@ struct Kept {
 impl Gateway {
     /// Opens the gateway over a checked policy. `trusted` names a user who needs no password on this machine.
     pub fn open(checked: Checked, trusted: Option<String>) -> Result<Arc<Self>, OpenError> {
+        Self::open_with(checked, trusted, Sizes::default())
+    }
+
+    /// The same, with so many rows where they are made up.
+    pub(super) fn open_with(
+        checked: Checked,
+        trusted: Option<String>,
+        made_up: Sizes,
+    ) -> Result<Arc<Self>, OpenError> {
         let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         let history = History::begun(&checked.warnings);
-        Self::assemble(checked, ledger, store, Kept::default(), trusted, history)
+        let kept = Kept { made_up, ..Kept::default() };
+        Self::assemble(checked, ledger, store, kept, trusted, history)
     }
 
     /// A gateway over another policy, with the books and the connections of this one. This one goes
@@ -218,6 +230,7 @@ impl Gateway {
             streams: self.streams.clone(),
             present: self.present.clone(),
             queues: self.queues.clone(),
+            made_up: self.made_up.clone(),
             statements: nothing_changed.then(|| (self.fingerprints.clone(), self.known.clone())),
         };
         let gateway = Self::assemble(checked, ledger, store, kept, self.trusted.clone(), history)?;
@@ -267,7 +280,7 @@ impl Gateway {
     ) -> Result<Arc<Self>, OpenError> {
         let Checked { policy, backend, passthrough, collecting, analysers, secrets, tables, .. } = checked;
         let told_apart = collecting.told_apart(&policy, secrets).map_err(OpenError::Persons)?;
-        let Kept { streams, present, queues, statements } = kept;
+        let Kept { streams, present, queues, made_up, statements } = kept;
         let (fingerprints, known) =
             statements.unwrap_or_else(|| (Arc::new(Fingerprints::new(tables)), Arc::default()));
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
@@ -317,6 +330,7 @@ impl Gateway {
             directory,
             history,
             present,
+            made_up,
         }))
     }
 }

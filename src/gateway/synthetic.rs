@@ -4,18 +4,76 @@
 use super::execution::Step;
 use super::pay::fetches;
 use super::stages::Asked;
-use super::{Gateway, Session};
-use answer::{ClientError, Notice, SqlState};
+use super::{ActiveGateway, Checked, Databases, Gateway, OpenError, Session};
+use answer::{ClientError, Identity, Notice, Outcome, SqlState};
 use backend::{Param, RelayError};
+use emit::synthetic::Sizes;
+use futures::TryStreamExt;
+use ledger::{Ledger, Terms};
 use plan::Plan;
-use policy::Mode;
+use policy::{Cache, LedgerLocation, Mode, Role};
 use release::Noisy;
 use release::synthetic::{Made, answer};
+use std::path::Path;
+
+/// Name of the only user, and of its role, where all rows are made up.
+const ROLE: &str = "synthetic";
 
 /// The seed of the order in which a unit's surplus groups are dropped: a secret elsewhere.
 const SEED: i64 = 0;
 
+/// What a statement gave.
+#[derive(Debug, Default)]
+pub struct Texts {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// The rows, in text format.
+    pub rows: Vec<Vec<Option<String>>>,
+}
+
+impl Gateway {
+    /// A gateway whose only role is answered from rows that are made up, as many as `sizes` says, and a session of it. Whatever
+    /// is asked there is planned, certified and finished as everybody's statements are; no private row is read, and books of its
+    /// own in `folder`, which is empty, stand where the policy's would.
+    ///
+    /// # Errors
+    /// The books cannot be made, or what a start refuses is refused.
+    pub fn of_synthetic_rows(
+        mut checked: Checked,
+        sizes: Sizes,
+        folder: &Path,
+    ) -> Result<Session, OpenError> {
+        let policy = &mut checked.policy;
+        policy.ledger = LedgerLocation::Sqlite(folder.join("ledger.db"));
+        policy.roles = vec![Role { name: ROLE.into(), mode: Mode::Synthetic, notices: false }];
+        policy.users.clear();
+        policy.cache = Cache { enabled: false, ..Cache::default() };
+        Ledger::create(&policy.ledger, &Terms::of(policy))?;
+        let gateway = Self::open_with(checked, None, sizes)?;
+        let active = ActiveGateway::new(gateway);
+        let identity = Identity { user: ROLE.into(), role: Some(ROLE.into()) };
+        Ok(Session::new(active.clone(), Databases::one(active), identity, String::new()))
+    }
+}
+
 impl Session {
+    /// The columns of a text's last statement, and its rows as text.
+    ///
+    /// # Errors
+    /// What a client is told.
+    pub async fn texts(&mut self, sql: &str) -> Result<Texts, ClientError> {
+        let mut texts = Texts::default();
+        for statement in self.parse(sql)? {
+            if let Outcome::Rows { fields, rows, .. } = self.run(statement, &mut Vec::new()).await? {
+                let rows: Vec<_> = rows.try_collect().await?;
+                let rows = rows.iter().map(backend::texts).collect::<Result<_, _>>();
+                let columns = fields.into_iter().map(|f| f.name).collect();
+                texts = Texts { columns, rows: rows.map_err(RelayError::into_finish_error)? };
+            }
+        }
+        Ok(texts)
+    }
+
     /// What users of this session's role are answered.
     pub(super) fn mode(&self, gateway: &Gateway) -> Mode {
         gateway.policy.mode(self.identity.role.as_deref())
@@ -33,7 +91,7 @@ impl Session {
         for place in &step.places {
             let Some(release) = plan.releases.get(*place) else { continue };
             for text in fetches(gateway, &[(*place, release)], true, step.given)? {
-                let sql = emit::synthetic::fetch(text.certified.text(), &gateway.policy);
+                let sql = emit::synthetic::fetch(text.certified.text(), &gateway.policy, &gateway.made_up);
                 let mut params = text.params;
                 if let Some(seed) = params.first_mut() {
                     *seed = Param::int8(SEED);

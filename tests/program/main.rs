@@ -2,6 +2,7 @@
 //! what systemd and a shell see.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod advise;
 mod analysing;
 mod budgets;
 mod check;

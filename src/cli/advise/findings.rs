@@ -1,6 +1,8 @@
 //! What is found of a file of statements.
 
+use super::expected::{Asked, Expected};
 use super::helps::{self, Help};
+use super::magnitudes::Magnitudes;
 use crate::cli::explain::{Failed, Offline};
 use crate::explained;
 use crate::store::{Epoch, KeyContext, Keys, canonical};
@@ -8,6 +10,7 @@ use answer::ClientError;
 use dp::{Charge, Ratio};
 use plan::explain::decimal;
 use plan::{Plan, summary};
+use policy::Policy;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -19,12 +22,20 @@ pub(super) struct Findings {
     /// What all of them together take of each budget, in sentences.
     pub together: Vec<String>,
     pub shared: Vec<Shared>,
+    /// The private tables of the policy that statements with a price read.
+    pub tables: BTreeSet<usize>,
+    /// What rows errors are expected on, in sentences and as an object, if any.
+    pub on: Option<(Vec<String>, Value)>,
 }
 
 /// Of one.
 pub(super) struct Statement {
     pub text: String,
+    /// As it was written.
+    sql: String,
     pub outcome: Outcome,
+    /// What errors its numbers are expected to have.
+    pub asked: Option<Asked>,
 }
 
 pub(super) enum Outcome {
@@ -99,14 +110,36 @@ impl Findings {
                     },
                 },
             };
-            statements.push(Statement { text, outcome });
+            statements.push(Statement { text, sql: one.text.to_string(), outcome, asked: None });
             plans.push(planned.ok().filter(|plan| plan.charge.is_some()));
         }
         let together = total(&plans);
         let together = together.map(|c| explained::costs(policy, &c, "All of them together cost"));
         let shared = shared(&plans, offline);
         let epsilon = decimal(&settings.epsilon);
-        Ok(Self { epsilon, statements, together: together.unwrap_or_default(), shared })
+        let tables = plans.iter().flatten().flat_map(|plan| plan.tables.iter().copied()).collect();
+        let together = together.unwrap_or_default();
+        Ok(Self { epsilon, statements, together, shared, tables, on: None })
+    }
+
+    /// The texts of statements with a price; None for others.
+    pub fn priced(&self) -> Vec<Option<String>> {
+        let priced = |s: &Statement| matches!(s.outcome, Outcome::Priced { .. }).then(|| s.sql.clone());
+        self.statements.iter().map(priced).collect()
+    }
+
+    /// Takes note of what came of asking them.
+    pub fn expect(
+        &mut self,
+        of: &Magnitudes,
+        policy: &Policy,
+        tables: &BTreeSet<usize>,
+        asked: Vec<Option<Asked>>,
+    ) {
+        self.on = Some((of.told(policy, tables), of.object(policy, tables)));
+        for (statement, asked) in self.statements.iter_mut().zip(asked) {
+            statement.asked = asked;
+        }
     }
 
     pub fn object(&self) -> Value {
@@ -114,6 +147,7 @@ impl Findings {
         let shared = self.shared.iter().map(|s| json!({ "first": s.first, "then": s.then, "free": s.free }));
         json!({
             "epsilon": self.epsilon,
+            "made_up": self.on.as_ref().map(|(_, object)| object),
             "together": self.together,
             "statements": statements.collect::<Vec<_>>(),
             "shared": shared.collect::<Vec<_>>(),
@@ -138,6 +172,11 @@ impl Statement {
                 "costs": costs,
                 "expected": expected,
                 "deviation_in_units": error,
+                "expected_errors": match &self.asked {
+                    Some(Ok(columns)) => columns.iter().map(Expected::object).collect(),
+                    Some(Err(why)) => json!({ "unknown": why }),
+                    None => Value::Null,
+                },
                 "helps": helps.iter().map(|h| json!({ "change": h.change, "noise": h.factor })).collect::<Vec<_>>(),
             }),
         }

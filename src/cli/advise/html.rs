@@ -1,5 +1,6 @@
 //! The findings as one page: no script, nothing loaded from elsewhere, pictures with words beside them.
 
+use super::expected::{self, Asked};
 use super::findings::{Findings, Outcome};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plan::explain::short;
@@ -27,7 +28,8 @@ pub(super) fn print(found: &Findings) -> Markup {
             body {
                 main {
                     h1 { "What these statements cost" }
-                    p { (found.statements.len()) " statements, at epsilon " (found.epsilon) " each. Nothing was asked of a database." }
+                    p { (found.statements.len()) " statements, at epsilon " (found.epsilon) " each." @if found.on.is_none() { " Nothing was asked of a database." } }
+                    @for line in found.on.iter().flat_map(|(lines, _)| lines) { p { (line) } }
                     @for line in &found.together { p { strong { (line) } } }
                     @if !found.shared.is_empty() {
                         h2 { "What could be shared" }
@@ -37,6 +39,7 @@ pub(super) fn print(found: &Findings) -> Markup {
                         h2 { "Statement " (i + 1) }
                         pre { code { (statement.text) } }
                         (outcome(&statement.outcome, widest))
+                        @if let Some(asked) = &statement.asked { (errors(asked)) }
                     }
                 }
             }
@@ -73,6 +76,23 @@ fn outcome(outcome: &Outcome, widest: f64) -> Markup {
                 }
             }
         },
+    }
+}
+
+/// Errors that are expected, as shares of the numbers.
+fn errors(asked: &Asked) -> Markup {
+    let lines = expected::told(asked);
+    html! {
+        ul { @for line in lines { li { (line) } } }
+        @for column in asked.iter().flatten() {
+            @if let Some(share) = column.share {
+                p {
+                    (column.column) ", expected error beside the number itself: " (short(share * 100.0)) " %"
+                    br;
+                    (bar(share, &format!("expected error of {}", column.column)))
+                }
+            }
+        }
     }
 }
 

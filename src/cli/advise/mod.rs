@@ -1,17 +1,23 @@
 //! `noisegate advise --policy F queries.sql`: what a policy's budgets buy of a file of statements, what each costs and how wrong it
 //! will be, what is refused, which answers others would share, and which fact of the policy would help most.
 //!
-//! All of it is planning: no database is asked, and nothing depends on a row. `findings` looks, `helps` plans anew with one fact
-//! changed, `text` and `html` print.
+//! By itself it plans: no database is asked, and nothing depends on a row. `findings` looks, `helps` plans anew with one fact
+//! changed, `text` and `html` print. What error each number is expected to have depends on how many people there are: `magnitudes`
+//! is told, or has the proxy asked for a price, and `expected` asks made-up rows of that number.
 
+mod expected;
 mod findings;
 mod helps;
 mod html;
+mod magnitudes;
 mod text;
 
 use super::explain::{self, Offline};
+use super::with_stack;
 use bigdecimal::BigDecimal;
 use findings::Findings;
+use magnitudes::{Magnitudes, with_parents};
+use std::error::Error;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +36,20 @@ pub struct Args {
     /// How many values a column of a public table has, where the snapshot does not say; may be repeated
     #[arg(long, value_name = "TABLE.COLUMN=N", value_parser = explain::domain_size)]
     pub domain_size: Vec<(String, String, u64)>,
+    /// Expect errors as on made-up rows of so many people, drawn from the policy's ranges and values; asks the policy's database, of which
+    /// no private row is read
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=magnitudes::MOST))]
+    pub people: Option<u64>,
+    /// How many of these rows a table has [default: six for each row that they belong to]; may be repeated
+    #[arg(long, value_name = "TABLE=N", value_parser = rows, requires = "people")]
+    pub rows: Vec<(String, u64)>,
+    /// The same with numbers of people and rows that the proxy answers, with noise: one question for people and one for each table, at this
+    /// epsilon each, debited from the budgets of whoever asks
+    #[arg(long, value_name = "EPSILON", value_parser = explain::epsilon, requires = "proxy", conflicts_with = "people")]
+    pub measure: Option<BigDecimal>,
+    /// The proxy, as a user who may ask and pay: "host=127.0.0.1 port=6432 user=ada dbname=bikes"
+    #[arg(long, value_name = "URL", requires = "measure")]
+    pub proxy: Option<String>,
     /// The statements; `-` reads them from standard input
     #[arg(value_name = "FILE")]
     pub queries: PathBuf,
@@ -46,23 +66,44 @@ pub enum Format {
     Html,
 }
 
-/// What there is to say.
+/// Says it.
 ///
 /// # Errors
-/// The policy, its snapshot or the file cannot be read, or the file is no SQL.
-pub fn run(args: &Args) -> Result<String, String> {
+/// The policy, its snapshot or the file cannot be read, or the file is no SQL; where errors are expected of made-up rows, the policy
+/// cannot be served, or the proxy does not answer.
+pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let sql = read(&args.queries)?;
-    let offline = Offline::read(&explain::Args {
-        epsilon: args.epsilon.clone(),
-        domain_size: args.domain_size.clone(),
-        ..explain::Args::of_policy(&args.policy)
+    let (offline, mut found) = with_stack(|| {
+        let offline = Offline::read(&explain::Args {
+            epsilon: args.epsilon.clone(),
+            domain_size: args.domain_size.clone(),
+            ..explain::Args::of_policy(&args.policy)
+        })?;
+        let found = Findings::of(&sql, &offline).map_err(|e| explain::told(&e, &sql))?;
+        Ok((offline, found))
     })?;
-    let found = Findings::of(&sql, &offline).map_err(|e| explain::told(&e, &sql))?;
-    Ok(match args.format {
+    let (policy, tables) = (&offline.policy, with_parents(found.tables.iter().copied(), &offline.policy));
+    if let Some(of) = Magnitudes::of(args, policy, &tables).await? {
+        let asked =
+            expected::ask(args.policy.clone(), of.sizes.clone(), found.epsilon.clone(), found.priced());
+        // Planning recurses, and the program's own thread has a small stack.
+        let asked = tokio::spawn(asked).await.map_err(|_| "the statements could not be asked")??;
+        found.expect(&of, policy, &tables, asked);
+    }
+    let text = match args.format {
         Format::Text => text::print(&found),
         Format::Json => explain::pretty(&found.object()),
         Format::Html => html::print(&found).into_string(),
-    })
+    };
+    println!("{text}");
+    Ok(())
+}
+
+/// `TABLE=N`.
+fn rows(text: &str) -> Result<(String, u64), String> {
+    let read = text.split_once('=').and_then(|(table, n)| Some((table.to_owned(), n.parse().ok()?)));
+    let within = read.filter(|(_, n)| (1..=magnitudes::MOST).contains(n));
+    within.ok_or_else(|| format!("written as TABLE=N, N being at most {}", magnitudes::MOST))
 }
 
 fn read(path: &Path) -> Result<String, String> {

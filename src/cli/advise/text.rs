@@ -1,5 +1,6 @@
 //! The findings in lines.
 
+use super::expected;
 use super::findings::{Findings, Outcome};
 use plan::explain::short;
 use std::fmt::Write as _;
@@ -9,6 +10,9 @@ pub(super) fn print(found: &Findings) -> String {
     let mut out =
         format!("{n} statement{}, at epsilon {} each.\n", if n == 1 { "" } else { "s" }, found.epsilon);
     for line in &found.together {
+        let _ = writeln!(out, "{line}");
+    }
+    for line in found.on.iter().flat_map(|(lines, _)| lines) {
         let _ = writeln!(out, "{line}");
     }
     for (i, statement) in found.statements.iter().enumerate() {
@@ -23,6 +27,9 @@ pub(super) fn print(found: &Findings) -> String {
             }
             Outcome::Priced { costs, expected, helps, .. } => {
                 for line in costs.iter().chain(expected) {
+                    let _ = writeln!(out, "   {line}");
+                }
+                for line in statement.asked.iter().flat_map(expected::told) {
                     let _ = writeln!(out, "   {line}");
                 }
                 for help in helps {

@@ -7,11 +7,10 @@ mod edges;
 mod histogram;
 mod report;
 
-use super::database::{self, Connected};
+use super::proxy::Proxy;
 use histogram::Histogram;
 use plan::expr::print::{ident, string};
 use std::error::Error;
-use tokio_postgres::SimpleQueryMessage;
 
 /// Arguments of `noisegate fit`.
 #[derive(Debug, clap::Args)]
@@ -41,8 +40,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     if !(0.0..1.0).contains(&args.cut) {
         return Err("--cut is a share of at least 0 and below 1, for example 0.01".into());
     }
-    let connected = database::connect(&args.proxy, None, "--proxy").await.map_err(|e| e.to_string())?;
-    let proxy = Proxy { connected };
+    let proxy = Proxy::connect(&args.proxy).await?;
     if let Some(epsilon) = &args.epsilon {
         let valid = epsilon.parse::<f64>().is_ok_and(|e| e > 0.0 && e.is_finite());
         if !valid {
@@ -79,25 +77,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A session with the proxy.
-struct Proxy {
-    connected: Connected,
-}
-
-type Rows = Vec<Vec<Option<String>>>;
-
 impl Proxy {
-    async fn rows(&self, sql: &str) -> Result<Rows, Box<dyn Error>> {
-        let messages = self.connected.client.simple_query(sql).await.map_err(|e| refusal(&e))?;
-        let row = |m: &SimpleQueryMessage| match m {
-            SimpleQueryMessage::Row(row) => {
-                Some((0..row.len()).map(|i| row.get(i).map(str::to_owned)).collect())
-            }
-            _ => None,
-        };
-        Ok(messages.iter().filter_map(row).collect())
-    }
-
     /// The unit's column of a private table.
     async fn unit(&self, table: &str) -> Result<String, Box<dyn Error>> {
         let name = string(table);
@@ -140,11 +120,4 @@ impl Proxy {
         };
         Ok(Histogram::new(rows.iter().filter_map(bin).collect(), error))
     }
-}
-
-/// The proxy's own words, with its hint.
-fn refusal(e: &tokio_postgres::Error) -> String {
-    let Some(db) = e.as_db_error() else { return database::reason(e) };
-    let more = [db.detail(), db.hint()].into_iter().flatten().map(|m| format!("\n  {m}"));
-    std::iter::once(db.message().to_owned()).chain(more).collect()
 }
