@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+const ALERTS: &str = include_str!("../../packaging/alerts.yml");
 const DASHBOARD: &str = include_str!("../../packaging/grafana.json");
 const DOCUMENT: &str = include_str!("../../docs/operations.md");
 
@@ -143,4 +144,20 @@ fn labels(query: &str) -> Vec<String> {
 fn queries_are_read_for_their_labels() {
     assert_eq!(labels("sum by (a, b) (x{c=~\"1\", d=\"2\"})"), ["c", "d", "a", "b"]);
     assert_eq!(labels("label_values(noisegate_statements_total, database)"), ["database"]);
+}
+
+#[test]
+fn the_alerts_ask_for_metrics_and_labels_that_exist() {
+    let is_rule = |line: &&str| line.contains("noisegate_");
+    let mut asked = BTreeSet::new();
+    for line in ALERTS.lines().filter(is_rule) {
+        for metric in metrics(line) {
+            asked.insert(metric.name);
+        }
+        for label in labels(line) {
+            let known = METRICS.iter().any(|m| m.labels.contains(&label.as_str()));
+            assert!(known || ["instance", "job"].contains(&label.as_str()), "{label} in {line}");
+        }
+    }
+    assert_eq!(asked.len(), 6, "{asked:?}");
 }
