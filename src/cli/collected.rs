@@ -30,6 +30,7 @@ fn of(c: &Collect, policy: &Policy) -> String {
         let values = match &column.randomiser {
             Randomiser::Oracle(_) => format!("{} values{missing}", column.values.len()),
             Randomiser::Mean { mean, .. } => format!("{} steps", mean.steps()),
+            Randomiser::Sets(sets) => format!("up to {} of {} values", sets.most(), sets.values()),
         };
         let _ = writeln!(
             text,
@@ -102,13 +103,12 @@ fn of_one_person(c: &Collect) -> String {
 
 /// How far an estimate of 10,000 reports is off, with 95 %.
 fn error(column: &Collected) -> String {
+    let share = |deviation: f64| {
+        format!("of 10,000 reports a share is known within ±{:.1} %", 196.0 * deviation / 10_000.0)
+    };
     match &column.randomiser {
-        Randomiser::Oracle(oracle) => {
-            format!(
-                "of 10,000 reports a share is known within ±{:.1} %",
-                196.0 * oracle.deviation(10_000, 0) / 10_000.0
-            )
-        }
+        Randomiser::Oracle(oracle) => share(oracle.deviation(10_000, 0)),
+        Randomiser::Sets(sets) => share(sets.deviation(10_000, 0)),
         Randomiser::Mean { mean, grid, .. } => {
             let grid = grid.to_f64().unwrap_or(1.0);
             let deviation = (mean.largest_variance() / 10_000.0).sqrt() * grid;

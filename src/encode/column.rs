@@ -161,7 +161,11 @@ impl Column {
             }
             (Randomiser::Sets(sets), Answer::Several(texts)) => {
                 let set: Option<Vec<u32>> = texts.iter().map(|text| self.place(text)).collect();
-                sets.randomise(&set.ok_or_else(outside)?, rng)
+                // A set has each value once: two that are not listed are both `other`.
+                let mut set = set.ok_or_else(outside)?;
+                set.sort_unstable();
+                set.dedup();
+                sets.randomise(&set, rng)
             }
             (_, Answer::Several(_)) => return Err(outside()),
         }

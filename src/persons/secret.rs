@@ -30,9 +30,9 @@ impl Secret {
     /// uniform (HMAC-SHA-256 is a pseudorandom function, ChaCha20 stretches it). A randomiser that is ε-DP with
     /// fresh bits is so with these, for any number of reports of one value; each other value that the person ever says has bits of
     /// its own and adds another ε. The value must be part of it: with the same bits for all values two reports of one
-    /// person would tell both values.
-    pub fn coins(&self, person: &Person, question: &str, value: u32) -> KeyedRng {
-        let parts = [&person.0[..], question.as_bytes(), &value.to_le_bytes()];
+    /// person would tell both values. `value` is as long whatever was said, so that its length takes no other time.
+    pub fn coins(&self, person: &Person, question: &str, value: &[u8]) -> KeyedRng {
+        let parts = [&person.0[..], question.as_bytes(), value];
         KeyedRng::new(self.digest(b"noisegate collect coins 1", &parts))
     }
 

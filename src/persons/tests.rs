@@ -80,7 +80,7 @@ fn the_file_is_sealed() {
 fn coins_fall_the_same_way_for_a_person_a_question_and_a_value() {
     let (ada, bob) = (secret().person("survey", "ada"), secret().person("survey", "bob"));
     let words = |person: &Person, question: &str, value: u32| {
-        let mut coins = secret().coins(person, question, value);
+        let mut coins = secret().coins(person, question, &value.to_le_bytes());
         [coins.next_u64().unwrap(), coins.next_u64().unwrap()]
     };
     let first = words(&ada, "smokes", 1);
@@ -101,7 +101,7 @@ fn permanent_responses_have_the_law_of_their_randomiser() {
     for person in 0..PEOPLE {
         let person = secret().person("survey", &person.to_string());
         let say = |value: u32| match oracle
-            .randomise(value, &mut secret().coins(&person, "smokes", value))
+            .randomise(value, &mut secret().coins(&person, "smokes", &value.to_le_bytes()))
             .unwrap()
         {
             Report::Symbol(symbol) => symbol,

@@ -64,6 +64,9 @@ fn error(c: &Collected) -> String {
         Randomiser::Oracle(oracle) => {
             format!("a count of one {} within ±{:.2} √n", c.name, 1.96 * oracle.deviation(1, 0))
         }
+        Randomiser::Sets(sets) => {
+            format!("a count of one of {} within ±{:.2} √n", c.name, 1.96 * sets.deviation(1, 0))
+        }
         Randomiser::Mean { mean, grid, .. } => {
             let most = mean.largest_variance().sqrt() * grid.to_f64().unwrap_or(1.0);
             format!("the average {} within ±{:.2} / √n", c.name, 1.96 * most)

@@ -168,10 +168,10 @@ pub(super) const COLUMN: Keys = Keys {
     list: &[
         Key {
             name: "kind",
-            ty: "`categorical`, `boolean`, `count` or `number`",
+            ty: "`categorical`, `boolean`, `count`, `number` or `set`",
             default: REQUIRED,
             example: "\"boolean\"",
-            purpose: "What its values are: one of `values`, true or false, a whole number of `range` whose distribution is asked for, or a number of `range` whose sums and averages are.",
+            purpose: "What its values are: one of `values`, true or false, a whole number of `range` whose distribution is asked for, a number of `range` whose sums and averages are, or a list of up to `max_values` of `values`.",
         },
         Key {
             name: "epsilon",
@@ -183,9 +183,16 @@ pub(super) const COLUMN: Keys = Keys {
         Key {
             name: "values",
             ty: "list of strings",
-            default: "of `categorical` only, which needs it",
+            default: "of `categorical` and `set` only, which need it",
             example: "[\"yes\", \"no\"]",
             purpose: "All that may be said: the public domain.",
+        },
+        Key {
+            name: "max_values",
+            ty: "whole number",
+            default: "of `set` only, which needs it",
+            example: "2",
+            purpose: "How many values one set has at most. Errors of estimates grow with it: one of so many is drawn, and told.",
         },
         Key {
             name: "range",
@@ -223,7 +230,7 @@ pub(super) const COLUMN: Keys = Keys {
             purpose: "How it is randomised; `auto` takes what has the least error: k-ary randomised response for few values, Hadamard response for many; optimised unary encoding has up to 256 values. [collecting.md](collecting.md) tells them apart.",
         },
     ],
-    later: &["max_values"],
+    later: &[],
 };
 
 /// One, as its text alone says it, and where.

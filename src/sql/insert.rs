@@ -32,6 +32,19 @@ pub enum Cell {
     Text(String),
     /// `$n`, from 1.
     Param(usize),
+    /// `ARRAY[…]`, of constants and parameters.
+    List(Vec<Cell>),
+}
+
+impl Cell {
+    /// The numbers of its parameters.
+    pub fn parameters(&self) -> Vec<usize> {
+        match self {
+            Cell::Param(n) => vec![*n],
+            Cell::List(cells) => cells.iter().flat_map(Cell::parameters).collect(),
+            Cell::Null | Cell::Text(_) => Vec::new(),
+        }
+    }
 }
 
 impl Insert {
@@ -40,8 +53,7 @@ impl Insert {
     /// How many parameters it has.
     pub fn parameters(&self) -> usize {
         let cells = self.rows.iter().flatten().flatten();
-        let number = |c: &Cell| if let Cell::Param(n) = c { *n } else { 0 };
-        cells.map(number).max().unwrap_or(0)
+        cells.flat_map(Cell::parameters).max().unwrap_or(0)
     }
 
     /// Its rows come later.
@@ -156,6 +168,14 @@ fn cell(e: &Expr, lines: &Lines) -> Result<Cell, ClientError> {
             Cell::Text(n) if n.starts_with(|c: char| c.is_ascii_digit()) => Ok(Cell::Text(format!("-{n}"))),
             _ => Err(other()),
         },
+        // Of one dimension: what stands in it are values.
+        Expr::Array(array) => {
+            let within = |e: &Expr| match cell(e, lines)? {
+                Cell::List(_) => Err(other()),
+                one => Ok(one),
+            };
+            array.elem.iter().map(within).collect::<Result<_, _>>().map(Cell::List)
+        }
         Expr::Value(v) => Ok(match &v.value {
             ast::Value::Null => Cell::Null,
             ast::Value::Boolean(b) => Cell::Text(b.to_string()),

@@ -1,6 +1,8 @@
 //! What is collected by local differential privacy: written through the proxy, stored as randomised reports, estimated for
 //! analysts, over the wire.
 
+mod sets;
+
 use crate::city::{self, PASSWORD, policy, rows, sqlstate};
 use crate::support::{Gate, LOGIN_PASSWORD, Output, TestDb, Workdir, connect, psql, run};
 use std::process::Stdio;
@@ -117,6 +119,11 @@ async fn estimates_over_truthful_reports_are_those_of_postgresql() {
            ORDER BY 1",
         "SELECT answer, count(*) * 2 + 1, sum(count(*)) OVER () FROM survey GROUP BY answer ORDER BY count(*) DESC, answer",
         "SELECT round(sum(visits * 2 + 1)) FROM survey WHERE visits BETWEEN 2 AND 7",
+        "SELECT answer, city, grouping(answer, city) AS g, count(*), sum(visits) FROM survey GROUP BY ROLLUP (answer, city) ORDER BY 3, 1, 2",
+        "SELECT answer, visits % 2 AS odd, count(*) FROM survey GROUP BY CUBE (answer, 2) HAVING grouping(answer) = 0 OR count(*) > 90 ORDER BY 1, 2",
+        "SELECT city, answer, count(*) FROM survey GROUP BY GROUPING SETS ((city), (answer), (answer), ()) ORDER BY 1, 2",
+        "SELECT answer, count(*) FROM survey WHERE answer = 'nobody' GROUP BY ROLLUP (answer)",
+        "SELECT count(*) FROM survey GROUP BY ()",
         "SELECT coalesce(city, 'none'), max(n) FROM (SELECT city, answer, count(*) n FROM survey GROUP BY 1, 2) x GROUP BY 1 ORDER BY 1",
     ] {
         let told = rows(&ada, sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
@@ -148,7 +155,6 @@ async fn what_estimates_cannot_tell_is_refused() {
         "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY visits) FROM survey",
         "SELECT count(*) FROM survey a JOIN survey b ON a.answer = b.answer",
         "SELECT count(*) FROM stations s LEFT JOIN survey v ON s.city = v.city",
-        "SELECT answer, count(*) FROM survey GROUP BY ROLLUP (answer)",
         "SELECT count(*) FROM survey v WHERE EXISTS (SELECT FROM stations s WHERE s.city = v.city)",
         "INSERT INTO survey VALUES ('yes', NULL, 1)",
     ] {
@@ -320,6 +326,40 @@ async fn estimates_are_as_near_as_they_say() {
         all.len() == 3 && all.iter().all(|r| number(&r[2]) < number(&r[1]) && number(&r[1]) < number(&r[3])),
         "{all:?}"
     );
+    ada.batch_execute("SET noisegate.intervals = off").await.unwrap();
+    // Of grouping sets each has the error that it has by itself, the weights of randomised response adding up to one.
+    let sets = "SELECT grouping(answer, answer = 'a'), answer, answer = 'a', count(*), noisegate.stddev(count(*)), avg(age), noisegate.stddev(avg(age))
+        FROM survey GROUP BY GROUPING SETS ((answer, answer = 'a'), (answer = 'a'), ()) ORDER BY 1, 2, 3";
+    let sets = rows(&ada, sets).await.unwrap();
+    assert_eq!(sets.len(), 3 + 2 + 1);
+    for (g, by) in [("0", "answer, answer = 'a'"), ("2", "answer = 'a'"), ("3", "")] {
+        let list = if by.is_empty() { String::new() } else { format!("{by}, ") };
+        let group = if by.is_empty() { String::new() } else { format!("GROUP BY {by} ORDER BY {by}") };
+        let sql = format!(
+            "SELECT {list}count(*), noisegate.stddev(count(*)), avg(age), noisegate.stddev(avg(age)) FROM survey {group}"
+        );
+        let alone = rows(&ada, &sql).await.unwrap();
+        let own: Vec<_> = sets.iter().filter(|r| r[0].as_deref() == Some(g)).collect();
+        assert_eq!(own.len(), alone.len());
+        for (own, alone) in own.iter().zip(alone) {
+            for (a, b) in own[3..].iter().zip(&alone[alone.len() - 4..]) {
+                let number = |c: &Option<String>| c.as_ref().map_or(f64::NAN, |c| c.parse::<f64>().unwrap());
+                let (a, b) = (number(a), number(b));
+                assert!(
+                    (a - b).abs() <= 1e-4 * b.abs().max(1.0) || (a.is_nan() && b.is_nan()),
+                    "{by}: {own:?}, not {alone:?}"
+                );
+            }
+        }
+    }
+    let twice =
+        "SELECT answer, noisegate.low(count(*)) FROM survey GROUP BY GROUPING SETS ((answer), (answer))";
+    assert_eq!(sqlstate(&ada, twice).await, "0A000");
+    // What a number does not hang on adds nothing to it.
+    let beside = "SELECT count(*), count(*) FILTER (WHERE pet = 'dog'), noisegate.stddev(count(*) FILTER (WHERE answer = 'a')) FROM survey";
+    let beside = each(beside).await;
+    let alone = each("SELECT count(*), noisegate.stddev(count(*)) FROM survey WHERE answer = 'a'").await;
+    assert!(beside[0] == 3000.0 && (beside[2] / alone[1] - 1.0).abs() < 1e-6, "{beside:?} {alone:?}");
     // A number alone is noise.
     assert_eq!(sqlstate(&ada, "SELECT count(*) FROM survey WHERE age > 40").await, "0A000");
     assert_eq!(sqlstate(&ada, "SELECT age, count(*) FROM survey GROUP BY age").await, "0A000");

@@ -171,6 +171,7 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
                 }
                 "other" => "kind = 'categorical'\nvalues = ['a', 'other']",
                 "range" => "kind = 'count'",
+                "max_values" => "kind = 'set'\nvalues = ['a', 'b']",
                 "grid" => "kind = 'number'\nrange = [0, 100]",
                 _ => "kind = 'boolean'",
             };

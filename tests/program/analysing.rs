@@ -18,6 +18,7 @@ const RULES: &str =
 const COLUMNS: &str = "\
 columns.n = { kind = \"count\", range = [0, 1999], epsilon = 900, randomiser = \"response\" }
 columns.b = { kind = \"boolean\", epsilon = 900, randomiser = \"unary\" }
+columns.p = { kind = \"set\", values = [\"cat\", \"dog\", \"other\"], other = \"other\", max_values = 1, epsilon = 900, randomiser = \"response\" }
 ";
 
 struct World {
@@ -37,7 +38,7 @@ impl World {
         db.execute(&format!(
             "CREATE ROLE {name}_collect LOGIN PASSWORD '{LOGIN_PASSWORD}';
              GRANT CONNECT ON DATABASE {name} TO {name}_collect;
-             CREATE TABLE survey_reports (n int4 NOT NULL, b bytea NOT NULL);
+             CREATE TABLE survey_reports (n int4 NOT NULL, b bytea NOT NULL, p int4 NOT NULL);
              CREATE TABLE survey_reports_batches (batch uuid NOT NULL, reports int4 NOT NULL, left_out int4 NOT NULL,
                 small boolean NOT NULL, PRIMARY KEY (batch));
              GRANT INSERT ON survey_reports, survey_reports_batches TO {name}_collect;
@@ -83,9 +84,11 @@ analyser_key_file = \"analyser.key\"\nmin_batch = 50\nmax_delay = \"1s\"\nmin_gr
 
     /// Reports of people who say these numbers.
     async fn reports(&self, numbers: impl Iterator<Item = usize>, description: &str) -> Vec<String> {
-        let csv: String = numbers.map(|n| format!("{n},{}\n", n % 3 == 0)).collect();
+        let csv: String = numbers
+            .map(|n| format!("{n},{},{}\n", n % 3 == 0, ["", "cat", "dog", "newt;rat"][n % 4]))
+            .collect();
         let args = ["encode", "--collection", description];
-        let out = noisegate(self.folder(), &args, &format!("n,b\n{csv}")).await;
+        let out = noisegate(self.folder(), &args, &format!("n,b,p\n{csv}")).await;
         assert!(out.status.success() && out.stderr.is_empty(), "{out:?}");
         out.stdout.lines().map(str::to_owned).collect()
     }
@@ -131,6 +134,9 @@ async fn batches_arrive_and_are_estimated() {
     let told = rows(&ada, "SELECT n % 2, count(*), sum(n) FROM survey GROUP BY 1 ORDER BY 1").await.unwrap();
     let of = |rest: &str, sum: &str| [Some(rest.to_owned()), Some("150".into()), Some(sum.to_owned())];
     assert_eq!(told, [of("0", "22350.000000"), of("1", "22500.000000")]);
+    let pets = "SELECT pet, count(*), count(*) FILTER (WHERE n % 12 = 5) FROM survey, unnest(p) AS pet GROUP BY pet ORDER BY 1";
+    let of = |(pet, fifth): (&str, &str)| [pet, "75", fifth].map(|c| Some(c.to_owned()));
+    assert_eq!(rows(&ada, pets).await.unwrap(), [("cat", "25"), ("dog", "0"), ("other", "0")].map(of));
     // What is waiting goes out when it has waited long, and says so.
     let few = world.reports(1000..1003, "survey.json").await;
     assert_eq!(shuffling.send(&few.join("\n"), "").await.0, 200);

@@ -50,6 +50,7 @@ impl Analyser {
             |(ours, theirs): (&Collected, &encode::Column)| match (&ours.randomiser, theirs.randomiser()) {
                 (Randomiser::Oracle(a), encode::Randomiser::Oracle(b)) => a == b,
                 (Randomiser::Mean { mean, .. }, encode::Randomiser::Mean(b)) => mean == b,
+                (Randomiser::Sets(a), encode::Randomiser::Sets(b)) => a == b,
                 _ => false,
             };
         if let Some((c, _)) = collect.columns.iter().zip(collection.columns()).find(|pair| !same(*pair)) {
@@ -163,7 +164,7 @@ fn column(c: &Collected) -> Value {
         }
     };
     match c.kind {
-        CollectedKind::Categorical => {
+        CollectedKind::Categorical | CollectedKind::Set => {
             set("values", json!(c.values));
             if let Some(other) = c.other.and_then(|at| c.values.get(at)) {
                 set("other", json!(other));
@@ -176,6 +177,9 @@ fn column(c: &Collected) -> Value {
             }
         }
         CollectedKind::Number => {}
+    }
+    if let Randomiser::Sets(sets) = &c.randomiser {
+        set("max_values", json!(sets.most()));
     }
     if let Randomiser::Mean { mean, low, grid } = &c.randomiser {
         let high = low + grid * BigDecimal::from(mean.steps());

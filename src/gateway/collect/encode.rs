@@ -1,5 +1,6 @@
 //! Values to numbers of a public domain, and those to randomised reports.
 
+use super::arrays;
 use crate::gateway::settings::known::truth;
 use answer::{ClientError, SqlState, Values};
 use backend::Cells;
@@ -47,6 +48,17 @@ pub(super) struct Row {
     pub(super) person: Option<Person>,
 }
 
+/// A value in numbers.
+enum Said {
+    /// The number of a value of the domain, or of a step.
+    One(u32),
+    /// The numbers of a set's values, ascending, each once.
+    Several(Vec<u32>),
+}
+
+/// What is wrong with a value: its code, what it is, and what to do. Nothing of the value itself.
+type Wrong = (SqlState, &'static str, String);
+
 /// The longest name of a person, in bytes.
 const LONGEST_NAME: usize = 1024;
 
@@ -55,7 +67,11 @@ impl Encoder {
         let numbers = |c: &Collected| (0u32..).zip(&c.values).map(|(n, v)| (v.clone(), n)).collect();
         let question = |c: &Collected| {
             let (size, epsilon) = (c.size(), c.epsilon.normalized());
-            format!("{} {} {size} {epsilon}", c.name, c.randomiser.word())
+            let most = match &c.randomiser {
+                Randomiser::Sets(sets) => format!(" {}", sets.most()),
+                Randomiser::Oracle(_) | Randomiser::Mean { .. } => String::new(),
+            };
+            format!("{} {} {size} {epsilon}{most}", c.name, c.randomiser.word())
         };
         Self {
             numbers: collect.columns.iter().map(numbers).collect(),
@@ -123,13 +139,13 @@ impl Encoder {
         let permanent = self.collect.person.as_ref().is_some_and(|p| p.permanent);
         let mut report = Vec::with_capacity(self.collect.columns.len());
         for (i, c) in self.collect.columns.iter().enumerate() {
-            let number = self.number(i, c, given(i), row)?;
+            let said = self.said(i, c, given(i), row)?;
             let question = self.questions.get(i).map_or("", String::as_str);
             let drawn = match (&person, &self.secret) {
                 (Some(person), Some(secret)) if permanent => {
-                    draw(c, number, &mut secret.coins(person, question, number))
+                    draw(c, &said, &mut secret.coins(person, question, &said.bytes(c.values.len())))
                 }
-                _ => draw(c, number, rng),
+                _ => draw(c, &said, rng),
             };
             report.push(drawn.map_err(|e: RandomiseError| super::no_entropy(e))?);
         }
@@ -151,57 +167,102 @@ impl Encoder {
         }
     }
 
-    /// The number of a value in its domain. Messages do not repeat it.
-    fn number(
-        &self,
-        place: usize,
-        c: &Collected,
-        said: Option<&str>,
-        row: usize,
-    ) -> Result<u32, ClientError> {
+    /// A value, in numbers of its domain. Messages do not repeat it.
+    fn said(&self, place: usize, c: &Collected, said: Option<&str>, row: usize) -> Result<Said, ClientError> {
         let Some(said) = said else {
             if c.missing {
-                return Ok(c.values.len() as u32);
+                return Ok(Said::One(c.values.len() as u32));
             }
             let message = format!("null value in column \"{}\" of row {row}", c.name);
-            return Err(ClientError::new(NOT_NULL, message).hint("The policy does not let it be missing."));
+            let hint = match c.kind {
+                CollectedKind::Set => "Of who has none of the values write the empty set, '{}'.",
+                _ => "The policy does not let it be missing.",
+            };
+            return Err(ClientError::new(NOT_NULL, message).hint(hint));
         };
-        let numbers = self.numbers.get(place);
-        let find = |value: &str| numbers.and_then(|n| n.get(value)).copied();
-        let wrong = |code, what: &str, hint: String| {
-            Err(ClientError::new(code, format!("{what} in column \"{}\" of row {row}", c.name)).hint(hint))
+        let said = match &c.randomiser {
+            Randomiser::Sets(sets) => self.set(place, c, sets.most(), said).map(Said::Several),
+            Randomiser::Oracle(_) | Randomiser::Mean { .. } => self.number(place, c, said).map(Said::One),
         };
+        said.map_err(|(code, what, hint)| {
+            ClientError::new(code, format!("{what} in column \"{}\" of row {row}", c.name)).hint(hint)
+        })
+    }
+
+    /// The number of a listed value, or of what stands for those that are not.
+    fn listed(&self, place: usize, c: &Collected, value: &str) -> Option<u32> {
+        let found = self.numbers.get(place).and_then(|n| n.get(value)).copied();
+        found.or(c.other.map(|n| n as u32))
+    }
+
+    fn number(&self, place: usize, c: &Collected, said: &str) -> Result<u32, Wrong> {
+        let outside = || (CHECK, "a value outside of the domain", domain(c));
         match c.kind {
-            CollectedKind::Categorical => match find(said).or(c.other.map(|n| n as u32)) {
-                Some(number) => Ok(number),
-                None => wrong(CHECK, "a value outside of the domain", domain(c)),
-            },
-            CollectedKind::Boolean => match truth(said) {
-                Some(value) => Ok(u32::from(value)),
-                None => wrong(INVALID_TEXT, "a value that is not boolean", "Write true or false.".into()),
-            },
-            CollectedKind::Number => match step(c, said) {
-                Some(number) => Ok(number),
-                None => {
-                    wrong(INVALID_TEXT, "a value that is no number", "Write a plain decimal number.".into())
-                }
-            },
+            CollectedKind::Categorical | CollectedKind::Set => {
+                self.listed(place, c, said).ok_or_else(outside)
+            }
+            CollectedKind::Boolean => truth(said)
+                .map(u32::from)
+                .ok_or_else(|| (INVALID_TEXT, "a value that is not boolean", "Write true or false.".into())),
+            CollectedKind::Number => step(c, said).ok_or_else(|| {
+                (INVALID_TEXT, "a value that is no number", "Write a plain decimal number.".into())
+            }),
             CollectedKind::Count => match said.trim().parse::<i64>() {
-                Ok(n) => match find(&n.to_string()) {
-                    Some(number) => Ok(number),
-                    None => wrong(OUT_OF_RANGE, "a number outside of the range", domain(c)),
-                },
-                Err(_) => wrong(INVALID_TEXT, "a value that is no whole number", domain(c)),
+                Ok(n) => self
+                    .listed(place, c, &n.to_string())
+                    .ok_or_else(|| (OUT_OF_RANGE, "a number outside of the range", domain(c))),
+                Err(_) => Err((INVALID_TEXT, "a value that is no whole number", domain(c))),
             },
+        }
+    }
+
+    /// The numbers of a set's values, ascending: a set has each once, however often it is written.
+    fn set(&self, place: usize, c: &Collected, most: u32, said: &str) -> Result<Vec<u32>, Wrong> {
+        let elements = sql::resolve::elements(said).ok_or_else(|| {
+            let hint = "Write one level of texts: '{a,b}', or ARRAY['a', 'b'].";
+            (INVALID_TEXT, "a value that is no set", hint.to_owned())
+        })?;
+        let numbers =
+            elements.iter().map(|e| self.listed(place, c, e.as_deref()?)).collect::<Option<Vec<u32>>>();
+        let mut numbers = numbers.ok_or_else(|| (CHECK, "a value outside of the domain", domain(c)))?;
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.len() as u64 > u64::from(most) {
+            let hint = format!("The policy takes at most {most} of one person.");
+            return Err((CHECK, "a set with too many values", hint));
+        }
+        Ok(numbers)
+    }
+}
+
+impl Said {
+    /// It as bytes, as many whatever is said in a column of so many values.
+    fn bytes(&self, values: usize) -> Vec<u8> {
+        match self {
+            Self::One(number) => number.to_le_bytes().to_vec(),
+            Self::Several(numbers) => {
+                let mut bits = vec![0u8; values.div_ceil(8)];
+                for number in numbers {
+                    if let Some(byte) = bits.get_mut(*number as usize / 8) {
+                        *byte |= 1 << (number % 8);
+                    }
+                }
+                bits
+            }
         }
     }
 }
 
-/// The report of a value's number.
-fn draw(c: &Collected, number: u32, rng: &mut impl Entropy) -> Result<Report, RandomiseError> {
-    match &c.randomiser {
-        Randomiser::Oracle(oracle) => oracle.randomise(number, rng),
-        Randomiser::Mean { mean, .. } => mean.randomise(number, rng).map(Report::Symbol),
+/// The report of a value.
+fn draw(c: &Collected, said: &Said, rng: &mut impl Entropy) -> Result<Report, RandomiseError> {
+    match (&c.randomiser, said) {
+        (Randomiser::Oracle(oracle), Said::One(number)) => oracle.randomise(*number, rng),
+        (Randomiser::Mean { mean, .. }, Said::One(number)) => {
+            mean.randomise(*number, rng).map(Report::Symbol)
+        }
+        (Randomiser::Sets(sets), Said::Several(numbers)) => sets.randomise(numbers, rng),
+        (Randomiser::Oracle(_) | Randomiser::Mean { .. }, Said::Several(_))
+        | (Randomiser::Sets(_), Said::One(_)) => Err(RandomiseError::Outside),
     }
 }
 
@@ -234,6 +295,10 @@ pub(super) fn text(cell: &Cell, types: &[u32], values: &Values) -> Result<Option
         Cell::Null => return Ok(None),
         Cell::Text(text) => return Ok(Some(text.clone())),
         Cell::Param(n) => *n,
+        Cell::List(cells) => {
+            let elements: Result<Vec<_>, _> = cells.iter().map(|cell| text(cell, types, values)).collect();
+            return Ok(Some(arrays::literal(&elements?)));
+        }
     };
     let place = n.saturating_sub(1);
     let Some(value) = values.parameters.get(place) else {
@@ -270,14 +335,17 @@ pub(super) fn text(cell: &Cell, types: &[u32], values: &Values) -> Result<Option
             "parameter ${n}: a numeric in binary format is not supported"
         ))
         .hint("Send it as text, or as a float8.")),
-        700 | 701 | 1700 | 16 | 20 | 21 | 23 | 25 | 1043 | 1042 | 19 => {
+        1009 | 1015 if binary => {
+            arrays::binary(bytes).map(|elements| Some(arrays::literal(&elements))).ok_or_else(wrong)
+        }
+        1009 | 1015 | 700 | 701 | 1700 | 16 | 20 | 21 | 23 | 25 | 1043 | 1042 | 19 => {
             let text = std::str::from_utf8(bytes).map_err(|_| wrong())?;
             Ok(Some(text.to_owned()))
         }
         oid => Err(ClientError::unsupported(format!(
             "parameter ${n} of the type with OID {oid} is not supported"
         ))
-        .hint("Texts, whole numbers and booleans are collected.")),
+        .hint("Texts, numbers, booleans and arrays of texts are collected.")),
     }
 }
 

@@ -6,6 +6,7 @@
 //! record holds a value: errors name columns and rows.
 
 mod analyser;
+mod arrays;
 mod batch;
 mod copy;
 mod encode;
@@ -193,10 +194,12 @@ impl Session {
         let mut parameters = vec![0; insert.parameters().max(types.len())];
         for row in rows {
             for (cell, place) in row.iter().zip(&places) {
-                if let Cell::Param(n) = cell
-                    && let Some(ty) = n.checked_sub(1).and_then(|n| parameters.get_mut(n))
-                {
-                    *ty = encoder.type_of(*place);
+                // What stands in a set is a text.
+                let wanted = if matches!(cell, Cell::List(_)) { 25 } else { encoder.type_of(*place) };
+                for n in cell.parameters() {
+                    if let Some(ty) = n.checked_sub(1).and_then(|n| parameters.get_mut(n)) {
+                        *ty = wanted;
+                    }
                 }
             }
         }

@@ -5,18 +5,16 @@ use crate::budget;
 use crate::error::{At, Findings};
 use crate::model::{Collected, CollectedKind, Randomiser};
 use crate::raw_table::Bound;
-use crate::reader::{Section, not_yet, shorten};
+use crate::reader::{Section, shorten};
 use crate::suggest::suggest;
 use crate::tables;
 use bigdecimal::BigDecimal;
 use dp::Ratio;
-use dp::randomised::{Mean, MeanKind, Oracle, OracleKind};
+use dp::randomised::{Mean, MeanKind, Oracle, OracleKind, Sets};
 use num_traits::{Signed, ToPrimitive};
 
 /// Values of one column, NULL included.
 const MOST_VALUES: usize = 10_000;
-/// Kinds and randomisers that are planned.
-const LATER_KINDS: [&str; 1] = ["set"];
 /// Values whose reports have a bit for each: reading them takes time for each.
 const MOST_BITS: u32 = 256;
 
@@ -60,7 +58,13 @@ pub(super) fn column(name: At<String>, section: &Section<'_, '_>, f: &mut Findin
         }
         mean(section, word.as_ref(), &exact, f)?
     } else {
-        let size = values.len() + usize::from(missing);
+        let is_set = kind == CollectedKind::Set;
+        if is_set && missing {
+            let hint = "remove missing: who gives an empty set says nothing, and that is hidden, too";
+            f.error(&name.span, "a column with kind = \"set\" has no missing", hint);
+            return None;
+        }
+        let size = values.len() + usize::from(missing || is_set);
         if size < 2 {
             f.error(
                 &name.span,
@@ -74,7 +78,8 @@ pub(super) fn column(name: At<String>, section: &Section<'_, '_>, f: &mut Findin
             f.error(&name.span, what, "collect coarser values");
             return None;
         }
-        oracle(word.as_ref(), u32::try_from(size).unwrap_or(u32::MAX), &exact, &epsilon, f)?
+        let oracle = oracle(word.as_ref(), u32::try_from(size).unwrap_or(u32::MAX), &exact, &epsilon, f)?;
+        if is_set { sets(section, oracle, f)? } else { Randomiser::Oracle(oracle) }
     };
     let (name, epsilon) = (name.value, epsilon.value);
     Some(Collected { name, kind, values, other, missing, epsilon, randomiser })
@@ -87,7 +92,7 @@ fn oracle(
     exact: &Ratio,
     epsilon: &At<BigDecimal>,
     f: &mut Findings,
-) -> Option<Randomiser> {
+) -> Option<Oracle> {
     let made = match word.filter(|w| w.value != "auto") {
         None => {
             // What has a bit for each value is no choice where there are many.
@@ -125,7 +130,18 @@ fn oracle(
         f.error(&epsilon.span, "so small an epsilon leaves nothing to estimate from", hint);
         return None;
     }
-    Some(Randomiser::Oracle(oracle))
+    Some(oracle)
+}
+
+/// Sets over an oracle whose last value fills them up; None where there are mistakes.
+fn sets(section: &Section<'_, '_>, oracle: Oracle, f: &mut Findings) -> Option<Randomiser> {
+    if section.get("max_values").is_none() {
+        section.missing("max_values", "max_values = 2", f);
+        return None;
+    }
+    let values = oracle.values() - 1;
+    let most = section.count("max_values", values.into(), f)?;
+    Sets::new(oracle, u32::try_from(most).ok()?).ok().map(Randomiser::Sets)
 }
 
 /// The mechanism of a bounded number; None where there are mistakes.
@@ -182,24 +198,21 @@ fn kind(section: &Section<'_, '_>, f: &mut Findings) -> Option<CollectedKind> {
     let v = section.required_string("kind", "kind = \"boolean\"", f)?;
     let found = CollectedKind::ALL.into_iter().find(|k| k.word() == v.value);
     if found.is_none() {
-        if LATER_KINDS.contains(&v.value.as_str()) {
-            not_yet(f, &v.span, &format!("kind = {:?}", v.value));
-        } else {
-            let what = format!("unknown kind {:?}", shorten(&v.value));
-            f.error(&v.span, what, suggest(&v.value, CollectedKind::ALL.map(CollectedKind::word)));
-        }
+        let what = format!("unknown kind {:?}", shorten(&v.value));
+        f.error(&v.span, what, suggest(&v.value, CollectedKind::ALL.map(CollectedKind::word)));
     }
     found
 }
 
 /// The public domain, in the order that numbers count.
 fn values(section: &Section<'_, '_>, kind: CollectedKind, f: &mut Findings) -> Option<Vec<String>> {
-    for key in ["values", "range", "other", "grid"] {
+    for key in ["values", "range", "other", "grid", "max_values"] {
         let wanted = match kind {
             CollectedKind::Categorical => matches!(key, "values" | "other"),
             CollectedKind::Boolean => false,
             CollectedKind::Count => key == "range",
             CollectedKind::Number => matches!(key, "range" | "grid"),
+            CollectedKind::Set => matches!(key, "values" | "other" | "max_values"),
         };
         match section.get(key) {
             Some(value) if !wanted => {
@@ -207,7 +220,7 @@ fn values(section: &Section<'_, '_>, kind: CollectedKind, f: &mut Findings) -> O
                 f.error(&value.span(), what, format!("remove {key}"));
                 return None;
             }
-            None if wanted && !matches!(key, "other" | "grid") => {
+            None if wanted && !matches!(key, "other" | "grid" | "max_values") => {
                 let example = if key == "range" { "range = [0, 10]" } else { "values = [\"yes\", \"no\"]" };
                 section.missing(key, example, f);
                 return None;
@@ -218,7 +231,7 @@ fn values(section: &Section<'_, '_>, kind: CollectedKind, f: &mut Findings) -> O
     match kind {
         CollectedKind::Number => Some(Vec::new()),
         CollectedKind::Boolean => Some(vec!["false".into(), "true".into()]),
-        CollectedKind::Categorical => {
+        CollectedKind::Categorical | CollectedKind::Set => {
             let list = tables::values(section, f)?;
             let text = |v: &At<crate::raw_table::Literal>| match &v.value {
                 crate::raw_table::Literal::Text(s) => Some(s.clone()),
@@ -227,7 +240,7 @@ fn values(section: &Section<'_, '_>, kind: CollectedKind, f: &mut Findings) -> O
             let texts: Option<Vec<String>> = list.value.iter().map(text).collect();
             if texts.is_none() {
                 let hint = "write them in quotes; numbers are kind = \"count\", with a range";
-                f.error(&list.span, "values of a categorical column are strings", hint);
+                f.error(&list.span, format!("values of a {} column are strings", kind.word()), hint);
             }
             texts
         }

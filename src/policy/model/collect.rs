@@ -2,7 +2,7 @@
 
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::Ratio;
-use dp::randomised::{Mean, Oracle, OracleKind};
+use dp::randomised::{Mean, Oracle, OracleKind, Sets};
 use schema::SqlType;
 use std::path::PathBuf;
 
@@ -91,7 +91,7 @@ pub struct Collected {
     /// What its values are.
     pub kind: CollectedKind,
     /// Every value that may be reported, as text that casts to its type; the place is the number that is randomised. NULL, where
-    /// it may be missing, is one more, behind them.
+    /// it may be missing, is one more, behind them; so is what fills a set up.
     pub values: Vec<String>,
     /// Which of them stands for all that are not listed; None makes such a value an error.
     pub other: Option<usize>,
@@ -114,11 +114,13 @@ pub enum CollectedKind {
     Count,
     /// A number of a range, of which sums and averages are estimated.
     Number,
+    /// Several of a list of texts.
+    Set,
 }
 
 impl CollectedKind {
     /// All, in the order of the document.
-    pub const ALL: [Self; 4] = [Self::Categorical, Self::Boolean, Self::Count, Self::Number];
+    pub const ALL: [Self; 5] = [Self::Categorical, Self::Boolean, Self::Count, Self::Number, Self::Set];
 
     /// The word of policies.
     pub fn word(self) -> &'static str {
@@ -127,6 +129,7 @@ impl CollectedKind {
             Self::Boolean => "boolean",
             Self::Count => "count",
             Self::Number => "number",
+            Self::Set => "set",
         }
     }
 
@@ -137,6 +140,7 @@ impl CollectedKind {
             Self::Boolean => SqlType::Bool,
             Self::Count => SqlType::Int4,
             Self::Number => SqlType::Numeric { scale: None },
+            Self::Set => SqlType::Other { oid: 1009, name: "pg_catalog.text[]".into() },
         }
     }
 }
@@ -155,6 +159,8 @@ pub enum Randomiser {
         /// From one step to the next.
         grid: BigDecimal,
     },
+    /// Pad-and-sample over a frequency oracle: one of a set's values, or none, is drawn and randomised.
+    Sets(Sets),
 }
 
 impl Randomiser {
@@ -163,16 +169,24 @@ impl Randomiser {
         match self {
             Self::Oracle(oracle) => oracle.kind().word(),
             Self::Mean { mean, .. } => mean.kind().word(),
+            Self::Sets(sets) => sets.oracle().kind().word(),
+        }
+    }
+
+    /// The frequency oracle in it.
+    pub fn oracle(&self) -> Option<&Oracle> {
+        match self {
+            Self::Oracle(oracle) => Some(oracle),
+            Self::Sets(sets) => Some(sets.oracle()),
+            Self::Mean { .. } => None,
         }
     }
 
     /// The type that reports are stored in.
     pub fn stored(&self) -> SqlType {
-        match self {
-            Self::Oracle(oracle) if oracle.kind() == OracleKind::Unary => {
-                SqlType::Other { oid: 17, name: "bytea".into() }
-            }
-            Self::Oracle(_) | Self::Mean { .. } => SqlType::Int4,
+        match self.oracle().map(Oracle::kind) {
+            Some(OracleKind::Unary) => SqlType::Other { oid: 17, name: "bytea".into() },
+            Some(OracleKind::Response | OracleKind::Hadamard) | None => SqlType::Int4,
         }
     }
 

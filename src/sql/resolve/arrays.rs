@@ -162,6 +162,50 @@ impl Resolver<'_> {
         Ok(if negated { Expr::new(ExprKind::Not(Box::new(any)), pos) } else { any })
     }
 
+    /// `set @> ARRAY['a']`, `set && '{a}'` of a collected set, and `<@` the other way round: of one element these ask whether it is in it.
+    pub(super) fn contains(
+        &mut self,
+        set: &sp::Expr,
+        op: &sp::BinaryOperator,
+        list: &sp::Expr,
+        pos: Pos,
+    ) -> Result<ExprKind> {
+        let whole = match set {
+            sp::Expr::Identifier(_) | sp::Expr::CompoundIdentifier(_) => Some(self.expr(set)?),
+            _ => None,
+        };
+        let Some(whole) = whole.filter(|e| self.set_column(e).is_some()) else {
+            return Err(self.no_operator(op, pos));
+        };
+        let literal = |text: &str| {
+            elements(text).map(|all| all.into_iter().map(|e| e.map_or(Literal::Null, Literal::String)))
+        };
+        let mut inner = list;
+        while let sp::Expr::Nested(within) = inner {
+            inner = within;
+        }
+        let elements: Option<Vec<Expr>> = match (inner, cast_array(inner), array_literal(inner)) {
+            (sp::Expr::Array(array), ..) => Some(self.exprs(&array.elem)?),
+            (_, Some((list, _)), _) => Some(self.exprs(list)?),
+            (.., Some(array)) => {
+                literal(array.text).map(|all| all.map(|l| Expr::new(ExprKind::Literal(l), pos)).collect())
+            }
+            _ => None,
+        };
+        match elements.as_deref() {
+            Some([one]) => {
+                let (expr, array) = (Box::new(one.clone()), Box::new(whole));
+                Ok(ExprKind::Any { op: BinaryOp::Eq, expr, array, all: false })
+            }
+            Some(_) => Err(self
+                .unsupported("a comparison of a collected set with several values at once", pos)
+                .hint("Each report is of one value: ask for each by itself, as 'a' = ANY (column).")),
+            None => Err(self
+                .unsupported("a comparison of a collected set with what is no constant array", pos)
+                .hint("Write 'a' = ANY (column), or column @> ARRAY['a'].")),
+        }
+    }
+
     /// `x [NOT] LIKE ANY (ARRAY['a%', 'b%'])`: each pattern by itself.
     pub(super) fn like_any(
         &mut self,
@@ -258,8 +302,8 @@ fn is_text(ty: &sp::DataType) -> bool {
     cast_type(ty, None).is_ok_and(|ty| ty.ty.is_text() && ty.modifier.is_empty())
 }
 
-/// The elements of an array of one dimension; None where it is not surely one.
-fn elements(text: &str) -> Option<Vec<Option<String>>> {
+/// The elements of an array of one dimension, as PostgreSQL's input of arrays reads them; None where it is not surely one.
+pub fn elements(text: &str) -> Option<Vec<Option<String>>> {
     let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     let mut all = Vec::new();
     if inner.trim().is_empty() {

@@ -340,6 +340,8 @@ impl Resolver<'_> {
             B::PGExp => {
                 return Ok(ExprKind::Call { name: "power", args: vec![self.expr(left)?, self.expr(right)?] });
             }
+            B::AtArrow | B::PGOverlap => return self.contains(left, op, right, pos),
+            B::ArrowAt => return self.contains(right, op, left, pos),
             B::Arrow => BinaryOp::Member,
             B::LongArrow => BinaryOp::MemberText,
             B::HashLongArrow => BinaryOp::PathText,
@@ -351,13 +353,14 @@ impl Resolver<'_> {
             B::PGNotLikeMatch => return self.like(left, right, None, false, true, pos),
             B::PGILikeMatch => return self.like(left, right, None, true, false, pos),
             B::PGNotILikeMatch => return self.like(left, right, None, true, true, pos),
-            other => {
-                let what = format!("operator {other}");
-                let hint = "Arithmetic, comparison, logic, ||, LIKE, IN, BETWEEN, IS, ->, ->> and #>> are supported.";
-                return Err(self.unsupported(&what, pos).hint(hint));
-            }
+            other => return Err(self.no_operator(other, pos)),
         };
         self.binary(op, left, right)
+    }
+
+    pub(super) fn no_operator(&self, op: &sp::BinaryOperator, pos: Pos) -> ClientError {
+        let hint = "Arithmetic, comparison, logic, ||, LIKE, IN, BETWEEN, IS, ->, ->> and #>> are supported.";
+        self.unsupported(&format!("operator {op}"), pos).hint(hint)
     }
 
     fn like(

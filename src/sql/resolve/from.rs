@@ -148,9 +148,9 @@ impl Resolver<'_> {
                 args: Some(sp::TableFunctionArgs { args, settings: None }),
                 alias,
                 ..
-            } => self.called_in_from(name, args, alias.as_ref(), pos),
+            } => self.called_in_from(name, args, alias.as_ref(), before, pos),
             sp::TableFactor::Function { name, args, alias, .. } => {
-                self.called_in_from(name, args, alias.as_ref(), pos)
+                self.called_in_from(name, args, alias.as_ref(), before, pos)
             }
             sp::TableFactor::UNNEST {
                 alias,
@@ -159,6 +159,9 @@ impl Resolver<'_> {
                 with_ordinality: false,
                 ..
             } => {
+                if let Some(values) = self.unnested(array_exprs, alias.as_ref(), before, pos)? {
+                    return Ok(values);
+                }
                 let args = self.isolated(|r| r.exprs(array_exprs))?;
                 self.table_function("unnest", args, alias.as_ref(), pos)
             }

@@ -17,6 +17,9 @@ impl Resolver<'_> {
         if let Some(v) = session_value(&name, &f.args) {
             return Ok(Expr::new(ExprKind::Session(v), pos));
         }
+        if let Some(values) = self.unnest(f, &name)? {
+            return Ok(values);
+        }
         let Some((class, name)) = functions::lookup(&name) else {
             let hint = match functions::nearest(&name) {
                 Some(n) => format!("The nearest allowed function is {n}; SELECT text FROM noisegate.help WHERE topic = 'functions' lists all."),
@@ -63,6 +66,25 @@ impl Resolver<'_> {
                 Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos))
             }
             Some(over) => self.window(call, over, pos),
+        }
+    }
+
+    /// `unnest(column)` of a collected set; whatever else is unnested stands in FROM.
+    fn unnest(&mut self, f: &sp::Function, name: &str) -> Result<Option<Expr>> {
+        let plain = matches!(f.parameters, sp::FunctionArguments::None)
+            && f.null_treatment.is_none()
+            && f.filter.is_none()
+            && f.over.is_none()
+            && f.within_group.is_empty();
+        let sp::FunctionArguments::List(list) = &f.args else { return Ok(None) };
+        match list.args.as_slice() {
+            [sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e))]
+                if name == "unnest" && plain && list.clauses.is_empty() =>
+            {
+                let e = self.expr(e)?;
+                Ok(self.listed(&e))
+            }
+            _ => Ok(None),
         }
     }
 

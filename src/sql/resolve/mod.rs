@@ -20,6 +20,7 @@ mod types;
 mod view;
 
 pub(super) use arrays::element_type;
+pub use arrays::elements;
 pub(super) use types::cast_type;
 
 pub use collected::Estimates;
@@ -49,6 +50,8 @@ struct Resolver<'a> {
     bindings: Vec<Binding>,
     /// Bindings of collected relations, and which those are.
     collected: Vec<(usize, usize)>,
+    /// `unnest` of their sets.
+    members: Vec<collected::Member>,
     /// CTEs in scope: name, id, columns.
     ctes: Vec<(String, usize, Vec<String>)>,
     next_cte: usize,
@@ -76,6 +79,7 @@ pub fn resolve(
         views: Vec::new(),
         bindings: Vec::new(),
         collected: Vec::new(),
+        members: Vec::new(),
         ctes: Vec::new(),
         next_cte: 0,
         scopes: Vec::new(),

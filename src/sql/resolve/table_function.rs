@@ -34,6 +34,7 @@ impl Resolver<'_> {
         name: &sp::ObjectName,
         args: &[sp::FunctionArg],
         alias: Option<&sp::TableAlias>,
+        before: &Scope,
         pos: Pos,
     ) -> Result<(From, Scope)> {
         let parts: Vec<String> =
@@ -47,6 +48,18 @@ impl Resolver<'_> {
                 .unsupported("this function in FROM", pos)
                 .hint(format!("Functions in FROM are {}, of constants.", ROWS.join(" and "))));
         };
+        let plain: Option<Vec<sp::Expr>> = args
+            .iter()
+            .map(|a| match a {
+                sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e)) => Some(e.clone()),
+                _ => None,
+            })
+            .collect();
+        if let ("unnest", Some(plain)) = (*function, plain)
+            && let Some(values) = self.unnested(&plain, alias, before, pos)?
+        {
+            return Ok(values);
+        }
         let args = self.isolated(|r| {
             let each = args.iter().map(|a| match a {
                 sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e)) => r.expr(e),

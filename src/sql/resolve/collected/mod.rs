@@ -8,9 +8,14 @@
 //! reports: post-processing, which costs nothing.
 
 mod build;
+mod estimate;
 mod expansion;
+mod look;
+mod members;
 mod projected;
 mod weigh;
+
+pub(super) use members::Member;
 
 use super::Resolver;
 use super::scope::Scope;

@@ -15,10 +15,11 @@ use schema::SqlType;
 
 impl Resolver<'_> {
     /// The relation of [`expansion`](Resolver::expansion), with one row for each combination of values, whose weight is its share.
-    pub(super) fn projected(&mut self, collect: &Collect, expansion: Query) -> Query {
-        let visible = collect.columns.len();
+    pub(super) fn projected(&mut self, collect: &Collect, facets: usize, expansion: Query) -> Query {
+        let visible = collect.columns.len() + facets;
         let hidden = Hidden::behind(visible);
-        let named = || collect.columns.iter().map(|c| c.name.clone());
+        let named =
+            || collect.columns.iter().map(|c| c.name.clone()).chain((0..facets).map(|_| "f".to_owned()));
         // SELECT a, b, sum(weight * reports), max(total) … GROUP BY a, b: the estimates.
         let raw = self.unnamed(Source::Derived, visible + 4);
         let keys: Vec<Expr> = (0..visible).map(|i| column(raw, i)).collect();
