@@ -28,6 +28,15 @@ pub fn notice(collects: &[&Collect], consistent: bool) -> Option<String> {
     ))
 }
 
+/// What EXPLAIN says of estimates that the session has made consistent.
+pub fn bias(collects: &[&Collect], consistent: bool) -> Option<String> {
+    (consistent && !collects.is_empty()).then(|| {
+        "noisegate.consistent is on: estimates are the nearest (least squares) of which none is below 0 and all together are the number of \
+         reports. What is rare becomes 0, and what is frequent loses as much: a bias, of which the errors above say nothing."
+            .to_owned()
+    })
+}
+
 /// What EXPLAIN says.
 pub fn sentences(collect: &Collect) -> Vec<String> {
     let columns: Vec<String> = collect.columns.iter().map(column).collect();

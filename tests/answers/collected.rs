@@ -640,6 +640,9 @@ async fn consistent_estimates_are_the_nearest_that_can_be_true() {
         let sum: f64 = made.iter().sum();
         assert!((sum - 200.0).abs() <= made.len() as f64 / 2.0, "{sum} of 200");
     }
+    let told = rows(&ada, "EXPLAIN SELECT answer, count(*) FROM survey GROUP BY answer").await.unwrap();
+    let told: String = told.iter().flatten().flatten().map(String::as_str).collect();
+    assert!(told.contains("noisegate.consistent is on"), "{told}");
     // Parts of the whole, and the whole; in a query around it, too.
     let parts = "SELECT count(*) FILTER (WHERE smokes) + count(*) FILTER (WHERE NOT smokes) FROM survey";
     assert!((estimates(parts).await[0] - 200.0).abs() <= 1.0);

@@ -36,6 +36,24 @@ pub const SETUP: &str = include_str!("setup.sql");
 /// What the owner says about them.
 pub const POLICY: &str = include_str!("policy.toml");
 
+/// Reports that are plain arithmetic on their numbers, too.
+const REPORTS: &str = "
+    CREATE TABLE survey_reports (answer int4 NOT NULL, pet bytea NOT NULL, word int4 NOT NULL, visits int4 NOT NULL, age int4 NOT NULL,
+        towns int4 NOT NULL);
+    INSERT INTO survey_reports SELECT i * i % 3, decode(lpad(to_hex(i % 8), 2, '0'), 'hex'), i * 3 % 8, i % 5, i % 2, i * 7 % 4
+        FROM generate_series(1, 60) i;";
+/// What they are reports of.
+const SURVEY: &str = "
+[collect.survey]
+users = [\"form\"]
+columns.answer = { kind = \"categorical\", values = [\"no\", \"yes\", \"maybe\"], epsilon = 1, randomiser = \"response\" }
+columns.pet = { kind = \"categorical\", values = [\"cat\", \"dog\", \"fish\"], epsilon = 1, randomiser = \"unary\" }
+columns.word = { kind = \"categorical\", values = [\"a\", \"b\", \"c\", \"d\", \"e\"], epsilon = 1, randomiser = \"hadamard\" }
+columns.visits = { kind = \"count\", range = [0, 3], epsilon = 1, missing = true, randomiser = \"response\" }
+columns.age = { kind = \"number\", range = [0, 100], epsilon = 1, randomiser = \"rounding\" }
+columns.towns = { kind = \"set\", values = [\"Norwick\", \"Eastport\", \"Kingsford\"], max_values = 2, epsilon = 1, randomiser = \"response\" }
+";
+
 /// Seeds the order in which surplus groups are dropped.
 const GROUP_SEED: i64 = 42;
 
@@ -55,6 +73,8 @@ pub struct Bikes {
     pub stream: Option<String>,
     /// Numbers have an interval beside them.
     pub intervals: bool,
+    /// Estimates over what was collected are made consistent.
+    pub consistent: bool,
     /// How often it holds them, in millionths.
     pub confidence: u32,
     instances: tokio::sync::Mutex<HashMap<String, Instance>>,
@@ -102,10 +122,23 @@ impl Bikes {
         Self::over(db, &POLICY.replace(old, &format!("accounting = \"{accounting}\""))).await
     }
 
+    /// The small data set, and a survey of which there are sixty reports.
+    pub async fn collecting() -> Self {
+        let db = support::database(&format!("{SETUP}{REPORTS}")).await;
+        db.publish(&["stations", "survey_reports"]).await;
+        Self::over(db, &format!("{POLICY}{SURVEY}")).await
+    }
+
     /// Any tables under any rules (`[privacy]` and what follows).
     pub async fn over(db: TestDb, rules: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let text = format!("{}\n[ledger]\nurl = \"sqlite:books.db\"\n\n{rules}", db.backend_toml());
+        // Nobody writes here.
+        let collect = if rules.contains("[collect.") {
+            "collect_url = \"postgres://writer@127.0.0.1/bikes\"\n"
+        } else {
+            ""
+        };
+        let text = format!("{}{collect}\n[ledger]\nurl = \"sqlite:books.db\"\n\n{rules}", db.backend_toml());
         let raw = policy::parse(&text, "policy.toml", dir.path()).unwrap_or_else(|e| panic!("{e}"));
         let backend = raw.backend().unwrap_or_else(|| panic!("{:?}", raw.mistakes()));
         let backend = Backend::connect(backend).await.unwrap();
@@ -147,6 +180,7 @@ impl Bikes {
             seed: 7,
             stream: None,
             intervals: false,
+            consistent: false,
             confidence: sql::ast::Reach::USUAL,
             instances: Default::default(),
             backend,
@@ -188,10 +222,26 @@ impl Bikes {
                 sql::text_size::check(&query, &lines, None, &self.policy.limits)?;
                 Ok((query, lines))
             }
-            // Nothing is collected here.
+            // Nothing is written here.
             Kind::Insert(insert) => Err(insert.read_only()),
             _ => panic!("not a query: {text}"),
         }
+    }
+
+    fn resolve(
+        &self,
+        query: &sqlparser::ast::Query,
+        lines: &Lines,
+    ) -> Result<sql::ast::Statement, ClientError> {
+        let estimates = sql::resolve::Estimates {
+            intervals: self.intervals,
+            consistent: self.consistent,
+            ..Default::default()
+        };
+        let schemas = self.policy.tables.iter().map(|t| t.schema.clone());
+        let path = ["public".to_owned()].into_iter().chain(schemas).collect();
+        let names = sql::catalog::InPath { policy: &self.policy, path, estimates };
+        sql::resolve::resolve(query, lines, &names, &self.policy.limits)
     }
 
     /// Plans a query, and measures public columns where the plan asks for it.
@@ -202,7 +252,7 @@ impl Bikes {
     /// The plan, and the intervals that its columns have beside them.
     async fn planned(&self, text: &str) -> Result<(Plan, Intervals), ClientError> {
         let (query, lines) = self.parse(text)?;
-        let mut statement = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
+        let mut statement = self.resolve(&query, &lines)?;
         loop {
             let sizes = self.sizes.lock().unwrap().clone();
             match self.plan_one(statement.clone(), &sizes) {
@@ -253,7 +303,7 @@ impl Bikes {
     pub async fn typed(&self, text: &str) -> Result<(Plan, Vec<Field>), ClientError> {
         let (plan, intervals) = self.planned(text).await?;
         let (query, lines) = self.parse(text)?;
-        let mut resolved = sql::resolve::resolve(&query, &lines, &self.policy, &self.policy.limits)?;
+        let mut resolved = self.resolve(&query, &lines)?;
         intervals.put(&mut resolved.query);
         let statement = &resolved;
         let typed = print::typed(statement, &self.policy, &constants());

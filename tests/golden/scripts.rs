@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
 //! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
-//! by, `[choice]> SELECT …` the release that `noisegate.bounds = auto` chooses its bound by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …`, `SET noisegate.accuracy = …`, `SET noisegate.bounds = …` (a bound that was chosen) and `SET noisegate.stream = …` hold for
+//! by, `[choice]> SELECT …` the release that `noisegate.bounds = auto` chooses its bound by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …`, `SET noisegate.consistent = …`, `SET noisegate.accuracy = …`, `SET noisegate.bounds = …` (a bound that was chosen) and `SET noisegate.stream = …` hold for
 //! what follows them.
 
 use crate::bikes::{Asked, Bikes};
@@ -42,6 +42,10 @@ impl goldenscript::Runner for Runner {
             let half_width = word.parse().ok();
             let accuracy = half_width.map(|half_width| Accuracy { half_width, confidence: 950_000 });
             self.bikes.plan.accuracy = accuracy;
+            return Ok(String::new());
+        }
+        if let Some(word) = sql.strip_prefix("SET noisegate.consistent = ") {
+            self.bikes.consistent = word == "on";
             return Ok(String::new());
         }
         // As if a release had chosen it.
@@ -182,6 +186,7 @@ fn run(name: &str) {
         match name {
             // Gaussian noise needs a budget that has a price for it.
             "gaussian" => Bikes::paying_by("zcdp").await,
+            "collected" | "collected_sets" => Bikes::collecting().await,
             _ => Bikes::new().await,
         }
     });
@@ -201,6 +206,8 @@ scripts!(
     bounding,
     bounds,
     bounds_chosen,
+    collected,
+    collected_sets,
     distinct,
     expressions,
     expressions_buckets,

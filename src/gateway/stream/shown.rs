@@ -75,6 +75,8 @@ impl Session {
                 summary.extend(self.refinement(&plan)?);
             }
             summary.extend(plan::summary::sentences(&plan, policy));
+            let collected = plan::collected::of(&plan, policy);
+            summary.extend(plan::collected::bias(&collected, self.settings.consistent()));
             let lines = plan::explain::lines(&plan, policy);
             return Ok(Explained::new(&plan, policy, &settings, summary, lines, explain));
         };
