@@ -162,6 +162,14 @@ pub struct Lost {
 
 impl std::convert::From<Lost> for ClientError {
     fn from(lost: Lost) -> Self {
+        if lost.what == BY_RANK {
+            let what =
+                "an interval of min, max, mode, or of what is computed from a quantile, is not supported";
+            return ClientError::unsupported(what)
+                .detail("Their error is one of rank, not of value. A quantile by itself has an interval, whose ends are chosen as it is.")
+                .hint("Compute with the ends: noisegate.low(median(x)) + 1. For min and max ask near the ends: noisegate.low(percentile_cont(0.05) WITHIN GROUP (ORDER BY x)).")
+                .at(lost.pos);
+        }
         ClientError::unsupported(format!("an interval of {} is not supported", lost.what))
             .detail("How far noise reaches is known of counts, sums, averages, variances, covariances and what follows from them, of what is added, subtracted, multiplied or divided of them, and of sums and averages over released rows.")
             .hint("Ask for the interval of what it is computed from: noisegate.low(count(*)), noisegate.high(avg(x)).")
@@ -573,9 +581,12 @@ fn window_parts(e: &Expr) -> Vec<&Expr> {
     }
 }
 
+/// What lies among rows, and not around a value.
+const BY_RANK: &str = "a quantile, min, max or mode, whose error is one of rank,";
+
 fn unfollowed<T>(output: &Output, pos: Pos) -> Result<T> {
     match output {
-        Output::Points { .. } => lost("a quantile, min, max or mode, whose error is one of rank,", pos),
+        Output::Points { .. } => lost(BY_RANK, pos),
         _ => lost("this aggregate", pos),
     }
 }

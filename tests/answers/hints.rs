@@ -34,6 +34,10 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "Compute with the ends: noisegate.low(median(x)) + 1. For min and max ask near the ends",
+        &["SELECT noisegate.low(median(minutes)) + 1, noisegate.high(median(minutes)) FROM trips"],
+    ),
+    (
         "Ask for that of an aggregate: noisegate.low(avg(x))",
         &["SELECT noisegate.low(avg(fare)), noisegate.stddev(sum(fare)) FROM trips"],
     ),
