@@ -30,7 +30,7 @@ impl Record {
         // `epsilon` and `entry` (of the ledger) are filled in by who charges the statement. At the level of errors,
         // because an incident needs to be found whatever else is written.
         let span = tracing::error_span!(
-            "statement", id = %random_id(), user = asked.user, class = asked.class, epsilon = Empty, entry = Empty
+            "statement", id = %random_id(), user = asked.user, database = asked.database, class = asked.class, epsilon = Empty, entry = Empty
         );
         let running = Running::begin(recorder, asked);
         Self { span, begun: Instant::now(), rows: 0, ended: false, running, why }

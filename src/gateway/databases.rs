@@ -39,6 +39,12 @@ impl Databases {
         self.all().find(named).map(|d| &d.active)
     }
 
+    /// What the database of this gateway is called, where there are several.
+    pub(super) fn named(&self, active: &Arc<ActiveGateway>) -> Option<&str> {
+        let own = self.all().find(|d| Arc::ptr_eq(&d.active, active))?;
+        own.name.as_deref().filter(|_| !self.others.is_empty())
+    }
+
     /// Where somebody logs in who asks for this database. PostgreSQL says to those alone who have proven who they are that
     /// there is none of this name: they prove it by the first policy that knows them.
     pub fn door(&self, name: &str, user: &str) -> Arc<Gateway> {

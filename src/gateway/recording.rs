@@ -32,6 +32,7 @@ impl Session {
             && !matches!(class, "session" | "control" | "unparsed" | "insert");
         let asked = Asked {
             user: self.identity.user.clone(),
+            database: self.databases.named(&self.active).map(str::to_owned),
             session: self.pid,
             class,
             text: kept.then(|| text.to_string()),

@@ -13,7 +13,7 @@ fn reading() -> Reading {
     let record = Arc::new(Recorder::default());
     let mut before = Stages::default();
     before.add(Stage::Parse, Duration::from_micros(300));
-    let asked = Asked { user: "ada".into(), session: 1, class: "query", text: None, before };
+    let asked = Asked { user: "ada".into(), database: None, session: 1, class: "query", text: None, before };
     Running::begin(&record, asked.clone()).end(Ended::Done, 3);
     Running::begin(&record, asked).end(Ended::Error("0A000".into(), "it is \"ada\"'s".into()), 0);
     let ledger = Ledger { commits: Arc::default(), failures: 0, tip_age: 1.5, answers: true };

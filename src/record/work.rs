@@ -21,6 +21,8 @@ const TEXT: usize = 2_000;
 pub struct Asked {
     /// Who asks.
     pub user: String,
+    /// In which database, where there are several.
+    pub database: Option<String>,
     /// The session's number, by which the client cancels.
     pub session: i32,
     /// Its kind (`query`, `explain`).

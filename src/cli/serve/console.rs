@@ -50,7 +50,7 @@ impl Source for InService {
     }
 
     fn live(&self) -> Pin<Box<dyn Future<Output = Live> + Send + '_>> {
-        Box::pin(live(self.active.current()))
+        Box::pin(live(self.active.current(), &self.name))
     }
 
     fn tls(&self) -> Option<Tls> {
@@ -63,7 +63,7 @@ impl Source for InService {
 }
 
 /// What goes on in a gateway.
-async fn live(gateway: Arc<Gateway>) -> Live {
+async fn live(gateway: Arc<Gateway>, database: &str) -> Live {
     let backend = gateway.backend();
     let purposes = [
         "reading people's rows (the fetch login)",
@@ -94,7 +94,7 @@ async fn live(gateway: Arc<Gateway>) -> Live {
         clients: clients.collect(),
         streams: streams.collect(),
         at_hand: gateway.answers_at_hand(),
-        incidents: incidents::latest(),
+        incidents: incidents::latest(database),
         server_version: backend.server_version(),
         database: Some(backend.ping().await),
     }

@@ -175,3 +175,46 @@ fn parts(title: &str, by: &BTreeMap<String, Part>, ahead: &dyn Fn(&Part) -> Opti
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::reading::Drawn;
+    use crate::words::DAY;
+
+    /// What a part's forecast says follows from that part alone, and from the whole budget that is left.
+    #[test]
+    fn each_user_has_a_forecast_of_their_own() {
+        // At noon: a day is not missed by what floats round.
+        let now = 20_000 * DAY + DAY / 2;
+        let mut drawn = Drawn::default();
+        drawn.curve = vec![(now - 4 * DAY, 0.9), (now - DAY, 0.6)];
+        let part = |part, lately| Part { statements: 3, part, lately, last: now - DAY };
+        let by = BTreeMap::from([
+            ("ada".to_owned(), part(0.3, 0.3)),
+            ("bo".to_owned(), part(0.1, 0.05)),
+            ("cyd".to_owned(), part(0.2, 0.0)),
+        ]);
+        let row = |page: &str, name: &str| {
+            let rest = page.split_once(&format!("<th scope=\"row\">{name}</th>")).unwrap().1;
+            rest.split_once("</tr>").unwrap().0.to_owned()
+        };
+        let page = |next| {
+            let ahead = |part: &Part| Ahead::of_part(part, &drawn, 0.6, now, next);
+            parts("User", &by, &ahead).into_string()
+        };
+        // Three tenths in four days: six tenths last eight more.
+        let lasting = page(None);
+        assert!(row(&lasting, "ada").contains(&format!("used up on {}", day(now + 8 * DAY))), "{lasting}");
+        assert!(row(&lasting, "bo").contains(&format!("used up on {}", day(now + 48 * DAY))), "{lasting}");
+        assert!(row(&lasting, "cyd").ends_with("<td>–</td>"), "{lasting}");
+        // A budget that starts anew in twelve days is not used up by Bo before.
+        let windowed = page(Some(now + 12 * DAY));
+        assert!(row(&windowed, "ada").contains("used up on"), "{windowed}");
+        let left = format!("{} left on {}", percent(0.45), day(now + 12 * DAY));
+        assert!(row(&windowed, "bo").contains(&left), "{windowed}");
+        assert!(lasting.find("ada").unwrap() < lasting.find("cyd").unwrap(), "the largest part comes first");
+        assert!(lasting.contains("if these alone go on as lately"));
+    }
+}

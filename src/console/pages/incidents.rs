@@ -11,7 +11,8 @@ pub fn incidents(live: &Live) -> Markup {
         h1 { "Incidents" }
         p class="lead" {
             "What went wrong while people's rows were read, or inside the proxy. Whoever asked was told an id and no more, since the cause may "
-            "hold what a row says; it stands in the proxy's log under the same id."
+            "hold what a row says; it stands in the proxy's log under the same id. Those of another database of the same proxy are on its own "
+            "console; those without a user are the proxy's own, and on each."
         }
         @if live.incidents.is_empty() {
             p { "None since the proxy was started. Earlier ones are in the log." }

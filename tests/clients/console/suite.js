@@ -100,6 +100,17 @@ async function every_page_says_what_there_is() {
   }
 }
 
+async function who_used_a_budget_has_a_forecast() {
+  await page.goto(CONSOLE);
+  for (const by of ["user", "role", "tables"]) {
+    const rows = await page.$$eval("table", (all, by) => {
+      const table = all.find((t) => t.caption?.innerText.trim() === `Who used it, by ${by}`);
+      return table ? [...table.tBodies[0].rows].map((r) => r.cells[r.cells.length - 1].innerText) : [];
+    }, by);
+    assert(rows.length > 0 && rows.every((text) => /^(used up on|lasts over|\d.* left on) /.test(text)), `${by}: ${rows}`);
+  }
+}
+
 async function every_page_is_accessible_in_light_and_in_the_dark() {
   for (const scheme of ["light", "dark"]) {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
@@ -275,6 +286,7 @@ async function logging_out_is_a_button() {
     what_axe_finds_is_found,
     who_is_not_logged_in_sees_the_form_alone,
     every_page_says_what_there_is,
+    who_used_a_budget_has_a_forecast,
     every_page_is_accessible_in_light_and_in_the_dark,
     every_page_fits_a_telephone,
     every_page_is_reached_by_keyboard_alone,

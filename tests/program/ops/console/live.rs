@@ -4,7 +4,7 @@ use super::super::journal::break_a_fetch;
 use super::super::text;
 use super::{Browser, console, keeps_to_itself};
 use crate::city::{PASSWORD, bikes};
-use crate::support::Workdir;
+use crate::support::{Gate, NOISEGATE, Workdir, run};
 
 #[tokio::test]
 async fn who_is_connected_what_waits_what_is_open_and_what_went_wrong_is_seen() {
@@ -62,4 +62,35 @@ async fn who_is_connected_what_waits_what_is_open_and_what_went_wrong_is_seen() 
     for page in [&connections, &kept, &streams, &incidents] {
         keeps_to_itself(page);
     }
+}
+
+/// Each of a folder's databases has a console of its own; what went wrong in one, and for whom, is not on the other's.
+#[tokio::test]
+async fn incidents_are_on_the_console_of_their_database() {
+    let (bikes_db, other_db) = (bikes().await, bikes().await);
+    let dir = tempfile::tempdir().unwrap();
+    for (file, db) in [("bikes", &bikes_db), ("other", &other_db)] {
+        let policy = text(db, &["ada"], &console(&[("dpo", "auditor")]));
+        let path = dir.path().join(format!("{file}.toml"));
+        std::fs::write(&path, policy.replace("noisegate.db", &format!("{file}.db"))).unwrap();
+        let mut create = tokio::process::Command::new(NOISEGATE);
+        create.args(["budget", "create", "--policy"]).arg(&path);
+        assert!(run(create, "").await.status.success());
+    }
+    let gate = Gate::start(&["serve", "--policy", dir.path().to_str().unwrap()]).await;
+    let consoles: Vec<&str> =
+        gate.greeting.lines().filter_map(|l| l.strip_prefix("console at http://")).collect();
+    break_a_fetch(
+        &other_db,
+        &gate.url("ada", &PASSWORD.replace(' ', "%20"), "other"),
+        "SELECT count(*) FROM trips",
+    )
+    .await;
+    let mut seen = Vec::new();
+    for console in consoles {
+        let mut browser = Browser::of(console);
+        browser.log_in("dpo", PASSWORD).await;
+        seen.push(browser.get("/incidents").await.body.contains("<td>ada</td>"));
+    }
+    assert_eq!(seen, [false, true], "{}", gate.greeting);
 }

@@ -42,6 +42,11 @@ impl Browser {
     fn at(gate: &Gate) -> Self {
         let line =
             gate.greeting.lines().find_map(|l| l.strip_prefix("console at http://")).expect("a console");
+        Self::of(line)
+    }
+
+    /// At this address.
+    fn of(line: &str) -> Self {
         let address = line.trim_end_matches('/').to_owned();
         let port = address.rsplit_once(':').unwrap().1.to_owned();
         Self { address, port, session: String::new() }
