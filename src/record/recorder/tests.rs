@@ -4,7 +4,7 @@ use crate::work::{Asked, Running, Share, answered, inherited, paid, step};
 
 fn asked(user: &str, text: Option<&str>) -> Asked {
     let text = text.map(str::to_owned);
-    Asked { user: user.into(), session: 7, class: "query", text, before: Stages::default() }
+    Asked { user: user.into(), database: None, session: 7, class: "query", text, before: Stages::default() }
 }
 
 fn price(part: f64) -> Price {

@@ -83,7 +83,7 @@ class History(demo.Served):
         asked.write_text("".join(f"{sql};\n" for _, _, *questions in DAYS for sql in questions))
         quasi = ["--quasi", "birth_year,plan", "--sensitive", "city"]
         yield "risk", "--backend", backend, "--table", "riders", *quasi, "--policy", self.policy
-        yield "advise", "--policy", self.policy, str(asked)
+        yield "advise", "--policy", self.policy, "--people", "1000", str(asked)
 
     def written(self, program, command, *arguments):
         page = str(pathlib.Path(self.policy).parent / f"{command}.html")
