@@ -1,9 +1,13 @@
 //! Connections of the two pools: how each is made, and whether it can be used again.
 
 use super::error::{RelayError, cause};
+use super::fetch::FetchText;
 use super::login::Login;
 use super::options::{SESSION_PROOF, SameDatabase};
+use super::param::Param;
+use super::prepared::is_lasting;
 use super::relay::Relay;
+use super::settings::Settings;
 use super::tls::Tls;
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use std::collections::HashMap;
@@ -38,12 +42,84 @@ pub(super) struct FetchClient {
     task: JoinHandle<()>,
     /// Checks of the schema, prepared: one runs twice in each fetch, and planning it costs more than running it.
     checks: Mutex<HashMap<String, Statement>>,
+    /// What the session is set to, once it was set.
+    settings: Mutex<Option<Settings>>,
+    /// Fetches that were read, prepared; the one used last at the end.
+    reads: Mutex<Vec<(Read, Statement)>>,
 }
 
 /// Checks that a connection keeps prepared: one for each set of tables that statements read together.
 const CHECKS: usize = 64;
+/// Fetches that a connection keeps prepared. Their plans are memory of the server.
+const READS: usize = 16;
+/// Longer ones are asked by people who look around, once.
+const LONGEST: usize = 16 * 1024;
+
+/// What makes a prepared fetch the same: constants are read by the settings of the session that prepares it, and plans are
+/// kept with the joins that were allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Read {
+    settings: Settings,
+    hashed: bool,
+    sql: String,
+}
 
 impl FetchClient {
+    /// Gives the session these settings, where it has others. Outside of a transaction: they stay.
+    pub(super) async fn set(&self, settings: &Settings) -> Result<(), tokio_postgres::Error> {
+        let own = || self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        if own().as_ref() == Some(settings) {
+            return Ok(());
+        }
+        // Whatever comes of it, the session has the old ones no more.
+        *own() = None;
+        self.client.batch_execute(&settings.session()).await?;
+        *own() = Some(settings.clone());
+        Ok(())
+    }
+
+    /// A fetch as a prepared statement of this connection, which has these settings. One that takes values beside its seed is
+    /// planned anew each time, since its best plan may hang on them, and one with a constant that means the moment is read anew.
+    pub(super) async fn read(
+        &self,
+        settings: &Settings,
+        text: &FetchText,
+    ) -> Result<Statement, tokio_postgres::Error> {
+        let sql = text.certified.text();
+        let types: Vec<_> = text.params.iter().map(Param::ty).collect();
+        if types.len() > 1 || sql.len() > LONGEST || !is_lasting(sql) {
+            return self.client.prepare_typed(sql, &types).await;
+        }
+        let own = || self.reads.lock().unwrap_or_else(PoisonError::into_inner);
+        let is = |r: &Read| r.hashed == text.hashed && r.sql == sql && r.settings == *settings;
+        let known = {
+            let mut reads = own();
+            let place = reads.iter().position(|(r, _)| is(r));
+            place.map(|place| {
+                let known = reads.remove(place);
+                let statement = known.1.clone();
+                reads.push(known);
+                statement
+            })
+        };
+        if let Some(statement) = known {
+            return Ok(statement);
+        }
+        let statement = self.client.prepare_typed(sql, &types).await?;
+        let mut reads = own();
+        if reads.len() >= READS {
+            reads.remove(0);
+        }
+        let read = Read { settings: settings.clone(), hashed: text.hashed, sql: sql.to_owned() };
+        reads.push((read, statement.clone()));
+        Ok(statement)
+    }
+
+    /// Forgets what is prepared: some of it may not be right any more.
+    pub(super) fn forget(&self) {
+        self.reads.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// The query as a prepared statement of this connection.
     pub(super) async fn prepared(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
         let known = self.checks.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
@@ -78,7 +154,14 @@ impl Manager for Fetching {
                 tracing::warn!(cause = %cause(&e), "a fetch connection was lost");
             }
         });
-        let made = FetchClient { client, tls: self.0.tls.clone(), task, checks: Mutex::default() };
+        let made = FetchClient {
+            client,
+            tls: self.0.tls.clone(),
+            task,
+            checks: Mutex::default(),
+            settings: Mutex::default(),
+            reads: Mutex::default(),
+        };
         let row = made.client.query_one(SESSION_PROOF, &[]).await.map_err(|e| cause(&e))?;
         let hold: Option<bool> = row.try_get(0).map_err(|e| cause(&e))?;
         self.1.prove(hold == Some(true), row.try_get(1).map_err(|e| cause(&e))?)?;

@@ -1,9 +1,9 @@
 //! Reading private rows: one snapshot, one transaction, few round trips, and not a word of the database's errors.
 //!
-//! [`Backend::open`] is the first trip: it begins the transaction, applies the session's settings, locks the tables,
-//! checks the schema, and prepares every statement. (Preparing separately matters: tokio-postgres looks up types it
-//! does not know, and while rows are on their way that would wait for itself.) No private row is read until here, and
-//! all that fails here need not be paid for. [`Opened::read`] is the second trip: it runs every statement, rolls back,
+//! [`Backend::open`] is the first trip: it applies the session's settings, begins the transaction, locks the tables,
+//! checks the schema, and prepares every statement that the connection has not prepared before. (Preparing separately
+//! matters: tokio-postgres looks up types it does not know, and while rows are on their way that would wait for itself.)
+//! No private row is read until here, and all that fails here need not be paid for. [`Opened::read`] is the second trip: it runs every statement, rolls back,
 //! and checks the schema again.
 //!
 //! What makes a plan right (soundness rule 7) is thus true of the rows that are read:
@@ -31,7 +31,7 @@ use super::pool::Backend;
 use super::settings::Settings;
 use deadpool::managed::Object;
 use futures::StreamExt;
-use futures::future::{join, join_all, join3, maybe_done, poll_fn};
+use futures::future::{join, join_all, join4, maybe_done, poll_fn};
 use kernel::Certified;
 use schema::Checks;
 use std::future::Future;
@@ -258,13 +258,10 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
         Some(fingerprint) => Some(fingerprint.prepare(connection).await.map_err(early)?),
         None => None,
     };
-    // The lock directly after SET LOCAL: neither takes a snapshot.
-    let mut begin = request.settings.begin();
+    // The lock directly after BEGIN: neither takes a snapshot.
+    let mut begin = String::from("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     begin.push_str(request.fingerprint.as_ref().map_or("", Fingerprint::lock));
-    let prepares = request.statements.iter().map(|text| {
-        let types: Vec<_> = text.params.iter().map(Param::ty).collect();
-        async move { client.prepare_typed(text.certified.text(), &types).await }
-    });
+    let prepares = request.statements.iter().map(|text| connection.read(&request.settings, text));
     let quick = async {
         match &checks {
             Some(checks) => checks.unchanged(client).await,
@@ -279,10 +276,11 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
         }
     };
     // Each future sends when it is first polled, which happens in this order.
-    let first = join3(client.batch_execute(&begin), quick, join_all(prepares));
-    let ((begun, unchanged, prepared), hashed) = join(first, hashed).await;
+    let first =
+        join4(connection.set(&request.settings), client.batch_execute(&begin), quick, join_all(prepares));
+    let ((set, begun, unchanged, prepared), hashed) = join(first, hashed).await;
     let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>();
-    let prepared = match (begun, unchanged, prepared.and_then(|all| hashed.map(|()| all))) {
+    let prepared = match (set.and(begun), unchanged, prepared.and_then(|all| hashed.map(|()| all))) {
         (Err(e), ..) | (_, Err(e), _) | (.., Err(e)) => Err(early(e)),
         (Ok(()), Ok(true), Ok(statements)) => Ok(statements),
         (Ok(()), Ok(false), Ok(statements)) => match &checks {
@@ -294,6 +292,7 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
     match prepared {
         Ok(statements) => Ok(Prepared { statements, checks }),
         Err(FetchError::SchemaChanged) => {
+            connection.forget();
             client.batch_execute("ROLLBACK").await.map_err(early)?;
             Err(FetchError::SchemaChanged)
         }

@@ -94,26 +94,10 @@ impl Settings {
 
     /// Gives a session these settings, until others are set.
     pub(super) fn session(&self) -> String {
-        let mut sql = String::new();
-        self.print("SET ", &mut sql);
-        let path = self.search_path.as_deref().unwrap_or("pg_catalog");
-        sql + "; SET search_path = " + path
-    }
-
-    /// Opens the transaction that every fetch runs in, with these settings until its end.
-    ///
-    /// `SET LOCAL` and not `set_config`: it takes no snapshot, so that the snapshot of the transaction is taken
-    /// by the first statement that reads.
-    pub(super) fn begin(&self) -> String {
-        let mut sql = String::from("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ");
-        self.print("SET LOCAL ", &mut sql);
-        sql
-    }
-
-    fn print(&self, set: &str, sql: &mut String) {
         let each =
-            self.iter().map(|(setting, value)| format!("{set}{} = {}", setting.name(), literal(value)));
-        sql.push_str(&each.collect::<Vec<_>>().join("; "));
+            self.iter().map(|(setting, value)| format!("SET {} = {}; ", setting.name(), literal(value)));
+        let path = self.search_path.as_deref().unwrap_or("pg_catalog");
+        each.collect::<String>() + "SET search_path = " + path
     }
 }
 
@@ -157,6 +141,6 @@ mod tests {
         let got: Vec<&str> = settings.iter().map(|(_, v)| v).collect();
         assert_eq!(got, ["v0", "v1", "v2", "v3", "v4"]);
         assert_eq!(Setting::named("work_mem"), None);
-        assert!(settings.begin().ends_with("; SET LOCAL bytea_output = 'v4'"));
+        assert!(settings.session().ends_with("; SET bytea_output = 'v4'; SET search_path = pg_catalog"));
     }
 }

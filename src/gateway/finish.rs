@@ -5,7 +5,7 @@
 
 use super::remembered::{Key, PublicText};
 use super::statement::Columns;
-use super::{Gateway, Session};
+use super::{Gateway, Session, straight};
 use answer::{ClientError, Field, Outcome, SqlState};
 use backend::{Param, RelayError, Rows};
 use bigdecimal::{BigDecimal, ToPrimitive};
@@ -56,6 +56,14 @@ impl Session {
     ) -> Result<Outcome, ClientError> {
         if plan.free == Some(Free::NoRows) {
             let rows = futures::stream::empty().boxed();
+            return Ok(Outcome::Rows { fields: columns.fields, rows, verb: "SELECT", count: true });
+        }
+        if plan.charge.is_some()
+            && !columns.twice
+            && let Some(straight) = print::straight(plan, &gateway.policy, &constants)
+            && let Some(rows) = straight::rows(plan, noisy, &straight, &columns.fields)?
+        {
+            let rows = futures::stream::iter(rows.into_iter().map(Ok)).boxed();
             return Ok(Outcome::Rows { fields: columns.fields, rows, verb: "SELECT", count: true });
         }
         constants.own = self.own_rows(gateway, &plan.statement).await?;
@@ -116,7 +124,7 @@ impl Session {
 }
 
 /// The type of a released column's cells.
-fn element(array: &ArrayParam) -> SqlType {
+pub(super) fn element(array: &ArrayParam) -> SqlType {
     match array {
         ArrayParam::Key { ty, .. } => ty.clone(),
         ArrayParam::Count { .. } => SqlType::Int8,
@@ -129,41 +137,58 @@ pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec
     arrays
         .iter()
         .map(|a| {
-            let release = match a {
-                ArrayParam::Key { release, .. }
-                | ArrayParam::Count { release, .. }
-                | ArrayParam::Sum { release, .. } => *release,
-            };
-            let rows = noisy.get(release).ok_or_else(defect)?;
-            let ty = element(a);
-            let cells: Vec<Option<Bytes>> = match a {
-                ArrayParam::Key { key, .. } => rows.keys.get(*key).ok_or_else(defect)?.clone(),
-                ArrayParam::Count { part, .. } => {
-                    let values = rows.values.get(*part).ok_or_else(defect)?;
-                    values.iter().map(|v| Some(int8(*v))).collect()
-                }
-                ArrayParam::Sum { part, grid, .. } => {
-                    let values = rows.values.get(*part).ok_or_else(defect)?;
-                    let cells = values.iter().map(|v| scaled(*v, grid).map(Some)).collect::<Option<_>>();
-                    cells.ok_or_else(defect)?
-                }
-            };
-            debug_assert!(plan.releases.len() == noisy.len());
-            let cells = beside(plan, noisy, release, cells).ok_or_else(defect)?;
-            let array_oid = ty.array_oid();
-            Ok(Param::new(array_oid, Some(array(ty.oid(), &cells).ok_or_else(defect)?)))
+            let (ty, cells) = (element(a), cells(plan, noisy, a)?);
+            Ok(Param::new(ty.array_oid(), Some(array(ty.oid(), &cells).ok_or_else(defect)?)))
         })
         .collect()
 }
 
+/// The cells of a released column, in PostgreSQL's binary form.
+pub(super) fn cells(
+    plan: &Plan,
+    noisy: &[Noisy],
+    array: &ArrayParam,
+) -> Result<Vec<Option<Bytes>>, ClientError> {
+    match array {
+        ArrayParam::Key { release, key, .. } => {
+            let cells = noisy.get(*release).and_then(|rows| rows.keys.get(*key)).ok_or_else(defect)?;
+            beside(plan, noisy, *release, cells.clone()).ok_or_else(defect)
+        }
+        ArrayParam::Count { .. } => {
+            Ok(values(plan, noisy, array)?.into_iter().map(|v| v.map(int8)).collect())
+        }
+        ArrayParam::Sum { grid, .. } => {
+            let cell = |v: Option<i128>| match v {
+                None => Ok(None),
+                Some(v) => scaled(v, grid).map(Some).ok_or_else(defect),
+            };
+            values(plan, noisy, array)?.into_iter().map(cell).collect()
+        }
+    }
+}
+
+/// The cells of a released aggregate, in grid units.
+pub(super) fn values(
+    plan: &Plan,
+    noisy: &[Noisy],
+    array: &ArrayParam,
+) -> Result<Vec<Option<i128>>, ClientError> {
+    debug_assert!(plan.releases.len() == noisy.len());
+    let (ArrayParam::Count { release, part } | ArrayParam::Sum { release, part, .. }) = array else {
+        return Err(defect());
+    };
+    let cells = noisy.get(*release).and_then(|rows| rows.values.get(*part)).ok_or_else(defect)?;
+    beside(plan, noisy, *release, cells.iter().copied().map(Some).collect()).ok_or_else(defect)
+}
+
 /// The cells of a column in the order of the rows that its SELECT, or its grouping set, has, which are those of its first release: by their keys,
 /// since one of them may be an answer of an earlier time, with other values of a public table. NULL where there is no such row.
-fn beside(
+fn beside<T: Clone>(
     plan: &Plan,
     noisy: &[Noisy],
     release: usize,
-    cells: Vec<Option<Bytes>>,
-) -> Option<Vec<Option<Bytes>>> {
+    cells: Vec<Option<T>>,
+) -> Option<Vec<Option<T>>> {
     let of = plan.releases.get(release)?;
     let first = of.first(&plan.releases)?;
     if first == release {
@@ -174,13 +199,13 @@ fn beside(
         rows.keys.iter().take(keys).filter_map(|column| column.get(row).cloned()).collect()
     };
     let (rows, of_first) = (noisy.get(release)?, noisy.get(first)?);
-    let own: HashMap<Vec<Option<Bytes>>, &Option<Bytes>> =
+    let own: HashMap<Vec<Option<Bytes>>, &Option<T>> =
         cells.iter().enumerate().map(|(row, cell)| (key(rows, row), cell)).collect();
     let cell = |row| own.get(&key(of_first, row)).copied().cloned().flatten();
     Some((0..of_first.rows).map(cell).collect())
 }
 
-fn defect() -> ClientError {
+pub(super) fn defect() -> ClientError {
     ClientError::incident(
         SqlState::INTERNAL,
         "the answer could not be assembled",
@@ -189,7 +214,7 @@ fn defect() -> ClientError {
 }
 
 /// A count, saturated to bigint.
-fn int8(v: i128) -> Bytes {
+pub(super) fn int8(v: i128) -> Bytes {
     let v = i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX });
     Bytes::copy_from_slice(&v.to_be_bytes())
 }

@@ -47,6 +47,7 @@ mod snapping;
 pub mod stages;
 mod startup;
 mod statement;
+pub mod straight;
 mod stream;
 mod synthetic;
 mod type_cache;

@@ -32,6 +32,7 @@ mod rules;
 mod search_path;
 mod sessions;
 mod shares;
+mod straight;
 mod stream_neighbours;
 mod streams;
 #[path = "../support/mod.rs"]

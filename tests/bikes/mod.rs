@@ -27,6 +27,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use testing::SeededRng;
 
+mod straight;
 /// The library's own seeded generator, which is compiled for tests alone and so is not in the library that they link.
 #[path = "../../src/dp/testing.rs"]
 mod testing;
@@ -95,6 +96,8 @@ pub struct Asked {
     pub fetches: Vec<fetch::FetchText>,
     /// What finishes.
     pub finish: String,
+    /// Whether noisegate needs no database for it.
+    pub straight: bool,
     /// What a stream was asked, and how many more groups may pass.
     pub told: Option<(Told, u32)>,
     /// Released values before the finish, one for each release that reads private rows.
@@ -331,6 +334,7 @@ impl Bikes {
                 lines,
                 fetches,
                 finish: finish.sql,
+                straight: false,
                 told,
                 noisy,
                 fields,
@@ -339,7 +343,8 @@ impl Bikes {
         }
         gateway::finish::same_types(&fields, &rows.fields)?;
         let rows = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
-        Ok(Asked { plan, lines, fetches, finish: finish.sql, told, noisy, fields, rows })
+        let straight = straight::compare(&plan, &self.policy, &all, &fields, &rows);
+        Ok(Asked { plan, lines, fetches, finish: finish.sql, straight, told, noisy, fields, rows })
     }
 
     /// All releases in their order, those without a price empty; stage after stage.

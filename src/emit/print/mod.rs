@@ -16,12 +16,14 @@ mod released;
 mod session;
 mod sets;
 mod statistics;
+mod straight;
 mod uncertain;
 
 pub use names::analysts_names;
 pub use public_rows::public_rows;
 pub use released::ArrayParam;
 pub use session::{Constants, OwnRow, own_rows};
+pub use straight::{Column, Sorted, Straight, Whole, straight};
 
 use super::{ident, table};
 use plan::reach::{Place, Queries};

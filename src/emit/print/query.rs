@@ -47,7 +47,7 @@ impl Printer<'_> {
     }
 
     /// What is printed next belongs to this SELECT.
-    fn stand(&mut self, s: &Select) {
+    pub(super) fn stand(&mut self, s: &Select) {
         self.place = self.queries.as_ref().map(|q| q.place(s));
         self.release = self.place.and_then(|p| p.release);
     }

@@ -1,0 +1,148 @@
+//! Statements that are nothing but released columns, in an order and a number that need no database to see.
+
+use super::{ArrayParam, Constants, Printer};
+use bigdecimal::{BigDecimal, One, ToPrimitive};
+use plan::Plan;
+use plan::expected_error::centre;
+use plan::release::Output;
+use policy::Policy;
+use schema::SqlType;
+use sql::ast::{Body, Distinct, Expr, ExprKind, Literal, Query};
+
+/// The answer of a statement, by the released columns that it is made of. PostgreSQL, which is given [`finish`](super::finish),
+/// gives the same rows; in the same order as far as the statement says one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Straight {
+    /// The released columns.
+    pub arrays: Vec<ArrayParam>,
+    /// The columns of the answer.
+    pub columns: Vec<Column>,
+    /// What its rows are sorted by, the first first.
+    pub order: Vec<Sorted>,
+    /// OFFSET.
+    pub offset: usize,
+    /// LIMIT.
+    pub limit: Option<usize>,
+}
+
+/// One column of such an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// A released column as it is, by its place among the arrays.
+    Same(usize),
+    /// A sum of whole numbers, within what int8 holds.
+    Whole(Whole),
+}
+
+/// A sum of whole numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// The place of the sum among the arrays. Its grid is 1.
+    pub sum: usize,
+    /// What was taken off each value, and the place of the number of values.
+    pub centre: Option<(i64, usize)>,
+}
+
+/// A column that rows are sorted by: a number or a truth value, which no collation is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sorted {
+    /// Which.
+    pub by: Column,
+    /// DESC.
+    pub desc: bool,
+    /// Where rows without a value go.
+    pub nulls_first: bool,
+}
+
+/// What a plan's statement gives, if that is nothing but released columns.
+pub fn straight(plan: &Plan, policy: &Policy, constants: &Constants) -> Option<Straight> {
+    Printer::new(&plan.statement, Some(plan), policy, constants).straight(&plan.statement.query)
+}
+
+impl Printer<'_> {
+    fn straight(mut self, q: &Query) -> Option<Straight> {
+        let Body::Select(s) = &q.body else { return None };
+        self.stand(s);
+        let index = self.release?;
+        let released = self.plan?.releases.get(index)?;
+        let plain = q.with.is_empty() && s.distinct == Distinct::No && s.having.is_none();
+        if !plain || self.sets_of(index).is_some() || released.is_domain_only() {
+            return None;
+        }
+        self.released(index);
+        let arrays = std::mem::take(&mut self.params);
+        let columns: Vec<Column> =
+            s.items.iter().map(|item| self.column_of(index, &arrays, &item.expr)).collect::<Option<_>>()?;
+        let sorted = |item: &sql::ast::OrderItem| {
+            let by = match &item.expr.kind {
+                ExprKind::Output(i) => columns.get(*i)?.clone(),
+                _ => self.column_of(index, &arrays, &item.expr)?,
+            };
+            let nulls_first = item.nulls_first.unwrap_or(item.desc);
+            is_ordered(&by, &arrays).then_some(Sorted { by, desc: item.desc, nulls_first })
+        };
+        let order = q.order_by.iter().map(sorted).collect::<Option<_>>()?;
+        let number = |e: &Option<Expr>| match e {
+            None => Some(None),
+            Some(e) => rows(e).map(Some),
+        };
+        let (offset, limit) = (number(&q.offset)?.unwrap_or(0), number(&q.limit)?);
+        Some(Straight { arrays, columns, order, offset, limit })
+    }
+
+    /// The released column that an expression is.
+    fn column_of(&self, index: usize, arrays: &[ArrayParam], e: &Expr) -> Option<Column> {
+        let place = |is: &dyn Fn(&ArrayParam) -> bool| arrays.iter().position(is);
+        let keys = self.plan?.releases.get(index)?.group_keys();
+        if let Some(k) = keys.iter().position(|key| key.expr == *e) {
+            let is = |a: &ArrayParam| matches!(a, ArrayParam::Key { release, key, .. } if (*release, *key) == (index, k));
+            return place(&is).map(Column::Same);
+        }
+        let ExprKind::Aggregate(aggregate) = &e.kind else { return None };
+        let (from, output) = self.of_select(index).find_map(|(from, r)| {
+            let (_, output) = r.outputs.iter().find(|(have, _)| *have == **aggregate)?;
+            Some((from, output))
+        })?;
+        let of = |wanted: usize, a: &ArrayParam| match a {
+            ArrayParam::Count { release, part } => (*release, *part) == (from, wanted),
+            ArrayParam::Sum { release, part, grid } => {
+                (*release, *part) == (from, wanted) && *grid == BigDecimal::one()
+            }
+            ArrayParam::Key { .. } => false,
+        };
+        match output {
+            Output::Count(part) => place(&|a| of(*part, a)).map(Column::Same),
+            Output::Sum(part, SqlType::Int8) => {
+                place(&|a| of(*part, a)).map(|sum| Column::Whole(Whole { sum, centre: None }))
+            }
+            Output::CentredSum { sum, count, ty: SqlType::Int8 } => {
+                let centre = centre(self.plan?.releases.get(from)?, *sum);
+                let off = centre.is_integer().then(|| centre.to_i64()).flatten()?;
+                let (sum, count) = (place(&|a| of(*sum, a))?, place(&|a| of(*count, a))?);
+                Some(Column::Whole(Whole { sum, centre: Some((off, count)) }))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether values of a column are sorted as the numbers that they are.
+fn is_ordered(column: &Column, arrays: &[ArrayParam]) -> bool {
+    match column {
+        Column::Whole(_) => true,
+        Column::Same(array) => match arrays.get(*array) {
+            Some(ArrayParam::Key { ty, .. }) => {
+                matches!(ty, SqlType::Bool | SqlType::Int2 | SqlType::Int4 | SqlType::Int8)
+            }
+            of => of.is_some(),
+        },
+    }
+}
+
+/// A number of rows that is written out.
+fn rows(e: &Expr) -> Option<usize> {
+    match &e.kind {
+        ExprKind::Literal(Literal::Number(n)) => n.parse().ok(),
+        _ => None,
+    }
+}
