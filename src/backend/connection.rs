@@ -78,16 +78,17 @@ impl FetchClient {
         Ok(())
     }
 
-    /// A fetch as a prepared statement of this connection, which has these settings. One that takes values beside its seed is
+    /// A fetch as a prepared statement of this connection, which has these settings; kept where it may be. One that takes values beside its seed is
     /// planned anew each time, since its best plan may hang on them, and one with a constant that means the moment is read anew.
     pub(super) async fn read(
         &self,
         settings: &Settings,
         text: &FetchText,
+        keep: bool,
     ) -> Result<Statement, tokio_postgres::Error> {
         let sql = text.certified.text();
         let types: Vec<_> = text.params.iter().map(Param::ty).collect();
-        if types.len() > 1 || sql.len() > LONGEST || !is_lasting(sql) {
+        if !keep || types.len() > 1 || sql.len() > LONGEST || !is_lasting(sql) {
             return self.client.prepare_typed(sql, &types).await;
         }
         let own = || self.reads.lock().unwrap_or_else(PoisonError::into_inner);

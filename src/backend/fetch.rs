@@ -261,7 +261,9 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
     // The lock directly after BEGIN: neither takes a snapshot.
     let mut begin = String::from("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     begin.push_str(request.fingerprint.as_ref().map_or("", Fingerprint::lock));
-    let prepares = request.statements.iter().map(|text| connection.read(&request.settings, text));
+    // Parsing waits for who alters a table that cannot be locked; what was parsed before would wait, and fail, when it is read.
+    let keep = request.fingerprint.as_ref().is_some_and(Fingerprint::locks_all);
+    let prepares = request.statements.iter().map(|text| connection.read(&request.settings, text, keep));
     let quick = async {
         match &checks {
             Some(checks) => checks.unchanged(client).await,

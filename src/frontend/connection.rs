@@ -117,7 +117,9 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
             let begun = Instant::now();
             tracing::info!(user, address = %peer, tls = encrypted, "connected");
             let client = Client { address: peer.to_string(), encrypted, ..Client::default() };
-            let done = contained(talk(&shared, &mut wire, startup, identity, (slot, client), phase)).await;
+            // Boxed, as all that is awaited here once: a session that waits must not keep room for its login.
+            let talk = Box::pin(talk(&shared, &mut wire, startup, identity, (slot, client), phase));
+            let done = contained(talk).await;
             let seconds = begun.elapsed().as_secs();
             let why = match &done {
                 Ok(()) => "terminated",
@@ -135,7 +137,7 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
         }
     };
     match done {
-        Err(Stop::Error(e)) => wire.refuse(e).await,
+        Err(Stop::Error(e)) => Box::pin(wire.refuse(e)).await,
         Ok(()) | Err(Stop::Closed) => {}
     }
 }
@@ -174,10 +176,11 @@ async fn talk<S: Service>(
     let settings = shared.settings.current();
     let accounts = shared.budgets.open(startup.user(), &settings.limits);
     let turn = shared.turns.of(startup.user());
-    let session =
-        shared.service.open(identity, startup.parameters, Client { pid: cancel.pid, ..client }).await?;
+    let client = Client { pid: cancel.pid, ..client };
+    let session = Box::pin(shared.service.open(identity, startup.parameters, client)).await?;
     let state = State::new(session, &settings.limits, accounts, turn.clone());
-    turn.noted(Dialogue { state, cancel, phase }.serve(wire)).await
+    let mut dialogue = Dialogue { state, cancel, phase };
+    turn.noted(Box::pin(dialogue.serve(wire))).await
 }
 
 /// The backend's parameters and our own, ours last so that they win.

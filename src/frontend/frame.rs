@@ -3,7 +3,12 @@
 use super::stop::{Stop, violation};
 use answer::{ClientError, SqlState};
 use bytes::{Buf, Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 /// Longest startup packet: `MAX_STARTUP_PACKET_LENGTH` of PostgreSQL.
 const MAX_STARTUP: usize = 10_000;
@@ -13,7 +18,7 @@ const MAX_SMALL: usize = 10_000;
 const ENVELOPE: usize = 1_024;
 /// Bytes kept of what a client sends while its statement runs. Beyond it TCP pushes back.
 const MAX_AHEAD: usize = 64 * 1024;
-/// How much one read takes at least.
+/// How much one read takes, or more where it continues a message.
 const READ: usize = 8 * 1024;
 
 /// One message: its type and its body, without the length.
@@ -88,8 +93,8 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         self.fill(1 + length).await?;
         self.buf.advance(5);
         let body = self.buf.split_to(length - 4).freeze();
-        if self.buf.is_empty() && length > READ {
-            // A large statement's allocation must not stay with an idle session.
+        if self.buf.is_empty() {
+            // A statement's allocation must not stay with an idle session.
             self.buf = BytesMut::new();
         }
         Ok(Frame { tag, body })
@@ -99,8 +104,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     /// client that exceeds it is not read (and its departure not seen) until its statement is done. Cancel safe.
     pub async fn watch(&mut self) {
         while self.buf.len() < MAX_AHEAD {
-            self.buf.reserve(READ);
-            match self.io.read_buf(&mut self.buf).await {
+            match poll_fn(|cx| self.poll_read(cx)).await {
                 Ok(n) if n > 0 => {}
                 _ => return,
             }
@@ -113,8 +117,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     pub async fn discard(&mut self) {
         loop {
             self.buf.clear();
-            self.buf.reserve(READ);
-            match self.io.read_buf(&mut self.buf).await {
+            match poll_fn(|cx| self.poll_read(cx)).await {
                 Ok(n) if n > 0 => {}
                 _ => return,
             }
@@ -123,14 +126,26 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 
     async fn fill(&mut self, wanted: usize) -> Result<(), Stop> {
         while self.buf.len() < wanted {
-            // Not `wanted`: memory grows with what has arrived, not with what was announced.
-            self.buf.reserve(READ);
-            match self.io.read_buf(&mut self.buf).await {
+            match poll_fn(|cx| self.poll_read(cx)).await {
                 Ok(n) if n > 0 => {}
                 _ => return Err(Stop::Closed),
             }
         }
         Ok(())
+    }
+
+    /// Reads what has arrived. The first of it goes through the stack, so that a session that waits keeps no room for it.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if !self.buf.is_empty() {
+            // Not what was announced: memory grows with what has arrived.
+            self.buf.reserve(READ);
+            return pin!(self.io.read_buf(&mut self.buf)).poll(cx);
+        }
+        let mut room = [const { MaybeUninit::uninit() }; READ];
+        let mut read = ReadBuf::uninit(&mut room);
+        ready!(Pin::new(&mut self.io).poll_read(cx, &mut read))?;
+        self.buf.extend_from_slice(read.filled());
+        Poll::Ready(Ok(read.filled().len()))
     }
 
     fn length_at(&self, at: usize) -> Result<usize, Stop> {

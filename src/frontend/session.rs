@@ -38,6 +38,8 @@ enum Batch {
 
 impl<S: Session> Dialogue<S> {
     /// Serves the client. `Ok` after Terminate; an error is to be sent as FATAL.
+    ///
+    /// Statements are boxed: while none runs, a session keeps no room for one.
     pub async fn serve(&mut self, wire: &mut Wire) -> Result<(), Stop> {
         let mut batch = Batch::None;
         self.ready(wire).await?;
@@ -61,7 +63,7 @@ impl<S: Session> Dialogue<S> {
                         self.cancel.arm();
                         batch = Batch::Running;
                     }
-                    self.extended(wire, message).await
+                    Box::pin(self.extended(wire, message)).await
                 }
                 Ok(Message::Sync) => {
                     batch = Batch::None;
@@ -69,7 +71,7 @@ impl<S: Session> Dialogue<S> {
                 }
                 Ok(Message::Query(text)) => {
                     batch = Batch::None;
-                    self.query(wire, &text).await?;
+                    Box::pin(self.query(wire, &text)).await?;
                     self.ready(wire).await
                 }
                 Ok(Message::FunctionCall) => {

@@ -21,6 +21,8 @@ pub struct Fingerprint {
 pub(in super::super) struct Quick {
     /// `; LOCK TABLE …`, or nothing.
     pub(in super::super) lock: String,
+    /// No table is without a lock.
+    pub(in super::super) locks_all: bool,
     /// Gives the versions of all catalog rows that the fingerprint rests on.
     pub(in super::super) versions: String,
     /// Gives the versions of those that the lock does not hold.
@@ -56,6 +58,11 @@ impl Fingerprint {
     /// What to append to BEGIN.
     pub(super) fn lock(&self) -> &str {
         self.quick.as_ref().map_or("", |q| q.lock.as_str())
+    }
+
+    /// Whether no table can be altered in a way that matters between the check and the read.
+    pub(super) fn locks_all(&self) -> bool {
+        self.quick.as_ref().is_some_and(|q| q.locks_all)
     }
 
     /// Its queries, prepared on this connection.

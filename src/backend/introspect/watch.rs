@@ -21,19 +21,16 @@ pub async fn watch(client: &Client, tables: &[u32]) -> Result<Fingerprint, Intro
         names => format!("; LOCK TABLE {} IN ACCESS SHARE MODE", names.join(", ")),
     };
     let versions = versions_sql(&[&HELD[..], &FREE].concat(), tables, &types, &schemas);
+    let locks_all = names.len() == tables.len();
     // Locks hold most of it, if all could be locked.
-    let rest = if names.len() == tables.len() {
-        versions_sql(&FREE, tables, &types, &schemas)
-    } else {
-        versions.clone()
-    };
+    let rest = if locks_all { versions_sql(&FREE, tables, &types, &schemas) } else { versions.clone() };
     // A child that was attached for a while has left its mark in the parent's row.
     let oids = oids(tables);
     let settled = format!(
         "select case when not exists (select from pg_catalog.pg_class c where c.oid = any ({oids}) and c.relkind = 'r' \
          and c.relhassubclass) then ({sql}) end"
     );
-    let quick = Quick { lock, versions, rest, settled, known: Default::default() };
+    let quick = Quick { lock, locks_all, versions, rest, settled, known: Default::default() };
     quick.learn(client).await?;
     Ok(Fingerprint::new(sql, expected).with_quick(quick))
 }

@@ -275,3 +275,49 @@ async fn rule_07_a_table_that_cannot_be_locked_is_watched_all_the_same() {
     assert!(matches!(rows, Err(FetchError::SchemaChanged)), "{rows:?}");
     assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_again_is_parsed_once_for_the_settings_that_read_it() {
+    let db = Database::new().await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let table = "SELECT 'public.riders'::regclass::oid";
+    let table: u32 = db.admin.query_one(table, &[]).await.unwrap().get(0);
+    let reader = backend.reader().await.unwrap();
+    let fingerprint = watch(&reader, &[table]).await.unwrap();
+    drop(reader);
+    let ask = async |sql: &str, zone: &str, fingerprint: Option<&Fingerprint>| {
+        let mut request = many(&[sql]);
+        request.settings.set(Setting::TimeZone, zone);
+        request.fingerprint = fingerprint.cloned();
+        backend.fetch(request).await.unwrap()[0][0].get::<_, String>(0)
+    };
+    // The pool has one place.
+    let parsed = async |sql: &str| {
+        let all = format!(
+            "SELECT count(*)::text FROM pg_prepared_statements WHERE statement = '{}'",
+            sql.replace('\'', "''")
+        );
+        ask(&all, "UTC", None).await
+    };
+    let sql = "SELECT extract(epoch FROM timestamptz '2024-01-01 00:00')::int::text FROM public.riders";
+    for _ in 0..2 {
+        assert_eq!(ask(sql, "UTC", Some(&fingerprint)).await, "1704067200");
+        assert_eq!(ask(sql, "Asia/Tokyo", Some(&fingerprint)).await, "1704034800");
+    }
+    assert_eq!(parsed(sql).await, "2", "one for each zone");
+    let now = "SELECT (timestamptz 'now')::text FROM public.riders";
+    assert_ne!(ask(now, "UTC", Some(&fingerprint)).await, ask(now, "UTC", Some(&fingerprint)).await);
+    assert_eq!(parsed(now).await, "0", "each time it is another moment");
+    let open = "SELECT name FROM public.riders";
+    ask(open, "UTC", None).await;
+    assert_eq!(parsed(open).await, "0", "nothing keeps the table as it is until it is read");
+    ask(open, "UTC", Some(&fingerprint)).await;
+    assert_eq!(parsed(open).await, "1");
+    db.admin.batch_execute("ALTER TABLE riders RENAME name TO nom").await.unwrap();
+    let mut request = many(&[open]);
+    request.fingerprint = Some(fingerprint.clone());
+    assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
+    assert_eq!(parsed(open).await, "0", "it may not be right any more");
+    db.admin.batch_execute("ALTER TABLE riders RENAME nom TO name").await.unwrap();
+    assert_eq!(ask(open, "UTC", Some(&fingerprint)).await, "r1");
+}
