@@ -61,8 +61,10 @@ impl Session {
         if plan.charge.is_some()
             && !columns.twice
             && let Some(straight) = print::straight(plan, &gateway.policy, &constants)
+            && let finishing = record::step(record::Stage::Finish)
             && let Some(rows) = straight::rows(plan, noisy, &straight, &columns.fields)?
         {
+            drop(finishing);
             let rows = futures::stream::iter(rows.into_iter().map(Ok)).boxed();
             return Ok(Outcome::Rows { fields: columns.fields, rows, verb: "SELECT", count: true });
         }
