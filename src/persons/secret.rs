@@ -41,6 +41,11 @@ impl Secret {
         self.digest(b"noisegate collect window 1", &[&person.0, &window.to_le_bytes()])
     }
 
+    /// By which a file knows its key, and nobody learns it.
+    pub(crate) fn proof(&self) -> [u8; 32] {
+        self.digest(b"noisegate collect key 1", &[])
+    }
+
     /// The key of what is stored.
     pub(crate) fn storage(&self) -> [u8; 32] {
         self.digest(b"noisegate collect storage 1", &[])

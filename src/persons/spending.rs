@@ -6,7 +6,7 @@
 use super::secret::{Person, Secret};
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 use std::path::Path;
 
 /// The file cannot be used.
@@ -18,6 +18,18 @@ pub enum SpendingError {
     /// The file cannot be made.
     #[error("{0}: {1}")]
     File(String, std::io::Error),
+    /// Another process has it.
+    #[error(
+        "{0:?} is in use by another noisegate: each keeps count by itself, so that two with one file, or two files, would let through \
+         twice as much. Give each policy its own: persons = \"…\""
+    )]
+    InUse(String),
+    /// It was made under another key.
+    #[error(
+        "{0:?} was made with another person_key_file, by which nobody in it is known again. Put the key back, give this relation a file of \
+         its own (persons = \"…\"), or remove the file: everybody then has a whole window before them"
+    )]
+    Key(String),
     /// Of another version.
     #[error("{0:?} is no file of this version of noisegate for what persons have said")]
     Version(String),
@@ -49,11 +61,13 @@ pub struct Window {
     pub most: u64,
 }
 
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 const SCHEMA: &str = "
 CREATE TABLE spent (place BLOB PRIMARY KEY, ends INTEGER NOT NULL, sealed BLOB NOT NULL) WITHOUT ROWID;
 CREATE INDEX spent_ends ON spent (ends);
 ";
+/// What version 2 has beside that: by which key the places are.
+const KEY: &str = "CREATE TABLE key (proof BLOB NOT NULL)";
 const NONCE: usize = 24;
 
 /// The file.
@@ -67,7 +81,7 @@ impl Spending {
     /// Opens a file, or makes one that nobody but its owner reads.
     ///
     /// # Errors
-    /// The file is none, is another process's, or cannot be written.
+    /// The file is none, is another process's or another key's, or cannot be written.
     pub fn open(path: &Path, secret: Secret) -> Result<Self, SpendingError> {
         let shown = || path.display().to_string();
         let mut options = std::fs::OpenOptions::new();
@@ -75,10 +89,22 @@ impl Spending {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.open(path).map_err(|e| SpendingError::File(shown(), e))?;
-        let connection = prepared(path).map_err(|e| SpendingError::Sqlite(shown(), e))?;
-        let connection = connection.ok_or_else(|| SpendingError::Version(shown()))?;
+        let connection = prepared(path, &secret).map_err(|e| match e.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SpendingError::InUse(shown()),
+            _ => SpendingError::Sqlite(shown(), e),
+        })?;
+        let connection = match connection {
+            Prepared::Ready(connection) => connection,
+            Prepared::OtherKey => return Err(SpendingError::Key(shown())),
+            Prepared::OtherVersion => return Err(SpendingError::Version(shown())),
+        };
         let cipher = XChaCha20Poly1305::new(&secret.storage().into());
         Ok(Self { connection, secret, cipher })
+    }
+
+    /// Whether this is its key.
+    pub fn is_under(&self, secret: &Secret) -> bool {
+        self.secret.proof() == secret.proof()
     }
 
     /// Charges a report to each of these persons, who may be in the list several times: to all of them, or to none where there is
@@ -118,7 +144,13 @@ impl Spending {
     }
 }
 
-fn prepared(path: &Path) -> Result<Option<Connection>, rusqlite::Error> {
+enum Prepared {
+    Ready(Connection),
+    OtherKey,
+    OtherVersion,
+}
+
+fn prepared(path: &Path, secret: &Secret) -> Result<Prepared, rusqlite::Error> {
     let mut connection = Connection::open(path)?;
     // Of one process: two that count by themselves would let twice as much through.
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
@@ -130,12 +162,20 @@ fn prepared(path: &Path) -> Result<Option<Connection>, rusqlite::Error> {
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if (version, tables) == (0, 0) {
         transaction.execute_batch(SCHEMA)?;
+    }
+    if (version, tables) == (0, 0) || version == 1 {
+        transaction.execute_batch(KEY)?;
+        transaction.execute("INSERT INTO key VALUES (?1)", params![secret.proof()])?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     } else if version != VERSION {
-        return Ok(None);
+        return Ok(Prepared::OtherVersion);
+    }
+    let proof: [u8; 32] = transaction.query_row("SELECT proof FROM key", [], |row| row.get(0))?;
+    if proof != secret.proof() {
+        return Ok(Prepared::OtherKey);
     }
     transaction.commit()?;
-    Ok(Some(connection))
+    Ok(Prepared::Ready(connection))
 }
 
 fn close(cipher: &XChaCha20Poly1305, place: &[u8; 32], spent: u64) -> Result<Vec<u8>, ChargeError> {

@@ -71,6 +71,14 @@ fn the_file_is_sealed() {
     assert!(other.person("survey", "ada@example.org") != ada);
     assert!(secret().person("poll", "ada@example.org") != ada);
     assert!(secret().person("surveya", "da@example.org") != ada);
+    drop(spending(&folder));
+    // With another key nobody would be known again, and each would have a whole window.
+    let opened = Spending::open(&path, Secret::new([8; 32]));
+    assert!(matches!(opened, Err(SpendingError::Key(_))));
+    let one = spending(&folder);
+    let opened = Spending::open(&path, secret());
+    assert!(matches!(opened, Err(SpendingError::InUse(_))));
+    drop(one);
     std::fs::write(&path, "this is no file of ours, whatever it is").unwrap();
     assert!(Spending::open(&path, secret()).is_err());
 }

@@ -142,7 +142,7 @@ pub(super) const COLLECT: Keys = Keys {
             ty: "path",
             default: "the name with `.persons.db` behind it",
             example: "\"survey.persons.db\"",
-            purpose: "The file that remembers, sealed under the person key, how many rows each person gave in a window. It is of one noisegate alone.",
+            purpose: "The file that remembers, sealed under the person key, how many rows each person gave in a window. It is of one noisegate and one key; two policies of one folder name one each.",
         },
         Key {
             name: "permanent",
@@ -260,6 +260,16 @@ pub(super) fn collects(
         };
         if let Some(raw) = collect(name, &section, tables, views, base, f) {
             out.push(raw);
+        }
+    }
+    for (i, one) in out.iter().enumerate() {
+        let Some((file, key)) = person::kept(&one.collect) else { continue };
+        let others = out.iter().take(i).filter_map(|o| Some((&o.collect.name, person::kept(&o.collect)?)));
+        if let Some((name, _)) = others.into_iter().find(|(_, (f, k))| *f == file && *k != key) {
+            let what =
+                format!("{:?} and {:?} keep persons in one file, by different keys", name, one.collect.name);
+            let hint = "give this one a file of its own: persons = \"…\"; or both the same person_key_file";
+            f.error(&one.span, what, hint);
         }
     }
     if let (Some(backend), Some(first)) = (backend, out.first())

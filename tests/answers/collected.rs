@@ -506,6 +506,13 @@ window = \"365d\"\ncolumns.answer = { kind = \"boolean\", epsilon = 100, randomi
     );
     assert!(dir.path().join("survey.persons.db").exists());
     nothing_planted(dir.path());
+    // With another key everybody would be somebody new.
+    std::fs::write(dir.path().join("person.key"), [8; 32]).unwrap();
+    let reloaded = dir.noisegate(&["reload"]).await;
+    assert!(reloaded.stderr.contains("made with another person_key_file"), "{reloaded:?}");
+    gate.kill().await;
+    let started = dir.noisegate(&["serve"]).await;
+    assert!(started.stderr.contains("made with another person_key_file"), "{started:?}");
 }
 
 /// No file below a folder holds what the tests call planted.

@@ -2,7 +2,7 @@
 
 use super::Session;
 use answer::{ClientError, SqlState};
-use persons::{ChargeError, Person, Secret, Spending, Window};
+use persons::{ChargeError, Person, Secret, Spending, SpendingError, Window};
 use policy::{CacheKey, Collect, Policy};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -43,6 +43,11 @@ impl Files {
             let spending = match &person.limit {
                 None => None,
                 Some(limit) => Some(match files.get(&limit.file) {
+                    // Under another key everybody would be somebody new.
+                    Some(file) if !file.lock().unwrap_or_else(PoisonError::into_inner).is_under(&secret) => {
+                        let other = SpendingError::Key(limit.file.display().to_string());
+                        return Err(format!("[collect.{}]: {other}", collect.name));
+                    }
                     Some(file) => file.clone(),
                     None => {
                         let opened = Spending::open(&limit.file, secret.clone());

@@ -3,7 +3,7 @@
 use crate::budget;
 use crate::environment::expand;
 use crate::error::Findings;
-use crate::model::{Collected, Limit, Person};
+use crate::model::{Collect, Collected, Limit, Person};
 use crate::reader::{Section, shorten};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use std::path::Path;
@@ -48,6 +48,12 @@ pub(super) fn person(
         f.error(&column.span, "person has nothing to be for", hint);
     }
     Some(Person { column: column.value, key_file: base.join(key_file?.value), permanent, limit })
+}
+
+/// The file of what persons have said, and the key that it is under.
+pub(super) fn kept(collect: &Collect) -> Option<(&Path, &Path)> {
+    let person = collect.person.as_ref()?;
+    Some((&person.limit.as_ref()?.file, &person.key_file))
 }
 
 fn limit(
