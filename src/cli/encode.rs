@@ -44,6 +44,9 @@ pub fn collection(path: &Path) -> Result<Collection, Box<dyn Error>> {
 
 /// Encodes records until there are no more, or one is wrong: reports of those before it were written.
 pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
+    if let Err(why) = super::memory::keep() {
+        eprintln!("noisegate: {why}");
+    }
     let collection = collection(&args.collection)?;
     let input: Box<dyn Read> = match &args.input {
         Some(path) => Box::new(std::fs::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?),

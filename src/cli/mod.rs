@@ -17,6 +17,7 @@ pub mod fit;
 pub mod init;
 pub mod key;
 pub mod man;
+mod memory;
 pub mod open;
 pub mod passwd;
 pub mod postgres_copy;

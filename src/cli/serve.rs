@@ -39,6 +39,13 @@ pub struct Args {
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let policies = databases::load(&args.policy)?;
     let log = log::start(policies.list.first().map(|(_, raw)| raw.log()).unwrap_or_default());
+    // Before there is a connection: what is collected may come by the first. A reload cannot add the login that writes.
+    let collects = |raw: &policy::RawPolicy| raw.backend().is_some_and(|b| b.collect_url.is_some());
+    if policies.list.iter().any(|(_, raw)| collects(raw))
+        && let Err(why) = super::memory::keep()
+    {
+        tracing::warn!("{why}");
+    }
     let manager = Manager::from_env();
     let (served, databases) = databases::open(policies).await?;
     // All have the same listener: see `databases::agree`.

@@ -55,6 +55,9 @@ fn now() -> u64 {
 
 /// Serves until SIGINT or SIGTERM.
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
+    if let Err(why) = super::memory::keep() {
+        eprintln!("noisegate: {why}");
+    }
     let config = config::read(&args.config)?;
     let spool = Spool::open(&config.spool, config.max_reports)?;
     std::fs::create_dir_all(&config.batches).map_err(|e| format!("{}: {e}", config.batches.display()))?;

@@ -21,17 +21,22 @@ columns.b = { kind = \"boolean\", epsilon = 900, randomiser = \"unary\" }
 columns.p = { kind = \"set\", values = [\"cat\", \"dog\", \"other\"], other = \"other\", max_values = 1, epsilon = 900, randomiser = \"response\" }
 ";
 
-struct World {
+pub struct World {
     /// Dropped last: it holds the database.
-    db: TestDb,
-    dir: Workdir,
-    gate: Gate,
+    pub db: TestDb,
+    pub dir: Workdir,
+    pub gate: Gate,
     _cluster: Cluster,
 }
 
 impl World {
     /// A policy with both keys beside it, its description, and a proxy that also listens at a socket in the folder.
-    async fn new() -> Self {
+    pub async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// The same, with what a test adds to the proxy's command.
+    pub async fn with(more: impl FnOnce(&mut tokio::process::Command)) -> Self {
         let cluster = tokio::task::spawn_blocking(|| own_cluster(&[])).await.unwrap();
         let db = city::published(database_in(&cluster, city::DATA).await).await;
         let name = db.name.clone();
@@ -66,16 +71,18 @@ analyser_key_file = \"analyser.key\"\nmin_batch = 50\nmax_delay = \"1s\"\nmin_gr
                 .await;
         assert!(described.status.success() && described.stderr.is_empty(), "{described:?}");
         fs::write(dir.path().join("survey.json"), &described.stdout).unwrap();
-        let gate = dir.serve().await;
+        let created = dir.noisegate(&["budget", "create"]).await;
+        assert!(created.status.success(), "{created:?}");
+        let gate = dir.serve_with(more).await;
         Self { db, dir, gate, _cluster: cluster }
     }
 
-    fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         self.dir.path()
     }
 
     /// Keys of a shuffler that delivers to this proxy, whichever process that is.
-    fn delivering(&self) -> String {
+    pub fn delivering(&self) -> String {
         let folder = self.folder().display();
         format!(
             "[analyser]\nurl = \"host={folder} port=1 user=shuffle password='{PASSWORD}' dbname=bikes\"\n"
@@ -93,11 +100,11 @@ analyser_key_file = \"analyser.key\"\nmin_batch = 50\nmax_delay = \"1s\"\nmin_gr
         out.stdout.lines().map(str::to_owned).collect()
     }
 
-    async fn client(&self, user: &str) -> Client {
+    pub async fn client(&self, user: &str) -> Client {
         connect(&self.gate.url(user, PASSWORD, "bikes")).await
     }
 
-    async fn stored(&self) -> Vec<i32> {
+    pub async fn stored(&self) -> Vec<i32> {
         stored(&self.db).await
     }
 }

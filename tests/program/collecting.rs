@@ -42,17 +42,23 @@ pub struct Shuffling {
 
 /// A shuffler of `survey.json`, unless `config` names its collections.
 pub async fn shuffle(folder: &Path, config: &str) -> Shuffling {
+    shuffle_with(folder, config, |_| {}).await
+}
+
+/// The same, with what a test adds to its command.
+pub async fn shuffle_with(folder: &Path, config: &str, more: impl FnOnce(&mut Command)) -> Shuffling {
     let named = if config.starts_with("collections") { "" } else { "collections = [\"survey.json\"]\n" };
     let common =
         "listen = \"127.0.0.1:0\"\nkey = \"shuffler.key\"\nspool = \"spool.db\"\nbatches = \"batches\"\n";
     fs::write(folder.join("shuffle.toml"), format!("{common}{named}{config}")).unwrap();
-    let mut process = Command::new(NOISEGATE)
+    let mut command = Command::new(NOISEGATE);
+    command
         .args(["shuffle", "--config", "shuffle.toml"])
         .current_dir(folder)
         .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
+        .kill_on_drop(true);
+    more(&mut command);
+    let mut process = command.spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     loop {
         let line = lines.next_line().await.unwrap().unwrap();

@@ -13,6 +13,7 @@ mod demo;
 mod fit;
 mod init;
 mod launcher;
+mod memory;
 mod ops;
 mod passwd;
 mod prepare;

@@ -249,6 +249,11 @@ pub struct Gate {
 }
 
 impl Gate {
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
     /// Runs `noisegate ARGS` and waits until it prints `listening on ADDRESS`.
     pub async fn start(args: &[&str]) -> Self {
         Self::start_with(args, |_| ()).await
