@@ -4,6 +4,7 @@
 //! Layout of a row: the group keys; where groups are selected, the number of distinct units; then one integer per
 //! part. Stages that keys prove idle are not printed.
 
+use super::light;
 use super::once::Once;
 use super::{domain, rows, scalar};
 use plan::bounding::{MOST_ROWS, Norm, Spread};
@@ -28,11 +29,19 @@ struct Fetch<'a> {
     counts: Vec<Option<Scalar>>,
     /// What the rows' values are computed in, where several sums share some.
     once: Option<Once>,
+    /// Units with so many rows are added up together.
+    light: Option<u32>,
 }
 
 /// Prints the fetch of a release.
 pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
-    let mut f = Fetch { release, ctes: Vec::new(), counts: Vec::new(), once: Once::of(release) };
+    let mut f = Fetch {
+        release,
+        ctes: Vec::new(),
+        counts: Vec::new(),
+        once: Once::of(release),
+        light: release.light(),
+    };
     let public = release.public_groups && !release.keys.is_empty();
     if public {
         f.ctes.push(("d", domain::rows(release, policy)));
@@ -102,7 +111,8 @@ impl Fetch<'_> {
         scalar::text(&self.release.source.unit.scalar())
     }
 
-    fn source_rows(&self) -> String {
+    /// ` FROM … WHERE …`. `beside`: what is joined to it.
+    fn source_rows(&self, beside: &str) -> String {
         let source = &self.release.source;
         let unit = source.unit.nullable.then(|| self.unit());
         // NULL is no value, and no point; of public cells it is in no domain.
@@ -113,10 +123,11 @@ impl Fetch<'_> {
         let present: Vec<String> =
             unit.into_iter().chain(value).map(|x| format!("{x} IS NOT NULL")).collect();
         let present = (!present.is_empty()).then(|| present.join(" AND "));
-        let rows = rows::from_where(&source.tree, &source.scans, present, &source.filter);
+        let rows =
+            |beside| rows::from_where(&source.tree, &source.scans, beside, present.clone(), &source.filter);
         match &self.once {
-            Some(once) => once.from(&rows),
-            None => rows,
+            Some(once) => once.from(&rows("")) + beside,
+            None => rows(beside),
         }
     }
 
@@ -131,7 +142,8 @@ impl Fetch<'_> {
         }
     }
 
-    /// `c`: one row per unit and group. Then `e`: at most l0 groups per unit. Then `g`: one row per group.
+    /// `h`, where light units are told apart: how many rows each unit has. `c`: one row per unit and group, of light units one
+    /// together. Then `e`: at most l0 groups per unit. Then `g`: one row per group.
     fn per_unit(&mut self) {
         let parts = self.parts().to_vec();
         let mut sums = Vec::new();
@@ -156,7 +168,8 @@ impl Fetch<'_> {
             }
         }
         let unit = self.unit();
-        let mut select = vec![format!("{} AS u", self.of_row(unit))];
+        let unit = self.of_row(unit);
+        let mut select = vec![self.light.map_or_else(|| format!("{unit} AS u"), |_| light::UNIT.to_owned())];
         select.extend(self.keys());
         select.extend(self.value_key().map(|x| format!("{x} AS k{}", self.release.keys.len())));
         let group: Vec<String> = (1..=select.len()).map(|i| i.to_string()).collect();
@@ -167,9 +180,19 @@ impl Fetch<'_> {
             });
         }
         select.extend(sums);
+        let mut beside = String::new();
+        if let Some(most) = self.light {
+            self.ctes.push(("h", light::rows_of_units(&unit, &self.source_rows(""))));
+            beside = light::heavy(&unit, most);
+        }
         self.ctes.push((
             "c",
-            format!("SELECT {}{} GROUP BY {}", select.join(", "), self.source_rows(), group.join(", ")),
+            format!(
+                "SELECT {}{} GROUP BY {}",
+                select.join(", "),
+                self.source_rows(&beside),
+                group.join(", ")
+            ),
         ));
         let public = self.release.public_groups && !self.release.keys.is_empty();
         let mut from = "c".to_owned();
@@ -210,7 +233,8 @@ impl Fetch<'_> {
         let spread = self.release.bounding.spread();
         match (&p.kind, spread) {
             (PartKind::Count(_) | PartKind::Point(_), Some(_)) => {
-                format!("COALESCE(pg_catalog.sum(e.m{}::pg_catalog.int4), 0)", self.count(counted(p)))
+                let n = self.count(counted(p));
+                self.added(&format!("e.m{n}::pg_catalog.int4"), "e", &format!("n{n}"), true)
             }
             (PartKind::Sum(s), Some(spread)) => self.shared(i, s, spread),
             (PartKind::Units(None), _) => "pg_catalog.count(*)".into(),
@@ -229,7 +253,8 @@ impl Fetch<'_> {
             }
             (PartKind::Count(_) | PartKind::Point(_), None) => {
                 let n = self.count(counted(p));
-                format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, {rows})::pg_catalog.int4), 0)")
+                let bounded = format!("LEAST({from}.n{n}, {rows})::pg_catalog.int4");
+                self.added(&bounded, from, &format!("n{n}"), true)
             }
             (PartKind::Sum(s), None) => {
                 let n = format!("{from}.n{}", self.count(Some(s.arg())));
@@ -240,7 +265,7 @@ impl Fetch<'_> {
                     false => sum,
                 };
                 let clamped = format!("LEAST(GREATEST({scaled}, (-{limit})), {limit})");
-                format!("COALESCE(pg_catalog.sum({}), 0)", held(&clamped, limit))
+                self.added(&held(&clamped, limit), from, &format!("s{i}"), s.is_int4())
             }
         }
     }
@@ -254,7 +279,19 @@ impl Fetch<'_> {
         let limit = u128::from(spread.total).saturating_mul(each);
         let wide = if limit < 1 << 63 { m.clone() } else { format!("{m}::pg_catalog.numeric") };
         let clamped = format!("LEAST(GREATEST({scaled}, {wide} * (-{each})), {wide} * {each})");
-        format!("COALESCE(pg_catalog.sum({}), 0)", held(&clamped, limit))
+        self.added(&held(&clamped, limit), "e", &format!("s{i}"), s.is_int4())
+    }
+
+    /// The sum of what each unit adds to a group; where light units are told apart, of a row that is theirs the whole of this
+    /// column, an int8 or a numeric.
+    fn added(&self, bounded: &str, stage: &str, column: &str, is_int8: bool) -> String {
+        match self.light {
+            Some(_) => {
+                let either = light::or_bounded(stage, column, bounded, is_int8);
+                format!("COALESCE(pg_catalog.sum({either}), 0)")
+            }
+            None => format!("COALESCE(pg_catalog.sum({bounded}), 0)"),
+        }
     }
 
     /// `g` straight from the rows: keys prove that each unit has a bounded number of them.
@@ -285,7 +322,7 @@ impl Fetch<'_> {
             };
             select.push(format!("{sql} AS a{i}"));
         }
-        self.ctes.push(("g", format!("SELECT {}{}{group}", select.join(", "), self.source_rows())));
+        self.ctes.push(("g", format!("SELECT {}{}{group}", select.join(", "), self.source_rows(""))));
     }
 
     fn group_by(&self, keys: usize) -> String {

@@ -5,6 +5,7 @@
 
 pub mod domain;
 pub mod fetch;
+mod light;
 mod once;
 pub mod print;
 mod rows;

@@ -16,14 +16,20 @@ pub(super) fn presence(s: &Scalar) -> String {
     s.presence(&subquery)
 }
 
-/// ` FROM … WHERE …`
-pub(super) fn from_where(tree: &Tree, scans: &[Scan], first: Option<String>, filter: &[Scalar]) -> String {
+/// ` FROM … WHERE …`. `beside`: what is joined to all of it.
+pub(super) fn from_where(
+    tree: &Tree,
+    scans: &[Scan],
+    beside: &str,
+    first: Option<String>,
+    filter: &[Scalar],
+) -> String {
     let conditions: Vec<String> = first.into_iter().chain(filter.iter().map(text)).collect();
     let filter =
         if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
     match scans {
         [] => filter,
-        _ => format!(" FROM {}{filter}", joins(tree, scans)),
+        _ => format!(" FROM {}{beside}{filter}", joins(tree, scans)),
     }
 }
 
@@ -77,7 +83,11 @@ fn set(tree: &SetTree, rows: &SetRows) -> String {
                     items.extend(windows.iter().zip(columns).map(|(w, column)| window(w, &unit, column)));
                 }
             }
-            format!("SELECT {}{}{groups}", items.join(", "), from_where(&b.tree, &b.scans, None, &b.filter))
+            format!(
+                "SELECT {}{}{groups}",
+                items.join(", "),
+                from_where(&b.tree, &b.scans, "", None, &b.filter)
+            )
         }
         SetTree::Op { op, all, left, right } => {
             let word = match op {
@@ -164,5 +174,5 @@ fn known(item: &Scalar) -> String {
 pub(super) fn subquery(b: &Branch) -> String {
     let items: Vec<String> = b.items.iter().map(text).collect();
     let items = if items.is_empty() { "1".to_owned() } else { items.join(", ") };
-    format!("SELECT {items}{}", from_where(&b.tree, &b.scans, None, &b.filter))
+    format!("SELECT {items}{}", from_where(&b.tree, &b.scans, "", None, &b.filter))
 }

@@ -12,6 +12,7 @@
 
 mod domain;
 mod facts;
+mod light;
 mod rows;
 mod stages;
 mod sums;
@@ -54,6 +55,16 @@ impl Part {
     pub fn in_each(linf: u128, l0: Option<u64>) -> Self {
         let times = |n: u128| n.checked_mul(l0?.into());
         Self { linf, l1: times(linf), l2_squared: linf.checked_mul(linf).and_then(times) }
+    }
+
+    /// What changes as one or the other says.
+    fn either(self, other: Self) -> Self {
+        let most = |a: Option<u128>, b: Option<u128>| a.zip(b).map(|(a, b)| a.max(b));
+        Self {
+            linf: self.linf.max(other.linf),
+            l1: most(self.l1, other.l1),
+            l2_squared: most(self.l2_squared, other.l2_squared),
+        }
     }
 
     /// What changes by at most this in all groups together.

@@ -22,11 +22,13 @@ pub(crate) struct Column {
     pub count: bool,
     /// It is a unit's share of rows in a group: a count that the stage before spread (`stages::Spread`).
     pub share: bool,
+    /// It adds up integers of rows, and one row changes it by at most this.
+    pub row: Option<u128>,
 }
 
 impl Column {
     pub fn of(ty: Option<SqlType>) -> Self {
-        Self { ty, deterministic: true, count: false, share: false }
+        Self { ty, deterministic: true, count: false, share: false, row: None }
     }
 
     /// Equal values are the same ones, to whoever looks at them: 1.0 is not 1.00, nor is a day 24 hours.
@@ -525,7 +527,8 @@ impl<'p> Scans<'p> {
     }
 }
 
-fn uncast(e: &Expr) -> &Expr {
+/// Without its outermost cast.
+pub(crate) fn uncast(e: &Expr) -> &Expr {
     if let Expr::Cast(x, _) = e { x } else { e }
 }
 

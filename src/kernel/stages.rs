@@ -1,11 +1,13 @@
-//! The stages of a fetch: `d`, the domain; `c`, a row per unit and group; `e`, which ranks a unit's groups or spreads its
+//! The stages of a fetch: `d`, the domain; `h`, which counts the rows of each unit (`light`); `c`, a row per unit and group; `e`, which ranks a unit's groups or spreads its
 //! rows over them; `g`, sums over units; and what comes back. Each but `g` may be missing. `e` and what comes back follow
 //! from the others, to the letter.
 
+use super::Certified;
 use super::domain::{Domain, domain};
+use super::facts::compared_exactly;
+use super::light;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source};
-use super::sums::{added, magnitude, shared};
-use super::{Certified, Part};
+use super::sums::{Middle, Sum, added, magnitude, sums, sums_or_light};
 use grammar::parser::Parser;
 use grammar::tree::*;
 use grammar::{Result, refuse};
@@ -28,6 +30,8 @@ struct Units {
     groups: Option<u64>,
     /// The unit is an integer.
     integer: bool,
+    /// Rows of units that have at most so many are together in their groups.
+    light: Option<u64>,
 }
 
 /// `g`.
@@ -38,33 +42,16 @@ struct Groups {
     groups: Option<u64>,
 }
 
-/// How much one unit changes a sum.
-enum Sum {
-    /// By at most this in each group.
-    Each(u128),
-    /// By at most this in all groups.
-    All(u128),
-    /// By at most this times its share of rows in a group.
-    Shares(u128),
-}
-
-/// What `e` does.
-#[derive(Clone, Copy, PartialEq)]
-enum Middle {
-    Missing,
-    Ranked,
-    /// Shares of a unit add up to at most so many.
-    Sum(u64),
-    /// Squares of a unit's shares add up to at most so many.
-    Squares(u64),
-}
-
 /// Certifies a whole fetch.
 pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     let mut p = Parser::new(sql, policy)?;
     p.need("WITH")?;
     let domain = p.stage("d")?.map(|d| domain(&d, policy)).transpose()?;
-    let units = p.stage("c")?.map(|c| units(&c, policy)).transpose()?;
+    let heavy = p.stage("h")?;
+    let units = p.stage("c")?.map(|c| units(heavy.as_ref(), c, policy)).transpose()?;
+    if heavy.is_some() && units.is_none() {
+        return refuse("a count of rows that nothing looks at", sql);
+    }
     let middle = match &units {
         Some(units) => middle(&mut p, units, domain.as_ref())?,
         None => Middle::Missing,
@@ -114,23 +101,6 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     })
 }
 
-impl Sum {
-    /// Its norms, where a unit touches so many groups.
-    fn part(&self, middle: Middle, groups: Option<u64>) -> Option<Part> {
-        Some(match (self, middle) {
-            (Self::Each(n), _) => Part::in_each(*n, groups),
-            (Self::All(n), _) => Part::in_all(*n),
-            (Self::Shares(n), Middle::Sum(most)) => Part::in_all(n.checked_mul(most.into())?),
-            (Self::Shares(n), Middle::Squares(most)) => Part {
-                linf: n.checked_mul(most.isqrt().into())?,
-                l1: None,
-                l2_squared: n.checked_mul(*n).and_then(|n| n.checked_mul(most.into())),
-            },
-            (Self::Shares(_), _) => return None,
-        })
-    }
-}
-
 /// The rows of a stage over tables, each of one unit.
 fn private<'p>(select: &Select, policy: &'p Policy) -> Result<(Scans<'p>, Joined)> {
     let mut scans = Scans::new(policy);
@@ -145,8 +115,13 @@ fn private<'p>(select: &Select, policy: &'p Policy) -> Result<(Scans<'p>, Joined
     }
 }
 
-/// `c`: grouped by the unit and the keys.
-fn units(select: &Select, policy: &Policy) -> Result<Units> {
+/// `c`: grouped by the unit and the keys. With `h` before it, rows of light units by the keys alone.
+fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Units> {
+    let (select, light) = match heavy {
+        Some(h) => light::apart(h, select).map(|(c, most)| (c, Some(most)))?,
+        None => (select, None),
+    };
+    let select = &select;
     let (mut scans, part) = private(select, policy)?;
     let (by, rest) = select.grouped();
     let Some(((u, _), by)) = by.split_first().filter(|((e, name), _)| scans.is_unit(e, &part) && name == "u")
@@ -156,19 +131,24 @@ fn units(select: &Select, policy: &Policy) -> Result<Units> {
     let keys = keys(by, &mut scans, &part)?;
     let mut columns: Vec<_> = by.iter().map(|(_, name)| (name.clone(), Column::of(None))).collect();
     for (e, name) in rest {
-        let Some((args, count, _)) = added(e) else {
+        let Some((args, count, once)) = added(e) else {
             return refuse("neither a count nor a sum of integers or numerics", e);
         };
         args.iter().try_for_each(|e| scans.walk(e, Some(&part), &mut Vec::new()))?;
-        columns.push((name.clone(), Column { count, ..Column::of(None) }));
+        let row = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, &scans)) };
+        columns.push((name.clone(), Column { count, row: row.filter(|_| !once), ..Column::of(None) }));
     }
     let names: BTreeSet<&str> = columns.iter().map(|c| c.0.as_str()).chain(["u", "r", ""]).collect();
     if names.len() != columns.len() + 3 {
         return refuse("columns of a stage that have no names of their own", select);
     }
     let groups = if part.settles(by) { Some(1) } else { part.rows };
-    let integer = scans.type_of(u).is_some_and(|t| t.is_integer());
-    Ok(Units { columns, keys, groups, integer })
+    let ty = scans.type_of(u);
+    let known = |c: &Col| scans.column(c).is_some_and(|c| c.deterministic);
+    if light.is_some() && !(compared_exactly(ty.as_ref(), ty.as_ref()) && u.column().is_some_and(known)) {
+        return refuse("units that are told apart by an equality that may not be that of groups", u);
+    }
+    Ok(Units { columns, keys, groups, integer: ty.is_some_and(|t| t.is_integer()), light })
 }
 
 fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
@@ -236,7 +216,8 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
     let joined =
         domain.map(|d| d.joins("c", units.keys.get(..d.len()).unwrap_or(&units.keys))).transpose()?;
     let joined = joined.map_or_else(String::new, |on| format!(" JOIN d ON {on}"));
-    if p.exactly(&rank(&order, &joined))? {
+    // A rank among groups of several units would drop those of one for rows of others.
+    if units.light.is_none() && p.exactly(&rank(&order, &joined))? {
         return Ok(Middle::Ranked);
     }
     let Some(most) = p.number_behind(">") else { return Ok(Middle::Missing) };
@@ -362,7 +343,11 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
         columns.extend((0..columns.len()).map(share));
     }
     scans.add(from, Source::Rows(Rows { columns, ..Rows::default() }))?;
-    Ok(Groups { keys: units.keys, sums: sums(rest, &mut scans, None, groups.filter(|_| values))?, groups })
+    let sums = match units.light {
+        Some(most) => sums_or_light(rest, &mut scans, from, most)?,
+        None => sums(rest, &mut scans, None, groups.filter(|_| values))?,
+    };
+    Ok(Groups { keys: units.keys, sums, groups })
 }
 
 /// `g` straight from the rows, of which a unit has few.
@@ -375,35 +360,6 @@ fn direct(select: &Select, policy: &Policy) -> Result<Groups> {
     let keys = keys(by, &mut scans, &part)?;
     let groups = if part.settles(by) { Some(1) } else { Some(n) };
     Ok(Groups { keys, sums: sums(rest, &mut scans, Some(&part), Some(n))?, groups })
-}
-
-/// What is added up: over one row for each unit and group, or `rows` of a unit in all. That equal ones count once changes no
-/// bound: a row brings or takes away one of them.
-fn sums(
-    list: &[Item],
-    scans: &mut Scans<'_>,
-    part: Option<&Joined>,
-    rows: Option<u64>,
-) -> Result<Vec<(String, Sum, bool)>> {
-    let mut out = Vec::new();
-    for (e, name) in list {
-        let Some((args, count, _)) = added(e).filter(|a| a.1 || !a.2 || rows.is_some()) else {
-            return refuse("neither a count nor COALESCE(sum(…), 0)", e);
-        };
-        let share = if count { None } else { args.first().and_then(|x| shared(x, scans)) };
-        let each = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, scans)) };
-        args.iter().try_for_each(|e| scans.walk(e, part, &mut Vec::new()))?;
-        let sum = match (share, each, rows) {
-            (Some(n), ..) => Some(Sum::Shares(n)),
-            (_, each, None) => each.map(Sum::Each),
-            (_, each, Some(rows)) => each.and_then(|x| x.checked_mul(rows.into())).map(Sum::All),
-        };
-        let Some(sum) = sum else {
-            return refuse("a sum of values that no clamp bounds on both sides", e);
-        };
-        out.push((name.clone(), sum, rows.is_none_or(|n| n == 1) && count && args.is_empty()));
-    }
-    Ok(out)
 }
 
 /// What comes back: all of the domain, or the groups that there are.

@@ -1,9 +1,52 @@
-//! What one row adds to a sum, whatever it holds: read off the outermost operation, a clamp to constants.
+//! What one row adds to a sum, whatever it holds: read off the outermost operation, a clamp to constants; and what one unit does.
 
 use super::facts::is_exact;
-use super::rows::Scans;
-use grammar::tree::Expr;
+use super::rows::{Part as Joined, Scans};
+use super::{Part, light};
+use grammar::tree::{Expr, Item};
+use grammar::{Result, refuse};
 use schema::SqlType;
+
+/// How much one unit changes a sum.
+pub(crate) enum Sum {
+    /// By at most this in each group.
+    Each(u128),
+    /// By at most this in all groups.
+    All(u128),
+    /// By at most this times its share of rows in a group.
+    Shares(u128),
+    /// By that; or, a unit of few rows, by at most this in all groups.
+    OrLight(Box<Sum>, u128),
+}
+
+/// What `e` does.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Middle {
+    Missing,
+    Ranked,
+    /// Shares of a unit add up to at most so many.
+    Sum(u64),
+    /// Squares of a unit's shares add up to at most so many.
+    Squares(u64),
+}
+
+impl Sum {
+    /// Its norms, where a unit touches so many groups.
+    pub(crate) fn part(&self, middle: Middle, groups: Option<u64>) -> Option<Part> {
+        Some(match (self, middle) {
+            (Self::Each(n), _) => Part::in_each(*n, groups),
+            (Self::All(n), _) => Part::in_all(*n),
+            (Self::Shares(n), Middle::Sum(most)) => Part::in_all(n.checked_mul(most.into())?),
+            (Self::Shares(n), Middle::Squares(most)) => Part {
+                linf: n.checked_mul(most.isqrt().into())?,
+                l1: None,
+                l2_squared: n.checked_mul(*n).and_then(|n| n.checked_mul(most.into())),
+            },
+            (Self::Shares(_), _) => return None,
+            (Self::OrLight(heavy, n), _) => heavy.part(middle, groups)?.either(Part::in_all(*n)),
+        })
+    }
+}
 
 /// What is counted, or added up so that the result is the same in every order of its rows: integers or numerics, by an
 /// outermost cast that says so. With it, whether it is counted, and whether what is equal counts once.
@@ -62,4 +105,60 @@ pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
     let counts = inner.column().and_then(|c| scans.column(c)).is_some_and(|c| c.count);
     let low = if counts { 0 } else { pair(&inner, ["GREATEST", "int8larger", "numeric_larger"])?.1 };
     Some(low.unsigned_abs().max(high.unsigned_abs()))
+}
+
+/// What is added up: over one row for each unit and group, or `rows` of a unit in all. That equal ones count once changes no
+/// bound: a row brings or takes away one of them.
+pub(crate) fn sums(
+    list: &[Item],
+    scans: &mut Scans<'_>,
+    part: Option<&Joined>,
+    rows: Option<u64>,
+) -> Result<Vec<(String, Sum, bool)>> {
+    let mut out = Vec::new();
+    for (e, name) in list {
+        let Some((args, count, _)) = added(e).filter(|a| a.1 || !a.2 || rows.is_some()) else {
+            return refuse("neither a count nor COALESCE(sum(…), 0)", e);
+        };
+        let share = if count { None } else { args.first().and_then(|x| shared(x, scans)) };
+        let each = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, scans)) };
+        args.iter().try_for_each(|e| scans.walk(e, part, &mut Vec::new()))?;
+        let sum = match (share, each, rows) {
+            (Some(n), ..) => Some(Sum::Shares(n)),
+            (_, each, None) => each.map(Sum::Each),
+            (_, each, Some(rows)) => each.and_then(|x| x.checked_mul(rows.into())).map(Sum::All),
+        };
+        let Some(sum) = sum else {
+            return refuse("a sum of values that no clamp bounds on both sides", e);
+        };
+        out.push((name.clone(), sum, rows.is_none_or(|n| n == 1) && count && args.is_empty()));
+    }
+    Ok(out)
+}
+
+/// What is added up where rows of units that have at most `most` are together: the whole of those, and else what a unit adds.
+pub(crate) fn sums_or_light(
+    list: &[Item],
+    scans: &mut Scans<'_>,
+    stage: &str,
+    most: u64,
+) -> Result<Vec<(String, Sum, bool)>> {
+    let mut out = Vec::new();
+    for (e, name) in list {
+        let either = match added(e) {
+            Some(([x], false, false)) => light::either(x, stage, scans),
+            _ => None,
+        };
+        let Some((row, bounded)) = either else {
+            return refuse("a sum that does not tell light units from others", e);
+        };
+        scans.walk(bounded, None, &mut Vec::new())?;
+        let heavy = shared(bounded, scans).map(Sum::Shares);
+        let heavy = heavy.or_else(|| magnitude(bounded, scans).map(Sum::Each));
+        let Some((heavy, light)) = heavy.zip(row.checked_mul(most.into())) else {
+            return refuse("a sum of values that no clamp bounds on both sides", e);
+        };
+        out.push((name.clone(), Sum::OrLight(Box::new(heavy), light), false));
+    }
+    Ok(out)
 }

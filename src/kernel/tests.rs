@@ -3,6 +3,7 @@
 
 mod golden;
 mod lexer;
+mod light;
 mod mutations;
 mod rules;
 

@@ -165,8 +165,16 @@ async fn fetches_use_indexes_hashes_and_all_processors() {
         for (text, _) in fetches(&b, sql).await {
             let plan = explained(&client, &text, "", parallel).await;
             assert!(has(&plan, "Gather") || has(&plan, "Gather Merge"), "{text}: {plan:#}");
+            // Few rows, of units that were added up, may be sorted; and some come so from an index.
+            let sorts = |n: &Value| {
+                let many = n["Plan Rows"].as_f64().is_some_and(|rows| rows > 1000.0);
+                many && n["Node Type"].as_str().is_some_and(|kind| kind.ends_with("Sort"))
+            };
             let sorted = |n: &&Value| {
-                n["Node Type"] == "Aggregate" && n["Strategy"] == "Sorted" && n["Partial Mode"] == "Simple"
+                n["Node Type"] == "Aggregate"
+                    && n["Strategy"] == "Sorted"
+                    && n["Partial Mode"] == "Simple"
+                    && sorts(&n["Plans"][0])
             };
             assert!(!nodes(&plan).iter().any(sorted), "{text}: {plan:#}");
         }

@@ -229,6 +229,7 @@ scripts!(
     in_exists,
     intervals,
     joins,
+    light,
     mixed_unions,
     once,
     one_table,

@@ -53,7 +53,7 @@ fn wider(new: &Certified, old: &Certified) -> bool {
 }
 
 /// Each change of the text alone: what stands there, and what in its place.
-fn caught(base: &str, changes: &[(&str, &str, &str)]) {
+pub(super) fn caught(base: &str, changes: &[(&str, &str, &str)]) {
     let old = accept(base);
     for (name, from, to) in changes {
         assert!(base.contains(from), "{name}: no {from}");

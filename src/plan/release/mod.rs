@@ -5,6 +5,7 @@
 mod aggregates;
 mod distance;
 mod keys;
+mod light;
 mod mode;
 pub mod moments;
 pub mod output;

@@ -1,0 +1,47 @@
+//! Units that no bound cuts: how few rows a unit has to have for all of them to count, whatever they are, and whether it pays to
+//! tell such units from others.
+//!
+//! Where rows are scaled down there is a group for each unit and key in the database's memory, nearly as many as there are rows.
+//! Most units keep to a bound that was well chosen; their rows can be added up by key alone.
+
+use super::{Norm, PartKind, Release};
+use crate::bounding::Groups;
+use schema::SqlType;
+
+/// The least bound for which light units are told apart. Whoever bounds a unit by fewer rows may well cut most units, and reading
+/// the rows twice is then for nothing. This looks at the policy and the statement alone, as it must.
+const LEAST: u32 = 16;
+/// The fewest groups for which they are: of two groups for each unit there are no more than one hash table holds in little more time
+/// than one for each unit takes. Rows that are spread are sorted by unit, too, however few groups there are.
+const FEWEST: u32 = 4;
+
+impl Release {
+    /// Rows: of a unit that has no more of them, in all groups together, none is cut and no sum is scaled, in whatever groups they
+    /// are. None where the fetch has one way for all units.
+    ///
+    /// Such a unit has no more in one group either; the sum of its rows over groups is at most this, and so the sum of their
+    /// squares at most the square of this.
+    pub fn light(&self) -> Option<u32> {
+        let rows = match (self.norm(), self.bounding.of_groups()) {
+            (Some(Norm::Sum(most)), _) => most,
+            (Some(Norm::Squares(most)), _) => u32::try_from(most.isqrt()).ok()?,
+            (None, Groups::Exact(n)) if *n >= FEWEST && self.bounding.rows_stage() => self.bounding.rows(),
+            _ => return None,
+        };
+        let added =
+            |kind: &PartKind| matches!(kind, PartKind::Count(_) | PartKind::Sum(_) | PartKind::Point(_));
+        let grouped = self.public_groups && !self.keys.is_empty();
+        let adds = !self.parts.is_empty() && self.parts.iter().all(|p| added(&p.kind));
+        (rows >= LEAST && grouped && adds && self.reads_all_of_a_table()).then_some(rows)
+    }
+
+    /// Its rows are those of one table, all of them: reading them twice costs no join, and no scan of which little is kept.
+    fn reads_all_of_a_table(&self) -> bool {
+        let source = &self.source;
+        let tables = source.scans.iter().all(|s| s.table().is_some()) && source.scans.len() == 1;
+        // Equality of these tells the values themselves apart.
+        let ty = &source.unit.ty;
+        let told = ty.is_integer() || ty.is_text() || *ty == SqlType::Uuid;
+        tables && told && source.unit.columns.len() == 1 && source.filter.is_empty()
+    }
+}
