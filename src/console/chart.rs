@@ -5,10 +5,10 @@ use maud::{Markup, html};
 
 const WIDTH: f64 = 680.0;
 const HEIGHT: f64 = 260.0;
-const LEFT: f64 = 52.0;
+const LEFT: f64 = 68.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 12.0;
-const BOTTOM: f64 = 40.0;
+const BOTTOM: f64 = 46.0;
 
 /// A chart over the square from 0 to 1.
 pub struct Chart<'a> {
@@ -61,7 +61,7 @@ impl Chart<'_> {
                 }
                 @for (i, (at, label)) in self.ticks.iter().enumerate() {
                     @let anchor = if i == 0 { "start" } else if i + 1 == self.ticks.len() { "end" } else { "middle" };
-                    text class="tick" x=(format!("{:.1}", x(*at))) y=(HEIGHT - BOTTOM + 16.0) text-anchor=(anchor) { (label) }
+                    text class="tick" x=(format!("{:.1}", x(*at))) y=(HEIGHT - BOTTOM + 18.0) text-anchor=(anchor) { (label) }
                 }
                 text class="axis" x=(x(0.5)) y=(HEIGHT - 6.0) text-anchor="middle" { (self.across) }
                 @for (class, points) in &self.lines {

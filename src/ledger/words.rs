@@ -49,6 +49,8 @@ fn more(n: u128, paid: bool) -> String {
         0 if paid => "too little for another question like this".to_owned(),
         0 => "too little for it".to_owned(),
         1 => "about 1 question like this".to_owned(),
+        // Of so many nobody needs to know the number.
+        100_000.. => "over 100,000 questions like this".to_owned(),
         n => format!("about {n} questions like this"),
     }
 }

@@ -37,7 +37,7 @@ pub fn books(reading: &Reading, policy: &Policy) -> Markup {
             tbody {
                 @for recorded in &reading.deeds {
                     @if let Deed::Other(what) = &recorded.deed {
-                        tr { td class="n" { (number(recorded.id.unsigned_abs().into())) } td { (moment(recorded.at)) } td { (recorded.who) } td { (what) } }
+                        tr { td class="n" { (number(recorded.id.unsigned_abs().into())) } td class="t" { (moment(recorded.at)) } td { (recorded.who) } td { (what) } }
                     }
                 }
             }

@@ -129,7 +129,7 @@ fn each(index: usize, summary: &BudgetSummary, reading: &Reading, policy: &Polic
                         td class="bars" { (bar(left, &format!("{} left", percent(left)))) }
                         td class="n" { (number(drawn.map_or(0, |d| d.statements) as u128)) }
                         td class="n" { (fits(summary, Some(share), policy).map(number).unwrap_or_else(|| "–".into())) }
-                        td { (drawn.and_then(|d| d.curve.last()).map(|(at, _)| moment(*at)).unwrap_or_default()) }
+                        td class="t" { (drawn.and_then(|d| d.curve.last()).map(|(at, _)| moment(*at)).unwrap_or_default()) }
                         td { (drawn.and_then(|d| Ahead::of(d, left, reading.at, summary.next)).map_or("–".into(), |a| a.short)) }
                     }
                 }
@@ -169,7 +169,7 @@ fn parts(title: &str, by: &BTreeMap<String, Part>, ahead: &dyn Fn(&Part) -> Opti
             thead { tr { th scope="col" { (title) } th scope="col" class="n" { "Used of the budget" } th scope="col" class="n" { "Questions" } th scope="col" { "Last asked" } th scope="col" { "What is left, if these alone go on as lately" } } }
             tbody {
                 @for (name, part) in parts {
-                    tr { th scope="row" { (name) } td class="n" { (percent(part.part)) } td class="n" { (number(part.statements as u128)) } td { (moment(part.last)) } td { (ahead(part).map_or("–".into(), |a| a.short)) } }
+                    tr { th scope="row" { (name) } td class="n" { (percent(part.part)) } td class="n" { (number(part.statements as u128)) } td class="t" { (moment(part.last)) } td { (ahead(part).map_or("–".into(), |a| a.short)) } }
                 }
             }
         }))

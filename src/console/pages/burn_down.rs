@@ -127,7 +127,7 @@ pub fn burn_down(id: &str, name: &str, drawn: &Drawn, left: f64, now: i64, ahead
                 summary { "The numbers behind this picture" }
                 (table(&format!("What was left of {name}, by time"), html! {
                     thead { tr { th scope="col" { "Time" } th scope="col" class="n" { "Left" } } }
-                    tbody { @for (at, left) in thinned(&drawn.curve) { tr { td { (moment(at)) } td class="n" { (percent(left)) } } } }
+                    tbody { @for (at, left) in thinned(&drawn.curve) { tr { td class="t" { (moment(at)) } td class="n" { (percent(left)) } } } }
                 }))
             }
         }

@@ -33,7 +33,7 @@ pub fn connections(live: &Live) -> Markup {
                         tr {
                             th scope="row" { (c.user) } td { (c.role.as_deref().unwrap_or("–")) }
                             td { @if c.application.is_empty() { "–" } @else { (c.application) } }
-                            td { (c.address) } td { (if c.encrypted { "yes" } else { "no" }) } td { (moment(c.since)) }
+                            td { (c.address) } td { (if c.encrypted { "yes" } else { "no" }) } td class="t" { (moment(c.since)) }
                         }
                     }
                 }

@@ -22,7 +22,7 @@ pub fn incidents(live: &Live) -> Markup {
                 thead { tr { th scope="col" { "Id" } th scope="col" { "Time" } th scope="col" { "User" } th scope="col" { "What the user was told" } th scope="col" { "SQLSTATE" } } }
                 tbody {
                     @for i in &live.incidents {
-                        tr { th scope="row" { code { (i.id) } } td { (moment(i.at)) } td { (i.user.as_deref().unwrap_or("–")) } td { (i.message) } td { code { (i.code) } } }
+                        tr { th scope="row" { code { (i.id) } } td class="t" { (moment(i.at)) } td { (i.user.as_deref().unwrap_or("–")) } td { (i.message) } td { code { (i.code) } } }
                     }
                 }
             }))

@@ -31,7 +31,7 @@ pub fn kept(reading: &Reading, policy: &Policy, live: Option<&Live>) -> Markup {
                 thead { tr { th scope="col" { "User" } th scope="col" class="n" { "Paid for" } th scope="col" class="n" { "Given again, free" } th scope="col" { "Last" } } }
                 tbody {
                     @for (user, asked) in &reading.users {
-                        tr { th scope="row" { (user) } td class="n" { (number(asked.paid)) } td class="n" { (number(asked.again)) } td { (moment(asked.last)) } }
+                        tr { th scope="row" { (user) } td class="n" { (number(asked.paid)) } td class="n" { (number(asked.again)) } td class="t" { (moment(asked.last)) } }
                     }
                 }
             }))

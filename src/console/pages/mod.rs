@@ -3,6 +3,7 @@
 mod books;
 mod budgets;
 mod burn_down;
+mod collected;
 mod connections;
 mod frame;
 mod incidents;

@@ -86,7 +86,7 @@ fn detection(index: usize, so_far: &Meaning, whole: &Meaning) -> Markup {
         id: &format!("found{index}"),
         title: "People found against people wrongly accused",
         description: &description,
-        across: "People who are not in the data and are accused (what is found is upwards)",
+        across: "Accused wrongly (across) and found (upwards)",
         ticks: vec![
             (0.0, "0 %".into()),
             (0.25, "25 %".into()),

@@ -1,6 +1,7 @@
 //! The policy as people read it: what there is to ask about, whose rows they are, what each column lets out, who may ask, what is
 //! probably not meant, and what was otherwise before.
 
+use super::collected::collected;
 use super::frame::table;
 use crate::source::InForce;
 use crate::told::{self, Change};
@@ -13,7 +14,7 @@ use policy::{Policy, Privacy, Scope, Table};
 pub fn rules(in_force: &InForce) -> Markup {
     let policy = &in_force.policy;
     let (public, private): (Vec<&Table>, Vec<&Table>) =
-        policy.tables.iter().partition(|t| t.privacy == Privacy::Public);
+        policy.tables.iter().filter(|t| !t.collected).partition(|t| t.privacy == Privacy::Public);
     html! {
         h1 { "Policy" }
         p class="lead" {
@@ -22,9 +23,12 @@ pub fn rules(in_force: &InForce) -> Markup {
         @if let Some(since) = in_force.since { p { "In force since " (moment(since)) "." } }
         (warnings(&in_force.warnings))
         (protected(policy))
-        h2 { "Tables about people" }
-        p { "Only counts, sums, averages and the like come out of these, each with some noise. A single row is never shown." }
-        @for subject in private { (of(subject, policy)) }
+        @if !private.is_empty() {
+            h2 { "Tables about people" }
+            p { "Only counts, sums, averages and the like come out of these, each with some noise. A single row is never shown." }
+            @for subject in private { (of(subject, policy)) }
+        }
+        (collected(policy))
         @if !public.is_empty() {
             h2 { "Public tables" }
             @for subject in public { (of(subject, policy)) }

@@ -32,7 +32,7 @@ pub fn streams(reading: &Reading, policy: &Policy, live: Option<&Live>) -> Marku
                 thead { tr { th scope="col" { "Stream" } th scope="col" { "User" } th scope="col" class="n" { "Times" } th scope="col" { "Last opened" } } }
                 tbody {
                     @for ((stream, user), opened) in &reading.openings {
-                        tr { th scope="row" { (stream) } td { (user) } td class="n" { (number(opened.times.into())) } td { (moment(opened.last)) } }
+                        tr { th scope="row" { (stream) } td { (user) } td class="n" { (number(opened.times.into())) } td class="t" { (moment(opened.last)) } }
                     }
                 }
             }))

@@ -118,6 +118,16 @@ async function analysts_see_the_same_and_no_report() {
   }
 }
 
+async function the_policy_says_what_is_collected() {
+  await page.goto(`${CONSOLE}policy`);
+  const text = await page.$eval("main", (main) => main.innerText);
+  // Odds of 1 to 9, times e.
+  assert.match(text, /Collected privately[^]*helmets[^]*10 % sure what somebody answers[^]*at most 24 % sure/);
+  assert.match(text, /They are changed in this proxy as they arrive/);
+  assert.doesNotMatch(text, /helmets_reports/, "nobody reads the reports themselves");
+  await page.goto(SURVEY);
+}
+
 async function forged_requests_store_nothing() {
   const post = (body, headers = { "content-type": "application/json" }) =>
     page.evaluate(async (b, h) => (await fetch("/survey", { method: "POST", headers: h, body: b })).status, body, headers);
@@ -158,6 +168,7 @@ async function nothing_was_asked_of_anybody_else() {
     what_is_sent_is_one_of_the_answers_and_no_more,
     estimates_are_as_good_as_they_say,
     analysts_see_the_same_and_no_report,
+    the_policy_says_what_is_collected,
     forged_requests_store_nothing,
     it_is_accessible_narrow_and_dark,
     nothing_was_asked_of_anybody_else,

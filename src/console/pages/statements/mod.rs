@@ -71,7 +71,7 @@ fn row(recorded: &Recorded, texts: bool) -> Markup {
     };
     html! {
         tr {
-            td { (moment(recorded.at)) }
+            td class="t" { (moment(recorded.at)) }
             td {
                 (recorded.who)
                 @if let Deed::Paid(paid) = &recorded.deed { @if let Some(role) = &paid.role { " (" (role) ")" } }

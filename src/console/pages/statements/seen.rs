@@ -59,7 +59,7 @@ fn lines(caption: &str, lines: &[Line], times: bool) -> Markup {
 fn row(line: &Line, times: bool) -> Markup {
     html! {
         tr {
-            td { (moment(line.at)) }
+            td class="t" { (moment(line.at)) }
             td { (line.user) " (session " (line.session) ")" }
             td {
                 (ended(line))
@@ -151,7 +151,7 @@ fn users(users: &[(String, Tally)], times: bool) -> Markup {
                             td class="n" { (number(outcomes.iter().map(|o| u128::from(tally.of(*o))).sum())) }
                         }
                         @if times { td class="n" { (duration(tally.took)) } }
-                        td { (moment(tally.last)) }
+                        td class="t" { (moment(tally.last)) }
                     }
                 }
             }
@@ -177,7 +177,7 @@ fn refusals(refused: &[Refusals]) -> Markup {
                             (reason.users.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
                             @if reason.more { ", …" }
                         }
-                        td { (moment(reason.last)) }
+                        td class="t" { (moment(reason.last)) }
                     }
                 }
             }
