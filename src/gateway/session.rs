@@ -36,7 +36,7 @@ pub struct Session {
     /// What statements are read by, at a revision of the settings under the gateway at hand.
     reading: Option<(u64, Arc<Reading>)>,
     /// How many portals were planned, and the plan of the last one.
-    bound: (u64, Option<Planned>),
+    bound: (u64, Option<Box<Planned>>),
     /// `now()`, fixed while a transaction is open.
     pub(super) transaction_start: Option<String>,
     /// A query was asked, or prepared, in the transaction that is open.
@@ -160,13 +160,13 @@ impl Session {
 
     /// Keeps the plan of the portal that is bound now, unless it takes too many bytes; its number.
     pub(super) fn bound(&mut self, planned: Planned, bytes: usize) -> u64 {
-        self.bound = (self.bound.0 + 1, Some(planned).filter(|_| bytes <= LARGEST_PLAN));
+        self.bound = (self.bound.0 + 1, (bytes <= LARGEST_PLAN).then(|| Box::new(planned)));
         self.bound.0
     }
 
     /// The plan of a portal, if no other one was bound since.
     pub(super) fn plan_of(&mut self, number: u64) -> Option<Planned> {
-        if self.bound.0 == number { self.bound.1.take() } else { None }
+        self.bound.1.take_if(|_| self.bound.0 == number).map(|planned| *planned)
     }
 
     /// On whose behalf a statement runs on the database.
