@@ -1,19 +1,74 @@
-//! Rows of COPY FROM, in PostgreSQL's text and CSV formats (its `copyfromparse.c`), as they come in pieces.
+//! Rows of COPY FROM, in PostgreSQL's text and CSV formats (its `copyfromparse.c`), as they come in pieces; its binary format is in
+//! `tuples`.
 
+use super::tuples::Tuples;
 use answer::{ClientError, Copy, SqlState};
 
 /// 22P04: a row that is not of the format.
-const BAD_COPY: SqlState = SqlState(*b"22P04");
+pub(super) const BAD_COPY: SqlState = SqlState(*b"22P04");
 /// 22021: bytes that are no text.
 const NO_TEXT: SqlState = SqlState(*b"22021");
 /// Bytes of one row.
-const LONGEST: usize = 1 << 20;
+pub(super) const LONGEST: usize = 1 << 20;
 
 /// A row: None for NULL.
 pub(super) type Row = Vec<Option<String>>;
 
 /// Takes bytes, and gives rows.
-pub(super) struct Decoder {
+pub(super) enum Decoder {
+    /// In text and CSV.
+    Lines(Lines),
+    /// In binary.
+    Binary(Tuples),
+}
+
+impl Decoder {
+    /// Of a format; `types` are those of the columns, by which binary values are read.
+    pub(super) fn new(copy: Copy, types: Vec<u32>) -> Self {
+        match &copy {
+            Copy::Text { header, .. } | Copy::Csv { header, .. } => {
+                let header = *header;
+                Self::Lines(Lines {
+                    copy,
+                    bytes: Vec::new(),
+                    at: 0,
+                    header,
+                    ended: false,
+                    closed: false,
+                    rows: 0,
+                })
+            }
+            Copy::Binary => Self::Binary(Tuples::new(types)),
+        }
+    }
+
+    /// More bytes.
+    pub(super) fn push(&mut self, data: &[u8]) {
+        match self {
+            Self::Lines(lines) => lines.push(data),
+            Self::Binary(tuples) => tuples.push(data),
+        }
+    }
+
+    /// No more bytes come.
+    pub(super) fn end(&mut self) {
+        match self {
+            Self::Lines(lines) => lines.ended = true,
+            Self::Binary(tuples) => tuples.end(),
+        }
+    }
+
+    /// The next whole row.
+    pub(super) fn row(&mut self) -> Result<Option<Row>, ClientError> {
+        match self {
+            Self::Lines(lines) => lines.row(),
+            Self::Binary(tuples) => tuples.row(),
+        }
+    }
+}
+
+/// Rows of text and CSV.
+pub(super) struct Lines {
     copy: Copy,
     /// What has come and is in no row yet; read up to `at`.
     bytes: Vec<u8>,
@@ -27,32 +82,14 @@ pub(super) struct Decoder {
     rows: usize,
 }
 
-impl Decoder {
-    pub(super) fn new(copy: Copy) -> Result<Self, ClientError> {
-        let header = match &copy {
-            Copy::Text { header, .. } | Copy::Csv { header, .. } => *header,
-            Copy::Binary => {
-                return Err(ClientError::unsupported("COPY FROM in binary format is not supported")
-                    .hint("Send text or CSV: COPY … FROM STDIN, or … (FORMAT csv)."));
-            }
-        };
-        Ok(Self { copy, bytes: Vec::new(), at: 0, header, ended: false, closed: false, rows: 0 })
-    }
-
-    /// More bytes.
-    pub(super) fn push(&mut self, data: &[u8]) {
+impl Lines {
+    fn push(&mut self, data: &[u8]) {
         self.bytes.drain(..self.at);
         self.at = 0;
         self.bytes.extend_from_slice(data);
     }
 
-    /// No more bytes come.
-    pub(super) fn end(&mut self) {
-        self.ended = true;
-    }
-
-    /// The next whole row.
-    pub(super) fn row(&mut self) -> Result<Option<Row>, ClientError> {
+    fn row(&mut self) -> Result<Option<Row>, ClientError> {
         loop {
             if self.closed {
                 self.at = self.bytes.len();
@@ -229,7 +266,7 @@ mod tests {
     fn rows(copy: &Copy, data: &[u8]) -> Result<Vec<Row>, ClientError> {
         let mut all = Vec::new();
         for size in [1, 2, 3, 7, data.len().max(1)] {
-            let mut decoder = Decoder::new(copy.clone()).unwrap();
+            let mut decoder = Decoder::new(copy.clone(), Vec::new());
             let mut found = Vec::new();
             for piece in data.chunks(size) {
                 decoder.push(piece);

@@ -1,6 +1,5 @@
 //! Values to numbers of a public domain, and those to randomised reports.
 
-use super::arrays;
 use crate::gateway::settings::known::truth;
 use answer::{ClientError, SqlState, Values};
 use backend::Cells;
@@ -297,7 +296,7 @@ pub(super) fn text(cell: &Cell, types: &[u32], values: &Values) -> Result<Option
         Cell::Param(n) => *n,
         Cell::List(cells) => {
             let elements: Result<Vec<_>, _> = cells.iter().map(|cell| text(cell, types, values)).collect();
-            return Ok(Some(arrays::literal(&elements?)));
+            return Ok(Some(super::binary::literal(&elements?)));
         }
     };
     let place = n.saturating_sub(1);
@@ -308,39 +307,13 @@ pub(super) fn text(cell: &Cell, types: &[u32], values: &Values) -> Result<Option
     let wrong = || ClientError::new(SqlState(*b"22P03"), format!("parameter ${n} is not of its type"));
     let binary = values.formats.get(place).copied().unwrap_or(0) == 1;
     let ty = types.get(place).copied().unwrap_or(25);
-    let whole = |bytes: &[u8]| -> Option<i64> {
-        match ty {
-            21 => bytes.try_into().ok().map(|b| i16::from_be_bytes(b).into()),
-            23 => bytes.try_into().ok().map(|b| i32::from_be_bytes(b).into()),
-            20 => bytes.try_into().ok().map(i64::from_be_bytes),
-            _ => None,
-        }
-    };
     match ty {
-        20 | 21 | 23 if binary => whole(bytes).map(|n| Some(n.to_string())).ok_or_else(wrong),
-        16 if binary => match bytes.as_ref() {
-            [b] => Ok(Some((*b != 0).to_string())),
-            _ => Err(wrong()),
-        },
-        // Texts look the same in both formats; other types come as text.
-        701 if binary => match <[u8; 8]>::try_from(bytes.as_ref()).map(f64::from_be_bytes) {
-            Ok(x) if x.is_finite() => Ok(Some(x.to_string())),
-            _ => Err(wrong()),
-        },
-        700 if binary => match <[u8; 4]>::try_from(bytes.as_ref()).map(f32::from_be_bytes) {
-            Ok(x) if x.is_finite() => Ok(Some(x.to_string())),
-            _ => Err(wrong()),
-        },
-        1700 if binary => Err(ClientError::unsupported(format!(
-            "parameter ${n}: a numeric in binary format is not supported"
-        ))
-        .hint("Send it as text, or as a float8.")),
-        1009 | 1015 if binary => {
-            arrays::binary(bytes).map(|elements| Some(arrays::literal(&elements))).ok_or_else(wrong)
-        }
         1009 | 1015 | 700 | 701 | 1700 | 16 | 20 | 21 | 23 | 25 | 1043 | 1042 | 19 => {
-            let text = std::str::from_utf8(bytes).map_err(|_| wrong())?;
-            Ok(Some(text.to_owned()))
+            let text = match binary {
+                true => super::binary::text(ty, bytes),
+                false => std::str::from_utf8(bytes).ok().map(str::to_owned),
+            };
+            text.map(Some).ok_or_else(wrong)
         }
         oid => Err(ClientError::unsupported(format!(
             "parameter ${n} of the type with OID {oid} is not supported"

@@ -6,11 +6,12 @@
 //! record holds a value: errors name columns and rows.
 
 mod analyser;
-mod arrays;
 mod batch;
+mod binary;
 mod copy;
 mod encode;
 mod persons;
+mod tuples;
 
 pub use analyser::Analyser;
 pub(super) use persons::{ToldApart, secrets};
@@ -252,7 +253,7 @@ impl Session {
         }
         let encoder = self.encoder(insert)?;
         let places = encoder.places(insert.columns.as_deref(), None)?;
-        let decoder = Decoder::new(copy)?;
+        let decoder = Decoder::new(copy, places.iter().map(|place| encoder.type_of(*place)).collect());
         let rng = SecureRng::new().map_err(no_entropy)?;
         let columns = places.len();
         let rows = Rows { encoder, places, decoder, reports: Vec::new(), rng };

@@ -2,6 +2,8 @@
 
 use super::World;
 use crate::city::{rows, sqlstate};
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt};
 
 /// One value at most, at an ε by which it is told as it is: estimates are exact.
 const TRUTHFUL: &str = "\
@@ -256,4 +258,51 @@ async fn a_set_that_is_said_again_is_reported_the_same() {
         form.batch_execute(&format!("INSERT INTO survey VALUES ('{{fish}}', 'd{device}')")).await.unwrap();
     }
     assert!(of(odd).await > 0, "another set, another report");
+}
+
+/// What PostgreSQL writes in binary format, of every kind of column, is taken as it is written in text; what is not whole stores nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_in_binary_format_are_taken() {
+    let collect = "[collect.survey]\nusers = [\"form\"]\n\
+        columns.answer = { kind = \"categorical\", values = [\"yes\", \"nö\"], epsilon = 100, missing = true, randomiser = \"response\" }\n\
+        columns.smokes = { kind = \"boolean\", epsilon = 100, randomiser = \"response\" }\n\
+        columns.visits = { kind = \"count\", range = [-2, 9], epsilon = 100, randomiser = \"response\" }\n\
+        columns.fee = { kind = \"number\", range = [-1.5, 12.25], grid = 0.25, epsilon = 100, randomiser = \"rounding\" }\n\
+        columns.pets = { kind = \"set\", values = [\"cat\", \"dog\"], max_values = 1, epsilon = 100, randomiser = \"response\" }\n";
+    let columns = "answer int4 NOT NULL, smokes int4 NOT NULL, visits int4 NOT NULL, fee int4 NOT NULL, pets int4 NOT NULL";
+    let world = World::new(collect, columns).await;
+    let admin = world.db.superuser().await;
+    admin
+        .batch_execute(
+            "CREATE TABLE survey AS SELECT (ARRAY['yes', 'nö', NULL])[1 + i % 3] AS answer, i % 2 = 0 AS smokes, i % 12 - 2 AS visits,
+               CASE WHEN i % 4 = 0 THEN -1.5 ELSE 12.250 END AS fee, (ARRAY['{cat}', '{}', '{dog}'])[1 + i % 3]::text[] AS pets
+             FROM generate_series(1, 500) i",
+        )
+        .await
+        .unwrap();
+    let written = admin.copy_out("COPY survey TO STDOUT (FORMAT binary)").await.unwrap();
+    let written: Vec<u8> = written.map(|piece| piece.unwrap().to_vec()).collect::<Vec<_>>().await.concat();
+    let form = world.client("form").await;
+    let copy = async |bytes: &[u8], pieces: usize| {
+        let sink = form.copy_in("COPY survey FROM STDIN (FORMAT binary)").await.unwrap();
+        let mut sink = std::pin::pin!(sink);
+        for piece in bytes.chunks(pieces) {
+            sink.send(Bytes::copy_from_slice(piece)).await?;
+        }
+        sink.as_mut().finish().await
+    };
+    assert_eq!(copy(&written, 777).await.unwrap(), 500);
+    for broken in [&written[..written.len() - 2], &written[..written.len() / 2], b"yes\tt\t1\t1\t{}\n"] {
+        let error = copy(broken, 4096).await.unwrap_err();
+        assert_eq!(error.code().map(|c| c.code()), Some("22P04"), "{error:?}");
+    }
+    assert_eq!(world.stored().await, 500);
+    let ada = world.client("ada").await;
+    for sql in [
+        "SELECT answer, smokes, count(*) FROM survey GROUP BY 1, 2 ORDER BY 1, 2",
+        "SELECT visits, count(*) FROM survey GROUP BY 1 ORDER BY 1",
+        "SELECT round(sum(fee)), count(*) FILTER (WHERE 'cat' = ANY (pets)) FROM survey WHERE smokes",
+    ] {
+        assert_eq!(rows(&ada, sql).await.unwrap(), rows(&admin, sql).await.unwrap(), "{sql}");
+    }
 }
