@@ -6,6 +6,7 @@
 //! policy and the schema are looked at (soundness rule 2).
 
 mod clock;
+pub(crate) mod kept;
 mod narrowed;
 mod of_table;
 mod ranges;

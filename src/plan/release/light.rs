@@ -6,6 +6,7 @@
 
 use super::{Norm, PartKind, Release};
 use crate::bounding::Groups;
+use crate::groups::kept;
 use schema::SqlType;
 
 /// The least bound for which light units are told apart. Whoever bounds a unit by fewer rows may well cut most units, and reading
@@ -14,6 +15,10 @@ const LEAST: u32 = 16;
 /// The fewest groups for which they are: of two groups for each unit there are no more than one hash table holds in little more time
 /// than one for each unit takes. Rows that are spread are sorted by unit, too, however few groups there are.
 const FEWEST: u32 = 4;
+
+/// The least share of a table's rows that conditions have to leave, by declared ranges: both readings look at all of them where no index
+/// serves, and of few that are left there is little to save.
+const KEPT: f64 = 0.25;
 
 impl Release {
     /// Rows: of a unit that has no more of them, in all groups together, none is cut and no sum is scaled, in whatever groups they
@@ -32,16 +37,17 @@ impl Release {
             |kind: &PartKind| matches!(kind, PartKind::Count(_) | PartKind::Sum(_) | PartKind::Point(_));
         let grouped = self.public_groups && !self.keys.is_empty();
         let adds = !self.parts.is_empty() && self.parts.iter().all(|p| added(&p.kind));
-        (rows >= LEAST && grouped && adds && self.reads_all_of_a_table()).then_some(rows)
+        (rows >= LEAST && grouped && adds && self.reads_much_of_a_table()).then_some(rows)
     }
 
-    /// Its rows are those of one table, all of them: reading them twice costs no join, and no scan of which little is kept.
-    fn reads_all_of_a_table(&self) -> bool {
+    /// Its rows are those of one table, and many of them: reading them twice costs no join, and no scan of which little is kept.
+    fn reads_much_of_a_table(&self) -> bool {
         let source = &self.source;
-        let tables = source.scans.iter().all(|s| s.table().is_some()) && source.scans.len() == 1;
+        let table = source.scans.len() == 1 && source.scans.iter().all(|s| s.table().is_some());
         // Equality of these tells the values themselves apart.
         let ty = &source.unit.ty;
         let told = ty.is_integer() || ty.is_text() || *ty == SqlType::Uuid;
-        tables && told && source.unit.columns.len() == 1 && source.filter.is_empty()
+        let much = || kept::share(&source.filter).is_some_and(|share| share >= KEPT);
+        table && told && source.unit.columns.len() == 1 && much()
     }
 }
