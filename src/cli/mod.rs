@@ -74,7 +74,7 @@ enum Command {
     Risk(risk::Args),
     /// Shows what a statement would cost and send, from the schema snapshot: no database is asked.
     Explain(explain::Args),
-    /// Says of a file of statements what they cost, how wrong they will be and what would help: no database is asked.
+    /// Says of a file of statements what they cost, how wrong they will be and what would help; by itself it asks no database.
     Advise(advise::Args),
     /// Makes a user's entry from a password: asks for it, and writes its SCRAM verifier.
     Passwd(passwd::Args),
