@@ -34,6 +34,7 @@ pub mod watchdog;
 
 use clap::{Parser, Subcommand};
 use std::error::Error;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Stack of worker threads: the parser and the planner recurse over statements as deep as limits.max_depth allows.
@@ -125,10 +126,7 @@ pub fn main() -> ExitCode {
             println!("{}", refresh::run(args).await?);
             Ok(())
         }),
-        Command::Check(args) => block_on(async {
-            println!("{}", check::report(args).await?);
-            Ok(())
-        }),
+        Command::Check(args) => block_on(async { Ok(say(&check::report(args).await?)?) }),
         Command::Init(args) => block_on(init::run(args)),
         Command::Fit(args) => block_on(fit::run(args)),
         Command::Report(args) => block_on(report::run(args)),
@@ -159,14 +157,21 @@ pub fn main() -> ExitCode {
 fn explain(args: &explain::Args) -> ExitCode {
     match with_stack(|| Ok(explain::run(args))) {
         Ok(explain::Printed::Plan(text)) => {
-            println!("{text}");
-            return ExitCode::SUCCESS;
+            return say(&text).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
         }
         Ok(explain::Printed::Refusal(text)) if args.format == explain::Format::Json => println!("{text}"),
         Ok(explain::Printed::Refusal(text)) => eprintln!("{text}"),
         Err(e) => eprintln!("noisegate: {e}"),
     }
     ExitCode::FAILURE
+}
+
+/// Prints. Whoever has read enough, as `head` has, is no error.
+fn say(text: &str) -> std::io::Result<()> {
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        said => said,
+    }
 }
 
 /// In a thread with the stack that planning needs.

@@ -123,7 +123,7 @@ pub(super) fn told(asked: &Asked) -> Vec<String> {
     match asked {
         Err(why) => vec![format!("No error can be expected from made-up rows: {why}")],
         Ok(columns) if columns.is_empty() => {
-            vec!["No number of it has an interval, so that no error is expected of one.".into()]
+            vec!["No number of it has an interval on these rows: its conditions leave none of them, or there is no rule for one.".into()]
         }
         Ok(columns) => columns.iter().map(Expected::told).collect(),
     }

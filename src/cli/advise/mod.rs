@@ -13,7 +13,7 @@ mod magnitudes;
 mod text;
 
 use super::explain::{self, Offline};
-use super::with_stack;
+use super::{say, with_stack};
 use bigdecimal::BigDecimal;
 use findings::Findings;
 use magnitudes::{Magnitudes, with_parents};
@@ -95,8 +95,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         Format::Json => explain::pretty(&found.object()),
         Format::Html => html::print(&found).into_string(),
     };
-    println!("{text}");
-    Ok(())
+    Ok(say(&text)?)
 }
 
 /// `TABLE=N`.
