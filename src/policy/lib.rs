@@ -64,8 +64,11 @@ pub use tables::PUBLIC_VIEW;
 pub use time::from_iso;
 pub use users::iterations;
 
-/// What a column is randomised by.
-pub use dp::randomised::{Mean, Oracle, OracleKind};
+/// What a column is randomised by, and ε.
+pub use dp::{
+    Ratio,
+    randomised::{Mean, Oracle, OracleKind, Sets},
+};
 
 use error::Findings;
 use std::path::Path;

@@ -5,7 +5,7 @@ use super::members::{Facet, What};
 use crate::ast::*;
 use crate::resolve::Resolver;
 use bigdecimal::{BigDecimal, ToPrimitive};
-use policy::{Collect, Collected, Oracle, OracleKind, Randomiser};
+use policy::{Collect, Collected, Oracle, OracleKind, Randomiser, Sets};
 use schema::SqlType;
 
 /// Places of what an expansion has behind the visible columns, counted from their number.
@@ -98,7 +98,7 @@ impl Resolver<'_> {
                     let asked = Asked {
                         values: &c.values,
                         oracle: sets.oracle(),
-                        weights: weights(sets.probabilities()),
+                        weights: weights_of_set(sets),
                         report,
                     };
                     let (rows, weight) = asked.rows(&of, column(values, 0));
@@ -232,6 +232,11 @@ fn weights((p, q): (f64, f64)) -> (f64, f64) {
     ((1.0 - q) / (p - q), -q / (p - q))
 }
 
+/// The same of a set, of whose values one was drawn among `most`.
+fn weights_of_set(sets: &Sets) -> (f64, f64) {
+    weights(sets.probabilities())
+}
+
 /// The parities of 0, …, n - 1, as the text of a bytea whose bits they are.
 fn parities(n: u32) -> String {
     let bit = |i: u32| u8::from(i.count_ones() % 2 == 1);
@@ -253,7 +258,9 @@ fn number_of(mean: &policy::Mean, low: &BigDecimal, grid: &BigDecimal, report: E
 
 #[cfg(test)]
 mod tests {
-    use super::weights;
+    #![allow(clippy::unwrap_used)]
+    use super::{weights, weights_of_set};
+    use policy::{Oracle, OracleKind, Ratio, Sets};
 
     /// Mutation: the weight of what is not supported without its -q.
     #[test]
@@ -262,6 +269,19 @@ mod tests {
             let (supported, other) = weights((p, q));
             assert!((p * supported + (1.0 - p) * other - 1.0).abs() < 1e-9, "{p} {q}");
             assert!((q * supported + (1.0 - q) * other).abs() < 1e-9, "{p} {q}");
+        }
+    }
+
+    /// A value of a set of three is drawn in one case of three, and is as good as another in the rest.
+    #[test]
+    fn weights_of_sets_are_unbiased() {
+        for kind in OracleKind::ALL {
+            let oracle = Oracle::new(kind, 6, &Ratio::from_integer(1)).unwrap();
+            let (p, q) = oracle.probabilities();
+            let (supported, other) = weights_of_set(&Sets::new(oracle, 3).unwrap());
+            let given = p / 3.0 + q * 2.0 / 3.0;
+            assert!((given * supported + (1.0 - given) * other - 1.0).abs() < 1e-9, "{kind:?}");
+            assert!((q * supported + (1.0 - q) * other).abs() < 1e-9, "{kind:?}");
         }
     }
 }
