@@ -312,3 +312,72 @@ async fn whatever_dies_each_acknowledged_report_is_stored_once() {
     assert_eq!((counted.get::<_, i64>(0), counted.get::<_, i64>(1)), (REPORTS as i64, 0));
     drop((gate, shuffling));
 }
+
+/// A certificate for `localhost` that is no authority's, at `server.crt` and `server.key` of a folder.
+fn certificate(folder: &Path) {
+    let extensions = "[req]\ndistinguished_name = dn\nx509_extensions = leaf\n[dn]\n[leaf]\nbasicConstraints = critical, CA:FALSE\n\
+        subjectAltName = DNS:localhost, IP:127.0.0.1\n";
+    fs::write(folder.join("openssl.cnf"), extensions).unwrap();
+    let made = std::process::Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+        ])
+        .args([
+            "-config",
+            "openssl.cnf",
+            "-subj",
+            "/CN=localhost",
+            "-keyout",
+            "server.key",
+            "-out",
+            "server.crt",
+        ])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+}
+
+/// Between shuffler and analyser TLS is that of PostgreSQL: who shows no certificate of the named authority is sent nothing, and what waits goes out
+/// when it is the right one. (Encoders speak HTTP to the shuffler, behind a web server: what they send is sealed.)
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_go_to_whom_the_certificate_proves() {
+    let World { db, dir, gate, _cluster } = World::new().await;
+    gate.kill().await;
+    let (plain, tls) = (
+        "\"unix:.s.PGSQL.1\"]",
+        "\"unix:.s.PGSQL.1\"]\ntls = { cert = \"server.crt\", key = \"server.key\" }",
+    );
+    let text = fs::read_to_string(dir.policy()).unwrap();
+    assert!(text.contains(plain));
+    fs::write(dir.policy(), text.replacen(plain, tls, 1)).unwrap();
+    certificate(dir.path());
+    fs::rename(dir.path().join("server.crt"), dir.path().join("other.crt")).unwrap();
+    certificate(dir.path());
+    let gate = dir.serve_again().await;
+    let world = World { db, dir, gate, _cluster };
+    let port = world.gate.address.rsplit_once(':').unwrap().1;
+    let analyser = |root: &str| {
+        let root = world.folder().join(root);
+        format!(
+            "[analyser]\nurl = \"host=127.0.0.1 port={port} user=shuffle password='{PASSWORD}' dbname=bikes sslmode=verify-ca sslrootcert={}\"\n",
+            root.display()
+        )
+    };
+    let mut shuffling = shuffle(world.folder(), &analyser("other.crt")).await;
+    let own = world.reports(0..60, "survey.json").await;
+    assert_eq!(shuffling.send(&own.join("\n"), "").await.0, 200);
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert!(world.stored().await.is_empty(), "nothing goes to a stranger");
+    shuffling.process.kill().await.unwrap();
+    let _shuffling = shuffle(world.folder(), &analyser("server.crt")).await;
+    soon("the reports", async || world.stored().await == (0..60).collect::<Vec<_>>()).await;
+}
