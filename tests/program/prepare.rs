@@ -16,7 +16,10 @@ const TABLES: &str = r#"
     INSERT INTO "Odd lines" SELECT i, 1, 5 FROM generate_series(1, 30000) AS i;
     CREATE TABLE small (id int NOT NULL);
     INSERT INTO small VALUES (1), (1), (2);
-    ANALYZE people, profiles, visits, "Odd lines";
+    CREATE TABLE walks (id int NOT NULL, steps int NOT NULL);
+    INSERT INTO walks SELECT i % 3000 + 1, i FROM generate_series(1, 12000) AS i;
+    ALTER TABLE walks ALTER COLUMN id SET (n_distinct = 100);
+    ANALYZE people, profiles, visits, "Odd lines", walks;
 "#;
 
 const POLICY: &str = r#"
@@ -42,6 +45,9 @@ unit_path = "visit -> visits.visit"
 columns.price = { range = [0, 9] }
 [table.small]
 unit_column = "id"
+[table.walks]
+unit_column = "id"
+columns.steps = { range = [0, 12000] }
 "#;
 
 async fn prepare(db: &TestDb, policy: &Path, more: &[&str]) -> Output {
@@ -75,10 +81,14 @@ async fn what_helps_is_proposed_made_and_not_proposed_again() {
         r#"ALTER TABLE "public"."profiles" ADD CONSTRAINT "noisegate_profiles_id_key" UNIQUE ("id");"#,
         r#"CREATE STATISTICS IF NOT EXISTS "public"."noisegate_visits_id_place_distinct" (ndistinct) ON "id", "place" FROM "public"."visits";"#,
         r#"CREATE INDEX CONCURRENTLY IF NOT EXISTS "noisegate_visits_id_idx" ON "public"."visits" ("id");"#,
+        r#"ALTER TABLE "public"."walks" ALTER COLUMN "id" SET (n_distinct = -0.25);"#,
+        r#"CREATE INDEX CONCURRENTLY IF NOT EXISTS "noisegate_walks_id_idx" ON "public"."walks" ("id");"#,
         r#"CREATE INDEX CONCURRENTLY IF NOT EXISTS "noisegate_Odd lines_visit_idx" ON "public"."Odd lines" ("visit");"#,
     ] {
         assert!(said.contains(line), "{line}: {said}");
     }
+    let few = "-- walks: PostgreSQL's sample makes it expect 30.0 times too few values of id.";
+    assert!(said.contains(few) && said.contains("ANALYZE \"public\".\"walks\";"), "{said}");
     // Each has its reason before it; a table that is small, or has a key, wants no index.
     assert!(said.contains("-- visits: fetches by place group by it and id, and PostgreSQL expects 10.0 times too few such groups"), "{said}");
     assert!(
@@ -111,7 +121,7 @@ async fn what_helps_is_proposed_made_and_not_proposed_again() {
     owner.batch_execute(broken).await.unwrap();
     let made = proposed(&db, &policy, &["--statements", file.to_str().unwrap(), "--apply"]).await;
     assert!(made.contains(r#"DROP INDEX CONCURRENTLY "public"."noisegate_visits_day_idx";"#), "{made}");
-    assert!(made.ends_with("-- made 6 of 7; keys are made with --keys, too\n"), "{made}");
+    assert!(made.ends_with("-- made 8 of 9; keys are made with --keys, too\n"), "{made}");
     let left = proposed(&db, &policy, &["--statements", file.to_str().unwrap()]).await;
     assert_eq!(left.matches(";\n").count(), 2, "{left}");
     assert!(left.contains("noisegate_profiles_id_key"), "{left}");

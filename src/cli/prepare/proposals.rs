@@ -28,6 +28,7 @@ pub async fn of(policy: &Policy, facts: &Facts<'_>) -> Result<Vec<Proposal>, Str
             Privacy::Public => {}
             Privacy::Private { unit, nullable, .. } => {
                 out.extend(key(table, unit, *nullable, facts).await?);
+                out.extend(units(table, known, unit, facts).await?);
                 out.extend(distinct(table, known, unit, facts).await?);
                 out.extend(index(table, known, std::slice::from_ref(unit), &format!(
                     "every fetch groups the rows of {} by {unit}, and joins of private tables meet by it: an index has them in order",
@@ -76,6 +77,42 @@ async fn key(
         table.name
     );
     Ok(Some(Proposal { sql, reason, is_key: true }))
+}
+
+/// How many units have rows, where PostgreSQL is far off: it takes a hash table of all of them to be small, and rows that an index has
+/// in the order of the unit for not worth reading so.
+async fn units(
+    table: &Table,
+    known: &TableFacts,
+    unit: &str,
+    facts: &Facts<'_>,
+) -> Result<Option<Proposal>, String> {
+    let Some(rows) = known.rows.filter(|rows| *rows >= LARGE) else { return Ok(None) };
+    let (name, column) = (qualified(table), ident(unit));
+    let expected = facts.expected(&format!("SELECT {column} FROM {name} GROUP BY {column}")).await?.max(1.0);
+    let counted = facts.count(&format!("SELECT count(DISTINCT {column}) FROM {name}")).await? as f64;
+    let off = (expected / counted.max(1.0)).max(counted / expected);
+    if off < OFF {
+        return Ok(None);
+    }
+    // As PostgreSQL's own ANALYZE: what is more than a tenth of the rows is taken to grow with them.
+    let share = (counted / rows).min(1.0);
+    let distinct =
+        if share > 0.1 { format!("-{}", (share * 1e6).round() / 1e6) } else { counted.to_string() };
+    let option = if known.partitioned { "n_distinct_inherited" } else { "n_distinct" };
+    Ok(Some(Proposal {
+        sql: vec![
+            format!("ALTER TABLE {name} ALTER COLUMN {column} SET ({option} = {distinct})"),
+            format!("ANALYZE {name}"),
+        ],
+        reason: format!(
+            "{}: PostgreSQL's sample makes it expect {off:.1} times too {} values of {unit}. By the true number it finds the better of two ways\n\
+             to group rows by them: in memory, or in the order of an index.",
+            table.name,
+            if expected > counted { "many" } else { "few" },
+        ),
+        is_key: false,
+    }))
 }
 
 /// Statistics of how many groups the unit and a public key make together, where PostgreSQL is far off.
