@@ -44,14 +44,19 @@ async fn many_statements_with_parameters_settings_and_unknown_types() {
     assert_eq!(rows.len(), 40);
     assert!(rows.iter().all(|r| r.len() == 19_100));
 
-    let mut request = request("SELECT $1 + 1, $2, $3, current_setting('TimeZone'), current_setting('jit')");
+    let mut request = request(
+        "SELECT $1 + 1, $2, $3, current_setting('TimeZone'), current_setting('jit'), current_setting('parallel_tuple_cost')",
+    );
     request.settings.set(Setting::TimeZone, "Asia/Tokyo");
     request.statements[0].params = vec![Param::int8(i64::MIN), Param::text("it's"), Param::new(1082, None)];
     let rows = backend.fetch(request).await.unwrap();
     let row = &rows[0][0];
     assert_eq!(row.get::<_, i64>(0), i64::MIN + 1);
     assert_eq!(row.get::<_, &str>(1), "it's");
-    assert_eq!((row.get::<_, &str>(3), row.get::<_, &str>(4)), ("Asia/Tokyo", "off"));
+    assert_eq!(
+        (row.get::<_, &str>(3), row.get::<_, &str>(4), row.get::<_, &str>(5)),
+        ("Asia/Tokyo", "off", "0.01")
+    );
     let rows = backend
         .fetch(many(&["SELECT current_setting('TimeZone'), current_setting('work_mem')"]))
         .await
