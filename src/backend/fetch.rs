@@ -64,9 +64,28 @@ pub struct FetchText {
     pub certified: Arc<Certified>,
     /// `$1`, `$2`, …
     pub params: Vec<Param>,
+    /// What the database's planner is told of it.
+    pub told: Told,
+}
+
+/// What a planner cannot see of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
     /// It has joins that no index could serve: rows of one side are never looked for one by one, whatever the planner takes
     /// their number for.
     pub hashed: bool,
+    /// It joins tables. PostgreSQL takes a row that a worker hands over to cost as much as ten that are read: it would leave a join
+    /// that has a group for each unit to one processor.
+    pub joined: bool,
+}
+
+impl Told {
+    /// Until the end of the transaction.
+    fn settings(self) -> String {
+        let hashed = self.hashed.then_some("SET LOCAL enable_nestloop = off");
+        let joined = self.joined.then_some("SET LOCAL parallel_tuple_cost = 0.01");
+        hashed.into_iter().chain(joined).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// A fetch that stands ready: its snapshot is taken, its schema is the one that was planned on, and nothing of private
@@ -271,18 +290,20 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
         }
     };
     // Texts are planned when they are executed; what is read of catalogs before that has indexes.
-    let hashed = async {
-        match request.statements.iter().any(|s| s.hashed) {
-            true => client.batch_execute("SET LOCAL enable_nestloop = off").await,
-            false => Ok(()),
+    let any = |is: fn(&Told) -> bool| request.statements.iter().any(|s| is(&s.told));
+    let told = Told { hashed: any(|t| t.hashed), joined: any(|t| t.joined) }.settings();
+    let told = async {
+        match told.is_empty() {
+            true => Ok(()),
+            false => client.batch_execute(&told).await,
         }
     };
     // Each future sends when it is first polled, which happens in this order.
     let first =
         join4(connection.set(&request.settings), client.batch_execute(&begin), quick, join_all(prepares));
-    let ((set, begun, unchanged, prepared), hashed) = join(first, hashed).await;
+    let ((set, begun, unchanged, prepared), told) = join(first, told).await;
     let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>();
-    let prepared = match (set.and(begun), unchanged, prepared.and_then(|all| hashed.map(|()| all))) {
+    let prepared = match (set.and(begun), unchanged, prepared.and_then(|all| told.map(|()| all))) {
         (Err(e), ..) | (_, Err(e), _) | (.., Err(e)) => Err(early(e)),
         (Ok(()), Ok(true), Ok(statements)) => Ok(statements),
         (Ok(()), Ok(false), Ok(statements)) => match &checks {

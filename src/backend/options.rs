@@ -66,9 +66,6 @@ pub(super) fn fetch_options(
     // Compiling costs tens to hundreds of milliseconds for each of the many expressions of a fetch text, and its
     // use depends on row estimates: time would say more about the data than it has to.
     options.push(("jit", "off".into()));
-    // PostgreSQL takes a row that a worker hands over to cost as much as ten that are read, and it costs less than one: fetches,
-    // which have a group for each unit, would be left to one processor where plain statements have all.
-    options.push(("parallel_tuple_cost", "0.01".into()));
     options.extend(work_mem.map(|w| ("work_mem", w.to_owned())));
     options
 }

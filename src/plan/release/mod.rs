@@ -407,6 +407,11 @@ impl Release {
         self.public_groups && !self.keys.is_empty() || self.source.joins_computed_rows()
     }
 
+    /// Whether its rows are those of several tables.
+    pub fn joins_tables(&self) -> bool {
+        self.source.scans.len() > 1
+    }
+
     /// Nothing private is read: public groups without aggregates.
     pub fn is_domain_only(&self) -> bool {
         self.public_groups && self.parts.is_empty()

@@ -4,7 +4,7 @@ use super::recovery::{request, unproven};
 use super::until_none;
 use super::world::Database;
 use noisegate::backend::introspect::watch;
-use noisegate::backend::{Backend, FetchError, FetchRequest, Fingerprint, Param, Setting};
+use noisegate::backend::{Backend, FetchError, FetchRequest, Fingerprint, Param, Setting, Told};
 use noisegate::error::SqlState;
 use std::time::{Duration, Instant};
 
@@ -44,19 +44,14 @@ async fn many_statements_with_parameters_settings_and_unknown_types() {
     assert_eq!(rows.len(), 40);
     assert!(rows.iter().all(|r| r.len() == 19_100));
 
-    let mut request = request(
-        "SELECT $1 + 1, $2, $3, current_setting('TimeZone'), current_setting('jit'), current_setting('parallel_tuple_cost')",
-    );
+    let mut request = request("SELECT $1 + 1, $2, $3, current_setting('TimeZone'), current_setting('jit')");
     request.settings.set(Setting::TimeZone, "Asia/Tokyo");
     request.statements[0].params = vec![Param::int8(i64::MIN), Param::text("it's"), Param::new(1082, None)];
     let rows = backend.fetch(request).await.unwrap();
     let row = &rows[0][0];
     assert_eq!(row.get::<_, i64>(0), i64::MIN + 1);
     assert_eq!(row.get::<_, &str>(1), "it's");
-    assert_eq!(
-        (row.get::<_, &str>(3), row.get::<_, &str>(4), row.get::<_, &str>(5)),
-        ("Asia/Tokyo", "off", "0.01")
-    );
+    assert_eq!((row.get::<_, &str>(3), row.get::<_, &str>(4)), ("Asia/Tokyo", "off"));
     let rows = backend
         .fetch(many(&["SELECT current_setting('TimeZone'), current_setting('work_mem')"]))
         .await
@@ -66,16 +61,18 @@ async fn many_statements_with_parameters_settings_and_unknown_types() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nested_loops_are_off_where_no_index_could_serve_them_and_until_the_end_alone() {
+async fn the_planner_is_told_what_it_cannot_see_and_until_the_end_alone() {
     let db = Database::new().await;
     let mut policy = db.policy();
     policy.pool = 1;
     let backend = Backend::connect(&policy).await.unwrap();
-    for hashed in [false, true, false] {
-        let mut request = request("SELECT current_setting('enable_nestloop')");
-        request.statements[0].hashed = hashed;
+    for (hashed, joined) in [(false, false), (true, false), (false, true), (true, true), (false, false)] {
+        let sql = "SELECT current_setting('enable_nestloop'), current_setting('parallel_tuple_cost')";
+        let mut request = request(sql);
+        request.statements[0].told = Told { hashed, joined };
         let rows = backend.fetch(request).await.unwrap();
-        assert_eq!(rows[0][0].get::<_, &str>(0), if hashed { "off" } else { "on" });
+        let told = (rows[0][0].get::<_, &str>(0), rows[0][0].get::<_, &str>(1));
+        assert_eq!(told, (if hashed { "off" } else { "on" }, if joined { "0.01" } else { "0.1" }));
     }
 }
 
