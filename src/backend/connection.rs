@@ -1,7 +1,7 @@
 //! Connections of the two pools: how each is made, and whether it can be used again.
 
 use super::error::{RelayError, cause};
-use super::fetch::{FetchText, Told};
+use super::fetch::{FetchText, Hints};
 use super::login::Login;
 use super::options::{SESSION_PROOF, SameDatabase};
 use super::param::Param;
@@ -60,7 +60,7 @@ const LONGEST: usize = 16 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Read {
     settings: Settings,
-    told: Told,
+    hints: Hints,
     sql: String,
 }
 
@@ -92,7 +92,7 @@ impl FetchClient {
             return self.client.prepare_typed(sql, &types).await;
         }
         let own = || self.reads.lock().unwrap_or_else(PoisonError::into_inner);
-        let is = |r: &Read| r.told == text.told && r.sql == sql && r.settings == *settings;
+        let is = |r: &Read| r.hints == text.hints && r.sql == sql && r.settings == *settings;
         let known = {
             let mut reads = own();
             let place = reads.iter().position(|(r, _)| is(r));
@@ -111,7 +111,7 @@ impl FetchClient {
         if reads.len() >= READS {
             reads.remove(0);
         }
-        let read = Read { settings: settings.clone(), told: text.told, sql: sql.to_owned() };
+        let read = Read { settings: settings.clone(), hints: text.hints, sql: sql.to_owned() };
         reads.push((read, statement.clone()));
         Ok(statement)
     }

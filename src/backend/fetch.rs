@@ -65,12 +65,12 @@ pub struct FetchText {
     /// `$1`, `$2`, …
     pub params: Vec<Param>,
     /// What the database's planner is told of it.
-    pub told: Told,
+    pub hints: Hints,
 }
 
 /// What a planner cannot see of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Hints {
     /// It has joins that no index could serve: rows of one side are never looked for one by one, whatever the planner takes
     /// their number for.
     pub hashed: bool,
@@ -79,7 +79,7 @@ pub struct Told {
     pub joined: bool,
 }
 
-impl Told {
+impl Hints {
     /// Until the end of the transaction.
     fn settings(self) -> String {
         let hashed = self.hashed.then_some("SET LOCAL enable_nestloop = off");
@@ -290,8 +290,8 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
         }
     };
     // Texts are planned when they are executed; what is read of catalogs before that has indexes.
-    let any = |is: fn(&Told) -> bool| request.statements.iter().any(|s| is(&s.told));
-    let told = Told { hashed: any(|t| t.hashed), joined: any(|t| t.joined) }.settings();
+    let any = |is: fn(&Hints) -> bool| request.statements.iter().any(|s| is(&s.hints));
+    let told = Hints { hashed: any(|t| t.hashed), joined: any(|t| t.joined) }.settings();
     let told = async {
         match told.is_empty() {
             true => Ok(()),

@@ -6,7 +6,7 @@ use super::reads;
 use super::{Gateway, Session};
 use crate::store::{self, Question};
 use answer::{ClientError, Identity, SqlState};
-use backend::{self, FetchRequest, FetchText, Opened, Param, Told};
+use backend::{self, FetchRequest, FetchText, Hints, Opened, Param};
 use dp::{Charge, Entropy, SecureRng};
 use emit::fetch;
 use kernel::Certified;
@@ -294,8 +294,8 @@ pub(super) fn fetches(
                 params.push(Param::int8(seed()?));
             }
             params.extend(given.iter().filter(|_| !r.given.is_empty()).cloned());
-            let told = Told { hashed: r.joins_without_index(), joined: r.joins_tables() };
-            Ok(FetchText { certified, params, told })
+            let hints = Hints { hashed: r.joins_without_index(), joined: r.joins_tables() };
+            Ok(FetchText { certified, params, hints })
         })
         .collect()
 }

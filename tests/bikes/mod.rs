@@ -7,7 +7,7 @@
 
 use crate::support::{self, TestDb};
 use noisegate::answer::{Field, Identity};
-use noisegate::backend::{Backend, FetchRequest, FetchText, Fingerprint, Param, RelayError, Settings, Told};
+use noisegate::backend::{Backend, FetchRequest, FetchText, Fingerprint, Hints, Param, RelayError, Settings};
 use noisegate::backend::{Setting, introspect};
 use noisegate::dp::{Entropy, EntropyError};
 use noisegate::emit::{fetch, print};
@@ -427,8 +427,8 @@ impl Bikes {
             if !r.given.is_empty() {
                 params.extend(given.iter().cloned());
             }
-            let told = Told { hashed: r.joins_without_index(), joined: r.joins_tables() };
-            FetchText { certified: Arc::new(certified), params, told }
+            let hints = Hints { hashed: r.joins_without_index(), joined: r.joins_tables() };
+            FetchText { certified: Arc::new(certified), params, hints }
         };
         let statements: Vec<FetchText> = places.iter().map(text).collect();
         let request = FetchRequest {

@@ -4,7 +4,7 @@ use super::recovery::{request, unproven};
 use super::until_none;
 use super::world::Database;
 use noisegate::backend::introspect::watch;
-use noisegate::backend::{Backend, FetchError, FetchRequest, Fingerprint, Param, Setting, Told};
+use noisegate::backend::{Backend, FetchError, FetchRequest, Fingerprint, Hints, Param, Setting};
 use noisegate::error::SqlState;
 use std::time::{Duration, Instant};
 
@@ -69,7 +69,7 @@ async fn the_planner_is_told_what_it_cannot_see_and_until_the_end_alone() {
     for (hashed, joined) in [(false, false), (true, false), (false, true), (true, true), (false, false)] {
         let sql = "SELECT current_setting('enable_nestloop'), current_setting('parallel_tuple_cost')";
         let mut request = request(sql);
-        request.statements[0].told = Told { hashed, joined };
+        request.statements[0].hints = Hints { hashed, joined };
         let rows = backend.fetch(request).await.unwrap();
         let told = (rows[0][0].get::<_, &str>(0), rows[0][0].get::<_, &str>(1));
         assert_eq!(told, (if hashed { "off" } else { "on" }, if joined { "0.01" } else { "0.1" }));

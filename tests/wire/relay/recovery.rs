@@ -4,7 +4,7 @@ use super::world::Database;
 use super::{text, texts};
 use crate::support::{own_cluster, start_server, stop_server};
 use futures::StreamExt;
-use noisegate::backend::{Backend, FetchError, FetchRequest, FetchText, RelayError, Settings, Told};
+use noisegate::backend::{Backend, FetchError, FetchRequest, FetchText, Hints, RelayError, Settings};
 use noisegate::error::SqlState;
 use noisegate::kernel::Certified;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Any text: what is tested here is how texts are run.
 pub fn unproven(sql: &str) -> FetchText {
     let certified = std::sync::Arc::new(Certified::unproven(sql, 0, false, Vec::new()));
-    FetchText { certified, params: Vec::new(), told: Told::default() }
+    FetchText { certified, params: Vec::new(), hints: Hints::default() }
 }
 
 pub fn request(sql: &str) -> FetchRequest {
