@@ -239,7 +239,9 @@ async fn rule_07_a_child_that_is_attached_while_a_statement_is_planned_gives_no_
         assert_eq!(rows(&ada, sql).await.unwrap().len(), 1);
         let before = world.paid().await;
         let holder = crate::city::hold_trips(&world.db).await;
-        let asked = tokio::spawn(async move { (sqlstate(&ada, sql).await, ada) });
+        // Another fetch: one that was planned before does not wait to be planned.
+        let new = format!("{sql} WHERE minutes > {}", u8::from(detach));
+        let asked = tokio::spawn(async move { (sqlstate(&ada, &new).await, ada) });
         eventually("the fetch", async || fetch_waits(&world.db).await).await;
         world.db.execute("ALTER TABLE more INHERIT stations").await;
         if detach {
