@@ -5,7 +5,7 @@ use super::fetch::{FetchText, Hints};
 use super::login::Login;
 use super::options::{SESSION_PROOF, SameDatabase};
 use super::param::Param;
-use super::prepared::is_lasting;
+use super::prepared::{LONGEST, is_lasting};
 use super::relay::Relay;
 use super::settings::Settings;
 use super::tls::Tls;
@@ -52,8 +52,6 @@ pub(super) struct FetchClient {
 const CHECKS: usize = 64;
 /// Fetches that a connection keeps prepared. Their plans are memory of the server.
 const READS: usize = 16;
-/// Longer ones are asked by people who look around, once.
-const LONGEST: usize = 16 * 1024;
 
 /// What makes a prepared fetch the same: constants are read by the settings of the session that prepares it, and plans are
 /// kept as they were made with what the planner was told.
@@ -78,8 +76,9 @@ impl FetchClient {
         Ok(())
     }
 
-    /// A fetch as a prepared statement of this connection, which has these settings; kept where it may be. One that takes values beside its seed is
-    /// planned anew each time, since its best plan may hang on them, and one with a constant that means the moment is read anew.
+    /// A fetch as a prepared statement of this connection, which has these settings; kept where it may be. One that takes values
+    /// beside its seed is planned anew each time, since its best plan may hang on them, and one with a constant that means the
+    /// moment is read anew.
     pub(super) async fn read(
         &self,
         settings: &Settings,

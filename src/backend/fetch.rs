@@ -3,8 +3,8 @@
 //! [`Backend::open`] is the first trip: it applies the session's settings, begins the transaction, locks the tables,
 //! checks the schema, and prepares every statement that the connection has not prepared before. (Preparing separately
 //! matters: tokio-postgres looks up types it does not know, and while rows are on their way that would wait for itself.)
-//! No private row is read until here, and all that fails here need not be paid for. [`Opened::read`] is the second trip: it runs every statement, rolls back,
-//! and checks the schema again.
+//! No private row is read until here, and all that fails here need not be paid for. [`Opened::read`] is the second trip: it runs
+//! every statement, rolls back, and checks the schema again.
 //!
 //! What makes a plan right (soundness rule 7) is thus true of the rows that are read:
 //!

@@ -6,7 +6,7 @@ use super::settings::Settings;
 /// How many a connection keeps. Their plans are memory of the server.
 const KEPT: usize = 32;
 /// Longer texts are asked by people who look around, once.
-const LONGEST: usize = 16 * 1024;
+pub(super) const LONGEST: usize = 16 * 1024;
 /// How many texts that were asked once are remembered.
 const SEEN: usize = 64;
 

@@ -30,13 +30,9 @@ pub fn rows(
     if !as_promised {
         return Ok(None);
     }
-    let arrays: Vec<Vec<Option<Bytes>>> =
-        straight.arrays.iter().map(|array| cells(plan, noisy, array)).collect::<Result<_, _>>()?;
-    let column = |column: &Column| -> Result<Vec<Option<Bytes>>, ClientError> {
-        match column {
-            Column::Same(array) => arrays.get(*array).cloned().ok_or_else(defect),
-            Column::Whole(sum) => whole(plan, noisy, straight, sum),
-        }
+    let column = |column: &Column| match column {
+        Column::Same(array) => cells(plan, noisy, straight.arrays.get(*array).ok_or_else(defect)?),
+        Column::Whole(sum) => whole(plan, noisy, straight, sum),
     };
     let columns: Vec<(Vec<Option<Bytes>>, &SqlType, i16)> = straight
         .columns
@@ -44,7 +40,8 @@ pub fn rows(
         .zip(fields)
         .map(|(c, field)| Ok((column(c)?, given(c).ok_or_else(defect)?, field.format)))
         .collect::<Result<_, ClientError>>()?;
-    let count = arrays.first().map_or(0, Vec::len);
+    // Of no column the number of rows is PostgreSQL's to tell.
+    let Some(count) = columns.first().map(|(cells, ..)| cells.len()) else { return Ok(None) };
     let places = sorted(&straight.order, count, column)?;
     let row = |place: usize| {
         let mut row = BytesMut::new();

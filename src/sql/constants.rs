@@ -188,14 +188,7 @@ impl Visitor<'_> {
     fn own(&self, kind: &ExprKind) -> Class {
         let value = if self.wanted == Wanted::Values { Class::Wanted } else { Class::Plain };
         match kind {
-            ExprKind::Column { .. }
-            | ExprKind::Output(_)
-            | ExprKind::Aggregate(_)
-            | ExprKind::Window { .. }
-            | ExprKind::Subquery(_)
-            | ExprKind::Exists { .. }
-            | ExprKind::InQuery { .. }
-            | ExprKind::Reach { .. } => Class::Varies,
+            kind if kind.varies() => Class::Varies,
             ExprKind::Param(_) => Class::Wanted,
             ExprKind::Session(_)
             | ExprKind::AtTimeZone { .. }

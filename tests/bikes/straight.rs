@@ -2,6 +2,7 @@
 
 use super::constants;
 use noisegate::answer::Field;
+use noisegate::backend;
 use noisegate::emit::print::{self, Straight};
 use noisegate::gateway;
 use noisegate::plan::Plan;
@@ -14,7 +15,7 @@ type Row = Vec<Option<String>>;
 pub fn compare(plan: &Plan, policy: &Policy, noisy: &[Noisy], fields: &[Field], given: &[Row]) -> bool {
     let Some(straight) = print::straight(plan, policy, &constants()) else { return false };
     let Some(own) = gateway::straight::rows(plan, noisy, &straight, fields).unwrap() else { return false };
-    let own: Vec<Row> = own.iter().map(|row| cells(row)).collect();
+    let own: Vec<Row> = own.iter().map(|row| backend::texts(row).unwrap()).collect();
     assert_eq!(own.len(), given.len());
     assert_eq!(by_order(&straight, &own), by_order(&straight, given), "the order");
     // Which of several rows that are alike in the order are cut off is nobody's promise.
@@ -35,21 +36,4 @@ fn by_order(straight: &Straight, rows: &[Row]) -> Vec<Vec<Option<String>>> {
     let places = straight.order.iter().map_while(|o| straight.columns.iter().position(|c| *c == o.by));
     let places: Vec<usize> = places.collect();
     rows.iter().map(|row| places.iter().map(|p| row[*p].clone()).collect()).collect()
-}
-
-/// The cells of a DataRow.
-fn cells(row: &[u8]) -> Row {
-    let (count, mut rest) = row.split_first_chunk::<2>().unwrap();
-    let mut cells = Vec::new();
-    for _ in 0..u16::from_be_bytes(*count) {
-        let (length, after) = rest.split_first_chunk::<4>().unwrap();
-        rest = after;
-        cells.push(usize::try_from(i32::from_be_bytes(*length)).ok().map(|length| {
-            let (cell, after) = rest.split_at(length);
-            rest = after;
-            String::from_utf8(cell.to_vec()).unwrap()
-        }));
-    }
-    assert!(rest.is_empty());
-    cells
 }

@@ -27,8 +27,10 @@ pub async fn of(policy: &Policy, facts: &Facts<'_>) -> Result<Vec<Proposal>, Str
         match &table.privacy {
             Privacy::Public => {}
             Privacy::Private { unit, nullable, .. } => {
-                out.extend(key(table, unit, *nullable, facts).await?);
-                out.extend(units(table, known, unit, facts).await?);
+                let count = format!("SELECT count(DISTINCT {}) FROM {}", ident(unit), qualified(table));
+                let counted = facts.count(&count).await?;
+                out.extend(key(table, unit, *nullable, counted, facts).await?);
+                out.extend(units(table, known, unit, counted as f64, facts).await?);
                 out.extend(distinct(table, known, unit, facts).await?);
                 out.extend(index(table, known, std::slice::from_ref(unit), &format!(
                     "every fetch groups the rows of {} by {unit}, and joins of private tables meet by it: an index has them in order",
@@ -53,6 +55,7 @@ async fn key(
     table: &Table,
     unit: &str,
     nullable: bool,
+    units: i64,
     facts: &Facts<'_>,
 ) -> Result<Option<Proposal>, String> {
     let proven = table.keys.iter().any(|k| k.as_slice() == [unit]) || table.proven_rows.is_some();
@@ -61,8 +64,7 @@ async fn key(
     }
     let (name, column) = (qualified(table), ident(unit));
     let rows = facts.count(&format!("SELECT count(*) FROM {name}")).await?;
-    let units = format!("SELECT count(DISTINCT {column}) FROM {name}");
-    if rows < 2 || facts.count(&units).await? != rows {
+    if rows < 2 || units != rows {
         return Ok(None);
     }
     let mut sql = Vec::new();
@@ -85,12 +87,12 @@ async fn units(
     table: &Table,
     known: &TableFacts,
     unit: &str,
+    counted: f64,
     facts: &Facts<'_>,
 ) -> Result<Option<Proposal>, String> {
     let Some(rows) = known.rows.filter(|rows| *rows >= LARGE) else { return Ok(None) };
     let (name, column) = (qualified(table), ident(unit));
     let expected = facts.expected(&format!("SELECT {column} FROM {name} GROUP BY {column}")).await?.max(1.0);
-    let counted = facts.count(&format!("SELECT count(DISTINCT {column}) FROM {name}")).await? as f64;
     let off = (expected / counted.max(1.0)).max(counted / expected);
     if off < OFF {
         return Ok(None);

@@ -19,6 +19,23 @@ impl Expr {
     }
 }
 
+impl ExprKind {
+    /// Whether it hangs by itself, whatever its parts are, on rows: no constant holds it.
+    pub fn varies(&self) -> bool {
+        matches!(
+            self,
+            Self::Column { .. }
+                | Self::Output(_)
+                | Self::Aggregate(_)
+                | Self::Window { .. }
+                | Self::Subquery(_)
+                | Self::Exists { .. }
+                | Self::InQuery { .. }
+                | Self::Reach { .. }
+        )
+    }
+}
+
 impl PartialEq for Expr {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind

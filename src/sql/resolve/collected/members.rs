@@ -238,19 +238,7 @@ impl Asked<'_> {
 
     /// Whether a constant is among a set's values, or is not.
     fn holds(&mut self, column: usize, constant: &Expr, negated: bool) -> Result<ExprKind> {
-        let varies = constant.any(&mut |e| {
-            matches!(
-                e.kind,
-                ExprKind::Column { .. }
-                    | ExprKind::Output(_)
-                    | ExprKind::Aggregate(_)
-                    | ExprKind::Window { .. }
-                    | ExprKind::Subquery(_)
-                    | ExprKind::Exists { .. }
-                    | ExprKind::InQuery { .. }
-            )
-        });
-        if varies {
+        if constant.any(&mut |e| e.kind.varies()) {
             return Err(ClientError::unsupported("what is looked for in a collected set is not a constant")
                 .hint("Write 'a' = ANY (column); to join the values with a table, FROM survey, unnest(column) AS value JOIN …")
                 .at(constant.pos));
