@@ -3,9 +3,11 @@
 //! Everything here depends on public data only: text, policy, and which budgets apply to a user.
 
 use super::accounting::{Kind, Rule, rule};
+use super::outline::{releases_by_epsilon, releases_by_squares};
 use super::quantile::Selector;
 use super::spec::{exact, exact_integer};
-use super::{Charge, DpError, Notion, Outline, Points, Ratio, Share, Spec, split};
+use super::{Charge, DpError, Notion, Outline, Points, Ratio, Share, Spec};
+use num_traits::CheckedMul;
 
 /// What a session asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,9 +86,10 @@ pub enum ChoiceError {
 
 /// The noise of a statement whose price is named by `epsilon`, paid from budgets of these notions.
 ///
-/// Laplace: each of R releases gets ε/R, and splits it over its selection and aggregates ([`Spec::of`]). Gaussian: what is
-/// chosen among points keeps the share that it has with Laplace noise; with E the sum of these shares, the other releases get
-/// equal parts of ε² - E², and each splits its part over its aggregates and its selection ([`Spec::gaussian`]).
+/// Laplace: releases divide ε so that the squares of their errors, relative to what a group has of all rows, add up to the
+/// least ([`Outline`]), and each splits its part over its selection and aggregates ([`Spec::of`]). Gaussian: what is chosen
+/// among points keeps the share that it has with Laplace noise; with E the sum of these shares, the other releases divide
+/// ε² - E² in the same way, and each splits its part over its aggregates and its selection ([`Spec::gaussian`]).
 ///
 /// Without being asked, Gaussian noise is taken where every budget has a price for it and its error would be less even
 /// if it were given no more ρ than Laplace noise. At the same name it never costs less: ε²/2 against a sum of
@@ -98,16 +101,22 @@ pub fn choose(
     preference: Preference,
     notions: &[Notion],
 ) -> Result<Choice, ChoiceError> {
-    let share = split(epsilon, outlines.len().max(1))?;
+    let portions = releases_by_epsilon(outlines);
+    let all: u32 = portions.iter().sum();
     let selector = selector(notions);
     let laplace = outlines
         .iter()
-        .map(|o| match (&o.points, o.top, o.linf.as_slice()) {
-            (None, Some(k), [linf]) => Spec::top(&share, k, *linf, selector),
-            (None, ..) => Spec::of(&share, o),
-            (Some((picks, weight)), ..) => {
-                let points = Some(Points::new(&share, *weight, picks, selector)?);
-                Ok(Spec { l0: o.l0, points, ..Spec::default() })
+        .zip(&portions)
+        .map(|(o, portion)| {
+            // One that draws nothing is given a price that nothing is paid for.
+            let share = portion_of(epsilon, *portion, all).unwrap_or(Ok(*epsilon))?;
+            match (&o.points, o.top, o.linf.as_slice()) {
+                (None, Some(k), [linf]) => Spec::top(&share, k, *linf, selector),
+                (None, ..) => Spec::of(&share, o),
+                (Some((picks, weight)), ..) => {
+                    let points = Some(Points::new(&share, *weight, picks, selector)?);
+                    Ok(Spec { l0: o.l0, points, ..Spec::default() })
+                }
             }
         })
         .collect::<Result<Vec<_>, DpError>>()?;
@@ -142,6 +151,13 @@ pub fn choose(
     take(if better { gaussian } else { laplace }, why)
 }
 
+/// A portion of all of a price; None of nothing.
+fn portion_of(epsilon: &Ratio, portion: u32, all: u32) -> Option<Result<Ratio, DpError>> {
+    let part = Ratio::new(portion.into(), all.max(1).into());
+    let too_large = DpError::OutOfRange("a price split over its releases");
+    (portion > 0).then(|| epsilon.checked_mul(&part).ok_or(too_large))
+}
+
 /// How points are chosen: by permute-and-flip, which errs less, where no budget has a better price for the exponential
 /// mechanism (soundness rule 20).
 fn selector(notions: &[Notion]) -> Selector {
@@ -171,9 +187,10 @@ fn gaussian(epsilon: &Ratio, outlines: &[Outline], laplace: &[Spec]) -> Result<V
     if taken >= whole {
         return Err(DpError::Mispriced);
     }
-    let noisy = laplace.iter().filter(|s| has_noise(s)).count();
-    let square = (whole - taken) / exact_integer(noisy.max(1));
-    laplace.iter().zip(outlines).map(|(s, o)| s.gaussian(&square, o)).collect()
+    let portions = releases_by_squares(outlines);
+    let each = (whole - taken) / exact_integer(portions.iter().sum::<u32>().max(1));
+    let of = |((s, o), portion): ((&Spec, &Outline), &u32)| s.gaussian(&(&each * exact_integer(*portion)), o);
+    laplace.iter().zip(outlines).zip(&portions).map(of).collect()
 }
 
 fn compare(epsilon: &Ratio, laplace: &[Spec], gaussian: &[Spec]) -> Result<Why, DpError> {

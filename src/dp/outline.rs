@@ -4,6 +4,10 @@
 //! units of its own sensitivity). Shares of the price that add up to a whole make that least where they are in proportion to wⱼ
 //! for Gaussian noise, whose variance falls with the share of ε², and to wⱼ^(2/3) for Laplace noise, whose variance falls with
 //! the square of the share of ε (both by Lagrange).
+//!
+//! Releases of a statement divide its price in the same way: what their errors add up to, relative to a group's part of all
+//! rows, falls with the root of their share of ε² or with their share of ε, so that shares are in proportion to the errors at a
+//! whole price, or to their cube roots' squares.
 
 use super::{Pick, Ratio};
 
@@ -17,9 +21,22 @@ const OF_SELECTION: u32 = WEIGHT_OF_ONE / 2;
 /// No aggregate has more, nor less than one.
 const MOST: u32 = 1 << 12;
 
+/// Shares of releases that need noise are whole numbers from the least to the most. What has few groups is known well, and is
+/// to stay so: no other has more than four times its share.
+const OF_A_RELEASE: std::ops::RangeInclusive<u32> = 3..=12;
+
+/// A choice among some thousand points lies further off than the noise of a count of the same price, by about
+/// ln(points / 5 %) over ln(1 / 5 %); and so does the threshold of a selection, by ln(1/δ) over that.
+const FAR_OF_EPSILON: f64 = 4.0;
+
+/// With Gaussian noise a threshold is some five σ, and 95 % of it are within two.
+const FAR_OF_SQUARES: f64 = 2.5;
+
 /// What one release of a statement needs noise for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
+    /// How many groups share its rows, as far as is public; 0 counts as 1.
+    pub groups: usize,
     /// Groups one unit may touch.
     pub l0: u32,
     /// How much one unit can change each aggregate in one group, in grid units.
@@ -51,12 +68,82 @@ pub(super) struct Shares {
 impl Outline {
     /// Aggregates that a unit changes by so much in each of `l0` groups, all of one weight.
     pub fn even(l0: u32, linf: &[u128], selection_delta: Option<&Ratio>) -> Self {
-        Self { l0, linf: linf.to_vec(), selection_delta: selection_delta.copied(), ..Self::default() }
+        Self {
+            l0,
+            groups: 1,
+            linf: linf.to_vec(),
+            selection_delta: selection_delta.copied(),
+            ..Self::default()
+        }
     }
 
     /// The aggregate that has the noise of the selection, and no share of its own.
     pub(super) fn counted(&self) -> Option<usize> {
         self.counted.filter(|i| self.selection_delta.is_some() && self.linf.get(*i) == Some(&1))
+    }
+
+    /// Whether it draws nothing, and needs no share of a price.
+    fn draws_nothing(&self) -> bool {
+        let integers = self.selection_delta.is_none() && self.linf.iter().all(|linf| *linf == 0);
+        integers && self.points.is_none() && self.top.is_none()
+    }
+
+    /// The root of the sum of its weighted squared errors at a whole price of Laplace noise, relative to a group's part of all
+    /// rows: d·l0·W·√Σ(wⱼ/aⱼ)², for d groups and shares aⱼ of W.
+    fn error_of_epsilon(&self) -> f64 {
+        if self.draws_nothing() {
+            return 0.0;
+        }
+        let all = self.groups.max(1) as f64 * f64::from(self.l0);
+        match (&self.points, self.top) {
+            (Some((picks, _)), _) => all * FAR_OF_EPSILON * picks.len() as f64,
+            // Half of the price chooses them.
+            (None, Some(_)) => 2.0 * all,
+            (None, None) => {
+                let shares = self.of_epsilon();
+                let own = self.relative(&shares, FAR_OF_EPSILON, |_| 1.0, |share| 1.0 / (share * share));
+                all * f64::from(shares.all) * own.sqrt()
+            }
+        }
+    }
+
+    /// The same of Gaussian noise, whose sensitivities may be less: d·√(l0·W·Σ wⱼ²/aⱼ). 0 for what is chosen.
+    fn error_of_squares(&self) -> f64 {
+        if self.draws_nothing() || self.points.is_some() {
+            return 0.0;
+        }
+        let shares = self.of_squares();
+        let (l0, linf) = self.in_squares.as_ref().map_or((self.l0, &self.linf), |(l0, linf)| (*l0, linf));
+        let less = |i: usize| match (linf.get(i), self.linf.get(i)) {
+            (Some(less), Some(whole)) if *whole > 0 => *less as f64 / *whole as f64,
+            _ => 1.0,
+        };
+        let own = self.relative(&shares, FAR_OF_SQUARES, less, |share| 1.0 / share);
+        self.groups.max(1) as f64 * (f64::from(l0) * f64::from(shares.all) * own).sqrt()
+    }
+
+    /// Σ wⱼ²·(factor of j)²·variance(share of j) over what has a share, the weight of one being 1, and that of a selection how
+    /// far its threshold is: what is below is lost to all releases of the statement.
+    fn relative(
+        &self,
+        shares: &Shares,
+        threshold: f64,
+        factor: impl Fn(usize) -> f64,
+        variance: impl Fn(f64) -> f64,
+    ) -> f64 {
+        let aggregates = shares
+            .aggregates
+            .iter()
+            .enumerate()
+            .map(|(i, share)| (self.weight(i) / f64::from(WEIGHT_OF_ONE) * factor(i), *share));
+        let of = |(weight, share): (f64, u32)| {
+            if share == 0 { 0.0 } else { weight * weight * variance(f64::from(share)) }
+        };
+        aggregates.chain([(threshold, shares.selection)]).map(of).sum()
+    }
+
+    fn weight(&self, aggregate: usize) -> f64 {
+        f64::from(self.weights.get(aggregate).copied().unwrap_or(WEIGHT_OF_ONE).clamp(1, MOST))
     }
 
     /// Shares for Laplace noise, of ε.
@@ -73,20 +160,16 @@ impl Outline {
     fn shares(&self, share: impl Fn(f64) -> f64) -> Shares {
         // Rounded to a whole number that is no less than 1: the cast holds it.
         let whole = |w: f64| libm::round(share(w)).clamp(1.0, f64::from(MOST)) as u32;
-        let weight = |i: usize| {
-            let w = self.weights.get(i).copied().unwrap_or(WEIGHT_OF_ONE);
-            f64::from(w.clamp(1, MOST))
-        };
         let counted = self.counted();
         let own = |(i, linf): (usize, &u128)| {
-            if *linf == 0 || counted == Some(i) { 0 } else { whole(weight(i)) }
+            if *linf == 0 || counted == Some(i) { 0 } else { whole(self.weight(i)) }
         };
         let mut aggregates: Vec<u32> = self.linf.iter().enumerate().map(own).collect();
         let selection = f64::from(OF_SELECTION);
         let mut selection = match (self.selection_delta, counted) {
             (None, _) => 0,
             (Some(_), None) => whole(selection),
-            (Some(_), Some(i)) => whole((selection * selection + weight(i) * weight(i)).sqrt()),
+            (Some(_), Some(i)) => whole((selection * selection + self.weight(i) * self.weight(i)).sqrt()),
         };
         // As small as they can be, so that scales are.
         let common = aggregates.iter().fold(selection, |a, b| gcd(a, *b)).max(1);
@@ -94,6 +177,30 @@ impl Outline {
         let all = aggregates.iter().fold(selection, |sum, w| sum.saturating_add(*w)).max(1);
         Shares { aggregates, selection, all }
     }
+}
+
+/// The share of ε of each release with Laplace noise, of their sum; 0 for one that draws nothing.
+pub(super) fn releases_by_epsilon(outlines: &[Outline]) -> Vec<u32> {
+    let errors: Vec<f64> = outlines.iter().map(Outline::error_of_epsilon).collect();
+    portions(&errors, |e| libm::cbrt(e * e))
+}
+
+/// The same of ε² with Gaussian noise; 0 for one that draws nothing or chooses.
+pub(super) fn releases_by_squares(outlines: &[Outline]) -> Vec<u32> {
+    let errors: Vec<f64> = outlines.iter().map(Outline::error_of_squares).collect();
+    portions(&errors, |e| e)
+}
+
+/// Whole numbers in proportion, as small as they can be, where there is an error.
+fn portions(errors: &[f64], share: impl Fn(f64) -> f64) -> Vec<u32> {
+    let largest = share(errors.iter().copied().fold(0.0, f64::max));
+    let (least, most) = (f64::from(*OF_A_RELEASE.start()), f64::from(*OF_A_RELEASE.end()));
+    // The cast holds what is within these; the largest is the most even where no number holds it.
+    let whole = |error: f64| libm::round(share(error) / largest * most).max(least).min(most) as u32;
+    let mut portions: Vec<u32> = errors.iter().map(|e| if *e == 0.0 { 0 } else { whole(*e) }).collect();
+    let common = portions.iter().fold(0, |a, b| gcd(a, *b)).max(1);
+    portions.iter_mut().for_each(|p| *p /= common);
+    portions
 }
 
 fn gcd(mut a: u32, mut b: u32) -> u32 {

@@ -82,7 +82,7 @@ pub struct Charge {
     pub selection_delta: Ratio,
 }
 
-/// An equal share of ε (or δ) for each of `n` releases of a statement. The shares add up to it exactly.
+/// An equal share of ε (or δ) for each of `n`. The shares add up to it exactly.
 pub fn split(whole: &Ratio, n: usize) -> Result<Ratio, DpError> {
     let n = u128::try_from(n).unwrap_or(u128::MAX);
     whole.checked_div(&Ratio::from_integer(n)).ok_or(DpError::OutOfRange("a price split over its releases"))

@@ -189,6 +189,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         ));
     }
     out.extend(split(r));
+    out.extend(share(r, plan));
     for (aggregate, output) in &r.outputs {
         let Output::CentredSum { sum, .. } = output else { continue };
         let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
@@ -240,6 +241,38 @@ fn split(r: &Release) -> Option<String> {
     let each: Vec<String> =
         shares.iter().map(|(share, what)| format!("{:.0} % for {what}", 100.0 * share / all)).collect();
     Some(format!("  Split of its price, by how much each error matters: {}", each.join(", ")))
+}
+
+/// What part of the statement's price falls to a release, where these are not even.
+fn share(r: &Release, plan: &Plan) -> Option<String> {
+    let float = |r: &dp::BigRatio| r.numer().to_f64().unwrap_or(0.0) / r.denom().to_f64().unwrap_or(1.0);
+    let of = |r: &Release| {
+        let (mut epsilon, mut square) = (0.0, 0.0);
+        for share in r.spec.events().iter().filter_map(dp::Event::share) {
+            match share {
+                dp::Share::Epsilon(e) => epsilon += float(&e),
+                dp::Share::Square(e) => square += float(&e),
+            }
+        }
+        (epsilon, square)
+    };
+    let all: Vec<(f64, f64)> = plan.releases.iter().map(of).filter(|s| *s != (0.0, 0.0)).collect();
+    let same = |(e, s): &(f64, f64)| {
+        all.first()
+            .is_some_and(|(of_e, of_s)| (e - of_e).abs() <= 1e-9 * of_e && (s - of_s).abs() <= 1e-9 * of_s)
+    };
+    if all.iter().all(same) {
+        return None;
+    }
+    let whole = approximate(&plan.charge.as_ref()?.epsilon);
+    let (epsilon, square) = of(r);
+    let percent = |part: f64| format!("{:.0} %", 100.0 * part);
+    let of = match (epsilon > 0.0, square > 0.0) {
+        (true, false) => format!("{} of epsilon", percent(epsilon / whole)),
+        (false, true) => format!("{} of the square of epsilon", percent(square / whole / whole)),
+        _ => return None,
+    };
+    Some(format!("  Share of the statement's price: {of}"))
 }
 
 /// The error of each aggregate, where so many groups are added up.

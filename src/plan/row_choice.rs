@@ -87,6 +87,7 @@ pub fn of(
         set: 0,
         source,
         keys: vec![key],
+        groups: Some(1),
         public_groups: true,
         groups_why: "one group: no GROUP BY".into(),
         groups_remedy: String::new(),

@@ -91,7 +91,7 @@ async fn a_choice_is_told_kept_and_given_again() {
     let (bound, rest) =
         chosen[0].split_once(" rows of a id count, chosen from 1 to 1000 for 20 % of epsilon").unwrap();
     assert_eq!(rest, " (noisegate.bounds = auto)");
-    assert!((96..=256).contains(&bound.parse::<u32>().unwrap()), "{bound}");
+    assert!((64..=512).contains(&bound.parse::<u32>().unwrap()), "{bound}");
     assert_eq!(chosen[0], chosen[1], "{}", out.stderr);
     // The choice and the answer are paid for once, and said so.
     assert_eq!(out.stderr.matches("NOTICE:  spent").count(), 5, "{}", out.stderr);

@@ -97,7 +97,7 @@ async fn intervals_hold(accounting: &str) {
         (SPREADS, (20, 10), 8, 0.93, 0.985),
         (SHARES, (4, 10), 8, 0.93, 0.99),
         (PAIRS, (100, 10), 8, 0.93, 0.995),
-        (SETS, (3, 10), 15, 0.94, 0.96),
+        (SETS, (2, 10), 15, 0.94, 0.96),
         (SETS_APART, (30, 10), 8, 0.93, 0.985),
     ]
     .into_iter()

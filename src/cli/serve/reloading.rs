@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a policy is read until two reads agree.
-const READS: u32 = 50;
-const BETWEEN_READS: Duration = Duration::from_millis(40);
+const READS: u32 = 30;
+const BETWEEN_READS: Duration = Duration::from_millis(100);
 
 /// What a reload of one policy reaches.
 pub struct Reloader {

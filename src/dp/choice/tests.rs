@@ -76,16 +76,87 @@ fn selections_have_the_noise_of_the_statement() {
             matches!(l.noise, Distribution::Laplace { .. }) && variance(&g.noise) > Ratio::from_integer(0)
         );
     }
-    // Three releases share ε²: the first in three halves, the second by two aggregates, the third has its selection alone.
+    // Three releases share ε² as their errors at all of it, √(3·3·(1/2 + 2.5²)), √(2·2) and √(2·2.5²), about as 12 to 3 to 5:
+    // the first in three halves, the second by two aggregates, the third has its selection alone.
     let of = |s: &Spec, i: usize| variance(&s.aggregates[i].distribution);
-    assert_eq!(of(&gaussian.specs[0], 0), Ratio::new(3 * 25 * 3 * 3, 2));
-    assert_eq!(of(&gaussian.specs[1], 1), Ratio::from_integer(49 * 2 * 3));
-    assert_eq!(variance(&gaussian.specs[2].selection.as_ref().unwrap().noise), Ratio::from_integer(2 * 3));
+    assert_eq!(of(&gaussian.specs[0], 0), Ratio::new(3 * 25 * 3 * 20, 2 * 12));
+    assert_eq!(of(&gaussian.specs[1], 1), Ratio::new(49 * 2 * 20, 3));
+    assert_eq!(variance(&gaussian.specs[2].selection.as_ref().unwrap().noise), Ratio::new(2 * 20, 5));
     assert_eq!(Charge::of(&epsilon, &gaussian.specs).unwrap(), gaussian.charge);
     // Keys alone have it where it lets more groups through.
     let many = auto(epsilon, &[outline(24, &[], true)], &[Notion::Zcdp]);
     assert!(matches!(many.why, Why::Compared { .. }));
     assert!(matches!(many.specs[0].selection.as_ref().unwrap().noise, Distribution::Gaussian { .. }));
+}
+
+/// Prices near those that releases are given make the sum of squared errors, relative to a group's part of the rows, no less.
+#[test]
+fn releases_divide_a_price_so_that_errors_are_least() {
+    let months = Outline { groups: 6, ..outline(3, &[1, 5], false) };
+    let whole = Outline { weights: vec![160], ..outline(2, &[5], false) };
+    let cities = Outline { groups: 2, ..outline(1, &[5], true) };
+    let outlines = [months, whole, cities];
+    let variance = |noise: &Distribution| match noise {
+        Distribution::Laplace { scale } => 2.0 * (*scale.numer() as f64 / *scale.denom() as f64).powi(2),
+        Distribution::Gaussian { variance } => *variance.numer() as f64 / *variance.denom() as f64,
+        Distribution::None => 0.0,
+    };
+    for (preference, power) in [(Preference::Laplace, 2), (Preference::Gaussian, 1)] {
+        let portions = match preference {
+            Preference::Gaussian => releases_by_squares(&outlines),
+            _ => releases_by_epsilon(&outlines),
+        };
+        let choice = choose(&Ratio::from_integer(1), &outlines, preference, &[Notion::Zcdp]).unwrap();
+        let all: u32 = portions.iter().sum();
+        // What each release's errors would be at all of the price.
+        let errors: Vec<f64> = (choice.specs.iter().zip(&outlines).zip(&portions))
+            .map(|((spec, o), portion)| {
+                let own = spec.aggregates.iter().enumerate().map(|(i, noise)| {
+                    let weight = o.weights.get(i).map_or(1.0, |w| f64::from(*w) / 16.0);
+                    (weight / noise.linf as f64).powi(2) * variance(&noise.distribution)
+                });
+                let far: f64 = if preference == Preference::Gaussian { 2.5 } else { 4.0 };
+                let selection = spec.selection.iter().map(|s| far * far * variance(&s.noise));
+                let sum: f64 = own.chain(selection).sum();
+                sum * (o.groups as f64).powi(2) * (f64::from(*portion) / f64::from(all)).powi(power)
+            })
+            .collect();
+        let sum = |portions: &[f64]| -> f64 {
+            let all: f64 = portions.iter().sum();
+            errors.iter().zip(portions).map(|(e, p)| e / (p / all).powi(power)).sum()
+        };
+        let own: Vec<f64> = portions.iter().map(|p| f64::from(*p)).collect();
+        assert!(own[0] > own[1] && own[0] > own[2], "{own:?}");
+        assert!(sum(&own) < 0.97 * sum(&[1.0; 3]), "{preference:?}: {own:?}, {errors:?}");
+        // What has the least that any has, may have more than its part.
+        let least = own.iter().copied().fold(f64::INFINITY, f64::min);
+        for i in (0..own.len()).filter(|i| own[*i] > least) {
+            for factor in [0.7, 1.4] {
+                let mut other = own.clone();
+                other[i] *= factor;
+                assert!(sum(&own) < sum(&other), "{preference:?}: {own:?}, {other:?}");
+            }
+        }
+    }
+}
+
+/// Nothing is left for the smallest, and nothing is given to what draws nothing.
+#[test]
+fn portions_have_a_floor() {
+    let wide = Outline { groups: 1_000_000, ..outline(500, &[1], false) };
+    let constant = outline(1, &[0], false);
+    let outlines = [wide, constant, outline(1, &[1], false)];
+    for portions in [releases_by_epsilon(&outlines), releases_by_squares(&outlines)] {
+        assert_eq!(portions, [4, 0, 1]);
+    }
+    let choice = choose(&Ratio::from_integer(5), &outlines, Preference::Laplace, &[]).unwrap();
+    let scale = |i: usize| choice.specs[i].aggregates[0].distribution;
+    assert_eq!(scale(0), Distribution::Laplace { scale: Ratio::new(500, 4) });
+    assert_eq!(scale(1), Distribution::None);
+    assert_eq!(scale(2), Distribution::Laplace { scale: Ratio::from_integer(1) });
+    let huge = Outline { groups: usize::MAX, ..outline(u32::MAX, &[u128::MAX >> 8], false) };
+    assert_eq!(releases_by_epsilon(&[huge.clone(), huge]), [1, 1]);
+    assert_eq!(releases_by_epsilon(&[outline(1, &[0], false)]), [0]);
 }
 
 #[test]

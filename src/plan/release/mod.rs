@@ -110,6 +110,8 @@ pub struct Release {
     pub source: PrivateSource,
     /// Group keys.
     pub keys: Vec<Key>,
+    /// How many groups there are, of public ones.
+    pub groups: Option<usize>,
     /// All groups come back; else they are selected by a threshold.
     pub public_groups: bool,
     /// Why groups are public or private, for EXPLAIN.
@@ -279,6 +281,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             cells: None,
             ranking: None,
             keys: built,
+            groups: public,
             public_groups,
             groups_why,
             groups_remedy,
@@ -326,8 +329,12 @@ impl Release {
         let total =
             self.bounding.spread().filter(|s| s.is_total() && self.top().is_none() && self.cells.is_none());
         let in_squares = total.map(Spread::in_squares);
+        let l0 = self.top().unwrap_or_else(|| self.bounding.l0());
+        // Of private groups there are at least as many as one unit may touch.
+        let groups = self.top().or(Some(l0).filter(|_| self.groups.is_none())).map(|n| n as usize);
         dp::Outline {
-            l0: self.top().unwrap_or_else(|| self.bounding.l0()),
+            groups: groups.or(self.groups).unwrap_or(1),
+            l0,
             linf: in_one_group(self.bounding.rows()),
             in_squares: in_squares.map(|s| (s.groups, in_one_group(s.rows))),
             weights: weights::of(&self.parts, &self.outputs),

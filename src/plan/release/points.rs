@@ -339,6 +339,7 @@ impl Builder<'_, '_> {
             parts: r.picks.iter().map(part).collect(),
             cells: Some(Cells { axis: r.axis, points, picks: r.picks, weight }),
             keys,
+            groups: public.then_some(self.group_count),
             public_groups: public,
             groups_why: found.why.clone(),
             groups_remedy: found.remedy.clone(),

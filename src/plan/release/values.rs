@@ -184,6 +184,7 @@ impl Builder<'_, '_> {
             parts: d.parts.into_iter().map(part).collect::<Result<_>>()?,
             cells: None,
             keys: keys.to_vec(),
+            groups: found.public.then_some(self.group_count),
             public_groups: found.public,
             groups_why: found.why.clone(),
             groups_remedy: found.remedy.clone(),

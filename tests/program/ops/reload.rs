@@ -127,7 +127,12 @@ async fn swapped_links_are_followed_and_half_a_policy_is_not_taken() {
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     gate.send("HUP").await;
     writer.await.unwrap();
-    eventually("the whole policy", async || rows(&ada, long).await.is_ok()).await;
+    eventually("the whole policy", async || {
+        // Where the writer stood still for long, a part was read, and refused.
+        gate.send("HUP").await;
+        rows(&ada, long).await.is_ok()
+    })
+    .await;
     std::fs::write(at("two").join("policy.toml"), "nonsense").unwrap();
     let out = dir.noisegate(&["reload", "--check"]).await;
     assert!(!out.status.success());
