@@ -70,3 +70,16 @@ impl Entropy for Lanes<'_, '_> {
         Ok(if self.0.bits(1)? == 1 { u64::MAX } else { 0 })
     }
 }
+
+/// Words of which only the lowest lanes are looked at: the others need no bits.
+pub(super) struct Narrow<'a, 'b>(pub(super) &'a mut Script<'b>, pub(super) u32);
+
+impl Entropy for Narrow<'_, '_> {
+    fn next_u64(&mut self) -> Result<u64, EntropyError> {
+        Ok(self.0.bits(self.1)? as u64)
+    }
+
+    fn bits(&mut self, count: u32) -> Result<u128, EntropyError> {
+        self.0.bits(count)
+    }
+}

@@ -19,8 +19,19 @@ use super::bernoulli::uniform_below;
 use super::expansion::{Expansion, Form};
 use super::{DpError, Entropy, EntropyError, Guarantee, Ratio};
 
-/// Digits of a uniform number that are drawn at once.
-const DIGITS: u32 = 64;
+/// How many digits of uniform numbers are drawn at once. What is drawn has the same law with any of these.
+#[derive(Clone, Copy)]
+struct Digits {
+    /// Of the number that is compared with a probability.
+    coin: u32,
+    /// Of the number that chooses among fewer than 2^`other` answers.
+    other: u32,
+    /// Of many numbers that are compared with one probability: so many of all, and so many of each that these do not decide.
+    lanes: (u32, u32),
+}
+
+/// As fast as can be.
+const DIGITS: Digits = Digits { coin: 32, other: 32, lanes: (4, 8) };
 
 /// ε in lowest terms, where it is above zero and its terms are below 2^96.
 fn usable(epsilon: &Ratio) -> Result<Ratio, DpError> {
@@ -94,10 +105,17 @@ impl RandomisedResponse {
         self.draw_from(DIGITS, rng)
     }
 
-    fn draw_from(&self, digits: u32, rng: &mut impl Entropy) -> Result<Change, EntropyError> {
-        let lie = self.lie.coin(digits, rng)?;
-        let other = 1 + uniform_below(u64::from(self.answers - 1), rng)?;
-        let offset = if lie { u32::try_from(other).unwrap_or_default() } else { 0 };
+    fn draw_from(&self, digits: Digits, rng: &mut impl Entropy) -> Result<Change, EntropyError> {
+        let drawn = rng.bits(digits.coin + digits.other)?;
+        let lie = self.lie.coin_after(drawn >> digits.other, digits.coin, rng)?;
+        // Below 2^`other`, which is at most 2^32: the cast and the shift hold it.
+        let rest = drawn as u64 & ((1 << digits.other) - 1);
+        let others = u64::from(self.answers - 1);
+        let other = match below(others, rest, digits.other) {
+            Some(other) => other,
+            None => uniform_below(others, rng)?,
+        };
+        let offset = u32::try_from(1 + other).unwrap_or_default() & u32::from(lie).wrapping_neg();
         Ok(Change { offset, answers: self.answers })
     }
 
@@ -125,6 +143,16 @@ impl RandomisedResponse {
     pub fn deviation(&self, n: u64, count: u64) -> f64 {
         oracle::deviation(self.probabilities(), n, count)
     }
+}
+
+/// Uniform on 0, …, n-1 from a number that is uniform on 0, …, 2^width-1, for 0 < n <= 2^width and `width` at most 32. None for
+/// the 2^width mod n numbers that there are too many (Lemire, "Fast Random Integer Generation in an Interval", 2019).
+fn below(n: u64, drawn: u64, width: u32) -> Option<u64> {
+    let product = drawn * n;
+    let rest = product & ((1 << width) - 1);
+    // Seldom: a division.
+    let over = rest < n && rest < (1 << width) % n;
+    (!over).then_some(product >> width)
 }
 
 #[cfg(test)]

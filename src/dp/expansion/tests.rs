@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::decision_tree::{Lanes, enumerate};
+use crate::decision_tree::{Lanes, Narrow, enumerate};
 use crate::exp::exp_neg;
 use crate::testing::SeededRng;
 
@@ -65,6 +65,17 @@ fn planes_have_exactly_the_probability() {
                 assert_eq!(open, 1, "one path is open: the digits of p themselves");
                 trees.push(masses);
             }
+            for digits in [(0, 1), (2, 1), (3, 5), (4, 8), (12, 8), (65, 64)] {
+                let e = expansion(form, n, d, READY);
+                let (masses, open) = enumerate(depth, |rng| e.lanes(digits, 1, &mut Narrow(rng, 1)));
+                let of = |key: u64| masses.get(&key).copied().unwrap_or_default();
+                let plane = |key: u64| trees[0].get(&key).copied().unwrap_or_default();
+                assert_eq!(
+                    (of(1), of(0), open),
+                    (plane(u64::MAX), plane(0), 1),
+                    "{form:?} of {n}/{d} by {digits:?}"
+                );
+            }
             assert!(trees.iter().all(|t| *t == trees[0]));
         }
     }
@@ -77,9 +88,13 @@ fn lanes_are_independent() {
     let mut rng = SeededRng::new(6);
     let (mut ones, mut pairs) = ([0u32; 64], [0u32; 64]);
     let rounds = 20_000;
-    for _ in 0..rounds {
-        let word = e.plane(u64::MAX, &mut rng).unwrap();
-        assert_eq!(e.plane(0x00ff, &mut rng).unwrap() & !0x00ff, 0);
+    for round in 0..rounds {
+        let mut draw = |mask: u64| match round % 2 {
+            0 => e.plane(mask, &mut rng).unwrap(),
+            _ => e.lanes((3, 9), mask, &mut rng).unwrap(),
+        };
+        let word = draw(u64::MAX);
+        assert_eq!(draw(0x00ff) & !0x00ff, 0);
         for lane in 0..64 {
             ones[lane] += (word >> lane & 1) as u32;
             pairs[lane] += (word >> lane & word >> ((lane + 1) % 64) & 1) as u32;

@@ -1,24 +1,15 @@
 //! For tests: everything a randomiser can say of each value, with exact masses, and how far these are apart.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use super::Digits;
 use crate::decision_tree::{Script, enumerate};
 use crate::exp::{PRECISION, exp_neg};
-use crate::{Entropy, EntropyError, Ratio};
+use crate::{EntropyError, Ratio};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
 
-/// Words of which only the lowest lanes are looked at: the others need no bits.
-pub(super) struct Narrow<'a, 'b>(pub(super) &'a mut Script<'b>, pub(super) u32);
-
-impl Entropy for Narrow<'_, '_> {
-    fn next_u64(&mut self) -> Result<u64, EntropyError> {
-        Ok(self.0.bits(self.1)? as u64)
-    }
-
-    fn bits(&mut self, count: u32) -> Result<u128, EntropyError> {
-        self.0.bits(count)
-    }
-}
+/// Few digits at once, so that trees are small.
+pub(super) const FEW: Digits = Digits { coin: 2, other: 4, lanes: (2, 1) };
 
 /// What is said of one value: decided masses in units of 2^-depth, and the mass that is open.
 pub(super) type Law<T> = (BTreeMap<T, u64>, u64);

@@ -1,7 +1,7 @@
 //! One bounded number of each unit, of which the average is wanted.
 
 use super::oracle::RandomiseError;
-use super::{DIGITS, float, usable};
+use super::{DIGITS, Digits, float, usable};
 use crate::bernoulli::uniform_below;
 use crate::expansion::{Expansion, Form};
 use crate::{DpError, Entropy, Guarantee, Ratio};
@@ -134,7 +134,7 @@ impl Mean {
 
     pub(super) fn randomise_from(
         &self,
-        digits: u32,
+        digits: Digits,
         value: u32,
         rng: &mut impl Entropy,
     ) -> Result<u32, RandomiseError> {
@@ -146,11 +146,11 @@ impl Mean {
         match &self.scheme {
             Scheme::Rounding(lie) => {
                 let up = u32::from(below(self.steps)? < value);
-                Ok(up ^ u32::from(lie.coin(digits, rng)?))
+                Ok(up ^ u32::from(lie.coin(digits.coin, rng)?))
             }
             Scheme::Piecewise { window, others, outside } => {
                 let (within, other) = (below(*window)?, below(*others)?);
-                let outside = u32::from(outside.coin(digits, rng)?).wrapping_neg();
+                let outside = u32::from(outside.coin(digits.coin, rng)?).wrapping_neg();
                 let start = value * (others / self.steps);
                 // Those before the window keep their number.
                 let after = u32::from(other >= start).wrapping_neg();

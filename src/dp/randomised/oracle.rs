@@ -1,6 +1,6 @@
 //! Frequency oracles: how many units have each value of a public domain, from reports that hide which one each has.
 
-use super::{DIGITS, RandomisedResponse, float, usable};
+use super::{DIGITS, Digits, RandomisedResponse, float, usable};
 use crate::expansion::{Expansion, Form};
 use crate::{DpError, Entropy, EntropyError, Guarantee, Ratio};
 
@@ -173,7 +173,7 @@ impl Oracle {
 
     pub(super) fn randomise_from(
         &self,
-        digits: u32,
+        digits: Digits,
         value: u32,
         rng: &mut impl Entropy,
     ) -> Result<Report, RandomiseError> {
@@ -185,9 +185,9 @@ impl Oracle {
                 let symbol = response.draw_from(digits, rng)?.report(value);
                 symbol.map(Report::Symbol).ok_or(RandomiseError::Outside)
             }
-            Scheme::Unary(q) => Ok(Report::Bits(self.unary(q, value, rng)?)),
+            Scheme::Unary(q) => Ok(Report::Bits(self.unary(q, digits, value, rng)?)),
             Scheme::Hadamard(lie, bits) => {
-                let lie = u32::from(lie.coin(digits, rng)?);
+                let lie = u32::from(lie.coin(digits.coin, rng)?);
                 // At most 31 bits.
                 let column = u32::try_from(rng.bits(*bits)?).unwrap_or_default();
                 // Changing a bit in which the row has a 1 leads from its columns with +1 to those with -1, one to one.
@@ -199,21 +199,27 @@ impl Oracle {
     }
 
     /// Bits by words of 64, the one of the value put in by masks.
-    fn unary(&self, q: &Expansion, value: u32, rng: &mut impl Entropy) -> Result<Box<[u8]>, EntropyError> {
+    fn unary(
+        &self,
+        q: &Expansion,
+        digits: Digits,
+        value: u32,
+        rng: &mut impl Entropy,
+    ) -> Result<Box<[u8]>, EntropyError> {
         let own = (rng.next_u64()? & 1).wrapping_neg();
         let bytes = usize::try_from(self.values.div_ceil(8)).unwrap_or_default();
-        let mut out = Vec::with_capacity(bytes + 8);
-        for word in 0..self.values.div_ceil(64) {
+        let mut out = vec![0; bytes].into_boxed_slice();
+        for (word, out) in (0..).zip(out.chunks_mut(8)) {
             let left = self.values - word * 64;
             let lanes = u64::MAX >> 64u32.saturating_sub(left);
-            let others = q.plane(lanes, rng)?;
+            let others = q.lanes(digits.lanes, lanes, rng)?;
             // 1 for the word that the value is in, else 0.
             let here = u64::from(word ^ (value / 64)).wrapping_sub(1) >> 63;
             let place = here << (value % 64);
-            out.extend_from_slice(&((others & !place) | (own & place)).to_le_bytes());
+            let bytes = ((others & !place) | (own & place)).to_le_bytes();
+            out.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
         }
-        out.truncate(bytes);
-        Ok(out.into_boxed_slice())
+        Ok(out)
     }
 
     /// Whether this could be a report at all: what comes over a network is asked first.

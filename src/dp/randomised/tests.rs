@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
 use crate::decision_tree::enumerate;
+use crate::randomised::audit;
 use crate::testing::SeededRng;
 
 fn response(answers: u32, n: u128, d: u128) -> RandomisedResponse {
@@ -18,7 +19,8 @@ fn the_decision_tree_has_the_exact_probabilities() {
             (p / q - (n as f64 / d as f64).exp()).abs() < 1e-12 * p / q
                 && (p + f64::from(k - 1) * q - 1.0).abs() < 1e-12
         );
-        let (masses, open) = enumerate(depth, |rng| Ok(rr.draw_from(2, rng)?.report(k - 1).unwrap()));
+        let (masses, open) =
+            enumerate(depth, |rng| Ok(rr.draw_from(audit::FEW, rng)?.report(k - 1).unwrap()));
         let scale = f64::from(1u32 << depth);
         assert_eq!(masses.len(), k as usize);
         for (said, mass) in masses {

@@ -8,6 +8,10 @@ use dp::{Ratio, SecureRng};
 use noisegate_encode::{AnalyserKey, Answer, Collection, ShufflerKey};
 use std::time::Instant;
 
+// As the program has it.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// What person j says: the same in every program of the bench, and more often the lower values.
 fn value(j: u64, values: u32) -> u32 {
     let u = j * 40_503 % 65_536;

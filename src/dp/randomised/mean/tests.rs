@@ -16,7 +16,9 @@ fn coarse(steps: u32, others: u32, window: u32, epsilon: &Ratio) -> Mean {
 }
 
 fn enumerated(mean: &Mean, depth: u32) -> Vec<audit::Law<u32>> {
-    laws(depth, mean.steps + 1, |value, rng| mean.randomise_from(2, value, rng).map_err(|_| EntropyError))
+    laws(depth, mean.steps + 1, |value, rng| {
+        mean.randomise_from(audit::FEW, value, rng).map_err(|_| EntropyError)
+    })
 }
 
 /// P(symbol | value) by definition.

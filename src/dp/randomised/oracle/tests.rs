@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::randomised::audit::{self, Narrow, agrees, laws, loss, near, ratio};
+use crate::decision_tree::Narrow;
+use crate::randomised::audit::{self, agrees, laws, loss, near, ratio};
 use crate::testing::SeededRng;
 
 fn oracle(kind: OracleKind, values: u32, n: u128, d: u128) -> Oracle {
@@ -10,7 +11,7 @@ fn oracle(kind: OracleKind, values: u32, n: u128, d: u128) -> Oracle {
 /// Every report that it can give for each value.
 fn enumerated(oracle: &Oracle, depth: u32) -> Vec<audit::Law<Report>> {
     laws(depth, oracle.values(), |value, rng| {
-        let report = oracle.randomise_from(2, value, &mut Narrow(rng, oracle.values()));
+        let report = oracle.randomise_from(audit::FEW, value, &mut Narrow(rng, oracle.values()));
         report.map_err(|_| EntropyError)
     })
 }
@@ -86,7 +87,7 @@ fn enumeration_catches_twice_the_epsilon_and_a_domain_off_by_one() {
     // Other answers drawn among k-2 in the place of k-1: one of them is never given.
     let short = RandomisedResponse::new(3, &Ratio::from_integer(1)).unwrap();
     let of = laws(16, 4, |value, rng| {
-        let offset = short.draw_from(2, rng)?.report(0).unwrap();
+        let offset = short.draw_from(audit::FEW, rng)?.report(0).unwrap();
         Ok((value + offset) % 4)
     });
     assert!(!loss(&of, &Ratio::from_integer(1)).within);

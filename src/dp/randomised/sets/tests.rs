@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
+use crate::decision_tree::Narrow;
 use crate::randomised::OracleKind;
-use crate::randomised::audit::{Narrow, laws, loss};
+use crate::randomised::audit::{self, laws, loss};
 use crate::testing::SeededRng;
 use crate::{EntropyError, Ratio};
 
@@ -23,7 +24,7 @@ fn whole_sets_are_within_epsilon() {
                 let set = all[which as usize];
                 let place = uniform_below(2u64, &mut rng)?;
                 let value = set.get(place as usize).copied().unwrap_or(2);
-                sets.oracle.randomise_from(2, value, &mut rng).map_err(|_| EntropyError)
+                sets.oracle.randomise_from(audit::FEW, value, &mut rng).map_err(|_| EntropyError)
             })
         };
         assert!(loss(&of(1), &one).within, "{kind:?}");
