@@ -13,6 +13,7 @@ use plan::reach::columns::Beside;
 use plan::reach::quantile::Quantile;
 use plan::{Plan, PlanError};
 use sql::catalog::InPath;
+use std::sync::Arc;
 
 impl Session {
     pub(super) fn resolve(
@@ -54,9 +55,10 @@ impl Session {
         gateway: &Gateway,
         key: Option<&Key>,
     ) -> Option<(Planned, Vec<Field>)> {
-        let key = key.filter(|_| self.selected(gateway).is_none() && !self.settings.auto_bounds())?;
-        let settings = self.terms(gateway);
+        let key = key.filter(|_| self.selected(gateway).is_none())?;
+        let (settings, chooses) = (self.terms(gateway), self.chooses_bounds(gateway).ok()?);
         let kept = gateway.known.plans.get(key, &settings, &gateway.known.sizes.known())?;
+        let kept = Some(kept).filter(|kept| kept.auto.is_some() == chooses)?;
         let (plan, constants) = (kept.plan.clone(), self.constants());
         let planned = Planned {
             plan,
@@ -66,7 +68,7 @@ impl Session {
             lasting: true,
             key: None,
             intervals: Default::default(),
-            auto: None,
+            auto: kept.auto.clone(),
         };
         Some((planned, kept.fields.clone()))
     }
@@ -136,8 +138,8 @@ impl Session {
         }
         let intervals = plan::reach::columns::prepare(&mut plan, beside, self.settings.confidence())?;
         let chooses = plan.charge.is_some() && self.chooses_bounds(gateway)?;
-        let auto = chooses.then(|| Box::new(Auto { statement, beside: beside.clone() }));
-        lasting &= !read && auto.is_none();
+        let auto = chooses.then(|| Arc::new(Auto { statement, beside: beside.clone() }));
+        lasting &= !read;
         Ok(Planned { plan, constants, settings, snapped, lasting, key: None, intervals, auto })
     }
 

@@ -3,6 +3,7 @@
 //! policy: a reload that changes neither the policy nor a table leaves it.
 
 use super::Statement;
+use super::bounds::Auto;
 use super::certificates::Certificates;
 use super::domain_sizes::DomainSizes;
 use super::statement::Planned;
@@ -165,6 +166,8 @@ impl PublicTexts {
 /// The plan of a statement over private rows.
 pub(super) struct KeptPlan {
     pub(super) plan: Plan,
+    /// The statement, where a bound is chosen for it each time.
+    pub(super) auto: Option<Arc<Auto>>,
     /// What it was made with.
     settings: plan::Settings,
     sizes: plan::Sizes,
@@ -211,7 +214,10 @@ impl Plans {
     ) {
         if planned.lasting && key.size() <= LONGEST && key.is_lasting() {
             let (plan, settings, fields) = (planned.plan.clone(), planned.settings.clone(), fields.to_vec());
-            self.0.insert(key, Arc::new(KeptPlan { plan, settings, sizes, fields, bytes }));
+            // A statement takes no more than its plan.
+            let auto = planned.auto.clone();
+            let bytes = if auto.is_some() { 2 * bytes } else { bytes };
+            self.0.insert(key, Arc::new(KeptPlan { plan, auto, settings, sizes, fields, bytes }));
         }
     }
 }

@@ -105,7 +105,7 @@ pub(super) struct Planned {
     /// The intervals that its columns have beside them.
     pub(super) intervals: Intervals,
     /// Where its bound is to be chosen.
-    pub(super) auto: Option<Box<Auto>>,
+    pub(super) auto: Option<Arc<Auto>>,
 }
 
 impl Planned {

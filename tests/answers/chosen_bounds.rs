@@ -122,6 +122,15 @@ async fn a_choice_is_told_kept_and_given_again() {
     let found = &rows(&client, sql).await.unwrap()[0];
     let ends: Vec<f64> = found.iter().map(|c| c.as_deref().unwrap().parse().unwrap()).collect();
     assert!(ends.len() == 3 && ends[1] < ends[0] && ends[0] < ends[2], "{ends:?}");
+    // What is remembered of a statement is told apart by whether bounds are chosen.
+    client.batch_execute("RESET noisegate.intervals; SET noisegate.cache = off").await.unwrap();
+    let entries = async || number(&client, "SELECT count(*) FROM noisegate.history").await;
+    for (bounds, more) in [("policy", 1.0), ("auto", 2.0), ("auto", 2.0), ("policy", 1.0), ("auto", 2.0)] {
+        client.batch_execute(&format!("SET noisegate.bounds = {bounds}")).await.unwrap();
+        let before = entries().await;
+        number(&client, sql).await;
+        assert_eq!(entries().await - before, more, "{bounds}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
