@@ -5,7 +5,7 @@ use super::relations::{BASES, Base};
 use super::scope::Column;
 use super::text::{filled, ident, literal, numbers, table, texts};
 use super::views::views;
-use policy::Policy;
+use policy::{Collected, Policy, View};
 use sql::ast::Own;
 use sqlparser::ast::Query;
 use std::collections::BTreeMap;
@@ -15,6 +15,54 @@ const OWN_SCHEMA: u32 = 4_294_960_000;
 
 /// The OIDs of other databases of the port begin here.
 const DATABASES: u32 = 4_294_950_000;
+
+/// A relation that is shown and that the database does not have: one of noisegate's own, a view of the policy, or what is
+/// collected.
+struct Virtual {
+    oid: u32,
+    schema: String,
+    name: String,
+    /// Names of the columns, and their types, by name in `pg_catalog` or by OID.
+    columns: Vec<(String, String)>,
+    /// What its comment says, and those of its columns.
+    notes: Option<(String, Vec<String>)>,
+}
+
+/// All of them. Those that every policy has come first.
+fn virtuals(policy: &Policy) -> Vec<Virtual> {
+    let own = Own::ALL.into_iter().map(|own| Virtual {
+        oid: 0,
+        schema: Own::SCHEMA.to_owned(),
+        name: own.name().to_owned(),
+        columns: own.columns().iter().map(|(name, ty)| ((*name).to_owned(), (*ty).to_owned())).collect(),
+        notes: None,
+    });
+    let views = policy.views.iter().map(|view| Virtual {
+        oid: 0,
+        schema: View::SCHEMA.to_owned(),
+        name: view.name.clone(),
+        columns: view.columns.iter().map(|(name, ty)| (name.clone(), ty.oid().to_string())).collect(),
+        notes: Some(("noisegate: a view of the policy".to_owned(), Vec::new())),
+    });
+    let collected = policy.collects.iter().map(|c| Virtual {
+        oid: 0,
+        schema: c.schema.clone(),
+        name: c.name.clone(),
+        columns: c.columns.iter().map(|c| (c.name.clone(), c.kind.ty().oid().to_string())).collect(),
+        notes: Some((
+            "noisegate: collected; answers are estimates, and cost nothing".to_owned(),
+            c.columns.iter().map(collected_note).collect(),
+        )),
+    });
+    let all = own.chain(views).chain(collected);
+    (OWN_SCHEMA + 1..).zip(all).map(|(oid, v)| Virtual { oid, ..v }).collect()
+}
+
+/// How a column was randomised.
+fn collected_note(c: &Collected) -> String {
+    let epsilon = c.epsilon.normalized().to_plain_string();
+    format!("noisegate: {}, randomised by {} at epsilon {epsilon}", c.kind.word(), c.randomiser.word())
+}
 
 /// A relation as it is printed.
 pub struct Printed {
@@ -52,18 +100,14 @@ impl Catalogs {
     /// The catalogs of a policy, by what the database has of it.
     pub fn new(policy: &Policy, facts: Facts) -> Self {
         let oids = |named: &[Named]| numbers(named.iter().map(|n| n.oid), "oid");
-        let own: Vec<(u32, Own)> = (OWN_SCHEMA + 1..).zip(Own::ALL).collect();
+        let own = virtuals(policy);
         let mut schemas: Vec<String> = policy.tables.iter().map(|t| t.schema.clone()).collect();
         schemas.sort();
         schemas.dedup();
         let replacements = replacements(policy, &facts, &own, &schemas);
         let bases = BASES.iter().filter_map(|b| Some((b.name, printed(b, &facts, &replacements)?))).collect();
         let Facts { tables, shown, indexes, constraints, types, .. } = facts;
-        let named = |(oid, own): &(u32, Own)| Named {
-            oid: *oid,
-            schema: Own::SCHEMA.to_owned(),
-            name: own.name().to_owned(),
-        };
+        let named = |v: &Virtual| Named { oid: v.oid, schema: v.schema.clone(), name: v.name.clone() };
         let copies = |n: &Named| Named { oid: n.oid, schema: n.schema.clone(), name: n.name.clone() };
         let mut names: Vec<Named> = tables.iter().chain(&indexes).map(copies).collect();
         names.extend(own.iter().map(named));
@@ -91,7 +135,7 @@ impl Catalogs {
 fn replacements(
     policy: &Policy,
     facts: &Facts,
-    own: &[(u32, Own)],
+    own: &[Virtual],
     schemas: &[String],
 ) -> Vec<(&'static str, String)> {
     let oids = |named: &[Named]| numbers(named.iter().map(|n| n.oid), "oid");
@@ -109,9 +153,15 @@ fn replacements(
     };
     let own_columns: Vec<(u32, usize, &str, &str)> = own
         .iter()
-        .flat_map(|(oid, o)| o.columns().iter().enumerate().map(move |(i, (n, t))| (*oid, i + 1, *n, *t)))
+        .flat_map(|v| v.columns.iter().enumerate().map(|(i, (n, t))| (v.oid, i + 1, n.as_str(), t.as_str())))
         .collect();
-    let notes = notes(policy, facts);
+    let mut notes = notes(policy, facts);
+    for v in own {
+        let Some((line, columns)) = &v.notes else { continue };
+        notes.push((v.oid, 0, 0, line.clone()));
+        // Neither has a number in the database.
+        notes.extend((1..).zip(columns).map(|(new, line)| (v.oid, -1, new, line.clone())));
+    }
     vec![
         ("never", if facts.version >= 140_000 { "-1" } else { "0" }.to_owned()),
         ("stattarget", if facts.version >= 170_000 { "NULL" } else { "-1" }.to_owned()),
@@ -143,9 +193,10 @@ fn replacements(
         (
             "own_tables",
             table(&[
-                numbers(own.iter().map(|(oid, _)| *oid), "oid"),
-                texts(own.iter().map(|(_, o)| o.name())),
-                numbers(own.iter().map(|(_, o)| o.columns().len()), "int2"),
+                numbers(own.iter().map(|v| v.oid), "oid"),
+                texts(own.iter().map(|v| v.name.as_str())),
+                numbers(own.iter().map(|v| v.columns.len()), "int2"),
+                texts(own.iter().map(|v| v.schema.as_str())),
             ]),
         ),
         (

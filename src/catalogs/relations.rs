@@ -66,8 +66,9 @@ pub const BASES: &[Base] = &[
             relreplident = CASE WHEN x.oid < 16384 OR x.relkind = 'i' THEN 'n' ELSE 'd' END; relispartition = false;
             relrewrite = 0; relfrozenxid = '0'; relminmxid = '0'; relacl = NULL; reloptions = NULL; relpartbound = NULL",
         own: Some((
-            "{own_tables} AS o(oid, name, natts)",
-            "oid = o.oid; relname = o.name; relnamespace = {own_schema}; reltype = 0; reloftype = 0; relowner = 10;
+            "{own_tables} AS o(oid, name, natts, schema)",
+            "oid = o.oid; relname = o.name; relnamespace = CASE WHEN o.schema = 'noisegate' THEN {own_schema}
+                ELSE (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = o.schema) END; reltype = 0; reloftype = 0; relowner = 10;
             relam = 0; relfilenode = 0; reltablespace = 0; relpages = 0; reltuples = {never}; relallvisible = 0;
             relallfrozen = 0; reltoastrelid = 0; relhasindex = false; relisshared = false; relpersistence = 'p';
             relkind = 'v'; relnatts = o.natts; relchecks = 0; relhasrules = false; relhastriggers = false;
@@ -88,7 +89,8 @@ pub const BASES: &[Base] = &[
             attinhcount = 0; attcollation; attacl = NULL; attoptions = NULL; attfdwoptions = NULL; attmissingval = NULL",
         own: Some((
             "{own_columns} AS o(relid, num, name, type)
-             JOIN pg_catalog.pg_type AS t ON t.oid < 16384 AND t.typname = o.type AND t.typnamespace = 11",
+             JOIN pg_catalog.pg_type AS t ON t.oid::text = o.type
+               OR t.oid < 16384 AND t.typname = o.type AND t.typnamespace = 11",
             "attrelid = o.relid; attname = o.name; atttypid = t.oid; attlen = t.typlen; attnum = o.num; attndims = 0;
             attcacheoff = -1; atttypmod = -1; attbyval = t.typbyval; attstorage = t.typstorage; attalign = t.typalign;
             attcompression = ''; attnotnull = false; atthasdef = false; atthasmissing = false; attidentity = '';

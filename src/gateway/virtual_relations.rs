@@ -5,7 +5,9 @@ use super::{Gateway, Session};
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use emit::print::OwnRow;
-use policy::{Column, Domain, Policy, Privacy, Range, Table, View};
+use policy::{
+    Collect, Collected, CollectedKind, Column, Domain, Policy, Privacy, Randomiser, Range, Table, View,
+};
 use schema::SqlType;
 use schema::time::DAY;
 use sql::ast::{Own, Source, Statement};
@@ -123,7 +125,45 @@ fn columns(policy: &Policy) -> Vec<OwnRow> {
         t.columns.iter().enumerate().flat_map(row).collect()
     };
     let views = policy.views.iter().flat_map(|v| v.columns.iter().enumerate().map(move |c| of_view(v, c)));
-    policy.tables.iter().filter(|t| !t.collected).flat_map(rows).chain(views).collect()
+    let of = |c: &Collect| c.columns.iter().enumerate().map(|at| of_collected(c, at)).collect::<Vec<_>>();
+    let collected = policy.collects.iter().flat_map(of);
+    policy.tables.iter().filter(|t| !t.collected).flat_map(rows).chain(views).chain(collected).collect()
+}
+
+/// A column of what is collected: its values are public, and nobody's are stored.
+fn of_collected(of: &Collect, (index, c): (usize, &Collected)) -> OwnRow {
+    let text = |s: &str| Some(s.to_owned());
+    let end = |steps: i64, low: &BigDecimal, grid: &BigDecimal| {
+        Some((low + grid * BigDecimal::from(steps)).normalized().to_plain_string())
+    };
+    let (low, high, grid) = match &c.randomiser {
+        Randomiser::Mean { mean, low, grid } => (
+            end(0, low, grid),
+            end(mean.steps().into(), low, grid),
+            Some(grid.normalized().to_plain_string()),
+        ),
+        Randomiser::Oracle(_) if c.kind == CollectedKind::Count => {
+            (c.values.first().cloned(), c.values.last().cloned(), None)
+        }
+        Randomiser::Oracle(_) | Randomiser::Sets(_) => (None, None, None),
+    };
+    let listed = matches!(c.kind, CollectedKind::Categorical | CollectedKind::Set);
+    vec![
+        text(&of.schema),
+        text(&of.name),
+        text(&c.name),
+        Some((index + 1).to_string()),
+        Some(c.kind.ty().sql_name().replace("pg_catalog.", "")),
+        text(if c.missing { "true" } else { "false" }),
+        text("collected"),
+        text("false"),
+        text(if c.randomiser.oracle().is_some() { "public" } else { "private" }),
+        low,
+        high,
+        grid,
+        listed.then(|| c.values.join(", ")),
+        None,
+    ]
 }
 
 /// A member of a jsonb column, as it is written.

@@ -166,7 +166,7 @@ async fn what_estimates_cannot_tell_is_refused() {
     assert_eq!(sqlstate(&ada, "SELECT count(*) FROM public.survey_reports").await, "42P01");
     let shown =
         rows(&ada, "SELECT relname FROM pg_catalog.pg_class WHERE relname LIKE 'survey%'").await.unwrap();
-    assert!(shown.is_empty(), "{shown:?}");
+    assert_eq!(shown, [[Some("survey".to_owned())]], "what is collected, and no reports");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -664,4 +664,45 @@ async fn consistent_estimates_are_the_nearest_that_can_be_true() {
         assert_eq!(sqlstate(&ada, refused).await, "0A000", "{refused}");
     }
     assert_eq!(estimates("SELECT avg(age) FROM survey").await.len(), 1, "no parts of a whole");
+}
+
+/// What is collected is found like a view by who looks around, with the types that it is asked in; the table of its reports is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_collected_is_found_by_who_looks_around() {
+    let world = World::truthful().await;
+    let out = world.psql("ada", "\\d\n\\d survey\n\\d survey_reports").await;
+    assert!(out.stdout.contains(" public | survey   | view  | noisegate"), "{}", out.stdout);
+    assert!(out.stdout.contains(" visits | integer |"), "{}", out.stdout);
+    assert!(!out.stdout.contains("survey_reports"), "{}", out.stdout);
+    assert!(out.stderr.contains("Did not find any relation named \"survey_reports\""), "{}", out.stderr);
+    let ada = world.client("ada").await;
+    let all = async |sql: &str| {
+        let cells = rows(&ada, sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+        let line = |row: &Vec<Option<String>>| {
+            row.iter().map(|c| c.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join("|")
+        };
+        cells.iter().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        all("SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_name LIKE 'survey%'").await,
+        ["public|survey|VIEW"]
+    );
+    let columns = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'survey' ORDER BY ordinal_position";
+    assert_eq!(all(columns).await, ["answer|text", "city|text", "visits|integer"]);
+    assert_eq!(
+        all("SELECT column_name, data_type, is_nullable, privacy, groups, low, high, domain FROM noisegate.columns WHERE table_name = 'survey'").await,
+        [
+            "answer|text|f|collected|public|NULL|NULL|yes, no, other",
+            "city|text|t|collected|public|NULL|NULL|City 0, City 1, City 2",
+            "visits|int4|f|collected|public|0|9|NULL",
+        ]
+    );
+    let told = "SELECT pg_table_is_visible(c.oid), has_table_privilege(c.oid, 'SELECT'), obj_description(c.oid), col_description(c.oid, 3)
+        FROM pg_class c WHERE c.relname LIKE 'survey%'";
+    assert_eq!(
+        all(told).await,
+        [
+            "t|t|noisegate: collected; answers are estimates, and cost nothing|noisegate: count, randomised by response at epsilon 100"
+        ]
+    );
 }

@@ -49,6 +49,9 @@ async fn views_are_found_as_tables() {
     assert_eq!(one("WITH long_trips AS (SELECT 7 AS x) SELECT x FROM long_trips").await, "7");
     let columns = "SELECT string_agg(column_name || ' ' || data_type, ', ') FROM noisegate.columns WHERE table_name = 'city_sizes' AND privacy = 'view'";
     assert_eq!(one(columns).await, "city text, stations int8, size numeric");
+    let found = "SELECT string_agg(column_name || ' ' || data_type, ', ' ORDER BY ordinal_position) FROM information_schema.columns c
+        JOIN information_schema.tables t USING (table_schema, table_name) WHERE table_name = 'city_sizes' AND table_type = 'VIEW'";
+    assert_eq!(one(found).await, "city text, stations bigint, size numeric");
     // Rows of units stay where they are, and errors point at what was written.
     let refused = rows(&ada, "SELECT * FROM long_trips").await.unwrap_err();
     assert_eq!(refused.code().unwrap().code(), "0A000");
