@@ -87,6 +87,11 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
 
 /// What the rules of each collection promise, in words.
 fn promise(config: &Config) -> String {
+    let writer = match (config.writers.is_empty(), config.forwarded_for) {
+        (false, _) => "token",
+        (true, true) => "address in X-Forwarded-For",
+        (true, false) => "address",
+    };
     let collections = config.shuffler.collections().iter().zip(&config.rules);
     let lines = collections.map(|(collection, (_, rules))| {
         let batches = format!(
@@ -98,8 +103,12 @@ fn promise(config: &Config) -> String {
         match rules.promise() {
             None => format!("{name}: groups are not held back; {batches}"),
             Some(p) => format!(
-                "{name}: which groups go out, and when, is ({}, {:.1e})-differentially private for one report; {batches}",
-                p.epsilon, p.delta
+                "{name}: which groups go out, and when, is ({}, {:.1e})-differentially private for one report; of one {writer} {} \
+                 of a group count, so that it goes out when reports of it have come from about {}; {batches}",
+                p.epsilon,
+                p.delta,
+                rules.counted_per_writer(),
+                rules.writers_of_a_group()
             ),
         }
     });

@@ -82,6 +82,11 @@ impl Rules {
         self.counted_per_writer
     }
 
+    /// About so many writers of a group it takes until any of it goes out.
+    pub fn writers_of_a_group(&self) -> u64 {
+        self.min_group.div_ceil(self.counted_per_writer)
+    }
+
     /// (ε, δ)-DP of which groups go out and when, for neighbours that differ by one report of one writer; None where groups are
     /// not held back.
     ///

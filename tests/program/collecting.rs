@@ -38,6 +38,8 @@ async fn collection() -> TempDir {
 pub struct Shuffling {
     pub process: Child,
     pub address: String,
+    /// What it promised.
+    pub said: String,
 }
 
 /// A shuffler of `survey.json`, unless `config` names its collections.
@@ -60,11 +62,13 @@ pub async fn shuffle_with(folder: &Path, config: &str, more: impl FnOnce(&mut Co
     more(&mut command);
     let mut process = command.spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut said = String::new();
     loop {
         let line = lines.next_line().await.unwrap().unwrap();
         if let Some(address) = line.strip_prefix("listening on ") {
-            return Shuffling { process, address: address.into() };
+            return Shuffling { process, address: address.into(), said };
         }
+        said.push_str(&line);
     }
 }
 
@@ -171,6 +175,30 @@ async fn shufflers_refuse_with_a_reason() {
     fs::write(folder.join("public.toml"), "listen = \"0.0.0.0:0\"\nkey = \"shuffler.key\"\ncollections = [\"survey.json\"]\nspool = \"s\"\nbatches = \"b\"\nmin_batch = 1\nmax_delay = 1\nmin_group = 0\n").unwrap();
     let refused = noisegate(folder, &["shuffle", "--config", "public.toml"], "").await;
     assert!(!refused.status.success() && refused.stderr.contains("behind a web server"), "{refused:?}");
+}
+
+/// Who may hold a group back for ever is said at the start: one that sends for everybody is one writer.
+#[tokio::test(flavor = "multi_thread")]
+async fn shufflers_say_how_many_writers_a_group_takes() {
+    let folder = collection().await;
+    let rules = "min_batch = 1\nmax_delay = 0\nmin_group = 20\n";
+    let writer = format!("[[writer]]\nname = \"form\"\ntoken_sha256 = \"{}\"\n", "0".repeat(64));
+    for (more, said) in [
+        (
+            "counted_per_writer = 3\n",
+            "of one address 3 of a group count, so that it goes out when reports of it have come from about 7;",
+        ),
+        (
+            "forwarded_for = true\n",
+            "of one address in X-Forwarded-For 1 of a group count, so that it goes out when reports of it have come from about 20;",
+        ),
+        (writer.as_str(), "of one token 1 of a group count"),
+    ] {
+        let shuffling = shuffle(folder.path(), &format!("{rules}{more}")).await;
+        assert!(shuffling.said.contains(said), "{}", shuffling.said);
+    }
+    let shuffling = shuffle(folder.path(), "min_batch = 1\nmax_delay = 0\nmin_group = 0\n").await;
+    assert!(shuffling.said.contains("groups are not held back"), "{}", shuffling.said);
 }
 
 /// Mistakes in answers, descriptions and files are named; no answer is repeated.
