@@ -108,8 +108,7 @@ pub fn choose(
         .iter()
         .zip(&portions)
         .map(|(o, portion)| {
-            // One that draws nothing is given a price that nothing is paid for.
-            let share = portion_of(epsilon, *portion, all).unwrap_or(Ok(*epsilon))?;
+            let share = share_of(epsilon, *portion, all)?;
             match (&o.points, o.top, o.linf.as_slice()) {
                 (None, Some(k), [linf]) => Spec::top(&share, k, *linf, selector),
                 (None, ..) => Spec::of(&share, o),
@@ -151,11 +150,13 @@ pub fn choose(
     take(if better { gaussian } else { laplace }, why)
 }
 
-/// A portion of all of a price; None of nothing.
-fn portion_of(epsilon: &Ratio, portion: u32, all: u32) -> Option<Result<Ratio, DpError>> {
-    let part = Ratio::new(portion.into(), all.max(1).into());
-    let too_large = DpError::OutOfRange("a price split over its releases");
-    (portion > 0).then(|| epsilon.checked_mul(&part).ok_or(too_large))
+/// A portion of a price; all of it for what draws nothing, by which nothing is paid for.
+fn share_of(epsilon: &Ratio, portion: u32, all: u32) -> Result<Ratio, DpError> {
+    if portion == 0 {
+        return Ok(*epsilon);
+    }
+    let part = Ratio::new(portion.into(), all.into());
+    epsilon.checked_mul(&part).ok_or(DpError::OutOfRange("a price split over its releases"))
 }
 
 /// How points are chosen: by permute-and-flip, which errs less, where no budget has a better price for the exponential

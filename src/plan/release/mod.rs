@@ -330,10 +330,9 @@ impl Release {
             self.bounding.spread().filter(|s| s.is_total() && self.top().is_none() && self.cells.is_none());
         let in_squares = total.map(Spread::in_squares);
         let l0 = self.top().unwrap_or_else(|| self.bounding.l0());
-        // Of private groups there are at least as many as one unit may touch.
-        let groups = self.top().or(Some(l0).filter(|_| self.groups.is_none())).map(|n| n as usize);
         dp::Outline {
-            groups: groups.or(self.groups).unwrap_or(1),
+            // Of private groups there are at least as many as one unit may touch, and of a top as many as come back.
+            groups: self.groups.filter(|_| self.top().is_none()).unwrap_or(l0 as usize),
             l0,
             linf: in_one_group(self.bounding.rows()),
             in_squares: in_squares.map(|s| (s.groups, in_one_group(s.rows))),
