@@ -244,6 +244,9 @@ fn split(r: &Release) -> Option<String> {
 }
 
 /// What part of the statement's price falls to a release, where these are not even.
+///
+/// With E the sum of the ε of all that is chosen or has Laplace noise, the price is E² + Σεᵢ² (`Charge::of`): εE and εᵢ² are parts
+/// of it that add up, and of a statement without Gaussian noise they are as the ε.
 fn share(r: &Release, plan: &Plan) -> Option<String> {
     let float = |r: &dp::BigRatio| r.numer().to_f64().unwrap_or(0.0) / r.denom().to_f64().unwrap_or(1.0);
     let of = |r: &Release| {
@@ -256,23 +259,17 @@ fn share(r: &Release, plan: &Plan) -> Option<String> {
         }
         (epsilon, square)
     };
-    let all: Vec<(f64, f64)> = plan.releases.iter().map(of).filter(|s| *s != (0.0, 0.0)).collect();
-    let same = |(e, s): &(f64, f64)| {
-        all.first()
-            .is_some_and(|(of_e, of_s)| (e - of_e).abs() <= 1e-9 * of_e && (s - of_s).abs() <= 1e-9 * of_s)
-    };
-    if all.iter().all(same) {
+    let all: Vec<(f64, f64)> = plan.releases.iter().map(of).collect();
+    let sum: f64 = all.iter().map(|(epsilon, _)| epsilon).sum();
+    let part = |(epsilon, square): &(f64, f64)| epsilon * sum + square;
+    let parts: Vec<f64> = all.iter().map(part).filter(|part| *part > 0.0).collect();
+    let (own, whole): (f64, f64) = (part(&of(r)), parts.iter().sum());
+    let even = |part: &f64| (part * parts.len() as f64 / whole - 1.0).abs() < 1e-6;
+    if own == 0.0 || parts.iter().all(even) {
         return None;
     }
-    let whole = approximate(&plan.charge.as_ref()?.epsilon);
-    let (epsilon, square) = of(r);
-    let percent = |part: f64| format!("{:.0} %", 100.0 * part);
-    let of = match (epsilon > 0.0, square > 0.0) {
-        (true, false) => format!("{} of epsilon", percent(epsilon / whole)),
-        (false, true) => format!("{} of the square of epsilon", percent(square / whole / whole)),
-        _ => return None,
-    };
-    Some(format!("  Share of the statement's price: {of}"))
+    let unit = if all.iter().any(|(_, square)| *square > 0.0) { "the square of epsilon" } else { "epsilon" };
+    Some(format!("  Share of the statement's price: {:.0} % of {unit}", 100.0 * own / whole))
 }
 
 /// The error of each aggregate, where so many groups are added up.
