@@ -58,10 +58,10 @@ pub use gaussian::DiscreteGaussian;
 pub use guarantee::Guarantee;
 pub use laplace::DiscreteLaplace;
 pub use noise::{Distribution, Noise, Sampler};
-pub use outline::{Outline, WEIGHT_OF_ONE};
+pub use outline::{Outline, ROUNDS, WEIGHT_OF_ONE, WHOLE};
 pub use points::{Pick, Points, PointsError};
 pub use rng::{Entropy, EntropyError, KeyedRng, SecureRng};
-pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, split};
+pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, Weights, split};
 
 /// Exact non-negative rationals: scales, ε, δ.
 pub type Ratio = num_rational::Ratio<u128>;

@@ -18,6 +18,20 @@ pub const WEIGHT_OF_ONE: u32 = 16;
 /// noise of its counts is to be a small part of them.
 const OF_SELECTION: u32 = WEIGHT_OF_ONE / 2;
 
+/// What a unit weighs whose only group it is, where groups are selected by weights: a number that many groups divide, and whose
+/// square double precision holds.
+pub const WHOLE: u32 = 1_000_000;
+
+/// Shares of ε of the rounds in which keys are selected, where they are all that is asked for, and of ε²: noise halves from one
+/// to the next. Early rounds need little: what they find is in many units, and what they leave has the weight of these.
+/// (Swanberg, Desfontaines and Haney, "DP-SIPS: A simpler, more scalable mechanism for differentially private partition selection",
+/// 2023.)
+const OF_EPSILON: [u32; ROUNDS] = [1, 2, 4];
+const OF_SQUARES: [u32; ROUNDS] = [1, 4, 16];
+
+/// How many rounds there are.
+pub const ROUNDS: usize = 3;
+
 /// No aggregate has more, nor less than one.
 const MOST: u32 = 1 << 12;
 
@@ -51,6 +65,9 @@ pub struct Outline {
     /// The aggregate that is the number of units by which groups are selected, which one unit changes by 1: where it is some,
     /// what is compared with the threshold is what is released.
     pub counted: Option<usize>,
+    /// Which of the rounds it is in which keys alone are selected, from 0: units weigh less the more groups they are in, and those
+    /// that were selected before are in none of them.
+    pub round: Option<usize>,
     /// What is chosen among points, and what one unit's cells weigh together; then there are no aggregates.
     pub points: Option<(Vec<Pick>, u32)>,
     /// Only the groups with the greatest values of the one aggregate come back: so many, which is `l0`.
@@ -94,7 +111,7 @@ impl Outline {
         if self.draws_nothing() {
             return 0.0;
         }
-        let all = self.groups.max(1) as f64 * f64::from(self.l0);
+        let all = self.groups.max(1) as f64 * f64::from(if self.round.is_some() { 1 } else { self.l0 });
         match (&self.points, self.top) {
             (Some((picks, _)), _) => all * FAR_OF_EPSILON * picks.len() as f64,
             // Half of the price chooses them.
@@ -114,6 +131,7 @@ impl Outline {
         }
         let shares = self.of_squares();
         let (l0, linf) = self.in_squares.as_ref().map_or((self.l0, &self.linf), |(l0, linf)| (*l0, linf));
+        let l0 = if self.round.is_some() { 1 } else { l0 };
         let less = |i: usize| match (linf.get(i), self.linf.get(i)) {
             (Some(less), Some(whole)) if *whole > 0 => *less as f64 / *whole as f64,
             _ => 1.0,
@@ -182,13 +200,23 @@ impl Outline {
 /// The share of ε of each release with Laplace noise, of their sum; 0 for one that draws nothing.
 pub(super) fn releases_by_epsilon(outlines: &[Outline]) -> Vec<u32> {
     let errors: Vec<f64> = outlines.iter().map(Outline::error_of_epsilon).collect();
-    portions(&errors, |e| libm::cbrt(e * e))
+    by_round(portions(&errors, |e| libm::cbrt(e * e)), outlines, OF_EPSILON)
 }
 
 /// The same of ε² with Gaussian noise; 0 for one that draws nothing or chooses.
 pub(super) fn releases_by_squares(outlines: &[Outline]) -> Vec<u32> {
     let errors: Vec<f64> = outlines.iter().map(Outline::error_of_squares).collect();
-    portions(&errors, |e| e)
+    by_round(portions(&errors, |e| e), outlines, OF_SQUARES)
+}
+
+/// The same, where the rounds of a selection have one portion together, which they divide like these. Errors of the rounds of one
+/// are the same, and so are their portions.
+fn by_round(mut portions: Vec<u32>, outlines: &[Outline], shares: [u32; ROUNDS]) -> Vec<u32> {
+    let all: u32 = shares.iter().sum();
+    for (portion, outline) in portions.iter_mut().zip(outlines) {
+        *portion *= outline.round.map_or(all, |round| shares.get(round).copied().unwrap_or(all));
+    }
+    smallest(portions)
 }
 
 /// Whole numbers in proportion, as small as they can be, where there is an error.
@@ -197,7 +225,11 @@ fn portions(errors: &[f64], share: impl Fn(f64) -> f64) -> Vec<u32> {
     let (least, most) = (f64::from(*OF_A_RELEASE.start()), f64::from(*OF_A_RELEASE.end()));
     // The cast holds what is within these; the largest is the most even where no number holds it.
     let whole = |error: f64| libm::round(share(error) / largest * most).max(least).min(most) as u32;
-    let mut portions: Vec<u32> = errors.iter().map(|e| if *e == 0.0 { 0 } else { whole(*e) }).collect();
+    smallest(errors.iter().map(|e| if *e == 0.0 { 0 } else { whole(*e) }).collect())
+}
+
+/// The same proportions by the smallest numbers.
+fn smallest(mut portions: Vec<u32>) -> Vec<u32> {
     let common = portions.iter().fold(0, |a, b| gcd(a, *b)).max(1);
     portions.iter_mut().for_each(|p| *p /= common);
     portions
@@ -267,5 +299,23 @@ mod tests {
         // A number of rows that a unit changes by more is none of units; nor is there one without a selection.
         assert_eq!(Outline { linf: vec![2], ..outline.clone() }.counted(), None);
         assert_eq!(Outline { selection_delta: None, ..outline }.counted(), None);
+    }
+
+    #[test]
+    fn rounds_have_one_portion_of_a_price() {
+        let keys = |round| Outline { round: Some(round), ..Outline::even(20, &[], delta().as_ref()) };
+        let three = [keys(0), keys(1), keys(2)];
+        assert_eq!(releases_by_epsilon(&three), [1, 2, 4]);
+        assert_eq!(releases_by_squares(&three), [1, 4, 16]);
+        // Beside another release they have together what one would have alone.
+        let other = Outline::even(1, &[1], None);
+        let [alone, [a, b, c, beside]] = [
+            [keys(0), other.clone()].map(|o| Outline { round: None, l0: 1, ..o }).to_vec(),
+            [&three[..], &[other]].concat(),
+        ]
+        .map(|outlines| releases_by_squares(&outlines))
+        .map(|p| [p.first(), p.get(1), p.get(2), p.last()].map(|p| p.copied().unwrap_or_default()));
+        assert_eq!((b, c), (4 * a, 16 * a));
+        assert_eq!((a + b + c) * alone[3], alone[0] * beside);
     }
 }

@@ -3,11 +3,15 @@
 //! A group is released only if its number of distinct units (after the l0 bound) plus discrete noise reaches a threshold T.
 //! Wilson et al., "Differentially Private SQL with Bounded User Contribution" (2020), section 5, with the discrete tail in
 //! place of the continuous one: of Laplace noise, or of Gaussian noise, which is in proportion to √l0 and not to l0.
+//!
+//! Where keys are all that is asked for, units weigh less the more groups they are in, so that all of a unit's weights together
+//! have the norm of one (Gopi et al., "Differentially Private Set Union", 2020, sections 3 and 5), and the threshold holds for
+//! a unit in any number of groups up to l0.
 
 use super::certified::is_usual_delta;
 use super::exp::{PRECISION, div_ceil, exp_neg, one};
-use super::spec::Selection;
-use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Noise, Ratio, Sampler};
+use super::spec::{Selection, Weights};
+use super::{Distribution, DpError, Noise, Ratio, Sampler};
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 
@@ -51,13 +55,12 @@ impl Tail {
         }
     }
 
-    /// Probability, in units of 2^-256 and rounded up, that a group of one unit is kept at `threshold` (at least 1):
-    /// P(X >= t) with t = T-1.
+    /// P(X >= t), in units of 2^-256 and rounded up.
     ///
     /// Laplace: q^t/(1+q), q = e^(-1/b). Gaussian: terms from t on fall at least as fast as e^(-(2t+1)/(2σ²)) from one to the
     /// next, so that they add up to at most e^(-t²/(2σ²))/(1 - e^(-(2t+1)/(2σ²))).
-    fn of_one(&self, threshold: i128) -> BigUint {
-        let t = BigUint::from(threshold.saturating_sub(1).unsigned_abs());
+    fn from(&self, t: u128) -> BigUint {
+        let t = BigUint::from(t);
         let (sum, norm) = match self {
             Self::Laplace { t: b, s, norm } => (exp_neg(&(t * s), b).1, norm),
             Self::Gaussian { n, d, norm } => {
@@ -73,10 +76,47 @@ impl Tail {
         div_ceil(sum << PRECISION, norm).min(one())
     }
 
-    /// Probability, in units of 2^-96 and rounded up, that any of l0 groups of one unit each is kept: 1-(1-p)^l0.
-    fn leak(&self, l0: u32, threshold: i128) -> BigUint {
-        let any = any_of_up(&self.of_one(threshold), l0);
-        div_ceil(any, &(BigUint::from(1u8) << (PRECISION - u64::from(DELTA_BITS))))
+    /// Probability, in units of 2^-96 and rounded up, that any of the groups is kept of a unit that is alone in all of them and
+    /// has so many at most: 1-(1-p)^s with p = P(X >= T-w), for each number s of groups and the weight w of each; at most
+    /// what `enough` says where that is enough to know.
+    fn leak(&self, numbers: &[Groups], threshold: i128, enough: &BigUint) -> BigUint {
+        let mut most = BigUint::zero();
+        for n in numbers {
+            // What is not above a unit's weight keeps it half of the time.
+            let Ok(t) = u128::try_from(threshold.saturating_sub(n.weight)) else {
+                return BigUint::from(1u8) << DELTA_BITS;
+            };
+            let any = any_of_up(&self.from(t), n.last);
+            most = most.max(div_ceil(any, &(BigUint::from(1u8) << (PRECISION - u64::from(DELTA_BITS)))));
+            if most > *enough {
+                break;
+            }
+        }
+        most
+    }
+}
+
+/// Numbers of groups that are looked at together: a unit in any of them weighs no more in each, and has no more of them.
+struct Groups {
+    weight: i128,
+    last: u32,
+}
+
+/// All numbers of groups up to l0. From 16 on several are taken together, of which the largest is a sixteenth above the least.
+fn numbers(weights: Weights, l0: u32) -> Vec<Groups> {
+    if weights == Weights::Units {
+        return vec![Groups { weight: 1, last: l0 }];
+    }
+    let mut out = Vec::new();
+    let mut first = 1u32;
+    loop {
+        let last = first.saturating_add(first / 16).min(l0);
+        // A u32 at most.
+        out.push(Groups { weight: weights.in_each(first) as i128, last });
+        match last.checked_add(1).filter(|next| *next <= l0) {
+            Some(next) => first = next,
+            None => return out,
+        }
     }
 }
 
@@ -136,8 +176,7 @@ impl Selection {
     /// The threshold is the least for which the probability, rounded up to a multiple of 2^-96, is at most `delta`;
     /// that rounded probability is the `delta` of the result.
     pub fn new(l0: u32, b: &Ratio, delta: &Ratio) -> Result<Self, DpError> {
-        DiscreteLaplace::new(b)?;
-        Self::with(l0, Distribution::Laplace { scale: *b }, delta, |delta| guess(l0, b, delta))
+        Self::of(l0, Weights::Units, Distribution::Laplace { scale: *b }, delta)
     }
 
     /// The same by Gaussian noise of parameter σ² = `variance`.
@@ -146,32 +185,49 @@ impl Selection {
     /// post-processing of the noisy numbers of units of the groups that both neighbours have, of which a unit changes l0 by 1:
     /// l0/(2σ²)-zCDP.
     pub fn gaussian(l0: u32, variance: &Ratio, delta: &Ratio) -> Result<Self, DpError> {
-        let noise = DiscreteGaussian::new(variance)?;
-        // 95 % lie within some two σ.
-        let start = (3.0 * noise.error95()).min(1e30) as i128;
-        Self::with(l0, Distribution::Gaussian { variance: *variance }, delta, |_| start)
+        Self::of(l0, Weights::Units, Distribution::Gaussian { variance: *variance }, delta)
     }
 
-    fn with(
-        l0: u32,
-        noise: Distribution,
-        delta: &Ratio,
-        start: impl Fn(&Ratio) -> i128,
-    ) -> Result<Self, DpError> {
+    /// The same for any weights and the noise that they are for: of a sum Laplace noise, of squares Gaussian noise.
+    ///
+    /// Guarantee, for add/remove neighbours of which each unit is in at most l0 groups and weighs what `weights` says in each:
+    /// outside of an event of the stated δ the selection is post-processing of the noisy numbers of the groups that both
+    /// neighbours have, of which a unit changes no more than w in l₁ norm (of Gaussian noise, in l₂ norm), whatever others are in.
+    pub fn of(l0: u32, weights: Weights, noise: Distribution, delta: &Ratio) -> Result<Self, DpError> {
         if l0 == 0 {
             return Err(DpError::NoGroups);
         }
+        Noise { linf: weights.whole(), distribution: noise }.sampler()?;
+        if !are_for(weights, &noise) {
+            return Err(DpError::OutOfRange("the weights of a selection"));
+        }
         let tail = Tail::new(&noise).filter(|_| is_usual_delta(delta)).ok_or(DpError::SelectionDelta)?;
         let allowed = (BigUint::from(*delta.numer()) << DELTA_BITS) / BigUint::from(*delta.denom());
-        let threshold = least_that_fits(start(delta), 1, |threshold| tail.leak(l0, threshold) <= allowed)
-            .ok_or(DpError::OutOfRange("the selection threshold"))?;
-        let delta = tail.leak(l0, threshold).to_u128().ok_or(DpError::SelectionDelta)?;
-        Ok(Self { noise, threshold, delta: Ratio::new(delta, 1 << DELTA_BITS) })
+        // Thousandths of a whole weight are fine enough.
+        let step = i128::try_from(weights.whole() / 1_000).unwrap_or(i128::MAX).max(1);
+        let least = i128::try_from(weights.whole()).map_err(|_| DpError::SelectionDelta)?;
+        let numbers = worst_first(numbers(weights, l0), &noise, delta);
+        let start = numbers.first().map_or(0.0, |(start, _)| *start);
+        let numbers: Vec<Groups> = numbers.into_iter().map(|(_, n)| n).collect();
+        let at = |n: i128| n.saturating_mul(step).saturating_add(least);
+        // The cast turns NaN into 0.
+        let start = ((start.min(1e38) as i128).saturating_sub(least) / step).saturating_add(1);
+        let fits = |n| tail.leak(&numbers, at(n), &allowed) <= allowed;
+        let threshold = least_that_fits(start, 0, fits).map(at).filter(|t| *t < i128::MAX);
+        let threshold = threshold.ok_or(DpError::OutOfRange("the selection threshold"))?;
+        let delta = tail.leak(&numbers, threshold, &allowed).to_u128().ok_or(DpError::SelectionDelta)?;
+        Ok(Self { weights, noise, threshold, delta: Ratio::new(delta, 1 << DELTA_BITS) })
     }
 
-    /// What draws the noise on the number of units.
+    /// What draws the noise on what units add up to.
     pub fn sampler(&self) -> Result<Sampler, DpError> {
-        Noise { linf: 1, distribution: self.noise }.sampler()
+        Noise { linf: self.weights.whole(), distribution: self.noise }.sampler()
+    }
+
+    /// How many units a group needs at least, without noise, of such as are in no other.
+    pub fn units(&self) -> i128 {
+        let whole = i128::try_from(self.weights.whole()).unwrap_or(i128::MAX).max(1);
+        self.threshold / whole + i128::from(self.threshold % whole > 0)
     }
 
     /// Whether a group of `units` units is kept with this noise, where groups need k = `minimum` units (1: no minimum). The
@@ -187,19 +243,52 @@ impl Selection {
     pub fn holds(&self, l0: u32) -> bool {
         let stated = BigUint::from(*self.delta.numer()) << DELTA_BITS;
         let Some(tail) = Tail::new(&self.noise).filter(|_| self.sampler().is_ok()) else { return false };
-        self.threshold >= 1 && tail.leak(l0, self.threshold) * BigUint::from(*self.delta.denom()) <= stated
+        let leak = || tail.leak(&numbers(self.weights, l0), self.threshold, &one());
+        l0 > 0
+            && are_for(self.weights, &self.noise)
+            && self.threshold >= 1
+            && leak() * BigUint::from(*self.delta.denom()) <= stated
     }
 }
 
-/// A threshold near the right one, at least 1.
-fn guess(l0: u32, b: &Ratio, delta: &Ratio) -> i128 {
+/// Whether the norm of a unit's weights is the one by which this noise protects.
+fn are_for(weights: Weights, noise: &Distribution) -> bool {
+    match weights {
+        Weights::Units => true,
+        Weights::Sum(w) => w > 0 && matches!(noise, Distribution::Laplace { .. }),
+        Weights::Squares(w) => w > 0 && matches!(noise, Distribution::Gaussian { .. }),
+    }
+}
+
+/// About which threshold each number of groups needs, the highest first.
+fn worst_first(numbers: Vec<Groups>, noise: &Distribution, delta: &Ratio) -> Vec<(f64, Groups)> {
     let float = |r: &Ratio| *r.numer() as f64 / *r.denom() as f64;
-    let (b, delta) = (float(b), float(delta));
-    let p = -libm::expm1(libm::log1p(-delta) / f64::from(l0));
-    let q = libm::exp(-1.0 / b);
-    let distance = -b * libm::log(p * (1.0 + q));
-    // The cast turns NaN into 0.
-    ((1.0 + libm::ceil(distance)).clamp(1.0, 1e38) as i128).max(1)
+    let needed = |n: &Groups| {
+        let p = -libm::expm1(libm::log1p(-float(delta)) / f64::from(n.last));
+        n.weight as f64
+            + match noise {
+                Distribution::None => 0.0,
+                Distribution::Laplace { scale } => {
+                    let b = float(scale);
+                    -b * libm::log(p * (1.0 + libm::exp(-1.0 / b)))
+                }
+                Distribution::Gaussian { variance } => float(variance).sqrt() * above(p),
+            }
+    };
+    let mut out: Vec<(f64, Groups)> = numbers.into_iter().map(|n| (needed(&n), n)).collect();
+    out.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    out
+}
+
+/// The deviations that a normal number is above with a probability of about `p`, by the bound φ(x)/x.
+fn above(p: f64) -> f64 {
+    let bound = |x: f64| libm::exp(-x * x / 2.0) / (x * (2.0 * std::f64::consts::PI).sqrt());
+    let (mut low, mut high) = (0.1f64, 60.0f64);
+    for _ in 0..50 {
+        let middle = (low + high) / 2.0;
+        if bound(middle) > p { low = middle } else { high = middle }
+    }
+    high
 }
 
 #[cfg(test)]

@@ -1,21 +1,60 @@
 //! What a release will draw, fixed from public data before anything is charged.
 
-use super::outline::{Outline, Shares};
+use super::outline::{Outline, Shares, WHOLE};
 use super::quantile::Selector;
 use super::topk::TopK;
 use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee, Noise, Points, Ratio};
 use num_bigint::BigUint;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, ToPrimitive, Zero};
 
-/// How private groups are selected: a group is kept when its number of distinct units plus this noise is at least the
-/// threshold.
+/// What a unit adds to the number by which each of its groups is selected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weights {
+    /// 1: the number is that of its units.
+    #[default]
+    Units,
+    /// ⌊w/s⌋ to each of its s groups: no more than w in all.
+    Sum(u32),
+    /// ⌊w/√s⌋ to each of its s groups: no more than w² in squares.
+    Squares(u32),
+}
+
+impl Weights {
+    /// The most that a unit adds to one group, of which it is in no other.
+    pub fn whole(self) -> u128 {
+        match self {
+            Self::Units => 1,
+            Self::Sum(w) | Self::Squares(w) => w.into(),
+        }
+    }
+
+    /// In how many groups a unit can add as much, or what is no more in the norm of the noise.
+    pub fn times(self, l0: u32) -> u32 {
+        if self == Self::Units { l0 } else { 1 }
+    }
+
+    /// What a unit adds to each of its `groups` groups, which are one at least.
+    pub fn in_each(self, groups: u32) -> u128 {
+        let groups = u128::from(groups.max(1));
+        match self {
+            Self::Units => 1,
+            Self::Sum(w) => u128::from(w) / groups,
+            // ⌊√⌊x⌋⌋ = ⌊√x⌋.
+            Self::Squares(w) => (u128::from(w) * u128::from(w) / groups).isqrt(),
+        }
+    }
+}
+
+/// How private groups are selected: a group is kept when what its units add up to, plus this noise, is at least the threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// The noise on the number of units (sensitivity 1 per group).
+    /// What each unit adds.
+    pub weights: Weights,
+    /// The noise on what they add up to.
     pub noise: Distribution,
-    /// Keep when noisy count >= threshold.
+    /// Keep when the noisy number >= threshold.
     pub threshold: i128,
-    /// Probability that a group of one unit alone is kept, over all l0 of them; rounded up.
+    /// Probability that a group of one unit alone is kept, over all of its groups, of which it has at most l0; rounded up.
     pub delta: Ratio,
 }
 
@@ -105,18 +144,22 @@ impl Spec {
             return Err(DpError::NoGroups);
         }
         let shares = outline.of_epsilon();
-        let scale = |linf: u128, share: u32| -> Result<Ratio, DpError> {
-            let l1 = linf.checked_mul(u128::from(l0)).map(Ratio::from_integer);
+        let scale = |linf: u128, groups: u32, share: u32| -> Result<Ratio, DpError> {
+            let l1 = linf.checked_mul(u128::from(groups)).map(Ratio::from_integer);
             let whole = Ratio::new(shares.all.into(), u128::from(share.max(1)));
             let b = l1.and_then(|l1| l1.checked_mul(&whole)?.checked_div(epsilon));
             let b = b.ok_or(DpError::OutOfRange("a noise scale"))?;
             DiscreteLaplace::new(&b).map(|_| b)
         };
         let selection = match selection_delta {
-            Some(delta) => Some(Selection::new(l0, &scale(1, shares.selection)?, delta)?),
+            Some(delta) => {
+                let weights = if outline.round.is_some() { Weights::Sum(WHOLE) } else { Weights::Units };
+                let scale = scale(weights.whole(), weights.times(l0), shares.selection)?;
+                Some(Selection::of(l0, weights, Distribution::Laplace { scale }, delta)?)
+            }
             None => None,
         };
-        let distribution = |linf, share| Ok(Distribution::Laplace { scale: scale(linf, share)? });
+        let distribution = |linf, share| Ok(Distribution::Laplace { scale: scale(linf, l0, share)? });
         Self::from(l0, linf, &shares, selection, outline, distribution)
     }
 
@@ -165,20 +208,24 @@ impl Spec {
         let whole = (outline.l0, outline.linf.clone());
         let (l0, linf) = outline.in_squares.as_ref().unwrap_or(&whole);
         let shares = outline.of_squares();
-        let variance = |linf: u128, share: u32| {
+        let variance = |linf: u128, groups: u32, share: u32| {
             if square.numer().is_zero() {
                 return Err(DpError::Epsilon);
             }
-            let l2 = exact_integer(linf) * exact_integer(linf) * exact_integer(*l0);
+            let l2 = exact_integer(linf) * exact_integer(linf) * exact_integer(groups);
             let variance = l2 * exact_integer(shares.all) / (square * exact_integer(share.max(1)));
             let variance = narrow(&variance).ok_or(DpError::OutOfRange("a noise variance"))?;
             DiscreteGaussian::new(&variance).map(|_| variance)
         };
         let selection = match &outline.selection_delta {
-            Some(delta) => Some(Selection::gaussian(*l0, &variance(1, shares.selection)?, delta)?),
+            Some(delta) => {
+                let weights = if outline.round.is_some() { Weights::Squares(WHOLE) } else { Weights::Units };
+                let variance = variance(weights.whole(), weights.times(*l0), shares.selection)?;
+                Some(Selection::of(*l0, weights, Distribution::Gaussian { variance }, delta)?)
+            }
             None => None,
         };
-        let distribution = |linf, share| Ok(Distribution::Gaussian { variance: variance(linf, share)? });
+        let distribution = |linf, share| Ok(Distribution::Gaussian { variance: variance(linf, *l0, share)? });
         let spec = Self::from(*l0, linf, &shares, selection, outline, distribution)?;
         Ok(Self { points: self.points.clone(), top: self.top, ..spec })
     }
@@ -190,8 +237,8 @@ impl Spec {
 
     /// The event of its selection.
     fn selected(&self) -> Option<Event> {
-        let noise = self.selection.as_ref()?.noise;
-        Some(Event { mechanism: Mechanism::of(1, noise), times: self.l0 })
+        let Selection { weights, noise, .. } = self.selection.as_ref()?;
+        Some(Event { mechanism: Mechanism::of(weights.whole(), *noise), times: weights.times(self.l0) })
     }
 
     /// The k groups with the greatest counts, of public ones: with half of ε they are chosen, with the other half their counts

@@ -123,7 +123,10 @@ fn percent(share: f64, up: bool) -> String {
 fn chance(probability: f64) -> String {
     let exponent = libm::log10(probability).floor();
     let digits = (probability / libm::pow(10.0, exponent - 1.0) * (1.0 - 1e-9)).ceil() / 10.0;
-    format!("{digits}e{exponent}")
+    match digits < 10.0 {
+        true => format!("{digits}e{exponent}"),
+        false => format!("1e{}", exponent + 1.0),
+    }
 }
 
 impl fmt::Display for Meaning {

@@ -56,11 +56,11 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
         .ctes
         .iter()
         .map(|(name, sql)| {
-            let hint = if *name == "d" { "MATERIALIZED " } else { "" };
+            let hint = if matches!(*name, "d" | "x") { "MATERIALIZED " } else { "" };
             format!("{name} AS {hint}({sql})")
         })
         .collect();
-    let ordered = matches!(release.norm(), Some(Norm::Sum(_)));
+    let ordered = matches!(release.norm(), Some(Norm::Sum(_))) || release.round.is_some();
     FetchText {
         sql: format!("WITH {} {body}", ctes.join(", ")),
         seeded: release.bounding.l0_stage() || ordered,
@@ -194,6 +194,9 @@ impl Fetch<'_> {
                 group.join(", ")
             ),
         ));
+        if let Some(weights) = self.release.weights() {
+            return self.weighted(weights);
+        }
         let public = self.release.public_groups && !self.release.keys.is_empty();
         let mut from = "c".to_owned();
         let mut kept = String::new();
@@ -225,6 +228,51 @@ impl Fetch<'_> {
             select.push(format!("{} AS a{i}", self.bounded(&from, i, p)));
         }
         self.ctes.push(("g", format!("SELECT {} FROM {from}{kept}{group}", select.join(", "))));
+    }
+
+    /// `x`, groups that were selected before; `e`, which ranks and counts a unit's other groups; `g`, where each of the first of them
+    /// gets what the unit adds that has so many.
+    fn weighted(&mut self, weights: Norm) {
+        let mut left = String::new();
+        if self.release.is_later_round() {
+            let arrays: Vec<String> = self
+                .release
+                .keys
+                .iter()
+                .zip(self.release.behind_given()..)
+                .map(|(k, n)| format!("pg_catalog.unnest(${n}::{}[])", k.scalar.ty().sql_name()))
+                .collect();
+            let names: Vec<String> = (0..arrays.len()).map(|i| format!("k{i}")).collect();
+            let (arrays, names) = (arrays.join(", "), names.join(", "));
+            self.ctes.push(("x", format!("SELECT x0.* FROM ROWS FROM ({arrays}) AS x0({names})")));
+            let same = self.release.keys.iter().enumerate().map(|(i, k)| {
+                let collate = if k.scalar.ty().is_text() { COLLATE } else { "" };
+                // NULL is a key like others.
+                format!("ARRAY[c.k{i}{collate}] = ARRAY[x.k{i}{collate}]")
+            });
+            let same: Vec<String> = same.collect();
+            left = format!(" WHERE NOT EXISTS (SELECT 1 FROM x WHERE {})", same.join(" AND "));
+        }
+        let order = self.order();
+        self.ctes.push((
+            "e",
+            format!(
+                "SELECT c.*, pg_catalog.row_number() OVER w AS r, pg_catalog.count(*) OVER v AS t FROM c{left} \
+                 WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY {order})"
+            ),
+        ));
+        let most = self.release.bounding.l0();
+        let each = match weights {
+            Norm::Squares(squares) => format!(
+                "pg_catalog.floor({}::pg_catalog.float8 / pg_catalog.sqrt(LEAST(e.t, {most})::pg_catalog.float8))",
+                squares.isqrt()
+            ),
+            Norm::Sum(w) => format!("({w} / LEAST(e.t, {most}))"),
+        };
+        let mut select = self.key_names("e");
+        let group = self.group_by(select.len());
+        select.push(format!("COALESCE(pg_catalog.sum({each}::pg_catalog.int4), 0) AS weight"));
+        self.ctes.push(("g", format!("SELECT {} FROM e WHERE e.r <= {most}{group}", select.join(", "))));
     }
 
     /// A part summed over units, each unit's share bounded.
@@ -378,7 +426,9 @@ impl Fetch<'_> {
         let parts = 0..self.parts().len();
         if !public {
             let mut select = self.key_names("g");
-            if self.release.selects() {
+            if self.release.round.is_some() {
+                select.push("g.weight".into());
+            } else if self.release.selects() {
                 select.push("g.units".into());
             }
             select.extend(parts.map(|i| format!("g.a{i}")));

@@ -5,7 +5,7 @@ pub mod number;
 
 use answer::ClientError;
 use dp::quantile::Selector;
-use dp::{self, Distribution, Noise, Points, Ratio, Selection, UNITS_PER_ONE};
+use dp::{self, Distribution, Noise, Points, Ratio, Selection, UNITS_PER_ONE, Weights};
 use emit::print::{self, Constants};
 use emit::{domain, fetch};
 use ledger::words::percent;
@@ -177,7 +177,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
             json!({ "name": output_name(&e, &plan.statement.bindings), "aggregates": output.parts() })
         })
         .collect();
-    json!({
+    let mut of = json!({
         "private": true,
         "tables": tables,
         "groups": groups,
@@ -188,7 +188,11 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         "outputs": outputs,
         "points": r.cells.as_ref().zip(r.spec.points.as_ref()).map(|(c, p)| points(r, c, p)),
         "selection": r.spec.selection.as_ref().map(selection),
-    })
+    });
+    if let Some(n) = r.round {
+        merge(&mut of, json!({ "round": { "number": n + 1, "of": dp::ROUNDS } }));
+    }
+    of
 }
 
 /// The grouping sets whose rows a release has, and how many of its groups each adds up to one.
@@ -304,8 +308,15 @@ fn distribution(noise: &Distribution) -> Value {
 }
 
 fn selection(s: &Selection) -> Value {
+    let counts = match s.weights {
+        Weights::Units => "distinct units of the group".to_owned(),
+        Weights::Sum(w) => format!("distinct units of the group, of which one in s groups weighs {w} / s"),
+        Weights::Squares(w) => {
+            format!("distinct units of the group, of which one in s groups weighs {w} / sqrt(s)")
+        }
+    };
     let mut of = json!({
-        "counts": "distinct units of the group",
+        "counts": counts,
         "threshold": signed(s.threshold),
         "delta": ratio(&s.delta),
     });

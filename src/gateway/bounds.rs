@@ -173,7 +173,7 @@ impl Session {
         if !of.gateway.store.enabled() || !self.settings.cached() {
             return Ok(None);
         }
-        let step = Step { places: paying(&choice.plan), later: Vec::new(), given: &[] };
+        let step = Step::new(&choice.plan, paying(&choice.plan), Vec::new(), &[], &[]);
         let mut noisy = nothing(&choice.plan);
         let mut plan = choice.plan.clone();
         let (found, _) = self.kept(of, &mut plan, &step, &mut noisy).await?;

@@ -3,6 +3,7 @@
 
 use super::pay::{Keeping, Kept, Order, Purchase};
 use super::private_groups::selected;
+use super::rounds::{self, Columns};
 use super::stages::{Asked, part};
 use super::{Gateway, Session};
 use crate::store::{self, Accept, Epoch, KeyContext, Known, Question, Served};
@@ -26,6 +27,31 @@ pub(super) struct Step<'s> {
     pub later: Vec<usize>,
     /// The values of the stages before.
     pub given: &'s [Param],
+    /// For each place, the groups that rounds before it have selected.
+    without: Vec<Columns>,
+}
+
+impl<'s> Step<'s> {
+    /// `noisy`: the answers of the steps before.
+    pub fn new(
+        plan: &Plan,
+        places: Vec<usize>,
+        later: Vec<usize>,
+        given: &'s [Param],
+        noisy: &[Noisy],
+    ) -> Self {
+        let without = places.iter().map(|place| rounds::before(plan, *place, noisy)).collect();
+        Self { places, later, given, without }
+    }
+
+    /// The groups that rounds before the release at this place have selected, as parameters.
+    pub fn left_out(&self, plan: &Plan, place: usize) -> Result<Vec<Param>, ClientError> {
+        let of = self.places.iter().position(|p| *p == place).and_then(|i| self.without.get(i));
+        match plan.releases.get(place).zip(of) {
+            Some((release, columns)) => rounds::parameters(release, columns),
+            None => Ok(Vec::new()),
+        }
+    }
 }
 
 /// What it took.
@@ -55,10 +81,20 @@ impl Session {
             loop {
                 let (places, charge) = (step.places.clone(), part(plan, &step.places, charge)?);
                 let (text, turned, given) = ((*text).clone(), turn.permit.clone(), step.given.to_vec());
+                let without = places.iter().map(|p| step.left_out(plan, *p)).collect::<Result<_, _>>()?;
                 let own = |first| places.iter().position(|p| *p == first).map(Groups::Of);
                 let groups = selected(plan, &places, own);
-                let order =
-                    Order { places, groups, charge, statement, text, keeping: None, turn: turned, given };
+                let order = Order {
+                    places,
+                    groups,
+                    charge,
+                    statement,
+                    text,
+                    keeping: None,
+                    turn: turned,
+                    given,
+                    without,
+                };
                 match self.pay(gateway, plan, order).await? {
                     Purchase::Paid(paid, budgets) => {
                         place(noisy, paid);
@@ -119,6 +155,7 @@ impl Session {
                 lead,
             };
             let order = Order {
+                without: places.iter().map(|p| step.left_out(plan, *p)).collect::<Result<_, _>>()?,
                 groups: selected(plan, &places, |first| lookup.groups(first)),
                 places,
                 charge,
@@ -211,16 +248,17 @@ impl Session {
             delta: &(settings.delta / Ratio::from_integer(selecting)),
             mechanism: settings.mechanism,
             given: step.given,
+            without: &[],
             within: None,
         };
-        let question = |i: &usize| {
+        let question = |(i, without): (&usize, &Columns)| {
             let release = plan.releases.get(*i)?;
             let first = release.first(&plan.releases).filter(|_| release.is_within());
             let first = first.and_then(|i| plan.releases.get(i)).map(|r| Question::new(r, &context));
             let within = first.map(|q| q.keys.exact);
-            Some((*i, Question::new(release, &KeyContext { within, ..context.clone() }).into()))
+            Some((*i, Question::new(release, &KeyContext { without, within, ..context.clone() }).into()))
         };
-        Ok(step.places.iter().filter_map(question).collect())
+        Ok(step.places.iter().zip(&step.without).filter_map(question).collect())
     }
 
     /// Which of a step's releases would be answered for nothing; they become what was stored. How many, and how many times

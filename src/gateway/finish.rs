@@ -136,13 +136,12 @@ pub(super) fn element(array: &ArrayParam) -> SqlType {
 
 /// The parameters of the finish, in order.
 pub fn params(plan: &Plan, noisy: &[Noisy], arrays: &[ArrayParam]) -> Result<Vec<Param>, ClientError> {
-    arrays
-        .iter()
-        .map(|a| {
-            let (ty, cells) = (element(a), cells(plan, noisy, a)?);
-            Ok(Param::new(ty.array_oid(), Some(array(ty.oid(), &cells).ok_or_else(defect)?)))
-        })
-        .collect()
+    arrays.iter().map(|a| array_of(&element(a), &cells(plan, noisy, a)?)).collect()
+}
+
+/// Cells of a type as one parameter.
+pub(super) fn array_of(ty: &SqlType, cells: &[Option<Bytes>]) -> Result<Param, ClientError> {
+    Ok(Param::new(ty.array_oid(), Some(array(ty.oid(), cells).ok_or_else(defect)?)))
 }
 
 /// The cells of a released column, in PostgreSQL's binary form.

@@ -40,6 +40,7 @@ mod reads;
 mod recording;
 mod refine;
 mod remembered;
+pub mod rounds;
 mod session;
 pub mod settings;
 mod shared;

@@ -32,7 +32,7 @@ impl Session {
         let releases: Vec<(usize, &Release)> =
             order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
         // Printed and certified before it is paid for: what cannot be costs nothing.
-        let fetches = fetches(gateway, &releases, true, &order.given)?;
+        let fetches = fetches(gateway, &releases, true, &order.given, &order.without)?;
         let certified: Vec<_> = fetches.iter().map(|f| f.certified.clone()).collect();
         let text = gateway.policy.ledger_text.then(|| statement_text(&fetches));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
@@ -238,6 +238,8 @@ pub(super) struct Order {
     pub turn: Arc<reads::Permit>,
     /// The values of the stages before.
     pub given: Vec<Param>,
+    /// For each place, the groups that rounds before it have selected.
+    pub without: Vec<Vec<Param>>,
 }
 
 /// What came of it.
@@ -274,26 +276,30 @@ impl Drop for Owed {
 }
 
 /// The fetch of each release, certified, with a secret seed where one is needed. `groups`: how many groups a unit touches
-/// matters. `given`: the values of the stages before, which follow the seed.
+/// matters. `given`: the values of the stages before, which follow the seed. `without`: of each release, the groups that it leaves out,
+/// which follow these.
 pub(super) fn fetches(
     gateway: &Gateway,
     releases: &[(usize, &Release)],
     groups: bool,
     given: &[Param],
+    without: &[Vec<Param>],
 ) -> Result<Vec<FetchText>, ClientError> {
     let policy = &gateway.policy;
     let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
     let mut seed = || rng.next_u64().map(u64::cast_signed).map_err(|e| no_entropy(&e));
     releases
         .iter()
-        .map(|(_, r)| {
+        .enumerate()
+        .map(|(i, (_, r))| {
             let text = fetch::fetch(r, policy);
             let certified = gateway.known.certificates.of(r, text.sql, policy, groups)?;
             let mut params = Vec::new();
             if certified.seeded() || !r.given.is_empty() {
                 params.push(Param::int8(seed()?));
             }
-            params.extend(given.iter().filter(|_| !r.given.is_empty()).cloned());
+            params.extend(given.iter().take(r.given_width()).cloned());
+            params.extend(without.get(i).into_iter().flatten().cloned());
             let hints = Hints { hashed: r.joins_without_index(), joined: r.joins_tables() };
             Ok(FetchText { certified, params, hints })
         })

@@ -4,6 +4,7 @@
 //! post-processing, and costs nothing.
 
 use answer::Notice;
+use dp::Weights;
 use plan::expected_error::{average95, fixed95, shown, total};
 use plan::explain::short;
 use plan::release::{Output, PartKind, Release};
@@ -35,7 +36,7 @@ pub(super) fn told(plan: &Plan, places: &[usize], noisy: &mut [Noisy], empty_gro
                 .hint("Ask for each grouping set by itself."),
             });
         }
-        out.extend(selected(release, noisy.rows));
+        out.extend(selected(release.last_round(&plan.releases), noisy.rows));
         out.extend(drowned(plan, release, noisy, empty_groups));
     }
     out
@@ -52,11 +53,20 @@ fn groups(n: usize) -> String {
 /// Why private groups are few.
 fn selected(release: &Release, rows: usize) -> Option<Notice> {
     let selection = release.spec.selection.as_ref().filter(|_| rows < FEW)?;
+    let least = selection.units();
+    let adds_up = match selection.weights {
+        Weights::Units => format!("its number of units, with noise, is at least {least}"),
+        Weights::Sum(_) => {
+            format!("its units weigh {least} or more, with noise, and one in s groups weighs 1/s")
+        }
+        Weights::Squares(_) => {
+            format!("its units weigh {least} or more, with noise, and one in s groups weighs 1/√s")
+        }
+    };
     let message = format!(
-        "{} passed: groups are {}; one comes back only where its number of units, with noise, is at least {}",
+        "{} passed: groups are {}; one comes back only where {adds_up}",
         groups(rows),
         release.groups_why,
-        selection.threshold
     );
     Some(Notice::new(message).hint(release.groups_remedy.clone()))
 }

@@ -9,7 +9,7 @@ use super::execution::{Got, Step};
 use super::finish::params;
 use super::price::{free_notice, price_notice, wider_text};
 use super::words::Kept;
-use super::{Gateway, Session, reading, synthetic};
+use super::{Gateway, Session, reading, rounds, synthetic};
 use answer::{ClientError, Field, Notice, SqlState};
 use backend::{Param, RelayError};
 use bytes::Bytes;
@@ -73,7 +73,7 @@ impl Session {
         let (mut told, mut given) = (Vec::new(), Vec::new());
         for (stage, places, later) in order(plan) {
             if !places.is_empty() {
-                let step = Step { places, later, given: &given };
+                let step = Step::new(plan, places, later, &given, &noisy);
                 let got = match self.mode(of.gateway) {
                     Mode::Synthetic => {
                         record::answered(record::Outcome::Synthetic);
@@ -95,7 +95,8 @@ impl Session {
                         bill.budgets = budgets;
                     }
                 }
-                told.extend(reading::told(plan, &step.places, &mut noisy, self.settings.empty_groups()));
+                let ended = rounds::ended(plan, &step.places, &mut noisy);
+                told.extend(reading::told(plan, &ended, &mut noisy, self.settings.empty_groups()));
             }
             if let Some(stage) = stage {
                 given.extend(self.values(of, plan, &stage, &noisy).await?);
@@ -119,15 +120,17 @@ impl Session {
         let (all, mut noisy) = (super::execution::paying(plan).len(), nothing(plan));
         let (mut kept, mut widest, mut given) = (0, None, Vec::new());
         for (stage, places, later) in order(plan) {
-            let step = Step { places, later, given: &given };
+            let step = Step::new(plan, places, later, &given, &noisy);
             let (found, wider) = self.kept(of, plan, &step, &mut noisy).await?;
             kept += found;
             widest = widest.into_iter().chain(wider).reduce(f64::max);
-            match stage {
-                // What comes after it is compared with a value that nobody knows yet.
-                Some(_) if found < step.places.len() => break,
-                Some(stage) => given.extend(self.values(of, plan, &stage, &noisy).await?),
-                None => {}
+            if found < step.places.len() {
+                // What comes after it is compared with a value, or leaves out groups, that nobody knows yet.
+                break;
+            }
+            rounds::ended(plan, &step.places, &mut noisy);
+            if let Some(stage) = stage {
+                given.extend(self.values(of, plan, &stage, &noisy).await?);
             }
         }
         let noise = widest.map(wider_text);
@@ -222,15 +225,23 @@ pub fn parameters(stage: &Stage, rows: &[Vec<Option<Bytes>>]) -> Result<Vec<Para
     Ok(out)
 }
 
-/// The releases that have a price, step after step, and for each step those that come later; the last is of no stage.
+/// The releases that have a price, step after step, and for each step those that come later; with the stage that is whole then, where
+/// one is.
 fn order(plan: &Plan) -> Vec<(Option<Stage>, Vec<usize>, Vec<usize>)> {
     let mut left: BTreeSet<usize> = super::execution::paying(plan).into_iter().collect();
     let mut out = Vec::with_capacity(plan.stages.len() + 1);
-    for stage in &plan.stages {
-        let places = stage.releases.iter().copied().filter(|p| left.remove(p)).collect();
-        out.push((Some(stage.clone()), places, left.iter().copied().collect()));
+    for stage in plan.stages.iter().map(Some).chain([None]) {
+        let own = |place: &usize| stage.is_none_or(|stage| stage.releases.contains(place));
+        let places: Vec<usize> = left.iter().copied().filter(own).collect();
+        let rounds = rounds::apart(plan, &places);
+        let last = rounds.len().saturating_sub(1);
+        for (i, places) in rounds.into_iter().enumerate() {
+            places.iter().for_each(|place| {
+                left.remove(place);
+            });
+            out.push((stage.filter(|_| i == last).cloned(), places, left.iter().copied().collect()));
+        }
     }
-    out.push((None, left.into_iter().collect(), Vec::new()));
     out
 }
 

@@ -103,7 +103,7 @@ impl Session {
         gateway.check_failures(&self.identity.user)?;
         let stream = self.stream_named(gateway, &question.stream.name)?;
         let releases: Vec<_> = plan.releases.iter().enumerate().collect();
-        let statements = fetches(gateway, &releases, false, &[])?;
+        let statements = fetches(gateway, &releases, false, &[], &[])?;
         let certified = statements.first().map(|f| f.certified.clone());
         let text = gateway.policy.ledger_text.then(|| statement_text(&statements));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;

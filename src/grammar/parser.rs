@@ -69,6 +69,12 @@ impl<'p> Parser<'p> {
         }
     }
 
+    /// The number of the next value that was released before.
+    pub fn given_ahead(&self) -> Option<u64> {
+        let given = |t: &Token| if let Token::Given(n) = t { n.parse().ok() } else { None };
+        self.tokens.get(self.at..)?.iter().find_map(given)
+    }
+
     /// Nothing is left.
     pub fn end(&self) -> Result<()> {
         match self.at == self.tokens.len() {

@@ -4,7 +4,7 @@
 //! `plan` decides, `emit` prints, and noise is calibrated to what they say; neither is believed here, nor imported. The
 //! text is parsed anew, by `grammar`, which knows the few forms that are printed and listed names alone. Rows of private
 //! tables must be of one unit each (`rows`, `facts`), groups and what a unit adds to each of them must be bounded
-//! (`stages`, `sums`), domains must be public (`domain`). What is not understood is refused.
+//! (`stages`, `sums`, `weights`), domains must be public (`domain`). What is not understood is refused.
 //!
 //! Neighbouring databases differ by all rows of one unit in all private tables; public tables are the same, and so are
 //! rows of nobody, whose unit is NULL or whose path leads nowhere. That a text fails on chosen rows, or takes long, is not
@@ -18,14 +18,16 @@ mod stages;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 pub use grammar::Uncertified;
 use policy::Policy;
+pub use weights::Weights;
 
 /// A text, and what one unit can change in its answer. [`certify`] alone makes it.
 ///
-/// A row of the answer holds the keys of a group, the number of its units where [`Self::selects`], and an integer for each
-/// part. Between neighbours at most [`Self::l0`] rows differ, come or go, and in each of them the number of units by at
+/// A row of the answer holds the keys of a group, the number of its units where [`Self::selects`] or what these add up to by
+/// [`Self::weights`], and an integer for each part. Between neighbours at most [`Self::l0`] rows differ, come or go, and in each of them the number of units by at
 /// most 1, and each part by at most its `linf`; over all rows each part keeps to its norms. A row that comes or goes counts
 /// as one whose integers were 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,7 @@ pub struct Certified {
     seeded: bool,
     keys: usize,
     selects: bool,
+    weights: Weights,
     parts: Vec<Part>,
     l0: u64,
     public: bool,
@@ -78,7 +81,16 @@ impl Certified {
     /// (`the_program_runs_certified_texts_only`).
     #[cfg(feature = "testing")]
     pub fn unproven(text: &str, keys: usize, selects: bool, parts: Vec<Part>) -> Self {
-        Self { text: text.to_owned(), seeded: false, keys, selects, parts, l0: 1, public: true }
+        Self {
+            text: text.to_owned(),
+            seeded: false,
+            keys,
+            selects,
+            weights: Weights::Units,
+            parts,
+            l0: 1,
+            public: true,
+        }
     }
 
     /// What was certified, to the letter.
@@ -96,9 +108,14 @@ impl Certified {
         self.keys
     }
 
-    /// The column behind the keys counts the units of the group.
+    /// The column behind the keys counts the units of the group, or adds up what they weigh.
     pub fn selects(&self) -> bool {
         self.selects
+    }
+
+    /// What a unit adds to that column.
+    pub fn weights(&self) -> Weights {
+        self.weights
     }
 
     /// The columns behind.

@@ -8,6 +8,7 @@ use super::facts::compared_exactly;
 use super::light;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source};
 use super::sums::{Middle, Sum, added, magnitude, sums, sums_or_light};
+use super::weights::{self, Weights};
 use grammar::parser::Parser;
 use grammar::tree::*;
 use grammar::{Result, refuse};
@@ -23,9 +24,9 @@ pub(crate) struct Key {
 }
 
 /// `c`: rows with a unit, keys, and what was added up.
-struct Units {
+pub(crate) struct Units {
     columns: Vec<(String, Column)>,
-    keys: Vec<Key>,
+    pub keys: Vec<Key>,
     /// Groups of one unit are at most so many.
     groups: Option<u64>,
     /// The unit is an integer.
@@ -52,6 +53,11 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     if heavy.is_some() && units.is_none() {
         return refuse("a count of rows that nothing looks at", sql);
     }
+    if let Some(units) = units.as_ref().filter(|u| domain.is_none() && u.light.is_none())
+        && let Some((weights, most)) = weights::stages(&mut p, units)?
+    {
+        return weighted(p, sql, units, weights, most);
+    }
     let middle = match &units {
         Some(units) => middle(&mut p, units, domain.as_ref())?,
         None => Middle::Missing,
@@ -71,11 +77,11 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
         return refuse("sums that are not units, a0, a1, …", sql);
     }
     if !p.exactly(&answer(&g, domain.as_ref())?)? {
-        return refuse("a last SELECT that does more than pass keys and sums through, in order", sql);
+        return refuse(PASSES, sql);
     }
     p.end()?;
-    if private && !g.keys.iter().all(|k| k.one_form) {
-        return refuse("a private key whose equals may look different", sql);
+    if private {
+        in_one_form(&g.keys, sql)?;
     }
     if selects && !g.sums.first().is_some_and(|s| s.2) {
         return refuse("private groups without a count of their units", sql);
@@ -95,10 +101,40 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
         seeded: matches!(middle, Middle::Ranked | Middle::Sum(_)),
         keys: g.keys.len(),
         selects,
+        weights: Weights::Units,
         parts,
         l0,
         public: !private,
     })
+}
+
+const PASSES: &str = "a last SELECT that does more than pass keys and sums through, in order";
+
+/// Keys and weights of private groups, and nothing else.
+fn weighted(mut p: Parser, sql: &str, units: &Units, weights: Weights, most: u64) -> Result<Certified> {
+    let keys = units.keys.len();
+    if !p.exactly(&format!(" SELECT {}, g.weight FROM g", columns("g.k", keys).trim_start_matches(", ")))? {
+        return refuse(PASSES, sql);
+    }
+    p.end()?;
+    in_one_form(&units.keys, sql)?;
+    Ok(Certified {
+        text: sql.to_owned(),
+        seeded: true,
+        keys,
+        selects: true,
+        weights,
+        parts: Vec::new(),
+        l0: units.groups.map_or(most, |n| n.min(most)).max(1),
+        public: false,
+    })
+}
+
+fn in_one_form(keys: &[Key], sql: &str) -> Result<()> {
+    match keys.iter().all(|k| k.one_form) {
+        true => Ok(()),
+        false => refuse("a private key whose equals may look different", sql),
+    }
 }
 
 /// The rows of a stage over tables, each of one unit.
@@ -138,8 +174,8 @@ fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Unit
         let row = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, &scans)) };
         columns.push((name.clone(), Column { count, row: row.filter(|_| !once), ..Column::of(None) }));
     }
-    let names: BTreeSet<&str> = columns.iter().map(|c| c.0.as_str()).chain(["u", "r", ""]).collect();
-    if names.len() != columns.len() + 3 {
+    let names: BTreeSet<&str> = columns.iter().map(|c| c.0.as_str()).chain(["u", "r", "t", ""]).collect();
+    if names.len() != columns.len() + 4 {
         return refuse("columns of a stage that have no names of their own", select);
     }
     let groups = if part.settles(by) { Some(1) } else { part.rows };
@@ -232,7 +268,7 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
 }
 
 /// A random order of a unit's groups: by nothing but the seed, the unit and the keys, and without ties.
-fn order(units: &Units) -> String {
+pub(crate) fn order(units: &Units) -> String {
     let mut hash = match units.integer {
         true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
         false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),

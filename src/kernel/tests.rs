@@ -6,6 +6,7 @@ mod lexer;
 mod light;
 mod mutations;
 mod rules;
+mod weights;
 
 use crate::{Certified, Uncertified, certify};
 use policy::Policy;

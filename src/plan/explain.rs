@@ -11,7 +11,7 @@ use super::{GroupingSets, Plan, Settings};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
 use dp::quantile::Selector;
 use dp::suspicion::Meaning;
-use dp::{self, Charge, Choice, Distribution, Notion, Ratio, Why};
+use dp::{self, Charge, Choice, Distribution, Notion, Ratio, Weights, Why};
 use policy::{Policy, Privacy};
 use schema::SqlType;
 use sql::ast::{Expr, ExprKind};
@@ -114,10 +114,24 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         n if r.cells.is_some() => {
             format!("Release {number}: {n} choice(s) per group, among points of a public grid")
         }
-        0 => format!("Release {number}: group keys, selected by a noisy number of units"),
+        0 => match r.round {
+            None => format!("Release {number}: group keys, selected by a noisy number of units"),
+            Some(round) => format!(
+                "Release {number}: group keys, round {} of {}: selected by a noisy sum of what units weigh{}",
+                round + 1,
+                dp::ROUNDS,
+                if round > 0 { ", of those that no round before has selected" } else { "" }
+            ),
+        },
         1 => format!("Release {number}: discrete {noise} noise on 1 integer per group"),
         n => format!("Release {number}: discrete {noise} noise on {n} integers per group"),
     });
+    if r.is_later_round() {
+        // The rest is as in the first.
+        out.extend(r.spec.selection.as_ref().map(selection));
+        out.extend(share(r, plan));
+        return;
+    }
     relations(out, &r.source, policy);
     if let Some(sets) = sets {
         let keys = sets.sets.iter().find(|s| s.of == r.set).map(|s| s.of_keys.as_slice()).unwrap_or_default();
@@ -127,17 +141,13 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
         out.push(format!("  Filter: {} condition(s) on single rows", r.source.filter.len()));
     }
     out.push(format!("  Groups {}", r.groups_why));
-    if let Some(s) = &r.spec.selection {
-        out.push(format!(
-            "    kept where the number of units, with noise of {}, is at least {}",
-            parameter(&s.noise, ""),
-            s.threshold
-        ));
-    }
+    out.extend(r.spec.selection.as_ref().map(selection));
     if !r.groups_remedy.is_empty() {
         out.push(format!("    to make them public: {}", r.groups_remedy));
     }
-    for why in bounds(&r.bounding, r.norm()) {
+    // How many rows of a unit a group has is looked at by no release of keys alone.
+    let idle = usize::from(r.selects() && r.parts.is_empty() && r.bounding.rows_stage());
+    for why in bounds(&r.bounding, r.norm()).into_iter().skip(idle) {
         out.push(format!("  Bound: {why}"));
     }
     out.extend(bias(r).map(|bias| format!("  Bias: {bias}")));
@@ -213,6 +223,33 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     }
 }
 
+/// Which private groups are kept.
+fn selection(s: &dp::Selection) -> String {
+    let whole = s.weights.whole() as f64;
+    let weighed = |one: &str| {
+        let noise = match &s.noise {
+            Distribution::Laplace { scale } => format!("scale {}", short(approximate(scale) / whole)),
+            Distribution::Gaussian { variance } => {
+                format!("sigma {}", short(approximate(variance).sqrt() / whole))
+            }
+            Distribution::None => "nothing".into(),
+        };
+        let threshold = short(s.threshold as f64 / whole);
+        format!(
+            "    kept where what units weigh, {one} of one in s groups, adds up to at least {threshold} with noise of {noise}"
+        )
+    };
+    match s.weights {
+        Weights::Units => format!(
+            "    kept where the number of units, with noise of {}, is at least {}",
+            parameter(&s.noise, ""),
+            s.threshold
+        ),
+        Weights::Sum(_) => weighed("1/s"),
+        Weights::Squares(_) => weighed("1/√s"),
+    }
+}
+
 /// The names of keys of grouping sets.
 fn labels(sets: &GroupingSets, keys: &[usize], plan: &Plan) -> String {
     let keys = keys.iter().filter_map(|k| sets.keys.get(*k));
@@ -221,8 +258,8 @@ fn labels(sets: &GroupingSets, keys: &[usize], plan: &Plan) -> String {
 
 /// How the price of a release is split over its integers and its selection, where that is not evenly.
 fn split(r: &Release) -> Option<String> {
-    let of = |sensitivity: u128, noise: &Distribution| {
-        let [sensitivity, groups] = [sensitivity as f64, f64::from(r.spec.l0)];
+    let of = |sensitivity: u128, groups: u32, noise: &Distribution| {
+        let [sensitivity, groups] = [sensitivity as f64, f64::from(groups)];
         match noise {
             Distribution::None => 0.0,
             Distribution::Laplace { scale } => groups * sensitivity / approximate(scale),
@@ -230,8 +267,11 @@ fn split(r: &Release) -> Option<String> {
         }
     };
     let own = r.parts.iter().zip(&r.spec.aggregates).enumerate().filter(|(i, _)| r.spec.counted != Some(*i));
-    let own = own.map(|(_, (part, noise))| (of(noise.linf, &noise.distribution), part.label.as_str()));
-    let selection = r.spec.selection.iter().map(|s| (of(1, &s.noise), "the selection"));
+    let l0 = r.spec.l0;
+    let own = own.map(|(_, (part, noise))| (of(noise.linf, l0, &noise.distribution), part.label.as_str()));
+    let selection = r.spec.selection.iter();
+    let selection =
+        selection.map(|s| (of(s.weights.whole(), s.weights.times(l0), &s.noise), "the selection"));
     let shares: Vec<(f64, &str)> = own.chain(selection).filter(|(share, _)| *share > 0.0).collect();
     let all: f64 = shares.iter().map(|(share, _)| share).sum();
     let even = |share: f64| (share * shares.len() as f64 / all - 1.0).abs() < 1e-6;

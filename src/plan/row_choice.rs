@@ -106,6 +106,7 @@ pub fn of(
             weight,
         }),
         ranking: None,
+        round: None,
         work,
         given: Vec::new(),
         spec: dp::Spec { l0: 1, ..dp::Spec::default() },

@@ -126,8 +126,9 @@ pub(super) fn cuts(plan: &Plan, policy: &Policy) -> String {
     let unit = policy.unit_column();
     let mut each = Vec::new();
     for r in paying(plan) {
-        if let Some(s) = &r.spec.selection {
-            add(&mut each, format!("groups with fewer than about {} {unit}s stay hidden", s.threshold));
+        let followed = r.round.is_some() && !r.is_last_round();
+        if let Some(s) = r.spec.selection.as_ref().filter(|_| !followed) {
+            add(&mut each, format!("groups with fewer than about {} {unit}s stay hidden", s.units()));
         }
         bounds(&mut each, r, unit);
         for (aggregate, output) in r.outputs.iter().filter(|(a, _)| !is_end(a)) {
@@ -162,7 +163,8 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
         }
         (None, Groups::Values) => add(each, most(bounding.rows(), "different value")),
         (None, groups) => {
-            if let Rows::Scaled(n, _) = bounding.of_rows() {
+            let counted = !r.parts.is_empty() || !r.selects();
+            if let (Rows::Scaled(n, _), true) = (bounding.of_rows(), counted) {
                 let in_each = if bounding.has_keys() { " in each group" } else { "" };
                 add(each, format!("{}{in_each}", most(*n, "row")));
             }

@@ -14,7 +14,7 @@ pub mod within;
 
 use answer::{ClientError, SqlState};
 use bytes::Bytes;
-use dp::{Charge, Distribution, DpError, Entropy, EntropyError, Noise, Spec};
+use dp::{Charge, Distribution, DpError, Entropy, EntropyError, Noise, Spec, Weights};
 use kernel::{Certified, Part};
 use ledger::Receipt;
 use postgres_types::{FromSql, Type};
@@ -26,7 +26,7 @@ use within::Within;
 /// No Debug, no Display, no Clone, no Serialize; nothing outside this module can read it.
 pub struct Exact {
     keys: Vec<Vec<Option<Bytes>>>,
-    /// Number of distinct units per group, where groups are selected.
+    /// Number of distinct units per group, or what they weigh, where groups are selected.
     units: Option<Vec<i128>>,
     values: Vec<Vec<i128>>,
     rows: usize,
@@ -40,6 +40,8 @@ pub struct Exact {
 struct Proven {
     /// Groups.
     l0: u64,
+    /// What a unit adds to the number by which its groups are selected.
+    weights: kernel::Weights,
     /// Each integer behind the keys and the units.
     parts: Vec<Part>,
     /// Which groups there are has nothing to do with private rows.
@@ -154,8 +156,8 @@ impl Exact {
             }
         }
         let keys = (0..keys).map(key).collect::<Result<_, _>>()?;
-        let (parts, public) = (certified.parts().to_vec(), certified.public());
-        let proven = Proven { l0: certified.l0(), parts, public };
+        let (parts, public, weights) = (certified.parts().to_vec(), certified.public(), certified.weights());
+        let proven = Proven { l0: certified.l0(), weights, parts, public };
         Ok(Self { keys, values, units, rows: rows.len(), proven, within: None })
     }
 
@@ -181,9 +183,21 @@ pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
     }
     let each = || parts.iter().zip(&spec.aggregates).all(|(part, noise)| part.linf <= noise.linf);
     certified.selects() == spec.selection.is_some()
+        && covers_weights(certified.weights(), spec)
         && (groups || certified.public())
         && parts.len() == spec.aggregates.len()
         && if groups { covers_groups(certified.l0(), parts, spec) } else { each() }
+}
+
+/// Whether groups are selected by the very weights that the threshold was computed for.
+fn covers_weights(proven: kernel::Weights, spec: &Spec) -> bool {
+    match (proven, spec.selection.as_ref().map_or(Weights::Units, |s| s.weights)) {
+        (kernel::Weights::Units, Weights::Units) => true,
+        (kernel::Weights::Sum(a), Weights::Sum(b)) | (kernel::Weights::Squares(a), Weights::Squares(b)) => {
+            a == u64::from(b)
+        }
+        _ => false,
+    }
 }
 
 /// Whether the noise covers these norms: Laplace noise of sensitivity l0·l∞ the sum of changes, Gaussian noise the sum of
@@ -286,7 +300,8 @@ pub fn perturb(
         if exact.values.len() != integers {
             return Err(ReleaseError::Shape);
         }
-        if !covers_groups(exact.proven.l0, &exact.proven.parts, spec) {
+        let covered = covers_groups(exact.proven.l0, &exact.proven.parts, spec);
+        if !covered || !covers_weights(exact.proven.weights, spec) {
             return Err(ReleaseError::Uncertified);
         }
         // Groups that are neither public nor selected are told by nobody.

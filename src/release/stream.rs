@@ -144,7 +144,12 @@ mod tests {
             units: None,
             values: vec![values.to_vec()],
             rows: values.len(),
-            proven: super::super::Proven { l0: 1, parts: Vec::new(), public: true },
+            proven: super::super::Proven {
+                l0: 1,
+                weights: kernel::Weights::Units,
+                parts: Vec::new(),
+                public: true,
+            },
             within: None,
         }
     }

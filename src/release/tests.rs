@@ -58,7 +58,7 @@ fn public(keys: &[&str], values: Vec<Vec<i128>>) -> Exact {
 
 /// So many parts that no unit changes.
 fn still(parts: usize) -> Proven {
-    Proven { l0: 1, parts: vec![Part::in_all(0); parts], public: true }
+    Proven { l0: 1, weights: kernel::Weights::Units, parts: vec![Part::in_all(0); parts], public: true }
 }
 
 // Whether a type has a trait, decided while compiling: the inherent constant wins where its bound holds.
@@ -116,7 +116,7 @@ async fn rule_35_nothing_leaves_without_noise() {
 async fn rule_46_what_was_not_proven_is_not_released() {
     let spec = Spec::laplace(&one(), 2, &[3], None).unwrap();
     let exact = |part| Exact {
-        proven: Proven { l0: u64::MAX, parts: vec![part], public: true },
+        proven: Proven { l0: u64::MAX, weights: kernel::Weights::Units, parts: vec![part], public: true },
         ..public(&["a"], vec![vec![1000]])
     };
     let each = [
@@ -209,7 +209,12 @@ async fn the_greatest_counts_are_chosen_and_have_noise() {
         units: None,
         values: vec![vec![10, 4000, -5, 9000]],
         rows: 4,
-        proven: Proven { l0: u64::MAX, parts: vec![Part::in_each(linf, None)], public: true },
+        proven: Proven {
+            l0: u64::MAX,
+            weights: kernel::Weights::Units,
+            parts: vec![Part::in_each(linf, None)],
+            public: true,
+        },
         within: None,
     };
     let paid = receipt(std::slice::from_ref(&spec), much).await;
@@ -245,7 +250,7 @@ async fn points_of_private_groups_are_chosen_in_selected_ones() {
         units: Some(vec![500, 1]),
         values: vec![],
         rows: 2,
-        proven: Proven { l0: 1, parts: vec![], public: false },
+        proven: Proven { l0: 1, weights: kernel::Weights::Units, parts: vec![], public: false },
         within: None,
     };
     let cells = |within| Exact {
@@ -253,7 +258,12 @@ async fn points_of_private_groups_are_chosen_in_selected_ones() {
         units: None,
         values: vec![vec![1000, 1001, 900]],
         rows: 3,
-        proven: Proven { l0: u64::MAX, parts: vec![Part::in_all(2)], public: false },
+        proven: Proven {
+            l0: u64::MAX,
+            weights: kernel::Weights::Units,
+            parts: vec![Part::in_all(2)],
+            public: false,
+        },
         within,
     };
     let of = |groups| Some(Within { groups, grid: Some((-5, 20)) });
@@ -294,7 +304,12 @@ async fn integers_of_private_groups_are_released_in_selected_ones() {
         units: None,
         values: vec![vec![7, 5, 9]],
         rows: 3,
-        proven: Proven { l0: 4, parts: vec![Part::in_all(4)], public: false },
+        proven: Proven {
+            l0: 4,
+            weights: kernel::Weights::Units,
+            parts: vec![Part::in_all(4)],
+            public: false,
+        },
         within,
     };
     let of =
@@ -380,7 +395,12 @@ async fn a_count_that_selects_is_drawn_once() {
         units: Some(vec![threshold; 400]),
         values: vec![vec![0; 400], vec![threshold; 400]],
         rows: 400,
-        proven: Proven { l0: 1, parts: vec![Part::in_all(5), Part::in_all(1)], public: false },
+        proven: Proven {
+            l0: 1,
+            weights: kernel::Weights::Units,
+            parts: vec![Part::in_all(5), Part::in_all(1)],
+            public: false,
+        },
         within: None,
     };
     let paid = receipt(std::slice::from_ref(&spec), one()).await;

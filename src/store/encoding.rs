@@ -5,7 +5,7 @@
 
 use super::key::Key;
 use bytes::Bytes;
-use dp::{Distribution, Noise, Ratio, Selection};
+use dp::{Distribution, Noise, Ratio, Selection, Weights};
 
 /// The version of this format.
 const VERSION: u8 = 1;
@@ -163,10 +163,19 @@ impl Out {
             Distribution::Laplace { scale } => Some((1, scale, s)),
             Distribution::Gaussian { variance } => Some((2, variance, s)),
         });
+        // Kinds 1 and 2 count units.
+        let weight = r.selection.as_ref().map_or((0, 0), |s| match s.weights {
+            Weights::Units => (0, 0),
+            Weights::Sum(w) => (2, w),
+            Weights::Squares(w) => (4, w),
+        });
         match selection {
             None => self.0.push(0),
             Some((kind, parameter, s)) => {
-                self.0.push(kind);
+                self.0.push(kind + weight.0);
+                if weight.0 > 0 {
+                    self.number(weight.1.into());
+                }
                 self.ratio(parameter);
                 self.signed(s.threshold);
                 self.ratio(&s.delta);
@@ -245,15 +254,24 @@ impl<'a> In<'a> {
         let keys = (0..columns).map(|_| (0..rows).map(|_| self.cell()).collect()).collect::<Option<_>>()?;
         let n = self.size(33)?;
         let parts = (0..n).map(|_| self.part(rows)).collect::<Option<_>>()?;
-        let noise = match self.byte()? {
-            0 => None,
-            1 => Some(Distribution::Laplace { scale: self.ratio()? }),
-            2 => Some(Distribution::Gaussian { variance: self.ratio()? }),
+        let kind = self.byte()?;
+        let mut weight = || u32::try_from(self.number()?).ok();
+        let weights = match kind {
+            0..=2 => Weights::Units,
+            3 | 4 => Weights::Sum(weight()?),
+            5 | 6 => Weights::Squares(weight()?),
             _ => return None,
+        };
+        let noise = match kind {
+            0 => None,
+            n if n % 2 == 1 => Some(Distribution::Laplace { scale: self.ratio()? }),
+            _ => Some(Distribution::Gaussian { variance: self.ratio()? }),
         };
         let selection = match noise {
             None => None,
-            Some(noise) => Some(Selection { noise, threshold: self.signed()?, delta: self.ratio()? }),
+            Some(noise) => {
+                Some(Selection { weights, noise, threshold: self.signed()?, delta: self.ratio()? })
+            }
         };
         Some(Stored { rows, keys, parts, selection })
     }
@@ -287,6 +305,11 @@ mod tests {
         (any::<u128>(), distribution).prop_map(|(linf, distribution)| Noise { linf, distribution })
     }
 
+    fn weights() -> impl Strategy<Value = Weights> {
+        let w = any::<u32>;
+        prop_oneof![Just(Weights::Units), w().prop_map(Weights::Sum), w().prop_map(Weights::Squares)]
+    }
+
     fn stored() -> impl Strategy<Value = Stored> {
         (0usize..5, 0usize..3, 1usize..4).prop_flat_map(|(rows, keys, parts)| {
             let cell =
@@ -294,9 +317,11 @@ mod tests {
             let keys = proptest::collection::vec(proptest::collection::vec(cell, rows), keys);
             let part = (any::<[u8; 32]>(), noise(), proptest::collection::vec(any::<i128>(), rows));
             let part = part.prop_map(|(key, noise, values)| Column { key, noise, values });
-            let selection = proptest::option::of((1u64..1000, any::<bool>(), any::<i128>(), 1u64..1000));
+            let selection =
+                proptest::option::of((1u64..1000, any::<bool>(), any::<i128>(), 1u64..1000, weights()));
             let selection = selection.prop_map(|s| {
-                s.map(|(a, gaussian, threshold, b)| Selection {
+                s.map(|(a, gaussian, threshold, b, weights)| Selection {
+                    weights,
                     noise: match Ratio::new(a.into(), 7) {
                         variance if gaussian => Distribution::Gaussian { variance },
                         scale => Distribution::Laplace { scale },

@@ -3,7 +3,8 @@
 //! * what is read, in canonical form, as the SQL that reads it: tables by name, joins, filters, keys, domains, bounds;
 //! * what each part counts or sums, and its noise and selection: ε, δ, `max_groups`, `max_rows` and the mechanism are in
 //!   these, and only as far as they matter;
-//! * the released values that its rows are compared with, and the question that selects its groups where it is another;
+//! * the released values that its rows are compared with, the groups that rounds before it have selected, and the question that
+//!   selects its groups where it is another;
 //! * session settings that a value of the fetch can depend on;
 //! * the policy's version, the database and its server, the epoch of the data, and the role.
 
@@ -12,7 +13,7 @@ use super::epoch::Epoch;
 use super::walk::{each, each_of_rows};
 use backend::{Param, Setting, Settings};
 use bytes::Bytes;
-use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec};
+use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec, Weights};
 use emit::{fetch, scalar};
 use num_traits::Zero;
 use plan::expr::{GridValue, Node, Scalar};
@@ -42,6 +43,8 @@ pub struct KeyContext<'a> {
     pub mechanism: Preference,
     /// The values of the stages before.
     pub given: &'a [Param],
+    /// The groups that rounds before it have selected, a column of keys each.
+    pub without: &'a [Vec<Option<Bytes>>],
     /// The question that selects its groups, where another does.
     pub within: Option<Key>,
 }
@@ -143,6 +146,13 @@ impl Keys {
             let value = value.and_then(|v| v.value.as_deref());
             read.number(value.is_some()).bytes(value.unwrap_or_default());
         }
+        if base.is_later_round() {
+            let without = rows(context.without, &canonical.keys);
+            read.number(u64::try_from(without.len()).unwrap_or(u64::MAX));
+            for cell in without.into_iter().flatten() {
+                read.number(cell.is_some()).bytes(cell.unwrap_or_default());
+            }
+        }
         for setting in mattering(canonical) {
             read.text(setting.name()).text(context.settings.get(setting));
         }
@@ -167,7 +177,16 @@ impl Keys {
         }
         exact.number(spec.l0);
         exact.number(spec.selection.is_some());
-        if let Some(Selection { noise, threshold, delta }) = &spec.selection {
+        if let Some(Selection { weights, noise, threshold, delta }) = &spec.selection {
+            match weights {
+                Weights::Units => {}
+                Weights::Sum(w) => {
+                    exact.text("sum of weights").number(*w);
+                }
+                Weights::Squares(w) => {
+                    exact.text("squares of weights").number(*w);
+                }
+            }
             match noise {
                 Distribution::None => exact.text("none"),
                 Distribution::Laplace { scale } => exact.show(scale),
@@ -308,6 +327,17 @@ fn mattering(canonical: &Canonical) -> Vec<Setting> {
         (true, false) => vec![Setting::TimeZone, Setting::DateStyle, Setting::IntervalStyle],
         (false, false) => Vec::new(),
     }
+}
+
+/// Rows of these columns, taken in this order, themselves in one that follows from them.
+fn rows<'c>(columns: &'c [Vec<Option<Bytes>>], order: &[usize]) -> Vec<Vec<Option<&'c [u8]>>> {
+    let columns: Vec<&Vec<Option<Bytes>>> = order.iter().filter_map(|place| columns.get(*place)).collect();
+    let cell = |column: &&'c Vec<Option<Bytes>>, row: usize| column.get(row).and_then(|cell| cell.as_deref());
+    let count = columns.first().map_or(0, |column| column.len());
+    let mut rows: Vec<Vec<_>> =
+        (0..count).map(|row| columns.iter().map(|column| cell(column, row)).collect()).collect();
+    rows.sort_unstable();
+    rows
 }
 
 /// The places of one key: the first is the key itself.

@@ -12,7 +12,7 @@ use noisegate::backend::{Setting, introspect};
 use noisegate::dp::{Entropy, EntropyError};
 use noisegate::emit::{fetch, print};
 use noisegate::error::ClientError;
-use noisegate::gateway::{self, private_groups};
+use noisegate::gateway::{self, private_groups, rounds};
 use noisegate::kernel;
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::reach::columns::{Beside, Intervals};
@@ -366,7 +366,7 @@ impl Bikes {
                 instances.insert(name.clone(), opened.map_err(|e| e.client())?);
             }
             let instance = instances.get_mut(name).unwrap();
-            let exact = self.exact_parts(plan, &left, &[]).await.remove(0);
+            let exact = self.exact_parts(plan, &left, &[], &all).await.remove(0);
             let (noisy, told) =
                 instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client())?;
             all[left[0]] = noisy;
@@ -377,13 +377,13 @@ impl Bikes {
             let (now, later): (Vec<usize>, Vec<usize>) =
                 left.into_iter().partition(|p| stage.is_none_or(|s| s.releases.contains(p)));
             left = later;
-            if !now.is_empty() {
-                let charge = match plan.stages.is_empty() {
+            for now in rounds::apart(plan, &now).into_iter().filter(|now| !now.is_empty()) {
+                let charge = match plan.stages.is_empty() && plan.releases.iter().all(|r| r.round.is_none()) {
                     true => whole.clone(),
                     false => plan::shares::rest(plan, &now, whole).unwrap(),
                 };
                 let receipt = debit(charge).await?;
-                let exact = self.exact_parts(plan, &now, &given).await;
+                let exact = self.exact_parts(plan, &now, &given, &all).await;
                 let own = |first| now.iter().position(|p| *p == first).map(Groups::Of);
                 let groups = private_groups::selected(plan, &now, own);
                 let parts = exact.into_iter().zip(&now).zip(groups).map(|((exact, p), groups)| {
@@ -392,7 +392,8 @@ impl Bikes {
                 });
                 let parts = parts.collect();
                 let noisy = perturb(parts, receipt, &mut rng).map_err(|e| e.client())?;
-                now.into_iter().zip(noisy).for_each(|(p, n)| all[p] = n);
+                now.iter().zip(noisy).for_each(|(p, n)| all[*p] = n);
+                rounds::ended(plan, &now, &mut all);
             }
             if let Some(stage) = stage {
                 given.extend(self.values(plan, stage, &all).await?);
@@ -413,7 +414,13 @@ impl Bikes {
         gateway::stages::parameters(stage, &cells)
     }
 
-    async fn exact_parts(&self, plan: &Plan, places: &[usize], given: &[Param]) -> Vec<Exact> {
+    async fn exact_parts(
+        &self,
+        plan: &Plan,
+        places: &[usize],
+        given: &[Param],
+        before: &[Noisy],
+    ) -> Vec<Exact> {
         let text = |p: &usize| {
             let r = &plan.releases[*p];
             let f = fetch::fetch(r, &self.policy);
@@ -424,9 +431,9 @@ impl Bikes {
             if f.seeded || !r.given.is_empty() {
                 params.push(Param::int8(GROUP_SEED));
             }
-            if !r.given.is_empty() {
-                params.extend(given.iter().cloned());
-            }
+            params.extend(given.iter().take(r.given_width()).cloned());
+            let left_out = rounds::parameters(r, &rounds::before(plan, *p, before));
+            params.extend(left_out.unwrap());
             let hints = Hints { hashed: r.joins_without_index(), joined: r.joins_tables() };
             FetchText { certified: Arc::new(certified), params, hints }
         };

@@ -83,6 +83,7 @@ fn keys_in(sql: &str, place: &Where) -> Vec<Keys> {
         delta: &place.plan.delta,
         mechanism: place.plan.mechanism,
         given: &[],
+        without: &[],
         within: None,
     };
     let keys = plan.releases.iter().map(|r| Keys::of(&canonical(r), &r.spec, &around));

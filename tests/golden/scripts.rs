@@ -185,7 +185,7 @@ fn run(name: &str) {
     let bikes = runtime.block_on(async {
         match name {
             // Gaussian noise needs a budget that has a price for it.
-            "gaussian" => Bikes::paying_by("zcdp").await,
+            "gaussian" | "groups_in_rounds" => Bikes::paying_by("zcdp").await,
             "collected" | "collected_sets" => Bikes::collecting().await,
             _ => Bikes::new().await,
         }
@@ -225,6 +225,7 @@ scripts!(
     groups_computed,
     groups_narrowed,
     groups_private,
+    groups_in_rounds,
     groups_public,
     in_exists,
     intervals,

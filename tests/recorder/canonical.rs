@@ -71,6 +71,7 @@ async fn agree(v: Variant) {
                 delta: &settings(1, 1).delta,
                 mechanism: Preference::Auto,
                 given: &[],
+                without: &[],
                 within: None,
             };
             let keys = Keys::of(&canonical, &release.spec, &around);

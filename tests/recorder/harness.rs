@@ -4,7 +4,7 @@ use crate::data::{self, Variant};
 use crate::support::{self, TestDb};
 use bigdecimal::BigDecimal;
 use futures::future::join_all;
-use noisegate::dp::{self, Charge, Distribution, Ratio};
+use noisegate::dp::{self, Charge, Distribution, Ratio, Weights};
 use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
 use noisegate::error::ClientError;
@@ -66,8 +66,10 @@ pub struct Claim {
     pub public: bool,
     /// Number of keys.
     pub keys: usize,
-    /// The first integer counts units.
+    /// The first integer counts units, or adds up what they weigh.
     pub selects: bool,
+    /// What a unit weighs in each of its groups.
+    pub weights: Weights,
 }
 
 impl Claim {
@@ -91,6 +93,7 @@ impl Claim {
             public: release.public_groups,
             keys: release.keys.len(),
             selects: release.spec.selection.is_some(),
+            weights: release.spec.selection.as_ref().map_or(Weights::Units, |s| s.weights),
         }
     }
 }
@@ -266,6 +269,16 @@ impl Lab {
     pub async fn fetch(&self, sql: &str, claim: &Claim) -> Result<Rows, String> {
         let statement = self.client.prepare(&with_given(sql, 0)).await.map_err(|e| message(&e))?;
         self.run(&statement, claim).await
+    }
+
+    /// The keys of the groups of a fetch, as constants, separated by unit separators; NULL without quotes.
+    pub async fn keys(&self, sql: &str, keys: usize) -> Vec<String> {
+        let key = |i: usize| format!("COALESCE(pg_catalog.quote_literal(q.k{i}::pg_catalog.text), 'NULL')");
+        let list: Vec<String> = (0..keys).map(key).collect();
+        let sql = with_given(sql, 0).replace("$1::pg_catalog.int8", "(7)::pg_catalog.int8");
+        let sql = format!("SELECT pg_catalog.concat_ws(E'\\x1f', {}) FROM ({sql}) AS q", list.join(", "));
+        let rows = self.client.query(&sql, &[]).await.unwrap_or_else(|e| panic!("{}\n{sql}", message(&e)));
+        rows.iter().map(|row| row.get(0)).collect()
     }
 
     /// Runs a fetch on this database and on those without one of `units`, and judges each difference.
@@ -447,6 +460,7 @@ fn with_given(sql: &str, round: usize) -> String {
         };
         let end = of.find(|c: char| !c.is_ascii_alphanumeric() && !"._".contains(c)).unwrap_or(of.len());
         let (ty, rest) = of.split_at(end);
+        let several = rest.starts_with("[]");
         let awkward: &[&str] = match ty.trim_start_matches("pg_catalog.") {
             "int2" => &["'0'", "'-32768'", "'32767'", "NULL", "'7'"],
             "int4" => &["'0'", "'-2147483648'", "'2147483647'", "NULL", "'30'"],
@@ -462,7 +476,14 @@ fn with_given(sql: &str, round: usize) -> String {
             "text" | "varchar" => &["''", "'day'", "NULL", "'it''s'"],
             other => panic!("no awkward constants of {other}"),
         };
-        out.push_str(&format!("{}::{ty}{rest}", awkward[(number + round) % awkward.len()]));
+        let nth = |n: usize| awkward[(number + round + n) % awkward.len()];
+        // Groups that are left out: none, one, or several with values that rows have.
+        let given = match round % 3 {
+            _ if !several => nth(0).to_owned(),
+            0 => "'{}'".into(),
+            n => format!("ARRAY[{}]", (0..n * 2 - 1).map(nth).collect::<Vec<_>>().join(", ")),
+        };
+        out.push_str(&format!("{given}::{ty}{rest}"));
     }
     out
 }
@@ -552,20 +573,27 @@ pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
     let mut changed = 0u32;
     let mut most = Use::default();
     let mut norms = vec![0u128; width];
+    let is_selection = |i: usize| claim.selects && i == 0;
+    let squared = |i: usize| match claim.weights {
+        Weights::Squares(_) if is_selection(i) => true,
+        _ => claim.gaussian && !is_selection(i),
+    };
+    let selection = claim.selects.then_some(claim.weights.whole());
+    let mut alone = Vec::new();
     for (x, y) in pairs {
         let (there, here) = (x.is_some(), y.is_some());
         let (x, y) = (x.unwrap_or(&zeros), y.unwrap_or(&zeros));
         // A group in one result alone counts, whatever its values.
         changed += u32::from(x != y || there != here);
-        let limits = claim.selects.then_some(1u128).into_iter().chain(claim.linf.iter().copied());
+        if claim.selects && there != here {
+            alone.push(x[0].abs_diff(y[0]));
+        }
+        let limits = selection.into_iter().chain(claim.linf.iter().copied());
         for (i, ((x, y), limit)) in x.iter().zip(y).zip(limits).enumerate() {
             let difference = x.abs_diff(*y);
-            let selects = claim.selects && i == 0;
-            norms[i] = norms[i].saturating_add(difference.saturating_mul(if claim.gaussian && !selects {
-                difference
-            } else {
-                1
-            }));
+            let selects = is_selection(i);
+            norms[i] =
+                norms[i].saturating_add(difference.saturating_mul(if squared(i) { difference } else { 1 }));
             if claim.few && difference > limit {
                 return Err(format!(
                     "integer {i} changes by {difference}, from {x} to {y}, and may by {limit}"
@@ -579,11 +607,16 @@ pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
     if claim.few && changed > claim.l0 {
         return Err(format!("{changed} groups change, and {} may", claim.l0));
     }
-    let limits = claim.selects.then_some(1u128).into_iter().chain(claim.linf.iter().copied());
+    // The threshold holds for a unit that is alone in so many groups.
+    let heaviest = claim.weights.in_each(u32::try_from(alone.len()).unwrap());
+    if let Some(weight) = alone.into_iter().find(|weight| *weight > heaviest) {
+        return Err(format!("a unit alone weighs {weight} in a group, and may {heaviest}"));
+    }
+    let limits = selection.into_iter().chain(claim.linf.iter().copied());
     for (i, (norm, limit)) in norms.iter().zip(limits).enumerate() {
-        let squared = claim.gaussian && !(claim.selects && i == 0);
-        let limit =
-            u128::from(claim.l0).saturating_mul(limit.saturating_mul(if squared { limit } else { 1 }));
+        let squared = squared(i);
+        let times = if is_selection(i) { claim.weights.times(claim.l0) } else { claim.l0 };
+        let limit = u128::from(times).saturating_mul(limit.saturating_mul(if squared { limit } else { 1 }));
         if *norm > limit {
             let what = if squared { "squares" } else { "changes" };
             return Err(format!("integer {i}: {what} add up to {norm}, and may to {limit}"));

@@ -27,6 +27,7 @@ mod light;
 mod mutants;
 mod query;
 mod rng;
+mod rounds;
 mod samples;
 #[path = "../support/mod.rs"]
 mod support;

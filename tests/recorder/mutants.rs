@@ -273,3 +273,24 @@ async fn set_operations_across_units_are_caught() {
     )
     .await;
 }
+
+/// Weights of a unit over its groups, by their sum and by their squares.
+#[tokio::test]
+async fn weights_that_add_up_to_more_are_caught() {
+    for (mechanism, by) in
+        [(Preference::Laplace, "changes add up to"), (Preference::Gaussian, "squares add up to")]
+    {
+        let settings = Settings { mechanism, ..settings(4, 3) };
+        let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, seed: 5 }).await;
+        let planned = lab.plan("SELECT note FROM trips GROUP BY note", &settings).await.unwrap();
+        let (release, sql) = lab.paying(&planned)[0];
+        let (claim, sql) = (Claim::of(release), sql.to_owned());
+        let b = Bench { lab, sql, claim };
+        b.run(&b.sql, &b.claim).await.unwrap();
+        b.texts("LEAST(e.t, 4)", "1", by).await;
+        b.texts("LEAST(e.t, 4)", "LEAST(e.t, 3)", by).await;
+        b.texts("(PARTITION BY c.u)", "(PARTITION BY c.u, c.k0)", by).await;
+        b.texts("WHERE e.r <= 4", "", "groups change").await;
+        b.claims(|c| c.l0 -= 1, "groups change").await;
+    }
+}

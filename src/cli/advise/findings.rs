@@ -233,6 +233,7 @@ fn keys(plan: &Plan, offline: &Offline) -> Vec<Keys> {
         delta: &delta,
         mechanism: offline.settings.mechanism,
         given: &[],
+        without: &[],
         within: None,
     };
     // What is compared with released values, or selected by another, is another question each time.

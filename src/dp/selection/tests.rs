@@ -152,3 +152,141 @@ fn deltas_out_of_range_are_refused() {
     assert!(Selection::new(1, &b, &Ratio::new(1, 1 << 90)).is_ok());
     assert_eq!(Selection::new(0, &b, &Ratio::new(1, 10)), Err(DpError::NoGroups));
 }
+
+/// Weights of a unit keep to the norm of one group, however many it is in, and are as large as integers can be.
+#[test]
+fn weights_keep_to_their_norm() {
+    for w in [1u32, 7, 1_000, crate::WHOLE, u32::MAX] {
+        let whole = u128::from(w);
+        for s in (1..3_000u32).chain([65_536, 1_000_003, u32::MAX]) {
+            let groups = u128::from(s);
+            let sum = Weights::Sum(w).in_each(s);
+            assert!(sum * groups <= whole && (sum + 1) * groups > whole, "{w} {s}");
+            let root = Weights::Squares(w).in_each(s);
+            assert!(root * root * groups <= whole * whole, "{w} {s}");
+            assert!((root + 1) * (root + 1) * groups > whole * whole, "{w} {s}");
+        }
+        assert_eq!(
+            [Weights::Sum(w), Weights::Squares(w)].map(|of| (of.whole(), of.times(9))),
+            [(whole, 1); 2]
+        );
+    }
+    assert_eq!((Weights::Units.in_each(9), Weights::Units.times(9)), (1, 9));
+}
+
+/// P(X >= t) of the noise.
+fn tail(noise: &Distribution, t: i128) -> f64 {
+    match noise {
+        Distribution::Laplace { scale } => {
+            let b = float(scale);
+            (-(t as f64) / b).exp() / (1.0 + (-1.0 / b).exp())
+        }
+        // Of so wide noise the sum is an integral, to parts in a million.
+        Distribution::Gaussian { variance } => {
+            libm::erfc((t as f64 - 0.5) / (2.0 * float(variance)).sqrt()) / 2.0
+        }
+        Distribution::None => 0.0,
+    }
+}
+
+/// The largest probability, over all numbers of groups, that a unit which is alone in all of them makes one appear.
+fn most(s: &Selection, l0: u32, threshold: i128) -> (u32, f64) {
+    let of = |n: u32| {
+        let weight = i128::try_from(s.weights.in_each(n)).unwrap();
+        (n, -libm::expm1(f64::from(n) * libm::log1p(-tail(&s.noise, threshold - weight))))
+    };
+    (1..=l0).map(of).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap()
+}
+
+#[test]
+fn thresholds_of_weights_keep_delta_in_any_number_of_groups() {
+    let w = 1_000;
+    let mut where_most = std::collections::BTreeSet::new();
+    for of in [1u128, 4, 30] {
+        for l0 in [1u32, 2, 5, 40, 300] {
+            for exponent in [2u32, 6, 10] {
+                let delta = Ratio::new(1, 10u128.pow(exponent));
+                let wide = Ratio::from_integer(u128::from(w) * of / 2);
+                let both = [
+                    (Weights::Sum(w), Distribution::Laplace { scale: wide }),
+                    (Weights::Squares(w), Distribution::Gaussian { variance: wide * wide }),
+                ];
+                for (weights, noise) in both {
+                    let s = Selection::of(l0, weights, noise, &delta).unwrap();
+                    let (groups, leak) = most(&s, l0, s.threshold);
+                    where_most.insert(groups);
+                    assert!(
+                        s.holds(l0) && s.delta <= delta && leak <= float(&s.delta) * (1.0 + 1e-6) + 1e-28
+                    );
+                    // It is not far above what is needed: a twentieth lower it would not hold.
+                    let lower = s.threshold * 19 / 20;
+                    assert!(
+                        most(&s, l0, lower).1 > float(&delta),
+                        "{weights:?} {l0} {delta}: {}",
+                        s.threshold
+                    );
+                    assert!(!Selection { threshold: lower, ..s.clone() }.holds(l0));
+                    assert!(s.units() * 1_000 >= s.threshold && (s.units() - 1) * 1_000 < s.threshold);
+                }
+            }
+        }
+    }
+    // Which number of groups gives most away differs: few, where weights count, or many.
+    assert!(where_most.contains(&1) && where_most.contains(&300), "{where_most:?}");
+}
+
+/// Mutation: a threshold for as many groups as a unit may have, with their small weights, does not hold for a unit of one; one
+/// for a unit of one group not for many; and weights of one norm not with noise for another.
+#[test]
+fn rule_23_a_threshold_for_one_number_of_groups_is_caught() {
+    let (w, delta) = (1_000, Ratio::new(1, 1_000_000));
+    let noise = Distribution::Gaussian { variance: Ratio::from_integer(30 * 30) };
+    let s = Selection::of(100, Weights::Squares(w), noise, &delta).unwrap();
+    let small = Selection::of(100, Weights::Units, noise, &delta).unwrap().threshold + 100;
+    assert!(small < s.threshold && !Selection { threshold: small, ..s.clone() }.holds(100));
+    let wide = Distribution::Laplace { scale: Ratio::from_integer(3_000) };
+    let one = Selection::of(1, Weights::Sum(w), wide, &delta).unwrap();
+    assert!(one.holds(1) && !one.holds(10_000));
+    let laplace = Distribution::Laplace { scale: Ratio::from_integer(30) };
+    for (weights, noise) in
+        [(Weights::Sum(w), noise), (Weights::Squares(w), laplace), (Weights::Sum(0), laplace)]
+    {
+        assert!(Selection::of(3, weights, noise, &delta).is_err());
+        assert!(!Selection { weights, noise, ..s.clone() }.holds(3));
+    }
+    // Numbers of units are not weights.
+    assert!(
+        !Selection {
+            weights: Weights::Squares(w),
+            ..Selection::of(3, Weights::Units, noise, &delta).unwrap()
+        }
+        .holds(3)
+    );
+}
+
+/// The very sampler: of units that are alone in their groups none makes one appear more often than is stated, whatever number
+/// of groups it has.
+#[test]
+fn the_sampler_passes_groups_of_small_weights_as_stated() {
+    let delta = Ratio::new(1, 50);
+    let both = [
+        (Weights::Sum(12), Distribution::Laplace { scale: Ratio::from_integer(30) }),
+        (Weights::Squares(12), Distribution::Gaussian { variance: Ratio::from_integer(300) }),
+    ];
+    for (weights, noise) in both {
+        let s = Selection::of(6, weights, noise, &delta).unwrap();
+        let (sampler, mut rng, rounds) = (s.sampler().unwrap(), SeededRng::new(12), 100_000);
+        let stated = float(&s.delta) * f64::from(rounds);
+        let mut largest = 0.0f64;
+        for groups in 1..=6u32 {
+            let weight = i128::try_from(weights.in_each(groups)).unwrap();
+            let drawn = sampler.draw((rounds * groups) as usize, &mut rng).unwrap();
+            let kept =
+                drawn.chunks(groups as usize).filter(|x| x.iter().any(|x| weight + x >= s.threshold)).count()
+                    as f64;
+            assert!(kept < stated + 5.0 * stated.sqrt(), "{weights:?} {groups}: {kept} against {stated}");
+            largest = largest.max(kept);
+        }
+        assert!(largest > 0.8 * stated, "{weights:?}: {largest} against {stated}");
+    }
+}

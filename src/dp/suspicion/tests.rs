@@ -68,6 +68,7 @@ fn it_is_told_in_words() {
         "who suspects with 10 % that somebody is in the data may end between 9.13 % and 11 %"
     );
     assert!(Meaning::of(0.1, 1e-9).brief().ends_with(", but for a chance of 1e-7"));
+    assert!(Meaning::of(0.1, 9.995e-8).brief().ends_with(", but for a chance of 1e-5"));
     assert_eq!([2e-9, 2.01e-9, 1.5e-6, 0.1].map(chance), ["2e-9", "2.1e-9", "1.5e-6", "1e-1"]);
     // Rounded to the side that says more.
     assert_eq!(percent(0.123_41, true), "12.4 %");

@@ -11,6 +11,7 @@ pub mod moments;
 pub mod output;
 pub mod points;
 pub mod ranking;
+mod rounds;
 mod values;
 mod weights;
 
@@ -130,6 +131,8 @@ pub struct Release {
     pub cells: Option<Cells>,
     /// ORDER BY a count DESC LIMIT k, where groups are public.
     pub ranking: Option<Ranking>,
+    /// Which of the rounds it is, from 0, where keys alone are selected in rounds.
+    pub round: Option<usize>,
     /// What one row can make PostgreSQL do.
     pub work: Work,
     /// The stages whose values its rows are compared with, by their indexes in [`super::Plan::stages`].
@@ -280,6 +283,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             source: self.source,
             cells: None,
             ranking: None,
+            round: None,
             keys: built,
             groups: public,
             public_groups,
@@ -293,6 +297,10 @@ impl<'a, 'b> Builder<'a, 'b> {
             given,
             spec: dp::Spec { l0: 1, ..dp::Spec::default() },
         };
+        // What is asked for beside keys is released in the groups that are selected at once.
+        if cells.is_empty() && select.grouping_sets.is_empty() {
+            return Ok(release.in_rounds());
+        }
         cells.insert(0, release);
         Ok(cells)
     }
@@ -339,6 +347,7 @@ impl Release {
             weights: weights::of(&self.parts, &self.outputs),
             counted: self.counted(),
             selection_delta: self.selects().then_some(*delta),
+            round: self.round,
             points: self.cells.as_ref().map(|c| (c.picks.clone(), c.weight)),
             top: self.top(),
         }
@@ -407,10 +416,11 @@ impl Release {
         })
     }
 
-    /// Whether its fetch has joins that no index could serve: with a public domain, or of rows that are all computed. Of these
+    /// Whether its fetch has joins that no index could serve: with a public domain, with groups that are left out, or of rows that are all computed. Of these
     /// the planner of the database knows least, and a nested loop costs their product.
     pub fn joins_without_index(&self) -> bool {
-        self.public_groups && !self.keys.is_empty() || self.source.joins_computed_rows()
+        let listed = self.public_groups && !self.keys.is_empty() || self.is_later_round();
+        listed || self.source.joins_computed_rows()
     }
 
     /// Whether its rows are those of several tables.

@@ -335,6 +335,7 @@ impl Builder<'_, '_> {
             select: select.id,
             set: 0,
             ranking: None,
+            round: None,
             source: self.source.clone(),
             parts: r.picks.iter().map(part).collect(),
             cells: Some(Cells { axis: r.axis, points, picks: r.picks, weight }),

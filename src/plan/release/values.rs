@@ -180,6 +180,7 @@ impl Builder<'_, '_> {
             select: select.id,
             set: 0,
             ranking: None,
+            round: None,
             source: self.source.clone(),
             parts: d.parts.into_iter().map(part).collect::<Result<_>>()?,
             cells: None,

@@ -4,6 +4,7 @@ mod epochs;
 mod payers;
 mod questions;
 mod rest;
+mod rounds;
 mod shared;
 mod stages;
 mod tiles;
