@@ -309,12 +309,16 @@ mod tests {
         // Beside another release they have together what one would have alone.
         let other = Outline::even(1, &[1], None);
         let alone = [Outline { round: None, l0: 1, ..keys(0) }, other.clone()];
+        let both = [&rounds[..], &[other]].concat();
         for portions in [releases_by_epsilon, releases_by_squares] {
-            let (alone, both) = (portions(&alone), portions(&[&rounds[..], &[other.clone()]].concat()));
-            let ([alone, beside], [first, second, other]) = (alone.as_slice(), both.as_slice()) else {
-                panic!()
-            };
-            assert_eq!((*second, (first + second) * beside), (15 * first, alone * other));
+            let (alone, both) = (portions(&alone), portions(&both));
+            let of = |all: &[u32], place: usize| all.get(place).copied().unwrap_or_default();
+            let (first, second) = (of(&both, 0), of(&both, 1));
+            assert_eq!(
+                (second, (first + second) * of(&alone, 1)),
+                (15 * first, of(&alone, 0) * of(&both, 2))
+            );
+            assert!(first > 0);
         }
     }
 }

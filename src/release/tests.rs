@@ -668,3 +668,39 @@ fn numeric_words_are_big_endian() {
     let mut encoded = numeric::encode(10_001, 0);
     assert_eq!([encoded.get_u16(), encoded.get_u16()], [2, 1]);
 }
+
+/// Groups that are selected by weights pass a threshold for these very weights: not one for numbers of units, nor for weights of
+/// another norm, another whole or fewer groups.
+#[tokio::test]
+async fn weights_are_those_of_the_threshold() {
+    let outline =
+        dp::Outline { round: Some(0), ..dp::Outline::even(4, &[], Some(&Ratio::new(1, 1_000_000))) };
+    let laplace = Spec::of(&one(), &outline).unwrap();
+    let square = dp::BigRatio::from_integer(1u8.into());
+    let gaussian = laplace.gaussian(&square, &outline).unwrap();
+    let units = Spec::laplace(&one(), 4, &[], Some(&Ratio::new(1, 1_000_000))).unwrap();
+    let whole = u64::from(dp::WHOLE);
+    let exact = |weights, l0| Exact {
+        keys: vec![["a", "b"].map(bytes).to_vec()],
+        units: Some(vec![900 * i128::from(whole), 500_000]),
+        values: vec![],
+        rows: 2,
+        proven: Proven { l0, weights, parts: vec![], public: false },
+        within: None,
+    };
+    use kernel::Weights::{Squares, Sum, Units};
+    for (spec, own) in [(&laplace, Sum(whole)), (&gaussian, Squares(whole)), (&units, Units)] {
+        for weights in [Sum(whole), Squares(whole), Units, Sum(whole + 1), Squares(whole / 2)] {
+            let paid = receipt_in(Accounting::Zcdp, std::slice::from_ref(spec), one()).await;
+            let given = perturb(vec![(exact(weights, 4), spec)], paid, &mut SeededRng::new(1));
+            match weights == own {
+                // Of nine hundred units one stays, and of half a unit nothing; as numbers of units both are many.
+                true => assert_eq!(given.unwrap()[0].rows, if own == Units { 2 } else { 1 }),
+                false => assert_eq!(given.unwrap_err(), ReleaseError::Uncertified),
+            }
+        }
+        let paid = receipt_in(Accounting::Zcdp, std::slice::from_ref(spec), one()).await;
+        let wider = perturb(vec![(exact(own, 5), spec)], paid, &mut SeededRng::new(1));
+        assert_eq!(wider.unwrap_err(), ReleaseError::Uncertified);
+    }
+}
