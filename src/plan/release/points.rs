@@ -20,7 +20,7 @@ use schema::time::MICROS_PER_SECOND;
 use sql::ast::*;
 
 /// No grid has more points.
-const MOST_POINTS: usize = 10_000;
+const MOST_POINTS: usize = 20_000;
 /// Where groups are private, of which nobody knows how many there are.
 pub(super) const MOST_PRIVATE_POINTS: usize = 1_000;
 /// Nor fewer than this because there are many groups.
