@@ -65,3 +65,66 @@ async fn bounds_are_measured_and_what_they_cut_is_told() {
         told.stdout
     );
 }
+
+/// 300 riders with the trips above, each of two legs, each leg of three stops.
+const LEGS: &str = "
+    CREATE TABLE legs (leg_id int PRIMARY KEY, trip_id int NOT NULL REFERENCES trips, km int NOT NULL);
+    INSERT INTO legs SELECT 2 * trip_id + i, trip_id, 5 FROM trips, generate_series(0, 1) AS i;
+    CREATE TABLE stops (leg_id int NOT NULL REFERENCES legs, \"at night\" bool NOT NULL);
+    INSERT INTO stops SELECT leg_id, i = 0 FROM legs, generate_series(0, 2) AS i;";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_a_path_leads_to_their_unit_are_measured() {
+    let db = city::bikes().await;
+    db.execute("DELETE FROM trips; DELETE FROM riders").await;
+    db.execute(TRIPS).await;
+    db.execute(LEGS).await;
+    let budget =
+        "[statement]\nepsilon = 20\n[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 1000\n";
+    let legs = "[table.legs]\nunit_path = \"trip_id -> trips.trip_id\"\n";
+    let stops = "[table.stops]\nunit_path = \"leg_id -> legs.leg_id\"\ncolumns.\"at night\" = {}\n";
+    let keyless = city::policy(&db.backend_toml(), &["ada"], budget) + legs + stops;
+    let shown = |t: &str, c: &str| format!("[table.{t}]\ncolumns.{c} = {{}}\n");
+    let policy = keyless.replacen("[table.trips]\n", &shown("trips", "trip_id"), 1);
+    let policy = policy.replacen("[table.legs]\n", &(shown("legs", "leg_id") + "columns.trip_id = {}\n"), 1);
+    let policy = policy.replacen("[table.stops]\n", &shown("stops", "leg_id"), 1);
+    let work = Workdir::new(&policy);
+    let gate = work.serve().await;
+    let fit = async |more: &[&str]| {
+        let mut command = Command::new(NOISEGATE);
+        command.args(["fit", "--proxy", &gate.url("ada", PASSWORD, "db"), "--table"]).args(more);
+        run(command, "").await
+    };
+    for (more, parts) in [
+        (
+            &["legs"][..],
+            &[
+                "half of them have at most 6 rows, 90 % at most 6, 99 % at most 96",
+                "[table.legs]\nmax_total_rows = 96",
+            ][..],
+        ),
+        (
+            &["stops", "--key", "at night"],
+            &["half of them have at most 24 rows", "at night: values of a unit", "max_groups = 2\n"],
+        ),
+    ] {
+        let done = fit(more).await;
+        assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
+        for part in parts {
+            assert!(done.stdout.contains(part), "{part:?} is missing in\n{}", done.stdout);
+        }
+    }
+    gate.send("TERM").await;
+    // What nobody may see cannot be counted by.
+    let hidden =
+        policy.replacen("[table.trips]\n", "[table.trips]\ncolumns.rider_id = { hidden = true }\n", 1);
+    for (policy, why) in [(hidden, "shows the unit's column"), (keyless, "must be declared in the policy")] {
+        let work = Workdir::new(&policy);
+        let gate = work.serve().await;
+        let mut command = Command::new(NOISEGATE);
+        command.args(["fit", "--proxy", &gate.url("ada", PASSWORD, "db"), "--table", "legs"]);
+        let refused = run(command, "").await;
+        assert!(!refused.status.success() && refused.stderr.contains(why), "{}", refused.stderr);
+        gate.send("TERM").await;
+    }
+}

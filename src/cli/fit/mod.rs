@@ -48,17 +48,17 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         }
         proxy.rows(&format!("SET noisegate.epsilon = {epsilon}")).await?;
     }
-    let unit = proxy.unit(&args.table).await?;
-    let (table, unit) = (ident(&args.table), ident(&unit));
+    let Rows { from, unit } = proxy.rows_of_units(&args.table).await?;
+    let table = ident(&args.table);
     let per_unit = |counted: &str| {
-        let counts = format!("SELECT {unit} AS unit, {counted} AS n FROM {table} GROUP BY {unit}");
+        let counts = format!("SELECT {unit} AS unit, {counted} AS n FROM {from} GROUP BY {unit}");
         let bin = edges::bin("c.n", &edges::counts());
         format!("SELECT b.bin, count(*) FROM (SELECT {bin} AS bin FROM ({counts}) AS c) AS b GROUP BY b.bin")
     };
     let rows = proxy.histogram(&per_unit("count(*)")).await?;
     print!("{}", report::rows(&args.table, &rows, args.cut));
     for key in &args.key {
-        let groups = proxy.histogram(&per_unit(&format!("count(DISTINCT {})", ident(key)))).await?;
+        let groups = proxy.histogram(&per_unit(&format!("count(DISTINCT {table}.{})", ident(key)))).await?;
         print!("{}", report::groups(key, &groups, args.cut));
     }
     for column in &args.column {
@@ -77,9 +77,60 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The rows of a private table, each with its unit.
+struct Rows {
+    /// FROM: the table, and those that lead to the unit.
+    from: String,
+    /// The unit's column.
+    unit: String,
+}
+
+/// `table.column`, quoted.
+fn qualified(column: &str) -> Option<(&str, String)> {
+    let (table, name) = column.trim().split_once('.')?;
+    Some((table, format!("{}.{}", ident(table), ident(name))))
+}
+
+/// The joins by which a table's rows lead to their unit, as EXPLAIN (VERBOSE) tells them: the table that is joined, and on what.
+fn joins(line: &str) -> Option<(&str, String)> {
+    let (condition, _) =
+        line.trim().strip_prefix("Condition ")?.split_once(", added to a join: it leads to the unit")?;
+    let mut joined = None;
+    let each = condition.split(" AND ").map(|same| {
+        let (left, right) = same.split_once(" = ")?;
+        let ((_, left), (table, right)) = (qualified(left)?, qualified(right)?);
+        joined = Some(table);
+        Some(format!("{left} = {right}"))
+    });
+    let on = each.collect::<Option<Vec<_>>>()?.join(" AND ");
+    Some((joined?, on))
+}
+
 impl Proxy {
-    /// The unit's column of a private table.
-    async fn unit(&self, table: &str) -> Result<String, Box<dyn Error>> {
+    /// Where a private table's units stand: in it, or in the table that its path leads to.
+    async fn rows_of_units(&self, table: &str) -> Result<Rows, Box<dyn Error>> {
+        let mut from = ident(table);
+        let mut last = table.to_owned();
+        if let Some(unit) = self.unit(table).await? {
+            return Ok(Rows { unit: format!("{from}.{}", ident(&unit)), from });
+        }
+        let plan = self.rows(&format!("EXPLAIN (VERBOSE) SELECT count(*) FROM {from}")).await?;
+        for (joined, on) in plan.iter().filter_map(|row| joins(row.first()?.as_deref()?)) {
+            from += &format!(" JOIN {} ON {on}", ident(joined));
+            joined.clone_into(&mut last);
+        }
+        self.rows(&format!("EXPLAIN SELECT count(*) FROM {from}")).await.map_err(|e| {
+            format!("the columns by which {table:?} leads to the unit must be declared in the policy: {e}")
+        })?;
+        let unit = if last == table { None } else { self.unit(&last).await? };
+        let unit = unit.ok_or_else(|| {
+            format!("neither {table:?} nor a table that it leads to shows the unit's column: declare that column in the policy")
+        })?;
+        Ok(Rows { unit: format!("{}.{}", ident(&last), ident(&unit)), from })
+    }
+
+    /// The unit's column of a private table, if it shows it.
+    async fn unit(&self, table: &str) -> Result<Option<String>, Box<dyn Error>> {
         let name = string(table);
         let sql =
             format!("SELECT column_name, is_unit, privacy FROM noisegate.columns WHERE table_name = {name}");
@@ -97,10 +148,7 @@ impl Proxy {
             return Err(format!("{table:?} is public: nothing of it is bounded").into());
         }
         let unit = columns.iter().find(|row| is(row, 1, "t") || is(row, 1, "true"));
-        let named = unit.and_then(|row| row.first().cloned().flatten());
-        named.ok_or_else(|| {
-            format!("{table:?} shows no unit column; where it has a unit_path, fit the table that the path leads to").into()
-        })
+        Ok(unit.and_then(|row| row.first().cloned().flatten()))
     }
 
     /// A noisy histogram, and how far its numbers may be off.
