@@ -17,7 +17,9 @@ const ROUNDS: usize = 4;
 /// The standard deviation of a statement's noise in multiples of what one unit can change: the largest of its parts, and of what
 /// its groups are selected by. 0 where it reads no private rows.
 pub fn error(plan: &Plan) -> f64 {
-    plan.releases.iter().filter(|r| !r.is_domain_only()).map(of_release).fold(0.0, f64::max)
+    // Of rounds the last says which groups stay hidden.
+    let last = |r: &&Release| r.round.is_none() || r.is_last_round();
+    plan.releases.iter().filter(last).filter(|r| !r.is_domain_only()).map(of_release).fold(0.0, f64::max)
 }
 
 fn of_release(r: &Release) -> f64 {

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-fn policy() -> &'static Policy {
+pub fn policy() -> &'static Policy {
     static POLICY: OnceLock<Policy> = OnceLock::new();
     POLICY.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -22,7 +22,7 @@ fn policy() -> &'static Policy {
     })
 }
 
-fn usual() -> plan::Settings {
+pub fn usual() -> plan::Settings {
     plan::Settings {
         epsilon: Ratio::new(1, 10),
         accuracy: None,
@@ -40,7 +40,7 @@ fn usual() -> plan::Settings {
     }
 }
 
-fn planned(sql: &str, settings: &plan::Settings) -> Plan {
+pub fn planned(sql: &str, settings: &plan::Settings) -> Plan {
     let limits = Limits::default();
     let parsed = sql::parse::parse(sql, &limits).unwrap().pop().unwrap();
     let Kind::Query(query, lines) = sql::classify(parsed).unwrap().kind else { panic!("{sql}") };

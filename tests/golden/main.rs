@@ -12,6 +12,7 @@ mod errors_document;
 mod explain;
 mod policy;
 mod policy_reference;
+mod rounds;
 mod scripts;
 #[path = "../support/mod.rs"]
 mod support;
