@@ -98,6 +98,11 @@ impl Outline {
         self.counted.filter(|i| self.selection_delta.is_some() && self.linf.get(*i) == Some(&1))
     }
 
+    /// In how many groups a unit weighs as much as in one, of so many that it may touch.
+    fn weighing(&self, l0: u32) -> u32 {
+        if self.round.is_some() { 1 } else { l0 }
+    }
+
     /// Whether it draws nothing, and needs no share of a price.
     fn draws_nothing(&self) -> bool {
         let integers = self.selection_delta.is_none() && self.linf.iter().all(|linf| *linf == 0);
@@ -110,7 +115,7 @@ impl Outline {
         if self.draws_nothing() {
             return 0.0;
         }
-        let all = self.groups.max(1) as f64 * f64::from(if self.round.is_some() { 1 } else { self.l0 });
+        let all = self.groups.max(1) as f64 * f64::from(self.weighing(self.l0));
         match (&self.points, self.top) {
             (Some((picks, _)), _) => all * FAR_OF_EPSILON * picks.len() as f64,
             // Half of the price chooses them.
@@ -130,7 +135,7 @@ impl Outline {
         }
         let shares = self.of_squares();
         let (l0, linf) = self.in_squares.as_ref().map_or((self.l0, &self.linf), |(l0, linf)| (*l0, linf));
-        let l0 = if self.round.is_some() { 1 } else { l0 };
+        let l0 = self.weighing(l0);
         let less = |i: usize| match (linf.get(i), self.linf.get(i)) {
             (Some(less), Some(whole)) if *whole > 0 => *less as f64 / *whole as f64,
             _ => 1.0,

@@ -44,13 +44,16 @@ impl<'s> Step<'s> {
         Self { places, later, given, without }
     }
 
-    /// The groups that rounds before the release at this place have selected, as parameters.
-    pub fn left_out(&self, plan: &Plan, place: usize) -> Result<Vec<Param>, ClientError> {
-        let of = self.places.iter().position(|p| *p == place).and_then(|i| self.without.get(i));
-        match plan.releases.get(place).zip(of) {
-            Some((release, columns)) => rounds::parameters(release, columns),
-            None => Ok(Vec::new()),
-        }
+    /// The groups that rounds before each of these of its releases have selected, as parameters.
+    pub fn left_out(&self, plan: &Plan, places: &[usize]) -> Result<Vec<Vec<Param>>, ClientError> {
+        let of = |place: &usize| {
+            let columns = self.places.iter().position(|p| p == place).and_then(|i| self.without.get(i));
+            match plan.releases.get(*place).zip(columns) {
+                Some((release, columns)) => rounds::parameters(release, columns),
+                None => Ok(Vec::new()),
+            }
+        };
+        places.iter().map(of).collect()
     }
 }
 
@@ -81,7 +84,7 @@ impl Session {
             loop {
                 let (places, charge) = (step.places.clone(), part(plan, &step.places, charge)?);
                 let (text, turned, given) = ((*text).clone(), turn.permit.clone(), step.given.to_vec());
-                let without = places.iter().map(|p| step.left_out(plan, *p)).collect::<Result<_, _>>()?;
+                let without = step.left_out(plan, &places)?;
                 let own = |first| places.iter().position(|p| *p == first).map(Groups::Of);
                 let groups = selected(plan, &places, own);
                 let order = Order {
@@ -155,7 +158,7 @@ impl Session {
                 lead,
             };
             let order = Order {
-                without: places.iter().map(|p| step.left_out(plan, *p)).collect::<Result<_, _>>()?,
+                without: step.left_out(plan, &places)?,
                 groups: selected(plan, &places, |first| lookup.groups(first)),
                 places,
                 charge,

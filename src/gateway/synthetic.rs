@@ -90,7 +90,7 @@ impl Session {
         let gateway = of.gateway;
         for place in &step.places {
             let Some(release) = plan.releases.get(*place) else { continue };
-            let without = [step.left_out(plan, *place)?];
+            let without = step.left_out(plan, &[*place])?;
             for text in fetches(gateway, &[(*place, release)], true, step.given, &without)? {
                 let sql = emit::synthetic::fetch(text.certified.text(), &gateway.policy, &gateway.made_up);
                 let mut params = text.params;

@@ -145,8 +145,7 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
     if !r.groups_remedy.is_empty() {
         out.push(format!("    to make them public: {}", r.groups_remedy));
     }
-    // How many rows of a unit a group has is looked at by no release of keys alone.
-    let idle = usize::from(r.selects() && r.parts.is_empty() && r.bounding.rows_stage());
+    let idle = usize::from(r.bounding.rows_stage() && !r.counts_rows());
     for why in bounds(&r.bounding, r.norm()).into_iter().skip(idle) {
         out.push(format!("  Bound: {why}"));
     }

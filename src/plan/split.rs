@@ -18,8 +18,8 @@ const ROUNDS: usize = 4;
 /// its groups are selected by. 0 where it reads no private rows.
 pub fn error(plan: &Plan) -> f64 {
     // Of rounds the last says which groups stay hidden.
-    let last = |r: &&Release| r.round.is_none() || r.is_last_round();
-    plan.releases.iter().filter(last).filter(|r| !r.is_domain_only()).map(of_release).fold(0.0, f64::max)
+    let own = plan.releases.iter().filter(|r| !r.is_followed() && !r.is_domain_only());
+    own.map(of_release).fold(0.0, f64::max)
 }
 
 fn of_release(r: &Release) -> f64 {

@@ -126,8 +126,7 @@ pub(super) fn cuts(plan: &Plan, policy: &Policy) -> String {
     let unit = policy.unit_column();
     let mut each = Vec::new();
     for r in paying(plan) {
-        let followed = r.round.is_some() && !r.is_last_round();
-        if let Some(s) = r.spec.selection.as_ref().filter(|_| !followed) {
+        if let Some(s) = r.spec.selection.as_ref().filter(|_| !r.is_followed()) {
             add(&mut each, format!("groups with fewer than about {} {unit}s stay hidden", s.units()));
         }
         bounds(&mut each, r, unit);
@@ -163,8 +162,7 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
         }
         (None, Groups::Values) => add(each, most(bounding.rows(), "different value")),
         (None, groups) => {
-            let counted = !r.parts.is_empty() || !r.selects();
-            if let (Rows::Scaled(n, _), true) = (bounding.of_rows(), counted) {
+            if let (Rows::Scaled(n, _), true) = (bounding.of_rows(), r.counts_rows()) {
                 let in_each = if bounding.has_keys() { " in each group" } else { "" };
                 add(each, format!("{}{in_each}", most(*n, "row")));
             }

@@ -101,6 +101,11 @@ impl Canon {
         self
     }
 
+    /// A value in binary form, or NULL.
+    fn cell(&mut self, cell: Option<&[u8]>) -> &mut Self {
+        self.number(cell.is_some()).bytes(cell.unwrap_or_default())
+    }
+
     fn show(&mut self, x: &impl std::fmt::Display) -> &mut Self {
         self.text(&x.to_string())
     }
@@ -143,14 +148,13 @@ impl Keys {
         for n in &base.given {
             let value = context.given.get(*n);
             read.number(u64::try_from(*n).unwrap_or(u64::MAX)).number(value.map_or(0, |v| v.oid));
-            let value = value.and_then(|v| v.value.as_deref());
-            read.number(value.is_some()).bytes(value.unwrap_or_default());
+            read.cell(value.and_then(|v| v.value.as_deref()));
         }
         if base.is_later_round() {
             let without = rows(context.without, &canonical.keys);
             read.number(u64::try_from(without.len()).unwrap_or(u64::MAX));
             for cell in without.into_iter().flatten() {
-                read.number(cell.is_some()).bytes(cell.unwrap_or_default());
+                read.cell(cell);
             }
         }
         for setting in mattering(canonical) {
@@ -228,7 +232,7 @@ impl Keys {
         for column in groups {
             canon.number(u64::try_from(column.len()).unwrap_or(u64::MAX));
             for cell in column {
-                canon.number(cell.is_some()).bytes(cell.as_deref().unwrap_or_default());
+                canon.cell(cell.as_deref());
             }
         }
         let groups = canon.key();

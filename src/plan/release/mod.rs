@@ -428,6 +428,11 @@ impl Release {
         self.source.scans.len() > 1
     }
 
+    /// How many rows of a unit a group has matters: it does not where private groups are selected, and nothing else.
+    pub fn counts_rows(&self) -> bool {
+        !self.selects() || !self.parts.is_empty()
+    }
+
     /// Nothing private is read: public groups without aggregates.
     pub fn is_domain_only(&self) -> bool {
         self.public_groups && self.parts.is_empty()

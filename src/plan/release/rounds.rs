@@ -28,6 +28,11 @@ impl Release {
         self.round.is_some_and(|round| round + 1 == ROUNDS)
     }
 
+    /// Another round comes after it, for what it leaves over.
+    pub fn is_followed(&self) -> bool {
+        self.round.is_some() && !self.is_last_round()
+    }
+
     /// The rounds before this one, by their places among these releases.
     pub fn rounds_before<'r>(&self, all: &'r [Self]) -> impl Iterator<Item = usize> + use<'r> {
         let (select, set, round) = (self.select, self.set, self.round);
