@@ -15,4 +15,6 @@ pub mod init;
 pub mod store;
 
 pub use answer::error;
-pub use {answer, backend, demo, dp, emit, frontend, kernel, ledger, plan, policy, release, schema, sql};
+pub use {
+    answer, backend, demo, dp, emit, frontend, kernel, ledger, plan, policy, price, release, schema, sql,
+};

@@ -3,7 +3,7 @@
 //! Everything here depends on public data only: text, policy, and which budgets apply to a user.
 
 use super::accounting::{Kind, Rule, rule};
-use super::outline::{releases_by_epsilon, releases_by_squares};
+use super::outline::{Form, releases_by_epsilon, releases_by_squares};
 use super::quantile::Selector;
 use super::spec::{exact, exact_integer};
 use super::{Charge, DpError, Notion, Outline, Points, Ratio, Share, Spec};
@@ -103,15 +103,15 @@ pub fn choose(
 ) -> Result<Choice, ChoiceError> {
     let portions = releases_by_epsilon(outlines);
     let all: u32 = portions.iter().sum();
-    let selector = selector(notions);
+    let (selector, form) = (selector(notions), form(notions));
     let laplace = outlines
         .iter()
         .zip(&portions)
         .map(|(o, portion)| {
             let share = share_of(epsilon, *portion, all)?;
-            match (&o.points, o.top, o.linf.as_slice()) {
-                (None, Some(k), [linf]) => Spec::top(&share, k, *linf, selector),
-                (None, ..) => Spec::of(&share, o),
+            match (&o.points, o.top, o.sums.as_slice()) {
+                (None, Some(k), [by]) => Spec::top(&share, k, by.linf, selector),
+                (None, ..) => Spec::in_form(&share, o, form),
                 (Some((picks, weight)), ..) => {
                     let points = Some(Points::new(&share, *weight, picks, selector)?);
                     Ok(Spec { l0: o.l0, points, ..Spec::default() })
@@ -165,6 +165,15 @@ fn selector(notions: &[Notion]) -> Selector {
     match !notions.is_empty() && notions.iter().all(|n| matches!(n, Notion::Pure | Notion::Approx)) {
         true => Selector::PermuteAndFlip,
         false => Selector::Exponential,
+    }
+}
+
+/// How what a unit changes is bounded for Laplace noise: over all groups alone, which cuts less, where all budgets count ε, of which a
+/// unit's changes cost their sum; and in each group as well, where some budget's price grows faster.
+fn form(notions: &[Notion]) -> Form {
+    match notions.iter().all(|n| matches!(n, Notion::Pure | Notion::Approx)) {
+        true => Form::Sums,
+        false => Form::InEach,
     }
 }
 

@@ -38,6 +38,7 @@ pub mod randomised;
 pub mod rdp;
 mod rng;
 mod selection;
+mod sensitivity;
 pub mod shuffle;
 pub mod sparse;
 mod spec;
@@ -58,9 +59,10 @@ pub use gaussian::DiscreteGaussian;
 pub use guarantee::Guarantee;
 pub use laplace::DiscreteLaplace;
 pub use noise::{Distribution, Noise, Sampler};
-pub use outline::{Outline, ROUNDS, WEIGHT_OF_ONE, WHOLE};
+pub use outline::{Form, Outline, ROUNDS, WEIGHT_OF_ONE, WHOLE};
 pub use points::{Pick, Points, PointsError};
 pub use rng::{Entropy, EntropyError, KeyedRng, SecureRng};
+pub use sensitivity::Sensitivity;
 pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, Weights, split};
 
 /// Exact non-negative rationals: scales, ε, δ.

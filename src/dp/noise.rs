@@ -1,12 +1,12 @@
 //! The noise of one aggregate: which distribution, how far it reaches, and its draws.
 
-use super::{DiscreteGaussian, DiscreteLaplace, DpError, Entropy, EntropyError, Ratio};
+use super::{DiscreteGaussian, DiscreteLaplace, DpError, Entropy, EntropyError, Ratio, Sensitivity};
 
 /// Integer noise for one aggregate, the same in every group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noise {
-    /// How much one unit can change this aggregate in one group, in grid units (l∞).
-    pub linf: u128,
+    /// How much one unit can change this aggregate, in grid units.
+    pub sensitivity: Sensitivity,
     /// What is added.
     pub distribution: Distribution,
 }
@@ -52,7 +52,7 @@ impl Noise {
     /// The noise as something to draw from. An aggregate that a unit can change never goes without.
     pub fn sampler(&self) -> Result<Sampler, DpError> {
         match &self.distribution {
-            _ if self.linf == 0 => Ok(Sampler::None),
+            _ if self.sensitivity.is_none() => Ok(Sampler::None),
             Distribution::None => Err(DpError::OutOfRange("an aggregate without noise")),
             Distribution::Laplace { scale } => Ok(Sampler::Laplace(DiscreteLaplace::new(scale)?)),
             Distribution::Gaussian { variance } => Ok(Sampler::Gaussian(DiscreteGaussian::new(variance)?)),

@@ -9,7 +9,7 @@
 //! rows, falls with the root of their share of ε² or with their share of ε, so that shares are in proportion to the errors at a
 //! whole price, or to their cube roots' squares.
 
-use super::{Pick, Ratio};
+use super::{Pick, Ratio, Sensitivity};
 
 /// The weight of an aggregate whose error matters in units of its own sensitivity.
 pub const WEIGHT_OF_ONE: u32 = 16;
@@ -50,12 +50,14 @@ const FAR_OF_SQUARES: f64 = 2.5;
 pub struct Outline {
     /// How many groups share its rows, as far as is public; 0 counts as 1.
     pub groups: usize,
-    /// Groups one unit may touch.
+    /// Groups one unit may touch, where they are selected.
     pub l0: u32,
-    /// How much one unit can change each aggregate in one group, in grid units.
-    pub linf: Vec<u128>,
-    /// The same two for Gaussian noise, where the l₂ norm of all groups is bounded by less than these say.
-    pub in_squares: Option<(u32, Vec<u128>)>,
+    /// How much one unit can change each aggregate, in grid units, where what it changes over all groups is bounded.
+    pub sums: Vec<Sensitivity>,
+    /// The same where what it changes in one group is bounded by less, too; None where nothing can be bounded so.
+    pub in_each: Option<Vec<Sensitivity>>,
+    /// The same for Gaussian noise, where squares are bounded instead; None where nothing is.
+    pub squares: Option<Vec<Sensitivity>>,
     /// How much the error of each aggregate matters, in units of its sensitivity and of 1/[`WEIGHT_OF_ONE`]; one that is not
     /// there has [`WEIGHT_OF_ONE`].
     pub weights: Vec<u32>,
@@ -73,6 +75,18 @@ pub struct Outline {
     pub top: Option<u32>,
 }
 
+/// How what a unit changes is bounded for Laplace noise.
+///
+/// Both have the same noise. Who bounds the sum over all groups alone cuts fewer rows; who bounds each group as well pays less wherever
+/// a price grows faster than ε ([`Sensitivity`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The sum over all groups.
+    Sums,
+    /// That, and each group.
+    InEach,
+}
+
 /// Shares of a price, of all of them together. 0: none.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shares {
@@ -87,15 +101,29 @@ impl Outline {
         Self {
             l0,
             groups: 1,
-            linf: linf.to_vec(),
+            sums: linf.iter().map(|n| Sensitivity::in_each(*n, l0.into())).collect(),
             selection_delta: selection_delta.copied(),
             ..Self::default()
         }
     }
 
+    /// What a unit changes, for Laplace noise.
+    pub(super) fn in_sums(&self, form: Form) -> &[Sensitivity] {
+        match (&self.in_each, form) {
+            (Some(each), Form::InEach) => each,
+            _ => &self.sums,
+        }
+    }
+
+    /// The same for Gaussian noise.
+    pub(super) fn in_squares(&self) -> &[Sensitivity] {
+        self.squares.as_ref().unwrap_or(&self.sums)
+    }
+
     /// The aggregate that has the noise of the selection, and no share of its own.
     pub(super) fn counted(&self) -> Option<usize> {
-        self.counted.filter(|i| self.selection_delta.is_some() && self.linf.get(*i) == Some(&1))
+        let is_units = |i: &usize| self.sums.get(*i).is_some_and(|s| s.linf == 1);
+        self.counted.filter(|i| self.selection_delta.is_some() && is_units(i))
     }
 
     /// In how many groups a unit weighs as much as in one, of so many that it may touch.
@@ -105,7 +133,7 @@ impl Outline {
 
     /// Whether it draws nothing, and needs no share of a price.
     fn draws_nothing(&self) -> bool {
-        let integers = self.selection_delta.is_none() && self.linf.iter().all(|linf| *linf == 0);
+        let integers = self.selection_delta.is_none() && self.sums.iter().all(Sensitivity::is_none);
         integers && self.points.is_none() && self.top.is_none()
     }
 
@@ -128,20 +156,21 @@ impl Outline {
         }
     }
 
-    /// The same of Gaussian noise, whose sensitivities may be less: d·√(l0·W·Σ wⱼ²/aⱼ). 0 for what is chosen.
+    /// The same of Gaussian noise: d·√(W·Σ (wⱼ·Δⱼ)²/aⱼ), with Δⱼ the l₂ norm of what a unit changes, in multiples of what it changes
+    /// in one group. 0 for what is chosen.
     fn error_of_squares(&self) -> f64 {
         if self.draws_nothing() || self.points.is_some() {
             return 0.0;
         }
         let shares = self.of_squares();
-        let (l0, linf) = self.in_squares.as_ref().map_or((self.l0, &self.linf), |(l0, linf)| (*l0, linf));
-        let l0 = self.weighing(l0);
-        let less = |i: usize| match (linf.get(i), self.linf.get(i)) {
-            (Some(less), Some(whole)) if *whole > 0 => *less as f64 / *whole as f64,
+        let one = self.in_sums(Form::InEach);
+        let norm = |i: usize| match (self.in_squares().get(i), one.get(i)) {
+            (Some(by), Some(one)) if one.linf > 0 => (by.l2_squared as f64).sqrt() / one.linf as f64,
             _ => 1.0,
         };
-        let own = self.relative(&shares, FAR_OF_SQUARES, less, |share| 1.0 / share);
-        self.groups.max(1) as f64 * (f64::from(l0) * f64::from(shares.all) * own).sqrt()
+        let threshold = FAR_OF_SQUARES * f64::from(self.weighing(self.l0)).sqrt();
+        let own = self.relative(&shares, threshold, norm, |share| 1.0 / share);
+        self.groups.max(1) as f64 * (f64::from(shares.all) * own).sqrt()
     }
 
     /// Σ wⱼ²·(factor of j)²·variance(share of j) over what has a share, the weight of one being 1, and that of a selection how
@@ -183,10 +212,10 @@ impl Outline {
         // Rounded to a whole number that is no less than 1: the cast holds it.
         let whole = |w: f64| libm::round(share(w)).clamp(1.0, f64::from(MOST)) as u32;
         let counted = self.counted();
-        let own = |(i, linf): (usize, &u128)| {
-            if *linf == 0 || counted == Some(i) { 0 } else { whole(self.weight(i)) }
+        let own = |(i, by): (usize, &Sensitivity)| {
+            if by.is_none() || counted == Some(i) { 0 } else { whole(self.weight(i)) }
         };
-        let mut aggregates: Vec<u32> = self.linf.iter().enumerate().map(own).collect();
+        let mut aggregates: Vec<u32> = self.sums.iter().enumerate().map(own).collect();
         let selection = f64::from(OF_SELECTION);
         let mut selection = match (self.selection_delta, counted) {
             (None, _) => 0,
@@ -301,7 +330,7 @@ mod tests {
         let outline = Outline { counted: Some(0), ..Outline::even(4, &[1], delta().as_ref()) };
         assert_eq!(outline.of_squares(), Shares { aggregates: vec![0], selection: 1, all: 1 });
         // A number of rows that a unit changes by more is none of units; nor is there one without a selection.
-        assert_eq!(Outline { linf: vec![2], ..outline.clone() }.counted(), None);
+        assert_eq!(Outline { sums: vec![Sensitivity::of_one(2)], ..outline.clone() }.counted(), None);
         assert_eq!(Outline { selection_delta: None, ..outline }.counted(), None);
     }
 

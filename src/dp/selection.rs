@@ -197,7 +197,7 @@ impl Selection {
         if l0 == 0 {
             return Err(DpError::NoGroups);
         }
-        Noise { linf: weights.whole(), distribution: noise }.sampler()?;
+        Noise { sensitivity: weights.sensitivity(l0), distribution: noise }.sampler()?;
         if !are_for(weights, &noise) {
             return Err(DpError::OutOfRange("the weights of a selection"));
         }
@@ -221,7 +221,7 @@ impl Selection {
 
     /// What draws the noise on what units add up to.
     pub fn sampler(&self) -> Result<Sampler, DpError> {
-        Noise { linf: self.weights.whole(), distribution: self.noise }.sampler()
+        Noise { sensitivity: self.weights.sensitivity(1), distribution: self.noise }.sampler()
     }
 
     /// How many units a group needs at least, without noise, of such as are in no other.

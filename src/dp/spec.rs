@@ -1,9 +1,11 @@
 //! What a release will draw, fixed from public data before anything is charged.
 
-use super::outline::{Outline, Shares, WHOLE};
+use super::outline::{Form, Outline, Shares, WHOLE};
 use super::quantile::Selector;
 use super::topk::TopK;
-use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee, Noise, Points, Ratio};
+use super::{
+    DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee, Noise, Points, Ratio, Sensitivity,
+};
 use num_bigint::BigUint;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, ToPrimitive, Zero};
 
@@ -28,9 +30,15 @@ impl Weights {
         }
     }
 
-    /// In how many groups a unit can add as much, or what is no more in the norm of the noise.
-    pub fn times(self, l0: u32) -> u32 {
-        if self == Self::Units { l0 } else { 1 }
+    /// What a unit changes that is in at most `l0` groups.
+    pub fn sensitivity(self, l0: u32) -> Sensitivity {
+        match self {
+            Self::Units => Sensitivity::in_each(1, l0.into()),
+            Self::Sum(w) => Sensitivity { groups: l0.into(), ..Sensitivity::in_all(w.into(), w.into()) },
+            Self::Squares(w) => {
+                Sensitivity { groups: l0.into(), ..Sensitivity::in_squares(u128::from(w) * u128::from(w)) }
+            }
+        }
     }
 
     /// What a unit adds to each of its `groups` groups, which are one at least.
@@ -82,18 +90,17 @@ pub struct Spec {
 /// A mechanism and the parameters that decide its privacy loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mechanism {
-    /// Discrete Laplace noise of scale b on an integer of sensitivity Δ.
+    /// Discrete Laplace noise of scale b on an integer in each group, each with a draw of its own.
     DiscreteLaplace {
-        /// Δ.
-        sensitivity: u128,
+        /// What one unit changes.
+        sensitivity: Sensitivity,
         /// b.
         scale: Ratio,
     },
-    /// Discrete Gaussian noise of parameter σ² on an integer of sensitivity Δ. Uses on several integers, each with a
-    /// draw of its own, are one use on a vector: l0 of them have Δ₂² = l0·Δ².
+    /// Discrete Gaussian noise of parameter σ² on an integer in each group, each with a draw of its own.
     DiscreteGaussian {
-        /// Δ.
-        sensitivity: u128,
+        /// What one unit changes.
+        sensitivity: Sensitivity,
         /// σ².
         variance: Ratio,
     },
@@ -101,7 +108,7 @@ pub enum Mechanism {
     Guaranteed(Guarantee),
 }
 
-/// A mechanism used so many times on the same unit's data (once per group that the unit may touch).
+/// A mechanism used so many times on the same unit's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The mechanism.
@@ -130,40 +137,38 @@ pub fn split(whole: &Ratio, n: usize) -> Result<Ratio, DpError> {
 impl Spec {
     /// A release by discrete Laplace noise that costs ε = `epsilon` in all.
     ///
-    /// A unit touches at most `l0` groups, and changes aggregate j by at most `linf[j]` in each; where
-    /// `selection_delta` is some, groups are private and selected by their number of units (sensitivity 1). ε is split over
+    /// A unit changes aggregate j over all groups by at most l₁; where `selection_delta` is some, groups are private, a unit touches at
+    /// most `l0` of them, and they are selected by their number of units (sensitivity 1). ε is split over
     /// the aggregates that need noise and the selection: of the share wⱼ of W in all, the scale of part j is
-    /// l0·linf\[j\]·W/(wⱼ·ε). An aggregate with `linf` 0 is a constant: it gets no noise and no share, and neither does the one
+    /// l₁·W/(wⱼ·ε). An aggregate that no unit changes is a constant: it gets no noise and no share, and neither does the one
     /// that is counted to select, which has the noise of the selection.
-    pub fn of(epsilon: &Ratio, outline: &Outline) -> Result<Self, DpError> {
-        let Outline { l0, ref linf, ref selection_delta, .. } = *outline;
+    ///
+    /// `form`: whether what a unit changes in one group is bounded as well, where the outline says how. Scales are the same; prices
+    /// that grow faster than ε are less.
+    pub fn in_form(epsilon: &Ratio, outline: &Outline, form: Form) -> Result<Self, DpError> {
         if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
             return Err(DpError::Epsilon);
         }
-        if l0 == 0 {
+        if outline.l0 == 0 {
             return Err(DpError::NoGroups);
         }
         let shares = outline.of_epsilon();
-        let scale = |linf: u128, groups: u32, share: u32| -> Result<Ratio, DpError> {
-            let l1 = linf.checked_mul(u128::from(groups)).map(Ratio::from_integer);
+        let noise = |by: Sensitivity, share: u32| -> Result<Distribution, DpError> {
             let whole = Ratio::new(shares.all.into(), u128::from(share.max(1)));
-            let b = l1.and_then(|l1| l1.checked_mul(&whole)?.checked_div(epsilon));
-            let b = b.ok_or(DpError::OutOfRange("a noise scale"))?;
-            DiscreteLaplace::new(&b).map(|_| b)
+            let b = Ratio::from_integer(by.l1).checked_mul(&whole).and_then(|b| b.checked_div(epsilon));
+            let scale = b.ok_or(DpError::OutOfRange("a noise scale"))?;
+            DiscreteLaplace::new(&scale).map(|_| Distribution::Laplace { scale })
         };
-        let selection = match selection_delta {
-            Some(delta) => {
-                let weights = if outline.round.is_some() { Weights::Sum(WHOLE) } else { Weights::Units };
-                let scale = scale(weights.whole(), weights.times(l0), shares.selection)?;
-                Some(Selection::of(l0, weights, Distribution::Laplace { scale }, delta)?)
-            }
-            None => None,
-        };
-        let distribution = |linf, share| Ok(Distribution::Laplace { scale: scale(linf, l0, share)? });
-        Self::from(l0, linf, &shares, selection, outline, distribution)
+        let weights = if outline.round.is_some() { Weights::Sum(WHOLE) } else { Weights::Units };
+        Self::from(outline.in_sums(form), &shares, weights, outline, noise)
     }
 
-    /// The same with aggregates of one weight.
+    /// The same where sums over all groups are bounded.
+    pub fn of(epsilon: &Ratio, outline: &Outline) -> Result<Self, DpError> {
+        Self::in_form(epsilon, outline, Form::Sums)
+    }
+
+    /// The same with aggregates of one weight, each changed by at most `linf[j]` in each of `l0` groups.
     pub fn laplace(
         epsilon: &Ratio,
         l0: u32,
@@ -173,72 +178,66 @@ impl Spec {
         Self::of(epsilon, &Outline::even(l0, linf, selection_delta))
     }
 
-    /// Each aggregate with its noise, at its share.
+    /// Each aggregate with its noise, at its share, and the selection.
     fn from(
-        l0: u32,
-        linf: &[u128],
+        aggregates: &[Sensitivity],
         shares: &Shares,
-        selection: Option<Selection>,
+        weights: Weights,
         outline: &Outline,
-        distribution: impl Fn(u128, u32) -> Result<Distribution, DpError>,
+        distribution: impl Fn(Sensitivity, u32) -> Result<Distribution, DpError>,
     ) -> Result<Self, DpError> {
-        let counted = outline.counted();
-        let noise = |(i, (linf, share)): (usize, (&u128, u32))| {
-            let distribution = match (&selection, linf) {
-                (_, 0) => Distribution::None,
-                (Some(selection), _) if counted == Some(i) => selection.noise,
-                _ => distribution(*linf, share)?,
-            };
-            Ok(Noise { linf: *linf, distribution })
+        let select = |delta: &Ratio| {
+            let noise = distribution(weights.sensitivity(outline.l0), shares.selection)?;
+            Selection::of(outline.l0, weights, noise, delta)
         };
-        let each = linf.iter().zip(shares.aggregates.iter().copied()).enumerate();
+        let selection = outline.selection_delta.as_ref().map(select).transpose()?;
+        let counted = outline.counted();
+        let noise = |(i, (by, share)): (usize, (&Sensitivity, u32))| {
+            let distribution = match &selection {
+                _ if by.is_none() => Distribution::None,
+                Some(selection) if counted == Some(i) => selection.noise,
+                _ => distribution(*by, share)?,
+            };
+            Ok(Noise { sensitivity: *by, distribution })
+        };
+        let each = aggregates.iter().zip(shares.aggregates.iter().copied()).enumerate();
         let aggregates = each.map(noise).collect::<Result<Vec<_>, DpError>>()?;
-        Ok(Self { l0, aggregates, selection, counted, points: None, top: None })
+        Ok(Self { l0: outline.l0, aggregates, selection, counted, points: None, top: None })
     }
 
     /// The same release with discrete Gaussian noise on its aggregates and on the numbers of units of its groups, whose Σεᵢ² is
     /// `square`; what is chosen stays. `outline` is what it was made of.
     ///
     /// Of the share wᵢ of W in all, an aggregate gets εᵢ² = wᵢ·`square`/W (soundness rule 23), that is
-    /// σᵢ² = Δ₂²/εᵢ² = l0·linf\[i\]²/εᵢ², and so does the selection. Together they cost ρ = `square`/2.
+    /// σᵢ² = Δ₂²/εᵢ², and so does the selection. Together they cost ρ = `square`/2.
     pub fn gaussian(&self, square: &BigRatio, outline: &Outline) -> Result<Self, DpError> {
         if self.selection.is_none() && self.noisy().next().is_none() {
             return Ok(self.clone());
         }
-        let whole = (outline.l0, outline.linf.clone());
-        let (l0, linf) = outline.in_squares.as_ref().unwrap_or(&whole);
         let shares = outline.of_squares();
-        let variance = |linf: u128, groups: u32, share: u32| {
+        let noise = |by: Sensitivity, share: u32| {
             if square.numer().is_zero() {
                 return Err(DpError::Epsilon);
             }
-            let l2 = exact_integer(linf) * exact_integer(linf) * exact_integer(groups);
+            let l2 = exact_integer(by.l2_squared);
             let variance = l2 * exact_integer(shares.all) / (square * exact_integer(share.max(1)));
             let variance = narrow(&variance).ok_or(DpError::OutOfRange("a noise variance"))?;
-            DiscreteGaussian::new(&variance).map(|_| variance)
+            DiscreteGaussian::new(&variance).map(|_| Distribution::Gaussian { variance })
         };
-        let selection = match &outline.selection_delta {
-            Some(delta) => {
-                let weights = if outline.round.is_some() { Weights::Squares(WHOLE) } else { Weights::Units };
-                let variance = variance(weights.whole(), weights.times(*l0), shares.selection)?;
-                Some(Selection::of(*l0, weights, Distribution::Gaussian { variance }, delta)?)
-            }
-            None => None,
-        };
-        let distribution = |linf, share| Ok(Distribution::Gaussian { variance: variance(linf, *l0, share)? });
-        let spec = Self::from(*l0, linf, &shares, selection, outline, distribution)?;
+        let weights = if outline.round.is_some() { Weights::Squares(WHOLE) } else { Weights::Units };
+        let spec = Self::from(outline.in_squares(), &shares, weights, outline, noise)?;
         Ok(Self { points: self.points.clone(), top: self.top, ..spec })
     }
 
     /// The aggregates that a unit can change.
     pub fn noisy(&self) -> impl Iterator<Item = &Noise> {
-        self.aggregates.iter().filter(|a| a.linf > 0)
+        self.aggregates.iter().filter(|a| !a.sensitivity.is_none())
     }
 
     /// The event of its selection.
     fn selected(&self) -> Option<Event> {
         let Selection { weights, noise, .. } = self.selection.as_ref()?;
-        Some(Event { mechanism: Mechanism::of(weights.whole(), *noise), times: weights.times(self.l0) })
+        Some(Event::noise(weights.sensitivity(self.l0), *noise))
     }
 
     /// The k groups with the greatest counts, of public ones: with half of ε they are chosen, with the other half their counts
@@ -264,27 +263,26 @@ impl Spec {
 
     /// The events of this release. Constants cost nothing and are not among them.
     pub fn events(&self) -> Vec<Event> {
-        let event = |mechanism| Event { mechanism, times: self.l0 };
-        let own = self.aggregates.iter().enumerate().filter(|(i, a)| a.linf > 0 && self.counted != Some(*i));
-        let noisy = own.map(|(_, a)| Mechanism::of(a.linf, a.distribution));
-        self.selected().into_iter().chain(noisy.map(event)).chain(self.chosen()).collect()
-    }
-}
-
-impl Mechanism {
-    /// This noise on an integer of this sensitivity.
-    fn of(sensitivity: u128, noise: Distribution) -> Self {
-        match noise {
-            // No noise on what a unit can change has no price, in any notion.
-            Distribution::None => Self::DiscreteLaplace { sensitivity, scale: Ratio::from_integer(0) },
-            Distribution::Laplace { scale } => Self::DiscreteLaplace { sensitivity, scale },
-            Distribution::Gaussian { variance } => Self::DiscreteGaussian { sensitivity, variance },
-        }
+        let own = self.aggregates.iter().enumerate();
+        let own = own.filter(|(i, a)| !a.sensitivity.is_none() && self.counted != Some(*i));
+        let noisy = own.map(|(_, a)| Event::noise(a.sensitivity, a.distribution));
+        self.selected().into_iter().chain(noisy).chain(self.chosen()).collect()
     }
 }
 
 impl Event {
-    /// The pure ε of all uses together, times·Δ/b. None where there is none: Gaussian noise, or no noise on what a unit
+    /// This noise on an integer in each group, of this sensitivity.
+    pub fn noise(sensitivity: Sensitivity, noise: Distribution) -> Self {
+        let mechanism = match noise {
+            // No noise on what a unit can change has no price, in any notion.
+            Distribution::None => Mechanism::DiscreteLaplace { sensitivity, scale: Ratio::from_integer(0) },
+            Distribution::Laplace { scale } => Mechanism::DiscreteLaplace { sensitivity, scale },
+            Distribution::Gaussian { variance } => Mechanism::DiscreteGaussian { sensitivity, variance },
+        };
+        Self { mechanism, times: 1 }
+    }
+
+    /// The pure ε of all uses together, l₁/b. None where there is none: Gaussian noise, or no noise on what a unit
     /// can change.
     pub fn epsilon(&self) -> Option<Ratio> {
         match self.share()? {
@@ -293,25 +291,25 @@ impl Event {
         }
     }
 
-    /// What all uses together add to the name of a price: ε = times·Δ/b for Laplace noise, ε² = times·Δ²/σ² for
+    /// What all uses together add to the name of a price: ε = l₁/b for Laplace noise, ε² = l₂²/σ² for
     /// Gaussian noise. None where there is none: no noise on what a unit can change.
     pub fn share(&self) -> Option<Share> {
-        let (sensitivity, parameter) = match &self.mechanism {
-            Mechanism::DiscreteLaplace { sensitivity, scale } => (*sensitivity, scale),
-            Mechanism::DiscreteGaussian { sensitivity, variance } => (*sensitivity, variance),
+        let (moved, parameter) = match &self.mechanism {
+            Mechanism::DiscreteLaplace { sensitivity, scale } => (sensitivity.l1, scale),
+            Mechanism::DiscreteGaussian { sensitivity, variance } => (sensitivity.l2_squared, variance),
             Mechanism::Guaranteed(guarantee) => return share_of(guarantee, self.times),
         };
-        let used = sensitivity != 0 && self.times != 0;
+        let used = moved != 0 && self.times != 0;
         if used && (*parameter.numer() == 0 || *parameter.denom() == 0) {
             return None;
         }
         let per = if used {
-            exact_integer(self.times) * exact_integer(sensitivity) / exact(parameter)
+            exact_integer(self.times) * exact_integer(moved) / exact(parameter)
         } else {
             exact_integer(0u8)
         };
         Some(match &self.mechanism {
-            Mechanism::DiscreteGaussian { .. } => Share::Square(per * exact_integer(sensitivity)),
+            Mechanism::DiscreteGaussian { .. } => Share::Square(per),
             _ => Share::Epsilon(per),
         })
     }

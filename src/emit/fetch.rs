@@ -60,7 +60,7 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
             format!("{name} AS {hint}({sql})")
         })
         .collect();
-    let ordered = matches!(release.norm(), Some(Norm::Sum(_))) || release.round.is_some();
+    let ordered = matches!(release.norm(), Some(Norm::Sum(..))) || release.round.is_some();
     FetchText {
         sql: format!("WITH {} {body}", ctes.join(", ")),
         seeded: release.bounding.l0_stage() || ordered,
@@ -267,7 +267,7 @@ impl Fetch<'_> {
                 "pg_catalog.floor({}::pg_catalog.float8 / pg_catalog.sqrt(LEAST(e.t, {most})::pg_catalog.float8))",
                 squares.isqrt()
             ),
-            Norm::Sum(w) => format!("({w} / LEAST(e.t, {most}))"),
+            Norm::Sum(w, _) => format!("({w} / LEAST(e.t, {most}))"),
         };
         let mut select = self.key_names("e");
         let group = self.group_by(select.len());
@@ -460,16 +460,18 @@ fn scaled(s: &GridValue, sum: &str, n: &str, most: &str) -> String {
 /// A unit's share of rows in a group: the count, where the norm over the unit's groups is small enough.
 ///
 /// Else, for the sum of counts: what of ⌊C·most/T⌋ this group adds, where C adds up the unit's counts in a random order and T
-/// is their sum, so that shares add up to `most` whatever was rounded. For their squares: ⌊n·√(most/Q)⌋, where Q adds up their
+/// is their sum, so that shares add up to `most` whatever was rounded, cut to what counts in one group where that is bounded, too. For their squares: ⌊n·√(most/Q)⌋, where Q adds up their
 /// squares, by a factor that is less than exact by more than double precision rounds.
 fn share(norm: Norm, i: usize) -> String {
     let n = format!("LEAST(c.n{i}, {MOST_ROWS})::pg_catalog.int4");
     match norm {
-        Norm::Sum(most) => {
+        Norm::Sum(most, each) => {
             let (upto, all) = (format!("pg_catalog.sum({n}) OVER w"), format!("pg_catalog.sum({n}) OVER v"));
-            format!(
-                ", CASE WHEN {all} > {most} THEN {upto} * {most} / {all} - ({upto} - {n}) * {most} / {all} ELSE {n} END AS m{i}"
-            )
+            let share = format!(
+                "CASE WHEN {all} > {most} THEN {upto} * {most} / {all} - ({upto} - {n}) * {most} / {all} ELSE {n} END"
+            );
+            let share = each.map_or(share.clone(), |each| format!("LEAST({each}, {share})"));
+            format!(", {share} AS m{i}")
         }
         Norm::Squares(most) => {
             let all = format!("pg_catalog.sum({n}::pg_catalog.int8 * {n}) OVER v");
@@ -483,7 +485,7 @@ fn share(norm: Norm, i: usize) -> String {
 fn windows(norm: Norm, order: impl Fn() -> String) -> String {
     let whole = "v AS (PARTITION BY c.u)";
     match norm {
-        Norm::Sum(_) => {
+        Norm::Sum(..) => {
             format!("{whole}, w AS (PARTITION BY c.u ORDER BY {} ROWS UNBOUNDED PRECEDING)", order())
         }
         Norm::Squares(_) => whole.into(),

@@ -163,12 +163,8 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
     }
     let scans = r.source.scans.iter().filter_map(|s| policy.tables.get(s.table()?));
     let tables: Vec<&str> = scans.map(|t| t.name.as_str()).collect();
-    let aggregates: Vec<Value> = r
-        .parts
-        .iter()
-        .zip(&r.spec.aggregates)
-        .map(|(part, noise)| aggregate(part, noise, r.spec.l0))
-        .collect();
+    let aggregates: Vec<Value> =
+        r.parts.iter().zip(&r.spec.aggregates).map(|(part, noise)| aggregate(part, noise)).collect();
     let outputs: Vec<Value> = r
         .outputs
         .iter()
@@ -222,7 +218,10 @@ fn rows(r: &Release) -> u32 {
 fn bounding(r: &Release) -> Value {
     let b = &r.bounding;
     json!({
-        "max_groups": if r.norm().is_some() { r.spec.l0 } else { b.l0() },
+        "max_groups": match (r.norm(), b.spread()) {
+            (Some(Norm::Squares(_)), Some(spread)) => spread.in_squares().groups,
+            _ => b.l0(),
+        },
         "drops_groups": b.l0_stage(),
         "max_total_rows": b.spread().map(|s| s.total),
         "max_rows": rows(r),
@@ -256,7 +255,7 @@ fn points(r: &Release, cells: &Cells, points: &Points) -> Value {
     })
 }
 
-fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
+fn aggregate(part: &Part, noise: &Noise) -> Value {
     let one = bigdecimal::BigDecimal::from(1);
     let (kind, grid) = match &part.kind {
         PartKind::Count(_) => ("count", &one),
@@ -266,17 +265,18 @@ fn aggregate(part: &Part, noise: &Noise, l0: u32) -> Value {
         PartKind::Sum(s) => ("sum", s.grid()),
         PartKind::SumOfValues(s) => ("sum_values", s.grid()),
     };
-    let (l0_big, linf) = (BigUint::from(l0), BigUint::from(noise.linf));
-    let l1 = noise.linf.checked_mul(u128::from(l0));
+    let by = noise.sensitivity;
+    let gaussian = matches!(noise.distribution, Distribution::Gaussian { .. });
     let mut of = json!({
         "name": part.label,
         "kind": kind,
         "grid": decimal(grid),
-        "per_unit_per_group": integer(noise.linf),
-        "l0": l0,
-        "linf": integer(noise.linf),
-        "l1": l1.map_or_else(|| Value::from((&l0_big * &linf).to_string()), integer),
-        "l2": square_root(&(&l0_big * &linf * &linf)),
+        "per_unit_per_group": integer(by.linf),
+        "l0": if by.groups == u64::MAX { Value::Null } else { Value::from(by.groups) },
+        "linf": integer(by.linf),
+        // Of squares no more is known of the sum than that it is less.
+        "l1": if gaussian && by.groups == u64::MAX { Value::Null } else { integer(by.l1) },
+        "l2": square_root(&BigUint::from(by.l2_squared)),
         "noise": self::noise(noise),
     });
     if let Some(s) = part.kind.on_grid() {

@@ -45,7 +45,7 @@ impl Certificates {
             }
         };
         let same_keys = certified.keys() == release.keys.len();
-        if !same_keys || !release::covers(&certified, &release.spec, groups) {
+        if !same_keys || !price::covers(&price::Proof::from(&*certified), &release.spec, groups) {
             let proven = format!(
                 "proven are l0 = {} and {:?}, planned {:?}: {}",
                 certified.l0(),

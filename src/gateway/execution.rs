@@ -11,7 +11,7 @@ use answer::{ClientError, SqlState};
 use backend::Param;
 use bytes::Bytes;
 use dp::{Charge, Ratio};
-use ledger::{BudgetState, Question as Debit, Refusal};
+use ledger::{BudgetState, Refusal};
 use plan::{self, Plan, Release};
 use record::{Stage, step as enter};
 use release::Noisy;
@@ -218,8 +218,7 @@ impl Session {
         charge: &Charge,
     ) -> Result<(), ClientError> {
         let _booking = enter(Stage::Ledger);
-        let debit = Debit { tables: Some(&plan.tables), ..Debit::new(&self.identity, [0; 32], charge) };
-        match gateway.ledger.admits(debit).await {
+        match gateway.ledger.admits(&self.identity, &plan.tables, charge).await {
             Ok(()) => Ok(()),
             Err(refusal @ Refusal::Exhausted(_)) => Err(self.exhausted(gateway, plan, &refusal).await),
             Err(refusal) => Err(refusal.client()),

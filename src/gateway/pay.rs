@@ -12,6 +12,7 @@ use emit::fetch;
 use kernel::Certified;
 use ledger::{BudgetState, Ledger, Payment, Question as Debit, Refusal};
 use plan::{self, Plan, Release};
+use price::{Proof, Proven};
 use record::Stage;
 use release::within::{Groups, Within};
 use release::{Exact, Noisy, perturb};
@@ -34,6 +35,11 @@ impl Session {
         // Printed and certified before it is paid for: what cannot be costs nothing.
         let fetches = fetches(gateway, &releases, true, &order.given, &order.without)?;
         let certified: Vec<_> = fetches.iter().map(|f| f.certified.clone()).collect();
+        // What is booked follows from what was proven of these texts, and not from what was planned.
+        let proofs = certified.iter().map(|c| Proof::from(&**c)).zip(releases.iter().map(|(_, r)| &r.spec));
+        let charge = Proven::of(&order.charge.epsilon, &proofs.collect::<Vec<_>>()).map_err(|e| {
+            ClientError::incident(SqlState::INTERNAL, "the statement could not be priced", &e)
+        })?;
         let text = gateway.policy.ledger_text.then(|| statement_text(&fetches));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
         // Up to the first private row: a database that is away, or was altered, must not cost anything.
@@ -64,6 +70,7 @@ impl Session {
             who: self.identity.clone(),
             tables: plan.tables.clone(),
             order,
+            charge,
             text,
             parts: parts.map(part).collect(),
             opened,
@@ -88,6 +95,7 @@ struct Settlement {
     who: Identity,
     tables: Vec<usize>,
     order: Order,
+    charge: Proven,
     text: Option<String>,
     parts: Vec<Part>,
     opened: Opened,
@@ -114,14 +122,14 @@ enum Settled {
 
 impl Settlement {
     async fn settle(self) -> Result<Settled, ClientError> {
-        let Self { gateway, who, tables, order, text, mut parts, opened } = self;
+        let Self { gateway, who, tables, order, charge, text, mut parts, opened } = self;
         let release = order.keeping.as_ref().filter(|k| k.awaited).map(|k| k.key);
         let debit = Debit {
             tables: Some(&tables),
             release,
             read: Some(gateway.read_terms()),
             text: text.as_deref(),
-            ..Debit::new(&who, order.statement, &order.charge)
+            ..Debit::new(&who, order.statement, &charge)
         };
         let booking = record::step(Stage::Ledger);
         let mut receipt = match gateway.ledger.pay(debit).await {
@@ -225,6 +233,7 @@ fn uncounted() -> ClientError {
 pub(super) struct Order {
     /// Places of releases in the plan.
     pub places: Vec<usize>,
+    /// The price that was proposed.
     pub charge: Charge,
     /// For each place, in which groups it is released, where these are private and another selects them.
     pub groups: Vec<Option<Groups>>,

@@ -60,10 +60,11 @@ impl<'p> Parser<'p> {
         Ok(found)
     }
 
-    /// The first number behind the next such mark.
+    /// The number behind the next such marks, if it is one.
     pub fn number_behind(&self, what: &str) -> Option<u64> {
-        let mark = (self.at..self.tokens.len()).find(|at| self.is(*at, what))?;
-        match self.tokens.get(mark + 1)? {
+        let all = |at: usize| what.split(' ').enumerate().all(|(i, mark)| self.is(at + i, mark));
+        let mark = (self.at..self.tokens.len()).find(|at| all(*at))?;
+        match self.tokens.get(mark + what.split(' ').count())? {
             Token::Number(n) => n.parse().ok(),
             _ => None,
         }

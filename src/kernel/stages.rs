@@ -98,7 +98,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     };
     Ok(Certified {
         text: sql.to_owned(),
-        seeded: matches!(middle, Middle::Ranked | Middle::Sum(_)),
+        seeded: matches!(middle, Middle::Ranked | Middle::Sum(..)),
         keys: g.keys.len(),
         selects,
         weights: Weights::Units,
@@ -257,8 +257,9 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
         return Ok(Middle::Ranked);
     }
     let Some(most) = p.number_behind(">") else { return Ok(Middle::Missing) };
-    if p.exactly(&spread(units, &order, &joined, most))? {
-        return Ok(Middle::Sum(most));
+    let each = p.number_behind("LEAST (");
+    if p.exactly(&spread(units, &order, &joined, most, each))? {
+        return Ok(Middle::Sum(most, each.unwrap_or(most)));
     }
     Ok(if p.exactly(&spread_squares(units, &joined, most))? {
         Middle::Squares(most)
@@ -306,13 +307,14 @@ fn shares(units: &Units, share: impl Fn(&str) -> String) -> String {
 }
 
 /// Shares of at most `most` rows in all: differences of ⌊C·most/T⌋, where C adds up a unit's counts and T is their sum, which
-/// add up to ⌊most⌋ in any order.
-fn spread(units: &Units, order: &str, joined: &str, most: u64) -> String {
+/// add up to ⌊most⌋ in any order; cut to `each` where there is such a number.
+fn spread(units: &Units, order: &str, joined: &str, most: u64, each: Option<u64>) -> String {
     let shares = shares(units, |n| {
         let (upto, all) = (format!("pg_catalog.sum({n}) OVER w"), format!("pg_catalog.sum({n}) OVER v"));
-        format!(
+        let share = format!(
             "CASE WHEN {all} > {most} THEN {upto} * {most} / {all} - ({upto} - {n}) * {most} / {all} ELSE {n} END"
-        )
+        );
+        each.map_or(share.clone(), |each| format!("LEAST({each}, {share})"))
     });
     format!(
         "e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY {order} ROWS UNBOUNDED PRECEDING)),"
@@ -374,7 +376,7 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
     }
     let mut scans = Scans::new(policy);
     let mut columns = units.columns;
-    if !values && matches!(middle, Middle::Sum(_) | Middle::Squares(_)) {
+    if !values && matches!(middle, Middle::Sum(..) | Middle::Squares(_)) {
         let share = |i| (format!("m{i}"), Column { share: true, ..Column::of(None) });
         columns.extend((0..columns.len()).map(share));
     }

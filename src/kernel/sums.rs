@@ -24,8 +24,8 @@ pub(crate) enum Sum {
 pub(crate) enum Middle {
     Missing,
     Ranked,
-    /// Shares of a unit add up to at most so many.
-    Sum(u64),
+    /// Shares of a unit add up to at most so many, of which so many are in one group.
+    Sum(u64, u64),
     /// Squares of a unit's shares add up to at most so many.
     Squares(u64),
 }
@@ -36,7 +36,9 @@ impl Sum {
         Some(match (self, middle) {
             (Self::Each(n), _) => Part::in_each(*n, groups),
             (Self::All(n), _) => Part::in_all(*n),
-            (Self::Shares(n), Middle::Sum(most)) => Part::in_all(n.checked_mul(most.into())?),
+            (Self::Shares(n), Middle::Sum(most, each)) => {
+                Part::in_both(n.checked_mul(most.into())?, n.checked_mul(each.into())?)
+            }
             (Self::Shares(n), Middle::Squares(most)) => Part {
                 linf: n.checked_mul(most.isqrt().into())?,
                 l1: None,

@@ -41,6 +41,24 @@ impl Amount {
         }
     }
 
+    /// The larger of both, in each number.
+    pub(super) fn most(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Cost(a), Self::Cost(b)) => {
+                let mut most =
+                    Cost { loss: a.loss.max(b.loss), delta: a.delta.max(b.delta), orders: a.orders };
+                most.orders.iter_mut().zip(b.orders).for_each(|(a, b)| *a = (*a).max(b));
+                Self::Cost(Box::new(most))
+            }
+            (Self::Uses(a), Self::Uses(b)) => {
+                let other = b.counts().iter().copied().chain(std::iter::repeat(0));
+                Self::Uses(Tokens::new(a.counts().iter().zip(other).map(|(a, b)| (*a).max(b)).collect()))
+            }
+            // An account counts in one way.
+            (a, _) => a.clone(),
+        }
+    }
+
     /// The sum of `n` of these and another.
     pub(super) fn plus(&self, other: &Self, n: u64) -> Self {
         match (self, other) {

@@ -40,6 +40,7 @@ use books::{Ask, Body, Books, Entry, Opening};
 use dp::{Charge, Notion};
 use keeper::Keeper;
 use policy::{Budget, LedgerLocation};
+use price::Proven;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -81,8 +82,8 @@ pub struct Question<'a> {
     pub who: &'a Identity,
     /// Hash of what is asked.
     pub statement: [u8; 32],
-    /// What it costs.
-    pub charge: &'a Charge,
+    /// What it costs, as it follows from what was proven.
+    pub charge: &'a Proven,
     /// Tables of the policy that it reads; None counts as all.
     pub tables: Option<&'a [usize]>,
     /// Key under which its release will be kept, if it will be.
@@ -97,7 +98,7 @@ pub struct Question<'a> {
 
 impl<'a> Question<'a> {
     /// One that is kept nowhere, and may read any table.
-    pub fn new(who: &'a Identity, statement: [u8; 32], charge: &'a Charge) -> Self {
+    pub fn new(who: &'a Identity, statement: [u8; 32], charge: &'a Proven) -> Self {
         Self { who, statement, charge, tables: None, release: None, read: None, stream: None, text: None }
     }
 }
@@ -214,6 +215,9 @@ impl Ledger {
     pub fn open(location: &LedgerLocation, terms: &Terms) -> Result<Self, LedgerError> {
         terms.check()?;
         let mut keeper = Keeper::open(location)?;
+        for dearer in keeper.books.dearer() {
+            tracing::warn!("{dearer}");
+        }
         let terms = terms.settled(&keeper.books);
         let wanted = terms.for_the_books().clone();
         keeper.write(|books, clock| owner::change(books, &wanted, clock))?;
@@ -271,7 +275,7 @@ impl Ledger {
         &self,
         who: &Identity,
         statement: [u8; 32],
-        charge: &Charge,
+        charge: &Proven,
     ) -> Result<Receipt, Refusal> {
         self.receipt(Question::new(who, statement, charge)).await
     }
@@ -292,7 +296,13 @@ impl Ledger {
     /// When this returns a receipt, the debit is on disk. If the future is dropped once the request is queued, the
     /// debit stands all the same. Whether it is refused depends on the charge and on earlier charges only.
     pub async fn pay(&self, q: Question<'_>) -> Result<Payment, Refusal> {
-        let ask = self.asked(&q)?;
+        let ask = Ask {
+            tables: q.tables.and_then(|tables| self.private(tables)),
+            release: q.release,
+            stream: q.stream.map(|s| books::Opens { name: s.name.to_owned(), after: s.after }),
+            text: q.text.map(Into::into),
+            ..self.asked(q.who, q.statement, q.charge.charge())?
+        };
         let (lease, read) = (micros(self.lease), q.read);
         // If nobody waits for the answer any more, its place is given back: nothing was read.
         let place = read.map(|terms| self.place(ask.id.clone(), terms)).transpose()?;
@@ -311,7 +321,7 @@ impl Ledger {
         };
         Ok(match paid? {
             Paid::Fresh(entry, budgets) => {
-                Payment::Paid(Receipt { charge: q.charge.clone(), entry, budgets, read: place })
+                Payment::Paid(Receipt { charge: q.charge.charge().clone(), entry, budgets, read: place })
             }
             Paid::Kept(bytes) => Payment::Kept(bytes),
             Paid::Wait => Payment::Wait,
@@ -319,26 +329,27 @@ impl Ledger {
         })
     }
 
-    /// Whether a charge would be admitted at this moment. Nothing is debited, and nothing is set aside.
-    pub async fn admits(&self, q: Question<'_>) -> Result<(), Refusal> {
-        let ask = self.asked(&q)?;
+    /// Whether a charge that is proposed would be admitted at this moment, of a statement that reads these tables of the policy.
+    /// Nothing is debited, and nothing is set aside.
+    pub async fn admits(&self, who: &Identity, tables: &[usize], proposed: &Charge) -> Result<(), Refusal> {
+        let ask = Ask { tables: self.private(tables), ..self.asked(who, [0; 32], proposed)? };
         self.edit(move |books, clock| books.decide(&ask, clock).map(|_| ((), None))).await
     }
 
-    fn asked(&self, q: &Question<'_>) -> Result<Ask, Refusal> {
-        let charged = entry::Charged::new(q.charge);
+    fn asked(&self, who: &Identity, statement: [u8; 32], charge: &Charge) -> Result<Ask, Refusal> {
+        let charged = entry::Charged::new(charge);
         Ok(Ask {
-            who: q.who.clone(),
+            who: who.clone(),
             terms: self.terms.clone(),
-            statement: entry::hex(&q.statement),
+            statement: entry::hex(&statement),
             id: random().map_err(|e| Refusal::Unavailable(e.to_string()))?,
-            charge: q.charge.clone(),
+            charge: charge.clone(),
             key: serde_json::to_string(&charged).map_err(|e| Refusal::Unavailable(e.to_string()))?,
             charged,
-            tables: q.tables.and_then(|tables| self.private(tables)),
-            release: q.release,
-            stream: q.stream.map(|s| books::Opens { name: s.name.to_owned(), after: s.after }),
-            text: q.text.map(Into::into),
+            tables: None,
+            release: None,
+            stream: None,
+            text: None,
         })
     }
 

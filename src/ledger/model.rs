@@ -233,9 +233,9 @@ fn terms() -> Terms {
     )
 }
 
-fn charge() -> Charge {
+fn charge() -> Proven {
     let epsilon = Ratio::new(1, 10);
-    Charge::of(&epsilon, &[Spec::laplace(&epsilon, 1, &[1], None).unwrap()]).unwrap()
+    Proven::unproven(Charge::of(&epsilon, &[Spec::laplace(&epsilon, 1, &[1], None).unwrap()]).unwrap())
 }
 
 /// What the clients know.
@@ -263,7 +263,7 @@ async fn client(ledger: Ledger, user: String, mut dice: Dice) -> Known {
         let question = Question { release, ..Question::new(&who, [7; 32], &charge) };
         match ledger.pay(question).await {
             Ok(Payment::Paid(receipt)) => {
-                assert_eq!(receipt.charge(), &charge);
+                assert_eq!(receipt.charge(), charge.charge());
                 assert!(known.paid.insert(receipt.entry(), user.clone()).is_none());
                 if release.is_some() {
                     let bytes = receipt.entry().to_be_bytes().to_vec();

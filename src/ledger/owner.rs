@@ -161,6 +161,11 @@ impl Owner {
         told.ok_or(LedgerError::NoBatch)
     }
 
+    /// What entries of an earlier pricing count for beyond what they paid, in words; nothing where there are none.
+    pub fn dearer(&self) -> Vec<String> {
+        self.keeper.books.dearer()
+    }
+
     /// Where the entries end.
     pub fn head(&self) -> Head {
         self.keeper.books.head()

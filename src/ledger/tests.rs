@@ -21,16 +21,18 @@ fn who(user: &str, role: Option<&str>) -> Identity {
 }
 
 /// A statement of ε = n/d over public groups.
-fn public(n: u128, d: u128) -> Charge {
+fn public(n: u128, d: u128) -> Proven {
     let epsilon = Ratio::new(n, d);
-    Charge::of(&epsilon, &[Spec::laplace(&epsilon, 4, &[1, 60], None).unwrap()]).unwrap()
+    Proven::unproven(Charge::of(&epsilon, &[Spec::laplace(&epsilon, 4, &[1, 60], None).unwrap()]).unwrap())
 }
 
 /// The same over private groups.
-fn private(n: u128, d: u128) -> Charge {
+fn private(n: u128, d: u128) -> Proven {
     let epsilon = Ratio::new(n, d);
     let delta = Ratio::new(1, 1_000_000_000);
-    Charge::of(&epsilon, &[Spec::laplace(&epsilon, 4, &[1], Some(&delta)).unwrap()]).unwrap()
+    Proven::unproven(
+        Charge::of(&epsilon, &[Spec::laplace(&epsilon, 4, &[1], Some(&delta)).unwrap()]).unwrap(),
+    )
 }
 
 struct Place {
@@ -101,10 +103,10 @@ async fn every_matching_budget_is_debited_or_none() {
     let (ada, bob, eve) = (who("ada", Some("research")), who("bob", Some("research")), who("eve", None));
     for n in 1..=3u128 {
         let receipt = ledger.debit(&ada, HASH, &public(1, 10)).await.unwrap();
-        assert_eq!(receipt.charge(), &public(1, 10));
+        assert_eq!(receipt.charge(), public(1, 10).charge());
         let states = receipt.budgets();
         assert_eq!(states.iter().map(loss).collect::<Vec<_>>(), vec![n * TENTH; 3]);
-        assert_eq!(states[0].fits(&public(1, 10)).unwrap(), 10 - n);
+        assert_eq!(states[0].fits(public(1, 10).charge()).unwrap(), 10 - n);
     }
     // Ada's quota is used up; the others are not touched by the refusal.
     let Err(Refusal::Exhausted(lacks)) = ledger.debit(&ada, HASH, &public(1, 10)).await else { panic!() };
@@ -266,7 +268,7 @@ async fn a_new_budget_starts_from_what_was_spent() {
     assert_eq!(spent(&second, &ada, "user").await, TENTH);
     assert_eq!(spent(&second, &bob, "user").await, 2 * TENTH);
     assert_eq!(spent(&second, &ada, "role").await, TENTH);
-    let price = |c: &Charge| dp::Notion::Zcdp.price(c).unwrap().loss;
+    let price = |c: &Proven| dp::Notion::Zcdp.price(c.charge()).unwrap().loss;
     let both = price(&public(1, 10)) + price(&public(2, 10));
     assert_eq!(spent(&second, &ada, "concentrated").await, both);
     second.debit(&ada, HASH, &public(1, 10)).await.unwrap();
@@ -385,7 +387,11 @@ async fn an_entry_holds_no_data_and_can_be_priced_again() {
     );
     assert!(debit.get("text").is_none());
     let charged: entry::Charged = serde_json::from_value(debit["charge"].clone()).unwrap();
-    assert_eq!(charged.read(), Some(private(1, 10)));
+    let (read, paid) = (charged.read().unwrap(), private(1, 10));
+    assert_eq!(entry::Charged::new(&read), entry::Charged::new(paid.charge()));
+    for notion in dp::Notion::ALL {
+        assert_eq!(notion.price(&read), notion.price(paid.charge()));
+    }
     let other = &told(&lines[3])["entry"]["what"]["debit"];
     assert_eq!(other["text"], "SELECT 1");
     assert_ne!(other["id"], debit["id"], "each asking has an id of its own");
@@ -420,7 +426,7 @@ async fn rule_21_gaussian_entries_are_counted_in_zcdp_and_refused_elsewhere() {
     let choice = choose(&epsilon, &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
     let (place, ledger) = ledger(&[zcdp("first")]);
     let ada = who("ada", None);
-    ledger.debit(&ada, HASH, &choice.charge).await.unwrap();
+    ledger.debit(&ada, HASH, &Proven::unproven(choice.charge.clone())).await.unwrap();
     let loss = spent(&ledger, &ada, "first").await;
     assert_eq!(loss, UNITS_PER_ONE.div_ceil(98));
     assert_eq!(ledger.notions(&ada), [("first".to_owned(), Notion::Zcdp)]);
@@ -433,7 +439,7 @@ async fn rule_21_gaussian_entries_are_counted_in_zcdp_and_refused_elsewhere() {
     assert!(matches!(refused, LedgerError::Forgets(_)), "{refused}");
     // And where the budget is there from the start, the debit is.
     let (_place, ledger) = self::ledger(&[approx]);
-    let refusal = ledger.debit(&ada, HASH, &choice.charge).await.err().unwrap();
+    let refusal = ledger.debit(&ada, HASH, &Proven::unproven(choice.charge.clone())).await.err().unwrap();
     assert!(matches!(refusal, Refusal::Unpriced { .. }));
     assert_eq!(refusal.client().code, SqlState::BUDGET_EXCEEDED);
     assert!(refusal.client().hint.unwrap().contains("laplace"));
@@ -606,23 +612,24 @@ async fn tables_of_a_question_are_those_of_its_policy() {
 /// Every accounting, over a file: what a budget is said to buy is what it pays for, and not one more.
 #[tokio::test]
 async fn each_accounting_pays_for_what_it_is_said_to_buy() {
-    let charge = usual(&Ratio::new(1, 2)).unwrap();
+    let usual = usual(&Ratio::new(1, 2)).unwrap();
+    let charge = Proven::unproven(usual.clone());
     for accounting in Accounting::ALL {
         let delta = if accounting == Accounting::Pure { "0" } else { "1e-6" };
         let mut one = budget("everyone", Scope::Dataset, accounting, "3", delta);
         if accounting == Accounting::Envelope {
-            let mechanism = charge.events[0].mechanism.clone();
+            let mechanism = usual.events[0].mechanism.clone();
             one.mechanisms = vec![policy::Declared { mechanism, uses: 7 }];
             one.epsilon = 4.into();
         }
-        let answers = worth(&one, &charge).unwrap().answers.unwrap();
+        let answers = worth(&one, &usual).unwrap().answers.unwrap();
         assert!((1..30).contains(&answers), "{accounting:?}: {answers}");
         let (place, ledger) = ledger(std::slice::from_ref(&one));
         let ada = who("ada", None);
         for n in 0..answers {
             let receipt =
                 ledger.debit(&ada, HASH, &charge).await.unwrap_or_else(|e| panic!("{accounting:?}: {e}"));
-            assert_eq!(receipt.budgets()[0].fits(&charge).unwrap(), answers - n - 1, "{accounting:?}");
+            assert_eq!(receipt.budgets()[0].fits(&usual).unwrap(), answers - n - 1, "{accounting:?}");
         }
         let Err(refusal) = ledger.debit(&ada, HASH, &charge).await else { panic!("{accounting:?}") };
         assert_eq!(refusal.client().code, SqlState::BUDGET_EXCEEDED);
@@ -631,10 +638,10 @@ async fn each_accounting_pays_for_what_it_is_said_to_buy() {
         assert!(ledger.debit(&ada, HASH, &charge).await.is_err(), "{accounting:?}, after a restart");
     }
     // An envelope whose uses are more than its ε is none.
-    let mechanism = charge.events[0].mechanism.clone();
+    let mechanism = usual.events[0].mechanism.clone();
     let mut wide = budget("wide", Scope::Dataset, Accounting::Envelope, "3", "1e-6");
     wide.mechanisms = vec![policy::Declared { mechanism, uses: 100 }];
-    assert!(worth(&wide, &charge).unwrap_err().to_string().contains("declare fewer uses"));
+    assert!(worth(&wide, &usual).unwrap_err().to_string().contains("declare fewer uses"));
 }
 
 /// What opened a stream is known to the next process; and what states a guarantee is read back as it was priced.
@@ -658,6 +665,7 @@ async fn openings_of_streams_outlive_the_process() {
         let event = Event { mechanism: Mechanism::Guaranteed(guarantee.clone()), times: 2 };
         let charge = Charge { epsilon, events: vec![event], selection_delta: Ratio::from_integer(0) };
         assert_eq!(entry::Charged::new(&charge).read().unwrap(), charge);
+        let charge = Proven::unproven(charge);
         let question = Question {
             stream: Some(Opens { name: "bell", after: last }),
             ..Question::new(&ada, [7; 32], &charge)
@@ -670,6 +678,7 @@ async fn openings_of_streams_outlive_the_process() {
     let before = ledger.remaining(&ada).await.unwrap();
     // A refused opening is none.
     let dear = Charge::guaranteed(&Guarantee::Pure { epsilon: Ratio::from_integer(1000) }).unwrap();
+    let dear = Proven::unproven(dear);
     let question =
         Question { stream: Some(Opens { name: "dear", after: None }), ..Question::new(&ada, [7; 32], &dear) };
     assert!(matches!(ledger.receipt(question).await, Err(Refusal::Exhausted(_))));

@@ -121,6 +121,11 @@ impl Spread {
         Self { groups, rows, total: groups.saturating_mul(rows) }
     }
 
+    /// Rows in one group, where these are bounded beside those of all groups.
+    pub fn each(self) -> u32 {
+        self.rows.min(self.total)
+    }
+
     /// What the squares of a unit's rows in each group add up to, at most.
     pub fn squares(self) -> u64 {
         let Self { groups, rows, .. } = self.in_squares();
@@ -131,8 +136,8 @@ impl Spread {
 /// What bounds the rows of a unit over its groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
-    /// They add up to at most this.
-    Sum(u32),
+    /// They add up to at most this, and are at most so many in each group, where that is said.
+    Sum(u32, Option<u32>),
     /// Their squares do.
     Squares(u64),
 }

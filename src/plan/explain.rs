@@ -180,16 +180,19 @@ fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &Plan, polic
             continue;
         }
         let unit = units_of(part);
-        let by = format!("{}{unit}", noise.linf);
+        let by = noise.sensitivity;
         let change = match (r.norm(), r.bounding.of_groups()) {
             (Some(Norm::Squares(_)), _) => {
-                format!("as much as {by} in each of {} group(s), in squares", r.spec.l0)
+                let (groups, each) = r.in_squares(part);
+                format!("as much as {each}{unit} in each of {groups} group(s), in squares")
             }
-            (Some(Norm::Sum(_)), _) | (None, Groups::InAll(_) | Groups::Values) => {
-                let all = u128::from(r.spec.l0).saturating_mul(noise.linf);
-                format!("its groups by at most {all}{unit} in all")
+            (Some(Norm::Sum(_, Some(_))), _) => {
+                format!("its groups by at most {}{unit} in all, and each by at most {}{unit}", by.l1, by.linf)
             }
-            (None, _) => format!("at most {} group(s) by {by}", r.spec.l0),
+            (Some(Norm::Sum(_, None)), _) | (None, Groups::InAll(_) | Groups::Values) => {
+                format!("its groups by at most {}{unit} in all", by.l1)
+            }
+            (None, _) => format!("at most {} group(s) by {}{unit}", by.groups, by.linf),
         };
         out.push(format!(
             "  Noise on {}: one unit changes {change}; {}",
@@ -257,20 +260,15 @@ fn labels(sets: &GroupingSets, keys: &[usize], plan: &Plan) -> String {
 
 /// How the price of a release is split over its integers and its selection, where that is not evenly.
 fn split(r: &Release) -> Option<String> {
-    let of = |sensitivity: u128, groups: u32, noise: &Distribution| {
-        let [sensitivity, groups] = [sensitivity as f64, f64::from(groups)];
-        match noise {
-            Distribution::None => 0.0,
-            Distribution::Laplace { scale } => groups * sensitivity / approximate(scale),
-            Distribution::Gaussian { variance } => groups * sensitivity * sensitivity / approximate(variance),
-        }
+    let of = |by: dp::Sensitivity, noise: &Distribution| match noise {
+        Distribution::None => 0.0,
+        Distribution::Laplace { scale } => by.l1 as f64 / approximate(scale),
+        Distribution::Gaussian { variance } => by.l2_squared as f64 / approximate(variance),
     };
     let own = r.parts.iter().zip(&r.spec.aggregates).enumerate().filter(|(i, _)| r.spec.counted != Some(*i));
-    let l0 = r.spec.l0;
-    let own = own.map(|(_, (part, noise))| (of(noise.linf, l0, &noise.distribution), part.label.as_str()));
+    let own = own.map(|(_, (part, noise))| (of(noise.sensitivity, &noise.distribution), part.label.as_str()));
     let selection = r.spec.selection.iter();
-    let selection =
-        selection.map(|s| (of(s.weights.whole(), s.weights.times(l0), &s.noise), "the selection"));
+    let selection = selection.map(|s| (of(s.weights.sensitivity(r.spec.l0), &s.noise), "the selection"));
     let shares: Vec<(f64, &str)> = own.chain(selection).filter(|(share, _)| *share > 0.0).collect();
     let all: f64 = shares.iter().map(|(share, _)| share).sum();
     let even = |share: f64| (share * shares.len() as f64 / all - 1.0).abs() < 1e-6;
@@ -418,9 +416,10 @@ pub fn bias(r: &Release) -> Option<String> {
 /// How a unit's contribution is bounded, in words. `norm`: in which its rows are spread over groups.
 pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
     match norm {
-        Some(Norm::Sum(n)) => {
+        Some(Norm::Sum(n, each)) => {
+            let each = each.map_or_else(String::new, |each| format!(", of which {each} in one group"));
             return vec![format!(
-                "at most {n} rows per unit in all groups: the sums and counts of a unit with more are scaled down"
+                "at most {n} rows per unit in all groups{each}: the sums and counts of a unit with more are scaled down"
             )];
         }
         Some(Norm::Squares(n)) => {

@@ -24,8 +24,8 @@ pub fn error(plan: &Plan) -> f64 {
 
 fn of_release(r: &Release) -> f64 {
     let deviation = |d: &Distribution| cumulants(d).0.sqrt();
-    let integers = r.spec.aggregates.iter().filter(|n| n.linf > 0);
-    let integers = integers.map(|n| deviation(&n.distribution) / n.linf as f64);
+    let integers = r.spec.aggregates.iter().filter(|n| !n.sensitivity.is_none());
+    let integers = integers.map(|n| deviation(&n.distribution) / n.sensitivity.linf as f64);
     let selection = r.spec.selection.iter().map(|s| deviation(&s.noise) / s.weights.whole() as f64);
     let points = r.spec.points.as_ref().zip(r.cells.as_ref());
     // Twice as far as the deviation lies what 95 % stay within, roughly: only ratios matter.

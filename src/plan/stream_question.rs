@@ -13,7 +13,7 @@ use super::{Plan, PlanError, Settings, has_aggregate};
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Zero};
 use dp::sparse::{self, Test};
-use dp::{Distribution, Noise, Spec};
+use dp::{Distribution, Noise, Sensitivity, Spec};
 use num_bigint::BigInt;
 use policy::{Policy, Stream};
 use sql::ast::*;
@@ -324,7 +324,7 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
     let asked = denominator
         .and_then(|d| sparse::Question::new(part.linf, n * gd, d, comparison.test))
         .ok_or_else(|| one_release(stream))?;
-    let noise = Noise { linf: part.linf, distribution: Distribution::None };
+    let noise = Noise { sensitivity: Sensitivity::of_one(part.linf), distribution: Distribution::None };
     release.spec = Spec { l0: 1, aggregates: vec![noise], ..Spec::default() };
     Ok(Question {
         stream: stream.clone(),

@@ -151,7 +151,10 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
         n => format!("at most {n} {what}s of a {unit} count"),
     };
     match (r.norm(), bounding.of_groups()) {
-        (Some(Norm::Sum(n)), _) => add(each, most(n, "row")),
+        (Some(Norm::Sum(n, None)), _) => add(each, most(n, "row")),
+        (Some(Norm::Sum(n, Some(in_one))), _) => {
+            add(each, format!("{} in one group, {n} in all", most(in_one, "row")));
+        }
         (Some(Norm::Squares(n)), _) => {
             // The square root of 2^53 and more is none that anybody has rows for.
             let rows = (n as f64).sqrt().floor() as u32;

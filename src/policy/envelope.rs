@@ -5,7 +5,7 @@ use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Accounting, Declared};
 use super::reader::{Section, shorten};
 use super::suggest::suggest;
-use dp::{self, Mechanism};
+use dp::{self, Mechanism, Sensitivity};
 use num_traits::Signed;
 
 /// An envelope composes its classes one by one; a policy needs a handful.
@@ -136,8 +136,8 @@ fn mechanism(section: &Section<'_, '_>, f: &mut Findings) -> Option<Declared> {
     };
     let sensitivity = sensitivity?;
     let mechanism = match parameter {
-        "scale" => Mechanism::DiscreteLaplace { sensitivity, scale: value },
-        _ => Mechanism::DiscreteGaussian { sensitivity, variance: value },
+        "scale" => Mechanism::DiscreteLaplace { sensitivity: Sensitivity::of_one(sensitivity), scale: value },
+        _ => Mechanism::DiscreteGaussian { sensitivity: Sensitivity::of_one(sensitivity), variance: value },
     };
     Some(Declared { mechanism, uses: uses? })
 }

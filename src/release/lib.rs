@@ -14,10 +14,11 @@ pub mod within;
 
 use answer::{ClientError, SqlState};
 use bytes::Bytes;
-use dp::{Charge, Distribution, DpError, Entropy, EntropyError, Noise, Spec, Weights};
-use kernel::{Certified, Part};
+use dp::{Distribution, DpError, Entropy, EntropyError, Spec};
+use kernel::Certified;
 use ledger::Receipt;
 use postgres_types::{FromSql, Type};
+use price::{Proof, Proven, covers};
 use tokio_postgres::Row;
 use within::Within;
 
@@ -30,22 +31,9 @@ pub struct Exact {
     units: Option<Vec<i128>>,
     values: Vec<Vec<i128>>,
     rows: usize,
-    proven: Proven,
+    proven: Proof,
     /// Where groups are private and their units are not counted: in which of them it is released.
     within: Option<Within>,
-}
-
-/// What one unit can change, as the kernel proved.
-#[derive(Clone, Debug)]
-struct Proven {
-    /// Groups.
-    l0: u64,
-    /// What a unit adds to the number by which its groups are selected.
-    weights: kernel::Weights,
-    /// Each integer behind the keys and the units.
-    parts: Vec<Part>,
-    /// Which groups there are has nothing to do with private rows.
-    public: bool,
 }
 
 /// What may leave: every number has its noise, every group was public or selected.
@@ -123,7 +111,8 @@ impl Exact {
         spec: &Spec,
         groups: bool,
     ) -> Result<Self, ReleaseError> {
-        if !covers(certified, spec, groups) {
+        let proven = Proof::from(certified);
+        if !covers(&proven, spec, groups) {
             return Err(ReleaseError::Uncertified);
         }
         let keys = certified.keys();
@@ -156,8 +145,6 @@ impl Exact {
             }
         }
         let keys = (0..keys).map(key).collect::<Result<_, _>>()?;
-        let (parts, public, weights) = (certified.parts().to_vec(), certified.public(), certified.weights());
-        let proven = Proven { l0: certified.l0(), weights, parts, public };
         Ok(Self { keys, values, units, rows: rows.len(), proven, within: None })
     }
 
@@ -166,70 +153,6 @@ impl Exact {
     pub fn within(self, within: Option<Within>) -> Self {
         Self { within, ..self }
     }
-}
-
-/// Whether a release's noise covers what was proven of its fetch: each part changes by no more than its sensitivity, units
-/// are counted where groups are selected and nowhere else, and, for `groups`, no part changes by more over all groups. Where
-/// points are chosen, that the cells of one unit weigh no more together. Groups that are neither selected nor public are
-/// those that another part selects, or that were released before ([`Within`]); without `groups` there are none.
-pub fn covers(certified: &Certified, spec: &Spec, groups: bool) -> bool {
-    let parts = certified.parts();
-    if spec.points.is_some() {
-        let cells = !certified.selects() && certified.keys() > 0;
-        return cells && covers_groups(certified.l0(), parts, spec);
-    }
-    if spec.top.is_some() {
-        return certified.public() && !certified.selects() && covers_groups(certified.l0(), parts, spec);
-    }
-    let each = || parts.iter().zip(&spec.aggregates).all(|(part, noise)| part.linf <= noise.linf);
-    certified.selects() == spec.selection.is_some()
-        && covers_weights(certified.weights(), spec)
-        && (groups || certified.public())
-        && parts.len() == spec.aggregates.len()
-        && if groups { covers_groups(certified.l0(), parts, spec) } else { each() }
-}
-
-/// Whether groups are selected by the very weights that the threshold was computed for.
-fn covers_weights(proven: kernel::Weights, spec: &Spec) -> bool {
-    match (proven, spec.selection.as_ref().map_or(Weights::Units, |s| s.weights)) {
-        (kernel::Weights::Units, Weights::Units) => true,
-        (kernel::Weights::Sum(a), Weights::Sum(b)) | (kernel::Weights::Squares(a), Weights::Squares(b)) => {
-            a == u64::from(b)
-        }
-        _ => false,
-    }
-}
-
-/// Whether the noise covers these norms: Laplace noise of sensitivity l0·l∞ the sum of changes, Gaussian noise the sum of
-/// their squares up to l0·l∞². Choices among points, a sum of changes up to their weight. Where groups are selected, a unit touches no more than l0 of them.
-fn covers_groups(l0: u64, parts: &[Part], spec: &Spec) -> bool {
-    if let Some(points) = &spec.points {
-        let light = |cells: &Part| cells.l1.is_some_and(|weight| weight <= points.weight().into());
-        return matches!(parts, [cells] if light(cells))
-            && spec.aggregates.is_empty()
-            && spec.selection.is_none();
-    }
-    if let Some(top) = &spec.top {
-        // No more groups come back than are chosen, however many a unit touches.
-        let light = |part: &Part, noise: &Noise| {
-            part.linf <= noise.linf && part.linf <= u128::from(top.sensitivity()) && top.choices() <= spec.l0
-        };
-        let one = matches!((parts, spec.aggregates.as_slice()), ([part], [noise]) if light(part, noise));
-        return one && spec.selection.is_none();
-    }
-    let groups = u128::from(spec.l0);
-    let covered = |(part, noise): (&Part, &Noise)| match noise.distribution {
-        Distribution::Gaussian { .. } => {
-            let square = noise.linf.checked_mul(noise.linf).and_then(|n| n.checked_mul(groups));
-            part.l2_squared.zip(square).is_some_and(|(proven, covered)| proven <= covered)
-        }
-        Distribution::Laplace { .. } | Distribution::None => {
-            let sum = noise.linf.checked_mul(groups);
-            part.l1.zip(sum).is_some_and(|(proven, covered)| proven <= covered)
-        }
-    };
-    let selected = spec.selection.is_none() || l0 <= u64::from(spec.l0);
-    selected && parts.len() == spec.aggregates.len() && parts.iter().zip(&spec.aggregates).all(covered)
 }
 
 fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
@@ -248,10 +171,8 @@ fn decode_integer(row: &Row, column: usize) -> Result<i128, ReleaseError> {
 
 /// Releases all parts of a statement, once, for the receipt of their charge.
 ///
-/// Guarantee: if each part's rows come from a fetch in which one unit changes aggregate j, over all groups, by at most
-/// `spec.l0`·`spec.aggregates[j].linf` in l₁ norm (for Gaussian noise √`spec.l0` times it in l₂ norm), and touches at most
-/// `spec.l0` groups where these are selected, the result costs what the receipt's events and
-/// selection δ say. That the receipt is for these very specifications is checked, and so is every selection's
+/// Guarantee: the result costs what the receipt's events and selection δ say, whatever vector a unit has within what the kernel
+/// proved of each part's text. That the receipt is for these very proofs and specifications is checked, and so is every selection's
 /// threshold against the δ it states; otherwise nothing is released.
 ///
 /// * Public groups: all come back, in the fetch's order (an ordinal of the domain). Noise is drawn before a value
@@ -274,8 +195,13 @@ pub fn perturb(
     receipt: Receipt,
     rng: &mut impl Entropy,
 ) -> Result<Vec<Noisy>, ReleaseError> {
-    let specs: Vec<Spec> = parts.iter().map(|(_, spec)| (*spec).clone()).collect();
-    if Charge::of(&receipt.charge().epsilon, &specs)? != *receipt.charge() {
+    // What was paid is what these proofs cost with this noise.
+    let fetches: Vec<(Proof, &Spec)> =
+        parts.iter().map(|(exact, spec)| (exact.proven.clone(), *spec)).collect();
+    if !fetches.iter().all(|(proof, spec)| covers(proof, spec, true)) {
+        return Err(ReleaseError::Uncertified);
+    }
+    if Proven::of(&receipt.charge().epsilon, &fetches)?.charge() != receipt.charge() {
         return Err(ReleaseError::Receipt);
     }
     // Every part is checked before any is drawn.
@@ -286,26 +212,22 @@ pub fn perturb(
         }
         // What is counted to select has the noise of the selection, which its event paid for.
         let selects = |i: usize| {
-            let counted = spec.aggregates.get(i).map(|a| (a.linf, &a.distribution));
+            let counted = spec.aggregates.get(i).map(|a| (a.sensitivity.linf, &a.distribution));
             spec.selection.as_ref().is_some_and(|s| counted == Some((1, &s.noise)))
         };
         if !spec.counted.is_none_or(selects) {
             return Err(ReleaseError::Receipt);
         }
         // Nothing private leaves without noise (soundness rule 35).
-        if spec.aggregates.iter().any(|a| a.linf == 0 || a.distribution == Distribution::None) {
+        if spec.aggregates.iter().any(|a| a.sensitivity.is_none() || a.distribution == Distribution::None) {
             return Err(ReleaseError::Receipt);
         }
         let integers = if spec.points.is_some() { 1 } else { spec.aggregates.len() };
         if exact.values.len() != integers {
             return Err(ReleaseError::Shape);
         }
-        let covered = covers_groups(exact.proven.l0, &exact.proven.parts, spec);
-        if !covered || !covers_weights(exact.proven.weights, spec) {
-            return Err(ReleaseError::Uncertified);
-        }
         // Groups that are neither public nor selected are told by nobody.
-        let known = exact.proven.public || spec.selection.is_some();
+        let known = exact.proven.public() || spec.selection.is_some();
         if known == exact.within.is_some() {
             return Err(ReleaseError::Uncertified);
         }

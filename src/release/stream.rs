@@ -3,8 +3,9 @@
 
 use super::{Exact, Noisy, ReleaseError};
 use dp::sparse::{Evidence, OpenError, Outcome, Plan, Question, SENSITIVITY, Stream};
-use dp::{Charge, DpError, Entropy};
+use dp::{DpError, Entropy};
 use ledger::Receipt;
+use price::Proven;
 
 /// One instance of a stream: its noisy threshold, in memory only, and what is left of it.
 ///
@@ -29,7 +30,7 @@ impl Instance {
     /// Opens an instance of a stream for the receipt of its whole price. The receipt is used up: another instance has
     /// to be paid for (soundness rule 28).
     pub fn open(plan: Plan, receipt: Receipt, rng: &mut impl Entropy) -> Result<Self, ReleaseError> {
-        if Charge::guaranteed(&plan.guarantee())? != *receipt.charge() {
+        if Proven::of_stream(&plan)?.charge() != receipt.charge() {
             return Err(ReleaseError::Receipt);
         }
         // Margins of questions have this sensitivity, and the noise must be made for it.
@@ -117,7 +118,7 @@ mod tests {
     use ledger::{Ledger, Terms};
     use policy::{Accounting, Budget, LedgerLocation, Scope};
 
-    async fn receipt(charge: &Charge) -> Receipt {
+    async fn receipt(charge: &dp::Charge) -> Receipt {
         let folder = tempfile::tempdir().unwrap();
         let place = LedgerLocation::Sqlite(folder.path().join("books.db"));
         let budget = Budget {
@@ -129,11 +130,11 @@ mod tests {
         Ledger::create(&place, &terms).unwrap();
         let ledger = Ledger::open(&place, &terms).unwrap();
         let who = Identity { user: "ada".into(), role: None };
-        ledger.debit(&who, [0; 32], charge).await.unwrap()
+        ledger.debit(&who, [0; 32], &Proven::unproven(charge.clone())).await.unwrap()
     }
 
     async fn open(plan: Plan, seed: u64) -> Instance {
-        let paid = receipt(&Charge::guaranteed(&plan.guarantee()).unwrap()).await;
+        let paid = receipt(&dp::Charge::guaranteed(&plan.guarantee()).unwrap()).await;
         Instance::open(plan, paid, &mut SeededRng::new(seed)).unwrap_or_else(|e| panic!("{e}"))
     }
 
@@ -144,12 +145,7 @@ mod tests {
             units: None,
             values: vec![values.to_vec()],
             rows: values.len(),
-            proven: super::super::Proven {
-                l0: 1,
-                weights: kernel::Weights::Units,
-                parts: Vec::new(),
-                public: true,
-            },
+            proven: price::Proof::unproven(1, kernel::Weights::Units, Vec::new(), true, false),
             within: None,
         }
     }
@@ -216,12 +212,12 @@ mod tests {
             Guarantee::BoundedRange { epsilon: one() },
             Guarantee::Approximate { epsilon: one(), delta: Ratio::new(1, 1000) },
         ] {
-            let paid = receipt(&Charge::guaranteed(&guarantee).unwrap()).await;
+            let paid = receipt(&dp::Charge::guaranteed(&guarantee).unwrap()).await;
             let opened = Instance::open(plan(), paid, &mut SeededRng::new(1));
             assert_eq!(opened.err(), Some(ReleaseError::Receipt));
         }
         let narrow = Plan::above_threshold(1, &one()).unwrap();
-        let paid = receipt(&Charge::guaranteed(&narrow.guarantee()).unwrap()).await;
+        let paid = receipt(&dp::Charge::guaranteed(&narrow.guarantee()).unwrap()).await;
         assert!(matches!(
             Instance::open(narrow, paid, &mut SeededRng::new(1)).err(),
             Some(ReleaseError::Spec(_))

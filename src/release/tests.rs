@@ -8,6 +8,7 @@ use dp::{
     DiscreteLaplace, Distribution, Noise, Notion, Outline, Pick, Points, Preference, Ratio, Selection, choose,
 };
 use kernel::Part;
+use kernel::Weights::{Squares, Sum, Units};
 use ledger::{Ledger, Terms};
 use policy::{Accounting, Budget, LedgerLocation, Scope};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -19,6 +20,10 @@ async fn receipt(specs: &[Spec], epsilon: Ratio) -> Receipt {
 }
 
 async fn receipt_in(accounting: Accounting, specs: &[Spec], epsilon: Ratio) -> Receipt {
+    receipt_of(accounting, Proven::unproven(dp::Charge::of(&epsilon, specs).unwrap())).await
+}
+
+async fn receipt_of(accounting: Accounting, charge: Proven) -> Receipt {
     let folder = tempfile::tempdir().unwrap();
     let place = LedgerLocation::Sqlite(folder.path().join("books.db"));
     let budget = Budget {
@@ -34,7 +39,51 @@ async fn receipt_in(accounting: Accounting, specs: &[Spec], epsilon: Ratio) -> R
     Ledger::create(&place, &terms).unwrap();
     let ledger = Ledger::open(&place, &terms).unwrap();
     let who = Identity { user: "ada".into(), role: None };
-    ledger.debit(&who, [0; 32], &Charge::of(&epsilon, specs).unwrap()).await.unwrap()
+    ledger.debit(&who, [0; 32], &charge).await.unwrap()
+}
+
+/// What its specification was made for: where a test says nothing else, the kernel proved just that.
+fn as_planned() -> Proof {
+    Proof::unproven(0, Units, Vec::new(), true, false)
+}
+
+fn planned(spec: &Spec) -> Proof {
+    let weights = match spec.selection.as_ref().map(|s| s.weights) {
+        Some(dp::Weights::Sum(w)) => Sum(w.into()),
+        Some(dp::Weights::Squares(w)) => Squares(w.into()),
+        _ => Units,
+    };
+    let part = |n: &Noise| Part {
+        linf: n.sensitivity.linf,
+        l1: Some(n.sensitivity.l1),
+        l2_squared: Some(n.sensitivity.l2_squared),
+    };
+    let cells = spec.points.iter().map(|p| Part::in_all(p.weight().into()));
+    let parts = spec.aggregates.iter().map(part).chain(cells).collect();
+    let selects = spec.selection.is_some();
+    Proof::unproven(spec.l0.into(), weights, parts, !selects, selects)
+}
+
+/// The receipt for what was proven.
+async fn receipt_for(exact: &Exact, spec: &Spec, epsilon: Ratio) -> Receipt {
+    let charge = Proven::of(&epsilon, &[(exact.proven.clone(), spec)]);
+    let specs = [spec.clone()];
+    let epsilon = charge.as_ref().map_or(epsilon, |c| c.charge().epsilon);
+    match charge {
+        Ok(charge) => receipt_of(Accounting::Approx, charge).await,
+        Err(_) => receipt(&specs, epsilon).await,
+    }
+}
+
+fn perturb(
+    mut parts: Vec<(Exact, &Spec)>,
+    receipt: Receipt,
+    rng: &mut impl Entropy,
+) -> Result<Vec<Noisy>, ReleaseError> {
+    for (exact, spec) in parts.iter_mut().filter(|(exact, _)| exact.proven == as_planned()) {
+        exact.proven = planned(spec);
+    }
+    super::perturb(parts, receipt, rng)
 }
 
 fn bytes(text: &str) -> Option<Bytes> {
@@ -50,15 +99,10 @@ fn public(keys: &[&str], values: Vec<Vec<i128>>) -> Exact {
         keys: vec![keys.iter().map(|k| bytes(k)).collect()],
         units: None,
         rows: keys.len(),
-        proven: still(values.len()),
+        proven: as_planned(),
         within: None,
         values,
     }
-}
-
-/// So many parts that no unit changes.
-fn still(parts: usize) -> Proven {
-    Proven { l0: 1, weights: kernel::Weights::Units, parts: vec![Part::in_all(0); parts], public: true }
 }
 
 // Whether a type has a trait, decided while compiling: the inherent constant wins where its bound holds.
@@ -115,32 +159,33 @@ async fn rule_35_nothing_leaves_without_noise() {
 #[tokio::test]
 async fn rule_46_what_was_not_proven_is_not_released() {
     let spec = Spec::laplace(&one(), 2, &[3], None).unwrap();
-    let exact = |part| Exact {
-        proven: Proven { l0: u64::MAX, weights: kernel::Weights::Units, parts: vec![part], public: true },
-        ..public(&["a"], vec![vec![1000]])
-    };
+    let proven = |part| Proof::unproven(u64::MAX, Units, vec![part], true, false);
+    let exact = |part| Exact { proven: proven(part), ..public(&["a"], vec![vec![1000]]) };
     let each = [
         (Part::in_each(3, Some(2)), true),
         (Part::in_each(2, Some(3)), true),
-        (Part::in_all(6), true),
-        (Part::in_all(7), false),
+        (Part::in_both(6, 3), true),
+        // All of it in one group costs more than so much in each of two.
+        (Part::in_all(6), false),
+        (Part::in_both(7, 3), false),
         (Part::in_each(3, Some(3)), false),
         (Part::in_each(3, None), false),
     ];
     for (part, released) in each {
-        let paid = receipt(std::slice::from_ref(&spec), one()).await;
+        let paid = receipt_for(&exact(part), &spec, one()).await;
         let out = perturb(vec![(exact(part), &spec)], paid, &mut SeededRng::new(1));
         assert_eq!(out.is_ok(), released, "{part:?}");
-        let certified = Certified::unproven("", 1, false, vec![part]);
-        assert_eq!(covers(&certified, &spec, true), released, "{part:?}");
-        assert_eq!(covers(&certified, &spec, false), part.linf <= 3, "{part:?}");
+        let proof = proven(part);
+        assert_eq!(covers(&proof, &spec, true), released, "{part:?}");
+        assert_eq!(covers(&proof, &spec, false), part.linf <= 3, "{part:?}");
     }
-    assert!(!covers(&Certified::unproven("", 1, true, vec![Part::in_all(3)]), &spec, true));
-    assert!(!covers(&Certified::unproven("", 1, false, Vec::new()), &spec, true));
+    assert!(!covers(&Proof::unproven(1, Units, vec![Part::in_all(3)], true, true), &spec, true));
+    assert!(!covers(&Proof::unproven(1, Units, Vec::new(), true, false), &spec, true));
     let delta = Ratio::new(1, 1_000_000);
     let selecting = Spec::laplace(&one(), 2, &[3], Some(&delta)).unwrap();
-    assert!(covers_groups(2, &[Part::in_all(6)], &selecting));
-    assert!(!covers_groups(3, &[Part::in_all(6)], &selecting));
+    let in_groups = |l0| Proof::unproven(l0, Units, vec![Part::in_both(6, 3)], false, true);
+    assert!(covers(&in_groups(2), &selecting, true));
+    assert!(!covers(&in_groups(3), &selecting, true));
 }
 
 /// Gaussian noise covers what the squares of changes add up to, and Laplace noise nothing that is known by its squares alone.
@@ -153,12 +198,15 @@ fn rule_46_each_noise_covers_its_own_norm() {
     for (part, by_laplace, by_gaussian) in [
         (squares(400), false, true),
         (squares(401), false, false),
-        (Part::in_all(20), true, true),
-        (Part::in_all(40), true, false),
+        (Part::in_both(20, 10), true, true),
+        (Part::in_all(20), false, true),
+        (Part::in_both(40, 10), true, true),
+        (Part::in_both(40, 11), false, false),
         (Part::in_each(10, Some(4)), true, true),
     ] {
-        assert_eq!(covers_groups(1, &[part], &laplace), by_laplace, "{part:?}");
-        assert_eq!(covers_groups(1, &[part], &gaussian), by_gaussian, "{part:?}");
+        let proof = Proof::unproven(1, Units, vec![part], true, false);
+        assert_eq!(covers(&proof, &laplace, true), by_laplace, "{part:?}");
+        assert_eq!(covers(&proof, &gaussian, true), by_gaussian, "{part:?}");
     }
 }
 
@@ -194,9 +242,9 @@ async fn points_are_chosen_in_each_group_and_no_cell_comes_back() {
     // What one unit's cells weigh together.
     for (linf, enough) in [(1, true), (2, true), (3, false)] {
         let proven = Certified::unproven("", 2, false, vec![Part::in_all(linf)]);
-        assert_eq!(covers(&proven, &spec, true), enough, "{linf}");
+        assert_eq!(covers(&Proof::from(&proven), &spec, true), enough, "{linf}");
     }
-    assert!(!covers(&Certified::unproven("", 2, true, vec![Part::in_all(1)]), &spec, true));
+    assert!(!covers(&Proof::from(&Certified::unproven("", 2, true, vec![Part::in_all(1)])), &spec, true));
 }
 
 /// Of all groups those with the greatest counts are chosen, and nothing of the others comes back; the proof is of each count.
@@ -209,12 +257,7 @@ async fn the_greatest_counts_are_chosen_and_have_noise() {
         units: None,
         values: vec![vec![10, 4000, -5, 9000]],
         rows: 4,
-        proven: Proven {
-            l0: u64::MAX,
-            weights: kernel::Weights::Units,
-            parts: vec![Part::in_each(linf, None)],
-            public: true,
-        },
+        proven: Proof::unproven(u64::MAX, Units, vec![Part::in_each(linf, None)], true, false),
         within: None,
     };
     let paid = receipt(std::slice::from_ref(&spec), much).await;
@@ -231,8 +274,12 @@ async fn the_greatest_counts_are_chosen_and_have_noise() {
     assert_eq!(refused.err(), Some(ReleaseError::Receipt));
     // Noise for fewer groups than are chosen, and groups that are not public.
     let certified = |selects| Certified::unproven("", 1, selects, vec![Part::in_each(3, None)]);
-    assert!(covers(&certified(false), &spec, true) && !covers(&certified(true), &spec, true));
-    assert!(!covers(&certified(false), &Spec { l0: 1, ..spec.clone() }, true));
+    assert!(
+        covers(&Proof::from(&certified(false)), &spec, true)
+            && !covers(&Proof::from(&certified(true)), &spec, true)
+    );
+    let fewer = other.aggregates.clone();
+    assert!(!covers(&Proof::from(&certified(false)), &Spec { aggregates: fewer, ..spec.clone() }, true));
 }
 
 /// Of private groups points are chosen in those that are given, which another part selects or which were released before, and
@@ -250,7 +297,7 @@ async fn points_of_private_groups_are_chosen_in_selected_ones() {
         units: Some(vec![500, 1]),
         values: vec![],
         rows: 2,
-        proven: Proven { l0: 1, weights: kernel::Weights::Units, parts: vec![], public: false },
+        proven: Proof::unproven(1, Units, vec![], false, true),
         within: None,
     };
     let cells = |within| Exact {
@@ -258,12 +305,7 @@ async fn points_of_private_groups_are_chosen_in_selected_ones() {
         units: None,
         values: vec![vec![1000, 1001, 900]],
         rows: 3,
-        proven: Proven {
-            l0: u64::MAX,
-            weights: kernel::Weights::Units,
-            parts: vec![Part::in_all(2)],
-            public: false,
-        },
+        proven: Proof::unproven(u64::MAX, Units, vec![Part::in_all(2)], false, false),
         within,
     };
     let of = |groups| Some(Within { groups, grid: Some((-5, 20)) });
@@ -304,22 +346,17 @@ async fn integers_of_private_groups_are_released_in_selected_ones() {
         units: None,
         values: vec![vec![7, 5, 9]],
         rows: 3,
-        proven: Proven {
-            l0: 4,
-            weights: kernel::Weights::Units,
-            parts: vec![Part::in_all(4)],
-            public: false,
-        },
+        proven: Proof::unproven(4, Units, vec![Part::in_all(4)], false, false),
         within,
     };
     let of =
         |grid| Some(Within { groups: Groups::Released(vec![["a", "c", "b"].map(bytes).to_vec()]), grid });
-    let paid = receipt(std::slice::from_ref(&spec), much).await;
+    let paid = receipt_for(&counts(None), &spec, much).await;
     let noisy = perturb(vec![(counts(of(None)), &spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
     assert_eq!((noisy.rows, &noisy.keys), (3, &vec![["a", "c", "b"].map(bytes).to_vec()]));
     assert_eq!(noisy.values, [[5, 0, 7]]);
     for (within, why) in [(None, ReleaseError::Uncertified), (of(Some((0, 20))), ReleaseError::Shape)] {
-        let paid = receipt(std::slice::from_ref(&spec), much).await;
+        let paid = receipt_for(&counts(None), &spec, much).await;
         let refused = perturb(vec![(counts(within), &spec)], paid, &mut SeededRng::new(1));
         assert_eq!(refused.err(), Some(why));
     }
@@ -340,7 +377,7 @@ async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
         units: Some(vec![9999; 4096]),
         values: vec![vec![500; 4096]],
         rows: 4096,
-        proven: still(1),
+        proven: as_planned(),
         within: None,
     };
     let paid = receipt_in(Accounting::Zcdp, &choice.specs, one()).await;
@@ -366,7 +403,7 @@ async fn private_groups_pass_a_threshold_and_are_sorted() {
         units: Some(vec![900, 1, 5000, 700, 800]),
         values: vec![vec![9000, 1, 50_000, 7000, 8000]],
         rows: 5,
-        proven: still(1),
+        proven: as_planned(),
         within: None,
     };
     for seed in 0..20 {
@@ -395,12 +432,7 @@ async fn a_count_that_selects_is_drawn_once() {
         units: Some(vec![threshold; 400]),
         values: vec![vec![0; 400], vec![threshold; 400]],
         rows: 400,
-        proven: Proven {
-            l0: 1,
-            weights: kernel::Weights::Units,
-            parts: vec![Part::in_all(5), Part::in_all(1)],
-            public: false,
-        },
+        proven: Proof::unproven(1, Units, vec![Part::in_all(5), Part::in_all(1)], false, true),
         within: None,
     };
     let paid = receipt(std::slice::from_ref(&spec), one()).await;
@@ -414,8 +446,8 @@ async fn a_count_that_selects_is_drawn_once() {
     assert!(noisy.values[0].iter().any(|n| *n < 0) && noisy.values[0].iter().any(|n| *n > 0));
     // A specification that says so of a number with other noise is none that was paid for.
     let wrong = Spec { counted: Some(0), ..spec.clone() };
-    let charge = Charge::of(&Ratio::from_integer(2), std::slice::from_ref(&wrong)).unwrap();
-    assert_ne!(charge.events, Charge::of(&one(), std::slice::from_ref(&spec)).unwrap().events);
+    let charge = dp::Charge::of(&Ratio::from_integer(2), std::slice::from_ref(&wrong)).unwrap();
+    assert_ne!(charge.events, dp::Charge::of(&one(), std::slice::from_ref(&spec)).unwrap().events);
     let paid = receipt(std::slice::from_ref(&wrong), Ratio::from_integer(2)).await;
     let refused = perturb(vec![(exact(), &wrong)], paid, &mut SeededRng::new(4));
     assert_eq!(refused.err(), Some(ReleaseError::Receipt));
@@ -442,7 +474,7 @@ async fn rule_29_draws_are_padded() {
             units: Some(vec![units; groups]),
             values: vec![vec![5; groups]],
             rows: groups,
-            proven: still(1),
+            proven: as_planned(),
             within: None,
         };
         let paid = receipt(std::slice::from_ref(&spec), one()).await;
@@ -496,7 +528,7 @@ async fn inconsistent_parts_are_refused() {
         units: Some(vec![]),
         values: vec![vec![]],
         rows: 0,
-        proven: still(1),
+        proven: as_planned(),
         within: None,
     };
     let paid = receipt(std::slice::from_ref(&lying), one()).await;
@@ -596,7 +628,10 @@ fn spec(aggregates: usize, private: bool) -> Spec {
     Spec {
         l0: 1,
         aggregates: vec![
-            Noise { linf: 1 << 100, distribution: Distribution::Laplace { scale: one() } };
+            Noise {
+                sensitivity: dp::Sensitivity::of_one(1 << 100),
+                distribution: Distribution::Laplace { scale: one() }
+            };
             aggregates
         ],
         selection: private.then_some(selection),
@@ -685,10 +720,9 @@ async fn weights_are_those_of_the_threshold() {
         units: Some(vec![900 * i128::from(whole), 500_000]),
         values: vec![],
         rows: 2,
-        proven: Proven { l0, weights, parts: vec![], public: false },
+        proven: Proof::unproven(l0, weights, vec![], false, true),
         within: None,
     };
-    use kernel::Weights::{Squares, Sum, Units};
     for (spec, own) in [(&laplace, Sum(whole)), (&gaussian, Squares(whole)), (&units, Units)] {
         for weights in [Sum(whole), Squares(whole), Units, Sum(whole + 1), Squares(whole / 2)] {
             let paid = receipt_in(Accounting::Zcdp, std::slice::from_ref(spec), one()).await;

@@ -5,10 +5,10 @@
 
 use super::key::Key;
 use bytes::Bytes;
-use dp::{Distribution, Noise, Ratio, Selection, Weights};
+use dp::{Distribution, Noise, Ratio, Selection, Sensitivity, Weights};
 
 /// The version of this format.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const RELEASE: u8 = 1;
 const MEMBER: u8 = 2;
 const SEVERAL: u8 = 3;
@@ -143,7 +143,8 @@ impl Out {
         self.size(r.parts.len());
         for part in &r.parts {
             self.0.extend(part.key);
-            self.number(part.noise.linf);
+            let by = part.noise.sensitivity;
+            [by.groups.into(), by.linf, by.l1, by.l2_squared].into_iter().for_each(|n| self.number(n));
             match &part.noise.distribution {
                 Distribution::None => self.0.push(0),
                 Distribution::Laplace { scale } => {
@@ -277,7 +278,10 @@ impl<'a> In<'a> {
     }
 
     fn part(&mut self, rows: usize) -> Option<Column> {
-        let (key, linf) = (self.key()?, self.number()?);
+        let key = self.key()?;
+        let groups = u64::try_from(self.number()?).ok()?;
+        let (linf, l1, l2_squared) = (self.number()?, self.number()?, self.number()?);
+        let sensitivity = Sensitivity { groups, linf, l1, l2_squared };
         let distribution = match self.byte()? {
             0 => Distribution::None,
             1 => Distribution::Laplace { scale: self.ratio()? },
@@ -285,7 +289,7 @@ impl<'a> In<'a> {
             _ => return None,
         };
         let values = (0..rows).map(|_| self.signed()).collect::<Option<_>>()?;
-        Some(Column { key, noise: Noise { linf, distribution }, values })
+        Some(Column { key, noise: Noise { sensitivity, distribution }, values })
     }
 }
 
@@ -302,7 +306,15 @@ mod tests {
             ratio().prop_map(|scale| Distribution::Laplace { scale }),
             ratio().prop_map(|variance| Distribution::Gaussian { variance }),
         ];
-        (any::<u128>(), distribution).prop_map(|(linf, distribution)| Noise { linf, distribution })
+        let sensitivity = (any::<u64>(), any::<[u128; 3]>());
+        let sensitivity = sensitivity.prop_map(|(groups, [linf, l1, l2_squared])| Sensitivity {
+            groups,
+            linf,
+            l1,
+            l2_squared,
+        });
+        (sensitivity, distribution)
+            .prop_map(|(sensitivity, distribution)| Noise { sensitivity, distribution })
     }
 
     fn weights() -> impl Strategy<Value = Weights> {

@@ -168,16 +168,15 @@ impl Keys {
         exact.bytes(&read);
         for (key, i) in &sorted {
             exact.bytes(*key);
-            match spec.aggregates.get(*i).map(|n| (n.linf, &n.distribution)) {
+            match spec.aggregates.get(*i).map(|n| (n.sensitivity, &n.distribution)) {
                 None => exact.text("missing"),
-                Some((linf, Distribution::None)) => exact.text("none").show(&linf),
-                Some((linf, Distribution::Laplace { scale })) => {
-                    exact.text("laplace").show(&linf).show(scale)
-                }
-                Some((linf, Distribution::Gaussian { variance })) => {
-                    exact.text("gaussian").show(&linf).show(variance)
-                }
+                Some((_, Distribution::None)) => exact.text("none"),
+                Some((_, Distribution::Laplace { scale })) => exact.text("laplace").show(scale),
+                Some((_, Distribution::Gaussian { variance })) => exact.text("gaussian").show(variance),
             };
+            if let Some(dp::Noise { sensitivity: by, .. }) = spec.aggregates.get(*i) {
+                exact.show(&by.linf).show(&by.l1).show(&by.l2_squared).show(&by.groups);
+            }
         }
         exact.number(spec.l0);
         exact.number(spec.selection.is_some());

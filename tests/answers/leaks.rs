@@ -3,7 +3,7 @@
 
 use crate::bikes::Bikes;
 use crate::support;
-use noisegate::dp::{Distribution, Noise};
+use noisegate::dp::{Distribution, Noise, Sensitivity};
 use noisegate::emit::fetch;
 use noisegate::error::{ClientError, SqlState};
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl World {
         for release in plan.releases.iter().filter(|r| !r.is_domain_only()) {
             read += 1;
             for noise in &release.spec.aggregates {
-                assert!(noise.linf > 0, "a part without sensitivity is fetched: {sql}");
+                assert!(noise.sensitivity.linf > 0, "a part without sensitivity is fetched: {sql}");
                 assert!(noise.distribution != Distribution::None, "a part without noise is fetched: {sql}");
             }
             let text = fetch::fetch(release, &self.bikes.policy).sql.replace("$1", "(42)");
@@ -83,12 +83,12 @@ impl World {
             let without = self
                 .rows("DELETE FROM visits WHERE id = 1; DELETE FROM people WHERE id = 1;", &text, keys)
                 .await;
-            let limits: Vec<u128> = release
+            let limits: Vec<Sensitivity> = release
                 .spec
                 .selection
                 .iter()
-                .map(|_| 1)
-                .chain(release.spec.aggregates.iter().map(|a| a.linf))
+                .map(|s| s.weights.sensitivity(release.spec.l0))
+                .chain(release.spec.aggregates.iter().map(|a| a.sensitivity))
                 .collect();
             let none = vec![0; limits.len()];
             let (mut changed, mut norms) = (0, none.clone());
@@ -105,8 +105,7 @@ impl World {
             }
             // Over all groups together, in the norm that the noise covers.
             for (norm, limit) in norms.iter().zip(&limits) {
-                let limit =
-                    i128::from(release.spec.l0) * *limit as i128 * if squared { *limit as i128 } else { 1 };
+                let limit = (if squared { limit.l2_squared } else { limit.l1 }) as i128;
                 assert!(*norm <= limit, "changes of {norm} are more than {limit}: {sql}\n{text}");
             }
             let selects = release.spec.selection.is_some();

@@ -462,10 +462,12 @@ async fn rule_16_sensitivities_cover_all_aggregates_and_each_release_has_its_own
         assert_eq!(r.parts.len(), r.spec.aggregates.len());
         let share = r.spec.aggregates.iter().fold(Ratio::from_integer(0), |sum, a| {
             let Distribution::Laplace { scale } = a.distribution else { panic!("{:?}", a.distribution) };
-            sum + Ratio::from_integer(a.linf * u128::from(r.spec.l0)) / scale
+            sum + Ratio::from_integer(a.sensitivity.l1) / scale
         });
         assert_eq!(share, of_price);
-        assert!(r.parts.iter().zip(&r.spec.aggregates).all(|(p, a)| p.linf == a.linf && a.linf > 0));
+        assert!(
+            r.parts.iter().zip(&r.spec.aggregates).all(|(p, a)| p.linf == a.sensitivity.linf && p.linf > 0)
+        );
     }
     let plan = b.plan("SELECT free, count(*) FROM visits GROUP BY free").await.unwrap();
     assert!(plan.releases[0].spec.selection.is_some());

@@ -9,15 +9,16 @@ use crate::support::{self, TestDb};
 use noisegate::answer::{Field, Identity};
 use noisegate::backend::{Backend, FetchRequest, FetchText, Fingerprint, Hints, Param, RelayError, Settings};
 use noisegate::backend::{Setting, introspect};
-use noisegate::dp::{Entropy, EntropyError};
+use noisegate::dp::{Entropy, EntropyError, Notion, Spec};
 use noisegate::emit::{fetch, print};
 use noisegate::error::ClientError;
 use noisegate::gateway::{self, private_groups, rounds};
-use noisegate::kernel;
+use noisegate::kernel::{self, Certified};
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::reach::columns::{Beside, Intervals};
 use noisegate::plan::{self, Plan, PlanError, Stage};
 use noisegate::policy::{self, Policy};
+use noisegate::price::{Proof, Proven};
 use noisegate::release::stream::{Instance, Told};
 use noisegate::release::within::Groups;
 use noisegate::release::{Exact, Noisy, perturb};
@@ -31,6 +32,8 @@ mod straight;
 /// The library's own seeded generator, which is compiled for tests alone and so is not in the library that they link.
 #[path = "../../src/dp/testing.rs"]
 mod testing;
+#[path = "../worst/mod.rs"]
+mod worst;
 
 /// The tables.
 pub const SETUP: &str = include_str!("setup.sql");
@@ -351,7 +354,7 @@ impl Bikes {
     async fn release(&self, plan: &Plan) -> Result<(Vec<Noisy>, Option<(Told, u32)>), ClientError> {
         let mut all = vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()];
         let Some(whole) = &plan.charge else { return Ok((all, None)) };
-        let debit = async |charge: noisegate::dp::Charge| {
+        let debit = async |charge: Proven| {
             self.ledger.debit(&identity(), [0; 32], &charge).await.map_err(|r| r.client())
         };
         let mut rng = SeededRng::new(self.seed);
@@ -361,12 +364,13 @@ impl Bikes {
             let mut instances = self.instances.lock().await;
             let name = &question.stream.name;
             if !instances.contains_key(name) {
-                let opened =
-                    Instance::open(question.stream.plan().unwrap(), debit(whole.clone()).await?, &mut rng);
+                let opened = Proven::of_stream(&question.stream.plan().unwrap()).unwrap();
+                let opened = debit(opened).await?;
+                let opened = Instance::open(question.stream.plan().unwrap(), opened, &mut rng);
                 instances.insert(name.clone(), opened.map_err(|e| e.client())?);
             }
             let instance = instances.get_mut(name).unwrap();
-            let exact = self.exact_parts(plan, &left, &[], &all).await.remove(0);
+            let (exact, _) = self.exact_parts(plan, &left, &[], &all).await.remove(0);
             let (noisy, told) =
                 instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client())?;
             all[left[0]] = noisy;
@@ -382,11 +386,23 @@ impl Bikes {
                     true => whole.clone(),
                     false => plan::shares::rest(plan, &now, whole).unwrap(),
                 };
-                let receipt = debit(charge).await?;
                 let exact = self.exact_parts(plan, &now, &given, &all).await;
+                let fetches: Vec<(&Certified, &Spec)> =
+                    exact.iter().zip(&now).map(|((_, c), p)| (&**c, &plan.releases[*p].spec)).collect();
+                let proofs: Vec<_> = fetches.iter().map(|(c, spec)| (Proof::from(*c), *spec)).collect();
+                let proven = Proven::of(&charge.epsilon, &proofs).unwrap();
+                worst::is_covered(proven.charge(), &fetches);
+                // What was told beforehand is what is booked; less only where values are counted of which the text has no more than one.
+                let constant = now.iter().any(|p| plan.releases[*p].values().is_some());
+                for notion in Notion::ALL {
+                    let (booked, told) = (notion.price(proven.charge()), notion.price(&charge));
+                    let less = || matches!((&booked, &told), (Ok(b), Ok(t)) if b.loss <= t.loss);
+                    assert!(booked == told || constant && less(), "{notion:?} {booked:?} {told:?}");
+                }
+                let receipt = debit(proven).await?;
                 let own = |first| now.iter().position(|p| *p == first).map(Groups::Of);
                 let groups = private_groups::selected(plan, &now, own);
-                let parts = exact.into_iter().zip(&now).zip(groups).map(|((exact, p), groups)| {
+                let parts = exact.into_iter().zip(&now).zip(groups).map(|(((exact, _), p), groups)| {
                     let r = &plan.releases[*p];
                     (exact.within(groups.and_then(|g| private_groups::within(r, g))), &r.spec)
                 });
@@ -420,7 +436,7 @@ impl Bikes {
         places: &[usize],
         given: &[Param],
         before: &[Noisy],
-    ) -> Vec<Exact> {
+    ) -> Vec<(Exact, Arc<Certified>)> {
         let text = |p: &usize| {
             let r = &plan.releases[*p];
             let f = fetch::fetch(r, &self.policy);
@@ -449,7 +465,8 @@ impl Bikes {
         answers
             .map(|((p, rows), text)| {
                 let spec = &plan.releases[*p].spec;
-                Exact::decode(rows, &text.certified, spec, plan.question.is_none()).unwrap()
+                let exact = Exact::decode(rows, &text.certified, spec, plan.question.is_none()).unwrap();
+                (exact, text.certified.clone())
             })
             .collect()
     }

@@ -2,7 +2,8 @@
 
 use noisegate::cli::account::cases::{Verdict, evaluate};
 use noisegate::dp::{
-    Charge, Cost, Event, Filter, Mechanism, Notion, Ratio, Selection, UNITS_PER_ONE, ratio as exact,
+    Charge, Cost, Event, Filter, Mechanism, Notion, Ratio, Selection, Sensitivity, UNITS_PER_ONE,
+    ratio as exact,
 };
 use serde_json::Value;
 
@@ -109,7 +110,10 @@ fn units(units: u128) -> f64 {
 fn laplace(sensitivity: u128, scale: Ratio) -> Charge {
     Charge {
         epsilon: Ratio::from_integer(1),
-        events: vec![Event { mechanism: Mechanism::DiscreteLaplace { sensitivity, scale }, times: 1 }],
+        events: vec![Event {
+            mechanism: Mechanism::DiscreteLaplace { sensitivity: Sensitivity::of_one(sensitivity), scale },
+            times: 1,
+        }],
         selection_delta: Ratio::from_integer(0),
     }
 }

@@ -185,7 +185,7 @@ fn run(name: &str) {
     let bikes = runtime.block_on(async {
         match name {
             // Gaussian noise needs a budget that has a price for it.
-            "gaussian" | "groups_in_rounds" => Bikes::paying_by("zcdp").await,
+            "both_norms" | "gaussian" | "groups_in_rounds" => Bikes::paying_by("zcdp").await,
             "collected" | "collected_sets" => Bikes::collecting().await,
             _ => Bikes::new().await,
         }
@@ -203,6 +203,7 @@ macro_rules! scripts {
 
 scripts!(
     accuracy,
+    both_norms,
     bounding,
     bounds,
     bounds_chosen,

@@ -78,7 +78,9 @@ impl Office {
         let charge = usual(&Ratio::new(1, 10)).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         for _ in 0..times {
-            runtime.block_on(ledger.debit(&who, [7; 32], &charge)).unwrap_or_else(|e| panic!("{e}"));
+            runtime
+                .block_on(ledger.debit(&who, [7; 32], &price::Proven::unproven(charge.clone())))
+                .unwrap_or_else(|e| panic!("{e}"));
         }
     }
 }

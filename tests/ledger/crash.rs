@@ -41,8 +41,10 @@ fn debit_forever(path: &Path) -> ! {
             let ledger = ledger.clone();
             tokio::spawn(async move {
                 loop {
-                    let receipt =
-                        ledger.debit(&ada(), [0; 32], &charge()).await.unwrap_or_else(|e| panic!("{e}"));
+                    let receipt = ledger
+                        .debit(&ada(), [0; 32], &price::Proven::unproven(charge()))
+                        .await
+                        .unwrap_or_else(|e| panic!("{e}"));
                     let mut out = std::io::stdout().lock();
                     writeln!(out, "\npaid {}", receipt.entry()).unwrap();
                     out.flush().unwrap();

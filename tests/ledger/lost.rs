@@ -39,7 +39,9 @@ fn who(user: &str) -> Identity {
 fn pay(ledger: &Ledger, user: &str, times: usize) -> Result<i64, Refusal> {
     let mut last = 0;
     for _ in 0..times {
-        last = runtime().block_on(ledger.debit(&who(user), [7; 32], &charge()))?.entry();
+        last = runtime()
+            .block_on(ledger.debit(&who(user), [7; 32], &price::Proven::unproven(charge())))?
+            .entry();
     }
     Ok(last)
 }

@@ -13,7 +13,7 @@ use noisegate::kernel;
 use noisegate::plan::bounding::{Groups, Norm};
 use noisegate::plan::{self, Plan, PlanError, Release, Settings};
 use noisegate::policy::{Limits, Policy};
-use noisegate::release::covers;
+use noisegate::price::{Proof, Proven, covers};
 use noisegate::schema::SqlType;
 use noisegate::sql::{self, Kind, ast};
 use postgres_types::{FromSql, Type};
@@ -60,6 +60,8 @@ pub struct Claim {
     pub few: bool,
     /// Each part within one group.
     pub linf: Vec<u128>,
+    /// Each part over all groups: what its changes add up to, or their squares.
+    pub all: Vec<u128>,
     /// Its noise is Gaussian, which covers the squares of changes, and not their sum.
     pub gaussian: bool,
     /// Keys, order and number of groups are the same in all databases.
@@ -88,7 +90,21 @@ impl Claim {
             // Of cells there is one count, however many points are chosen.
             linf: match &release.spec.points {
                 Some(points) => vec![points.weight().into()],
-                None => release.spec.aggregates.iter().map(|a| a.linf).collect(),
+                None => release.spec.aggregates.iter().map(|a| a.sensitivity.linf).collect(),
+            },
+            all: match &release.spec.points {
+                Some(points) => vec![points.weight().into()],
+                // Of groups that are chosen no more come back, however many change.
+                None if release.spec.top.is_some() => vec![u128::MAX; release.spec.aggregates.len()],
+                None => release
+                    .spec
+                    .aggregates
+                    .iter()
+                    .map(|a| match a.distribution {
+                        Distribution::Gaussian { .. } => a.sensitivity.l2_squared,
+                        _ => a.sensitivity.l1,
+                    })
+                    .collect(),
             },
             public: release.public_groups,
             keys: release.keys.len(),
@@ -221,15 +237,25 @@ impl Lab {
     /// The kernel proves of every fetch no more than its release has noise for. `NOISEGATE_RECORDER_KERNEL=off` leaves it
     /// out of what is recorded: what it would refuse is then run.
     pub fn certify(&self, planned: &Planned) -> Result<(), Refusal> {
-        for (release, sql) in self.paying(planned) {
+        let paying = self.paying(planned);
+        let mut all = Vec::with_capacity(paying.len());
+        for (release, sql) in &paying {
             let certified = kernel::certify(sql, &self.policy)
                 .map_err(|e| Refusal::Defect(format!("the kernel refuses: {e}\n  fetch: {sql}")))?;
-            if certified.keys() != release.keys.len() || !covers(&certified, &release.spec, true) {
+            if certified.keys() != release.keys.len()
+                || !covers(&Proof::from(&certified), &release.spec, true)
+            {
                 let proven = format!("l0 = {}, {:?}", certified.l0(), certified.parts());
                 let what = format!("the kernel proves {proven}, not {:?}\n  fetch: {sql}", release.spec);
                 return Err(Refusal::Defect(what));
             }
+            all.push((certified, &release.spec));
         }
+        let Some(told) = &planned.plan.charge else { return Ok(()) };
+        let proofs: Vec<_> = all.iter().map(|(certified, spec)| (Proof::from(certified), *spec)).collect();
+        let booked = Proven::of(&told.epsilon, &proofs)
+            .map_err(|e| Refusal::Defect(format!("no charge follows from the proof: {e}")))?;
+        crate::worst::is_covered(booked.charge(), &all.iter().map(|(c, s)| (c, *s)).collect::<Vec<_>>());
         Ok(())
     }
 
@@ -242,15 +268,13 @@ impl Lab {
             Some(c) => assert_eq!(*c, Charge::of(&c.epsilon, &specs).unwrap()),
         }
         for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
-            let l0 = u64::from(r.spec.l0);
-            match r.norm() {
-                Some(Norm::Squares(n)) => {
-                    let rows = r.bounding.spread().map(|s| s.in_squares().rows).unwrap_or_default();
-                    assert_eq!(l0 * u64::from(rows).pow(2), n);
-                    let mut each = r.parts.iter().zip(&r.spec.aggregates);
-                    assert!(each.all(|(p, a)| p.linf == a.linf && a.linf % u128::from(rows) == 0));
+            assert_eq!(r.spec.l0, r.top().unwrap_or_else(|| r.bounding.l0()));
+            if let Some(Norm::Squares(n)) = r.norm() {
+                for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
+                    let (groups, each) = r.in_squares(part);
+                    assert_eq!(noise.sensitivity.l2_squared, each * each * u128::from(groups));
+                    assert_eq!(noise.sensitivity.l2_squared % u128::from(n), 0);
                 }
-                _ => assert_eq!(r.spec.l0, r.top().unwrap_or_else(|| r.bounding.l0())),
             }
             assert_eq!(r.spec.selection.is_some(), r.selects());
             let mut linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
@@ -594,7 +618,7 @@ pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
             let selects = is_selection(i);
             norms[i] =
                 norms[i].saturating_add(difference.saturating_mul(if squared(i) { difference } else { 1 }));
-            if claim.few && difference > limit {
+            if difference > limit {
                 return Err(format!(
                     "integer {i} changes by {difference}, from {x} to {y}, and may by {limit}"
                 ));
@@ -612,11 +636,13 @@ pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
     if let Some(weight) = alone.into_iter().find(|weight| *weight > heaviest) {
         return Err(format!("a unit alone weighs {weight} in a group, and may {heaviest}"));
     }
-    let limits = selection.into_iter().chain(claim.linf.iter().copied());
+    let selection = claim.selects.then(|| {
+        let by = claim.weights.sensitivity(claim.l0);
+        if matches!(claim.weights, Weights::Squares(_)) { by.l2_squared } else { by.l1 }
+    });
+    let limits = selection.into_iter().chain(claim.all.iter().copied());
     for (i, (norm, limit)) in norms.iter().zip(limits).enumerate() {
         let squared = squared(i);
-        let times = if is_selection(i) { claim.weights.times(claim.l0) } else { claim.l0 };
-        let limit = u128::from(times).saturating_mul(limit.saturating_mul(if squared { limit } else { 1 }));
         if *norm > limit {
             let what = if squared { "squares" } else { "changes" };
             return Err(format!("integer {i}: {what} add up to {norm}, and may to {limit}"));

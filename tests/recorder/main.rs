@@ -31,6 +31,8 @@ mod rounds;
 mod samples;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../worst/mod.rs"]
+mod worst;
 
 use data::Variant;
 use harness::{Claim, Lab, Refusal, Use, settings};

@@ -2,7 +2,7 @@
 
 use crate::data::{HOSTILE, Variant};
 use crate::harness::{Claim, Lab, settings};
-use noisegate::dp::Preference;
+use noisegate::dp::{Notion, Preference};
 use noisegate::plan::Settings;
 
 /// What a spoiled fetch, or claim, is caught by.
@@ -84,15 +84,16 @@ async fn values_that_are_not_bounded_are_caught() {
     ] {
         let b = Bench::of(text, false).await;
         assert_eq!((b.claim.linf.as_slice(), b.claim.l0), (&[2][..], 1));
-        b.claims(|c| c.linf[0] -= 1, "add up to").await;
-        b.texts(" WHERE e.r <= 2", "", "add up to").await;
+        b.claims(|c| c.all[0] -= 1, "add up to").await;
+        b.claims(|c| c.linf[0] -= 1, "changes by").await;
+        b.texts(" WHERE e.r <= 2", "", "changes by").await;
     }
     let sum =
         "SELECT station, sum(DISTINCT LEAST(GREATEST(trip_id, 0), 1000) + 59000) FROM trips GROUP BY station";
     let b = Bench::of(sum, false).await;
     assert_eq!((b.claim.linf.as_slice(), b.claim.l0), (&[120_000][..], 1));
-    b.claims(|c| c.linf[0] /= 2, "add up to").await;
-    b.texts(" WHERE e.r <= 2", "", "add up to").await;
+    b.claims(|c| c.all[0] /= 2, "add up to").await;
+    b.texts(" WHERE e.r <= 2", "", "changes by").await;
 }
 
 /// Rows that are spread over groups: by the sum of shares for Laplace noise, by their squares for Gaussian noise.
@@ -100,14 +101,23 @@ async fn values_that_are_not_bounded_are_caught() {
 async fn rows_that_are_spread_too_wide_are_caught() {
     let text = "SELECT station, sum(minutes) FROM trips GROUP BY station";
     let by = |mechanism| Settings { mechanism, ..settings(2, 3) };
+    // Six in all, of which three in one group: what is charged rests on both (soundness rule 47).
     let b = Bench::with(text, false, &by(Preference::Laplace)).await;
-    b.claims(|c| c.linf[0] /= 2, "changes add up to").await;
-    b.texts("> 6 THEN", "> 6000 THEN", "changes add up to").await;
-    b.texts("OVER w * 6 /", "OVER w * 12 /", "changes add up to").await;
+    assert_eq!((b.claim.linf[0] * 2, b.claim.all[0]), (b.claim.all[0], 6 * 240));
+    b.claims(|c| c.all[0] /= 4, "changes add up to").await;
+    b.claims(|c| c.linf[0] /= 2, "changes by").await;
+    b.texts("LEAST(3, CASE", "LEAST(6, CASE", "changes by").await;
+    // Where ε is all that is counted, six may be in one group.
+    let pure = Settings { budgets: vec![("everyone".into(), Notion::Pure)], ..by(Preference::Laplace) };
+    let b = Bench::with(text, false, &pure).await;
+    assert_eq!((b.claim.linf[0], b.claim.all[0]), (6 * 240, 6 * 240));
+    b.claims(|c| c.linf[0] /= 2, "changes by").await;
+    b.texts("> 6 THEN", "> 6000 THEN", "changes by").await;
+    b.texts("OVER w * 6 /", "OVER w * 12 /", "changes by").await;
     let b = Bench::with(text, false, &by(Preference::Gaussian)).await;
-    b.claims(|c| c.linf[0] /= 2, "squares add up to").await;
-    b.texts("OVER v > 18 THEN", "OVER v > 1800000 THEN", "squares add up to").await;
-    b.texts("pg_catalog.sqrt(18 /", "pg_catalog.sqrt(36 /", "squares add up to").await;
+    b.claims(|c| c.all[0] /= 4, "squares add up to").await;
+    b.texts("OVER v > 18 THEN", "OVER v > 1800000 THEN", "changes by").await;
+    b.texts("pg_catalog.sqrt(18 /", "pg_catalog.sqrt(36 /", "changes by").await;
 }
 
 /// Where all rows of a unit are bounded, their squares are by that and by how many count in a group.
@@ -119,9 +129,9 @@ async fn squares_of_bounded_rows_that_add_up_to_more_are_caught() {
     let b = Bench::with(text, false, &by(Preference::Laplace)).await;
     b.texts("OVER w * 6 /", "OVER w * 7 /", "changes add up to").await;
     let b = Bench::with(text, false, &by(Preference::Gaussian)).await;
-    assert_eq!(u128::from(b.claim.l0) * b.claim.linf[0].pow(2), 24 * 205 * 205);
-    b.claims(|c| c.linf[0] /= 2, "squares add up to").await;
-    b.texts("OVER v > 24 THEN", "OVER v > 240000 THEN", "squares add up to").await;
+    assert_eq!(b.claim.all[0], 24 * 205 * 205);
+    b.claims(|c| c.all[0] /= 4, "squares add up to").await;
+    b.texts("OVER v > 24 THEN", "OVER v > 240000 THEN", "changes by").await;
     b.texts("pg_catalog.sqrt(24 /", "pg_catalog.sqrt(36 /", "squares add up to").await;
 }
 

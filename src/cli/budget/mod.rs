@@ -260,6 +260,9 @@ pub fn proven(ledger: &LedgerLocation, contains: Option<&str>) -> Result<String,
     if let Some(mismatch) = owner.mismatch() {
         let _ = writeln!(out, "nothing is served from this: {mismatch}");
     }
+    for dearer in owner.dearer() {
+        let _ = writeln!(out, "{dearer}");
+    }
     if let Some(wanted) = contains {
         let mut found = None;
         Owner::read(ledger)?.hashes(|id, hash| {

@@ -36,7 +36,7 @@ async fn the_owner_reads_the_books_while_they_are_open() {
     let epsilon = Ratio::new(1, 10);
     let charge = Charge::of(&epsilon, &[Spec::laplace(&epsilon, 4, &[1, 60], None).unwrap()]).unwrap();
     let ada = answer::Identity { user: "ada".into(), role: None };
-    ledger.debit(&ada, [7; 32], &charge).await.unwrap();
+    ledger.debit(&ada, [7; 32], &price::Proven::unproven(charge)).await.unwrap();
     let text = show(&place, &budgets).unwrap();
     let text: Vec<&str> = text.lines().collect();
     assert!(

@@ -38,7 +38,7 @@ impl Tokens {
 }
 
 impl Envelope {
-    /// Grants so many uses of each mechanism. ε at `delta` is computed once, here.
+    /// Grants so many uses of each mechanism, each on one integer. ε at `delta` is computed once, here.
     pub fn new(classes: Vec<(Mechanism, u32)>, delta: f64) -> Result<Self, PldError> {
         let parts = classes
             .iter()
@@ -53,18 +53,22 @@ impl Envelope {
         (self.epsilon, self.delta)
     }
 
-    /// A charge as tokens. Refused where an event is of no declared class: parameters must be those declared, exactly.
+    /// A charge as tokens, of the class of which it needs fewest. Refused where no declared class dominates an event: parameters of
+    /// noise must be those declared, exactly.
     pub fn price(&self, charge: &Charge) -> Result<Tokens, Unpriced> {
         if *charge.selection_delta.numer() != 0 {
             return Err(Unpriced::Mechanism("group selection was not declared in this budget"));
         }
         let mut tokens = vec![0u32; self.classes.len()];
         for event in &charge.events {
-            let class = self.classes.iter().position(|(m, _)| same(m, &event.mechanism));
-            let token = class.and_then(|c| tokens.get_mut(c)).ok_or(Unpriced::Mechanism(
+            let classes = self.classes.iter().enumerate();
+            let needed = classes.filter_map(|(i, (class, _))| Some((uses(class, &event.mechanism)?, i)));
+            let (needed, class) = needed.min().ok_or(Unpriced::Mechanism(
                 "the noise of this statement is none of those that this budget was declared for",
             ))?;
-            *token = token.checked_add(event.times).ok_or(Unpriced::Unbounded)?;
+            let token = tokens.get_mut(class).ok_or(Unpriced::Unbounded)?;
+            let needed = needed.checked_mul(event.times).ok_or(Unpriced::Unbounded)?;
+            *token = token.checked_add(needed).ok_or(Unpriced::Unbounded)?;
         }
         Ok(Tokens(tokens))
     }
@@ -94,17 +98,36 @@ impl Envelope {
     }
 }
 
-/// The same mechanism with the same parameters.
-fn same(a: &Mechanism, b: &Mechanism) -> bool {
-    let parts = |m: &Mechanism| match m {
-        Mechanism::DiscreteLaplace { sensitivity, scale } => Some((true, *sensitivity, *scale)),
-        Mechanism::DiscreteGaussian { sensitivity, variance } => Some((false, *sensitivity, *variance)),
-        // No envelope holds one: see `source`.
-        Mechanism::Guaranteed(_) => None,
-    };
-    let (Some(a), Some(b)) = (parts(a), parts(b)) else { return false };
-    let proper = |r: &crate::Ratio| *r.denom() != 0;
-    proper(&a.2) && proper(&b.2) && a == b
+/// How many uses of a declared class, whose sensitivity is that of one integer, dominate this noise, which has the class's very
+/// parameter. None where no number of them is known to.
+///
+/// Discrete Laplace noise. Let a unit's changes be v, with |vᵢ| <= s and Σ|vᵢ| <= R: ⌈R/s⌉ uses of sensitivity s dominate them.
+/// Proof. Let T(k) = P(G >= k) for G = max(X, 0), X the noise; the loss of a shift by n is (n - 2·min(G, n))/b. For a <= b, shifts
+/// (a-1, b+1) dominate (a, b): the pairs are symmetric, so that δ(-t) = 1 - e^-t + e^-t·δ(t), and only t >= 0 counts, where
+/// δ(t) = E max(1 - e^(t-L), 0) looks at L > 0 alone, that is, at P(min(G₁, a) + min(G₂, b) >= k) for k <= ⌈(a+b)/2⌉ <= b. There b and
+/// b+1 do not cut G₂, and min(G₁, a) >= min(G₁, a-1). Step by step, and since products keep domination, v is dominated by
+/// whatever is more uneven: by changes of s and one rest, which is dominated by s. ∎
+///
+/// Discrete Gaussian noise is dominated by as many uses as there are groups, each of the largest change, since it is log-concave; what
+/// bounds squares alone says no number of groups, and a shift of a vector is not that of one integer by its norm.
+fn uses(class: &Mechanism, used: &Mechanism) -> Option<u32> {
+    let proper = |a: &crate::Ratio, b: &crate::Ratio| *a.denom() != 0 && *b.denom() != 0 && a == b;
+    match (class, used) {
+        (
+            Mechanism::DiscreteLaplace { sensitivity: class, scale },
+            Mechanism::DiscreteLaplace { sensitivity, scale: other },
+        ) if proper(scale, other) && sensitivity.linf <= class.linf && sensitivity.l1 < u128::MAX => {
+            u32::try_from(sensitivity.l1.div_ceil(class.linf.max(1))).ok()
+        }
+        (
+            Mechanism::DiscreteGaussian { sensitivity: class, variance },
+            Mechanism::DiscreteGaussian { sensitivity, variance: other },
+        ) if proper(variance, other) && sensitivity.linf <= class.linf => {
+            u32::try_from(sensitivity.groups).ok()
+        }
+        // No envelope holds what states a guarantee: see `source`.
+        _ => None,
+    }
 }
 
 /// Its own privacy loss: discrete noise is never priced as continuous (soundness rule 19).
@@ -120,13 +143,13 @@ fn source(mechanism: &Mechanism) -> Result<Source, PldError> {
     let loss = match mechanism {
         Mechanism::DiscreteLaplace { sensitivity, scale } => {
             let rate = Interval::from(1.0) / float(scale)?;
-            let exact = PrivacyLoss::discrete_laplace(*sensitivity, rate);
+            let exact = PrivacyLoss::discrete_laplace(sensitivity.linf, rate);
             // Randomised response dominates it, where it has too many outcomes to list.
-            let width = super::limits::float(&crate::Ratio::from_integer(*sensitivity));
+            let width = super::limits::float(&crate::Ratio::from_integer(sensitivity.linf));
             exact.unwrap_or_else(|| PrivacyLoss::randomised_response(rate * width))
         }
         Mechanism::DiscreteGaussian { sensitivity, variance } => {
-            PrivacyLoss::discrete_gaussian(*sensitivity, float(variance)?).ok_or(PldError::Unsuitable)?
+            PrivacyLoss::discrete_gaussian(sensitivity.linf, float(variance)?).ok_or(PldError::Unsuitable)?
         }
         Mechanism::Guaranteed(_) => return Err(PldError::Unsuitable),
     };

@@ -4,7 +4,7 @@
 use super::*;
 use crate::interval::Interval;
 use crate::loss::PrivacyLoss;
-use crate::{BigRatio, Event, Guarantee, Mechanism, cdp, composition, gdp, rdp};
+use crate::{BigRatio, Event, Guarantee, Mechanism, Sensitivity, cdp, composition, gdp, rdp};
 use num_bigint::BigUint;
 
 fn ratio(text: &str) -> Ratio {
@@ -20,12 +20,16 @@ fn one(units: u128) -> f64 {
 }
 
 fn laplace(sensitivity: u128, scale: &str, times: u32) -> Charge {
-    let mechanism = Mechanism::DiscreteLaplace { sensitivity, scale: ratio(scale) };
+    let mechanism =
+        Mechanism::DiscreteLaplace { sensitivity: Sensitivity::of_one(sensitivity), scale: ratio(scale) };
     charge(Event { mechanism, times })
 }
 
 fn gaussian(sensitivity: u128, variance: &str, times: u32) -> Charge {
-    let mechanism = Mechanism::DiscreteGaussian { sensitivity, variance: ratio(variance) };
+    let mechanism = Mechanism::DiscreteGaussian {
+        sensitivity: Sensitivity::of_one(sensitivity),
+        variance: ratio(variance),
+    };
     charge(Event { mechanism, times })
 }
 
@@ -255,7 +259,7 @@ fn no_filter_admits_the_two_step_counterexample() {
     let second = Charge {
         events: vec![Event {
             mechanism: Mechanism::DiscreteLaplace {
-                sensitivity: 1,
+                sensitivity: Sensitivity::of_one(1),
                 scale: Ratio::new(10_000_000_000_000_000, 9_000_026_792_000_000),
             },
             times: 1,

@@ -34,7 +34,10 @@ pub const UNITS_PER_ONE: u128 = 1_000_000_000_000_000_000_000_000;
 /// is the same on every machine, and never from the platform's functions (clippy.toml refuses these by name). A price that
 /// changes by a single unit, be it because a bound became tighter or because libm was updated, is another version: the
 /// test `rule_43_prices_of_this_version` fails until this number is raised.
-pub const PRICING: u32 = 1;
+///
+/// 1: Laplace noise was priced as so many uses of the change in one group, where what a unit changes over all groups was bounded.
+/// 2: by the worst vector of changes ([`crate::Sensitivity`]).
+pub const PRICING: u32 = 2;
 
 /// What a budget counts in. Each is a privacy filter: a sum of charges fixed before each draw, and a limit that implies the
 /// budget's (ε, δ) however charges are chosen from earlier answers and however sessions interleave.

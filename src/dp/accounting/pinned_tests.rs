@@ -1,11 +1,14 @@
 //! Prices and limits to the last unit. They are the same on every machine, and change with [`PRICING`] only.
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::{Event, Guarantee, Mechanism, spec::exact};
+use crate::{Event, Guarantee, Mechanism, Sensitivity, spec::exact};
 use std::fmt::Write;
 
 fn events() -> Vec<(&'static str, Mechanism)> {
-    let laplace = |sensitivity, n, d| Mechanism::DiscreteLaplace { sensitivity, scale: Ratio::new(n, d) };
+    let laplace = |linf, n, d| Mechanism::DiscreteLaplace {
+        sensitivity: Sensitivity::of_one(linf),
+        scale: Ratio::new(n, d),
+    };
     let guaranteed = Mechanism::Guaranteed;
     vec![
         ("laplace 1/10", laplace(1, 10, 1)),
@@ -13,7 +16,19 @@ fn events() -> Vec<(&'static str, Mechanism)> {
         ("laplace 7/3", laplace(7, 3, 1)),
         ("laplace 20/(1000/3)", laplace(20, 1000, 3)),
         ("laplace 3000/40001", laplace(3000, 40_001, 1)),
-        ("gaussian 5/100", Mechanism::DiscreteGaussian { sensitivity: 5, variance: Ratio::new(10_000, 7) }),
+        ("laplace 60 rows, 7 in a group/100", {
+            Mechanism::DiscreteLaplace {
+                sensitivity: Sensitivity::in_all(60, 7),
+                scale: Ratio::from_integer(100),
+            }
+        }),
+        (
+            "gaussian 5/100",
+            Mechanism::DiscreteGaussian {
+                sensitivity: Sensitivity::of_one(5),
+                variance: Ratio::new(10_000, 7),
+            },
+        ),
         ("pure 1/3", guaranteed(Guarantee::Pure { epsilon: Ratio::new(1, 3) })),
         ("bounded range 1/3", guaranteed(Guarantee::BoundedRange { epsilon: Ratio::new(1, 3) })),
         ("concentrated 1/7", guaranteed(Guarantee::Concentrated { rho: exact(&Ratio::new(1, 7)) })),

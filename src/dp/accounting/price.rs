@@ -6,7 +6,7 @@ use crate::gdp;
 use crate::guarantee::rho_of;
 use crate::interval::Interval;
 use crate::rdp::Curve;
-use crate::{Event, Mechanism, Ratio};
+use crate::{Event, Mechanism, Ratio, Sensitivity};
 use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{ToPrimitive, Zero};
@@ -35,25 +35,82 @@ impl Sum {
     }
 }
 
-/// ε of one use, Δ/b, as a fraction. None for what costs nothing.
-fn fraction(sensitivity: u128, times: u32, scale: &Ratio) -> Result<Option<(BigUint, BigUint)>, Unpriced> {
-    if sensitivity == 0 || times == 0 {
-        return Ok(None);
-    }
-    if *scale.numer() == 0 || *scale.denom() == 0 {
-        return Err(Unpriced::Unbounded);
-    }
-    Ok(Some((BigUint::from(sensitivity) * *scale.denom(), BigUint::from(*scale.numer()))))
+/// A noise's worst case: how much of it one unit changes in one group, and in all.
+///
+/// What Laplace noise costs for the vector of a unit's changes v is Σ f(|vᵢ|/b), where f is the price of one integer. With ε = l∞/b
+/// it is at most (l₁/l∞)·f(ε) wherever f(x)/x does not fall ([`Sensitivity`]), and it does not:
+///
+/// * pure: f(x) = x. advanced: f(x)/x = x.
+/// * zcdp: f(x)/x = tanh(x/2), which rises.
+/// * rdp, of order α > 1, randomised response: (α-1)·f = ln cosh((α-½)x) - ln cosh(x/2), so that (α-1)·(x·f' - f) = u((α-½)x) - u(x/2)
+///   with u(t) = t·tanh t - ln cosh t, which rises from 0 on: u' = t/cosh² t. Discrete Laplace noise: e^((α-1)f) at Δ = 0, 1, 2, … is
+///   (1+K)·A^Δ + (1-K/r)·B^Δ over 1+q with A = e^((α-1)/b), B = e^(-α/b), r = e^(-(2α-1)/b), K = (1-q)·r/(1-r) <= r; its logarithm
+///   is convex and 0 at 0. The lesser of two such prices is one. Orders 1 and ∞ are limits of these.
+/// * gdp: f = 4z² with x = ln(Φ(z)/Φ(-z)) =: λ(z). f/x rises where 2λ >= z·λ'; both sides are 0 at 0, and the derivative λ' - z·λ'' is not
+///   below 0, because λ' = φ/(Φ(z)Φ(-z)) has (ln λ')' = h(z) - h(-z) - z <= 1/z with Mills' h = φ/Φ(-·) < z + 1/z (Gordon 1941).
+struct Uses {
+    /// l∞/b.
+    each: (BigUint, BigUint),
+    /// l₁/l∞, and times.
+    uses: Ratio,
+    times: u32,
 }
 
-/// Σ times·Δ/b: exact, then rounded up once.
+impl Uses {
+    /// None for what costs nothing.
+    fn of(sensitivity: &Sensitivity, times: u32, scale: &Ratio) -> Result<Option<Self>, Unpriced> {
+        let Some(uses) = sensitivity.uses().filter(|_| times != 0) else { return Ok(None) };
+        if sensitivity.l1 == u128::MAX {
+            return Err(Unpriced::Unbounded);
+        }
+        let each = quotient(sensitivity.linf, scale)?;
+        Ok(Some(Self { each, uses, times }))
+    }
+
+    /// How many uses of the largest change, as a fraction.
+    fn number(&self) -> (BigUint, BigUint) {
+        (BigUint::from(*self.uses.numer()) * self.times, BigUint::from(*self.uses.denom()))
+    }
+
+    fn interval(&self) -> Interval {
+        let (n, d) = self.number();
+        Interval::quotient(&n, &d)
+    }
+}
+
+/// n over a parameter of noise, which is above 0.
+fn quotient(n: u128, parameter: &Ratio) -> Result<(BigUint, BigUint), Unpriced> {
+    if *parameter.numer() == 0 || *parameter.denom() == 0 {
+        return Err(Unpriced::Unbounded);
+    }
+    Ok((BigUint::from(n) * *parameter.denom(), BigUint::from(*parameter.numer())))
+}
+
+/// The square of the l₂ norm over the variance. None for what costs nothing.
+fn square_of_gaussian(
+    sensitivity: &Sensitivity,
+    times: u32,
+    variance: &Ratio,
+) -> Result<Option<(BigUint, BigUint)>, Unpriced> {
+    if sensitivity.is_none() || times == 0 {
+        return Ok(None);
+    }
+    if sensitivity.l2_squared == u128::MAX {
+        return Err(Unpriced::Unbounded);
+    }
+    let (n, d) = quotient(sensitivity.l2_squared, variance)?;
+    Ok(Some((n * times, d)))
+}
+
+/// Σ l₁/b: exact, then rounded up once.
 pub(super) fn epsilon(events: &[Event]) -> Result<u128, Unpriced> {
     let mut sum = Sum::new();
     for event in events {
         match &event.mechanism {
             Mechanism::DiscreteLaplace { sensitivity, scale } => {
-                if let Some((n, d)) = fraction(*sensitivity, event.times, scale)? {
-                    sum.add(n * event.times, d);
+                if let Some(of) = Uses::of(sensitivity, event.times, scale)? {
+                    let ((n, d), (uses, parts)) = (&of.each, of.number());
+                    sum.add(n * uses, d * parts);
                 }
             }
             // The table refuses it before it comes here; and what states a guarantee is priced by that.
@@ -65,14 +122,15 @@ pub(super) fn epsilon(events: &[Event]) -> Result<u128, Unpriced> {
     sum.units()
 }
 
-/// Σ times·(Δ/b)²: exact, then rounded up once.
+/// Σ (l₁/l∞)·(l∞/b)²: exact, then rounded up once.
 pub(super) fn square(events: &[Event]) -> Result<u128, Unpriced> {
     let mut sum = Sum::new();
     for event in events {
         match &event.mechanism {
             Mechanism::DiscreteLaplace { sensitivity, scale } => {
-                if let Some((n, d)) = fraction(*sensitivity, event.times, scale)? {
-                    sum.add(&n * &n * event.times, &d * &d);
+                if let Some(of) = Uses::of(sensitivity, event.times, scale)? {
+                    let ((n, d), (uses, parts)) = (&of.each, of.number());
+                    sum.add(n * n * uses, d * d * parts);
                 }
             }
             Mechanism::DiscreteGaussian { .. } | Mechanism::Guaranteed(_) => {
@@ -83,15 +141,16 @@ pub(super) fn square(events: &[Event]) -> Result<u128, Unpriced> {
     sum.units()
 }
 
-/// Σ times·μ², with the least μ that covers any ε-DP mechanism.
+/// Σ (l₁/l∞)·μ², with the least μ that covers any mechanism that is l∞/b-DP.
 pub(super) fn mu_square(events: &[Event]) -> Result<u128, Unpriced> {
     let mut sum = Interval::from(0.0);
     for event in events {
         match &event.mechanism {
             Mechanism::DiscreteLaplace { sensitivity, scale } => {
-                if let Some((n, d)) = fraction(*sensitivity, event.times, scale)? {
-                    let mu = gdp::of_pure(Interval::quotient(&n, &d).hi());
-                    sum = sum + Interval::from(mu).square() * f64::from(event.times);
+                if let Some(of) = Uses::of(sensitivity, event.times, scale)? {
+                    let (n, d) = &of.each;
+                    let mu = gdp::of_pure(Interval::quotient(n, d).hi());
+                    sum = sum + Interval::from(mu).square() * of.interval();
                 }
             }
             Mechanism::DiscreteGaussian { .. } | Mechanism::Guaranteed(_) => {
@@ -107,68 +166,69 @@ pub(super) fn mu_square(events: &[Event]) -> Result<u128, Unpriced> {
 pub(super) fn orders(events: &[Event]) -> Result<[u128; ORDERS.len()], Unpriced> {
     let mut curves = vec![];
     for event in events {
-        let (sensitivity, parameter) = match &event.mechanism {
-            Mechanism::DiscreteLaplace { sensitivity, scale } => (*sensitivity, scale),
-            Mechanism::DiscreteGaussian { sensitivity, variance } => (*sensitivity, variance),
+        match &event.mechanism {
+            Mechanism::DiscreteGaussian { sensitivity, variance } => {
+                if let Some((n, d)) = square_of_gaussian(sensitivity, event.times, variance)? {
+                    curves
+                        .push((Curve::Gaussian { square: Interval::quotient(&n, &d) }, Interval::from(1.0)));
+                }
+            }
+            Mechanism::DiscreteLaplace { sensitivity, scale } => {
+                if let Some(of) = Uses::of(sensitivity, event.times, scale)? {
+                    let width = limits::float(&Ratio::from_integer(sensitivity.linf));
+                    let rate = limits::float(&scale.recip());
+                    curves.push((Curve::DiscreteLaplace { sensitivity: width, rate }, of.interval()));
+                }
+            }
             Mechanism::Guaranteed(_) => return Err(Unpriced::Unbounded),
-        };
-        let Some((n, d)) = fraction(sensitivity, event.times, parameter)? else { continue };
-        let curve = match &event.mechanism {
-            Mechanism::DiscreteGaussian { .. } => {
-                Curve::Gaussian { square: Interval::quotient(&(n * sensitivity), &d) }
-            }
-            _ => {
-                let width = limits::float(&Ratio::from_integer(sensitivity));
-                Curve::DiscreteLaplace { sensitivity: width, rate: limits::float(&parameter.recip()) }
-            }
-        };
-        curves.push((curve, f64::from(event.times)));
+        }
     }
     let mut prices = [0; ORDERS.len()];
     for (price, order) in prices.iter_mut().zip(ORDERS) {
         *price = if order == f64::INFINITY {
             epsilon(events).unwrap_or(u128::MAX)
         } else {
-            let sum = curves.iter().map(|(curve, times)| curve.divergence(order) * *times).sum();
+            let sum = curves.iter().map(|(curve, uses)| curve.divergence(order) * *uses).sum();
             limits::units_above(sum).ok_or(Unpriced::Unbounded)?
         };
     }
     Ok(prices)
 }
 
-/// Σ times·ρ, each ρ from above, rounded up once.
+/// Σ (l₁/l∞)·ρ, each ρ from above, rounded up once.
 ///
 /// Discrete Laplace of scale b at sensitivity Δ is ε-DP with ε = Δ/b, and an ε-DP mechanism is ε·tanh(ε/2)-zCDP
 /// (Harrison and Manurangsi, "Exact zCDP Characterizations", 2026). At Δ = 1 this is exact: the discrete Laplace is
 /// randomised response there. The smaller ε + e^-ε - 1 of continuous Laplace is wrong for it (soundness rule 19).
 ///
-/// Discrete Gaussian of parameter σ² at sensitivity Δ is Δ²/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020, Theorem 4):
+/// Discrete Gaussian of parameter σ² at l₂ sensitivity Δ is Δ²/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14):
 /// rational, so these are added exactly.
 pub(super) fn rho(events: &[Event]) -> Result<u128, Unpriced> {
-    let (mut sum, mut gaussian) = (BigUint::zero(), Sum::new());
+    let (mut laplace, mut gaussian) = (Sum::new(), Sum::new());
     // Events of a release have equal shares of its ε: most have the same ε as the one before.
-    let mut last: Option<(BigUint, BigUint, BigUint)> = None;
+    let mut last: Option<((BigUint, BigUint), BigUint)> = None;
     for event in events {
-        let (n, d) = match &event.mechanism {
+        let of = match &event.mechanism {
             Mechanism::DiscreteLaplace { sensitivity, scale } => {
-                let Some(fraction) = fraction(*sensitivity, event.times, scale)? else { continue };
-                fraction
+                let Some(of) = Uses::of(sensitivity, event.times, scale)? else { continue };
+                of
             }
             Mechanism::DiscreteGaussian { sensitivity, variance } => {
-                if let Some((n, d)) = fraction(*sensitivity, event.times, variance)? {
-                    gaussian.add(n * *sensitivity * event.times, d * 2u8);
+                if let Some((n, d)) = square_of_gaussian(sensitivity, event.times, variance)? {
+                    gaussian.add(n, d * 2u8);
                 }
                 continue;
             }
             Mechanism::Guaranteed(_) => return Err(Unpriced::Unbounded),
         };
+        let ((n, d), (uses, parts)) = (&of.each, of.number());
         let rho = match last {
-            Some((ln, ld, rho)) if &n * &ld == &ln * &d => rho,
-            _ => rho_of(&n, &d),
+            Some(((ln, ld), rho)) if n * &ld == &ln * d => rho,
+            _ => rho_of(n, d),
         };
-        sum += &rho * event.times;
-        last = Some((n, d, rho));
+        laplace.add(&rho * uses, parts);
+        last = Some((of.each, rho));
     }
-    gaussian.add(sum, one());
+    gaussian.add(laplace.num, laplace.den * one());
     gaussian.units()
 }

@@ -7,7 +7,10 @@ fn ratio(text: &str) -> Ratio {
 }
 
 fn laplace(sensitivity: u128, scale: Ratio, times: u32) -> Event {
-    Event { mechanism: Mechanism::DiscreteLaplace { sensitivity, scale }, times }
+    Event {
+        mechanism: Mechanism::DiscreteLaplace { sensitivity: crate::Sensitivity::of_one(sensitivity), scale },
+        times,
+    }
 }
 
 fn charge(events: Vec<Event>) -> Charge {
@@ -108,7 +111,13 @@ fn rule_19_rho_bounds_every_renyi_order() {
 }
 
 fn gaussian(sensitivity: u128, variance: Ratio, times: u32) -> Event {
-    Event { mechanism: Mechanism::DiscreteGaussian { sensitivity, variance }, times }
+    Event {
+        mechanism: Mechanism::DiscreteGaussian {
+            sensitivity: crate::Sensitivity::of_one(sensitivity),
+            variance,
+        },
+        times,
+    }
 }
 
 /// Mutations: ρ rounded down, l0 forgotten, Δ in place of its square.

@@ -113,7 +113,7 @@ fn releases_divide_a_price_so_that_errors_are_least() {
             .map(|((spec, o), portion)| {
                 let own = spec.aggregates.iter().enumerate().map(|(i, noise)| {
                     let weight = o.weights.get(i).map_or(1.0, |w| f64::from(*w) / 16.0);
-                    (weight / noise.linf as f64).powi(2) * variance(&noise.distribution)
+                    (weight / noise.sensitivity.linf as f64).powi(2) * variance(&noise.distribution)
                 });
                 let far: f64 = if preference == Preference::Gaussian { 2.5 } else { 4.0 };
                 let selection = spec.selection.iter().map(|s| far * far * variance(&s.noise));

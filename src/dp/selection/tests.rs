@@ -167,11 +167,11 @@ fn weights_keep_to_their_norm() {
             assert!((root + 1) * (root + 1) * groups > whole * whole, "{w} {s}");
         }
         assert_eq!(
-            [Weights::Sum(w), Weights::Squares(w)].map(|of| (of.whole(), of.times(9))),
-            [(whole, 1); 2]
+            [Weights::Sum(w).sensitivity(9).l1, Weights::Squares(w).sensitivity(9).l2_squared],
+            [whole, whole * whole]
         );
     }
-    assert_eq!((Weights::Units.in_each(9), Weights::Units.times(9)), (1, 9));
+    assert_eq!((Weights::Units.in_each(9), Weights::Units.sensitivity(9).l1), (1, 9));
 }
 
 /// P(X >= t) of the noise.

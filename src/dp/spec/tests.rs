@@ -115,8 +115,12 @@ fn rule_23_gaussian_shares_are_squares() {
     let charge = Charge::of(&Ratio::new(1, 10), std::slice::from_ref(&spec)).unwrap();
     // ρ = ε²/2 exactly.
     assert_eq!(Notion::Zcdp.price(&charge).unwrap().loss, UNITS_PER_ONE / 200);
-    // Joint over groups: as many uses as a unit may touch.
-    assert!(charge.events.iter().all(|e| e.times == 4));
+    // Joint over groups: one use on all that a unit may touch.
+    let groups = |e: &Event| match &e.mechanism {
+        Mechanism::DiscreteGaussian { sensitivity, .. } => sensitivity.groups,
+        _ => 0,
+    };
+    assert!(charge.events.iter().all(|e| e.times == 1 && groups(e) == 4));
 }
 
 proptest! {
@@ -257,15 +261,27 @@ fn rule_23_a_count_that_selects_is_paid_for_once() {
     }
 }
 
-/// Gaussian noise is calibrated to the norm that is said of it, where that is another.
+/// Gaussian noise is calibrated to the norm that is said of it, where that is another; and what is bounded in each group as well has
+/// the same Laplace noise, at a price that is no more.
 #[test]
-fn gaussian_noise_has_its_own_norm() {
+fn noise_has_the_norm_that_it_is_for() {
     let epsilon = Ratio::from_integer(1);
-    let in_squares = Some((5, vec![20, 200]));
-    let outline = Outline { in_squares, ..Outline::even(1, &[100, 1000], None) };
+    let squares = Some([2_000, 200_000].map(Sensitivity::in_squares).to_vec());
+    let sums = [100, 1000].map(|n| Sensitivity::in_all(n, n)).to_vec();
+    let in_each = Some([20, 200].map(|n| Sensitivity::in_all(5 * n, n)).to_vec());
+    let outline = Outline { sums, in_each, squares, ..Outline::even(1, &[], None) };
     let laplace = Spec::of(&epsilon, &outline).unwrap();
-    assert_eq!((laplace.l0, scales(&laplace)), (1, [200, 2000].map(Ratio::from_integer).to_vec()));
+    let both = Spec::in_form(&epsilon, &outline, Form::InEach).unwrap();
+    for spec in [&laplace, &both] {
+        assert_eq!(scales(spec), [200, 2000].map(Ratio::from_integer).to_vec());
+    }
+    let price = |spec: &Spec, notion: Notion| {
+        notion.price(&Charge::of(&epsilon, std::slice::from_ref(spec)).unwrap()).unwrap().loss
+    };
+    assert_eq!(price(&laplace, Notion::Pure), price(&both, Notion::Pure));
+    for notion in [Notion::Advanced, Notion::Zcdp, Notion::Gdp] {
+        assert!(price(&both, notion) * 4 < price(&laplace, notion), "{notion:?}");
+    }
     let gaussian = laplace.gaussian(&exact(&epsilon), &outline).unwrap();
-    assert_eq!(gaussian.l0, 5);
-    assert_eq!(variances(&gaussian), [5 * 400 * 2, 5 * 40_000 * 2].map(Ratio::from_integer));
+    assert_eq!(variances(&gaussian), [2_000 * 2, 200_000 * 2].map(Ratio::from_integer));
 }

@@ -260,7 +260,7 @@ impl UserStream {
                 ClientError::incident(SqlState::INTERNAL, "the stream could not be opened", e)
             };
             let plan = stream.plan().map_err(|e| defect(&e))?;
-            let charge = stream.charge().map_err(|e| defect(&e))?;
+            let charge = price::Proven::of_stream(&plan).map_err(|e| defect(&e))?;
             // Its questions may read any table: every budget of the user pays.
             let question = ledger::Question {
                 stream: Some(ledger::Opens { name: &stream.name, after }),

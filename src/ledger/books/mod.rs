@@ -6,6 +6,7 @@
 
 mod body;
 mod compare;
+mod dearer;
 mod decide;
 mod history;
 mod lost;
@@ -24,6 +25,7 @@ pub use report::{BudgetSummary, Line, Share};
 use super::account::{Account, Amount, Counter};
 use super::log::GENESIS;
 use compare::Known;
+use dearer::Dearer;
 use history::History;
 use lost::{Lost, Mend};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -113,6 +115,8 @@ pub(super) struct Books {
     /// Prices of a charge that was decided on and is not applied yet.
     fresh: Option<(String, Arc<Prices>)>,
     pending: HashMap<[u8; 32], Pending>,
+    /// Entries that count for more than they paid.
+    dearer: Dearer,
     /// How many of them are too many.
     sweep_at: usize,
     /// What stands for entries that were lost.
@@ -150,6 +154,7 @@ impl Books {
             prices: HashMap::new(),
             fresh: None,
             pending: HashMap::new(),
+            dearer: Dearer::default(),
             sweep_at: replay::SWEEP,
             lost: Vec::new(),
             mends: Vec::new(),

@@ -184,7 +184,7 @@ impl Books {
         if debit.pricing > dp::PRICING {
             return Err("it was priced by a later version of noisegate: use that one".into());
         }
-        // What an earlier pricing found stands as it was paid: another one may find less, or more.
+        // What an earlier pricing found stands as it was paid, since another one may find less, but for what it found too little for.
         let earlier = debit.pricing < dp::PRICING;
         let key = serde_json::to_string(&debit.charge).map_err(|e| e.to_string())?;
         let (user, role, tables) = (&debit.user, debit.role.as_deref(), debit.tables.as_deref());
@@ -206,9 +206,11 @@ impl Books {
                 return Err(format!("budget \"{}\" was debited for budget \"{name}\"", paid.budget));
             }
             let price = account.counter.read(&paid.loss, &paid.delta);
-            let price = price.ok_or_else(|| format!("its price in budget \"{name}\" is no price"))?;
+            let mut price = price.ok_or_else(|| format!("its price in budget \"{name}\" is no price"))?;
             match prices.get(m.key.0) {
-                _ if earlier => {}
+                anew if earlier => {
+                    price = self.dearer.counted(id, &debit, &name, &account.counter, price, anew);
+                }
                 Some(Ok(least)) if price.covers(least) => {}
                 Some(Ok(_)) => {
                     return Err(format!("budget \"{name}\" was debited less than its events cost"));

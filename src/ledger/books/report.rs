@@ -96,6 +96,11 @@ pub struct BudgetSummary {
 }
 
 impl Books {
+    /// What entries of an earlier pricing count for beyond what they paid, in words; nothing where there are none.
+    pub(crate) fn dearer(&self) -> Vec<String> {
+        self.dearer.told()
+    }
+
     /// The budgets that match a user, as they are at `clock`.
     pub(crate) fn states(&mut self, who: &Identity, clock: i64) -> Vec<BudgetState> {
         let at = self.now(clock);

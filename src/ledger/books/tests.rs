@@ -216,7 +216,7 @@ fn rule_22_the_natural_filter_counterexample_is_refused() {
     let second = Charge {
         events: vec![Event {
             mechanism: Mechanism::DiscreteLaplace {
-                sensitivity: 1,
+                sensitivity: dp::Sensitivity::of_one(1),
                 scale: Ratio::new(10_000_000_000_000_000, 9_000_026_792_000_000),
             },
             times: 1,
@@ -286,13 +286,59 @@ fn what_does_not_follow_is_refused() {
     assert_eq!(format!("{:?}", c.books.summaries(START)), before);
 }
 
+/// Entries of the first pricing that count uses of Laplace noise may be of a unit that brought all rows to one group: they count as
+/// one use of the product, in each notion, and what is said of them names the budget and the entries.
+#[test]
+fn rule_47_uses_of_an_earlier_pricing_count_as_one_of_the_product() {
+    for accounting in
+        [Accounting::Pure, Accounting::Zcdp, Accounting::Gdp, Accounting::Advanced, Accounting::Rdp]
+    {
+        let delta = if accounting == Accounting::Pure { 0.into() } else { "1e-6".parse().unwrap() };
+        let budget = Budget {
+            selection_delta: 0.into(),
+            ..Budget::new("everyone", Scope::Dataset, accounting, 50.into(), delta)
+        };
+        let mut c = Chain::new(std::slice::from_ref(&budget));
+        // 500 uses of one row at a scale of 500.
+        let event = |linf: u128, l1: u128| {
+            let sensitivity = dp::Sensitivity::in_all(l1, linf);
+            Event {
+                mechanism: Mechanism::DiscreteLaplace { sensitivity, scale: Ratio::from_integer(500) },
+                times: 1,
+            }
+        };
+        let charged = |event: Event| Charge { events: vec![event], ..charge(1, 1) };
+        c.debit("ada", &charged(event(1, 500)), None).unwrap();
+        let now = c.rows.last().unwrap().body.clone();
+        // As it was written then: by its uses, and without the version.
+        let then = now.replacen("\"times\":1,\"l1\":\"500\"", "\"times\":500", 1).replacen(
+            &format!("\"pricing\":{},", dp::PRICING),
+            "",
+            1,
+        );
+        assert_ne!(now, then);
+        let mut old = Chain::new(std::slice::from_ref(&budget));
+        old.raw(&then).unwrap();
+        let dearer = Counter::of(&budget, &[]).unwrap();
+        let expected = dearer.price(&charged(event(500, 500))).unwrap();
+        let key = (0, std::sync::Arc::from(""));
+        assert_eq!(old.books.spent(&key, None), expected, "{accounting:?}");
+        let told = old.books.dearer();
+        assert_eq!(told.len(), usize::from(accounting != Accounting::Pure), "{told:?}");
+        assert!(told.iter().all(|line| line.contains("\"everyone\"")));
+    }
+}
+
 /// A later, tighter (or wider) price leaves what was paid as it is, and readable.
 #[test]
 fn rule_43_entries_say_which_pricing_made_their_prices() {
     let mut c = Chain::new(&[pure("everyone", Scope::Dataset, "0.1")]);
     assert!(c.tenth("ada"));
     let body = c.rows.last().unwrap().body.clone();
-    assert!(!body.contains("pricing"), "the first one is not named");
+    let named = format!("\"pricing\":{},\"paid\":", dp::PRICING);
+    assert!(body.contains(&named), "{body}");
+    // The first one is not named.
+    let body = body.replacen(&named, "\"paid\":", 1);
     let mut again = Chain::new(&[pure("everyone", Scope::Dataset, "0.1")]);
     let with = |pricing: u32, loss: u128| {
         let price = format!("\"loss\":\"{loss}\"");

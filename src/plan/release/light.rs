@@ -28,7 +28,7 @@ impl Release {
     /// squares at most the square of this.
     pub fn light(&self) -> Option<u32> {
         let rows = match (self.norm(), self.bounding.of_groups()) {
-            (Some(Norm::Sum(most)), _) => most,
+            (Some(Norm::Sum(most, each)), _) => each.unwrap_or(most).min(most),
             (Some(Norm::Squares(most)), _) => u32::try_from(most.isqrt()).ok()?,
             (None, Groups::Exact(n)) if *n >= FEWEST && self.bounding.rows_stage() => self.bounding.rows(),
             _ => return None,

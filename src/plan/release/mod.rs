@@ -25,6 +25,7 @@ use super::work::{self, Work};
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
 use crate::expr::{GridValue, Scalar};
 use answer::ClientError;
+use dp::Sensitivity;
 use policy::Policy;
 use sql::ast::*;
 
@@ -329,21 +330,32 @@ fn one_unit_each(keys: &[Key], source: &PrivateSource, pos: Pos) -> ClientError 
 impl Release {
     /// What it needs noise for, where each selection gets this share of δ.
     pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
-        let in_one_group = |rows: u32| -> Vec<u128> {
-            let each = self.parts.iter().filter(|_| self.cells.is_none());
-            // What no number holds was refused when the release was built.
-            each.map(|p| p.in_one_group(rows).unwrap_or(p.linf)).collect()
-        };
-        let total =
-            self.bounding.spread().filter(|s| s.is_total() && self.top().is_none() && self.cells.is_none());
-        let in_squares = total.map(Spread::in_squares);
         let l0 = self.top().unwrap_or_else(|| self.bounding.l0());
+        // What no number holds was refused when the release was built.
+        let in_one_group = |p: &Part, rows: u32| p.in_one_group(rows).unwrap_or(p.linf);
+        let all = |of: &dyn Fn(&Part) -> Sensitivity| -> Vec<Sensitivity> {
+            self.parts.iter().filter(|_| self.cells.is_none()).map(of).collect()
+        };
+        let spread = self.bounding.spread().filter(|_| self.top().is_none() && self.cells.is_none());
+        let both = |p: &Part, s: Spread, each: u32| {
+            Sensitivity::in_all(in_one_group(p, s.total), in_one_group(p, each))
+        };
+        let squares =
+            |p: &Part, s: Spread| Sensitivity::in_squares(s.squares().into()).times(in_one_group(p, 1));
         dp::Outline {
             // Of private groups there are at least as many as one unit may touch, and of a top as many as come back.
             groups: self.groups.filter(|_| self.top().is_none()).unwrap_or(l0 as usize),
             l0,
-            linf: in_one_group(self.bounding.rows()),
-            in_squares: in_squares.map(|s| (s.groups, in_one_group(s.rows))),
+            sums: all(&|p| match (spread, self.bounding.of_groups()) {
+                (Some(spread), _) => both(p, spread, spread.total),
+                (None, bounding::Groups::InAll(n)) => {
+                    let all = in_one_group(p, self.bounding.rows());
+                    Sensitivity { groups: (*n).into(), ..Sensitivity::in_all(all, all) }
+                }
+                (None, _) => Sensitivity::in_each(in_one_group(p, self.bounding.rows()), l0.into()),
+            }),
+            in_each: spread.filter(|s| s.each() < s.total).map(|s| all(&|p| both(p, s, s.each()))),
+            squares: spread.map(|s| all(&|p| squares(p, s))),
             weights: weights::of(&self.parts, &self.outputs),
             counted: self.counted(),
             selection_delta: self.selects().then_some(*delta),
@@ -365,8 +377,18 @@ impl Release {
 
     /// Takes the noise that was chosen, which may be for less in one group where it bounds squares.
     pub fn draws(&mut self, spec: dp::Spec) {
-        self.parts.iter_mut().zip(&spec.aggregates).for_each(|(part, noise)| part.linf = noise.linf);
+        self.parts
+            .iter_mut()
+            .zip(&spec.aggregates)
+            .for_each(|(part, noise)| part.linf = noise.sensitivity.linf);
         self.spec = spec;
+    }
+
+    /// In how many groups a unit changes a part by how much, which is all that its changes add up to in squares.
+    pub fn in_squares(&self, part: &Part) -> (u32, u128) {
+        let spread = self.bounding.spread().map(Spread::in_squares);
+        let (groups, rows) = spread.map_or((1, self.bounding.rows()), |s| (s.groups, s.rows));
+        (groups, part.in_one_group(rows).unwrap_or(part.linf))
     }
 
     /// How many groups are chosen, where not all of them are released.
@@ -412,7 +434,11 @@ impl Release {
         let gaussian = |n: &dp::Noise| matches!(n.distribution, dp::Distribution::Gaussian { .. });
         Some(match self.spec.aggregates.iter().any(gaussian) {
             true => Norm::Squares(spread.squares()),
-            false => Norm::Sum(spread.total),
+            false => {
+                let capped = |n: &dp::Noise| n.sensitivity.linf < n.sensitivity.l1;
+                let each = self.spec.aggregates.iter().any(capped).then(|| spread.each());
+                Norm::Sum(spread.total, each)
+            }
         })
     }
 

@@ -52,7 +52,7 @@ impl Release {
         let chosen = self.spec.selection.as_ref().map(|s| s.weights);
         self.round.map(|_| match chosen {
             Some(Weights::Squares(w)) => Norm::Squares(u64::from(w) * u64::from(w)),
-            _ => Norm::Sum(WHOLE),
+            _ => Norm::Sum(WHOLE, None),
         })
     }
 

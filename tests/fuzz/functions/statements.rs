@@ -6,7 +6,7 @@ use noisegate::emit::print::{self, Constants};
 use noisegate::kernel;
 use noisegate::plan::{self, Plan, PlanError};
 use noisegate::policy::{self, Policy};
-use noisegate::release::covers;
+use noisegate::price::{Proof, covers};
 use noisegate::sql::{self, Kind};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -93,7 +93,7 @@ fn all_the_way(text: &str, policy: &Policy) -> Result<bool, String> {
         let certified =
             kernel::certify(&sql, policy).map_err(|e| format!("not certified: {e}\n{sql}\nof"))?;
         if certified.keys() != release.keys.len()
-            || !covers(&certified, &release.spec, plan.question.is_none())
+            || !covers(&Proof::from(&certified), &release.spec, plan.question.is_none())
         {
             return Err(format!("not covered: {:?}\n{sql}\nof", release.spec));
         }
