@@ -176,6 +176,9 @@ pub enum FetchError {
     /// The fetch login lacks a right; no private row was read. The cause is the database's, for the operator.
     #[error("{0}")]
     Denied(String),
+    /// More groups were kept than may come back. How many these are was drawn with noise: it is no failure.
+    #[error("more than {0} groups")]
+    Many(usize),
     /// Any other failure of a fetch, whatever its cause. Soundness rule 18: counted per user.
     #[error("{0}")]
     Failed(String),
@@ -202,6 +205,13 @@ impl FetchError {
                 &format!("{cause}: GRANT it; `noisegate check` has the statement"),
             )
             .hint("The operator grants it SELECT again: `noisegate check` says on which table."),
+            Self::Many(most) => ClientError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "the answer has more than {most} groups; it was charged, since only its noise says so"
+                ),
+            )
+            .hint("Group by something coarser, or ask the operator to raise limits.max_result_groups."),
             // One code and one message for timeouts, memory, disk, lost connections and defects alike: which of
             // them it was may depend on private rows.
             Self::Failed(cause) => {

@@ -37,6 +37,7 @@ use schema::Checks;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -91,12 +92,23 @@ impl Hints {
 /// A fetch that stands ready: its snapshot is taken, its schema is the one that was planned on, and nothing of private
 /// rows was read. Dropping it rolls back.
 pub struct Opened {
-    go: oneshot::Sender<()>,
+    go: oneshot::Sender<Vec<Option<Sieve>>>,
     answer: oneshot::Receiver<Result<Answers, FetchError>>,
 }
 
 /// The rows of each statement.
 pub type Answers = Vec<Vec<Row>>;
+
+/// Decides about the rows of a statement as they come.
+pub struct Sieve {
+    /// Whether a row stays, in their order; others are gone at once. An error, which must hold no value, ends the fetch.
+    pub keeps: Keeps,
+    /// How many stay was drawn with noise: it may be limited. Else they are as many as others allow that are, and no limit counts them.
+    pub limited: bool,
+}
+
+/// Whether a row stays.
+pub type Keeps = Box<dyn FnMut(&Row) -> Result<bool, String> + Send>;
 
 impl Backend {
     /// Makes a fetch ready, on a connection that it has to itself. What is refused here need not be paid for.
@@ -136,8 +148,16 @@ impl Opened {
     /// # Errors
     /// [`FetchError::Failed`], and [`FetchError::SchemaChanged`] for a change that no lock could hold off.
     pub async fn read(self) -> Result<Answers, FetchError> {
+        self.read_through(Vec::new()).await
+    }
+
+    /// The same, where of each statement that has a sieve only the rows stay that it keeps: their number, and no other, is limited.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; and [`FetchError::Many`] where more rows are kept than may come back.
+    pub async fn read_through(self, sieves: Vec<Option<Sieve>>) -> Result<Answers, FetchError> {
         // A task that is gone gives no answer, either.
-        let _ = self.go.send(());
+        let _ = self.go.send(sieves);
         self.answer.await.unwrap_or_else(|_| Err(FetchError::Failed("the fetch ended early".into())))
     }
 }
@@ -166,7 +186,7 @@ async fn open(
 struct Caller {
     ready: oneshot::Sender<Result<(), FetchError>>,
     /// Sent when the rows are wanted; dropped when they are not, because they cannot be paid for, say.
-    start: oneshot::Receiver<()>,
+    start: oneshot::Receiver<Vec<Option<Sieve>>>,
     answers: oneshot::Sender<Result<Answers, FetchError>>,
 }
 
@@ -202,15 +222,20 @@ async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: D
             return;
         }
     };
-    if caller.ready.send(Ok(())).is_err() || caller.start.await.is_err() {
+    let wanted = match caller.ready.send(Ok(())) {
+        Ok(()) => caller.start.await.ok(),
+        Err(_) => None,
+    };
+    let Some(mut sieves) = wanted else {
         match timeout(Duration::from_secs(1), connection.client.batch_execute("ROLLBACK")).await {
             Ok(Ok(())) => {}
             _ => drop(Object::take(connection)),
         }
         return;
-    }
+    };
     let result = {
-        let mut work = pin!(read(&connection, &request, &prepared));
+        sieves.resize_with(request.statements.len(), || None);
+        let mut work = pin!(read(&connection, &request, &prepared, sieves));
         let trips = u32::try_from(request.statements.len()).unwrap_or(u32::MAX).saturating_add(1);
         tokio::select! {
             result = &mut work => result,
@@ -336,20 +361,41 @@ async fn read(
     connection: &FetchClient,
     request: &FetchRequest,
     prepared: &Prepared,
+    sieves: Vec<Option<Sieve>>,
 ) -> Result<Answers, FetchError> {
     let client = &connection.client;
     let failed = |e: &tokio_postgres::Error| FetchError::Failed(place(e));
-    let reads = prepared.statements.iter().zip(&request.statements).map(|(statement, text)| async {
-        let mut rows = Vec::new();
-        let mut stream = pin!(client.query_raw(statement, &text.params).await.map_err(|e| failed(&e))?);
-        while let Some(row) = stream.next().await {
-            if rows.len() == request.max_rows {
-                // How many groups there are is private: to the client this is a failure like any other.
-                return Err(FetchError::Failed(format!("more than {} groups", request.max_rows)));
+    let statements = prepared.statements.iter().zip(&request.statements).zip(sieves);
+    // A sieve may rest on what those before it have kept: rows of a statement are looked at once those before have come.
+    let turn = AtomicUsize::new(0);
+    let reads = statements.enumerate().map(|(place, ((statement, text), mut sieve))| {
+        let turn = &turn;
+        async move {
+            let mut rows = Vec::new();
+            let mut stream = pin!(client.query_raw(statement, &text.params).await.map_err(|e| failed(&e))?);
+            poll_fn(|_| if turn.load(Ordering::Relaxed) == place { Poll::Ready(()) } else { Poll::Pending })
+                .await;
+            while let Some(row) = stream.next().await {
+                let row = row.map_err(|e| failed(&e))?;
+                if let Some(sieve) = &mut sieve
+                    && !(sieve.keeps)(&row).map_err(FetchError::Failed)?
+                {
+                    continue;
+                }
+                match &sieve {
+                    Some(sieve) if rows.len() == request.max_rows && sieve.limited => {
+                        return Err(FetchError::Many(request.max_rows));
+                    }
+                    // Groups that are public, whose number was looked at before.
+                    None if rows.len() == request.max_rows => {
+                        return Err(FetchError::Failed(format!("more than {} groups", request.max_rows)));
+                    }
+                    _ => rows.push(row),
+                }
             }
-            rows.push(row.map_err(|e| failed(&e))?);
+            turn.store(place + 1, Ordering::Relaxed);
+            Ok(rows)
         }
-        Ok(rows)
     });
     let reads = reads.map(|r| Box::pin(r) as Read<'_>).collect();
     let again = async {

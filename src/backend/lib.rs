@@ -37,7 +37,7 @@ pub use data_row::texts;
 pub use direct::Direct;
 pub use directory::Directory;
 pub use error::{DbError, FetchError, RelayError, cause, lacking};
-pub use fetch::{Answers, FetchRequest, FetchText, Fingerprint, Hints, Opened};
+pub use fetch::{Answers, FetchRequest, FetchText, Fingerprint, Hints, Keeps, Opened, Sieve};
 pub use health::PoolUse;
 pub use listen::{Listening, row_triggers};
 pub use login::Login;

@@ -6,14 +6,15 @@ use super::reads;
 use super::{Gateway, Session};
 use crate::store::{self, Question};
 use answer::{ClientError, Identity, SqlState};
-use backend::{self, FetchRequest, FetchText, Hints, Opened, Param};
+use backend::{self, FetchRequest, FetchText, Hints, Keeps, Opened, Param, Sieve};
 use dp::{Charge, Entropy, SecureRng};
 use emit::fetch;
 use kernel::Certified;
-use ledger::{BudgetState, Ledger, Payment, Question as Debit, Refusal};
+use ledger::{BudgetState, Ledger, Payment, Question as Debit, Receipt, Refusal};
 use plan::{self, Plan, Release};
 use price::{Proof, Proven};
 use record::Stage;
+use release::arriving::{self, Arrived, Arriving};
 use release::within::{Groups, Within};
 use release::{Exact, Noisy, perturb};
 use std::sync::Arc;
@@ -110,6 +111,23 @@ struct Part {
     within: Option<Within>,
 }
 
+/// For each part what decides about its rows as they come, where its groups are private, and what that leaves.
+fn sieves(parts: &[Part], receipt: &Receipt) -> Result<Vec<(Option<Sieve>, Arrived)>, ClientError> {
+    let each = parts.iter().map(|part| arriving::Part {
+        proof: Proof::from(&*part.certified),
+        spec: &part.release.spec,
+        groups: part.within.as_ref().map(|within| &within.groups),
+        keys: part.release.group_keys().len(),
+    });
+    let each = arriving::arriving(&each.collect::<Vec<_>>(), receipt).map_err(|e| e.client())?;
+    let sieve = |mut arriving: Arriving| -> Sieve {
+        let limited = arriving.selects();
+        let keeps: Keeps = Box::new(move |row| arriving.keeps(row).map_err(|e| e.to_string()));
+        Sieve { keeps, limited }
+    };
+    Ok(each.into_iter().map(|(arriving, arrived)| (arriving.map(sieve), arrived)).collect())
+}
+
 /// What came of a settlement.
 enum Settled {
     Paid(Vec<(usize, Noisy)>, Vec<BudgetState>),
@@ -148,14 +166,15 @@ impl Settlement {
         log_price(&receipt);
         let mut place = receipt.take_read().ok_or_else(uncounted)?;
         let fetching = record::step(Stage::Fetch);
-        let answers = reads::counted(&gateway, &tables, opened, &mut place).await?;
+        let (sieves, arrived): (Vec<_>, Vec<_>) = sieves(&parts, &receipt)?.into_iter().unzip();
+        let answers = reads::counted(&gateway, &tables, opened, sieves, &mut place).await?;
         drop(fetching);
         let _perturbing = record::step(Stage::Noise);
         let mut exact = Vec::with_capacity(answers.len());
-        for (part, rows) in parts.iter_mut().zip(&answers) {
+        for ((part, rows), arrived) in parts.iter_mut().zip(&answers).zip(arrived) {
             let (spec, within) = (&part.release.spec, part.within.take());
             let decoded = Exact::decode(rows, &part.certified, spec, true).map_err(|e| e.client())?;
-            exact.push((decoded.within(within), spec));
+            exact.push((arrived.of(decoded).within(within), spec));
         }
         drop(answers);
         drop(order.turn);

@@ -167,7 +167,7 @@ impl Session {
             }
         }
         let fetching = record::step(record::Stage::Fetch);
-        let answers = reads::counted(gateway, &plan.tables, opened, &mut place).await?;
+        let answers = reads::counted(gateway, &plan.tables, opened, Vec::new(), &mut place).await?;
         drop(fetching);
         let defect = || {
             ClientError::incident(

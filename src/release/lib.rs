@@ -4,6 +4,7 @@
 //! this module alone, it cannot be printed, copied or serialised, and the only things that can be done with it are
 //! [`perturb`] and [`stream::Instance::ask`]. No SQL, no I/O, and no error here tells a value.
 
+pub mod arriving;
 pub mod combine;
 pub mod numeric;
 pub mod points;
@@ -32,6 +33,8 @@ pub struct Exact {
     values: Vec<Vec<i128>>,
     rows: usize,
     proven: Proof,
+    /// The noisy numbers by which its groups were selected as they came, where they were: then all of them stay.
+    selected: Option<Vec<i128>>,
     /// Where groups are private and their units are not counted: in which of them it is released.
     within: Option<Within>,
 }
@@ -145,7 +148,7 @@ impl Exact {
             }
         }
         let keys = (0..keys).map(key).collect::<Result<_, _>>()?;
-        Ok(Self { keys, values, units, rows: rows.len(), proven, within: None })
+        Ok(Self { keys, values, units, rows: rows.len(), proven, selected: None, within: None })
     }
 
     /// In which groups it is to be released, where they are private and another part selects them.
@@ -273,9 +276,14 @@ fn perturb_one(
     let (Some(selection), Some(units)) = (&spec.selection, &exact.units) else {
         return Ok(Noisy { keys: exact.keys, values, rows });
     };
-    let noise = selection.sampler()?.draw(count, rng)?;
-    let noisy: Vec<i128> =
-        units.iter().zip(&noise).map(|(units, noise)| units.saturating_add(*noise)).collect();
+    let noisy: Vec<i128> = match exact.selected {
+        Some(noisy) if noisy.len() == rows => noisy,
+        Some(_) => return Err(ReleaseError::Shape),
+        None => {
+            let noise = selection.sampler()?.draw(count, rng)?;
+            units.iter().zip(&noise).map(|(units, noise)| units.saturating_add(*noise)).collect()
+        }
+    };
     let kept: Vec<bool> = noisy.iter().map(|units| *units >= selection.threshold).collect();
     if let Some(column) = spec.counted.and_then(|i| values.get_mut(i)) {
         *column = noisy;

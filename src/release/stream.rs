@@ -146,6 +146,7 @@ mod tests {
             values: vec![values.to_vec()],
             rows: values.len(),
             proven: price::Proof::unproven(1, kernel::Weights::Units, Vec::new(), true, false),
+            selected: None,
             within: None,
         }
     }

@@ -100,6 +100,7 @@ fn public(keys: &[&str], values: Vec<Vec<i128>>) -> Exact {
         units: None,
         rows: keys.len(),
         proven: as_planned(),
+        selected: None,
         within: None,
         values,
     }
@@ -258,6 +259,7 @@ async fn the_greatest_counts_are_chosen_and_have_noise() {
         values: vec![vec![10, 4000, -5, 9000]],
         rows: 4,
         proven: Proof::unproven(u64::MAX, Units, vec![Part::in_each(linf, None)], true, false),
+        selected: None,
         within: None,
     };
     let paid = receipt(std::slice::from_ref(&spec), much).await;
@@ -298,6 +300,7 @@ async fn points_of_private_groups_are_chosen_in_selected_ones() {
         values: vec![],
         rows: 2,
         proven: Proof::unproven(1, Units, vec![], false, true),
+        selected: None,
         within: None,
     };
     let cells = |within| Exact {
@@ -306,6 +309,7 @@ async fn points_of_private_groups_are_chosen_in_selected_ones() {
         values: vec![vec![1000, 1001, 900]],
         rows: 3,
         proven: Proof::unproven(u64::MAX, Units, vec![Part::in_all(2)], false, false),
+        selected: None,
         within,
     };
     let of = |groups| Some(Within { groups, grid: Some((-5, 20)) });
@@ -347,6 +351,7 @@ async fn integers_of_private_groups_are_released_in_selected_ones() {
         values: vec![vec![7, 5, 9]],
         rows: 3,
         proven: Proof::unproven(4, Units, vec![Part::in_all(4)], false, false),
+        selected: None,
         within,
     };
     let of =
@@ -378,6 +383,7 @@ async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
         values: vec![vec![500; 4096]],
         rows: 4096,
         proven: as_planned(),
+        selected: None,
         within: None,
     };
     let paid = receipt_in(Accounting::Zcdp, &choice.specs, one()).await;
@@ -404,6 +410,7 @@ async fn private_groups_pass_a_threshold_and_are_sorted() {
         values: vec![vec![9000, 1, 50_000, 7000, 8000]],
         rows: 5,
         proven: as_planned(),
+        selected: None,
         within: None,
     };
     for seed in 0..20 {
@@ -433,6 +440,7 @@ async fn a_count_that_selects_is_drawn_once() {
         values: vec![vec![0; 400], vec![threshold; 400]],
         rows: 400,
         proven: Proof::unproven(1, Units, vec![Part::in_all(5), Part::in_all(1)], false, true),
+        selected: None,
         within: None,
     };
     let paid = receipt(std::slice::from_ref(&spec), one()).await;
@@ -475,6 +483,7 @@ async fn rule_29_draws_are_padded() {
             values: vec![vec![5; groups]],
             rows: groups,
             proven: as_planned(),
+            selected: None,
             within: None,
         };
         let paid = receipt(std::slice::from_ref(&spec), one()).await;
@@ -529,6 +538,7 @@ async fn inconsistent_parts_are_refused() {
         values: vec![vec![]],
         rows: 0,
         proven: as_planned(),
+        selected: None,
         within: None,
     };
     let paid = receipt(std::slice::from_ref(&lying), one()).await;
@@ -721,6 +731,7 @@ async fn weights_are_those_of_the_threshold() {
         values: vec![],
         rows: 2,
         proven: Proof::unproven(l0, weights, vec![], false, true),
+        selected: None,
         within: None,
     };
     for (spec, own) in [(&laplace, Sum(whole)), (&gaussian, Squares(whole)), (&units, Units)] {
