@@ -3,19 +3,31 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Two columns. Whether the session has the settings that were asked for at its start; and which database of which server
-/// this is: of copies by pg_basebackup, and of those alone, the numbers are the same.
-pub(super) const SESSION_PROOF: &str = "\
+/// Which database of which server this is: of copies by pg_basebackup, and of those alone, the numbers are the same.
+macro_rules! database {
+    () => {
+        "pg_catalog.concat('database ', (SELECT oid FROM pg_catalog.pg_database
+                           WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
+           CASE WHEN pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')
+                THEN pg_catalog.concat(' of system ', (SELECT system_identifier FROM pg_catalog.pg_control_system()))
+           END)"
+    };
+}
+
+/// An expression that says so.
+pub(super) const DATABASE: &str = database!();
+
+/// Two columns: whether the session has the settings that were asked for at its start, and [`DATABASE`].
+pub(super) const SESSION_PROOF: &str = concat!(
+    "\
 SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_catalog.=) 'repeatable read'
    AND pg_catalog.current_setting('default_transaction_read_only') OPERATOR(pg_catalog.=) 'on'
    AND pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog'
    AND pg_catalog.current_setting('standard_conforming_strings') OPERATOR(pg_catalog.=) 'on'
    AND pg_catalog.current_setting('transform_null_equals') OPERATOR(pg_catalog.=) 'off',
-       pg_catalog.concat('database ', (SELECT oid FROM pg_catalog.pg_database
-                           WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
-           CASE WHEN pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')
-                THEN pg_catalog.concat(' of system ', (SELECT system_identifier FROM pg_catalog.pg_control_system()))
-           END)";
+       ",
+    database!()
+);
 
 /// Which database all connections of a login must lead to: the one that the first of them led to.
 #[derive(Clone, Debug, Default)]
