@@ -70,6 +70,24 @@ pub(super) fn common_options(statement_timeout: Duration) -> Vec<(&'static str, 
     ]
 }
 
+/// What values look like to a fetch session, whoever asks.
+const PINNED: [(&str, &str); 6] = [
+    ("TimeZone", "UTC"),
+    ("DateStyle", "ISO, MDY"),
+    ("IntervalStyle", "postgres"),
+    ("extra_float_digits", "1"),
+    ("bytea_output", "hex"),
+    ("timezone_abbreviations", "Default"),
+];
+
+/// One column: whether a fetch session has them.
+pub(super) fn pinned_proof() -> String {
+    let each = PINNED.map(|(name, value)| {
+        format!("pg_catalog.current_setting('{name}') OPERATOR(pg_catalog.=) '{value}'")
+    });
+    format!("SELECT {}", each.join(" AND "))
+}
+
 pub(super) fn fetch_options(
     statement_timeout: Duration,
     work_mem: Option<&str>,
@@ -78,6 +96,8 @@ pub(super) fn fetch_options(
     // Compiling costs tens to hundreds of milliseconds for each of the many expressions of a fetch text, and its
     // use depends on row estimates: time would say more about the data than it has to.
     options.push(("jit", "off".into()));
+    // The same for all analysts, and as the proof has them (soundness rule 49): what a text means is in the text.
+    options.extend(PINNED.map(|(name, value)| (name, value.to_owned())));
     options.extend(work_mem.map(|w| ("work_mem", w.to_owned())));
     options
 }

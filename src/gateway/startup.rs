@@ -319,7 +319,7 @@ impl Gateway {
             total_rows: None,
             old_extract: backend.server_version() < 140_000,
             question: false,
-            utc: true,
+            zone: plan::UTC.into(),
             mechanism: dp::Preference::Auto,
             ends: plan::Ends::default(),
             // Those of a session's user, once there is one.
