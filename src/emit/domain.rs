@@ -103,13 +103,13 @@ fn values(domain: &Domain, ty: &SqlType, n: &str, policy: &Policy) -> String {
             // Of a float key, the statement may list numbers that the type cannot hold.
             let value = |v: &String| match ty.is_float() {
                 true => float(&string(v), ty),
-                // What series of days list is of UTC.
+                // What is listed without an offset is what the session's clock shows.
                 false
                     if *ty == SqlType::Timestamptz
                         && !v.ends_with("+00")
                         && policy::from_iso(v).is_some() =>
                 {
-                    format!("{}::{name}", string(&format!("{v}+00")))
+                    format!("pg_catalog.timezone({ZONE}, {}::pg_catalog.timestamp)", string(v))
                 }
                 false => format!("{}::{name}", string(v)),
             };

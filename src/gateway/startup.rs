@@ -39,12 +39,10 @@ pub enum OpenError {
     View(String),
     /// A login's sessions begin in a time zone that analysts may not have either.
     #[error(
-        "the default time zone of the {login} login, \"{zone}\", is neither a name in pg_timezone_names nor a plain offset; \
+        "the default time zone of the finish login, \"{zone}\", is neither a name in pg_timezone_names nor a plain offset; \
          set another one in postgresql.conf, or with ALTER ROLE … SET timezone = 'UTC'"
     )]
     TimeZone {
-        /// "fetch" or "finish".
-        login: &'static str,
         /// What it is.
         zone: String,
     },
@@ -138,7 +136,7 @@ impl Checked {
         let analysers: Vec<_> =
             analysers.map(|a| a.map(Arc::new)).collect::<Result<_, _>>().map_err(OpenError::Analyser)?;
         let secrets = secrets(&policy).map_err(OpenError::Persons)?;
-        default_zones(&backend, reader).await?;
+        default_zone(&backend, reader).await?;
         let views = super::views::columns(&policy, &backend).await.map_err(OpenError::View)?;
         policy.views.iter_mut().zip(views).for_each(|(view, columns)| view.columns = columns);
         let reached = Reached::of(backend.database(), &policy, reader).await.map_err(OpenError::Schema)?;
@@ -165,24 +163,17 @@ fn schema(e: &dyn std::fmt::Display) -> OpenError {
 }
 
 /// Refuses a server whose sessions begin in a time zone of its own making (soundness rule 37). Every transaction of ours
-/// sets the session's zone; this is for what might ever be read before that.
-async fn default_zones(backend: &Backend, reader: &Reader) -> Result<(), OpenError> {
+/// sets the session's zone; this is for what might ever be read before that. Fetch sessions have one that is pinned.
+async fn default_zone(backend: &Backend, reader: &Reader) -> Result<(), OpenError> {
     const DEFAULT: &str = "SELECT reset_val FROM pg_catalog.pg_settings WHERE name = 'TimeZone'";
-    let fetch: String =
-        reader.query_one(DEFAULT, &[]).await.and_then(|r| r.try_get(0)).map_err(|e| schema(&e))?;
     let answer = backend.query(&backend::Settings::default(), DEFAULT, &[], &[0]).await;
     let rows = answer.map_err(|e| schema(&e))?.into_texts().await.map_err(|e| schema(&e))?;
-    let finish = rows.into_iter().flatten().flatten().next().unwrap_or_default();
-    for (login, zone) in [("fetch", fetch), ("finish", finish)] {
-        if is_plain_offset(&zone) {
-            continue;
-        }
-        let names = reader.query_one(NAMES, &[]).await.and_then(|r| r.try_get::<_, String>(0));
-        if !is_among(&zone, &names.map_err(|e| schema(&e))?) {
-            return Err(OpenError::TimeZone { login, zone });
-        }
+    let zone = rows.into_iter().flatten().flatten().next().unwrap_or_default();
+    let names = reader.query_one(NAMES, &[]).await.and_then(|r| r.try_get::<_, String>(0));
+    match is_plain_offset(&zone) || is_among(&zone, &names.map_err(|e| schema(&e))?) {
+        true => Ok(()),
+        false => Err(OpenError::TimeZone { zone }),
     }
-    Ok(())
 }
 
 /// What a gateway has in another way than the one that it was reopened from.

@@ -141,6 +141,13 @@ pub(super) fn held(x: Scalar, limit: &Interval) -> Option<Scalar> {
 pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
     let text = text.trim();
     let mut facts = Facts::of_type(ty.clone(), false);
+    // UTC; and an offset is nothing to a type without one.
+    let utc = text.strip_suffix(['Z', 'z']).filter(|bare| is_iso(bare, &SqlType::Timestamp));
+    let utc = utc.map(|bare| format!("{}+00", bare.replace('T', " ")));
+    let text = utc.as_deref().unwrap_or(text);
+    let bare = text.rfind(['+', '-']).and_then(|at| text.get(..at));
+    let bare = bare.filter(|bare| is_iso(text, &SqlType::Timestamptz) && is_iso(bare, &SqlType::Timestamp));
+    let text = bare.filter(|_| *ty != SqlType::Timestamptz).unwrap_or(text);
     let constant = |text: String, facts| Ok(Scalar { node: Node::Text(text), facts });
     let Some(at) = policy::from_iso(text) else {
         return match is_iso(text, ty) {
