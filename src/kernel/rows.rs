@@ -426,14 +426,11 @@ impl<'p> Scans<'p> {
     fn series(&self, ends: &[Expr]) -> Result<Rows> {
         let mut rows = self.constants(ends)?;
         let local = |e: &Expr| Scans::new(self.policy).type_of(e) == Some(SqlType::Timestamp);
-        match ends {
-            [lo, hi, Expr::Cast(_, SqlType::Interval)] => {
-                if !local(lo) || !local(hi) {
-                    return refuse("a series of moments whose steps are the session's", ends);
-                }
-                rows.columns.iter_mut().for_each(|(_, c)| c.ty = Some(SqlType::Timestamp));
+        if let [lo, hi, Expr::Cast(_, SqlType::Interval)] = ends {
+            if !local(lo) || !local(hi) {
+                return refuse("a series of moments whose steps are the session's", ends);
             }
-            _ => {}
+            rows.columns.iter_mut().for_each(|(_, c)| c.ty = Some(SqlType::Timestamp));
         }
         Ok(rows)
     }
