@@ -68,7 +68,7 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         total_rows: None,
         old_extract: false,
         question: false,
-        utc: true,
+        zone: plan::UTC.into(),
         mechanism: dp::Preference::Auto,
         ends: plan::Ends::default(),
         budgets: vec![("bench".into(), dp::Notion::Approx)],

@@ -72,7 +72,7 @@ fn plan_and_emit(c: &mut Criterion) {
         total_rows: None,
         old_extract: false,
         question: false,
-        utc: true,
+        zone: plan::UTC.into(),
         mechanism: noisegate::dp::Preference::Auto,
         ends: plan::Ends::default(),
         budgets: vec![("bench".into(), noisegate::dp::Notion::Approx)],

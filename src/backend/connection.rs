@@ -3,11 +3,10 @@
 use super::error::{RelayError, cause};
 use super::fetch::{FetchText, Hints};
 use super::login::Login;
-use super::options::{SESSION_PROOF, SameDatabase};
+use super::options::{SESSION_PROOF, SameDatabase, pinned_proof};
 use super::param::Param;
 use super::prepared::{LONGEST, is_lasting};
 use super::relay::Relay;
-use super::settings::Settings;
 use super::tls::Tls;
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use std::collections::HashMap;
@@ -42,8 +41,6 @@ pub(super) struct FetchClient {
     task: JoinHandle<()>,
     /// Checks of the schema, prepared: one runs twice in each fetch, and planning it costs more than running it.
     checks: Mutex<HashMap<String, Statement>>,
-    /// What the session is set to, once it was set.
-    settings: Mutex<Option<Settings>>,
     /// Fetches that were read, prepared; the one used last at the end.
     reads: Mutex<Vec<(Read, Statement)>>,
 }
@@ -53,35 +50,19 @@ const CHECKS: usize = 64;
 /// Fetches that a connection keeps prepared. Their plans are memory of the server.
 const READS: usize = 16;
 
-/// What makes a prepared fetch the same: constants are read by the settings of the session that prepares it, and plans are
-/// kept as they were made with what the planner was told.
+/// What makes a prepared fetch the same: plans are kept as they were made with what the planner was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Read {
-    settings: Settings,
     hints: Hints,
     sql: String,
 }
 
 impl FetchClient {
-    /// Gives the session these settings, where it has others. Outside of a transaction: they stay.
-    pub(super) async fn set(&self, settings: &Settings) -> Result<(), tokio_postgres::Error> {
-        let own = || self.settings.lock().unwrap_or_else(PoisonError::into_inner);
-        if own().as_ref() == Some(settings) {
-            return Ok(());
-        }
-        // Whatever comes of it, the session has the old ones no more.
-        *own() = None;
-        self.client.batch_execute(&settings.session()).await?;
-        *own() = Some(settings.clone());
-        Ok(())
-    }
-
-    /// A fetch as a prepared statement of this connection, which has these settings; kept where it may be. One that takes values
+    /// A fetch as a prepared statement of this connection; kept where it may be. One that takes values
     /// beside its seed is planned anew each time, since its best plan may hang on them, and one with a constant that means the
     /// moment is read anew.
     pub(super) async fn read(
         &self,
-        settings: &Settings,
         text: &FetchText,
         keep: bool,
     ) -> Result<Statement, tokio_postgres::Error> {
@@ -91,7 +72,7 @@ impl FetchClient {
             return self.client.prepare_typed(sql, &types).await;
         }
         let own = || self.reads.lock().unwrap_or_else(PoisonError::into_inner);
-        let is = |r: &Read| r.hints == text.hints && r.sql == sql && r.settings == *settings;
+        let is = |r: &Read| r.hints == text.hints && r.sql == sql;
         let known = {
             let mut reads = own();
             let place = reads.iter().position(|(r, _)| is(r));
@@ -110,7 +91,7 @@ impl FetchClient {
         if reads.len() >= READS {
             reads.remove(0);
         }
-        let read = Read { settings: settings.clone(), hints: text.hints, sql: sql.to_owned() };
+        let read = Read { hints: text.hints, sql: sql.to_owned() };
         reads.push((read, statement.clone()));
         Ok(statement)
     }
@@ -159,11 +140,13 @@ impl Manager for Fetching {
             tls: self.0.tls.clone(),
             task,
             checks: Mutex::default(),
-            settings: Mutex::default(),
             reads: Mutex::default(),
         };
         let row = made.client.query_one(SESSION_PROOF, &[]).await.map_err(|e| cause(&e))?;
         let hold: Option<bool> = row.try_get(0).map_err(|e| cause(&e))?;
+        let pinned = made.client.query_one(&pinned_proof(), &[]).await.map_err(|e| cause(&e))?;
+        let pinned: Option<bool> = pinned.try_get(0).map_err(|e| cause(&e))?;
+        let hold = hold.zip(pinned).map(|(hold, pinned)| hold && pinned);
         self.1.prove(hold == Some(true), row.try_get(1).map_err(|e| cause(&e))?)?;
         Ok(made)
     }

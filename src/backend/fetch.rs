@@ -1,6 +1,6 @@
 //! Reading private rows: one snapshot, one transaction, few round trips, and not a word of the database's errors.
 //!
-//! [`Backend::open`] is the first trip: it applies the session's settings, begins the transaction, locks the tables,
+//! [`Backend::open`] is the first trip: it begins the transaction, locks the tables,
 //! checks the schema, and prepares every statement that the connection has not prepared before. (Preparing separately
 //! matters: tokio-postgres looks up types it does not know, and while rows are on their way that would wait for itself.)
 //! No private row is read until here, and all that fails here need not be paid for. [`Opened::read`] is the second trip: it runs
@@ -28,10 +28,9 @@ use super::connection::{FetchClient, Fetching};
 use super::error::{FetchError, cause};
 use super::param::Param;
 use super::pool::Backend;
-use super::settings::Settings;
 use deadpool::managed::Object;
 use futures::StreamExt;
-use futures::future::{join, join_all, join4, maybe_done, poll_fn};
+use futures::future::{join, join_all, join3, maybe_done, poll_fn};
 use kernel::Certified;
 use schema::Checks;
 use std::future::Future;
@@ -48,8 +47,6 @@ use tokio_postgres::{Row, Statement};
 /// A fetch: statements that see one snapshot.
 #[derive(Clone, Debug)]
 pub struct FetchRequest {
-    /// Of the client's session.
-    pub settings: Settings,
     /// What to read.
     pub statements: Vec<FetchText>,
     /// What must hold of the schema.
@@ -307,7 +304,7 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
     begin.push_str(request.fingerprint.as_ref().map_or("", Fingerprint::lock));
     // Parsing waits for who alters a table that cannot be locked; what was parsed before would wait, and fail, when it is read.
     let keep = request.fingerprint.as_ref().is_some_and(Fingerprint::locks_all);
-    let prepares = request.statements.iter().map(|text| connection.read(&request.settings, text, keep));
+    let prepares = request.statements.iter().map(|text| connection.read(text, keep));
     let quick = async {
         match &checks {
             Some(checks) => checks.unchanged(client).await,
@@ -324,11 +321,10 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
         }
     };
     // Each future sends when it is first polled, which happens in this order.
-    let first =
-        join4(connection.set(&request.settings), client.batch_execute(&begin), quick, join_all(prepares));
-    let ((set, begun, unchanged, prepared), told) = join(first, told).await;
+    let first = join3(client.batch_execute(&begin), quick, join_all(prepares));
+    let ((begun, unchanged, prepared), told) = join(first, told).await;
     let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>();
-    let prepared = match (set.and(begun), unchanged, prepared.and_then(|all| told.map(|()| all))) {
+    let prepared = match (begun, unchanged, prepared.and_then(|all| told.map(|()| all))) {
         (Err(e), ..) | (_, Err(e), _) | (.., Err(e)) => Err(early(e)),
         (Ok(()), Ok(true), Ok(statements)) => Ok(statements),
         (Ok(()), Ok(false), Ok(statements)) => match &checks {

@@ -11,8 +11,10 @@ use serde::de::DeserializeOwned;
 use tokio_postgres::{Client, Row};
 
 mod checks;
+mod reach;
 mod watch;
 
+pub use reach::{behind, database};
 pub use watch::watch;
 
 /// Oldest and newest `server_version_num`, without minor version, that noisegate was built for.

@@ -3,19 +3,31 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Two columns. Whether the session has the settings that were asked for at its start; and which database of which server
-/// this is: of copies by pg_basebackup, and of those alone, the numbers are the same.
-pub(super) const SESSION_PROOF: &str = "\
+/// Which database of which server this is: of copies by pg_basebackup, and of those alone, the numbers are the same.
+macro_rules! database {
+    () => {
+        "pg_catalog.concat('database ', (SELECT oid FROM pg_catalog.pg_database
+                           WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
+           CASE WHEN pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')
+                THEN pg_catalog.concat(' of system ', (SELECT system_identifier FROM pg_catalog.pg_control_system()))
+           END)"
+    };
+}
+
+/// An expression that says so.
+pub(super) const DATABASE: &str = database!();
+
+/// Two columns: whether the session has the settings that were asked for at its start, and [`DATABASE`].
+pub(super) const SESSION_PROOF: &str = concat!(
+    "\
 SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_catalog.=) 'repeatable read'
    AND pg_catalog.current_setting('default_transaction_read_only') OPERATOR(pg_catalog.=) 'on'
    AND pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog'
    AND pg_catalog.current_setting('standard_conforming_strings') OPERATOR(pg_catalog.=) 'on'
    AND pg_catalog.current_setting('transform_null_equals') OPERATOR(pg_catalog.=) 'off',
-       pg_catalog.concat('database ', (SELECT oid FROM pg_catalog.pg_database
-                           WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
-           CASE WHEN pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')
-                THEN pg_catalog.concat(' of system ', (SELECT system_identifier FROM pg_catalog.pg_control_system()))
-           END)";
+       ",
+    database!()
+);
 
 /// Which database all connections of a login must lead to: the one that the first of them led to.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +70,24 @@ pub(super) fn common_options(statement_timeout: Duration) -> Vec<(&'static str, 
     ]
 }
 
+/// What values look like to a fetch session, whoever asks.
+const PINNED: [(&str, &str); 6] = [
+    ("TimeZone", "UTC"),
+    ("DateStyle", "ISO, MDY"),
+    ("IntervalStyle", "postgres"),
+    ("extra_float_digits", "1"),
+    ("bytea_output", "hex"),
+    ("timezone_abbreviations", "Default"),
+];
+
+/// One column: whether a fetch session has them.
+pub(super) fn pinned_proof() -> String {
+    let each = PINNED.map(|(name, value)| {
+        format!("pg_catalog.current_setting('{name}') OPERATOR(pg_catalog.=) '{value}'")
+    });
+    format!("SELECT {}", each.join(" AND "))
+}
+
 pub(super) fn fetch_options(
     statement_timeout: Duration,
     work_mem: Option<&str>,
@@ -66,6 +96,8 @@ pub(super) fn fetch_options(
     // Compiling costs tens to hundreds of milliseconds for each of the many expressions of a fetch text, and its
     // use depends on row estimates: time would say more about the data than it has to.
     options.push(("jit", "off".into()));
+    // The same for all analysts, and as the proof has them (soundness rule 49): what a text means is in the text.
+    options.extend(PINNED.map(|(name, value)| (name, value.to_owned())));
     options.extend(work_mem.map(|w| ("work_mem", w.to_owned())));
     options
 }

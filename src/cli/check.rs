@@ -5,7 +5,7 @@ use super::budget::print::{a_year, chosen};
 use super::database::{self, Connected, Failed};
 use super::serve::databases::agree;
 use super::snapshot;
-use crate::gateway::Checked;
+use crate::gateway::{Checked, Reached};
 use policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope, Table};
 use schema::{Schema, differences};
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ enum Known {
 pub async fn report(args: &Args) -> Result<String, String> {
     let (files, folder) = policy::files(&args.policy).map_err(|e| e.to_string())?;
     if !folder {
-        return one(args).await.map(|(text, _)| text);
+        return one(args).await.map(|(text, ..)| text);
     }
     let (mut text, mut wrong, mut policies) = (String::new(), false, Vec::new());
     for file in &files {
@@ -44,16 +44,17 @@ pub async fn report(args: &Args) -> Result<String, String> {
         let checked = one(&Args { policy: file.clone(), ..*args }).await;
         wrong |= checked.is_err();
         match checked {
-            Ok((said, policy)) => {
+            Ok((said, policy, reached)) => {
                 let _ = writeln!(text, "{said}\n  database  {}", policy.database_name(file));
-                policies.push((file.as_path(), policy));
+                policies.push((file.as_path(), policy, reached));
             }
             Err(said) => {
                 let _ = writeln!(text, "{}", said.trim_end());
             }
         }
     }
-    let all: Vec<(&Path, &Policy)> = policies.iter().map(|(file, policy)| (*file, policy)).collect();
+    let all: Vec<(&Path, &Policy, Option<&Reached>)> =
+        policies.iter().map(|(file, policy, reached)| (*file, policy, reached.as_ref())).collect();
     if let Err(said) = agree(&all) {
         wrong = true;
         let _ = writeln!(text, "{said}");
@@ -62,8 +63,8 @@ pub async fn report(args: &Args) -> Result<String, String> {
     if wrong { Err(text) } else { Ok(text) }
 }
 
-/// The summary of one policy.
-async fn one(args: &Args) -> Result<(String, Policy), String> {
+/// The summary of one policy, and what it reaches of its database.
+async fn one(args: &Args) -> Result<(String, Policy, Option<Reached>), String> {
     let load = if args.offline { policy::load_elsewhere } else { policy::load };
     let raw = load(&args.policy).map_err(|e| e.to_string())?;
     let mistakes = || raw.mistakes().iter().map(|e| format!("{e}\n")).collect::<String>();
@@ -94,36 +95,50 @@ async fn one(args: &Args) -> Result<(String, Policy), String> {
         }
     }
     let (policy, warnings) = checked.map_err(|e| format!("{text}{e}"))?;
-    let warnings = match &known {
+    let (warnings, reached) = match &known {
         // What `serve` would do, by the very function: it cannot refuse what is right here, nor warn of more.
-        Known::Database(..) => Checked::new(&raw).await.map_err(|e| format!("{text}{e}"))?.warnings,
-        Known::Snapshot(..) => warnings.iter().map(ToString::to_string).collect(),
+        Known::Database(..) => {
+            let checked = Checked::new(&raw).await.map_err(|e| format!("{text}{e}"))?;
+            (checked.warnings, Some(checked.reached))
+        }
+        Known::Snapshot(..) => (warnings.iter().map(ToString::to_string).collect(), None),
     };
     for warning in warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
     text.push_str(&summary(&policy).map_err(|e| format!("{text}{e}"))?);
-    Ok((text, policy))
+    Ok((text, policy, reached))
 }
 
-/// A policy that is right, by its database or, where that is away or is not to be asked, by the snapshot.
-pub(super) async fn policy(file: &Path, offline: bool) -> Result<Policy, String> {
+/// What the books are kept under of a policy that is right, by its database or, where that is away or is not to be asked, by
+/// the snapshot.
+pub(super) async fn terms(file: &Path, offline: bool) -> Result<ledger::Terms, String> {
     let raw = policy::load(file).map_err(|e| e.to_string())?;
-    by_schema(&raw, file, offline).await.map(|(policy, _)| policy)
+    let (policy, _, known) = by_schema(&raw, file, offline).await?;
+    let terms = ledger::Terms::of(&policy);
+    let Known::Database(_, connected) = known else { return Ok(terms) };
+    let data = backend::introspect::database(&connected.client).await.map_err(|e| e.to_string())?;
+    Ok(terms.over(&data))
 }
 
 /// The same, with what it allows but probably does not mean. Offline its secrets need not be there.
 pub(super) async fn judged(file: &Path, offline: bool) -> Result<(Policy, Vec<String>), String> {
     let load = if offline { policy::load_elsewhere } else { policy::load };
-    by_schema(&load(file).map_err(|e| e.to_string())?, file, offline).await
+    let (policy, warnings, _) = by_schema(&load(file).map_err(|e| e.to_string())?, file, offline).await?;
+    Ok((policy, warnings))
 }
 
-async fn by_schema(raw: &RawPolicy, file: &Path, offline: bool) -> Result<(Policy, Vec<String>), String> {
+async fn by_schema(
+    raw: &RawPolicy,
+    file: &Path,
+    offline: bool,
+) -> Result<(Policy, Vec<String>, Known), String> {
     let args = Args { policy: file.to_owned(), write_schema: false, offline };
     let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
-    let (Known::Database(schema, _) | Known::Snapshot(schema, _)) = known(&args, backend).await?;
-    let (policy, warnings) = raw.check_with_warnings(&schema).map_err(|e| e.to_string())?;
-    Ok((policy, warnings.iter().map(ToString::to_string).collect()))
+    let known = known(&args, backend).await?;
+    let (Known::Database(schema, _) | Known::Snapshot(schema, _)) = &known;
+    let (policy, warnings) = raw.check_with_warnings(schema).map_err(|e| e.to_string())?;
+    Ok((policy, warnings.iter().map(ToString::to_string).collect(), known))
 }
 
 async fn known(args: &Args, backend: &policy::Backend) -> Result<Known, String> {

@@ -17,6 +17,7 @@ use databases::Served;
 use frontend::{Address, Listener, Server, Settings, Shutdown};
 use manager::Manager;
 use reloading::{Folder, Reloader};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -57,6 +58,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let listening: Vec<String> = addresses.iter().map(Address::to_string).collect();
     let folder = Arc::new(Folder {
         first: first.clone(),
+        all: served.iter().map(|s| (s.file.clone(), s.active.clone())).collect(),
         settings: server.settings(),
         log,
         manager: manager.clone(),
@@ -90,11 +92,14 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let monitor = metrics::start(first.current().policy().metrics.as_ref(), watched).await?;
     // Before the first client: a signal must not end the program once it serves.
     reload_by_signal(reloaders.iter().map(|(reloader, _)| reloader.clone()).collect())?;
-    let mut controls = Vec::new();
+    let mut sockets: BTreeMap<PathBuf, Vec<Arc<Reloader>>> = BTreeMap::new();
     for (reloader, beside) in reloaders {
-        let beside = beside.canonicalize().unwrap_or(beside);
+        sockets.entry(beside.canonicalize().unwrap_or(beside)).or_default().push(reloader);
+    }
+    let mut controls = Vec::new();
+    for (beside, reloaders) in sockets {
         match Control::bind(&beside) {
-            Ok(control) => controls.push(tokio::spawn(control.serve(reloader))),
+            Ok(control) => controls.push(tokio::spawn(control.serve(reloaders.into()))),
             Err(error) => {
                 let path = control::path(&beside);
                 tracing::warn!(path = %path.display(), %error, "`noisegate reload` cannot be served; SIGHUP reloads");

@@ -2,16 +2,20 @@
 
 use super::{alias, ident, number, scalar, string, table};
 use plan::domain::{Domain, Image};
-use plan::expr::print::{float, moment};
+use plan::expr::print::{ZONE, float, in_zone, moment};
 use plan::expr::{BASES, Scalar, VALUE};
 use plan::release::Release;
 use policy::Policy;
 use schema::SqlType;
 use schema::time::DAY;
 
-/// Every combination of public key values: stage `d` of a fetch, and the whole of a release without aggregates, for the
-/// finish login to read.
+/// Every combination of public key values: the whole of a release without aggregates, for the finish login to read.
 pub fn rows(release: &Release, policy: &Policy) -> String {
+    in_zone(&unzoned(release, policy), &release.zone)
+}
+
+/// The same as stage `d` of a fetch, in no zone yet.
+pub(super) fn unzoned(release: &Release, policy: &Policy) -> String {
     let mut select = Vec::new();
     let mut from = Vec::new();
     for (i, k) in release.keys.iter().enumerate() {
@@ -52,6 +56,42 @@ fn image(image: &Image, policy: &Policy) -> String {
     format!("SELECT DISTINCT {value}{from}{}", conditions(&image.only, present))
 }
 
+/// date_trunc of the moments between these, in this type. No series is of moments in a zone: its steps would be the session's.
+fn truncated(unit: &str, [lo, hi]: [i64; 2], from: &SqlType, ty: &SqlType, n: &str) -> String {
+    let step = if unit == "quarter" { "3 months".to_owned() } else { format!("1 {unit}") };
+    let cut = |x: &str| format!("pg_catalog.date_trunc('{unit}', {x})");
+    let cut_in_zone = |x: &str| format!("pg_catalog.date_trunc('{unit}', {x}, {ZONE})");
+    let zoned = |x: &str| format!("pg_catalog.timezone({ZONE}, {x})");
+    let utc = |x: &str| format!("pg_catalog.timezone('UTC', {x})");
+    let g = format!("g{n}.g");
+    let (lo, hi) = (moment(from, lo), moment(from, hi));
+    let clock = ["second", "minute", "hour"].contains(&unit);
+    // An hour that clocks show twice is two moments: those of a moment's clock are stepped through in UTC, others as clocks
+    // show them.
+    let (lo, hi, value) = match (from, ty) {
+        (SqlType::Timestamptz, SqlType::Timestamptz) if clock => {
+            (utc(&cut_in_zone(&lo)), utc(&hi), cut_in_zone(&utc(&g)))
+        }
+        (SqlType::Timestamptz, _) if clock => (utc(&cut_in_zone(&lo)), utc(&hi), cut(&zoned(&utc(&g)))),
+        (SqlType::Timestamptz, SqlType::Timestamptz) => {
+            (cut(&zoned(&lo)), zoned(&hi), cut_in_zone(&zoned(&g)))
+        }
+        (SqlType::Timestamptz, _) => (cut(&zoned(&lo)), zoned(&hi), cut(&g)),
+        (_, ty) => {
+            let local = |x: String| match from {
+                SqlType::Date => format!("({x})::pg_catalog.timestamp"),
+                _ => x,
+            };
+            let value = if *ty == SqlType::Timestamptz { cut_in_zone(&zoned(&g)) } else { cut(&g) };
+            (cut(&local(lo)), local(hi), value)
+        }
+    };
+    format!(
+        "SELECT DISTINCT {value}::{} FROM pg_catalog.generate_series({lo}, {hi}, '{step}'::pg_catalog.interval) AS g{n}(g)",
+        ty.sql_name()
+    )
+}
+
 /// The same, of its values but NULL, in this type. `n` keeps the names of several apart.
 fn values(domain: &Domain, ty: &SqlType, n: &str, policy: &Policy) -> String {
     let name = ty.sql_name();
@@ -63,6 +103,14 @@ fn values(domain: &Domain, ty: &SqlType, n: &str, policy: &Policy) -> String {
             // Of a float key, the statement may list numbers that the type cannot hold.
             let value = |v: &String| match ty.is_float() {
                 true => float(&string(v), ty),
+                // What is listed without an offset is what the session's clock shows.
+                false
+                    if *ty == SqlType::Timestamptz
+                        && !v.ends_with("+00")
+                        && policy::from_iso(v).is_some() =>
+                {
+                    format!("pg_catalog.timezone({ZONE}, {}::pg_catalog.timestamp)", string(v))
+                }
                 false => format!("{}::{name}", string(v)),
             };
             let rows: Vec<String> = list.iter().map(|v| format!("({})", value(v))).collect();
@@ -83,21 +131,12 @@ fn values(domain: &Domain, ty: &SqlType, n: &str, policy: &Policy) -> String {
             number(hi),
             number(step)
         ),
-        Domain::DateTrunc { unit, lo, hi, from } => {
-            // date_trunc reads dates as timestamps with time zone; others were cast by the statement.
-            let cast = if from == ty { "" } else { "::pg_catalog.timestamptz" };
-            let step = if *unit == "quarter" { "3 months".to_owned() } else { format!("1 {unit}") };
-            let unit = string(unit);
-            let (lo, hi) = (moment(from, *lo), moment(from, *hi));
-            format!(
-                "SELECT DISTINCT pg_catalog.date_trunc({unit}, g{n}.g)::{name} FROM pg_catalog.generate_series(pg_catalog.date_trunc({unit}, ({lo}){cast}), ({hi}){cast}, '{step}'::pg_catalog.interval) AS g{n}(g)"
-            )
-        }
+        Domain::DateTrunc { unit, lo, hi, from } => truncated(unit, [*lo, *hi], from, ty, n),
         Domain::Days { lo, hi, from } => {
             let day = |at: i64| match from {
                 // The day of a moment with a time zone is one of the session's.
                 SqlType::Timestamptz => {
-                    format!("pg_catalog.date_trunc('day', ({})::pg_catalog.timestamp)", moment(from, at))
+                    format!("pg_catalog.date_trunc('day', pg_catalog.timezone({ZONE}, {}))", moment(from, at))
                 }
                 _ => moment(&SqlType::Timestamp, at - at.rem_euclid(DAY)),
             };

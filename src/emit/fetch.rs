@@ -8,7 +8,7 @@ use super::light;
 use super::once::Once;
 use super::{domain, rows, scalar};
 use plan::bounding::{MOST_ROWS, Norm, Spread};
-use plan::expr::print::COLLATE;
+use plan::expr::print::{COLLATE, in_zone};
 use plan::expr::{GridValue, Scalar};
 use plan::release::{Part, PartKind, Release};
 use policy::Policy;
@@ -44,7 +44,7 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
     };
     let public = release.public_groups && !release.keys.is_empty();
     if public {
-        f.ctes.push(("d", domain::rows(release, policy)));
+        f.ctes.push(("d", domain::unzoned(release, policy)));
     }
     if release.bounding.per_unit() {
         f.per_unit();
@@ -62,7 +62,7 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
         .collect();
     let ordered = matches!(release.norm(), Some(Norm::Sum(..))) || release.round.is_some();
     FetchText {
-        sql: format!("WITH {} {body}", ctes.join(", ")),
+        sql: in_zone(&format!("WITH {} {body}", ctes.join(", ")), &release.zone),
         seeded: release.bounding.l0_stage() || ordered,
     }
 }

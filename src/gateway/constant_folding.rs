@@ -147,6 +147,7 @@ pub(super) fn round_trip(settings: &Settings) -> Settings {
     settings.set(Setting::DateStyle, format!("ISO, {order}"));
     settings.set(Setting::ExtraFloatDigits, "3");
     settings.set(Setting::ByteaOutput, "hex");
+    settings.set(Setting::IntervalStyle, "postgres");
     settings
 }
 

@@ -246,7 +246,6 @@ impl Session {
             database: gateway.backend.database(),
             epoch: &epoch,
             role: self.identity.role.as_deref(),
-            settings: &self.settings.backend(),
             delta: &(settings.delta / Ratio::from_integer(selecting)),
             mechanism: settings.mechanism,
             given: step.given,

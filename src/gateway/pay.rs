@@ -45,7 +45,6 @@ impl Session {
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
         // Up to the first private row: a database that is away, or was altered, must not cost anything.
         let request = FetchRequest {
-            settings: self.settings.backend(),
             statements: fetches,
             fingerprint: Some(fingerprint),
             max_rows: gateway.policy.limits.max_result_groups,

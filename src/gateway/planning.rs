@@ -4,6 +4,7 @@ use super::bounds::Auto;
 use super::lasting::is_lasting;
 use super::remembered::Key;
 use super::settings::custom::NoisegateSetting;
+use super::settings::time_zone;
 use super::statement::Planned;
 use super::{Gateway, Session, parameters, snapping};
 use answer::{ClientError, Field, Values};
@@ -44,7 +45,7 @@ impl Session {
     /// What the session may choose about prices and bounds, and pays from.
     pub(super) fn terms(&self, gateway: &Gateway) -> plan::Settings {
         let mut settings = self.settings.plan(&gateway.settings);
-        settings.utc = self.settings.backend().get(Setting::TimeZone).eq_ignore_ascii_case("utc");
+        settings.zone = time_zone::as_argument(self.settings.backend().get(Setting::TimeZone));
         settings.budgets = gateway.ledger.notions(&self.identity);
         settings
     }

@@ -5,6 +5,7 @@ use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
 use super::present::Present;
+use super::reached::Reached;
 use super::remembered::Known;
 use super::stream::{StreamStanding, Streams};
 use crate::store::Store;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub struct Gateway {
     pub(super) policy: Policy,
     pub(super) backend: Arc<Backend>,
+    pub(super) reached: Reached,
     pub(super) passthrough: Arc<Passthrough>,
     pub(super) collecting: Arc<Collecting>,
     /// Who opens batches of sealed reports.
@@ -50,6 +52,11 @@ impl Gateway {
     /// The policy in force.
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// What the policy reaches of its database.
+    pub fn reached(&self) -> &Reached {
+        &self.reached
     }
 
     /// How the policy came into force.

@@ -5,6 +5,7 @@ use super::fingerprints::Fingerprints;
 use super::history::History;
 use super::passthrough::Passthrough;
 use super::present::Present;
+use super::reached::Reached;
 use super::remembered::Known;
 use super::settings::time_zone::{NAMES, is_among, is_plain_offset};
 use super::{Gateway, stream};
@@ -38,12 +39,10 @@ pub enum OpenError {
     View(String),
     /// A login's sessions begin in a time zone that analysts may not have either.
     #[error(
-        "the default time zone of the {login} login, \"{zone}\", is neither a name in pg_timezone_names nor a plain offset; \
+        "the default time zone of the finish login, \"{zone}\", is neither a name in pg_timezone_names nor a plain offset; \
          set another one in postgresql.conf, or with ALTER ROLE … SET timezone = 'UTC'"
     )]
     TimeZone {
-        /// "fetch" or "finish".
-        login: &'static str,
         /// What it is.
         zone: String,
     },
@@ -76,6 +75,8 @@ pub struct Checked {
     pub policy: Policy,
     /// What is allowed but probably not meant.
     pub warnings: Vec<String>,
+    /// What it reaches of the database.
+    pub reached: Reached,
     backend: Arc<Backend>,
     passthrough: Arc<Passthrough>,
     collecting: Arc<Collecting>,
@@ -135,13 +136,21 @@ impl Checked {
         let analysers: Vec<_> =
             analysers.map(|a| a.map(Arc::new)).collect::<Result<_, _>>().map_err(OpenError::Analyser)?;
         let secrets = secrets(&policy).map_err(OpenError::Persons)?;
-        default_zones(&backend, reader).await?;
+        default_zone(&backend, reader).await?;
         let views = super::views::columns(&policy, &backend).await.map_err(OpenError::View)?;
         policy.views.iter_mut().zip(views).for_each(|(view, columns)| view.columns = columns);
+        let reached = Reached::of(backend.database(), &policy, reader).await.map_err(OpenError::Schema)?;
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         warnings.extend_from_slice(backend.warnings());
         warnings.extend(row_triggers(reader, &policy).await.map_err(OpenError::Schema)?);
-        Ok(Self { policy, warnings, backend, passthrough, collecting, analysers, secrets, tables })
+        Ok(Self { policy, warnings, reached, backend, passthrough, collecting, analysers, secrets, tables })
+    }
+}
+
+impl Checked {
+    /// What the books are to be kept under.
+    fn terms(&self) -> Terms {
+        Terms::of(&self.policy).over(&self.reached.data)
     }
 }
 
@@ -154,24 +163,17 @@ fn schema(e: &dyn std::fmt::Display) -> OpenError {
 }
 
 /// Refuses a server whose sessions begin in a time zone of its own making (soundness rule 37). Every transaction of ours
-/// sets the session's zone; this is for what might ever be read before that.
-async fn default_zones(backend: &Backend, reader: &Reader) -> Result<(), OpenError> {
+/// sets the session's zone; this is for what might ever be read before that. Fetch sessions have one that is pinned.
+async fn default_zone(backend: &Backend, reader: &Reader) -> Result<(), OpenError> {
     const DEFAULT: &str = "SELECT reset_val FROM pg_catalog.pg_settings WHERE name = 'TimeZone'";
-    let fetch: String =
-        reader.query_one(DEFAULT, &[]).await.and_then(|r| r.try_get(0)).map_err(|e| schema(&e))?;
     let answer = backend.query(&backend::Settings::default(), DEFAULT, &[], &[0]).await;
     let rows = answer.map_err(|e| schema(&e))?.into_texts().await.map_err(|e| schema(&e))?;
-    let finish = rows.into_iter().flatten().flatten().next().unwrap_or_default();
-    for (login, zone) in [("fetch", fetch), ("finish", finish)] {
-        if is_plain_offset(&zone) {
-            continue;
-        }
-        let names = reader.query_one(NAMES, &[]).await.and_then(|r| r.try_get::<_, String>(0));
-        if !is_among(&zone, &names.map_err(|e| schema(&e))?) {
-            return Err(OpenError::TimeZone { login, zone });
-        }
+    let zone = rows.into_iter().flatten().flatten().next().unwrap_or_default();
+    let names = reader.query_one(NAMES, &[]).await.and_then(|r| r.try_get::<_, String>(0));
+    match is_plain_offset(&zone) || is_among(&zone, &names.map_err(|e| schema(&e))?) {
+        true => Ok(()),
+        false => Err(OpenError::TimeZone { zone }),
     }
-    Ok(())
 }
 
 /// What a gateway has in another way than the one that it was reopened from.
@@ -211,20 +213,34 @@ impl Gateway {
         trusted: Option<String>,
         made_up: Sizes,
     ) -> Result<Arc<Self>, OpenError> {
-        let ledger = Ledger::open(&checked.policy.ledger, &Terms::of(&checked.policy))?;
+        let ledger = Ledger::open(&checked.policy.ledger, &checked.terms())?;
+        Self::begin(checked, ledger, trusted, made_up)
+    }
+
+    /// Opens the gateway over a policy that shares its books with this one's.
+    pub async fn open_beside(&self, checked: Checked) -> Result<Arc<Self>, OpenError> {
+        let ledger = self.ledger.renew(&checked.terms()).await?;
+        Self::begin(checked, ledger, None, Sizes::default())
+    }
+
+    fn begin(
+        checked: Checked,
+        ledger: Ledger,
+        trusted: Option<String>,
+        made_up: Sizes,
+    ) -> Result<Arc<Self>, OpenError> {
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         let history = History::begun(&checked.warnings);
         let kept = Kept { made_up, ..Kept::default() };
         Self::assemble(checked, ledger, store, kept, trusted, history)
     }
 
-    /// A gateway over another policy, with the books and the connections of this one. This one goes
-    /// on: nothing is in force until somebody puts it there.
-    pub async fn reopen(&self, raw: &RawPolicy) -> Result<(Arc<Self>, Reopened), OpenError> {
-        let (checked, reopened) = self.compare(raw).await?;
-        let ledger = self.ledger.renew(&Terms::of(&checked.policy)).await?;
+    /// A gateway over another policy, which [`Self::compare`] gave, with the books and the connections of this one. This one
+    /// goes on: nothing is in force until somebody puts it there.
+    pub async fn reopen(&self, checked: Checked, reopened: &Reopened) -> Result<Arc<Self>, OpenError> {
+        let ledger = self.ledger.renew(&checked.terms()).await?;
         let store = self.store.reopened(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        let history = self.history.followed(&self.policy, &reopened);
+        let history = self.history.followed(&self.policy, reopened);
         let nothing_changed = !reopened.schema_changed && checked.policy.is_like(&self.policy);
         let kept = Kept {
             streams: self.streams.clone(),
@@ -233,8 +249,7 @@ impl Gateway {
             made_up: self.made_up.clone(),
             statements: nothing_changed.then(|| (self.fingerprints.clone(), self.known.clone())),
         };
-        let gateway = Self::assemble(checked, ledger, store, kept, self.trusted.clone(), history)?;
-        Ok((gateway, reopened))
+        Self::assemble(checked, ledger, store, kept, self.trusted.clone(), history)
     }
 
     /// The same policy checked, and what would change with it; nothing does.
@@ -278,7 +293,8 @@ impl Gateway {
         trusted: Option<String>,
         history: History,
     ) -> Result<Arc<Self>, OpenError> {
-        let Checked { policy, backend, passthrough, collecting, analysers, secrets, tables, .. } = checked;
+        let Checked { policy, reached, backend, passthrough, collecting, analysers, secrets, tables, .. } =
+            checked;
         let told_apart = collecting.told_apart(&policy, secrets).map_err(OpenError::Persons)?;
         let Kept { streams, present, queues, made_up, statements } = kept;
         let (fingerprints, known) =
@@ -294,7 +310,7 @@ impl Gateway {
             total_rows: None,
             old_extract: backend.server_version() < 140_000,
             question: false,
-            utc: true,
+            zone: plan::UTC.into(),
             mechanism: dp::Preference::Auto,
             ends: plan::Ends::default(),
             // Those of a session's user, once there is one.
@@ -313,6 +329,7 @@ impl Gateway {
         Ok(Arc::new(Self {
             policy,
             backend,
+            reached,
             passthrough,
             collecting,
             analysers,

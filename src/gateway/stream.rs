@@ -136,7 +136,6 @@ impl Session {
         };
         // Up to the first private row: a database that is away, or was altered, must not cost anything.
         let request = FetchRequest {
-            settings: self.settings.backend(),
             statements,
             fingerprint: Some(fingerprint),
             max_rows: gateway.policy.limits.max_result_groups,

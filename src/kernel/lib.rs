@@ -10,6 +10,7 @@
 //! rows of nobody, whose unit is NULL or whose path leads nowhere. That a text fails on chosen rows, or takes long, is not
 //! looked at.
 
+mod clocks;
 mod domain;
 mod facts;
 mod light;

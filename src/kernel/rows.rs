@@ -135,6 +135,17 @@ impl<'p> Scans<'p> {
                 let first = types.next()?;
                 if types.all(|t| t == first) { first } else { None }
             }
+            Expr::Call(name, args) if name == "timezone" => match self.type_of(args.get(1)?)? {
+                SqlType::Timestamptz => Some(SqlType::Timestamp),
+                SqlType::Timestamp => Some(SqlType::Timestamptz),
+                _ => None,
+            },
+            Expr::Call(name, args) if name == "date_trunc" => match (self.type_of(args.get(1)?)?, args.len())
+            {
+                (SqlType::Timestamp, 2) => Some(SqlType::Timestamp),
+                (SqlType::Timestamptz, 3) => Some(SqlType::Timestamptz),
+                _ => None,
+            },
             Expr::Call(name, _) if name == "trim_scale" => Some(SqlType::Numeric { scale: None }),
             Expr::Call(op, args) if op.split(' ').all(|o| ["+", "-", "*"].contains(&o)) => {
                 let exact = args.iter().all(|a| self.type_of(a).is_some_and(|t| is_exact(&t)));
@@ -147,12 +158,20 @@ impl<'p> Scans<'p> {
     /// Refuses what an expression may not look at, and notes the columns that it does. Subqueries may stand where it is
     /// known which rows are around them.
     pub fn walk(&mut self, e: &Expr, around: Option<&Part>, seen: &mut Vec<Col>) -> Result<()> {
+        self.means_one_thing(e)?;
         match e {
             Expr::Column(c) => {
                 seen.push(c.clone());
                 self.column(c).map_or_else(|| refuse("a column that the policy does not show", c), |_| Ok(()))
             }
             Expr::Cast(x, _) => self.walk(x, around, seen),
+            Expr::Call(name, args) if name == "CASE" => args.chunks(2).try_for_each(|pair| match pair {
+                [when, then] => {
+                    self.walk(when, around, seen)?;
+                    self.walk(super::clocks::guarded(when, then).unwrap_or(then), around, seen)
+                }
+                rest => rest.iter().try_for_each(|e| self.walk(e, around, seen)),
+            }),
             Expr::Call(name, args) => match AGGREGATES.iter().chain(WINDOWS).any(|n| n == name) {
                 true => refuse("a call that has no place here", e),
                 false => args.iter().try_for_each(|a| self.walk(a, around, seen)),
@@ -213,7 +232,7 @@ impl<'p> Scans<'p> {
             Tree::Scan(scan) => {
                 let rows = match &scan.of {
                     Relation::Set(set) => Some(self.set(set)?),
-                    Relation::Series(ends) => Some(self.constants(ends)?),
+                    Relation::Series(ends) => Some(self.series(ends)?),
                     _ => None,
                 };
                 let source = match rows {
@@ -403,6 +422,19 @@ impl<'p> Scans<'p> {
         })
     }
 
+    /// A column of steps, which are of no clock's days.
+    fn series(&self, ends: &[Expr]) -> Result<Rows> {
+        let mut rows = self.constants(ends)?;
+        let local = |e: &Expr| Scans::new(self.policy).type_of(e) == Some(SqlType::Timestamp);
+        if let [lo, hi, Expr::Cast(_, SqlType::Interval)] = ends {
+            if !local(lo) || !local(hi) {
+                return refuse("a series of moments whose steps are the session's", ends);
+            }
+            rows.columns.iter_mut().for_each(|(_, c)| c.ty = Some(SqlType::Timestamp));
+        }
+        Ok(rows)
+    }
+
     /// A column of constants.
     fn constants(&self, list: &[Expr]) -> Result<Rows> {
         let mut none = Scans::new(self.policy);
@@ -439,6 +471,15 @@ impl<'p> Scans<'p> {
             });
             let (exact, columns): (Vec<bool>, Vec<_>) = both.unzip();
             out.units.retain(|i| r.units.contains(i) && exact.get(*i) == Some(&true));
+            let zoned = |c: &Column| c.ty == Some(SqlType::Timestamptz);
+            if out
+                .columns
+                .iter()
+                .zip(&r.columns)
+                .any(|((_, a), (_, b))| (zoned(a) || zoned(b)) && a.ty != b.ty)
+            {
+                return refuse("branches of which one has moments, and the other what clocks show", set);
+            }
             if out.columns.len() != r.columns.len() || private && out.units.is_empty() {
                 return refuse("branches that do not have the unit at the same place", set);
             }

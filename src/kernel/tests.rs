@@ -1,6 +1,7 @@
 //! Certified texts, and faults in them that must be found.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod clocks;
 mod golden;
 mod lexer;
 mod light;

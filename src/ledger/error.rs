@@ -147,6 +147,10 @@ impl Lack {
         let mut text = match &self.lacking {
             // In none of its orders: no number says how much is missing.
             Lacking::Sum(s) if s.needed == u128::MAX => "it needs more than is left".into(),
+            Lacking::Sum(s) if s.needed == 0 => {
+                let what = if s.of_delta { "its part for private groups" } else { "it" };
+                format!("more of {what} is spent than its limit, which was lowered")
+            }
             Lacking::Sum(s) => {
                 let of = |units: u128| percent(units as f64 / s.limit.max(1) as f64);
                 let what = if s.of_delta { "its part for private groups" } else { "it" };

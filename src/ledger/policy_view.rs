@@ -31,11 +31,19 @@ impl Terms {
     pub fn unchecked(budgets: &[Budget], unit: &str) -> Self {
         let terms = books::Terms {
             version: None,
+            data: None,
             unit: unit.to_owned(),
             tables: Vec::new(),
             budgets: budgets.iter().map(BudgetTerms::new).collect(),
         };
         Self { budgets: budgets.to_vec(), terms }
+    }
+
+    /// The same, of this database of this server: the books are of its rows.
+    #[must_use]
+    pub fn over(mut self, data: &str) -> Self {
+        self.terms.data = Some(data.to_owned()).filter(|data| !data.is_empty());
+        self
     }
 
     /// The budgets.
@@ -44,9 +52,11 @@ impl Terms {
     }
 
     /// With the notion that the books hold for each budget whose owner named none: it was chosen when they were made, or when
-    /// the budget was new.
+    /// the budget was new. Where no server was asked, the data are those that the books are of.
     pub(super) fn settled(&self, books: &Books) -> Self {
         let mut settled = self.clone();
+        let data = &mut settled.terms.data;
+        *data = data.take().or_else(|| books.terms().and_then(|t| t.data.clone()));
         for (budget, terms) in settled.budgets.iter_mut().zip(&mut settled.terms.budgets) {
             let held = books.terms().and_then(|t| t.budgets.iter().find(|b| b.name == budget.name));
             let held = held.and_then(|b| Accounting::parse(&b.accounting));

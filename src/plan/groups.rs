@@ -60,7 +60,7 @@ pub(super) fn decide(
     }
     let limit = policy.limits.max_public_groups;
     let conditions = conditions(source, having);
-    let narrowed = Narrowed::new(flattener, &ranges::ranges(&conditions, settings.utc));
+    let narrowed = Narrowed::new(flattener, &ranges::ranges(&conditions, settings.utc()));
     let mut found = Vec::with_capacity(keys.len());
     let mut reasons = Vec::with_capacity(keys.len());
     let mut product: usize = 1;
@@ -92,9 +92,9 @@ pub(super) fn decide(
         k.domain = Some(d);
     }
     let mut only = over_keys(&conditions, keys);
-    only.extend(together::together(keys, &within, settings.utc));
+    only.extend(together::together(keys, &within, settings.utc()));
     if product <= WRITTEN.min(settings.max_groups as usize) {
-        write_out(keys, settings.utc);
+        write_out(keys, settings.utc());
     }
     let narrower = match only.len() {
         0 => String::new(),
@@ -143,7 +143,7 @@ pub(super) fn bound_within(
     if let Some(when) = when {
         split(when, &mut conditions);
     }
-    let narrowed = Narrowed::new(flattener, &ranges::ranges(&conditions, settings.utc));
+    let narrowed = Narrowed::new(flattener, &ranges::ranges(&conditions, settings.utc()));
     let own = value.bound().interval();
     own.intersect(narrowed.lower(value, written).bound().interval()).unwrap_or_else(|| own.clone())
 }

@@ -133,8 +133,8 @@ pub struct Settings {
     pub old_extract: bool,
     /// It is a question to a stream: its groups are bounded one by one.
     pub question: bool,
-    /// The session's time zone is UTC: a moment that is written without a zone is one of UTC.
-    pub utc: bool,
+    /// The session's time zone, by a name that `timezone` knows: a moment that is written without a zone is one of it.
+    pub zone: String,
     /// Which noise the session asks for.
     pub mechanism: dp::Preference,
     /// Ends of intervals around quantiles.
@@ -142,6 +142,16 @@ pub struct Settings {
     /// Name and notion of every budget that the user pays from.
     pub budgets: Vec<(String, dp::Notion)>,
 }
+
+impl Settings {
+    /// Whether the session's days are those of UTC.
+    pub fn utc(&self) -> bool {
+        self.zone == UTC
+    }
+}
+
+/// The zone that series of days are listed in.
+pub const UTC: &str = "UTC";
 
 /// A planned statement.
 #[derive(Clone, Debug)]

@@ -109,6 +109,7 @@ pub fn of(
         round: None,
         work,
         given: Vec::new(),
+        zone: settings.zone.clone(),
         spec: dp::Spec { l0: 1, ..dp::Spec::default() },
     };
     let plan = Plan {

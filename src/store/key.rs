@@ -5,18 +5,18 @@
 //!   these, and only as far as they matter;
 //! * the released values that its rows are compared with, the groups that rounds before it have selected, and the question that
 //!   selects its groups where it is another;
-//! * session settings that a value of the fetch can depend on;
+//! * the session's time zone, where a value depends on it: its texts name it;
 //! * the policy's version, the database and its server, the epoch of the data, and the role.
 
 use super::canonical::Canonical;
 use super::epoch::Epoch;
-use super::walk::{each, each_of_rows};
-use backend::{Param, Setting, Settings};
+use backend::Param;
 use bytes::Bytes;
 use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec, Weights};
 use emit::{fetch, scalar};
 use num_traits::Zero;
-use plan::expr::{GridValue, Node, Scalar};
+use plan::expr::print::in_zone;
+use plan::expr::{GridValue, Scalar};
 use plan::{Part, PartKind};
 use policy::Policy;
 use sha2::{Digest, Sha256};
@@ -35,8 +35,6 @@ pub struct KeyContext<'a> {
     pub epoch: &'a Epoch,
     /// Whose answers these are. Users without a role share theirs.
     pub role: Option<&'a str>,
-    /// What values look like, and when days begin.
-    pub settings: &'a Settings,
     /// δ for each selection of groups.
     pub delta: &'a Ratio,
     /// What the session asks for.
@@ -52,7 +50,7 @@ pub struct KeyContext<'a> {
 /// The keys of one release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {
-    /// What is read, without settings and prices: how the books call it.
+    /// What is read, without prices: how the books call it.
     pub statement: Key,
     /// Of the very release: the same groups, parts and noise.
     pub exact: Key,
@@ -124,7 +122,7 @@ impl Keys {
     /// The keys of a release in canonical form. `spec` is its noise.
     pub fn of(canonical: &Canonical, spec: &Spec, context: &KeyContext<'_>) -> Self {
         let base = &canonical.base;
-        let parts: Vec<Wanted> = canonical.parts.iter().map(Wanted::of).collect();
+        let parts: Vec<Wanted> = canonical.parts.iter().map(|p| Wanted::of(p, &base.zone)).collect();
         let mut sorted: Vec<(&Key, usize)> = parts.iter().enumerate().map(|(i, p)| (&p.key, i)).collect();
         sorted.sort_unstable();
         let text = fetch::fetch(base, context.policy).sql;
@@ -156,9 +154,6 @@ impl Keys {
             for cell in without.into_iter().flatten() {
                 read.cell(cell);
             }
-        }
-        for setting in mattering(canonical) {
-            read.text(setting.name()).text(context.settings.get(setting));
         }
         if let Some(selects) = &context.within {
             read.bytes(selects);
@@ -246,16 +241,16 @@ impl Keys {
 }
 
 impl Wanted {
-    fn of(part: &Part) -> Self {
+    fn of(part: &Part, zone: &str) -> Self {
         let (plain, centred) = match &part.kind {
-            PartKind::Sum(s) if s.centre() != 0 => (Some(sum(&s.uncentred())), None),
+            PartKind::Sum(s) if s.centre() != 0 => (Some(sum(&s.uncentred(), zone)), None),
             PartKind::Sum(s) if s.centred().centre() != 0 => {
                 let rows = PartKind::Count(Some(s.arg().clone()).filter(Scalar::nullable));
-                (None, Some([sum(&s.centred()), part_key(&rows)]))
+                (None, Some([sum(&s.centred(), zone), part_key(&rows, zone)]))
             }
             _ => (None, None),
         };
-        Self { key: part_key(&part.kind), plain, centred }
+        Self { key: part_key(&part.kind, zone), plain, centred }
     }
 
     /// The lists of keys that it follows from, each of which is enough.
@@ -266,24 +261,25 @@ impl Wanted {
 }
 
 /// What a part counts or sums: with the source, groups and bounds, the whole of what it depends on.
-fn part_key(kind: &PartKind) -> Key {
+fn part_key(kind: &PartKind, zone: &str) -> Key {
+    let text = |x: &Scalar| in_zone(&scalar::text(x), zone);
     let mut canon = Canon::new("part");
     match kind {
         PartKind::Count(None) => canon.text("rows"),
-        PartKind::Count(Some(x)) => canon.text("count").text(&scalar::text(x)),
+        PartKind::Count(Some(x)) => canon.text("count").text(&text(x)),
         PartKind::Units(None) => canon.text("units"),
-        PartKind::Units(Some(x)) => canon.text("units where").text(&scalar::text(x)),
-        PartKind::Values(x) => canon.text("values").text(&scalar::text(x)),
+        PartKind::Units(Some(x)) => canon.text("units where").text(&text(x)),
+        PartKind::Values(x) => canon.text("values").text(&text(x)),
         PartKind::Point(pick) => canon.text("point").text(&format!("{pick:?}")),
-        PartKind::Sum(s) => return sum(s),
-        PartKind::SumOfValues(s) => canon.text("sum of values").bytes(&sum(s)),
+        PartKind::Sum(s) => return sum(s, zone),
+        PartKind::SumOfValues(s) => canon.text("sum of values").bytes(&sum(s, zone)),
     };
     canon.key()
 }
 
-fn sum(s: &GridValue) -> Key {
+fn sum(s: &GridValue, zone: &str) -> Key {
     let mut canon = Canon::new("part");
-    canon.text("sum").text(&scalar::text(s.arg())).number(s.arg().nullable());
+    canon.text("sum").text(&in_zone(&scalar::text(s.arg()), zone)).number(s.arg().nullable());
     let (low, high) = s.ends();
     canon.show(&s.grid().normalized()).show(&s.centre()).show(&low).show(&high);
     canon.key()
@@ -301,35 +297,6 @@ fn price(spec: &Spec) -> BigRatio {
         }
     }
     &pure * &pure + squares
-}
-
-/// The session settings that a value of the fetch can depend on: for dates and times the time zone and how they are
-/// read, where something is turned into text all of them.
-fn mattering(canonical: &Canonical) -> Vec<Setting> {
-    let (mut times, mut texts) = (false, false);
-    let mut look = |s: &Scalar| {
-        times |= s.ty().is_datetime() || matches!(s.ty(), schema::SqlType::Time | schema::SqlType::Interval);
-        texts |= match s.node() {
-            Node::Cast(x) => !s.ty().is_number() && x.ty() != s.ty(),
-            _ => matches!(s.ty(), schema::SqlType::Other { .. }),
-        };
-    };
-    let base = &canonical.base;
-    each(&base.source.unit.scalar(), &mut look);
-    base.keys.iter().map(|k| &k.scalar).chain(&base.only).for_each(|s| each(s, &mut look));
-    each_of_rows(&base.source.scans, &base.source.tree, &base.source.filter, &mut look);
-    for part in &canonical.parts {
-        match &part.kind {
-            PartKind::Count(Some(x)) | PartKind::Units(Some(x)) | PartKind::Values(x) => each(x, &mut look),
-            PartKind::Sum(s) | PartKind::SumOfValues(s) => each(s.arg(), &mut look),
-            PartKind::Count(None) | PartKind::Units(None) | PartKind::Point(_) => {}
-        }
-    }
-    match (times, texts) {
-        (_, true) => Setting::ALL.to_vec(),
-        (true, false) => vec![Setting::TimeZone, Setting::DateStyle, Setting::IntervalStyle],
-        (false, false) => Vec::new(),
-    }
 }
 
 /// Rows of these columns, taken in this order, themselves in one that follows from them.

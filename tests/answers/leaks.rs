@@ -60,7 +60,9 @@ impl World {
     }
 
     async fn in_zone(rows: &str, zone: &'static str) -> Self {
-        Self { zone, ..Self::new(rows).await }
+        let mut world = Self::new(rows).await;
+        world.bikes.time_zone(zone);
+        Self { zone, ..world }
     }
 
     async fn refusal(&self, sql: &str) -> ClientError {

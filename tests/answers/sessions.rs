@@ -290,15 +290,16 @@ async fn rule_37_time_zones_are_those_that_have_a_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_37_a_server_that_begins_in_a_zone_of_its_own_making_is_refused() {
-    for login in ["fetch", "finish"] {
-        let db = city::bikes().await;
-        db.execute(&format!("ALTER ROLE {}_{login} SET timezone = 'A-48'", db.name)).await;
-        let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], RULES));
-        let out = dir.noisegate(&["serve"]).await;
-        assert!(!out.status.success());
-        let told = format!("the default time zone of the {login} login, \"A-48\",");
-        assert!(out.stderr.contains(&told) && out.stderr.contains("ALTER ROLE"), "{}", out.stderr);
-    }
+    let db = city::bikes().await;
+    // What a fetch reads does not depend on that.
+    db.execute(&format!("ALTER ROLE {}_fetch SET timezone = 'A-48'", db.name)).await;
+    let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], RULES));
+    drop(dir.serve().await);
+    db.execute(&format!("ALTER ROLE {}_finish SET timezone = 'A-48'", db.name)).await;
+    let out = dir.noisegate(&["serve"]).await;
+    assert!(!out.status.success());
+    let told = "the default time zone of the finish login, \"A-48\",";
+    assert!(out.stderr.contains(told) && out.stderr.contains("ALTER ROLE"), "{}", out.stderr);
 }
 
 /// Below the least, time and errors would be worth more than answers.

@@ -172,7 +172,7 @@ impl Bikes {
             total_rows: None,
             old_extract: backend.server_version() < 140_000,
             question: false,
-            utc: true,
+            zone: plan::UTC.into(),
             mechanism: noisegate::dp::Preference::Auto,
             ends: plan::Ends::default(),
             budgets: ledger.notions(&identity()),
@@ -216,7 +216,7 @@ impl Bikes {
     /// The session's time zone.
     pub fn time_zone(&mut self, zone: &str) {
         self.settings.set(Setting::TimeZone, zone);
-        self.plan.utc = zone == "UTC";
+        self.plan.zone = zone.to_owned();
     }
 
     /// Parses one query; EXPLAIN is not among them.
@@ -455,7 +455,6 @@ impl Bikes {
         };
         let statements: Vec<FetchText> = places.iter().map(text).collect();
         let request = FetchRequest {
-            settings: self.settings.clone(),
             statements: statements.clone(),
             fingerprint: Some(self.fingerprint.clone()),
             max_rows: self.policy.limits.max_result_groups,

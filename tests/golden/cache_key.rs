@@ -1,6 +1,5 @@
 //! Keys of questions: the same for the same question in other words, another for every other question.
 
-use noisegate::backend::{Setting, Settings};
 use noisegate::dp::{Preference, Ratio};
 use noisegate::plan::{self, Plan};
 use noisegate::policy::{self, Limits, Policy};
@@ -33,7 +32,7 @@ pub fn usual() -> plan::Settings {
         total_rows: None,
         old_extract: false,
         question: false,
-        utc: true,
+        zone: plan::UTC.into(),
         mechanism: Preference::Auto,
         ends: plan::Ends::default(),
         budgets: Vec::new(),
@@ -54,7 +53,6 @@ pub fn planned(sql: &str, settings: &plan::Settings) -> Plan {
 /// What a key depends on beside the statement.
 struct Where {
     plan: plan::Settings,
-    session: Settings,
     role: Option<&'static str>,
     epoch: Epoch,
     version: [u8; 32],
@@ -63,7 +61,6 @@ struct Where {
 fn here() -> Where {
     Where {
         plan: usual(),
-        session: Settings::default(),
         role: None,
         epoch: Epoch::at(0, Some(Duration::from_secs(86_400)), 0),
         version: [1; 32],
@@ -79,7 +76,6 @@ fn keys_in(sql: &str, place: &Where) -> Vec<Keys> {
         policy: &policy,
         epoch: &place.epoch,
         role: place.role,
-        settings: &place.session,
         delta: &place.plan.delta,
         mechanism: place.plan.mechanism,
         given: &[],
@@ -232,12 +228,10 @@ fn what_an_answer_depends_on_is_in_its_key_and_nothing_else() {
     );
     assert!(same(count, |w| w.plan.delta = Ratio::new(1, 1_000_000)));
     assert!(same(months, |w| w.plan.max_groups = 9), "the bound on all rows is less");
-    for setting in Setting::ALL {
-        let set = |w: &mut Where| w.session.set(setting, "other");
-        assert!(same(count, set) && same(cities, set), "{setting:?}");
-        let matters = matches!(setting, Setting::TimeZone | Setting::DateStyle | Setting::IntervalStyle);
-        assert_eq!(same(months, set), !matters, "{setting:?}");
-    }
+    let hours = "SELECT count(*) FROM trips WHERE extract(hour FROM started_at::timestamptz) = 8";
+    let tokyo = |w: &mut Where| w.plan.zone = "Asia/Tokyo".into();
+    assert!(same(count, tokyo) && same(cities, tokyo) && same(months, tokyo), "no clock is looked at");
+    assert!(!same(hours, tokyo));
     // Asking by name for the noise that is taken anyway.
     assert!(same(count, |w| w.plan.mechanism = Preference::Laplace));
     assert!(

@@ -2,7 +2,6 @@
 
 use crate::cache_key::{planned, policy, usual};
 use bytes::Bytes;
-use noisegate::backend::Settings;
 use noisegate::dp::{Notion, Preference, ROUNDS, Ratio};
 use noisegate::plan::{self, split};
 use noisegate::store::{Epoch, KeyContext, Keys, canonical};
@@ -19,7 +18,6 @@ fn keys(sql: &str, without: &Columns) -> Keys {
         policy,
         epoch: &Epoch::at(0, None, 0),
         role: None,
-        settings: &Settings::default(),
         delta: &usual().delta,
         mechanism: Preference::Auto,
         given: &[],

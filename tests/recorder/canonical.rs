@@ -9,7 +9,6 @@ use crate::harness::{Claim, Lab, Rows, settings};
 use crate::query;
 use crate::rng::Rng;
 use crate::samples::Samples;
-use noisegate::backend::Settings;
 use noisegate::dp::Preference;
 use noisegate::emit::fetch;
 use noisegate::store::{Key, KeyContext, Keys, canonical};
@@ -67,7 +66,6 @@ async fn agree(v: Variant) {
                 policy: &lab.policy,
                 epoch: &noisegate::store::Epoch::at(0, None, 0),
                 role: None,
-                settings: &Settings::default(),
                 delta: &settings(1, 1).delta,
                 mechanism: Preference::Auto,
                 given: &[],

@@ -15,6 +15,7 @@ use crate::support::{self, TestDb};
 use noisegate::backend::introspect::read_schema;
 use noisegate::plan::PartKind;
 use noisegate::plan::expr::Scalar;
+use noisegate::plan::expr::print::in_zone;
 use noisegate::policy::{self, Policy};
 use noisegate::schema::SqlType;
 use std::collections::BTreeMap;
@@ -451,7 +452,7 @@ async fn run(client: &Client, zone: &str, list: &[&Check], failures: &mut Vec<St
             return;
         }
         let texts: Vec<String> =
-            list.iter().enumerate().map(|(i, c)| format!("{} AS v{i}", c.text)).collect();
+            list.iter().enumerate().map(|(i, c)| format!("{} AS v{i}", in_zone(&c.text, zone))).collect();
         let holds = |(i, c): (usize, &&Check)| format!("bool_and({})", named(&c.holds, i));
         let holds: Vec<String> = list.iter().enumerate().map(holds).collect();
         let sql = format!(
@@ -465,7 +466,8 @@ async fn run(client: &Client, zone: &str, list: &[&Check], failures: &mut Vec<St
                     if row.get::<_, Option<bool>>(i) != Some(true) {
                         let sql = format!(
                             "SELECT string_agg(row || ': ' || coalesce(left(v::text, 200), 'NULL'), '; ') FROM (SELECT row, {} AS v FROM public.facts AS b0 OFFSET 0) q WHERE ({}) IS NOT TRUE",
-                            c.text, c.holds
+                            in_zone(&c.text, zone),
+                            c.holds
                         );
                         let rows: Option<String> =
                             client.query_one(&sql, &[]).await.map_or(None, |r| r.get(0));
@@ -509,6 +511,75 @@ fn named(holds: &str, i: usize) -> String {
         before = *c;
     }
     out
+}
+
+/// What a session may be set to, whoever asks.
+const STYLES: &[&str] = &[
+    "SET timezone = 'UTC'; SET datestyle = 'ISO, MDY'; SET intervalstyle = 'postgres'; SET extra_float_digits = 1; SET bytea_output = 'hex'",
+    "SET timezone = 'Asia/Tokyo'; SET datestyle = 'ISO, DMY'; SET intervalstyle = 'sql_standard'; SET extra_float_digits = -15; SET bytea_output = 'escape'",
+    "SET timezone = 'America/St_Johns'; SET datestyle = 'German, DMY'; SET intervalstyle = 'postgres_verbose'; SET extra_float_digits = 3",
+    "SET timezone = 'Pacific/Apia'; SET datestyle = 'SQL, YMD'; SET intervalstyle = 'iso_8601'; SET extra_float_digits = 0; SET bytea_output = 'hex'",
+    "SET timezone = '+15:59'; SET datestyle = 'Postgres, MDY'; SET intervalstyle = 'sql_standard'; SET timezone_abbreviations = 'India'",
+];
+
+/// The bytes that each of these gives over all rows, as a hash of them all.
+async fn bytes(client: &Client, zone: &str, list: &[&Check]) -> String {
+    let texts: Vec<String> =
+        list.iter().enumerate().map(|(i, c)| format!("{} AS v{i}", in_zone(&c.text, zone))).collect();
+    let sql = format!(
+        "SELECT md5(string_agg(md5(record_send(q)), '' ORDER BY q.row)) FROM (SELECT row, {} FROM public.facts AS b0 OFFSET 0) AS q",
+        texts.join(", ")
+    );
+    client.query_one(&sql, &[]).await.unwrap_or_else(|e| panic!("{e:?}\n{sql}")).get(0)
+}
+
+/// A text reads the same whatever the session is set to: its zone is in it, and its constants have one reading.
+#[tokio::test]
+async fn rule_49_a_text_gives_the_same_bytes_under_every_setting() {
+    let mut rng = Rng::of_case(crate::seed(), 0x49);
+    let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, seed: 7 }).await;
+    let samples = Samples::of_lab(&mut lab).await;
+    let version: String = lab.client.query_one("SHOW server_version_num", &[]).await.unwrap().get(0);
+    let (db, policy) = table(version.parse().unwrap(), &mut rng).await;
+    let columns: Vec<(String, Ty)> = COLUMNS.iter().map(|(n, _, ty, _)| (format!("x.{n}"), *ty)).collect();
+    let mut all: Vec<Check> = Vec::new();
+    for (sample, kind) in samples.all() {
+        for depth in [0, 0, 1] {
+            let written = query::filled(&mut rng, &samples, &columns, sample, depth);
+            all.extend(checks(&written, kind, &policy).unwrap_or_default());
+        }
+    }
+    let client = db.superuser().await;
+    client.batch_execute("SET search_path = pg_catalog; SET jit = off").await.unwrap();
+    let mut failures = Vec::new();
+    for zone in ["UTC", "America/New_York", "Australia/Lord_Howe", "<-07>+07"] {
+        for some in all.chunks(AT_ONCE) {
+            let mut work = vec![some.iter().collect::<Vec<_>>()];
+            while let Some(list) = work.pop().filter(|_| failures.len() < 10) {
+                let mut found = Vec::new();
+                for style in STYLES {
+                    client.batch_execute(style).await.unwrap();
+                    found.push(bytes(&client, zone, &list).await);
+                }
+                if found.iter().all(|f| *f == found[0]) {
+                    continue;
+                }
+                if let [one] = list.as_slice() {
+                    failures.push(format!("{} in {zone}: {}", one.written, in_zone(&one.text, zone)));
+                    continue;
+                }
+                let (a, b) = list.split_at(list.len() / 2);
+                work.extend([a.to_vec(), b.to_vec()]);
+            }
+        }
+    }
+    assert!(all.len() > 500, "{}", all.len());
+    assert!(
+        failures.is_empty(),
+        "{} texts are read as the session is set:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }
 
 #[tokio::test]

@@ -422,7 +422,7 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
         total_rows: None,
         old_extract: false,
         question: false,
-        utc: true,
+        zone: plan::UTC.into(),
         mechanism: dp::Preference::Auto,
         ends: plan::Ends::default(),
         budgets: vec![("everyone".into(), dp::Notion::Zcdp)],

@@ -181,7 +181,7 @@ async fn record(v: Variant) {
         for number in only.map_or(batch * BATCH..(batch + 1) * BATCH, |n| n..n + 1) {
             let case = Case::drawn(seed ^ v.seed, number, zone, &samples);
             statements += 1;
-            let settings = Settings { utc: zone == "UTC", ..settings(case.groups, case.rows) };
+            let settings = Settings { zone: zone.into(), ..settings(case.groups, case.rows) };
             match lab.plan(&case.query.sql, &settings).await {
                 Ok(plan) => {
                     planned += 1;

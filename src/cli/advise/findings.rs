@@ -220,7 +220,7 @@ fn has(earlier: &Keys, later: &Keys) -> bool {
 }
 
 fn keys(plan: &Plan, offline: &Offline) -> Vec<Keys> {
-    let (epoch, settings) = (Epoch::default(), backend::Settings::default());
+    let epoch = Epoch::default();
     let paying: Vec<_> = plan.releases.iter().filter(|r| !r.is_domain_only()).collect();
     let selecting = paying.iter().filter(|r| r.selects()).count().max(1);
     let delta = offline.settings.delta / Ratio::from_integer(u128::try_from(selecting).unwrap_or(1));
@@ -229,7 +229,6 @@ fn keys(plan: &Plan, offline: &Offline) -> Vec<Keys> {
         database: "",
         epoch: &epoch,
         role: None,
-        settings: &settings,
         delta: &delta,
         mechanism: offline.settings.mechanism,
         given: &[],

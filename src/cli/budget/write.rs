@@ -2,7 +2,7 @@
 
 use super::{Accept, Close, Grant, Mark, Restore, Signed};
 use bigdecimal::BigDecimal;
-use ledger::{LedgerError, Missing, Owner, Terms, user};
+use ledger::{LedgerError, Missing, Owner, user};
 use policy::LedgerLocation;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -85,9 +85,9 @@ pub(super) fn close(ledger: &LedgerLocation, args: &Close) -> Result<String, Led
 /// `budget accept`: with the tables as the database, or the snapshot, has them.
 pub(super) async fn accept(ledger: &LedgerLocation, args: &Accept) -> Result<String, Box<dyn Error>> {
     let reason = args.signed.reason()?;
-    let policy = crate::cli::check::policy(&args.policy.policy, args.offline).await?;
+    let terms = crate::cli::check::terms(&args.policy.policy, args.offline).await?;
     let mut owner = open(ledger)?;
-    let changes = owner.accept(&Terms::of(&policy), &args.signed.author(), reason)?;
+    let changes = owner.accept(&terms, &args.signed.author(), reason)?;
     let mut out = String::from("accepted\n");
     for change in changes {
         let forgets = change.forgets.map(|why| format!(": {why}")).unwrap_or_default();

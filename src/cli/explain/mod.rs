@@ -238,7 +238,7 @@ fn settings(args: &Args, policy: &Policy, server_version: u32) -> Result<plan::S
         total_rows: None,
         old_extract: server_version < 140_000,
         question: false,
-        utc: true,
+        zone: plan::UTC.into(),
         mechanism: dp::Preference::Auto,
         ends: plan::Ends::default(),
         // Whoever asks may have to pay from each of them.

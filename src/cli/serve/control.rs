@@ -47,8 +47,8 @@ impl Control {
         Ok(Self { listener, path, owner })
     }
 
-    /// Serves one request after the other.
-    pub async fn serve(self, reloader: Arc<Reloader>) {
+    /// Serves one request after the other, for the policies that share the ledger.
+    pub async fn serve(self, reloaders: Arc<[Arc<Reloader>]>) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
@@ -58,9 +58,9 @@ impl Control {
                         tracing::warn!("refused a request from another user on the control socket");
                         continue;
                     }
-                    let reloader = reloader.clone();
+                    let reloaders = reloaders.clone();
                     tokio::spawn(async move {
-                        if let Err(error) = attend(stream, &reloader).await {
+                        if let Err(error) = attend(stream, &reloaders).await {
                             tracing::warn!(%error, "a request on the control socket was not served");
                         }
                     });
@@ -80,19 +80,28 @@ impl Drop for Control {
     }
 }
 
-async fn attend(mut stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
+async fn attend(mut stream: UnixStream, reloaders: &[Arc<Reloader>]) -> io::Result<()> {
     let mut text = Vec::new();
     let (read, mut write) = stream.split();
     timeout(PATIENCE, read.take(LONGEST_REQUEST).read_to_end(&mut text)).await??;
     let request: Request = serde_json::from_slice(&text)?;
     let (Request::Reload { policy, .. } | Request::Refresh { policy, .. }) = &request;
-    let answer = if !reloader.serves(policy) {
-        let served = reloader.policy().display();
+    let answer = if let Some(reloader) = reloaders.iter().find(|r| r.serves(policy)) {
+        answer(reloader, &request).await
+    } else {
+        let served: Vec<_> = reloaders.iter().map(|r| r.policy().display().to_string()).collect();
+        let served = served.join(", ");
         Answer::Refused(format!(
             "the process that holds this ledger serves {served}, not {}",
             policy.display()
         ))
-    } else if let Request::Refresh { author, reason, .. } = &request {
+    };
+    write.write_all(&serde_json::to_vec(&answer)?).await?;
+    write.shutdown().await
+}
+
+async fn answer(reloader: &Reloader, request: &Request) -> Answer {
+    if let Request::Refresh { author, reason, .. } = request {
         match reloader.active.current().refresh(author, reason).await {
             Ok(()) => {
                 tracing::info!(%author, %reason, "the data is new: kept answers have ended");
@@ -100,13 +109,11 @@ async fn attend(mut stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
             }
             Err(refusal) => Answer::Refused(refusal.to_string()),
         }
-    } else if let Request::Reload { check: true, .. } = &request {
+    } else if let Request::Reload { check: true, .. } = request {
         reloader.compare().await
     } else {
         reloader.reload().await
-    };
-    write.write_all(&serde_json::to_vec(&answer)?).await?;
-    write.shutdown().await
+    }
 }
 
 /// Why nobody answered.

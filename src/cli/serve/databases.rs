@@ -1,6 +1,6 @@
 //! What is served: one policy, or a folder of them behind one port.
 
-use crate::gateway::{ActiveGateway, Checked, Database, Databases, Gateway};
+use crate::gateway::{ActiveGateway, Checked, Database, Databases, Gateway, Reached, same_books};
 use policy::{LedgerLocation, Policy, RawPolicy};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -46,9 +46,9 @@ pub async fn open(policies: Policies) -> Result<(Vec<Served>, Arc<Databases>), B
         }
         checked.push((file, one));
     }
-    let all: Vec<(&Path, &Policy)> = checked.iter().map(|(f, c)| (f.as_path(), &c.policy)).collect();
+    let all: Vec<_> = checked.iter().map(|(f, c)| (f.as_path(), &c.policy, Some(&c.reached))).collect();
     agree(&all)?;
-    let (mut served, mut databases) = (Vec::new(), Vec::new());
+    let (mut served, mut databases): (Vec<Served>, _) = (Vec::new(), Vec::new());
     for (file, checked) in checked {
         let own = checked.policy.server.database.clone();
         let name = if folder { Some(checked.policy.database_name(&file)) } else { own };
@@ -56,7 +56,12 @@ pub async fn open(policies: Policies) -> Result<(Vec<Served>, Arc<Databases>), B
             LedgerLocation::Sqlite(ledger) => ledger,
             LedgerLocation::Postgres(_) => file.clone(),
         };
-        let active = ActiveGateway::new(Gateway::open(checked, None)?);
+        let books = |s: &&Served| same_books(&s.active.current().policy().ledger, &checked.policy.ledger);
+        let opened = match served.iter().find(books).map(|s| s.active.current()) {
+            Some(first) => first.open_beside(checked).await,
+            None => Gateway::open(checked, None),
+        };
+        let active = ActiveGateway::new(opened?);
         databases.push(Database { name, active: active.clone() });
         // Not the file that a link leads to: paths are relative to the folder that was named at the start.
         served.push(Served { file: std::path::absolute(&file)?, active, beside });
@@ -67,20 +72,20 @@ pub async fn open(policies: Policies) -> Result<(Vec<Served>, Arc<Databases>), B
 }
 
 /// What policies behind one port must have in common, and must not.
-pub fn agree(policies: &[(&Path, &Policy)]) -> Result<(), String> {
-    let Some(((file, first), others)) = policies.split_first() else { return Ok(()) };
+pub fn agree(policies: &[(&Path, &Policy, Option<&Reached>)]) -> Result<(), String> {
+    let Some(((file, first, _), others)) = policies.split_first() else { return Ok(()) };
     let mut wrong = String::new();
-    for (other, policy) in others {
+    for (other, policy, _) in others {
         let unlike = policy.unlike(first);
         if !unlike.is_empty() {
             let (other, file) = (other.display(), file.display());
             let _ = writeln!(wrong, "{other}: {} must be as in {file}: they share a port", unlike.join(", "));
         }
     }
-    for (i, (file, policy)) in policies.iter().enumerate() {
+    for (i, (file, policy, reached)) in policies.iter().enumerate() {
         let Some(before) = policies.get(..i) else { continue };
         let name = policy.database_name(file);
-        for (other, earlier) in before {
+        for (other, earlier, before) in before {
             let (shown, others) = (file.display(), other.display());
             if earlier.database_name(other) == name {
                 let _ = writeln!(
@@ -88,21 +93,14 @@ pub fn agree(policies: &[(&Path, &Policy)]) -> Result<(), String> {
                     "{shown}: the database {name:?} is {others}'s, too; set database in [server]"
                 );
             }
-            if same_books(&earlier.ledger, &policy.ledger) {
-                let _ = writeln!(
-                    wrong,
-                    "{shown}: its ledger is {others}'s, too; give each policy books of its own"
-                );
+            // Where no database was asked, nobody knows whose rows these are.
+            let clash = before
+                .zip(*reached)
+                .and_then(|(before, reached)| before.clash(earlier, &others.to_string(), reached, policy));
+            if let Some(clash) = clash {
+                let _ = writeln!(wrong, "{shown}: {clash}");
             }
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.trim_end().to_owned()) }
-}
-
-fn same_books(a: &LedgerLocation, b: &LedgerLocation) -> bool {
-    match (a, b) {
-        (LedgerLocation::Sqlite(a), LedgerLocation::Sqlite(b)) => a == b,
-        (LedgerLocation::Postgres(a), LedgerLocation::Postgres(b)) => a.url == b.url && a.schema == b.schema,
-        _ => false,
-    }
 }

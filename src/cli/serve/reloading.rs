@@ -3,9 +3,9 @@
 use super::log;
 use super::manager::Manager;
 use super::request::Answer;
-use crate::gateway::{ActiveGateway, OpenError, Reopened};
+use crate::gateway::{ActiveGateway, Checked, OpenError, Reopened};
 use frontend::{InForce, Settings};
-use policy::{Policy, RawPolicy};
+use policy::RawPolicy;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +28,8 @@ pub struct Reloader {
 pub struct Folder {
     /// The first one's gateway in force.
     pub first: Arc<ActiveGateway>,
+    /// All of them, each with its file.
+    pub all: Vec<(PathBuf, Arc<ActiveGateway>)>,
     /// The frontend's part.
     pub settings: InForce,
     /// The log's level.
@@ -90,7 +92,7 @@ impl Reloader {
             let raw = self.read().await?;
             let old = self.active.current();
             let (checked, reopened) = old.compare(&raw).await.map_err(|e| self.refused(&raw, &e))?;
-            self.fits_the_folder(&checked.policy)?;
+            self.fits_the_folder(&checked)?;
             Settings::of(&checked.policy).map_err(|e| e.to_string())?;
             Ok::<_, String>(reopened)
         };
@@ -119,8 +121,16 @@ impl Reloader {
         if moved { format!("{e}\n{note}") } else { e.to_string() }
     }
 
-    /// Whether what all policies behind the port share is as the first one says.
-    fn fits_the_folder(&self, policy: &Policy) -> Result<(), String> {
+    /// Whether what all policies behind the port share is as the first one says, and no rows have books beside those of
+    /// another policy.
+    fn fits_the_folder(&self, Checked { policy, reached, .. }: &Checked) -> Result<(), String> {
+        for (file, other) in self.folder.all.iter().filter(|(_, other)| !Arc::ptr_eq(other, &self.active)) {
+            let other = other.current();
+            let name = file.display().to_string();
+            if let Some(clash) = other.reached().clash(other.policy(), &name, reached, policy) {
+                return Err(clash);
+            }
+        }
         if Arc::ptr_eq(&self.active, &self.folder.first) {
             return Ok(());
         }
@@ -136,9 +146,10 @@ impl Reloader {
 
     async fn try_reload(&self) -> Result<Reopened, String> {
         let raw = self.read().await?;
-        let reopened = self.active.current().reopen(&raw).await;
-        let (gateway, mut reopened) = reopened.map_err(|e| self.refused(&raw, &e))?;
-        self.fits_the_folder(gateway.policy())?;
+        let old = self.active.current();
+        let (checked, mut reopened) = old.compare(&raw).await.map_err(|e| self.refused(&raw, &e))?;
+        self.fits_the_folder(&checked)?;
+        let gateway = old.reopen(checked, &reopened).await.map_err(|e| self.refused(&raw, &e))?;
         if !Arc::ptr_eq(&self.active, &self.folder.first) {
             self.active.replace(gateway);
             return Ok(reopened);

@@ -75,6 +75,9 @@ impl Envelope {
 
     /// The sum after `price` is added to `spent`, if every class has so many left.
     pub fn admit(&self, spent: &Tokens, price: &Tokens) -> Option<Tokens> {
+        if price.0.iter().all(|uses| *uses == 0) {
+            return Some(spent.clone());
+        }
         let spent = spent.0.iter().copied().chain(std::iter::repeat(0));
         let sum = |(((_, limit), spent), price): ((&(Mechanism, u32), u32), &u32)| {
             spent.checked_add(*price).filter(|sum| sum <= limit)
@@ -90,9 +93,13 @@ impl Envelope {
 
     /// How many charges of `price` still fit, one after the other.
     pub fn fits(&self, spent: &Tokens, price: &Tokens) -> u128 {
+        if price.0.iter().all(|uses| *uses == 0) {
+            return u128::MAX;
+        }
         let spent = spent.0.iter().copied().chain(std::iter::repeat(0));
-        let room =
-            |((limit, spent), price): ((u32, u32), &u32)| limit.saturating_sub(spent).checked_div(*price);
+        let room = |((limit, spent), price): ((u32, u32), &u32)| {
+            limit.checked_sub(spent).map_or(Some(0), |left| left.checked_div(*price))
+        };
         let fits = self.granted().zip(spent).zip(&price.0).filter_map(room).min();
         fits.map_or(u128::MAX, u128::from)
     }

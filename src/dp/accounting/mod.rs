@@ -279,7 +279,9 @@ impl Filter {
         Self { notion, limit: Cost::of_loss(limit) }
     }
 
-    /// The sum after `price` is added to `spent`, if that is within the limit.
+    /// The sum after `price` is added to `spent`, if that is within the limit: in every coordinate, also in those that the price
+    /// adds nothing to. A limit that was lowered below what is spent admits nothing but a charge of nothing at all, because
+    /// what other coordinates have left was left under a limit that the sums do not keep (soundness rule 52).
     pub fn admit(&self, spent: Cost, price: Cost) -> Result<Cost, Shortfall> {
         let short = |of_delta, limit: u128, spent, needed| Shortfall {
             of_delta,
@@ -287,10 +289,11 @@ impl Filter {
             left: limit.saturating_sub(spent),
             limit,
         };
-        let after = |limit: u128, spent: u128, price: u128| {
-            // A charge of nothing is admitted even where a limit was lowered below what is spent.
-            spent.checked_add(price).filter(|&sum| price == 0 || sum <= limit)
-        };
+        if price == Cost::default() {
+            return Ok(spent);
+        }
+        let after =
+            |limit: u128, spent: u128, price: u128| spent.checked_add(price).filter(|&sum| sum <= limit);
         let loss = after(self.limit.loss, spent.loss, price.loss)
             .ok_or_else(|| short(false, self.limit.loss, spent.loss, price.loss))?;
         let delta = after(self.limit.delta, spent.delta, price.delta)
@@ -305,6 +308,9 @@ impl Filter {
 
     /// How many charges of `price` still fit, one after the other.
     pub fn fits(&self, spent: Cost, price: Cost) -> u128 {
+        if price == Cost::default() {
+            return u128::MAX;
+        }
         let mut fits = room(self.limit.loss, spent.loss, price.loss);
         if self.notion == Notion::Rdp {
             fits = self.branches(spent, price).map(|(l, s, p)| room(l, s, p)).max().unwrap_or(0);
@@ -352,7 +358,7 @@ fn part(limit: u128, units: u128) -> f64 {
 }
 
 fn room(limit: u128, spent: u128, price: u128) -> u128 {
-    limit.saturating_sub(spent).checked_div(price).unwrap_or(u128::MAX)
+    limit.checked_sub(spent).map_or(0, |left| left.checked_div(price).unwrap_or(u128::MAX))
 }
 
 /// A rational in units, rounded up. None if it does not fit.

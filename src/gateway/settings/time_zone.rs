@@ -45,6 +45,28 @@ fn seconds(text: &str) -> Option<(bool, u32)> {
     (parts.next().is_none() && total < LIMIT).then_some((negative, total))
 }
 
+/// The zone of a session, by a text that the function `timezone` reads as the same. That looks for abbreviations first, and of
+/// some a zone has the name that goes to summer time, as the abbreviation does not: these have another name, under which the
+/// clocks of the zone are as they are since 1977. A number is one of hours east of Greenwich to SET, and west to a rule.
+pub(in crate::gateway) fn as_argument(zone: &str) -> String {
+    const ABBREVIATED: [(&str, &str); 4] = [
+        ("CET", "Europe/Brussels"),
+        ("EET", "Europe/Athens"),
+        ("MET", "Europe/Brussels"),
+        ("WET", "Europe/Lisbon"),
+    ];
+    if zone.eq_ignore_ascii_case(plan::UTC) {
+        return plan::UTC.to_owned();
+    }
+    let other = ABBREVIATED.iter().find(|(short, _)| short.eq_ignore_ascii_case(zone));
+    let hours = zone.strip_prefix(['+', '-']).unwrap_or(zone);
+    if !hours.is_empty() && hours.bytes().all(|b| b.is_ascii_digit()) {
+        let (east, west) = if zone.starts_with('-') { ('-', '+') } else { ('+', '-') };
+        return format!("<{east}{hours:0>2}>{west}{hours:0>2}");
+    }
+    other.map_or(zone, |(_, name)| name).to_owned()
+}
+
 /// 22023.
 pub(in crate::gateway) fn refused(zone: &str) -> ClientError {
     let shown: String = zone.chars().take(60).collect();

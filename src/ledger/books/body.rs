@@ -66,6 +66,9 @@ pub(crate) struct Terms {
     /// Hash of what changes the meaning of an answer; None when nobody has checked the policy against a database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
+    /// Which database of which server the tables are of; None where no server was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<String>,
     /// Table and column of who is protected.
     pub(crate) unit: String,
     /// By name; empty when nobody has checked the policy against a database.

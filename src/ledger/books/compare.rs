@@ -1,7 +1,8 @@
 //! A policy beside the one that the books were kept under: what goes on, and what would forget something spent.
 
 use super::body::{BudgetTerms, TableTerms, Terms, decimal};
-use policy::{Scope, Window};
+use crate::account::{Counter, Granted};
+use policy::{Accounting, Scope, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What [`super::body::TableTerms::rows`] says of a public table.
@@ -51,6 +52,19 @@ pub(super) struct Past<'a> {
     pub(super) charged: bool,
     /// Budgets in force of which something is spent in the present window.
     pub(super) spent: BTreeSet<&'a str>,
+    /// What was granted of budgets in force, to each owner.
+    pub(super) granted: Vec<(&'a str, Granted)>,
+    pub(super) measure: Measure,
+}
+
+/// By what limits are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// Each coordinate that follows from them.
+    Coordinates,
+    /// ε and δ as policies write them: so were entries judged by versions that did not write of which data they are, and what
+    /// they took over stands.
+    Keys,
 }
 
 /// What differs.
@@ -62,6 +76,19 @@ pub(super) fn compare(old: &Terms, past: &Past<'_>, new: &Terms) -> Vec<Change> 
             what: format!("privacy.unit was {} and is {}", old.unit, new.unit),
             forgets: Some("what was spent protected somebody else; every budget starts anew".into()),
             anew: Anew::Everything,
+        });
+    }
+    if let (Some(before), Some(now)) = (&old.data, &new.data)
+        && before != now
+    {
+        changes.push(Change {
+            what: format!("the data were {before}, and are {now}"),
+            forgets: Some(
+                "books are of one database's rows, and another one's have books of their own; a database that was moved or \
+                 restored goes on with these, once that is accepted: what was spent stays spent"
+                    .into(),
+            ),
+            anew: Anew::Nothing,
         });
     }
     changes.extend(new.tables.iter().filter_map(|now| table(past.known.tables.get(&now.name)?, now)));
@@ -140,8 +167,9 @@ fn went_on(old: &BudgetTerms, past: &Past<'_>, new: &Terms) -> Vec<Change> {
     if let (Some(same), None) = (same, covering) {
         for weak in weaknesses(old, same, past) {
             let prefix = format!("budget \"{}\": {} ", old.name, weak.key);
-            if let Some(change) = changes.iter_mut().find(|c| c.what.starts_with(&prefix)) {
-                change.forgets = Some(weak.why.into());
+            match changes.iter_mut().find(|c| c.what.starts_with(&prefix)) {
+                Some(change) => change.forgets = Some(weak.why.into()),
+                None => changes.push(forgetful(prefix + "admits more", weak.why)),
             }
         }
     }
@@ -195,8 +223,8 @@ struct Weakness {
 }
 
 /// In what `new` counts less than `old`, or admits more. Where there is none, `new` holds whatever `old` would have held:
-/// it counts every charge that `old` counts, in a window that is as long at least, in the same notion, and up to no
-/// larger epsilon or delta.
+/// it counts every charge that `old` counts, in a window that is as long at least, in the same notion, up to no larger
+/// epsilon or delta, and, where something was spent, up to no larger limit in any coordinate (soundness rule 52).
 fn weaknesses(old: &BudgetTerms, new: &BudgetTerms, past: &Past<'_>) -> Vec<Weakness> {
     let mut weak = Vec::new();
     let mut unless = |holds: bool, key, why| {
@@ -250,7 +278,34 @@ fn weaknesses(old: &BudgetTerms, new: &BudgetTerms, past: &Past<'_>) -> Vec<Weak
             "what was spent before the present window is not counted any more",
         );
     }
+    let told = weak.iter().any(|w| ["epsilon", "delta"].contains(&w.key));
+    if let Some(key) = more_admitted(old, new, past).filter(|_| !told) {
+        let why = "of epsilon, of delta or at an order more would be admitted beside what is spent than was promised";
+        weak.push(Weakness { key, why });
+    }
     weak
+}
+
+/// The key by which `new` admits more than `old` in a coordinate: the loss, δ, or the divergence at an order. None where it
+/// does not, where nothing is spent, and where they cannot be compared because they count otherwise: that has a word of its
+/// own.
+fn more_admitted(old: &BudgetTerms, new: &BudgetTerms, past: &Past<'_>) -> Option<&'static str> {
+    let limits = |b: &BudgetTerms| [b.selection_delta.clone(), b.delta.clone(), b.epsilon.clone()];
+    let moved = limits(old).iter().zip(limits(new)).position(|(old, new)| *old != new)?;
+    let of_one_notion = old.accounting == new.accounting && old.accounting != Accounting::Envelope.word();
+    if past.measure == Measure::Keys || !of_one_notion || !past.spent.contains(old.name.as_str()) {
+        return None;
+    }
+    // A grant goes on with the budget that it was made for, on top of limits that have moved.
+    let kept = old.name == new.name && same_sums(old, new);
+    let granted = past.granted.iter().filter(|(name, _)| kept && *name == old.name).map(|(_, more)| more);
+    let more = |granted: &[Granted]| {
+        let limit = |b: &BudgetTerms| Some(Counter::of(&b.read()?, granted).ok()?.limit());
+        // What has no limit that can be computed is not known to admit less.
+        !matches!((limit(old), limit(new)), (Some(old), Some(new)) if old.covers(&new))
+    };
+    let admitted = more(&[]) || granted.into_iter().any(|granted| more(std::slice::from_ref(granted)));
+    admitted.then(|| ["selection_delta", "delta", "epsilon"].get(moved).copied()).flatten()
 }
 
 /// Whether every window of the first lies in one of the second.

@@ -137,8 +137,13 @@ impl Books {
     /// protected. Budgets are always those in force.
     pub(super) fn current(&self, own: &Terms) -> Result<(), Refusal> {
         let Some(terms) = &self.terms else { return Err(Refusal::Superseded) };
+        let moved = matches!((&terms.data, &own.data), (Some(now), Some(own)) if now != own);
         let known = |t: &super::TableTerms| self.known.tables.get(&t.name).is_none_or(|rows| *rows == t.rows);
-        if terms.unit == own.unit && own.tables.iter().all(known) { Ok(()) } else { Err(Refusal::Superseded) }
+        if !moved && terms.unit == own.unit && own.tables.iter().all(known) {
+            Ok(())
+        } else {
+            Err(Refusal::Superseded)
+        }
     }
 
     /// Refuses a stream that the owner has closed.

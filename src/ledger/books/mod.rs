@@ -213,6 +213,10 @@ impl Books {
 
     /// What differs in a policy from the one in force.
     pub(super) fn compare(&self, new: &Terms, at: i64) -> Vec<Change> {
+        self.compare_by(new, at, compare::Measure::Coordinates)
+    }
+
+    fn compare_by(&self, new: &Terms, at: i64, measure: compare::Measure) -> Vec<Change> {
         let Some(old) = &self.terms else { return Vec::new() };
         let is_spent = |index: usize, account: &Account| {
             let (window, nothing) = (account.window(at), account.counter.nothing());
@@ -228,9 +232,21 @@ impl Books {
             closed: &self.closed,
             charged: !self.is_unspent(),
             spent: spent.map(|(_, account)| account.budget.name.as_str()).collect(),
+            granted: self.grants.iter().map(|g| (g.budget.as_str(), self.granted_beside(g))).collect(),
+            measure,
         };
         let mut changes = compare::compare(old, &past, new);
         changes.extend(self.cannot_take_over(new, at));
         changes
+    }
+
+    /// All that the owner of a grant was granted in its window, if nobody else shares it.
+    fn granted_beside(&self, grant: &Granted) -> super::account::Granted {
+        let with = |g: &&Granted| {
+            (&g.budget, g.window) == (&grant.budget, grant.window)
+                && (g.owner == grant.owner || g.owner.is_none())
+        };
+        let all: Vec<_> = self.grants.iter().filter(with).map(|g| g.more.clone()).collect();
+        super::account::Granted::sum(&all)
     }
 }

@@ -1,7 +1,7 @@
 //! Entries, one after the other: each is verified before it counts.
 
 use super::body::{Accepted, Body, Cached, Close, Closed, Debit, Entry, Grant, Terms, decimal};
-use super::compare::{Anew, Change, same_sums};
+use super::compare::{Anew, Change, Measure, same_sums};
 use super::history;
 use super::report::{KEPT, Line, Price};
 use super::{Books, Granted, Head, Pending, StreamOpening, Sum, Wrong};
@@ -102,8 +102,11 @@ impl Books {
     }
 
     fn take_policy(&mut self, id: i64, accepted: Accepted, at: i64) -> Result<(), String> {
-        let Accepted { terms, forgets, .. } = accepted;
-        let changes = self.compare(&terms, at);
+        let Accepted { mut terms, forgets, .. } = accepted;
+        // Who asked no server says nothing new of it.
+        terms.data = terms.data.or_else(|| self.terms.as_ref()?.data.clone());
+        let measure = if terms.data.is_some() { Measure::Coordinates } else { Measure::Keys };
+        let changes = self.compare_by(&terms, at, measure);
         if let Some(change) = changes.iter().find(|c| c.forgets.is_some() && !forgets) {
             return Err(format!("nobody accepted this: {}", change.what));
         }

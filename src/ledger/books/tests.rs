@@ -31,6 +31,7 @@ fn terms(budgets: &[Budget]) -> Terms {
     let table = |name: &str, rows: &str| TableTerms { name: name.into(), rows: rows.into() };
     Terms {
         version: Some("v1".into()),
+        data: Some("database 1 of system 1".into()),
         unit: "riders.rider_id".into(),
         tables: vec![
             table("riders", "by rider_id"),
@@ -45,6 +46,11 @@ fn terms(budgets: &[Budget]) -> Terms {
 fn charge(n: u128, d: u128) -> Charge {
     let epsilon = Ratio::new(n, d);
     Charge::of(&epsilon, &[Spec::laplace(&epsilon, 1, &[1], None).unwrap()]).unwrap()
+}
+
+/// One that selects groups for this δ.
+fn selecting(delta: &str) -> Charge {
+    Charge { selection_delta: dp::ratio(&delta.parse().unwrap()).unwrap(), ..charge(1, 100) }
 }
 
 /// Books, and the chain that they follow.

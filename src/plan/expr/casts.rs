@@ -2,7 +2,7 @@
 
 use super::facts::{Declared, Facts, Phys, int_limit, type_span};
 use super::numbers;
-use super::print::{Print, float};
+use super::print::{Print, ZONE, float};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
@@ -287,6 +287,30 @@ pub(super) fn text(s: &Scalar, x: &Scalar, print: Print) -> String {
         Phys::Int => format!("({})::pg_catalog.int8", print(x)),
         Phys::Num => format!("({})::pg_catalog.numeric", print(x)),
         Phys::Float => float(&print(x), &s.facts.ty),
-        Phys::Other => format!("({})::{}", print(x), s.facts.ty.sql_name()),
+        Phys::Other => format!("({})::{}", in_type(x, &s.facts.ty, print), s.facts.ty.sql_name()),
     }
+}
+
+/// A moment on its way into another type of time: what changes with the zone names it.
+fn in_type(x: &Scalar, to: &SqlType, print: Print) -> String {
+    use SqlType::{Date, Timestamp, Timestamptz};
+    match (&x.facts.ty, to) {
+        (Timestamptz, Timestamp | Date) => local(x, print),
+        (Timestamp, Timestamptz) => zoned(&print(x)),
+        (Date, Timestamptz) => zoned(&format!("({})::pg_catalog.timestamp", print(x))),
+        _ => print(x),
+    }
+}
+
+/// What clocks of the session's zone show at a moment; a time without a zone as it is.
+pub(super) fn local(x: &Scalar, print: Print) -> String {
+    match x.facts.ty {
+        SqlType::Timestamptz => zoned(&print(x)),
+        _ => print(x),
+    }
+}
+
+/// A moment as the session's clocks show it, and back.
+pub(super) fn zoned(text: &str) -> String {
+    format!("pg_catalog.timezone({ZONE}, {text})")
 }

@@ -46,6 +46,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         samples: &[
             "extract(epoch FROM {t} + interval '1 day')",
             "extract(year FROM {t}::timestamp - interval '13 months 2 days 03:30:00')",
+            "extract(year FROM {t}::timestamp - interval '1 mon -1000 days')",
+            "extract(hour FROM {t}::timestamptz + interval '1 mon -1 day 02:00')",
             "extract(epoch FROM {t}::timestamptz + interval '1 mon')",
             "({t}::timestamptz - interval '2 hours' < {m})",
             "extract(doy FROM {t}::date + 30)",
@@ -152,6 +154,14 @@ pub(super) fn constant_parts(text: &str, pos: Pos) -> Result<[i64; 3]> {
             "Write it in whole units, within a million days: interval '90 days', interval '1 day 02:30:00'.",
         )
     })
+}
+
+/// A constant interval as it is printed: with a sign for each part, so that no style reads that of the first for all.
+pub(super) fn spelled(text: &str) -> String {
+    match constant::interval(text) {
+        Some([months, days, micros]) => format!("{months:+} mons {days:+} days {micros:+} microseconds"),
+        None => text.to_owned(),
+    }
 }
 
 /// The length of a constant in microseconds, by which PostgreSQL compares intervals: a month has 30 days.
@@ -285,8 +295,20 @@ fn shift_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> Strin
     let (Some(x), Param::Interval([months, days, micros])) = (args.first(), param) else {
         return "NULL".into();
     };
-    let text = format!("{months} mons {days} days {micros} microseconds");
-    format!("({} + {}::pg_catalog.interval)", print(x), string(&text))
+    let interval = |text: String| format!("{}::pg_catalog.interval", string(&text));
+    if x.facts.ty != SqlType::Timestamptz {
+        let text = format!("{months:+} mons {days:+} days {micros:+} microseconds");
+        return format!("({} + {})", print(x), interval(text));
+    }
+    // As PostgreSQL does it: months by the zone's clock, then days by it, then the rest, which no clock changes.
+    let mut text = print(x);
+    for (n, unit) in [(months, "mons"), (days, "days")] {
+        if *n != 0 {
+            let moved = format!("({} + {})", casts::zoned(&text), interval(format!("{n:+} {unit}")));
+            text = casts::zoned(&moved);
+        }
+    }
+    format!("({text} + {})", interval(format!("{micros:+} microseconds")))
 }
 
 fn days_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
@@ -381,7 +403,7 @@ fn age_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
 
 fn age_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
     let [a, b] = args else { return "NULL".into() };
-    format!("pg_catalog.age({}, {})", print(a), print(b))
+    format!("pg_catalog.age({}, {})", casts::local(a, print), casts::local(b, print))
 }
 
 /// Fields of an age, their largest magnitude (that of years follows from the moments), and whether they are whole.

@@ -172,7 +172,7 @@ fn char_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refus
 
 fn char_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
     let (Some(x), Param::Format(format)) = (args.first(), param) else { return "NULL".into() };
-    format!("pg_catalog.to_char({}, {}::pg_catalog.text)", print(x), string(format))
+    format!("pg_catalog.to_char({}, {}::pg_catalog.text)", casts::local(x, print), string(format))
 }
 
 /// How a whole number is written.
@@ -278,7 +278,13 @@ fn parse_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> Strin
         "integer" => is(INTEGER),
         _ => is(NUMBER),
     };
-    format!("(CASE WHEN {when} THEN ({x})::{} END)", ty.sql_name())
+    match ty {
+        SqlType::Timestamptz => {
+            let moment = casts::zoned(&format!("({x})::pg_catalog.timestamp"));
+            format!("(CASE WHEN {when} THEN {moment} END)")
+        }
+        ty => format!("(CASE WHEN {when} THEN ({x})::{} END)", ty.sql_name()),
+    }
 }
 
 /// A truth value as 0 or 1.

@@ -60,7 +60,7 @@ pub(super) fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<S
             };
             Ok(Scalar::constant_truth(b))
         }
-        (Literal::String(s), Some(ty)) if ty.is_datetime() => Ok(times::literal(s, ty)),
+        (Literal::String(s), Some(ty)) if ty.is_datetime() => times::literal(s, ty, pos),
         (Literal::String(s), like) => {
             let ty = like.cloned().unwrap_or(SqlType::Text);
             let longest = u64::try_from(s.chars().count()).unwrap_or(u64::MAX);

@@ -221,9 +221,21 @@ fn multiple_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, R
 
 fn multiple_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
     let ([x, n], Param::Interval([months, days, micros])) = (args, param) else { return "NULL".into() };
-    let text = format!("{months} mons {days} days {micros} microseconds");
     let n = float(&operand(n, Phys::Num, print), &SqlType::Float8);
-    format!("({} + {n} * {}::pg_catalog.interval)", print(x), string(&text))
+    let times = |text: String| format!("({n} * {}::pg_catalog.interval)", string(&text));
+    let clock = format!("{micros:+} microseconds");
+    if x.facts.ty != SqlType::Timestamptz {
+        return format!("({} + {})", print(x), times(format!("{months:+} mons {days:+} days {clock}")));
+    }
+    let mut text = print(x);
+    if (*months, *days) != (0, 0) {
+        let moved = times(format!("{months:+} mons {days:+} days"));
+        text = casts::zoned(&format!("({} + {moved})", casts::zoned(&text)));
+    }
+    if *micros != 0 {
+        text = format!("({text} + {})", times(clock));
+    }
+    text
 }
 
 fn epoch_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {

@@ -296,6 +296,24 @@ fn pair(left: &Expr, right: &Expr, env: &dyn Columns) -> Result<(Scalar, Scalar)
     }
 }
 
+/// The two sides of a sum: a constant that is added to a moment is an interval. (What is subtracted from it is a moment, too.)
+fn added(left: &Expr, right: &Expr, env: &dyn Columns) -> Result<(Scalar, Scalar)> {
+    let like = |e: &Expr, x: &Scalar| match &e.kind {
+        ExprKind::Literal(l) if x.facts.ty.is_datetime() => literal(l, Some(&SqlType::Interval), e.pos),
+        _ => lower_like(e, x, env),
+    };
+    if is_constant_text(right) {
+        let l = lower(left, env)?;
+        let r = like(right, &l)?;
+        Ok((l, r))
+    } else if is_constant_text(left) {
+        let r = lower(right, env)?;
+        Ok((like(left, &r)?, r))
+    } else {
+        pair(left, right, env)
+    }
+}
+
 fn compare(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     let (l, r) = pair(left, right, env)?;
     comparison(op, l, r, pos)
@@ -337,16 +355,7 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
                     }
                 }
             }
-            let (mut l, mut r) = pair(left, right, env)?;
-            // What is added to a moment is an interval; what is subtracted from it is a moment, too.
-            if op == B::Add && l.facts.ty.is_datetime() && r.facts.ty.is_datetime() {
-                let interval = Some(&SqlType::Interval);
-                if let ExprKind::Literal(s) = &right.kind {
-                    r = literal(s, interval, right.pos)?;
-                } else if let ExprKind::Literal(s) = &left.kind {
-                    l = literal(s, interval, left.pos)?;
-                }
-            }
+            let (l, r) = if op == B::Add { added(left, right, env)? } else { pair(left, right, env)? };
             let of_time = |x: &Scalar| x.facts.ty.is_datetime() || x.facts.ty == SqlType::Interval;
             if of_time(&l) || of_time(&r) {
                 return dates::arithmetic(op, l, r, pos);

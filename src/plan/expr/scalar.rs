@@ -6,7 +6,7 @@
 use super::facts::{Declared, Facts, Phys, Proven};
 use super::print::{self, Print, alias, ident, number, string};
 use super::table::Function;
-use super::{Refusal, casts, choice, comparison, times};
+use super::{Refusal, casts, choice, comparison, dates, times};
 use crate::domain::Domain;
 use crate::interval::Interval;
 use crate::source::Branch;
@@ -360,6 +360,9 @@ impl Scalar {
             // `$1` is the seed.
             Node::Given(n) => format!("${}::{}", n.saturating_add(2), self.facts.ty.sql_name()),
             Node::Number(n) => number(n),
+            Node::Text(t) if self.facts.ty == SqlType::Interval => {
+                format!("{}::pg_catalog.interval", string(&dates::spelled(t)))
+            }
             Node::Text(t) => format!("{}::{}", string(t), self.facts.ty.sql_name()),
             Node::Bool(b) => b.to_string(),
             // In an IN list, a NULL of a float type would turn the whole list and its operand into floats.

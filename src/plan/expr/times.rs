@@ -5,10 +5,10 @@
 //! within a day of UTC: zones are named ones, or offsets within ±15:59 (soundness rule 37).
 
 use super::facts::{Declared, Facts, OF_FLOAT, Phys, Proven, int_limit};
-use super::print::{Print, moment, number, string, within};
+use super::print::{Print, ZONE, moment, number, string, within};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
-use super::{Refusal, Result, mismatch, refuse};
+use super::{Refusal, Result, casts, mismatch, refuse};
 use crate::domain::{self, Domain};
 use crate::interval::Interval;
 use bigdecimal::{BigDecimal, ToPrimitive};
@@ -136,16 +136,69 @@ pub(super) fn held(x: Scalar, limit: &Interval) -> Option<Scalar> {
     Some(Scalar { node: Node::Guard(Box::new(x)), facts })
 }
 
-/// A string constant of a date or timestamp type: where it lies is known if it is written as PostgreSQL prints it.
-pub(super) fn literal(text: &str, ty: &SqlType) -> Scalar {
+/// A string constant of a date or timestamp type, as it is printed: in the one form that no style reads otherwise. Where it
+/// lies is known if it is written as PostgreSQL prints it.
+pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
+    let text = text.trim();
     let mut facts = Facts::of_type(ty.clone(), false);
-    let zoneless = matches!(ty, SqlType::Date | SqlType::Timestamp) || text.ends_with("+00");
-    if let Some(at) = policy::from_iso(text).filter(|_| zoneless) {
-        let at = if *ty == SqlType::Date { at - at.rem_euclid(DAY) } else { at };
-        facts.span = Proven::by_text(Interval::point(at.into()));
-        facts.bound = Declared::of(&facts.span);
+    // UTC; and an offset is nothing to a type without one.
+    let utc = text.strip_suffix(['Z', 'z']).filter(|bare| is_iso(bare, &SqlType::Timestamp));
+    let utc = utc.map(|bare| format!("{}+00", bare.replace('T', " ")));
+    let text = utc.as_deref().unwrap_or(text);
+    let bare = text.rfind(['+', '-']).and_then(|at| text.get(..at));
+    let bare = bare.filter(|bare| is_iso(text, &SqlType::Timestamptz) && is_iso(bare, &SqlType::Timestamp));
+    let text = bare.filter(|_| *ty != SqlType::Timestamptz).unwrap_or(text);
+    let constant = |text: String, facts| Ok(Scalar { node: Node::Text(text), facts });
+    let Some(at) = policy::from_iso(text) else {
+        return match is_iso(text, ty) {
+            true => constant(text.to_owned(), facts),
+            false => Err(refuse("a constant time that settings read", pos).hint(
+                "Write it as '2024-01-31 08:30:00'; or with its type, as in DATE '31.1.2024', which is read as the session is set.",
+            )),
+        };
+    };
+    if *ty == SqlType::Timestamptz && !text.ends_with("+00") {
+        // What the session's clock shows.
+        let moment = casts::to_time(literal(text, &SqlType::Timestamp, pos)?, SqlType::Timestamptz, pos)?;
+        // It is computed once, and not for each row.
+        return Ok(Scalar { facts: Facts { cost: facts.cost, ..moment.facts }, ..moment });
     }
-    Scalar { node: Node::Text(text.to_owned()), facts }
+    let at = if *ty == SqlType::Date { at - at.rem_euclid(DAY) } else { at };
+    facts.span = Proven::by_text(Interval::point(at.into()));
+    facts.bound = Declared::of(&facts.span);
+    constant(
+        match ty {
+            _ if is_iso(text, ty) => text.to_owned(),
+            SqlType::Date => time::date(at),
+            SqlType::Timestamptz => format!("{}+00", time::timestamp(at)),
+            _ => time::timestamp(at),
+        },
+        facts,
+    )
+}
+
+/// Whether a constant is infinite, or begins with a year of four digits and more, its month and day, and goes on as the type
+/// does: all styles read it alike.
+fn is_iso(text: &str, ty: &SqlType) -> bool {
+    if ["infinity", "-infinity"].contains(&text) {
+        return true;
+    }
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+    let shape = shape.strip_suffix(" BC").unwrap_or(&shape);
+    let behind = shape.trim_start_matches('9');
+    let Some(rest) = behind.strip_prefix("-99-99") else { return false };
+    let clock = rest.strip_prefix([' ', 'T']).and_then(|r| r.strip_prefix("99:99"));
+    let seconds = clock.map(|r| r.strip_prefix(":99").unwrap_or(r));
+    let offset = seconds.map_or(rest, |r| r.strip_prefix('.').map_or(r, |r| r.trim_start_matches('9')));
+    let zoned = ["99", "99:99", "99:99:99"];
+    let ends = match ty {
+        SqlType::Date => rest.is_empty(),
+        SqlType::Timestamptz => {
+            seconds.is_some() && offset.strip_prefix(['+', '-']).is_some_and(|o| zoned.contains(&o))
+        }
+        _ => offset.is_empty(),
+    };
+    (4..=7).contains(&(shape.len() - behind.len())) && ends
 }
 
 /// Microseconds of both ends.
@@ -324,7 +377,9 @@ fn extract_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Re
 
 fn extract_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
     let (Some(x), Param::Field(field, _)) = (args.first(), param) else { return "NULL".into() };
-    format!("(EXTRACT({field} FROM {}))::pg_catalog.numeric", print(x))
+    // Seconds since 1970 are the same in all zones.
+    let x = if *field == "epoch" { print(x) } else { casts::local(x, print) };
+    format!("(EXTRACT({field} FROM {x}))::pg_catalog.numeric")
 }
 
 /// date_trunc of a constant unit.
@@ -411,8 +466,15 @@ fn trunc_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refu
 
 fn trunc_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> String {
     let (Some(x), Param::Field(unit, _)) = (args.first(), param) else { return "NULL".into() };
-    let cast = if x.facts.ty == SqlType::Date { "::pg_catalog.timestamptz" } else { "" };
-    format!("pg_catalog.date_trunc({}, ({}){cast})", string(unit), print(x))
+    let (unit, x, ty) = (string(unit), print(x), &x.facts.ty);
+    match ty {
+        SqlType::Timestamp => format!("pg_catalog.date_trunc({unit}, ({x}))"),
+        SqlType::Date => {
+            let midnight = casts::zoned(&format!("({x})::pg_catalog.timestamp"));
+            format!("pg_catalog.date_trunc({unit}, {midnight}, {ZONE})")
+        }
+        _ => format!("pg_catalog.date_trunc({unit}, ({x}), {ZONE})"),
+    }
 }
 
 /// The name of a type of time in its functions `…_larger` and `…_smaller`.

@@ -138,6 +138,8 @@ pub struct Release {
     pub work: Work,
     /// The stages whose values its rows are compared with, by their indexes in [`super::Plan::stages`].
     pub given: Vec<usize>,
+    /// The session's time zone, where its rows are compared or cut by it.
+    pub zone: String,
     /// The noise; set once the statement's price is split.
     pub spec: dp::Spec,
 }
@@ -281,6 +283,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let release = Release {
             select: select.id,
             set: 0,
+            zone: self.settings.zone.clone(),
             source: self.source,
             cells: None,
             ranking: None,

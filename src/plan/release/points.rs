@@ -334,6 +334,7 @@ impl Builder<'_, '_> {
         Ok(Release {
             select: select.id,
             set: 0,
+            zone: self.settings.zone.clone(),
             ranking: None,
             round: None,
             source: self.source.clone(),

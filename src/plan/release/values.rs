@@ -194,6 +194,7 @@ impl Builder<'_, '_> {
             bounding,
             work,
             given: self.flattener.given.used(),
+            zone: self.settings.zone.clone(),
             spec: dp::Spec { l0: 1, ..dp::Spec::default() },
         })
     }

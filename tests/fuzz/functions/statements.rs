@@ -33,7 +33,7 @@ fn settings(policy: &Policy) -> plan::Settings {
         total_rows: None,
         old_extract: false,
         question: false,
-        utc: true,
+        zone: plan::UTC.into(),
         mechanism: dp::Preference::Auto,
         ends: plan::Ends::default(),
         budgets: policy.budgets.iter().map(|b| (b.name.clone(), b.notion())).collect(),

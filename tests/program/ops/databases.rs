@@ -157,3 +157,141 @@ async fn a_folder_is_checked_as_a_whole() {
     let refused = noisegate(&["serve"], none.path()).await;
     assert!(refused.stderr.contains("no policy is in this folder"), "{refused:?}");
 }
+
+/// Two policies of one database, the second with this books' file, rules of its own, and a finish login of its own.
+async fn twice(books: &str, change: impl Fn(String) -> String) -> (TestDb, tempfile::TempDir) {
+    let bikes = city::bikes().await;
+    let password = bikes.finish_url.split([':', '@']).nth(2).unwrap();
+    let name = &bikes.name;
+    bikes
+        .execute(&format!(
+            "CREATE ROLE {name}_wide LOGIN PASSWORD '{password}' CONNECTION LIMIT 100;
+             ALTER ROLE {name}_wide SET temp_file_limit = '1GB';
+             GRANT CONNECT ON DATABASE {name} TO {name}_wide; GRANT SELECT ON stations TO {name}_wide;
+             CREATE TABLE members AS SELECT rider_id AS member_id FROM riders;
+             ALTER TABLE members ADD PRIMARY KEY (member_id);
+             CREATE TABLE journeys (LIKE trips) PARTITION BY RANGE (trip_id);
+             ALTER TABLE journeys ATTACH PARTITION trips DEFAULT;
+             GRANT SELECT ON members, journeys TO {name}_fetch"
+        ))
+        .await;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("one.toml"), text(&bikes, &["ada"], "one.db")).unwrap();
+    let two = text(&bikes, &["bob"], books).replace("_finish:", "_wide:");
+    std::fs::write(dir.path().join("two.toml"), change(two)).unwrap();
+    for file in ["one.toml", "two.toml"] {
+        if file == "one.toml" || books != "one.db" {
+            let created = noisegate(&["budget", "create"], &dir.path().join(file)).await;
+            assert!(created.status.success(), "{created:?}");
+        }
+    }
+    (bikes, dir)
+}
+
+fn trips_public(text: String) -> String {
+    let private = ["[table.trips]\nunit_column = \"rider_id\"", "[table.trips]\npublic = true"];
+    text.replace(private[0], private[1])
+        .replace("columns.started_at = { range = [2023-01-01, 2025-12-31] }\n", "")
+}
+
+/// Each policy had books of its own, and the two together sold the guarantee twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_52_policies_of_one_database_share_their_books() {
+    let part = |text: &str, from: &str, to: &str| {
+        let (start, end) = (text.find(from).unwrap(), text.find(to).unwrap());
+        format!("{}{}", &text[..start], &text[end..])
+    };
+    // Other tables by name: one of them has a table of the first policy as its partition.
+    let members = "[table.members]\nunit_column = \"member_id\"\n";
+    let parent = |text: String| {
+        let text =
+            part(&text, "[table.riders]", "[table.trips]").replace("[table.trips]", "[table.journeys]");
+        text.replace("riders.rider_id", "members.member_id") + members
+    };
+    let dearer = |text: String| text.replace("epsilon = 5.0", "epsilon = 6.0");
+    let payer = |text: String| text.replace("riders.rider_id", "members.member_id") + members;
+    for (books, why, change) in [
+        ("two.db", "write [ledger] and every [[budget]] as in", &(|text| text) as &dyn Fn(String) -> String),
+        ("two.db", "rows of journeys are those of trips", &parent),
+        ("two.db", "public in one of the two", &trips_public),
+        ("one.db", "public in one of the two", &trips_public),
+        ("one.db", "one ledger has one list of budgets", &dearer),
+        ("one.db", "one ledger has one privacy.unit", &payer),
+    ] {
+        let (db, dir) = twice(books, change).await;
+        if why.starts_with("public") {
+            db.execute(&format!("GRANT SELECT ON trips TO {}_wide", db.name)).await;
+        }
+        for command in ["check", "serve"] {
+            let refused = noisegate(&[command], dir.path()).await;
+            let said = format!("{}{}", refused.stdout, refused.stderr);
+            assert!(!refused.status.success() && said.contains(why), "{command} {books} {why}: {said}");
+            assert!(said.contains("one.toml") && said.contains("two.toml"), "{said}");
+        }
+    }
+    // Public tables are everybody's, and other rows have other books.
+    let others = |text: String| {
+        let text = part(&text, "[table.riders]", "[table.stations]");
+        text.replace("riders.rider_id", "members.member_id") + members
+    };
+    let (_db, dir) = twice("two.db", others).await;
+    let checked = noisegate(&["check"], dir.path()).await;
+    assert!(checked.status.success(), "{checked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_52_one_ledger_is_debited_by_both_policies() {
+    let (db, dir) = twice("one.db", |text| text).await;
+    let gate = Gate::start(&["serve", "--policy", dir.path().to_str().unwrap()]).await;
+    let one = connect(&gate.url("ada", PASSWORD, "one")).await;
+    let two = connect(&gate.url("bob", PASSWORD, "two")).await;
+    rows(&one, "SELECT count(*) FROM riders").await.unwrap();
+    rows(&two, "SELECT count(*) FROM trips").await.unwrap();
+    for client in [&one, &two] {
+        let left = rows(client, "SELECT fraction_left FROM noisegate.budget").await.unwrap();
+        assert_eq!(left[0][0].as_deref(), Some("0.960000"));
+    }
+    // Both are reached by the socket beside the ledger, and either may be reloaded; but to no books of its own.
+    let (file, first) = (dir.path().join("two.toml"), dir.path().join("one.toml"));
+    for file in [&file, &first] {
+        let reloaded = noisegate(&["reload"], file).await;
+        assert!(reloaded.stdout.contains("nothing has changed"), "{reloaded:?}");
+    }
+    let text = std::fs::read_to_string(&file).unwrap();
+    db.execute(&format!("GRANT SELECT ON trips TO {}_wide", db.name)).await;
+    let public = trips_public(text);
+    std::fs::write(&file, public).unwrap();
+    let refused = noisegate(&["reload"], &file).await;
+    assert!(!refused.status.success() && refused.stderr.contains("public in one of the two"), "{refused:?}");
+    drop((one, two));
+    drop(gate);
+    let shown = noisegate(&["budget", "verify"], &first).await;
+    assert!(shown.stdout.starts_with("ok: "), "{shown:?}");
+}
+
+/// Books are of the rows of one database: of another one, which may be the same restored, they are once the owner says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_52_books_of_another_database_are_the_owners_to_accept() {
+    let (bikes, restored) = (city::bikes().await, city::bikes().await);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("bikes.toml");
+    std::fs::write(&file, text(&bikes, &["ada"], "bikes.db")).unwrap();
+    assert!(noisegate(&["budget", "create"], &file).await.status.success());
+    let serve = ["serve", "--policy", file.to_str().unwrap()];
+    let gate = Gate::start(&serve).await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    rows(&ada, "SELECT count(*) FROM riders").await.unwrap();
+    drop((ada, gate));
+    std::fs::write(&file, text(&restored, &["ada"], "bikes.db")).unwrap();
+    let refused = noisegate(&["serve"], &file).await;
+    assert!(
+        refused.stderr.contains("the data were database ") && refused.stderr.contains("budget accept"),
+        "{refused:?}"
+    );
+    let accepted = noisegate(&["budget", "accept", "--reason", "restored"], &file).await;
+    assert!(accepted.status.success() && accepted.stdout.contains("the data were"), "{accepted:?}");
+    let gate = Gate::start(&serve).await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let left = rows(&ada, "SELECT fraction_left FROM noisegate.budget").await.unwrap();
+    assert_eq!(left[0][0].as_deref(), Some("0.980000"), "what was spent is spent");
+}

@@ -4,7 +4,7 @@ use super::recovery::{request, unproven};
 use super::until_none;
 use super::world::Database;
 use noisegate::backend::introspect::watch;
-use noisegate::backend::{Backend, FetchError, FetchRequest, Fingerprint, Hints, Param, Setting};
+use noisegate::backend::{Backend, FetchError, FetchRequest, Fingerprint, Hints, Param};
 use noisegate::error::SqlState;
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ async fn all_statements_see_one_snapshot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_statements_with_parameters_settings_and_unknown_types() {
+async fn many_statements_with_parameters_and_unknown_types() {
     let db = Database::new().await;
     let sql = "CREATE TYPE mood AS ENUM ('sad', 'glad'); ALTER TABLE riders ADD mood mood DEFAULT 'glad';
                INSERT INTO riders SELECT g, repeat('n', 200) FROM generate_series(1001, 20000) g";
@@ -44,20 +44,42 @@ async fn many_statements_with_parameters_settings_and_unknown_types() {
     assert_eq!(rows.len(), 40);
     assert!(rows.iter().all(|r| r.len() == 19_100));
 
-    let mut request = request("SELECT $1 + 1, $2, $3, current_setting('TimeZone'), current_setting('jit')");
-    request.settings.set(Setting::TimeZone, "Asia/Tokyo");
+    let mut request = request("SELECT $1 + 1, $2, $3, current_setting('jit'), current_setting('work_mem')");
     request.statements[0].params = vec![Param::int8(i64::MIN), Param::text("it's"), Param::new(1082, None)];
     let rows = backend.fetch(request).await.unwrap();
     let row = &rows[0][0];
     assert_eq!(row.get::<_, i64>(0), i64::MIN + 1);
     assert_eq!(row.get::<_, &str>(1), "it's");
-    assert_eq!((row.get::<_, &str>(3), row.get::<_, &str>(4)), ("Asia/Tokyo", "off"));
-    let rows = backend
-        .fetch(many(&["SELECT current_setting('TimeZone'), current_setting('work_mem')"]))
-        .await
-        .unwrap();
-    assert_eq!((rows[0][0].get::<_, &str>(0), rows[0][0].get::<_, &str>(1)), ("UTC", "16MB"));
+    assert_eq!((row.get::<_, &str>(3), row.get::<_, &str>(4)), ("off", "16MB"));
     assert_eq!(backend.fetch(many(&[])).await.unwrap().len(), 0);
+}
+
+/// Whatever the login, the database or the URL would have.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_49_fetch_sessions_have_the_same_settings_for_everybody() {
+    let db = Database::new().await;
+    let styles = [
+        ("TimeZone", "Asia/Tokyo", "UTC"),
+        ("DateStyle", "German, DMY", "ISO, MDY"),
+        ("IntervalStyle", "sql_standard", "postgres"),
+        ("extra_float_digits", "-15", "1"),
+        ("bytea_output", "escape", "hex"),
+        ("timezone_abbreviations", "India", "Default"),
+    ];
+    let mut policy = db.policy();
+    for (name, other, _) in styles {
+        db.admin.batch_execute(&format!("ALTER ROLE ALL SET {name} = '{other}'")).await.unwrap();
+    }
+    policy.url.push_str("?options=-c%20IntervalStyle%3Diso_8601");
+    let backend = Backend::connect(&policy).await.unwrap();
+    let each = styles.map(|(name, ..)| format!("current_setting('{name}')"));
+    let rows = backend.fetch(request(&format!("SELECT {}", each.join(", ")))).await;
+    for (name, ..) in styles {
+        db.admin.batch_execute(&format!("ALTER ROLE ALL RESET {name}")).await.unwrap();
+    }
+    for (i, (name, _, pinned)) in styles.iter().enumerate() {
+        assert_eq!(rows.as_ref().unwrap()[0][0].get::<_, &str>(i), *pinned, "{name}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -279,7 +301,7 @@ async fn rule_07_a_table_that_cannot_be_locked_is_watched_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_read_again_is_parsed_once_for_the_settings_that_read_it() {
+async fn what_is_read_again_is_parsed_once() {
     let db = Database::new().await;
     let backend = Backend::connect(&db.policy()).await.unwrap();
     let table = "SELECT 'public.riders'::regclass::oid";
@@ -287,9 +309,8 @@ async fn what_is_read_again_is_parsed_once_for_the_settings_that_read_it() {
     let reader = backend.reader().await.unwrap();
     let fingerprint = watch(&reader, &[table]).await.unwrap();
     drop(reader);
-    let ask = async |sql: &str, zone: &str, fingerprint: Option<&Fingerprint>| {
+    let ask = async |sql: &str, fingerprint: Option<&Fingerprint>| {
         let mut request = many(&[sql]);
-        request.settings.set(Setting::TimeZone, zone);
         request.fingerprint = fingerprint.cloned();
         backend.fetch(request).await.unwrap()[0][0].get::<_, String>(0)
     };
@@ -300,26 +321,25 @@ async fn what_is_read_again_is_parsed_once_for_the_settings_that_read_it() {
             sql.replace('\'', "''")
         );
         let end = std::time::Instant::now() + Duration::from_secs(20);
-        let mut found = ask(&all, "UTC", None).await;
+        let mut found = ask(&all, None).await;
         while found != times && std::time::Instant::now() < end {
             tokio::time::sleep(Duration::from_millis(20)).await;
-            found = ask(&all, "UTC", None).await;
+            found = ask(&all, None).await;
         }
         assert_eq!(found, times, "{sql}: {why}");
     };
     let sql = "SELECT extract(epoch FROM timestamptz '2024-01-01 00:00')::int::text FROM public.riders";
     for _ in 0..2 {
-        assert_eq!(ask(sql, "UTC", Some(&fingerprint)).await, "1704067200");
-        assert_eq!(ask(sql, "Asia/Tokyo", Some(&fingerprint)).await, "1704034800");
+        assert_eq!(ask(sql, Some(&fingerprint)).await, "1704067200");
     }
-    parsed(sql, "2", "one for each zone").await;
+    parsed(sql, "1", "once").await;
     let now = "SELECT (timestamptz 'now')::text FROM public.riders";
-    assert_ne!(ask(now, "UTC", Some(&fingerprint)).await, ask(now, "UTC", Some(&fingerprint)).await);
+    assert_ne!(ask(now, Some(&fingerprint)).await, ask(now, Some(&fingerprint)).await);
     parsed(now, "0", "each time it is another moment").await;
     let open = "SELECT name FROM public.riders";
-    ask(open, "UTC", None).await;
+    ask(open, None).await;
     parsed(open, "0", "nothing keeps the table as it is until it is read").await;
-    ask(open, "UTC", Some(&fingerprint)).await;
+    ask(open, Some(&fingerprint)).await;
     parsed(open, "1", "a lock keeps it").await;
     db.admin.batch_execute("ALTER TABLE riders RENAME name TO nom").await.unwrap();
     let mut request = many(&[open]);
@@ -327,5 +347,5 @@ async fn what_is_read_again_is_parsed_once_for_the_settings_that_read_it() {
     assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
     parsed(open, "0", "it may not be right any more").await;
     db.admin.batch_execute("ALTER TABLE riders RENAME nom TO name").await.unwrap();
-    assert_eq!(ask(open, "UTC", Some(&fingerprint)).await, "r1");
+    assert_eq!(ask(open, Some(&fingerprint)).await, "r1");
 }

@@ -17,7 +17,7 @@ pub fn unproven(sql: &str) -> FetchText {
 
 pub fn request(sql: &str) -> FetchRequest {
     let statements = vec![unproven(sql)];
-    FetchRequest { settings: Settings::default(), statements, fingerprint: None, max_rows: 1_000_000 }
+    FetchRequest { statements, fingerprint: None, max_rows: 1_000_000 }
 }
 
 #[tokio::test(flavor = "multi_thread")]

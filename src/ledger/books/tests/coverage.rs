@@ -164,3 +164,145 @@ fn a_grant_is_for_the_budget_that_it_was_made_for() {
     c.policy(&terms(&[everyone, quota]), true).unwrap();
     assert!(c.tenth("bob") && !c.tenth("bob"), "and it does not come back");
 }
+
+/// δ of private groups was moved to the conversion after it was spent, unsigned: in all 1.9 times what was promised.
+#[test]
+fn rule_52_a_limit_is_compared_in_every_coordinate() {
+    let split = |selection: &str, budget: &Budget| Budget {
+        selection_delta: selection.parse().unwrap(),
+        ..budget.clone()
+    };
+    for notion in [Accounting::Zcdp, Accounting::Rdp, Accounting::Gdp, Accounting::Advanced] {
+        let everyone = split("9e-7", &any("everyone", notion));
+        let mut c = Chain::new(std::slice::from_ref(&everyone));
+        // Before the first answer the split is free, as the notion is.
+        c.harmless(&[split("1e-8", &everyone)]);
+        c.debit("ada", &selecting("8e-7"), None).unwrap();
+        for less in ["1e-8", "8e-7"] {
+            c.forgets(&[split(less, &everyone)], "selection_delta was 9E-7 and is");
+        }
+        c.forgets(&[split("95e-8", &everyone)], "selection_delta was 9E-7 and is");
+        // Nor under another name, nor beside the old one, which then leaves.
+        let other = Budget { name: "other".into(), ..split("1e-8", &everyone) };
+        c.forgets(std::slice::from_ref(&other), "(\"other\" differs in selection_delta)");
+        c.harmless(&[everyone.clone(), other.clone()]).forgets(std::slice::from_ref(&other), "is gone");
+        // Where nothing is admitted beyond what was, it goes on.
+        c.harmless(&[Budget { epsilon: "0.9".parse().unwrap(), ..everyone.clone() }]);
+        // A smaller promise in ε that makes room in δ for the conversion is another one all the same.
+        let moved = Budget { epsilon: "0.99".parse().unwrap(), ..split("1e-9", &everyone) };
+        c.forgets(&[moved], "selection_delta was");
+    }
+}
+
+/// Limits of an rdp budget are of orders: another δ moves the order that has most of it.
+#[test]
+fn rule_52_orders_are_compared_one_by_one() {
+    let limit = |b: &Budget| match Account::new(b).unwrap().counter.limit() {
+        Amount::Cost(cost) => cost.orders,
+        Amount::Uses(_) => panic!("no envelope"),
+    };
+    let with = |delta: &str| Budget {
+        delta: delta.parse().unwrap(),
+        selection_delta: 0.into(),
+        epsilon: 4.into(),
+        ..any("everyone", Accounting::Rdp)
+    };
+    let everyone = with("1e-6");
+    let mut c = Chain::new(std::slice::from_ref(&everyone));
+    assert!(c.tenth("ada"));
+    let mut seen = [false; 2];
+    for exponent in 7..30 {
+        let less = with(&format!("1e-{exponent}"));
+        let more = limit(&less).iter().zip(limit(&everyone)).any(|(new, old)| *new > old);
+        seen[usize::from(more)] = true;
+        match more {
+            true => c.forgets(&[less], "delta was 0.000001 and is"),
+            false => drop(c.harmless(&[less])),
+        }
+    }
+    assert_eq!(seen, [true; 2], "both happen");
+}
+
+/// What was granted is granted on top of limits that have moved.
+#[test]
+fn rule_52_grants_are_counted_in() {
+    let everyone = Budget { selection_delta: "9e-7".parse().unwrap(), ..any("everyone", Accounting::Zcdp) };
+    let mut c = Chain::new(std::slice::from_ref(&everyone));
+    assert!(c.tenth("ada"));
+    // Alone it admits less: nine tenths of ε, at a δ that is ten times as large.
+    let moved = Budget { epsilon: "0.9".parse().unwrap(), selection_delta: 0.into(), ..everyone.clone() };
+    c.harmless(std::slice::from_ref(&moved));
+    c.grant("everyone", None, "8").unwrap();
+    c.forgets(&[moved], "selection_delta was");
+}
+
+/// While δ of what is spent is above its limit, no charge is small enough that needs none.
+#[test]
+fn rule_52_nothing_is_admitted_while_any_coordinate_is_above() {
+    for notion in
+        [Accounting::Approx, Accounting::Zcdp, Accounting::Rdp, Accounting::Gdp, Accounting::Advanced]
+    {
+        let everyone = any("everyone", notion);
+        let mut c = Chain::new(std::slice::from_ref(&everyone));
+        c.debit("ada", &selecting("4e-7"), None).unwrap();
+        assert!(c.tenth("ada"));
+        let lower = Budget {
+            delta: "4e-7".parse().unwrap(),
+            selection_delta: "2e-7".parse().unwrap(),
+            ..everyone.clone()
+        };
+        let mut lowered = c.clone();
+        lowered.policy(&terms(std::slice::from_ref(&lower)), true).unwrap();
+        assert!(!lowered.tenth("ada"), "{notion:?}");
+        let refused = lowered.debit("ada", &charge(1, 1000), None).unwrap_err();
+        assert!(
+            refused.client().message.contains("more of its part for private groups is spent"),
+            "{refused:?}"
+        );
+        // The old limits back, which the owner signs: it goes on.
+        lowered.policy(&terms(std::slice::from_ref(&everyone)), true).unwrap();
+        assert!(lowered.tenth("ada"));
+    }
+}
+
+/// Books are of the rows of one database.
+#[test]
+fn rule_52_books_are_of_one_database() {
+    let everyone = [pure("everyone", Scope::Dataset, "1")];
+    let of = |data: Option<&str>| Terms { data: data.map(Into::into), ..terms(&everyone) };
+    let mut c = Chain::new(&everyone);
+    assert!(c.tenth("ada"));
+    let moved = of(Some("database 2 of system 1"));
+    let told = c.forgotten(&moved);
+    assert_eq!(told, ["the data were database 1 of system 1, and are database 2 of system 1"]);
+    assert!(c.clone().policy(&moved, false).is_err());
+    // Who asked no server says nothing of it, and does not make it unknown.
+    c.policy(&of(None), false).unwrap();
+    assert_eq!(c.forgotten(&moved).len(), 1);
+    c.policy(&moved, true).unwrap();
+    assert_eq!(c.spent("everyone", ""), TENTH, "what was spent is spent");
+    let mut ask = c.ask("ada", &charge(1, 10), None);
+    ask.terms = Arc::new(terms(&everyone));
+    assert_eq!(c.books.decide(&ask, c.now), Err(Refusal::Superseded), "a proxy that still has the other one");
+    assert!(c.tenth("ada"));
+}
+
+/// A ledger of a version that compared keys alone is read: what it took over stands.
+#[test]
+fn rule_52_what_was_taken_over_before_stands() {
+    let everyone = Budget { selection_delta: "9e-7".parse().unwrap(), ..any("everyone", Accounting::Zcdp) };
+    let moved = Budget { selection_delta: "1e-8".parse().unwrap(), ..everyone.clone() };
+    let before = |budget: &Budget| Terms { data: None, ..terms(std::slice::from_ref(budget)) };
+    let mut c = Chain::new(&[]);
+    c.books = Books::new();
+    c.tip = Tip::START;
+    let opening = Opening { id: "00".into(), software: "test".into() };
+    c.write(&Entry::new(START, Body::Opening(opening))).unwrap();
+    c.policy(&before(&everyone), false).unwrap();
+    c.debit("ada", &selecting("8e-7"), None).unwrap();
+    c.policy(&before(&moved), false).unwrap();
+    // Once the data are known, no more.
+    c.policy(&terms(std::slice::from_ref(&moved)), false).unwrap();
+    assert!(c.policy(&before(&everyone), false).is_err());
+    assert!(!c.tenth("ada"), "more is spent of δ than its limit");
+}
