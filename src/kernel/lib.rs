@@ -12,12 +12,14 @@
 
 mod domain;
 mod facts;
+mod forms;
 mod light;
 mod rows;
 mod stages;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod types;
 mod weights;
 
 pub use grammar::Uncertified;
