@@ -12,6 +12,7 @@ use plan::expr::print::{COLLATE, in_zone};
 use plan::expr::{GridValue, Scalar};
 use plan::release::{Part, PartKind, Release};
 use policy::Policy;
+use schema::SqlType;
 
 /// The text of a fetch, and whether it takes the secret seed as `$1` (int8).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -405,18 +406,14 @@ impl Fetch<'_> {
             true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
             false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),
         };
-        let mut names = String::new();
+        let keys = self.release.keys.iter().map(|k| Hashed::of(&k.scalar, !self.release.public_groups));
         // Values on a grid are integers.
         let on_grid = self.release.parts.iter().any(|p| matches!(p.kind, PartKind::SumOfValues(_)));
-        let value = self.release.values().map(|x| on_grid || x.ty().is_integer());
-        let keys = self.release.keys.iter().map(|k| k.scalar.ty().is_integer()).chain(value);
-        for (i, is_integer) in keys.enumerate() {
-            hash = match is_integer {
-                true => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
-                false => {
-                    format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})")
-                }
-            };
+        let value = self.release.values();
+        let value = value.map(|x| if on_grid { Hashed::Integer } else { Hashed::of(x, false) });
+        let mut names = String::new();
+        for (i, key) in keys.chain(value).enumerate() {
+            hash = key.text(&format!("c.k{i}"), &hash);
             names += &format!(", c.k{i}");
         }
         hash + &names
@@ -443,6 +440,45 @@ impl Fetch<'_> {
             self.matches("g"),
             order.join(", ")
         )
+    }
+}
+
+/// By what a key is hashed: by what is the same for keys that are equal (soundness rule 48), since which of them stands there is
+/// left to how rows lie on disk.
+#[derive(Clone, Copy)]
+enum Hashed {
+    Integer,
+    Float,
+    /// A numeric, which may have zeros behind its last digit.
+    Trimmed,
+    /// Its text: equal keys are the same.
+    Text,
+}
+
+impl Hashed {
+    /// `canonical`: the key is in the one form that is shown.
+    fn of(key: &Scalar, canonical: bool) -> Self {
+        match key.ty() {
+            t if t.is_integer() => Self::Integer,
+            SqlType::Float4 | SqlType::Float8 => Self::Float,
+            SqlType::Numeric { .. } if !canonical => Self::Trimmed,
+            _ => Self::Text,
+        }
+    }
+
+    fn text(self, key: &str, seed: &str) -> String {
+        match self {
+            Self::Integer => format!("pg_catalog.hashint8extended(COALESCE({key}, 0), {seed})"),
+            Self::Float => format!("pg_catalog.hashfloat8extended(COALESCE({key}, 0), {seed})"),
+            Self::Trimmed => {
+                format!(
+                    "pg_catalog.hashtextextended(COALESCE(pg_catalog.trim_scale({key})::pg_catalog.text, ''), {seed})"
+                )
+            }
+            Self::Text => {
+                format!("pg_catalog.hashtextextended(COALESCE({key}::pg_catalog.text, ''), {seed})")
+            }
+        }
     }
 }
 

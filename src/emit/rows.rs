@@ -3,7 +3,7 @@
 use super::{alias, table_name};
 use plan::expr::print::in_collation;
 use plan::expr::{Node, Phys, Scalar};
-use plan::source::{Branch, Call, Kind, Leaf, Over, Scan, SetRows, SetTree, Sorted, Tree, Window};
+use plan::source::{Branch, Call, Kind, Leaf, Over, Scan, SetRows, SetTree, Sort, Sorted, Tree, Window};
 use sql::ast::SetOp;
 
 /// The text of a scalar, in its physical type, with the relations of its subqueries.
@@ -148,8 +148,12 @@ fn sorted(o: &Sorted) -> String {
         Some(false) => " NULLS LAST",
         None => "",
     };
-    let written = if o.as_text { "::pg_catalog.text" } else { "" };
-    format!("{}{written}{desc}{nulls}", text(&o.by))
+    let by = match o.of {
+        Sort::Value => text(&o.by),
+        Sort::Text => format!("{}::pg_catalog.text", text(&o.by)),
+        Sort::Bytes => in_collation(&o.by, &text(&o.by)),
+    };
+    format!("{by}{desc}{nulls}")
 }
 
 /// An item of a branch in the type that all branches give.

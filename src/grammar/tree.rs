@@ -64,10 +64,6 @@ pub const WINDOWS: &[&str] = &[
     "ROWS",
 ];
 
-/// Those that tell rows apart that tie in the order of a window; so does whatever is in ROWS.
-pub const PLACES: &[&str] =
-    &["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value", "ROWS"];
-
 /// An item, and the name it comes out under; a computed one may have none.
 pub type Item = (Expr, String);
 

@@ -20,7 +20,7 @@ pub(crate) struct Domain {
 /// `SELECT x0.k AS k0, … FROM (…) AS x0(k) CROSS JOIN …`
 pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     let mut out = Domain { keys: Vec::new(), size: Some(1) };
-    let (mut scans, mut shown) = (Vec::new(), Scans::new(policy));
+    let (mut scans, mut shown) = (Vec::new(), Scans::of_domain(policy));
     let mut tree = select.from.as_ref();
     while let Some(Tree::Join(Kind::Inner, left, right, on)) = tree
         && on.is_empty()
@@ -51,7 +51,7 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
         out.keys.push((ty, matches!(set, Set::Op(_, list) if list.last().is_some_and(null))));
     }
     // No rows are around the conditions, so that they hold no subquery: they look at the domain's own columns.
-    select.filter.iter().try_for_each(|e| shown.walk(e, None, &mut Vec::new()))?;
+    select.filter.iter().try_for_each(|e| shown.walk(e, None))?;
     match select.is_plain() && select.items.len() == scans.len() {
         true => Ok(out),
         false => refuse("a domain with parts that no column shows", select),
@@ -60,7 +60,7 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
 
 /// The type of these values, and how many are listed.
 fn values(set: &Set, policy: &Policy) -> Result<(Option<SqlType>, Option<u64>)> {
-    let rows = Scans::new(policy).set(set)?;
+    let rows = Scans::of_domain(policy).set(set)?;
     match rows.columns.as_slice() {
         [(_, column)] if rows.units.is_empty() => Ok((column.ty.clone(), listed(set))),
         _ => refuse("a domain of several columns, or of a private table", set),

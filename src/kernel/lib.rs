@@ -13,12 +13,14 @@
 mod clocks;
 mod domain;
 mod facts;
+mod forms;
 mod light;
 mod rows;
 mod stages;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod types;
 mod weights;
 
 pub use grammar::Uncertified;

@@ -5,6 +5,8 @@
 //! an outer join leaves out is tied to the unit of the row that stays, and a subquery to that of the row around it.
 
 use super::facts::{Facts, Term, compared_exactly, is_exact, term_of, unit_of};
+use super::forms::Form;
+use super::types::NUMERIC;
 use grammar::tree::*;
 use grammar::{Result, refuse};
 use policy::{Policy, Privacy, Table};
@@ -24,19 +26,16 @@ pub(crate) struct Column {
     pub share: bool,
     /// It adds up integers of rows, and one row changes it by at most this.
     pub row: Option<u128>,
+    /// Whether its bytes follow from rows of the unit.
+    pub form: Form,
+    /// A number without zeros behind the last digit.
+    pub trimmed: bool,
 }
 
 impl Column {
     pub fn of(ty: Option<SqlType>) -> Self {
-        Self { ty, deterministic: true, count: false, share: false, row: None }
-    }
-
-    /// Equal values are the same ones, to whoever looks at them: 1.0 is not 1.00, nor is a day 24 hours.
-    fn is_equal_alone(&self) -> bool {
-        use SqlType::{Bpchar, Float4, Float8, Interval, Numeric, Other};
-        let twins = [Bpchar, Float4, Float8, Interval, Numeric { scale: None }];
-        let known = |t: &SqlType| !twins.contains(t) && !matches!(t, Other { .. });
-        self.deterministic && self.ty.as_ref().is_some_and(known)
+        let (form, trimmed) = (Form::One, false);
+        Self { ty, deterministic: true, count: false, share: false, row: None, form, trimmed }
     }
 }
 
@@ -93,11 +92,24 @@ impl Part {
 pub(crate) struct Scans<'p> {
     policy: &'p Policy,
     all: BTreeMap<String, Source>,
+    /// All of them are public, and read before and without anything private.
+    apart: bool,
 }
 
 impl<'p> Scans<'p> {
     pub fn new(policy: &'p Policy) -> Self {
-        Self { policy, all: BTreeMap::new() }
+        Self { policy, all: BTreeMap::new(), apart: false }
+    }
+
+    /// Those of a domain, which is a stage of its own: which of several forms a value has follows from public rows, and from a
+    /// plan for them alone.
+    pub fn of_domain(policy: &'p Policy) -> Self {
+        Self { apart: true, ..Self::new(policy) }
+    }
+
+    /// The form of one of several that are equal.
+    pub fn merged(&self, column: &Column) -> Form {
+        if self.apart { column.form } else { column.merged() }
     }
 
     pub fn add(&mut self, name: &str, source: Source) -> Result<()> {
@@ -114,6 +126,11 @@ impl<'p> Scans<'p> {
         }
     }
 
+    /// Whether it is a column of a table.
+    pub fn is_stored(&self, e: &Expr) -> bool {
+        e.column().is_some_and(|(scan, _)| self.table(scan).is_some())
+    }
+
     /// What is known of a column; None where the policy does not show it.
     pub fn column(&self, (scan, name): &Col) -> Option<Column> {
         match self.all.get(scan)? {
@@ -122,59 +139,29 @@ impl<'p> Scans<'p> {
         }
     }
 
-    /// The type of a column, a cast, a constant, or a choice between such.
-    pub fn type_of(&self, e: &Expr) -> Option<SqlType> {
-        match e {
-            Expr::Column(c) => self.column(c)?.ty,
-            Expr::Cast(_, ty) => Some(ty.clone()),
-            Expr::Number(n) if n.parse::<i64>().is_ok() => Some(SqlType::Int8),
-            Expr::Number(_) => Some(SqlType::Numeric { scale: None }),
-            Expr::Bool(_) => Some(SqlType::Bool),
-            Expr::Call(name, args) if name == "COLLATE" || name == "COALESCE" => {
-                let mut types = args.iter().map(|a| self.type_of(a));
-                let first = types.next()?;
-                if types.all(|t| t == first) { first } else { None }
-            }
-            Expr::Call(name, args) if name == "timezone" => match self.type_of(args.get(1)?)? {
-                SqlType::Timestamptz => Some(SqlType::Timestamp),
-                SqlType::Timestamp => Some(SqlType::Timestamptz),
-                _ => None,
-            },
-            Expr::Call(name, args) if name == "date_trunc" => match (self.type_of(args.get(1)?)?, args.len())
-            {
-                (SqlType::Timestamp, 2) => Some(SqlType::Timestamp),
-                (SqlType::Timestamptz, 3) => Some(SqlType::Timestamptz),
-                _ => None,
-            },
-            Expr::Call(name, _) if name == "trim_scale" => Some(SqlType::Numeric { scale: None }),
-            Expr::Call(op, args) if op.split(' ').all(|o| ["+", "-", "*"].contains(&o)) => {
-                let exact = args.iter().all(|a| self.type_of(a).is_some_and(|t| is_exact(&t)));
-                exact.then_some(SqlType::Numeric { scale: None })
-            }
-            _ => None,
-        }
+    /// Refuses what an expression may not look at. Subqueries may stand where it is known which rows are around them.
+    pub fn walk(&mut self, e: &Expr, around: Option<&Part>) -> Result<()> {
+        self.looks(e, around)?;
+        self.form(e).map(drop)
     }
 
-    /// Refuses what an expression may not look at, and notes the columns that it does. Subqueries may stand where it is
-    /// known which rows are around them.
-    pub fn walk(&mut self, e: &Expr, around: Option<&Part>, seen: &mut Vec<Col>) -> Result<()> {
+    fn looks(&mut self, e: &Expr, around: Option<&Part>) -> Result<()> {
         self.means_one_thing(e)?;
         match e {
             Expr::Column(c) => {
-                seen.push(c.clone());
                 self.column(c).map_or_else(|| refuse("a column that the policy does not show", c), |_| Ok(()))
             }
-            Expr::Cast(x, _) => self.walk(x, around, seen),
+            Expr::Cast(x, _) => self.looks(x, around),
             Expr::Call(name, args) if name == "CASE" => args.chunks(2).try_for_each(|pair| match pair {
                 [when, then] => {
-                    self.walk(when, around, seen)?;
-                    self.walk(super::clocks::guarded(when, then).unwrap_or(then), around, seen)
+                    self.looks(when, around)?;
+                    self.looks(super::clocks::guarded(when, then).unwrap_or(then), around)
                 }
-                rest => rest.iter().try_for_each(|e| self.walk(e, around, seen)),
+                rest => rest.iter().try_for_each(|e| self.looks(e, around)),
             }),
             Expr::Call(name, args) => match AGGREGATES.iter().chain(WINDOWS).any(|n| n == name) {
                 true => refuse("a call that has no place here", e),
-                false => args.iter().try_for_each(|a| self.walk(a, around, seen)),
+                false => args.iter().try_for_each(|a| self.looks(a, around)),
             },
             Expr::Rows(select) => self.subquery(select, around),
             Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Null => Ok(()),
@@ -193,7 +180,7 @@ impl<'p> Scans<'p> {
         if !inner.private {
             inner.units.clone_from(&around.units);
         }
-        self.walk(item, Some(&inner), &mut Vec::new())?;
+        self.walk(item, Some(&inner))?;
         // Another subquery, which does not see these, may have scans of the same names.
         self.all.retain(|name, _| outer.contains(name));
         Ok(())
@@ -217,7 +204,7 @@ impl<'p> Scans<'p> {
         if !part.private {
             within.units.clone_from(&around.units);
         }
-        select.filter.iter().try_for_each(|e| self.walk(e, Some(&within), &mut Vec::new()))?;
+        select.filter.iter().try_for_each(|e| self.walk(e, Some(&within)))?;
         Ok(part)
     }
 
@@ -248,7 +235,7 @@ impl<'p> Scans<'p> {
             Tree::Join(_, left, right, on) => {
                 self.enter(left)?;
                 self.enter(right)?;
-                on.iter().try_for_each(|e| self.walk(e, None, &mut Vec::new()))
+                on.iter().try_for_each(|e| self.walk(e, None))
             }
         }
     }
@@ -259,19 +246,14 @@ impl<'p> Scans<'p> {
         for e in conditions {
             let Some([l, r]) = e.call("=") else { continue };
             let (a, b) = (l.bare(), r.bare());
-            // The default collation is deterministic.
-            let same = |t: &Term| {
-                (a, b) != (l, r) || t.iter().all(|c| self.column(c).is_some_and(|c| c.deterministic))
-            };
-            if !compared_exactly(self.type_of(a).as_ref(), self.type_of(b).as_ref()) {
+            // One side that has a collation of its own gives it to both.
+            let deterministic = (a, b) != (l, r) || self.is_deterministic(a) && self.is_deterministic(b);
+            if !deterministic || !compared_exactly(self.type_of(a).as_ref(), self.type_of(b).as_ref()) {
                 continue;
             }
-            if let (Some(x), Some(y)) = (term_of(a).filter(same), term_of(b).filter(same)) {
-                out.equal.push((x, y));
-            }
+            out.equal.extend(term_of(a).zip(term_of(b)));
             for (x, y) in [(a, b), (b, a)] {
-                let column = x.column().filter(|c| same(&vec![(*c).clone()]));
-                out.computed.extend(column.cloned().zip(y.scans()));
+                out.computed.extend(x.column().cloned().zip(y.scans()));
             }
         }
         out
@@ -438,7 +420,7 @@ impl<'p> Scans<'p> {
     /// A column of constants.
     fn constants(&self, list: &[Expr]) -> Result<Rows> {
         let mut none = Scans::new(self.policy);
-        list.iter().try_for_each(|e| none.walk(e, None, &mut Vec::new()))?;
+        list.iter().try_for_each(|e| none.walk(e, None))?;
         let ty = list.first().and_then(|e| none.type_of(e));
         // Other types beside it would change that of all.
         let ty = ty.filter(|ty| list.iter().all(|e| none.type_of(e).as_ref() == Some(ty)));
@@ -464,10 +446,12 @@ impl<'p> Scans<'p> {
             out.nullable |= r.nullable;
             let both = out.columns.iter().zip(&r.columns).map(|((_, a), (_, b))| {
                 let exact = compared_exactly(a.ty.as_ref(), b.ty.as_ref());
-                let numeric = a.ty.as_ref().is_some_and(is_exact).then_some(SqlType::Numeric { scale: None });
+                let numeric = a.ty.as_ref().is_some_and(is_exact).then_some(NUMERIC);
                 let ty = if a.ty == b.ty { a.ty.clone() } else { numeric.filter(|_| exact) };
                 let deterministic = a.deterministic && b.deterministic;
-                (exact, (String::new(), Column { deterministic, ..Column::of(ty) }))
+                let (form, trimmed) = (a.form.max(b.form), a.trimmed && b.trimmed);
+                let merged = Column { deterministic, form, trimmed, ..Column::of(ty) };
+                (exact && deterministic, (String::new(), merged))
             });
             let (exact, columns): (Vec<bool>, Vec<_>) = both.unzip();
             out.units.retain(|i| r.units.contains(i) && exact.get(*i) == Some(&true));
@@ -485,6 +469,9 @@ impl<'p> Scans<'p> {
             }
             out.columns = columns;
         }
+        if *op != "UNION ALL" {
+            out.columns.iter_mut().for_each(|(_, c)| c.form = self.merged(c));
+        }
         Ok(out)
     }
 
@@ -494,55 +481,21 @@ impl<'p> Scans<'p> {
         let bound = if select.groups == 1 { Some(1) } else { part.rows };
         let mut out = Rows { nullable: part.nullable, bound, ..Rows::default() };
         for (i, (e, _)) in select.items.iter().enumerate() {
-            let mut seen = Vec::new();
             let looked_at = self.over_several(e, i >= select.groups && select.groups > 0, &part)?;
-            looked_at.iter().try_for_each(|e| self.walk(e, Some(&part), &mut seen))?;
-            let deterministic = seen.iter().all(|c| self.column(c).is_some_and(|c| c.deterministic));
+            looked_at.iter().try_for_each(|e| self.walk(e, Some(&part)))?;
             if self.is_unit(e, &part) {
                 out.units.push(i);
             }
-            out.columns.push((String::new(), Column { deterministic, ..Column::of(self.type_of(e)) }));
         }
-        self.leaves_no_ties(select, &part)?;
+        for ((e, _), form) in select.items.iter().zip(self.forms(select, &part)?) {
+            out.columns.push((String::new(), Column { form, ..self.known(e) }));
+        }
         let of_units = !out.units.is_empty() && !select.distinct;
         match (part.private, select.groups) {
             (false, 0) => Ok(out),
             (true, _) if of_units => Ok(out),
             _ => refuse("a branch that groups public rows, or over private rows without their unit", select),
         }
-    }
-
-    /// Which of several rows comes first that tie in an order is left to how they lie on disk, with rows of other units
-    /// between them: where that is asked, they must be alike in all that is looked at.
-    fn leaves_no_ties(&self, select: &Select, part: &Part) -> Result<()> {
-        let windows = || select.items.iter().filter_map(|(e, _)| uncast(e).call("OVER"));
-        let mut seen: Vec<&Expr> = select.items.iter().map(|(e, _)| e).collect();
-        seen.retain(|e| uncast(e).call("OVER").is_none() && !self.is_unit(e, part));
-        for all in windows() {
-            let args = all.first().and_then(|c| if let Expr::Call(_, args) = c { Some(args) } else { None });
-            seen.extend(args.into_iter().flatten().chain(all.iter().skip(1)));
-        }
-        for all in windows() {
-            let Some((Expr::Call(name, _), order)) = all.split_first() else { continue };
-            if PLACES.contains(&name.as_str()) && !seen.iter().all(|e| self.is_told(e, order)) {
-                return refuse("an order that leaves rows of a unit open", select);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether rows in which these are equal have one and the same value of this: the text of a value is that of no other.
-    fn is_told(&self, e: &Expr, by: &[Expr]) -> bool {
-        let is_written = by.iter().any(|b| matches!(b, Expr::Cast(x, SqlType::Text) if **x == *e));
-        is_written
-            || match e {
-                Expr::Column(c) => by.contains(e) && self.column(c).is_some_and(|c| c.is_equal_alone()),
-                Expr::Call(_, args) if args.iter().any(|a| matches!(a, Expr::Rows(_))) => by.contains(e),
-                Expr::Call(_, args) => args.iter().all(|a| self.is_told(a, by)),
-                Expr::Cast(x, _) => self.is_told(x, by),
-                Expr::Rows(_) => false,
-                _ => true,
-            }
     }
 
     /// What an item looks at. Aggregates of groups look at rows of one unit, since that is among the keys; windows do where

@@ -5,9 +5,11 @@
 use super::Certified;
 use super::domain::{Domain, domain};
 use super::facts::compared_exactly;
+use super::forms::Form;
 use super::light;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source};
 use super::sums::{Middle, Sum, added, magnitude, sums, sums_or_light};
+use super::types::sum_of;
 use super::weights::{self, Weights};
 use grammar::parser::Parser;
 use grammar::tree::*;
@@ -21,6 +23,10 @@ pub(crate) struct Key {
     pub ty: Option<SqlType>,
     /// Equal keys look the same: which unit's spelling comes back does not matter.
     one_form: bool,
+    /// Equal keys are the same bytes.
+    alone: bool,
+    /// It is a number whose last zeros were cut off here.
+    trimmed: bool,
 }
 
 /// `c`: rows with a unit, keys, and what was added up.
@@ -31,6 +37,8 @@ pub(crate) struct Units {
     groups: Option<u64>,
     /// The unit is an integer.
     integer: bool,
+    /// Equal units are the same bytes.
+    alone: bool,
     /// Rows of units that have at most so many are together in their groups.
     light: Option<u64>,
 }
@@ -165,14 +173,25 @@ fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Unit
         return refuse("rows that are not grouped by their unit first", select);
     };
     let keys = keys(by, &mut scans, &part)?;
-    let mut columns: Vec<_> = by.iter().map(|(_, name)| (name.clone(), Column::of(None))).collect();
+    let mut columns = Vec::new();
+    for (e, name) in by {
+        let key = Column { form: scans.form(e)?, ..scans.known(e) };
+        columns.push((name.clone(), Column { form: key.merged(), ..key }));
+    }
     for (e, name) in rest {
         let Some((args, count, once)) = added(e) else {
             return refuse("neither a count nor a sum of integers or numerics", e);
         };
-        args.iter().try_for_each(|e| scans.walk(e, Some(&part), &mut Vec::new()))?;
+        args.iter().try_for_each(|e| scans.walk(e, Some(&part)))?;
         let row = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, &scans)) };
-        columns.push((name.clone(), Column { count, row: row.filter(|_| !once), ..Column::of(None) }));
+        let form = if count { Form::One } else { scans.of_all(args, None)? };
+        let ty = match args {
+            _ if count => Some(SqlType::Int8),
+            [Expr::Cast(_, ty)] => sum_of(ty),
+            _ => None,
+        };
+        let column = Column { count, form, row: row.filter(|_| !once), ..Column::of(ty) };
+        columns.push((name.clone(), column));
     }
     let names: BTreeSet<&str> = columns.iter().map(|c| c.0.as_str()).chain(["u", "r", "t", ""]).collect();
     if names.len() != columns.len() + 4 {
@@ -184,7 +203,8 @@ fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Unit
     if light.is_some() && !(compared_exactly(ty.as_ref(), ty.as_ref()) && u.column().is_some_and(known)) {
         return refuse("units that are told apart by an equality that may not be that of groups", u);
     }
-    Ok(Units { columns, keys, groups, integer: ty.is_some_and(|t| t.is_integer()), light })
+    let (integer, alone) = (ty.is_some_and(|t| t.is_integer()), scans.is_alone(u));
+    Ok(Units { columns, keys, groups, integer, alone, light })
 }
 
 fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
@@ -198,38 +218,23 @@ fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
 }
 
 fn key(e: &Expr, scans: &mut Scans<'_>, part: &Joined) -> Result<Key> {
-    scans.walk(e, Some(part), &mut Vec::new())?;
+    scans.walk(e, Some(part))?;
     // Of spellings that are equal, one comes back, and others' rows could change which.
-    let mut columns = Vec::new();
-    shown(e, &mut columns);
-    if !columns.iter().all(|c| scans.column(c).is_some_and(|c| c.deterministic)) {
+    if !scans.is_deterministic(e) {
         return refuse("a key with a nondeterministic collation", e);
     }
-    let ty = scans.type_of(e);
+    let (ty, trimmed) = (scans.type_of(e), e.call("trim_scale").is_some());
     let one_form = match &ty {
-        Some(SqlType::Numeric { scale }) => scale.is_some() || e.call("trim_scale").is_some(),
+        Some(SqlType::Numeric { scale }) => scale.is_some() || trimmed,
         Some(t) if t.is_float() => is_canonical_float(e, t),
         Some(SqlType::Bpchar | SqlType::Interval | SqlType::Other { .. }) | None => false,
         Some(_) => true,
     };
-    Ok(Key { ty, one_form })
-}
-
-/// The columns that a key can be: those that CASE chooses from, and not what it chooses by.
-fn shown(e: &Expr, out: &mut Vec<Col>) {
-    match e {
-        Expr::Column(c) => out.push(c.clone()),
-        Expr::Cast(x, ty) if *ty != SqlType::Bool => shown(x, out),
-        Expr::Call(name, args) => {
-            let chosen = |i: usize| name != "CASE" || i % 2 == 1 || i + 1 == args.len();
-            args.iter().enumerate().filter(|(i, _)| chosen(*i)).for_each(|(_, e)| shown(e, out));
-        }
-        _ => {}
-    }
+    Ok(Key { ty, one_form, trimmed, alone: scans.is_alone(e) })
 }
 
 /// A numeric as a float, which has no -0, or `CASE WHEN x = 0 THEN 0 WHEN x = 'NaN' THEN 'NaN' ELSE x END`.
-fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
+pub(crate) fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
     let Expr::Cast(inner, _) = e else { return false };
     let same = |x: &Expr, c: Expr| {
         [Expr::Call("=".into(), vec![x.clone(), c.clone()]), Expr::Cast(Box::new(c), ty.clone())]
@@ -247,18 +252,22 @@ fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
 
 /// `e`, if it is there.
 fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Middle> {
-    let order = order(units);
     // Where values of a last key are counted, groups are of those before.
     let joined =
         domain.map(|d| d.joins("c", units.keys.get(..d.len()).unwrap_or(&units.keys))).transpose()?;
     let joined = joined.map_or_else(String::new, |on| format!(" JOIN d ON {on}"));
+    let order = order(units);
     // A rank among groups of several units would drop those of one for rows of others.
-    if units.light.is_none() && p.exactly(&rank(&order, &joined))? {
+    if let Some(order) = order.as_ref().filter(|_| units.light.is_none())
+        && p.exactly(&rank(order, &joined))?
+    {
         return Ok(Middle::Ranked);
     }
     let Some(most) = p.number_behind(">") else { return Ok(Middle::Missing) };
     let each = p.number_behind("LEAST (");
-    if p.exactly(&spread(units, &order, &joined, most, each))? {
+    if let Some(order) = &order
+        && p.exactly(&spread(units, order, &joined, most, each))?
+    {
         return Ok(Middle::Sum(most, each.unwrap_or(most)));
     }
     Ok(if p.exactly(&spread_squares(units, &joined, most))? {
@@ -268,19 +277,26 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
     })
 }
 
-/// A random order of a unit's groups: by nothing but the seed, the unit and the keys, and without ties.
-pub(crate) fn order(units: &Units) -> String {
+/// A random order of a unit's groups: by nothing but the seed, the unit and what the keys equal, and without ties. None where
+/// equal values of a type could have different hashes.
+pub(crate) fn order(units: &Units) -> Option<String> {
     let mut hash = match units.integer {
         true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
         false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),
     };
     for (i, key) in units.keys.iter().enumerate() {
-        hash = match key.ty.as_ref().is_some_and(SqlType::is_integer) {
-            true => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
-            false => format!("pg_catalog.hashtextextended(COALESCE(c.k{i}::pg_catalog.text, ''), {hash})"),
+        let text = |key: String| {
+            format!("pg_catalog.hashtextextended(COALESCE({key}::pg_catalog.text, ''), {hash})")
+        };
+        hash = match &key.ty {
+            Some(t) if t.is_integer() => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
+            Some(t) if t.is_float() => format!("pg_catalog.hashfloat8extended(COALESCE(c.k{i}, 0), {hash})"),
+            Some(SqlType::Numeric { .. }) if !key.trimmed => text(format!("pg_catalog.trim_scale(c.k{i})")),
+            _ if key.alone => text(format!("c.k{i}")),
+            _ => return None,
         };
     }
-    hash + &columns("c.k", units.keys.len())
+    units.alone.then(|| hash + &columns("c.k", units.keys.len()))
 }
 
 /// A rank of each unit's groups, of those of the domain where there is one: which group is dropped hangs on no other unit's
@@ -377,7 +393,7 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
     let mut scans = Scans::new(policy);
     let mut columns = units.columns;
     if !values && matches!(middle, Middle::Sum(..) | Middle::Squares(_)) {
-        let share = |i| (format!("m{i}"), Column { share: true, ..Column::of(None) });
+        let share = |i| (format!("m{i}"), Column { share: true, ..Column::of(Some(SqlType::Int8)) });
         columns.extend((0..columns.len()).map(share));
     }
     scans.add(from, Source::Rows(Rows { columns, ..Rows::default() }))?;

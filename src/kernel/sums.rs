@@ -80,7 +80,8 @@ pub(crate) fn shared(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
         _ => return None,
     };
     let [low, high] = inner.call("LEAST")? else { return None };
-    let [_, low] = low.call("GREATEST")? else { return None };
+    let [x, low] = low.call("GREATEST")? else { return None };
+    scans.type_of(x).filter(is_exact)?;
     let (low, high) = (times(low)?, times(high)?);
     (high >= 0 && low == -high).then_some(high.unsigned_abs())
 }
@@ -105,8 +106,17 @@ pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
     let (inner, high) = pair(clamp, ["LEAST", "int8smaller", "numeric_smaller"])?;
     // A count is never NULL, and at least 0.
     let counts = inner.column().and_then(|c| scans.column(c)).is_some_and(|c| c.count);
-    let low = if counts { 0 } else { pair(&inner, ["GREATEST", "int8larger", "numeric_larger"])?.1 };
-    Some(low.unsigned_abs().max(high.unsigned_abs()))
+    let (x, low) =
+        if counts { (inner, 0) } else { pair(&inner, ["GREATEST", "int8larger", "numeric_larger"])? };
+    let most = low.unsigned_abs().max(high.unsigned_abs());
+    // GREATEST and LEAST round their ends to the type of what they clamp.
+    let whole = match scans.type_of(&x)? {
+        t if is_exact(&t) => u128::MAX,
+        SqlType::Float4 if ty.is_integer() => 1 << f32::MANTISSA_DIGITS,
+        SqlType::Float8 if ty.is_integer() => 1 << f64::MANTISSA_DIGITS,
+        _ => return None,
+    };
+    (most <= whole).then_some(most)
 }
 
 /// What is added up: over one row for each unit and group, or `rows` of a unit in all. That equal ones count once changes no
@@ -124,7 +134,7 @@ pub(crate) fn sums(
         };
         let share = if count { None } else { args.first().and_then(|x| shared(x, scans)) };
         let each = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, scans)) };
-        args.iter().try_for_each(|e| scans.walk(e, part, &mut Vec::new()))?;
+        args.iter().try_for_each(|e| scans.walk(e, part))?;
         let sum = match (share, each, rows) {
             (Some(n), ..) => Some(Sum::Shares(n)),
             (_, each, None) => each.map(Sum::Each),
@@ -154,7 +164,7 @@ pub(crate) fn sums_or_light(
         let Some((row, bounded)) = either else {
             return refuse("a sum that does not tell light units from others", e);
         };
-        scans.walk(bounded, None, &mut Vec::new())?;
+        scans.walk(bounded, None)?;
         let heavy = shared(bounded, scans).map(Sum::Shares);
         let heavy = heavy.or_else(|| magnitude(bounded, scans).map(Sum::Each));
         let Some((heavy, light)) = heavy.zip(row.checked_mul(most.into())) else {

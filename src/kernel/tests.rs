@@ -7,6 +7,7 @@ mod lexer;
 mod light;
 mod mutations;
 mod rules;
+mod spellings;
 mod weights;
 
 use crate::{Certified, Uncertified, certify};
@@ -27,6 +28,7 @@ app_events: event_id int8, rider_id int4, addr inet, payload jsonb?; event_id
 legs: leg_id int8, trip_id int8?, km money, surface text; leg_id
 fixes: fix_id int8, leg_id int8?, cost money, station text?; fix_id
 visits: visit_id int8, rider_id int4?, minutes int4, place text*; visit_id
+homes: rider_id int4, place text*; rider_id
 events+: event_id int8, rider_id int4, minutes int4; event_id
 zones: zone text, area int4; zone
 ";
@@ -36,6 +38,9 @@ const MORE: &str = "
 [table.visits]
 unit_column = \"rider_id\"
 columns.minutes = { range = [0, 240] }
+columns.place = {}
+[table.homes]
+unit_column = \"rider_id\"
 columns.place = {}
 [table.events]
 unit_column = \"rider_id\"

@@ -38,7 +38,7 @@ pub(crate) fn stages(p: &mut Parser, units: &Units) -> Result<Option<(Weights, u
         None => false,
     };
     let kept = if left_out { left_over(&units.keys) } else { String::new() };
-    let order = order(units);
+    let Some(order) = order(units) else { return Ok(None) };
     let ranked = format!(
         "e AS (SELECT c.*, pg_catalog.row_number() OVER w AS r, pg_catalog.count(*) OVER v AS t FROM c{kept} \
          WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY {order})),"

@@ -12,11 +12,11 @@ use super::correlated::is_correlated;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, Place, Result};
 use super::refusals::{of_ages, unsupported};
-use super::source::{Call, Leaf, Over, SetRows, SetTree, Sorted, Tree, Unit, Window};
+use super::source::{Call, Leaf, Over, SetRows, SetTree, Sort, Sorted, Tree, Unit, Window};
 use super::ties::break_ties;
 use super::units::{Outside, Owner};
 use crate::expr::per_unit::{self, Place as Column};
-use crate::expr::{Scalar, filtered};
+use crate::expr::{Scalar, filtered, is};
 use answer::{ClientError, SqlState};
 use schema::SqlType;
 use sql::ast::*;
@@ -285,7 +285,7 @@ impl<'a> Flattener<'a> {
         let mut made = under.made();
         let mut values = Vec::with_capacity(keys.len());
         for k in &keys {
-            let value = under.inner.value(k)?;
+            let value = per_unit::merged(under.inner.value(k)?, false);
             made.push(k, per_unit::one_of(made.place(false), &value, "GROUP BY", k.pos)?);
             values.push(value);
         }
@@ -460,7 +460,7 @@ impl Under<'_> {
         let mut order = Vec::new();
         for o in order_by {
             let by = self.inner.value(&o.expr)?;
-            order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first, as_text: false });
+            order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first, of: Sort::Value });
         }
         Ok(Window { call, partition, order, frame: frame.clone() })
     }
@@ -482,6 +482,13 @@ impl Under<'_> {
             (Some(w), None, _) => Some(filtered(w, Scalar::constant_truth(true))),
             (None, x, _) => x,
         };
+        let arg = match arg {
+            // Of such a type nothing is known but whether there is a value.
+            Some(x) if window && matches!(x.ty(), SqlType::Other { .. }) => {
+                Some(filtered(is(x, Is::Null, true), Scalar::constant_truth(true)))
+            }
+            x => x,
+        };
         let place = made.place(window);
         let call = |arg| Call { name, distinct, arg, offset: None };
         Ok(match (name, args, arg) {
@@ -494,6 +501,7 @@ impl Under<'_> {
             }
             ("sum" | "avg", [x], Some(arg)) => {
                 let arg = per_unit::addend(arg, x.pos)?;
+                let arg = if distinct { per_unit::merged(arg, false) } else { arg };
                 let column = match name {
                     "sum" => per_unit::sum(place, &arg, self.most),
                     _ => per_unit::average(place, &arg),
@@ -502,6 +510,7 @@ impl Under<'_> {
             }
             (name, [x], Some(arg)) if SPREADS.contains(&name) => {
                 let arg = per_unit::addend(arg, x.pos)?;
+                let arg = if distinct { per_unit::merged(arg, false) } else { arg };
                 let column = per_unit::spread(place, &arg, name);
                 (call(Some(arg)), column)
             }
@@ -530,6 +539,7 @@ impl Under<'_> {
                 (call(None), per_unit::count(made.place(false), 1, self.most))
             }
             ("min" | "max", [x], Some(arg)) => {
+                let arg = per_unit::merged(arg, false);
                 let column = per_unit::one_of(place, &arg, name, x.pos)?;
                 (call(Some(arg)), column)
             }

@@ -10,7 +10,7 @@ use super::per_unit::Selected;
 use super::refusals::{mixed, unsupported};
 use super::source::{Leaf, SetRows, SetTree, Tree};
 use super::units::{Outside, Owner};
-use crate::expr::{Node, Scalar, lower, united};
+use crate::expr::{Node, Scalar, lower, per_unit, united};
 use answer::{ClientError, SqlState};
 use schema::SqlType;
 use sql::ast::*;
@@ -34,7 +34,7 @@ impl Flattener<'_> {
     /// A derived table whose body is a set operation.
     pub(super) fn set(&mut self, binding: usize, q: &Query, nullable: bool, pos: Pos) -> Result<Draft> {
         let mut found = Vec::new();
-        let tree = self.set_tree(&q.body, &mut found, pos)?;
+        let tree = self.set_tree(&q.body, &mut found, false, pos)?;
         let unit = match self.is_private_body(&q.body) {
             true => Some(common_unit(&found).ok_or_else(|| without_unit(pos))?),
             false => None,
@@ -44,7 +44,7 @@ impl Flattener<'_> {
         for i in 0..width {
             let each: Vec<&Item> = found.iter().filter_map(|f| f.items.get(i)).collect();
             let column = merged(&each, i, binding, pos)?;
-            columns.push(column);
+            columns.push(if merges(&tree) { per_unit::one_of_equals(column) } else { column });
         }
         let named = |b: &Binding| b.columns.get(unit?).cloned();
         let unit_name = self.binding(binding).and_then(named).unwrap_or_default();
@@ -56,29 +56,37 @@ impl Flattener<'_> {
         )
     }
 
-    fn set_tree(&mut self, body: &Body, found: &mut Vec<Found>, pos: Pos) -> Result<SetTree> {
+    /// `merges`: rows that are equal to others become one, around it.
+    fn set_tree(&mut self, body: &Body, found: &mut Vec<Found>, merges: bool, pos: Pos) -> Result<SetTree> {
         match body {
             Body::SetOp { op, all, left, right } => {
                 let (l, r) = (self.is_private_body(left), self.is_private_body(right));
                 if l != r {
                     return Err(mixed(pos));
                 }
-                let left = Box::new(self.set_tree(left, found, pos)?);
-                let right = Box::new(self.set_tree(right, found, pos)?);
+                let merges = merges || !(*all && *op == SetOp::Union);
+                let left = Box::new(self.set_tree(left, found, merges, pos)?);
+                let right = Box::new(self.set_tree(right, found, merges, pos)?);
                 Ok(SetTree::Op { op: *op, all: *all, left, right })
             }
-            Body::Select(s) => self.set_branch((s, &[]), found, pos),
+            Body::Select(s) => self.set_branch((s, &[]), found, merges, pos),
             Body::Query(q) => match single(q, pos)? {
-                Some(select) => self.set_branch(select, found, pos),
-                None => self.set_tree(&q.body, found, pos),
+                Some(select) => self.set_branch(select, found, merges, pos),
+                None => self.set_tree(&q.body, found, merges, pos),
             },
-            Body::Values(rows) => self.values(rows, found, pos),
+            Body::Values(rows) => self.values(rows, found, merges, pos),
             Body::Rows { .. } => Err(unsupported("a function in FROM in this place", pos)),
         }
     }
 
     /// Rows of constants: a branch for each.
-    fn values(&mut self, rows: &[Vec<Expr>], found: &mut Vec<Found>, pos: Pos) -> Result<SetTree> {
+    fn values(
+        &mut self,
+        rows: &[Vec<Expr>],
+        found: &mut Vec<Found>,
+        merges: bool,
+        pos: Pos,
+    ) -> Result<SetTree> {
         if rows.len() > MOST_CONSTANTS {
             return Err(ClientError::new(
                 SqlState::PROGRAM_LIMIT_EXCEEDED,
@@ -93,7 +101,7 @@ impl Flattener<'_> {
             let mut items = Vec::with_capacity(row.len());
             for e in row {
                 let loose = matches!(e.kind, ExprKind::Literal(Literal::String(_)));
-                items.push(Item { value: lower(e, &inner)?, loose });
+                items.push(Item { value: in_branch(lower(e, &inner)?, merges), loose });
             }
             let values = items.iter().map(|i| i.value.clone()).collect();
             found.push(Found { units: Vec::new(), items });
@@ -108,6 +116,7 @@ impl Flattener<'_> {
         &mut self,
         (select, order_by): (&Select, &[OrderItem]),
         found: &mut Vec<Found>,
+        merges: bool,
         pos: Pos,
     ) -> Result<SetTree> {
         let mut inner = self.nested(false);
@@ -118,7 +127,7 @@ impl Flattener<'_> {
                 return Err(unsupported("this SELECT", pos));
             }
             let row: Vec<Expr> = select.items.iter().map(|i| i.expr.clone()).collect();
-            let mut row = self.values(&[row], found, pos)?;
+            let mut row = self.values(&[row], found, merges, pos)?;
             if let (SetTree::Branch(b), true) = (&mut row, empty) {
                 b.filter.push(Scalar::constant_truth(false));
             }
@@ -142,11 +151,10 @@ impl Flattener<'_> {
             let col: Option<Col> = inner.col(&e);
             let s = lower(&e, &inner)?;
             let own = unit.is_some_and(|unit| unit.ty.oid() == s.ty().oid());
-            if own && s.canonical() && col.is_some_and(|c| exact.contains(&c)) {
-                units.push(i);
-            }
+            let own = own && s.canonical() && col.is_some_and(|c| exact.contains(&c));
+            units.extend(own.then_some(i));
             let loose = matches!(e.kind, ExprKind::Literal(Literal::String(_)));
-            items.push(Item { value: s, loose });
+            items.push(Item { value: in_branch(s, merges && !own), loose });
         }
         let values = items.iter().map(|i| i.value.clone()).collect();
         found.push(Found { units, items });
@@ -154,6 +162,21 @@ impl Flattener<'_> {
         branch.bound = block.rows.bound;
         self.absorb(&inner);
         Ok(SetTree::Branch(Box::new(branch)))
+    }
+}
+
+/// An item where equal rows become one.
+fn in_branch(x: Scalar, merges: bool) -> Scalar {
+    if merges { per_unit::merged(x, true) } else { x }
+}
+
+/// Whether some of several equal rows are left out.
+fn merges(tree: &SetTree) -> bool {
+    match tree {
+        SetTree::Branch(_) => false,
+        SetTree::Op { op, all, left, right } => {
+            !(*all && *op == SetOp::Union) || merges(left) || merges(right)
+        }
     }
 }
 

@@ -189,8 +189,19 @@ pub struct Sorted {
     pub desc: bool,
     /// NULLS FIRST (true), NULLS LAST (false).
     pub nulls_first: Option<bool>,
-    /// By its text, which tells values apart that are equal.
-    pub as_text: bool,
+    /// By what of it.
+    pub of: Sort,
+}
+
+/// What of a value an order goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// The value: rows tie where it is equal.
+    Value,
+    /// Its text, which tells numbers of different scale apart.
+    Text,
+    /// A text by its bytes, whatever its collation takes for equal.
+    Bytes,
 }
 
 impl Over {

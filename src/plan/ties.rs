@@ -2,12 +2,15 @@
 //!
 //! Which of two rows comes first that tie is left to how they lie on disk, with rows of other units between them. So where a
 //! call tells such rows apart, its order goes on with all that is looked at in any of them, until those that still tie are
-//! one row written twice. Values that are equal without being the same (`1.0` and `1.00`, a day and 24 hours, `0` and `-0`)
-//! are told apart by their text.
+//! one row written twice. Numerics that are equal without being the same (`1.0` and `1.00`) are told apart by their text, and
+//! texts that a collation takes for equal by their bytes. A text of a float tells less than the float, since a session chooses
+//! how many digits it has: floats (`0` and `-0`) and intervals (a day and 24 hours) tie, and what comes out of such rows is
+//! one of several spellings ([`crate::expr::Scalar::has_one_spelling`]).
 
-use super::source::{Sorted, Window};
-use crate::expr::{Node, Scalar, is_member};
+use super::source::{Sort, Sorted, Window};
+use crate::expr::{Node, Scalar, is, is_member};
 use schema::SqlType;
+use sql::ast::Is;
 
 /// Calls that tell rows apart that tie in their order; a frame of ROWS does, too.
 const PLACES: &[&str] = &["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"];
@@ -24,7 +27,7 @@ pub(super) fn break_ties(items: &[Scalar], windows: &mut [Window]) {
             continue;
         }
         for tie in &ties {
-            let alone = |by: &Scalar| !tie.as_text && *by == tie.by;
+            let alone = |by: &Scalar| tie.of == Sort::Value && *by == tie.by;
             if !window.partition.iter().any(alone) && !window.order.iter().any(|o| alone(&o.by)) {
                 window.order.push(tie.clone());
             }
@@ -32,24 +35,27 @@ pub(super) fn break_ties(items: &[Scalar], windows: &mut [Window]) {
     }
 }
 
-/// What an expression looks at: columns, members of json values, whether there are rows.
+/// What an expression looks at: columns, members of json values, whether there are rows. Of a type that is not listed it is
+/// whether there is a value.
 fn gather(x: &Scalar, leaves: &mut Vec<Scalar>) {
-    let leaf = is_member(x) || matches!(x.node(), Node::Column { .. } | Node::Exists(..) | Node::InRows(..));
-    match leaf {
-        true if leaves.contains(x) => {}
-        true => leaves.push(x.clone()),
-        false => x.children().into_iter().for_each(|c| gather(c, leaves)),
+    let leaf = match (x.node(), x.ty()) {
+        (Node::Column { .. }, SqlType::Other { .. }) => is(x.clone(), Is::Null, false),
+        (Node::Column { .. } | Node::Exists(..) | Node::InRows(..), _) => x.clone(),
+        _ if is_member(x) => x.clone(),
+        _ => return x.children().into_iter().for_each(|c| gather(c, leaves)),
+    };
+    if !leaves.contains(&leaf) {
+        leaves.push(leaf);
     }
 }
 
 fn tie(by: Scalar) -> Sorted {
-    use SqlType::{Bpchar, Float4, Float8, Interval, Numeric, Other};
-    let twins = match by.ty() {
-        Bpchar | Float4 | Float8 | Interval | Numeric { scale: None } | Other { .. } => true,
-        t => t.is_text() && !by.canonical(),
+    let of = match by.ty() {
+        t if t.is_text() && !by.canonical() => Sort::Bytes,
+        SqlType::Numeric { scale: None } => Sort::Text,
+        // A sum of integers is a numeric in the text, whatever the analyst sees.
+        _ if by.is_numeric_in_text() => Sort::Text,
+        _ => Sort::Value,
     };
-    // A sum of integers is a numeric in the text, whatever the analyst sees.
-    let computed = by.is_numeric_in_text();
-    let as_text = twins || computed || is_member(&by);
-    Sorted { by, desc: false, nulls_first: None, as_text }
+    Sorted { by, desc: false, nulls_first: None, of }
 }

@@ -5,7 +5,7 @@ use crate::chosen_bounds;
 use crate::data::Variant;
 use crate::harness::{Lab, Refusal, settings};
 use crate::samples::Samples;
-use crate::{Case, around, number, seed};
+use crate::{Case, around, found, number, seed};
 
 /// Statements of each member of the family.
 const STATEMENTS: u64 = 700;
@@ -19,6 +19,14 @@ async fn the_kernel_certifies_what_is_drawn() {
     for (dirty, nullable_unit, of) in [(false, false, 1), (true, false, 2), (true, true, 3)] {
         let v = Variant { dirty, nullable_unit, seed: of };
         let mut lab = Lab::new(v).await;
+        // What is seldom drawn; the last of it the planner refuses.
+        let seldom = [found::of_tied_floats(), found::of_equal_numbers(), found::of_loose_texts()];
+        for text in seldom.concat() {
+            let Ok(plan) = lab.draft(&text, &settings(2, 3)).await else { continue };
+            (drawn, planned) = (drawn + 1, planned + 1);
+            let Err(Refusal::Defect(what)) = lab.certify(&plan) else { continue };
+            failures.push(format!("{what}\n  after {drawn} statements\n  statement: {text}"));
+        }
         let samples = Samples::of_lab(&mut lab).await;
         for n in 0..wanted {
             if failures.len() >= ENOUGH {

@@ -186,3 +186,139 @@ async fn nesting_costs_no_more_than_its_length() {
     assert!(matches!(between, Err(Refusal::Plan(_))));
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
+
+/// Trips of 48 units, and as many of one between them, in no order: what they hold is one of three values that are equal, or
+/// look equal. Minutes are another number in each unit, so that each is in a group of its own.
+async fn crowd(lab: &Lab, column: &str, three: [&str; 3]) {
+    let three = three.join(", ");
+    let sql = format!(
+        "DELETE FROM public.trips;
+         INSERT INTO public.trips (trip_id, rider_id, started_at, zero, wide, minutes, {column})
+         SELECT 5000000 + i, u, '2024-05-05', 0, (i / 96) % 20, u, (ARRAY[{three}])[1 + (hashint4(i) & 1023) % 3]
+         FROM generate_series(1, 8000) AS g(i), LATERAL (SELECT CASE WHEN i % 2 = 0 THEN 12 ELSE 13 + (i / 2) % 48 END) AS o(u)
+         ORDER BY md5(i::text)"
+    );
+    lab.client.batch_execute(&sql).await.unwrap();
+}
+
+/// Records statements without the one unit, under ways to group and to sort.
+async fn holds_apart(lab: &mut Lab, set: &str, texts: &[&str]) {
+    for text in texts {
+        let planned = lab.plan(text, &settings(2, 1)).await.unwrap_or_else(|e| panic!("{text}: {e:?}"));
+        for way in ["hashagg", "sort", "incremental_sort", "hashagg incremental_sort indexscan", "seqscan"] {
+            let off: String = way.split(' ').map(|w| format!("SET LOCAL enable_{w} = off; ")).collect();
+            let ways = format!("SAVEPOINT way; {off}SET LOCAL work_mem = '64kB'; {set}");
+            lab.client.batch_execute(&ways).await.unwrap();
+            for (release, sql) in lab.paying(&planned) {
+                if let Err(e) = lab.record(sql, &Claim::of(release), &[12]).await {
+                    panic!("{e}\n{text}\n{way}\n{sql}");
+                }
+            }
+            lab.client.batch_execute("ROLLBACK TO way").await.unwrap();
+        }
+    }
+}
+
+/// What looks at floats in rows of a unit that tie.
+pub fn of_tied_floats() -> Vec<String> {
+    let of = |what: &str, kept: &str| {
+        format!(
+            "SELECT minutes, count(*) FROM (SELECT rider_id, minutes, dist, {what} OVER (PARTITION BY rider_id ORDER BY zero) AS n FROM trips) t WHERE {kept} GROUP BY 1"
+        )
+    };
+    vec![
+        of("row_number()", "n = 1 AND dist > 1.3"),
+        of("first_value(dist)", "n > 1.3"),
+        of("row_number()", "n <= 40 AND dist > 1.3"),
+    ]
+}
+
+/// Of a float's text a session chooses how many digits it has: 1.1 and 1.4 tie, and rows of other units decide which is first.
+#[tokio::test]
+async fn rule_48_floats_are_not_told_apart_by_their_text() {
+    let mut lab = lab().await;
+    let texts = of_tied_floats();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    for three in [["1.1", "1.4", "1.2"], ["'-0'", "0", "1.4"]] {
+        crowd(&lab, "dist", three).await;
+        holds_apart(&mut lab, "SET LOCAL extra_float_digits = -15", &texts).await;
+        holds_apart(&mut lab, "SET LOCAL extra_float_digits = 3", &texts).await;
+    }
+}
+
+/// What orders rows by numbers of which one stands for others that are equal.
+pub fn of_equal_numbers() -> Vec<String> {
+    let of = |inner: &str| {
+        format!(
+            "SELECT minutes, count(*) FROM (SELECT rider_id, m, g, minutes, row_number() OVER (PARTITION BY rider_id ORDER BY m) AS n FROM ({inner}) q) t WHERE n = 1 AND g > 9 GROUP BY 1"
+        )
+    };
+    vec![
+        of("SELECT rider_id, wide AS g, minutes, max(amount) AS m FROM trips GROUP BY 1, 2, 3"),
+        of("SELECT rider_id, wide AS g, minutes, amount AS m FROM trips GROUP BY 1, 2, 3, 4"),
+        of("SELECT DISTINCT rider_id, wide AS g, minutes, amount AS m FROM trips"),
+        of(
+            "SELECT rider_id, wide AS g, minutes, amount AS m FROM trips UNION SELECT rider_id, wide, minutes, amount FROM trips",
+        ),
+        of(
+            "SELECT rider_id, wide AS g, minutes, amount AS m FROM trips INTERSECT SELECT rider_id, wide, minutes, amount FROM trips",
+        ),
+    ]
+}
+
+/// Of 1.0, 1.00 and 1.000 the first stands for all, and an order by its text shows which that was.
+#[tokio::test]
+async fn rule_48_equal_numbers_are_one() {
+    let mut lab = lab().await;
+    crowd(&lab, "amount", ["1.0", "1.00", "1.0000000000000000000000"]).await;
+    let texts = of_equal_numbers();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    holds_apart(&mut lab, "", &texts).await;
+}
+
+/// In double precision 1e15 + 0.25 - 1e15 is 0.25, or 0.
+#[tokio::test]
+async fn rule_48_sums_of_a_unit_do_not_hang_on_the_order_of_its_rows() {
+    let mut lab = lab().await;
+    crowd(&lab, "dist", ["50", "25", "0"]).await;
+    let x = "CASE WHEN dist > 40 THEN 1e15 WHEN dist > 20 THEN 0.25 ELSE -1e15 END";
+    let of = |call: &str| {
+        format!(
+            "SELECT minutes, count(*) FROM (SELECT rider_id, minutes, {call}({x}) AS s FROM trips GROUP BY 1, 2) t WHERE s - floor(s) > 0.3 GROUP BY 1"
+        )
+    };
+    let texts = ["sum", "avg", "variance"].map(of);
+    holds_apart(&mut lab, "", &texts.each_ref().map(String::as_str)).await;
+}
+
+/// Joins with texts under a nondeterministic collation.
+pub fn of_loose_texts() -> Vec<String> {
+    let on = ["s.station = r.loose", "s.station = lower(r.loose)", "s.station = COALESCE(r.loose, 'Alpha')"];
+    on.map(|on| format!("SELECT count(*) FROM riders r JOIN stations s ON {on}")).to_vec()
+}
+
+/// Under such a collation a key's value meets several others, so that the key proves nothing.
+#[tokio::test]
+async fn rule_48_texts_of_a_nondeterministic_collation_are_not_joined() {
+    let mut lab = lab().await;
+    for text in of_loose_texts() {
+        match lab.plan(&text, &settings(2, 3)).await {
+            Err(Refusal::Plan(why)) => assert!(why.contains("nondeterministic"), "{why}"),
+            other => panic!("{text}: {:?}", other.map(|p| p.fetches)),
+        }
+    }
+}
+
+/// Groups of a unit are ranked by what their keys equal.
+#[tokio::test]
+async fn rule_48_a_rank_does_not_hang_on_how_a_key_is_written() {
+    let mut lab = lab().await;
+    crowd(&lab, "fare", ["i % 5", "i % 5 + 0.5", "i % 5 + 0.25"]).await;
+    // A number, and the same with another digit.
+    let key = "CASE WHEN wide % 2 = 0 THEN floor(fare) ELSE floor(fare) * 0.5 + floor(fare) * 0.5 END";
+    let text = format!("SELECT {key}, count(DISTINCT rider_id) FROM trips GROUP BY 1");
+    let planned = lab.plan(&text, &settings(2, 1)).await.unwrap();
+    let ranked = |f: &String| f.contains("row_number()") && f.contains("JOIN d");
+    assert!(planned.fetches.iter().all(ranked), "{:?}", planned.fetches);
+    holds_apart(&mut lab, "", &[&text]).await;
+}

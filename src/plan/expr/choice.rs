@@ -1,6 +1,6 @@
 //! CASE, COALESCE, NULLIF, LEAST and GREATEST: one of several values.
 
-use super::facts::{Declared, Facts, Phys, Proven};
+use super::facts::{Declared, Facts, Phys, Proven, Spelling};
 use super::numbers::gcd;
 use super::print::{Print, collated, is_varied, operand};
 use super::scalar::{Choice, Node, Scalar};
@@ -74,6 +74,7 @@ fn merged(list: &[&Scalar], nullable: bool) -> Facts {
         lattice,
         binned: list.iter().all(|s| s.facts.binned || matches!(s.node, Node::Null)),
         canonical: list.iter().all(|s| s.facts.canonical),
+        spelling: if list.iter().all(|s| s.has_one_spelling()) { Spelling::Own } else { Spelling::Any },
         scale: list.iter().map(|s| s.facts.scale).max().unwrap_or(0),
         longest: typed().map(|s| s.facts.longest).max().unwrap_or(0),
         cost: list.iter().fold(10, |sum: u64, s| sum.saturating_add(s.facts.cost)),

@@ -23,6 +23,15 @@ pub enum Phys {
     Other,
 }
 
+/// Which one it is of several values that are equal without being the same: `0` and `-0`, a day and 24 hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// The rows of its unit say it.
+    Own,
+    /// How they lie on disk, with rows of other units between them (soundness rule 48): nothing may show it.
+    Any,
+}
+
 /// Where the value of the printed text lies, whatever the rows hold (or NULL, where that is possible).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Proven(Interval);
@@ -116,6 +125,8 @@ pub struct Facts {
     pub(super) binned: bool,
     /// Values that compare equal are the same bytes, or are made so before they are shown (soundness rule 4).
     pub(super) canonical: bool,
+    /// Which of several that are equal it is; of a number that is computed with, it says nothing.
+    pub(super) spelling: Spelling,
     /// A public domain of its values (without NULL, which `nullable` adds).
     pub(super) domain: Option<Domain>,
     /// Of a float: NaN is moved to the upper end of a clamp, where it would be NULL otherwise.
@@ -146,6 +157,7 @@ impl Facts {
             lattice: None,
             binned: false,
             canonical: true,
+            spelling: Spelling::Own,
             domain: None,
             nan_is_end: false,
             scale: 0,

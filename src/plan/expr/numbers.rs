@@ -107,6 +107,19 @@ pub(super) fn short(x: Scalar) -> Scalar {
     Scalar { node: Node::Short(Box::new(x)), facts }
 }
 
+/// A number in the form that all share that are equal to it. Integers have one, and so has a column of numerics that has a
+/// scale, beside itself.
+pub(super) fn in_one_form(x: Scalar, beside_others: bool) -> Scalar {
+    let stored = match x.facts.ty {
+        SqlType::Numeric { scale } => scale.is_some() && !beside_others,
+        _ => x.facts.ty.is_integer(),
+    };
+    if x.facts.phys != Phys::Num || stored && matches!(x.node, Node::Column { .. }) {
+        return x;
+    }
+    Scalar::apply(&TRIM, vec![x.clone()], Param::None).unwrap_or(x)
+}
+
 /// NaN and the infinities of a type of number: they can be compared with, and nothing else.
 pub(super) fn special(text: &str, ty: &SqlType) -> Option<Scalar> {
     let word = text.trim().to_ascii_lowercase();
@@ -209,6 +222,7 @@ const DIV: Function = Function { name: "/", rule: div, text: divided, commutes: 
 const MOD: Function = Function { name: "%", rule: modulo, text: divided, commutes: false, int8: true };
 const NEG: Function = Function::plain("neg", neg, negated);
 const ABS: Function = Function::plain("abs", abs, absolute);
+const TRIM: Function = Function::plain("trim_scale", trim, trimmed);
 
 /// `l op r`.
 pub(super) fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result<Scalar> {
@@ -426,6 +440,20 @@ fn neg(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
 fn abs(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
     let x = one(args)?;
     Ok(same(x, x.span.one(Interval::abs), x.bound.one(Interval::abs)))
+}
+
+fn trim(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+    match args {
+        [x] if x.facts.phys == Phys::Num => {
+            Ok(Facts { cost: x.facts.digits(), canonical: true, ..x.facts.clone() })
+        }
+        _ => Err(Refusal::new("digits of this")),
+    }
+}
+
+fn trimmed(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
+    let x = args.first().map(|x| operand(x, Phys::Num, print)).unwrap_or_default();
+    format!("pg_catalog.trim_scale({x})")
 }
 
 /// The same value, which the analyst sees as another type of number or of text. Its text and what is proven of it stay.

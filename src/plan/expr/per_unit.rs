@@ -4,7 +4,7 @@
 //! clamped before, so that no sum overflows and none is rounded.
 
 use super::choice::united;
-use super::facts::{Declared, Facts, LONGEST, OF_FLOAT, Phys, Proven, int_limit};
+use super::facts::{Declared, Facts, LONGEST, OF_FLOAT, Phys, Proven, Spelling, int_limit};
 use super::{Scalar, casts, numbers, refuse};
 use crate::interval::Interval;
 use answer::ClientError;
@@ -123,6 +123,20 @@ pub(crate) fn truth(place: Place, x: &Scalar) -> Scalar {
     place.column(Facts::truth(x.facts.nullable, 1))
 }
 
+/// A value as it is merged with those that are equal to it (GROUP BY, DISTINCT, `min`, `max`; `beside_others`: of other
+/// branches): one form of a number, so that it does not matter which comes first.
+pub(crate) fn merged(x: Scalar, beside_others: bool) -> Scalar {
+    numbers::in_one_form(x, beside_others)
+}
+
+/// One of several values that are equal, where these may look different.
+pub(crate) fn one_of_equals(mut column: Scalar) -> Scalar {
+    if matches!(column.facts.phys, Phys::Float) || column.facts.ty == SqlType::Interval {
+        column.facts.spelling = Spelling::Any;
+    }
+    column
+}
+
 /// One of the values themselves: the least, the greatest, that of another row. `what` names the function in a refusal.
 pub(crate) fn one_of(place: Place, x: &Scalar, what: &str, pos: Pos) -> Result<Scalar> {
     let refused = |why: &str| refuse(&format!("{what} over {why}, of one unit's rows,"), pos);
@@ -141,5 +155,35 @@ pub(crate) fn one_of(place: Place, x: &Scalar, what: &str, pos: Pos) -> Result<S
     if let super::Node::Cast(inner) = &mut column.node {
         inner.facts.nullable |= place.nullable;
     }
-    Ok(column)
+    Ok(one_of_equals(column))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::{comparison, filtered};
+    use super::*;
+    use sql::ast::BinaryOp;
+
+    /// It may be compared and handed on, and no function looks at it but as a numeric.
+    #[test]
+    fn rule_48_a_spelling_that_rows_on_disk_choose_is_shown_by_nothing() {
+        for ty in [SqlType::Float8, SqlType::Float4, SqlType::Interval] {
+            let x = one_of_equals(Scalar::given(0, ty.clone(), Interval::new(0, 5)));
+            let there = filtered(Scalar::constant_truth(true), x.clone());
+            assert!(!x.has_one_spelling() && !there.has_one_spelling(), "{ty:?}");
+            for shown in [&x, &there] {
+                let why = numbers::magnitude(shown.clone(), None).unwrap_err();
+                assert!(why.to_string().contains("looks different"), "{why}");
+            }
+            assert!(comparison(BinaryOp::Eq, x.clone(), x.clone(), None).unwrap().has_one_spelling());
+            if ty.is_float() {
+                assert!(addend(x, None).unwrap().has_one_spelling());
+            }
+        }
+        // Numerics are brought to one form where they are merged.
+        let x = Scalar::given(0, SqlType::Numeric { scale: None }, Interval::new(0, 5));
+        let text = merged(x, false).text(&|_| String::new());
+        assert_eq!(text, "pg_catalog.trim_scale(($2::pg_catalog.numeric)::pg_catalog.numeric)");
+    }
 }

@@ -3,7 +3,7 @@
 //! Fields are private to this folder. Whoever has a [`Scalar`] has one whose facts were computed from its arguments' by
 //! the rule that stands beside its text; there is no way to copy one with other facts.
 
-use super::facts::{Declared, Facts, Phys, Proven};
+use super::facts::{Declared, Facts, Phys, Proven, Spelling};
 use super::print::{self, Print, alias, ident, number, string};
 use super::table::Function;
 use super::{Refusal, casts, choice, comparison, dates, times};
@@ -187,6 +187,12 @@ impl Scalar {
         self.facts.canonical
     }
 
+    /// Its spelling follows from rows of the unit: of several that are equal it is always the same one. Numbers are read as
+    /// numerics before anything is computed with them, and have no -0 there.
+    pub fn has_one_spelling(&self) -> bool {
+        self.facts.spelling == Spelling::Own || matches!(self.facts.phys, Phys::Int | Phys::Num)
+    }
+
     /// A public domain of its values, NULL aside.
     pub fn domain(&self) -> Option<&Domain> {
         self.facts.domain.as_ref()
@@ -204,6 +210,10 @@ impl Scalar {
 
     /// An application of a function of the table.
     pub(super) fn apply(f: &'static Function, args: Vec<Scalar>, param: Param) -> Result<Self, Refusal> {
+        if !args.iter().all(Self::has_one_spelling) {
+            return Err(Refusal::new("a function of a value that another of the unit's may stand for, which is equal and looks different,")
+                .hint("Values may be compared: d > interval '1 day'. Or compute in the subquery, before rows are grouped, merged or ordered."));
+        }
         let mut facts = (f.rule)(&args, &param)?;
         facts.cost = args.iter().fold(facts.cost, |sum, x| sum.saturating_add(x.facts.cost));
         Ok(Self { facts, node: Node::Apply(f, args, param) })

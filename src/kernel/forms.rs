@@ -1,0 +1,224 @@
+//! Whether a value follows from the rows of its unit, as bytes.
+//!
+//! Where equal values become one (GROUP BY, DISTINCT, set operations, `min`, `max`), that is one of them, and which hangs on how
+//! rows lie on disk, with other units' between them; so it is with rows that tie in the order of a window. What is equal may
+//! have several forms (`1.0` and `1.00`, `0` and `-0`, a day and 24 hours, `a` and `a` with a blank behind). A value in one of several may be compared and computed with
+//! where nothing but what it equals decides, and not be cast to a text, hashed or divided; of types that are not known, or
+//! under a collation that takes different texts for equal, nothing is done with it at all. `trim_scale` and their like bring
+//! it to one form. A sum of floats hangs on the order of its rows.
+
+use super::facts::is_exact;
+use super::rows::{Column, Part, Scans, uncast};
+use super::stages::is_canonical_float;
+use super::types::NUMERIC;
+use grammar::tree::*;
+use grammar::{Result, refuse};
+use schema::SqlType;
+
+/// How surely a value is the same where a unit's rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    /// Its bytes follow from the unit's rows.
+    One,
+    /// What it equals does.
+    Several,
+    /// Nothing is known to.
+    Open,
+}
+
+/// What looks at nothing of a value but what it equals, and gives one form.
+const COMPARE: &[&str] = &[
+    "=",
+    "<>",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "BETWEEN",
+    "NOT BETWEEN",
+    "IN",
+    "NOT IN",
+    "IS NULL",
+    "IS NOT NULL",
+    "IS DISTINCT FROM",
+    "IS NOT DISTINCT FROM",
+];
+/// What gives equal numbers for equal numbers, in forms that follow from theirs.
+const PASS: &[&str] =
+    &["+", "-", "*", "%", "abs", "float8larger", "float8smaller", "numeric_larger", "numeric_smaller"];
+/// What gives one of equal values for equal values.
+const CHOOSE: &[&str] = &["CASE", "COALESCE", "COLLATE", "DISTINCT", "GREATEST", "LEAST", "NULLIF"];
+/// What gives numerics in a form that equal numbers share; floats stay 0 or -0.
+const ROUND: &[&str] = &["ceil", "div", "floor", "round", "sign", "trim_scale", "trunc"];
+/// Calls over a window that give rows the same that tie in its order.
+const ALIKE: &[&str] = &["rank", "dense_rank", "percent_rank", "cume_dist"];
+/// Exact over integers and numerics alone.
+const ADDS: &[&str] =
+    &["sum", "avg", "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"];
+
+const SHOWN: &str = "a value whose equals may look different, where its form shows";
+const TIES: &str = "an order that leaves rows of a unit open";
+
+impl Scans<'_> {
+    /// The form that an expression has in a row.
+    pub fn form(&self, e: &Expr) -> Result<Form> {
+        self.form_by(e, None)
+    }
+
+    /// The same where all that is known of the row is by what it was ordered, if that is given.
+    fn form_by(&self, e: &Expr, by: Option<&[Expr]>) -> Result<Form> {
+        if let Some(by) = by
+            && let Some(told) = self.told(e, by)
+        {
+            return if told == Form::Open { refuse(TIES, e) } else { Ok(told) };
+        }
+        match e {
+            Expr::Column(_) if by.is_some() => refuse(TIES, e),
+            Expr::Column(c) => match self.column(c).map(|c| c.form) {
+                Some(Form::Open) | None => refuse(SHOWN, e),
+                Some(form) => Ok(form),
+            },
+            Expr::Cast(x, ty) => self.cast(e, self.form_by(x, by)?, x, ty),
+            // What is computed is stored otherwise in a sort than beside it.
+            Expr::Call(name, args) if name == "pg_column_size" && !args.iter().all(|a| self.is_stored(a)) => {
+                refuse(SHOWN, e)
+            }
+            Expr::Call(_, args) if by.is_some() && args.iter().any(|a| matches!(a, Expr::Rows(_))) => {
+                refuse(TIES, e)
+            }
+            Expr::Call(name, args) => {
+                let form = args.iter().try_fold(Form::One, |form, a| Ok(form.max(self.form_by(a, by)?)))?;
+                if form == Form::One { Ok(form) } else { self.form_of(e, name, args) }
+            }
+            _ => Ok(Form::One),
+        }
+    }
+
+    /// Of a call of which an argument has several forms.
+    fn form_of(&self, e: &Expr, name: &str, args: &[Expr]) -> Result<Form> {
+        let ty = self.type_of(e);
+        let numbers = || {
+            args.iter().all(|a| {
+                matches!(a, Expr::Text(_) | Expr::Null) || self.type_of(a).is_some_and(|t| t.is_number())
+            })
+        };
+        let arithmetic =
+            |o: &str| PASS.contains(&o) || o == "/" && ty.as_ref().is_some_and(SqlType::is_float);
+        match name {
+            _ if is_comparison(name) => Ok(Form::One),
+            _ if ROUND.contains(&name) && ty.as_ref().is_some_and(is_exact) => Ok(Form::One),
+            _ if CHOOSE.contains(&name) => Ok(Form::Several),
+            _ if numbers() && (name.split(' ').all(arithmetic) || ROUND.contains(&name)) => Ok(Form::Several),
+            _ => refuse(SHOWN, e),
+        }
+    }
+
+    /// Of a cast of `x`, which has this form. A float has no -0 as a numeric.
+    fn cast(&self, e: &Expr, form: Form, x: &Expr, ty: &SqlType) -> Result<Form> {
+        match self.type_of(x) {
+            _ if form == Form::One || is_canonical_float(e, ty) => Ok(Form::One),
+            Some(of) if of.is_number() && (ty.is_integer() || of.is_float() && *ty == NUMERIC) => {
+                Ok(Form::One)
+            }
+            Some(of) if of == *ty || of.is_number() && ty.is_number() => Ok(form),
+            _ => refuse(SHOWN, e),
+        }
+    }
+
+    /// That of one of several values that are equal to this one.
+    fn one_of(&self, e: &Expr, form: Form) -> Form {
+        self.merged(&Column { form, ..self.known(e) })
+    }
+
+    /// What an order says of an expression; None where that is not among its own.
+    fn told(&self, e: &Expr, by: &[Expr]) -> Option<Form> {
+        let text =
+            |b: &Expr| matches!(b, Expr::Cast(x, SqlType::Text) if **x == *e) && self.is_told_by_text(e);
+        let is_text = || self.type_of(e).is_some_and(|t| t.is_text());
+        let bytes = |b: &Expr| b.call("COLLATE").is_some_and(|x| x.first() == Some(e)) && is_text();
+        let null = |x: &Expr| by.iter().any(|b| b.call("IS NULL").is_some_and(|b| b.first() == Some(x)));
+        let presence = e.call("IS NULL").or(e.call("IS NOT NULL")).or(e.call("count"));
+        if by.iter().any(|b| text(b) || bytes(b)) || matches!(presence, Some([x]) if null(x)) {
+            return Some(Form::One);
+        }
+        by.contains(e).then(|| self.one_of(e, Form::One))
+    }
+
+    /// What an item has that is computed over several rows of a unit; `ties`: by what these are ordered, where it tells those
+    /// apart that tie.
+    pub fn over(&self, e: &Expr, ties: Option<&[Expr]>) -> Result<Form> {
+        let bare = uncast(e);
+        let Expr::Call(name, all) = called(bare) else { return self.form(e) };
+        let distinct = all.first().and_then(|x| x.call("DISTINCT"));
+        let args = distinct.unwrap_or(all);
+        let exact = |a: &Expr| self.type_of(a).is_some_and(|t| is_exact(&t));
+        let adds = ADDS.contains(&name.as_str());
+        if adds && !args.iter().all(exact) {
+            return refuse("something that comes out otherwise in another order of rows", e);
+        }
+        let mut form = match ties.and_then(|by| self.told(called(bare), by)) {
+            Some(told) => told,
+            None => self.of_all(args, None)?.max(self.of_all(args, ties)?),
+        };
+        if distinct.is_some() || name == "min" || name == "max" {
+            form = args.iter().fold(form, |form, x| self.one_of(x, form));
+        }
+        if ["count", "bool_and", "bool_or", "every"].contains(&name.as_str()) {
+            form = Form::One;
+        }
+        match e {
+            // What is divided has as many digits as its form.
+            _ if adds && name != "sum" && form != Form::One => refuse(SHOWN, e),
+            Expr::Cast(_, ty) => self.cast(e, form, bare, ty),
+            _ => Ok(form),
+        }
+    }
+
+    /// That of the least sure of these.
+    pub fn of_all(&self, list: &[Expr], by: Option<&[Expr]>) -> Result<Form> {
+        list.iter().try_fold(Form::One, |form, a| Ok(form.max(self.form_by(a, by)?)))
+    }
+
+    /// The forms of a SELECT's items. Which of several rows comes first that tie in an order is left to how they lie on disk,
+    /// with rows of other units between them: where that is asked, what is looked at in any of them is told apart by the
+    /// order, or comes out as one of several forms.
+    pub fn forms(&self, select: &Select, part: &Part) -> Result<Vec<Form>> {
+        let windows: Vec<&[Expr]> = select.items.iter().filter_map(|(e, _)| uncast(e).call("OVER")).collect();
+        let orders = || windows.iter().filter_map(|all| tells_ties(all).then(|| all.get(1..)).flatten());
+        let looked_at = |all: &&[Expr]| all.iter().skip(1).cloned().collect::<Vec<_>>();
+        for by in orders() {
+            self.of_all(&windows.iter().flat_map(looked_at).collect::<Vec<_>>(), Some(by))?;
+        }
+        let item = |(i, (e, _)): (usize, &Item)| {
+            let several = i >= select.groups && select.groups > 0 || uncast(e).call("OVER").is_some();
+            if several {
+                let all = orders().map(|by| self.over(e, Some(by)));
+                return all.chain([self.over(e, None)]).try_fold(Form::One, |most, form| Ok(most.max(form?)));
+            }
+            let unit = self.is_unit(e, part);
+            let told = orders().filter(|_| !unit).map(|by| self.form_by(e, Some(by)));
+            let form = told.chain([self.form(e)]).try_fold(Form::One, |most, form| Ok(most.max(form?)))?;
+            Ok(if select.groups > 0 || select.distinct { self.one_of(e, form) } else { form })
+        };
+        select.items.iter().enumerate().map(item).collect()
+    }
+}
+
+/// What asks whether, and looks at nothing but what values equal.
+pub(crate) fn is_comparison(name: &str) -> bool {
+    COMPARE.contains(&name)
+}
+
+/// What is called, over a window or not.
+fn called(e: &Expr) -> &Expr {
+    match e {
+        Expr::Call(name, all) if name == "OVER" || name == "ROWS" => all.first().map_or(e, called),
+        e => e,
+    }
+}
+
+/// Whether a window tells rows apart that tie in its order: by its frame, or by what is called.
+fn tells_ties(all: &[Expr]) -> bool {
+    let alike = |name: &str| ALIKE.contains(&name) || AGGREGATES.contains(&name);
+    !matches!(all.first(), Some(Expr::Call(name, _)) if alike(name))
+}
