@@ -278,7 +278,6 @@ fn rule_48_ends_are_exact_in_the_type_of_what_is_clamped() {
         (r#"CASE WHEN (b0."slot" > 1) THEN b0."signal" ELSE 3 END"#, "1000000033"),
         // Of a type that is not known.
         (r#"b0."kind""#, "5"),
-        (r#"P.age('2024-01-01'::P.timestamp, '2023-01-01'::P.timestamp)"#, "5"),
     ] {
         refused(x, &of(x, high), "no clamp bounds");
     }
