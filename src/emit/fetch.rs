@@ -313,7 +313,9 @@ impl Fetch<'_> {
                     true => scaled(s, &sum, &n, &rows.to_string()),
                     false => sum,
                 };
-                let clamped = format!("LEAST(GREATEST({scaled}, (-{limit})), {limit})");
+                // That no unit lowers such a sum is read off its text.
+                let low = if s.ends().0 >= 0 { "0".to_owned() } else { format!("(-{limit})") };
+                let clamped = format!("LEAST(GREATEST({scaled}, {low}), {limit})");
                 self.added(&held(&clamped, limit), from, &format!("s{i}"), s.is_int4())
             }
         }

@@ -35,6 +35,7 @@ impl Session {
             order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
         // Printed and certified before it is paid for: what cannot be costs nothing.
         let fetches = fetches(gateway, &releases, true, &order.given, &order.without)?;
+        reads_only(&fetches, &plan.tables)?;
         let certified: Vec<_> = fetches.iter().map(|f| f.certified.clone()).collect();
         // What is booked follows from what was proven of these texts, and not from what was planned.
         let proofs = certified.iter().map(|c| Proof::from(&**c)).zip(releases.iter().map(|(_, r)| &r.spec));
@@ -298,6 +299,25 @@ impl Drop for Owed {
                 // The books may be gone: then nobody waits.
                 let _ = ledger.give_up(entry, key).await;
             });
+        }
+    }
+}
+
+/// That texts read no tables but these, which budgets are chosen by, and whose schema is checked (soundness rule 49).
+///
+/// # Errors
+/// An incident: planner and kernel disagree.
+pub(super) fn reads_only(fetches: &[FetchText], tables: &[usize]) -> Result<(), ClientError> {
+    let unnamed = |f: &FetchText| f.certified.tables().iter().find(|t| !tables.contains(t)).copied();
+    match fetches.iter().find_map(unnamed) {
+        None => Ok(()),
+        Some(table) => {
+            let m = "the statement was not certified, and so it was not run";
+            Err(ClientError::incident(
+                SqlState::INTERNAL,
+                m,
+                &format!("it reads table {table}, which its plan leaves out"),
+            ))
         }
     }
 }

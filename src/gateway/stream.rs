@@ -134,6 +134,7 @@ impl Session {
                 Err(refusal) => return Err(user_stream.over(stream, &refusal)),
             }
         };
+        super::pay::reads_only(&statements, &plan.tables)?;
         // Up to the first private row: a database that is away, or was altered, must not cost anything.
         let request = FetchRequest {
             statements,

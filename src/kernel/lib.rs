@@ -18,6 +18,7 @@ mod light;
 mod rows;
 mod stages;
 mod sums;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -25,6 +26,7 @@ mod weights;
 
 pub use grammar::Uncertified;
 use policy::Policy;
+use std::collections::BTreeSet;
 pub use weights::Weights;
 
 /// A text, and what one unit can change in its answer. [`certify`] alone makes it.
@@ -43,6 +45,7 @@ pub struct Certified {
     parts: Vec<Part>,
     l0: u64,
     public: bool,
+    tables: BTreeSet<usize>,
 }
 
 /// A column of integers.
@@ -54,13 +57,21 @@ pub struct Part {
     pub l1: Option<u128>,
     /// The sum over all groups of the squares of that.
     pub l2_squared: Option<u128>,
+    /// A unit that comes lowers it in no group.
+    pub rises: bool,
 }
 
 impl Part {
     /// What changes by at most `linf` in each of `l0` groups.
     pub fn in_each(linf: u128, l0: Option<u64>) -> Self {
         let times = |n: u128| n.checked_mul(l0?.into());
-        Self { linf, l1: times(linf), l2_squared: linf.checked_mul(linf).and_then(times) }
+        Self { linf, l1: times(linf), l2_squared: linf.checked_mul(linf).and_then(times), rises: false }
+    }
+
+    /// The same, where a unit that comes lowers it in no group, if it is so.
+    #[must_use]
+    pub fn rising(self, rises: bool) -> Self {
+        Self { rises, ..self }
     }
 
     /// What changes as one or the other says.
@@ -70,6 +81,7 @@ impl Part {
             linf: self.linf.max(other.linf),
             l1: most(self.l1, other.l1),
             l2_squared: most(self.l2_squared, other.l2_squared),
+            rises: self.rises && other.rises,
         }
     }
 
@@ -81,7 +93,7 @@ impl Part {
     /// What changes by at most `l1` in all groups together, and by at most `linf` in each.
     pub fn in_both(l1: u128, linf: u128) -> Self {
         let linf = linf.min(l1);
-        Self { linf, l1: Some(l1), l2_squared: linf.checked_mul(l1) }
+        Self { linf, l1: Some(l1), l2_squared: linf.checked_mul(l1), rises: false }
     }
 }
 
@@ -99,6 +111,7 @@ impl Certified {
             parts,
             l0: 1,
             public: true,
+            tables: BTreeSet::new(),
         }
     }
 
@@ -136,6 +149,11 @@ impl Certified {
     /// are.
     pub fn l0(&self) -> u64 {
         self.l0
+    }
+
+    /// All tables of the policy that it reads, by their places: budgets by table, and what is checked of the schema, are of these.
+    pub fn tables(&self) -> &BTreeSet<usize> {
+        &self.tables
     }
 
     /// Which groups come back, and in which order, has nothing to do with private rows. Where they do, and no units are counted

@@ -83,7 +83,11 @@ fn is_whole_tree(tree: &Tree) -> bool {
 
 /// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up rows: how much one row changes
 /// it, and what is said of a unit.
-pub(crate) fn either<'e>(value: &'e Expr, stage: &str, scans: &Scans<'_>) -> Option<(u128, &'e Expr)> {
+pub(crate) fn either<'e>(
+    value: &'e Expr,
+    stage: &str,
+    scans: &Scans<'_>,
+) -> Option<((u128, bool), &'e Expr)> {
     let Expr::Cast(inner, _) = value else { return None };
     let [light, whole, bounded] = inner.call("CASE")? else { return None };
     let [u] = light.call("IS NULL")? else { return None };

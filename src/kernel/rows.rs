@@ -24,8 +24,8 @@ pub(crate) struct Column {
     pub count: bool,
     /// It is a unit's share of rows in a group: a count that the stage before spread (`stages::Spread`).
     pub share: bool,
-    /// It adds up integers of rows, and one row changes it by at most this.
-    pub row: Option<u128>,
+    /// It adds up integers of rows: one row changes it by at most this, and none lowers it, where that is so.
+    pub row: Option<(u128, bool)>,
     /// Whether its bytes follow from rows of the unit.
     pub form: Form,
     /// A number without zeros behind the last digit.

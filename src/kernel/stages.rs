@@ -8,7 +8,8 @@ use super::facts::compared_exactly;
 use super::forms::Form;
 use super::light;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source};
-use super::sums::{Middle, Sum, added, magnitude, sums, sums_or_light};
+use super::sums::{Added, Middle, added, magnitude, sums, sums_or_light};
+use super::tables::of_select;
 use super::types::sum_of;
 use super::weights::{self, Weights};
 use grammar::parser::Parser;
@@ -46,31 +47,36 @@ pub(crate) struct Units {
 /// `g`.
 struct Groups {
     keys: Vec<Key>,
-    /// Name, how much one unit changes it, whether it counts units.
-    sums: Vec<(String, Sum, bool)>,
+    sums: Vec<Added>,
     groups: Option<u64>,
 }
 
 /// Certifies a whole fetch.
 pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     let mut p = Parser::new(sql, policy)?;
+    let mut tables = BTreeSet::new();
+    let mut stage = |p: &mut Parser, name| -> Result<Option<Select>> {
+        let stage = p.stage(name)?;
+        stage.iter().try_for_each(|s| of_select(s, policy, &mut tables))?;
+        Ok(stage)
+    };
     p.need("WITH")?;
-    let domain = p.stage("d")?.map(|d| domain(&d, policy)).transpose()?;
-    let heavy = p.stage("h")?;
-    let units = p.stage("c")?.map(|c| units(heavy.as_ref(), c, policy)).transpose()?;
+    let domain = stage(&mut p, "d")?.map(|d| domain(&d, policy)).transpose()?;
+    let heavy = stage(&mut p, "h")?;
+    let units = stage(&mut p, "c")?.map(|c| units(heavy.as_ref(), c, policy)).transpose()?;
     if heavy.is_some() && units.is_none() {
         return refuse("a count of rows that nothing looks at", sql);
     }
     if let Some(units) = units.as_ref().filter(|u| domain.is_none() && u.light.is_none())
         && let Some((weights, most)) = weights::stages(&mut p, units)?
     {
-        return weighted(p, sql, units, weights, most);
+        return Ok(Certified { tables, ..weighted(p, sql, units, weights, most)? });
     }
     let middle = match &units {
         Some(units) => middle(&mut p, units, domain.as_ref())?,
         None => Middle::Missing,
     };
-    let Some(last) = p.stage("g")? else { return refuse("stages that are not d, c, e and g", sql) };
+    let Some(last) = stage(&mut p, "g")? else { return refuse("stages that are not d, c, e and g", sql) };
     // Public groups that are not of the statement are seen by nobody.
     let size = domain.as_ref().and_then(|d| d.size);
     let mut g = match units {
@@ -79,9 +85,9 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     };
     g.groups = [g.groups, size].into_iter().flatten().min();
     let private = domain.is_none() && !g.keys.is_empty();
-    let selects = private && g.sums.first().is_some_and(|s| s.0 == "units");
+    let selects = private && g.sums.first().is_some_and(|s| s.name == "units");
     let names = selects.then(|| "units".to_owned()).into_iter().chain((0..).map(|i| format!("a{i}")));
-    if !g.sums.iter().map(|s| &s.0).eq(names.take(g.sums.len()).collect::<Vec<_>>().iter()) {
+    if !g.sums.iter().map(|s| &s.name).eq(names.take(g.sums.len()).collect::<Vec<_>>().iter()) {
         return refuse("sums that are not units, a0, a1, …", sql);
     }
     if !p.exactly(&answer(&g, domain.as_ref())?)? {
@@ -91,7 +97,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     if private {
         in_one_form(&g.keys, sql)?;
     }
-    if selects && !g.sums.first().is_some_and(|s| s.2) {
+    if selects && !g.sums.first().is_some_and(|s| s.units) {
         return refuse("private groups without a count of their units", sql);
     }
     let l0 = match g.groups {
@@ -101,7 +107,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
         None => return refuse("nothing bounds the groups of a unit", sql),
     };
     let sums = g.sums.iter().skip(usize::from(selects));
-    let Some(parts) = sums.map(|s| s.1.part(middle, g.groups)).collect() else {
+    let Some(parts) = sums.map(|s| Some(s.by.part(middle, g.groups)?.rising(s.rises))).collect() else {
         return refuse("a multiple of a share that nothing bounds", sql);
     };
     Ok(Certified {
@@ -113,6 +119,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
         parts,
         l0,
         public: !private,
+        tables,
     })
 }
 
@@ -135,6 +142,7 @@ fn weighted(mut p: Parser, sql: &str, units: &Units, weights: Weights, most: u64
         parts: Vec::new(),
         l0: units.groups.map_or(most, |n| n.min(most)).max(1),
         public: false,
+        tables: BTreeSet::new(),
     })
 }
 
@@ -183,7 +191,7 @@ fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Unit
             return refuse("neither a count nor a sum of integers or numerics", e);
         };
         args.iter().try_for_each(|e| scans.walk(e, Some(&part)))?;
-        let row = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, &scans)) };
+        let row = if count { Some((1, true)) } else { args.first().and_then(|x| magnitude(x, &scans)) };
         let form = if count { Form::One } else { scans.of_all(args, None)? };
         let ty = match args {
             _ if count => Some(SqlType::Int8),
@@ -424,7 +432,7 @@ fn answer(g: &Groups, domain: Option<&Domain>) -> Result<String> {
         Some(_) => format!(", COALESCE(g.{name}, 0) AS {name}"),
         None => format!(", g.{name}"),
     };
-    let list = columns(of, keys) + &g.sums.iter().map(|s| sum(&s.0)).collect::<String>();
+    let list = columns(of, keys) + &g.sums.iter().map(|s| sum(&s.name)).collect::<String>();
     let list = list.trim_start_matches(", ");
     let Some(domain) = domain else { return Ok(format!("SELECT {list} FROM g")) };
     let (on, order) = (domain.joins("g", &g.keys)?, (1..=keys).map(|i| i.to_string()).collect::<Vec<_>>());

@@ -19,6 +19,17 @@ pub(crate) enum Sum {
     OrLight(Box<Sum>, u128),
 }
 
+/// A sum over units.
+pub(crate) struct Added {
+    pub name: String,
+    /// How much one unit changes it.
+    pub by: Sum,
+    /// It counts units.
+    pub units: bool,
+    /// A unit that comes lowers it in no group.
+    pub rises: bool,
+}
+
 /// What `e` does.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Middle {
@@ -43,6 +54,7 @@ impl Sum {
                 linf: n.checked_mul(most.isqrt().into())?,
                 l1: None,
                 l2_squared: n.checked_mul(*n).and_then(|n| n.checked_mul(most.into())),
+                rises: false,
             },
             (Self::Shares(_), _) => return None,
             (Self::OrLight(heavy, n), _) => heavy.part(middle, groups)?.either(Part::in_all(*n)),
@@ -86,9 +98,14 @@ pub(crate) fn shared(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
     (high >= 0 && low == -high).then_some(high.unsigned_abs())
 }
 
+/// The share itself, as an integer.
+fn is_share(value: &Expr) -> bool {
+    matches!(value, Expr::Cast(x, ty) if ty.is_integer() && x.column().is_some())
+}
+
 /// The largest magnitude of an integer: a cast to an integer type, or a numeric that is rounded, of a clamp to integers. A
-/// value that is NULL adds nothing.
-pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
+/// value that is NULL adds nothing. With it, whether no value is below 0.
+pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)> {
     let Expr::Cast(inner, ty) = value else { return None };
     // A value of numeric is one that was rounded after it was clamped: the ends are integers.
     let clamp = match (ty.is_integer(), inner.call("round")) {
@@ -116,7 +133,7 @@ pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
         SqlType::Float8 if ty.is_integer() => 1 << f64::MANTISSA_DIGITS,
         _ => return None,
     };
-    (most <= whole).then_some(most)
+    (most <= whole).then_some((most, low >= 0))
 }
 
 /// What is added up: over one row for each unit and group, or `rows` of a unit in all. That equal ones count once changes no
@@ -126,14 +143,20 @@ pub(crate) fn sums(
     scans: &mut Scans<'_>,
     part: Option<&Joined>,
     rows: Option<u64>,
-) -> Result<Vec<(String, Sum, bool)>> {
+) -> Result<Vec<Added>> {
     let mut out = Vec::new();
     for (e, name) in list {
         let Some((args, count, _)) = added(e).filter(|a| a.1 || !a.2 || rows.is_some()) else {
             return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
         let share = if count { None } else { args.first().and_then(|x| shared(x, scans)) };
-        let each = if count { Some(1) } else { args.first().and_then(|x| magnitude(x, scans)) };
+        let each = if count { Some((1, true)) } else { args.first().and_then(|x| magnitude(x, scans)) };
+        // A share is a number of rows; what is clamped to a multiple of it, to both sides.
+        let rises = match share {
+            Some(_) => args.first().is_some_and(is_share),
+            None => each.is_some_and(|(_, rises)| rises),
+        };
+        let each = each.map(|(each, _)| each);
         args.iter().try_for_each(|e| scans.walk(e, part))?;
         let sum = match (share, each, rows) {
             (Some(n), ..) => Some(Sum::Shares(n)),
@@ -143,7 +166,8 @@ pub(crate) fn sums(
         let Some(sum) = sum else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
-        out.push((name.clone(), sum, rows.is_none_or(|n| n == 1) && count && args.is_empty()));
+        let units = rows.is_none_or(|n| n == 1) && count && args.is_empty();
+        out.push(Added { name: name.clone(), by: sum, units, rises });
     }
     Ok(out)
 }
@@ -154,7 +178,7 @@ pub(crate) fn sums_or_light(
     scans: &mut Scans<'_>,
     stage: &str,
     most: u64,
-) -> Result<Vec<(String, Sum, bool)>> {
+) -> Result<Vec<Added>> {
     let mut out = Vec::new();
     for (e, name) in list {
         let either = match added(e) {
@@ -165,12 +189,16 @@ pub(crate) fn sums_or_light(
             return refuse("a sum that does not tell light units from others", e);
         };
         scans.walk(bounded, None)?;
-        let heavy = shared(bounded, scans).map(Sum::Shares);
-        let heavy = heavy.or_else(|| magnitude(bounded, scans).map(Sum::Each));
-        let Some((heavy, light)) = heavy.zip(row.checked_mul(most.into())) else {
+        let (row, light_rises) = row;
+        let heavy = match (shared(bounded, scans), magnitude(bounded, scans)) {
+            (Some(n), _) => Some((Sum::Shares(n), is_share(bounded))),
+            (None, each) => each.map(|(n, rises)| (Sum::Each(n), rises)),
+        };
+        let Some(((heavy, rises), light)) = heavy.zip(row.checked_mul(most.into())) else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
-        out.push((name.clone(), Sum::OrLight(Box::new(heavy), light), false));
+        let by = Sum::OrLight(Box::new(heavy), light);
+        out.push(Added { name: name.clone(), by, units: false, rises: rises && light_rises });
     }
     Ok(out)
 }

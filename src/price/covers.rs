@@ -49,7 +49,9 @@ fn covers_groups(proof: &Proof, spec: &Spec) -> bool {
     if let Some(top) = &spec.top {
         // No more groups come back than are chosen, however many a unit touches.
         let light = |part: &Part, noise: &Noise| {
-            part.linf <= noise.sensitivity.linf
+            // Choices are weighed as they may be where all counts move one way.
+            part.rises
+                && part.linf <= noise.sensitivity.linf
                 && part.linf <= u128::from(top.sensitivity())
                 && u64::from(top.choices()) <= noise.sensitivity.groups
         };

@@ -38,7 +38,7 @@ fn rule_47_what_is_booked_is_what_was_proven() {
 fn rule_47_norms_that_nothing_bounds_have_no_price() {
     let one = Ratio::from_integer(1);
     let unbounded = Sensitivity { groups: u64::MAX, linf: 1, l1: u128::MAX, l2_squared: u128::MAX };
-    let part = Part { linf: 1, l1: None, l2_squared: None };
+    let part = Part { linf: 1, l1: None, l2_squared: None, rises: false };
     let charge = Proven::of(&one, &[(proof(vec![part], u64::MAX), &spec(unbounded, 500))]);
     assert!(charge.is_err(), "{charge:?}");
 }

@@ -43,18 +43,20 @@ pub struct Arriving(Decides);
 
 enum Decides {
     /// By the noisy number of its units, which is drawn once.
-    Selects {
-        keys: usize,
-        sampler: Sampler,
-        drawn: VecDeque<i128>,
-        rng: SecureRng,
-        threshold: i128,
-        kept: Arc<Mutex<Kept>>,
-    },
+    Selects(Box<Selects>),
     /// By what another part of the same receipt has kept, whose rows come before.
     Within { keys: usize, kept: Arc<Mutex<Kept>> },
     /// By what was released before.
     Released { keys: usize, groups: HashSet<Key> },
+}
+
+struct Selects {
+    keys: usize,
+    sampler: Sampler,
+    drawn: VecDeque<i128>,
+    rng: SecureRng,
+    threshold: i128,
+    kept: Arc<Mutex<Kept>>,
 }
 
 /// A part that is about to be read: what was proven of it, its noise, and in which groups it is released, where others select them.
@@ -113,13 +115,14 @@ fn selects(selection: &Selection, part: &Part<'_>, kept: Arc<Mutex<Kept>>) -> Re
     }
     let (sampler, threshold) = (selection.sampler()?, selection.threshold);
     let rng = SecureRng::new().map_err(|_| EntropyError)?;
-    Ok(Decides::Selects { keys: part.keys, sampler, drawn: VecDeque::new(), rng, threshold, kept })
+    let drawn = VecDeque::new();
+    Ok(Decides::Selects(Box::new(Selects { keys: part.keys, sampler, drawn, rng, threshold, kept })))
 }
 
 impl Arriving {
     /// Whether it selects groups, by numbers with noise. Rows that stay for another reason are of groups that were selected.
     pub fn selects(&self) -> bool {
-        matches!(self.0, Decides::Selects { .. })
+        matches!(self.0, Decides::Selects(_))
     }
 
     /// Whether this row, the next one, stays.
@@ -128,16 +131,16 @@ impl Arriving {
     /// The row is not what the fetch of the part gives, or there is no randomness. Neither tells a value.
     pub fn keeps(&mut self, row: &Row) -> Result<bool, ReleaseError> {
         match &mut self.0 {
-            Decides::Selects { keys, sampler, drawn, rng, threshold, kept } => {
-                if drawn.is_empty() {
-                    drawn.extend(sampler.draw(TOGETHER, rng)?);
+            Decides::Selects(by) => {
+                if by.drawn.is_empty() {
+                    by.drawn.extend(by.sampler.draw(TOGETHER, &mut by.rng)?);
                 }
-                let noise = drawn.pop_front().ok_or(EntropyError)?;
-                let noisy = decode_integer(row, *keys)?.saturating_add(noise);
-                let stays = noisy >= *threshold;
+                let noise = by.drawn.pop_front().ok_or(EntropyError)?;
+                let noisy = decode_integer(row, by.keys)?.saturating_add(noise);
+                let stays = noisy >= by.threshold;
                 if stays {
-                    let key = key(row, *keys)?;
-                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    let key = key(row, by.keys)?;
+                    let mut kept = by.kept.lock().unwrap_or_else(PoisonError::into_inner);
                     kept.noisy.push(noisy);
                     kept.keys.insert(key);
                 }

@@ -2,8 +2,9 @@
 //! what the stream tells of a number that did.
 
 use super::{Exact, Noisy, ReleaseError};
-use dp::sparse::{Evidence, OpenError, Outcome, Plan, Question, SENSITIVITY, Stream};
+use dp::sparse::{Evidence, OpenError, Outcome, Plan, Question, SENSITIVITY, Stream, Test};
 use dp::{DpError, Entropy};
+use kernel::Part;
 use ledger::Receipt;
 use price::Proven;
 
@@ -13,6 +14,8 @@ use price::Proven;
 pub struct Instance {
     stream: Option<Stream>,
     positives: u32,
+    /// Its noise is for questions that one unit moves one way.
+    monotone: bool,
 }
 
 /// What one statement learned from a stream. Public: it follows from the answer.
@@ -37,12 +40,12 @@ impl Instance {
         if plan.sensitivity() != SENSITIVITY {
             return Err(DpError::OutOfRange("a stream for questions of another sensitivity").into());
         }
-        let positives = plan.positives();
+        let (positives, monotone) = (plan.positives(), plan.is_monotone());
         let stream = Stream::open(plan, rng).map_err(|e| match e {
             OpenError::Noise(e) => ReleaseError::Spec(e),
             OpenError::Entropy(e) => ReleaseError::Entropy(e),
         })?;
-        Ok(Self { stream: Some(stream), positives })
+        Ok(Self { stream: Some(stream), positives, monotone })
     }
 
     /// How many groups may still pass; 0 where nothing can be asked any more.
@@ -59,7 +62,7 @@ impl Instance {
     ///
     /// Guarantee: that of the stream's plan, over all questions of the instance together, if one unit changes each
     /// row's integer by at most the question's sensitivity; and, in a plan for monotone questions, all of them in one
-    /// direction. Each question draws the same noise whatever comes out (soundness rule 29).
+    /// direction. Both are compared with what the kernel proved of the fetch (soundness rule 49). Each question draws the same noise whatever comes out (soundness rule 29).
     ///
     /// Rows that passed come back with their keys and, where the stream tells numbers, the noisy one, else 0. Without
     /// entropy the stream is lost and nothing comes back.
@@ -69,6 +72,13 @@ impl Instance {
         question: &Question,
         rng: &mut impl Entropy,
     ) -> Result<(Noisy, Told), ReleaseError> {
+        // What the plan's noise is for is compared with what was proven of the text.
+        let rises = matches!(question.test(), Test::Above | Test::AtLeast);
+        let proven =
+            |part: &Part| part.linf <= question.sensitivity() && (!self.monotone || part.rises && rises);
+        if !matches!(exact.proven.parts(), [part] if proven(part)) || !exact.proven.public() {
+            return Err(ReleaseError::Uncertified);
+        }
         let Exact { keys, units, values, rows, .. } = exact;
         let [values] = values.as_slice() else { return Err(ReleaseError::Shape) };
         if units.is_some() || values.len() != rows || keys.iter().any(|column| column.len() != rows) {
@@ -113,7 +123,7 @@ mod tests {
     use crate::testing::SeededRng;
     use answer::Identity;
     use bytes::Bytes;
-    use dp::sparse::{Direction, Test};
+    use dp::sparse::Direction;
     use dp::{EntropyError, Guarantee, Ratio};
     use ledger::{Ledger, Terms};
     use policy::{Accounting, Budget, LedgerLocation, Scope};
@@ -145,7 +155,13 @@ mod tests {
             units: None,
             values: vec![values.to_vec()],
             rows: values.len(),
-            proven: price::Proof::unproven(1, kernel::Weights::Units, Vec::new(), true, false),
+            proven: price::Proof::unproven(
+                1,
+                kernel::Weights::Units,
+                vec![Part::in_each(1, None).rising(true)],
+                true,
+                false,
+            ),
             selected: None,
             within: None,
         }
@@ -232,7 +248,8 @@ mod tests {
         for seed in 0..300 {
             let plan = Plan::above_threshold(SENSITIVITY, &one()).unwrap();
             let mut rng = SeededRng::new(seed);
-            let mut instance = Instance { stream: Stream::open(plan, &mut rng).ok(), positives: 1 };
+            let mut instance =
+                Instance { stream: Stream::open(plan, &mut rng).ok(), positives: 1, monotone: false };
             // Noise has scales of 2·20 and 4·20 rows: ten thousand rows are far.
             let far = instance.ask(groups(&[0, 0, 0]), &question(20, 10_000), &mut rng).unwrap();
             assert_eq!(far.1, Told { below: 3, ..Told::default() });
@@ -241,6 +258,35 @@ mod tests {
         }
         // Half of them, within six standard deviations.
         assert!((100..=200).contains(&near), "{near} of {runs}");
+    }
+
+    /// What the plan's noise is for is what was proven, or nothing is asked. Mutations: another Δ than the text's, a question that
+    /// one unit moves either way in a plan for one way.
+    #[tokio::test]
+    async fn rule_49_a_question_is_what_was_proven() {
+        let plan = || Plan::improved(SENSITIVITY, 3, &one(), Direction::Monotone).unwrap();
+        let mut rng = SeededRng::new(1);
+        let ask = |part: Part| {
+            let proven = price::Proof::unproven(1, kernel::Weights::Units, vec![part], true, false);
+            Exact { proven, ..groups(&[7]) }
+        };
+        for (part, sensitivity, test, fits) in [
+            (Part::in_each(3, None).rising(true), 3, Test::Above, true),
+            (Part::in_each(3, None).rising(true), 2, Test::Above, false),
+            (Part::in_each(3, None), 3, Test::Above, false),
+            (Part::in_each(3, None).rising(true), 3, Test::Below, false),
+        ] {
+            let mut instance = open(plan(), 3).await;
+            let question = Question::new(sensitivity, 5.into(), 1u8.into(), test).unwrap();
+            let asked = instance.ask(ask(part), &question, &mut rng);
+            assert_eq!(asked.is_ok(), fits, "{part:?} {sensitivity} {test:?}: {:?}", asked.err());
+            assert_eq!(instance.left(), if fits { 2 } else { 3 }.max(instance.left()), "nothing was asked");
+        }
+        // Where questions may go either way, they may.
+        let either = Plan::improved(SENSITIVITY, 3, &one(), Direction::Any).unwrap();
+        let mut instance = open(either, 3).await;
+        let question = Question::new(3, 5.into(), 1u8.into(), Test::Below).unwrap();
+        assert!(instance.ask(ask(Part::in_each(3, None)), &question, &mut rng).is_ok());
     }
 
     /// Entropy that ends: nothing is told, and the stream is gone.

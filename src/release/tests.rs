@@ -57,6 +57,7 @@ fn planned(spec: &Spec) -> Proof {
         linf: n.sensitivity.linf,
         l1: Some(n.sensitivity.l1),
         l2_squared: Some(n.sensitivity.l2_squared),
+        rises: true,
     };
     let cells = spec.points.iter().map(|p| Part::in_all(p.weight().into()));
     let parts = spec.aggregates.iter().map(part).chain(cells).collect();
@@ -195,7 +196,7 @@ fn rule_46_each_noise_covers_its_own_norm() {
     let laplace = Spec::laplace(&one(), 4, &[10], None).unwrap();
     let gaussian =
         laplace.gaussian(&dp::BigRatio::from_integer(1u8.into()), &Outline::even(4, &[10], None)).unwrap();
-    let squares = |n| Part { linf: 20, l1: None, l2_squared: Some(n) };
+    let squares = |n| Part { linf: 20, l1: None, l2_squared: Some(n), rises: false };
     for (part, by_laplace, by_gaussian) in [
         (squares(400), false, true),
         (squares(401), false, false),
@@ -258,7 +259,7 @@ async fn the_greatest_counts_are_chosen_and_have_noise() {
         units: None,
         values: vec![vec![10, 4000, -5, 9000]],
         rows: 4,
-        proven: Proof::unproven(u64::MAX, Units, vec![Part::in_each(linf, None)], true, false),
+        proven: Proof::unproven(u64::MAX, Units, vec![Part::in_each(linf, None).rising(true)], true, false),
         selected: None,
         within: None,
     };
@@ -274,8 +275,11 @@ async fn the_greatest_counts_are_chosen_and_have_noise() {
     let paid = receipt(std::slice::from_ref(&other), much).await;
     let refused = perturb(vec![(exact(3), &spec)], paid, &mut SeededRng::new(1));
     assert_eq!(refused.err(), Some(ReleaseError::Receipt));
+    // Counts that a unit could lower: choices would weigh twice as much.
+    let signed = Proof::unproven(u64::MAX, Units, vec![Part::in_each(3, None)], true, false);
+    assert!(!covers(&signed, &spec, true));
     // Noise for fewer groups than are chosen, and groups that are not public.
-    let certified = |selects| Certified::unproven("", 1, selects, vec![Part::in_each(3, None)]);
+    let certified = |selects| Certified::unproven("", 1, selects, vec![Part::in_each(3, None).rising(true)]);
     assert!(
         covers(&Proof::from(&certified(false)), &spec, true)
             && !covers(&Proof::from(&certified(true)), &spec, true)

@@ -26,6 +26,8 @@ pub struct Plan {
     /// Whether each positive is followed by a new noisy threshold.
     renewed: bool,
     gaps: bool,
+    /// One unit moves all questions one way.
+    monotone: bool,
     epsilon: Ratio,
     delta: Ratio,
 }
@@ -135,7 +137,13 @@ impl Plan {
             _ => base * BigRatio::new(whole * shifts, part),
         };
         let zero = Ratio::from_integer(0);
-        Self::new(sensitivity, positives, &threshold, &question, None, false, (epsilon, &zero))
+        let plan = Self::new(sensitivity, positives, &threshold, &question, None, false, (epsilon, &zero))?;
+        Ok(Self { monotone: direction == Direction::Monotone, ..plan })
+    }
+
+    /// Its noise is for questions that one unit moves one way, each of which asks whether a number exceeds its threshold.
+    pub fn is_monotone(&self) -> bool {
+        self.monotone
     }
 
     /// The same, telling for each positive by how much the noisy value exceeds the noisy threshold: the gap is free (Ding
@@ -179,6 +187,7 @@ impl Plan {
             sensitivity,
             renewed,
             gaps: false,
+            monotone: false,
             epsilon: *epsilon,
             delta: *delta,
         })

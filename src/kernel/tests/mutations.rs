@@ -373,10 +373,13 @@ fn faults_of_clamps() {
 #[test]
 fn faults_of_values() {
     let values = accept(VALUES);
-    assert_eq!((values.parts(), values.keys(), values.public()), (&[Part::in_all(4)][..], 1, true));
+    assert_eq!(
+        (values.parts(), values.keys(), values.public()),
+        (&[Part::in_all(4).rising(true)][..], 1, true)
+    );
     let all = accept(ALL_VALUES);
-    assert_eq!((all.parts(), all.keys(), all.selects()), (&[Part::in_all(4)][..], 0, false));
-    assert_eq!(accept(FEW_VALUES).parts(), [Part::in_all(1)]);
+    assert_eq!((all.parts(), all.keys(), all.selects()), (&[Part::in_all(4).rising(true)][..], 0, false));
+    assert_eq!(accept(FEW_VALUES).parts(), [Part::in_all(1).rising(true)]);
     caught(
         VALUES,
         &[
@@ -442,10 +445,10 @@ fn faults_of_values() {
 #[test]
 fn faults_of_spreading() {
     let spread = accept(SPREAD);
-    assert_eq!(spread.parts(), [Part::in_all(80), Part::in_all(480_000)]);
+    assert_eq!(spread.parts(), [Part::in_all(80).rising(true), Part::in_all(480_000)]);
     assert!(spread.seeded() && spread.public());
     let squares = accept(SQUARES);
-    assert_eq!(squares.parts(), [Part { linf: 40, l1: None, l2_squared: Some(1600) }]);
+    assert_eq!(squares.parts(), [Part { linf: 40, l1: None, l2_squared: Some(1600), rises: true }]);
     assert!(!squares.seeded());
     caught(
         SPREAD,

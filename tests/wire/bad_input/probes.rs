@@ -84,7 +84,7 @@ const CONDITIONS: &[(&str, Want)] = &[
     ("to_date(note, 'YYYY') > '2024-01-01'", Refusal("0A000")),
     ("note > 5", Refusal("42804")),
     ("minutes = 'thirty'", Refusal("22P02")),
-    ("started_at > 'no date'", Refusal("22007")),
+    ("started_at > 'no date'", Refusal("0A000")),
     ("started_at > '2024-13-45'", Refusal("22008")),
     ("note LIKE '1_'", Count("note LIKE '1_'")),
     ("'1' LIKE note", Refusal("0A000")),
