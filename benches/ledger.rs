@@ -10,6 +10,7 @@ use noisegate::demo::{Binaries, Cluster, Options};
 use noisegate::dp::{Charge, Ratio, Spec};
 use noisegate::ledger::{Ledger, Opened, Opens, Question, ReadTerms, Terms};
 use noisegate::policy::{Accounting, Budget, LedgerDatabase, LedgerLocation, Scope};
+use noisegate::price::Proven;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,9 +33,10 @@ fn terms() -> Terms {
     Terms::unchecked(&budgets, "riders.rider_id")
 }
 
-fn charge() -> Charge {
+fn charge() -> Proven {
     let epsilon = Ratio::new(1, 1_000_000);
-    Charge::of(&epsilon, &[Spec::laplace(&epsilon, 4, &[1, 60], None).unwrap()]).unwrap()
+    let charge = Charge::of(&epsilon, &[Spec::laplace(&epsilon, 4, &[1, 60], None).unwrap()]).unwrap();
+    Proven::unproven(charge)
 }
 
 /// Appends of one page a second, each followed by fdatasync.

@@ -223,8 +223,6 @@ fn norms_bound_what_they_are_of() {
             && fits(&[9, 12], Sensitivity::in_squares(25).times(3))
     );
     assert!(Sensitivity::in_each(u128::MAX, 2).l1 == u128::MAX);
-    assert!(matches!(
-        Notion::Pure.price(&laplace(Sensitivity::in_each(u128::MAX, 2), Ratio::from_integer(1))),
-        Err(_)
-    ));
+    let huge = laplace(Sensitivity::in_each(u128::MAX, 2), Ratio::from_integer(1));
+    assert!(Notion::Pure.price(&huge).is_err());
 }
