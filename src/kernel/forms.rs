@@ -67,10 +67,11 @@ impl Scans<'_> {
 
     /// The same where all that is known of the row is by what it was ordered, if that is given.
     fn form_by(&self, e: &Expr, by: Option<&[Expr]>) -> Result<Form> {
+        // What is computed may follow from what it is computed of, where the order does not tell it by itself.
         if let Some(by) = by
-            && let Some(told) = self.told(e, by)
+            && let Some(told) = self.told(e, by).filter(|told| *told != Form::Open)
         {
-            return if told == Form::Open { refuse(TIES, e) } else { Ok(told) };
+            return Ok(told);
         }
         match e {
             Expr::Column(_) if by.is_some() => refuse(TIES, e),

@@ -139,7 +139,8 @@ pub(super) fn held(x: Scalar, limit: &Interval) -> Option<Scalar> {
 /// A string constant of a date or timestamp type, as it is printed: in the one form that no style reads otherwise. Where it
 /// lies is known if it is written as PostgreSQL prints it.
 pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
-    let text = text.trim();
+    let whole = two_digits(text.trim());
+    let text = whole.as_str();
     let mut facts = Facts::of_type(ty.clone(), false);
     // UTC; and an offset is nothing to a type without one.
     let utc = text.strip_suffix(['Z', 'z']).filter(|bare| is_iso(bare, &SqlType::Timestamp));
@@ -175,6 +176,18 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
         },
         facts,
     )
+}
+
+/// `2024-1-5` as `2024-01-05`: behind a year of four digits a month and a day are nothing else in any style.
+fn two_digits(text: &str) -> String {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(text.len());
+    let (day, behind) = text.split_at_checked(end).unwrap_or((text, ""));
+    match day.split('-').collect::<Vec<_>>().as_slice() {
+        [year, month, day] if year.len() == 4 && [month, day].iter().all(|p| (1..=2).contains(&p.len())) => {
+            format!("{year}-{month:0>2}-{day:0>2}{behind}")
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// Whether a constant is infinite, or begins with a year of four digits and more, its month and day, and goes on as the type

@@ -85,6 +85,7 @@ const CONDITIONS: &[(&str, Want)] = &[
     ("note > 5", Refusal("42804")),
     ("minutes = 'thirty'", Refusal("22P02")),
     ("started_at > 'no date'", Refusal("0A000")),
+    ("started_at > '2024-1-5'", Count("started_at > '2024-01-05'")),
     ("started_at > '2024-13-45'", Refusal("22008")),
     ("note LIKE '1_'", Count("note LIKE '1_'")),
     ("'1' LIKE note", Refusal("0A000")),
