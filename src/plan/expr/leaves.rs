@@ -61,6 +61,11 @@ pub(super) fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<S
             Ok(Scalar::constant_truth(b))
         }
         (Literal::String(s), Some(ty)) if ty.is_datetime() => times::literal(s, ty, pos),
+        (Literal::String(s), Some(SqlType::Time)) => times::clock(s, pos),
+        // With a minus the styles of intervals read it differently; with its type it is read as the session is set.
+        (Literal::String(s), Some(SqlType::Interval)) if s.contains('-') => {
+            Err(times::read_by_settings(pos, "Write it with its type, as in INTERVAL '-1 day'."))
+        }
         (Literal::String(s), like) => {
             let ty = like.cloned().unwrap_or(SqlType::Text);
             let longest = u64::try_from(s.chars().count()).unwrap_or(u64::MAX);

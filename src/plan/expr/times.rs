@@ -153,7 +153,8 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
     let Some(at) = policy::from_iso(text) else {
         return match is_iso(text, ty) {
             true => constant(text.to_owned(), facts),
-            false => Err(refuse("a constant time that settings read", pos).hint(
+            false => Err(read_by_settings(
+                pos,
                 "Write it as '2024-01-31 08:30:00'; or with its type, as in DATE '31.1.2024', which is read as the session is set.",
             )),
         };
@@ -176,6 +177,28 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
         },
         facts,
     )
+}
+
+/// The refusal of a constant that sessions read differently.
+pub(super) fn read_by_settings(pos: Pos, instead: &str) -> answer::ClientError {
+    refuse("a constant time that settings read", pos).hint(instead)
+}
+
+/// A string constant of a time of day, as `08:30:00` or `8:30`.
+pub(super) fn clock(text: &str, pos: Pos) -> Result<Scalar> {
+    let parts: Vec<&str> = text.trim().split(':').collect();
+    let digits =
+        |p: &str, least: usize| (least..=2).contains(&p.len()) && p.bytes().all(|b| b.is_ascii_digit());
+    let second = |p: &str| {
+        let (whole, fraction) = p.split_once('.').unwrap_or((p, "0"));
+        digits(whole, 2) && !fraction.is_empty() && fraction.bytes().all(|b| b.is_ascii_digit())
+    };
+    let text = match parts.as_slice() {
+        [h, m] if digits(h, 1) && digits(m, 2) => format!("{h:0>2}:{m}:00"),
+        [h, m, s] if digits(h, 1) && digits(m, 2) && second(s) => format!("{h:0>2}:{m}:{s}"),
+        _ => return Err(read_by_settings(pos, "Write it as '08:30:00'.")),
+    };
+    Ok(Scalar { node: Node::Text(text), facts: Facts::of_type(SqlType::Time, false) })
 }
 
 /// `2024-1-5` as `2024-01-05`: behind a year of four digits a month and a day are nothing else in any style.
