@@ -188,6 +188,11 @@ fn cast_time(x: Scalar, to: &SqlType, pos: Pos) -> Result<Scalar> {
     if matches!(x.node, Node::Text(_)) && x.facts.span.finite().is_none() {
         return Err(refuse("a cast of this constant time", pos).hint("Write it as '2024-01-31 08:30:00'."));
     }
+    if !x.facts.ty.is_datetime() && !matches!(x.node, Node::Text(_)) {
+        return Err(
+            refuse("something else where a time is asked for", pos).hint("Write a date or a timestamp.")
+        );
+    }
     let x = times::guarded(x);
     let to_day = |i: &Interval| match times::micros(i) {
         Some((lo, hi)) => Interval::new(lo - lo.rem_euclid(DAY), hi - hi.rem_euclid(DAY)),
