@@ -9,7 +9,9 @@
 //!
 //! `x::text` of a time is as the settings are that fetch sessions are pinned to: nothing but orders and hashes is made of it.
 
+use super::forms::is_comparison;
 use super::rows::Scans;
+use super::types::results;
 use grammar::tree::Expr;
 use grammar::{Result, refuse};
 use schema::SqlType;
@@ -33,20 +35,8 @@ enum Sort {
 
 use Sort::{Date, Literal, Local, Null, Other, Span, Unknown, Zoned};
 
-/// What is compared, or chosen among, in one type.
-const MEETING: &[&str] = &[
-    "=",
-    "<>",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "IN",
-    "NOT IN",
-    "BETWEEN",
-    "NOT BETWEEN",
-    "IS DISTINCT FROM",
-    "IS NOT DISTINCT FROM",
+/// Choices among values that are brought to one type, as they are by comparisons.
+const CHOICES: &[&str] = &[
     "COALESCE",
     "GREATEST",
     "LEAST",
@@ -58,11 +48,6 @@ const MEETING: &[&str] = &[
     "timestamptz_larger",
     "timestamptz_smaller",
 ];
-
-/// Those of its arguments that give its value.
-fn results(args: &[Expr]) -> impl Iterator<Item = &Expr> {
-    args.chunks(2).filter_map(|pair| pair.last())
-}
 
 fn constant(e: &Expr) -> Option<&str> {
     match e {
@@ -188,7 +173,7 @@ impl Scans<'_> {
                 !(kinds.contains(&Zoned) || kinds.contains(&Unknown) && kinds.contains(&Local))
             }
             ("CASE", _) => meet(results(args).map(|x| self.kind(x))),
-            (name, kinds) if MEETING.contains(&name) => {
+            (name, kinds) if is_comparison(name) || CHOICES.contains(&name) => {
                 let of = |kind, ty| kinds.contains(&kind) && !spelled(ty);
                 meet(kinds.iter().copied())
                     && !of(Zoned, SqlType::Timestamptz)

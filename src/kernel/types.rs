@@ -188,6 +188,6 @@ pub(crate) fn sum_of(ty: &SqlType) -> Option<SqlType> {
 }
 
 /// What a CASE can give.
-fn results(args: &[Expr]) -> impl Iterator<Item = &Expr> {
+pub(crate) fn results(args: &[Expr]) -> impl Iterator<Item = &Expr> {
     args.iter().enumerate().filter(|(i, _)| i % 2 == 1 || i + 1 == args.len()).map(|(_, e)| e)
 }
