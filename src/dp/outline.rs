@@ -54,9 +54,9 @@ pub struct Outline {
     pub l0: u32,
     /// How much one unit can change each aggregate, in grid units, where what it changes over all groups is bounded.
     pub sums: Vec<Sensitivity>,
-    /// The same where what it changes in one group is bounded by less, too; None where nothing can be bounded so.
+    /// Sensitivities of aggregates for Laplace noise where changes in one group are bounded by less, too; None where nothing can be bounded so.
     pub in_each: Option<Vec<Sensitivity>>,
-    /// The same for Gaussian noise, where squares are bounded instead; None where nothing is.
+    /// Sensitivities of aggregates for Gaussian noise, where squares of changes are bounded instead; None where nothing is.
     pub squares: Option<Vec<Sensitivity>>,
     /// How much the error of each aggregate matters, in units of its sensitivity and of 1/[`WEIGHT_OF_ONE`]; one that is not
     /// there has [`WEIGHT_OF_ONE`].
@@ -107,7 +107,7 @@ impl Outline {
         }
     }
 
-    /// What a unit changes, for Laplace noise.
+    /// Sensitivities for Laplace noise in this form.
     pub(super) fn in_sums(&self, form: Form) -> &[Sensitivity] {
         match (&self.in_each, form) {
             (Some(each), Form::InEach) => each,
@@ -115,7 +115,7 @@ impl Outline {
         }
     }
 
-    /// The same for Gaussian noise.
+    /// Sensitivities for Gaussian noise.
     pub(super) fn in_squares(&self) -> &[Sensitivity] {
         self.squares.as_ref().unwrap_or(&self.sums)
     }
@@ -156,7 +156,7 @@ impl Outline {
         }
     }
 
-    /// The same of Gaussian noise: d·√(W·Σ (wⱼ·Δⱼ)²/aⱼ), with Δⱼ the l₂ norm of what a unit changes, in multiples of what it changes
+    /// The error of Gaussian noise, relative as that of Laplace noise: d·√(W·Σ (wⱼ·Δⱼ)²/aⱼ), with Δⱼ the l₂ norm of what a unit changes, in multiples of what it changes
     /// in one group. 0 for what is chosen.
     fn error_of_squares(&self) -> f64 {
         if self.draws_nothing() || self.points.is_some() {

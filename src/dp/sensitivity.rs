@@ -70,7 +70,7 @@ impl Sensitivity {
         other.linf <= self.linf && other.l1 <= self.l1
     }
 
-    /// The same of what Gaussian noise is for.
+    /// Whether every change within the squares of these norms is within those: of what Gaussian noise is for.
     pub fn covers_squares(&self, other: &Self) -> bool {
         other.l2_squared <= self.l2_squared
     }

@@ -37,7 +37,7 @@ impl Sum {
 
 /// A noise's worst case: how much of it one unit changes in one group, and in all.
 ///
-/// What Laplace noise costs for the vector of a unit's changes v is Σ f(|vᵢ|/b), where f is the price of one integer. With ε = l∞/b
+/// The price of Laplace noise for the vector of a unit's changes v is Σ f(|vᵢ|/b), where f is the price of one integer. With ε = l∞/b
 /// it is at most (l₁/l∞)·f(ε) wherever f(x)/x does not fall ([`Sensitivity`]), and it does not:
 ///
 /// * pure: f(x) = x. advanced: f(x)/x = x.
