@@ -112,7 +112,7 @@ struct Part {
 }
 
 /// For each part what decides about its rows as they come, where its groups are private, and what that leaves.
-fn sieves(parts: &[Part], receipt: &Receipt) -> Result<Vec<(Option<Sieve>, Arrived)>, ClientError> {
+fn sieves(parts: &[Part], receipt: &mut Receipt) -> Result<Vec<(Option<Sieve>, Arrived)>, ClientError> {
     let each = parts.iter().map(|part| arriving::Part {
         proof: Proof::from(&*part.certified),
         spec: &part.release.spec,
@@ -166,7 +166,7 @@ impl Settlement {
         log_price(&receipt);
         let mut place = receipt.take_read().ok_or_else(uncounted)?;
         let fetching = record::step(Stage::Fetch);
-        let (sieves, arrived): (Vec<_>, Vec<_>) = sieves(&parts, &receipt)?.into_iter().unzip();
+        let (sieves, arrived): (Vec<_>, Vec<_>) = sieves(&parts, &mut receipt)?.into_iter().unzip();
         let answers = reads::counted(&gateway, &tables, opened, sieves, &mut place).await?;
         drop(fetching);
         let _perturbing = record::step(Stage::Noise);

@@ -145,6 +145,8 @@ pub struct Receipt {
     entry: i64,
     budgets: Vec<BudgetState>,
     read: Option<ReadPlace>,
+    /// Noise that selects private groups was drawn for it.
+    selected: bool,
 }
 
 impl Receipt {
@@ -156,6 +158,16 @@ impl Receipt {
     /// The number of the ledger's entry.
     pub fn entry(&self) -> i64 {
         self.entry
+    }
+
+    /// Whether this is the first time that noise is drawn for it that selects private groups, as their rows come.
+    pub fn begin_selection(&mut self) -> bool {
+        !std::mem::replace(&mut self.selected, true)
+    }
+
+    /// Noise that selects private groups was drawn for it.
+    pub fn has_selected(&self) -> bool {
+        self.selected
     }
 
     /// The place of the read that it pays for, where there is one; once.
@@ -320,9 +332,13 @@ impl Ledger {
             place => place,
         };
         Ok(match paid? {
-            Paid::Fresh(entry, budgets) => {
-                Payment::Paid(Receipt { charge: q.charge.charge().clone(), entry, budgets, read: place })
-            }
+            Paid::Fresh(entry, budgets) => Payment::Paid(Receipt {
+                charge: q.charge.charge().clone(),
+                entry,
+                budgets,
+                read: place,
+                selected: false,
+            }),
             Paid::Kept(bytes) => Payment::Kept(bytes),
             Paid::Wait => Payment::Wait,
             Paid::Full => Payment::Full,

@@ -77,11 +77,17 @@ pub struct Part<'p> {
 /// a draw of the selection's noise reaches the threshold, and what was compared is what counts: no number is drawn for it again.
 ///
 /// # Errors
-/// The receipt was not paid for these parts.
+/// The receipt was not paid for these parts, or groups were selected for it before.
 pub fn arriving(
     parts: &[Part<'_>],
-    receipt: &Receipt,
+    receipt: &mut Receipt,
 ) -> Result<Vec<(Option<Arriving>, Arrived)>, ReleaseError> {
+    if parts.iter().all(|p| p.spec.selection.is_none() && p.groups.is_none()) {
+        return Ok(parts.iter().map(|_| (None, Arrived(None))).collect());
+    }
+    if !receipt.begin_selection() {
+        return Err(ReleaseError::Receipt);
+    }
     let fetches: Vec<(Proof, &Spec)> = parts.iter().map(|p| (p.proof.clone(), p.spec)).collect();
     if Proven::of(&receipt.charge().epsilon, &fetches)?.charge() != receipt.charge() {
         return Err(ReleaseError::Receipt);

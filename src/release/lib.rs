@@ -210,7 +210,9 @@ pub fn perturb(
     // Every part is checked before any is drawn.
     for (exact, spec) in &parts {
         let held = spec.selection.as_ref().is_none_or(|s| s.holds(spec.l0));
-        if !held || exact.units.is_some() != spec.selection.is_some() {
+        // Noise is drawn once for one receipt, as rows come or here.
+        let drawn = spec.selection.is_some() && exact.selected.is_some() != receipt.has_selected();
+        if drawn || !held || exact.units.is_some() != spec.selection.is_some() {
             return Err(ReleaseError::Receipt);
         }
         // What is counted to select has the noise of the selection, which its event paid for.

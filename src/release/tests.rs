@@ -753,3 +753,27 @@ async fn weights_are_those_of_the_threshold() {
         assert_eq!(wider.unwrap_err(), ReleaseError::Uncertified);
     }
 }
+
+/// Noise that selects groups is drawn once for one receipt: neither a second reading nor the release draws it again. Mutation: what
+/// was borrowed for the one is used up by nobody.
+#[tokio::test]
+async fn rule_51_groups_are_selected_once_for_a_receipt() {
+    use arriving::{Part as Coming, arriving};
+    let delta = Ratio::new(1, 1_000_000);
+    let spec = Spec::laplace(&one(), 1, &[], Some(&delta)).unwrap();
+    let coming = || [Coming { proof: planned(&spec), spec: &spec, groups: None, keys: 1 }];
+    let mut paid = receipt(std::slice::from_ref(&spec), one()).await;
+    assert!(arriving(&coming(), &mut paid).unwrap().iter().all(|(decides, _)| decides.is_some()));
+    assert_eq!(arriving(&coming(), &mut paid).err(), Some(ReleaseError::Receipt));
+    let exact = Exact { units: Some(vec![900]), ..public(&["a"], vec![]) };
+    assert_eq!(
+        perturb(vec![(exact, &spec)], paid, &mut SeededRng::new(1)).err(),
+        Some(ReleaseError::Receipt)
+    );
+    // Groups that are public need none of it.
+    let spec = Spec::laplace(&one(), 1, &[3], None).unwrap();
+    let mut paid = receipt(std::slice::from_ref(&spec), one()).await;
+    let coming = [Coming { proof: planned(&spec), spec: &spec, groups: None, keys: 1 }];
+    assert!(arriving(&coming, &mut paid).unwrap().iter().all(|(decides, _)| decides.is_none()));
+    assert!(!paid.has_selected());
+}
