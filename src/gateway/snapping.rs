@@ -28,7 +28,7 @@ pub(super) fn snap(statement: &mut Statement, policy: &Policy, now: &str, every:
     let private: HashSet<usize> = (0..statement.bindings.len())
         .filter(|b| match statement.bindings.get(*b).map(|b| &b.source) {
             Some(Source::Table(t)) => policy.tables.get(*t).is_none_or(|t| t.privacy != Privacy::Public),
-            Some(Source::Derived | Source::Cte(_)) => true,
+            Some(Source::Derived | Source::Capped { .. } | Source::Cte(_)) => true,
             Some(Source::Own(_)) | None => false,
         })
         .collect();

@@ -182,7 +182,7 @@ impl ByGroup {
 }
 
 /// Whether a condition looks at columns of this binding; None where it looks at others, or holds a subquery.
-fn looks_at(e: &Expr, wanted: usize) -> Option<bool> {
+pub(super) fn looks_at(e: &Expr, wanted: usize) -> Option<bool> {
     match &e.kind {
         ExprKind::Column { binding, .. } => (*binding == wanted).then_some(true),
         ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. } => None,

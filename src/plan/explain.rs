@@ -490,6 +490,12 @@ pub(super) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &
             let Leaf::Set(rows) = &scan.leaf else { continue };
             let name = &rows.unit_name;
             let what = match &rows.tree {
+                _ if let Some((table, most)) = rows.capped => {
+                    let table = policy.tables.get(table).map_or("", |t| &t.name);
+                    format!(
+                        "Table {table}: private, unit {name}; of each unit at most {most} rows (limits.max_joined_rows), since no key narrows what these meet"
+                    )
+                }
                 SetTree::Branch(b) if matches!(b.over, Over::Groups(_)) => {
                     format!("Groups within units: private, unit {name}")
                 }

@@ -1,6 +1,7 @@
 //! From FROM and WHERE to joins of scans: derived tables and CTEs that only project and filter are read as part of the
 //! query around them.
 
+use super::cap::Cap;
 use super::conditions::{conjuncts, count, single, split, truth};
 use super::equivalence_classes::Col;
 use super::null_extension::{rejects, strict};
@@ -18,6 +19,7 @@ use schema::SqlType;
 use sql::ast::*;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 pub(super) type Result<T> = std::result::Result<T, ClientError>;
 
@@ -72,7 +74,7 @@ pub struct Flattener<'a> {
     pub(super) given: Given,
     /// Of released rows in FROM, the columns that tell them apart.
     pub(super) unique: HashMap<usize, Vec<usize>>,
-    substitutes: HashMap<usize, Vec<std::rc::Rc<Substitute>>>,
+    substitutes: HashMap<usize, Vec<Rc<Substitute>>>,
     pub(super) scans: Vec<Scan>,
     pub(super) positions: HashMap<usize, Pos>,
     /// Scans of the query around a subquery.
@@ -91,6 +93,8 @@ pub struct Flattener<'a> {
     pub(super) origin: HashMap<usize, usize>,
     /// The number of the next binding that the statement does not have.
     pub(super) next: usize,
+    /// A relation that is to be read through a cap, once it is found.
+    pub(super) uncapped: Rc<Cell<Option<Cap>>>,
     size: usize,
     relations: usize,
     pub(super) lowered: Cell<usize>,
@@ -127,6 +131,7 @@ impl<'a> Flattener<'a> {
             optional: Vec::new(),
             origin: HashMap::new(),
             next: bindings.len(),
+            uncapped: Rc::default(),
             size: 0,
             relations: 0,
             lowered: Cell::new(0),
@@ -300,7 +305,9 @@ impl<'a> Flattener<'a> {
                         let Some(t) = self.table(*table) else { return Err(unsupported("this table", *pos)) };
                         self.scan(*binding, Leaf::Table(*table, TableName::of(t)), at.nullable, *pos)
                     }
-                    (Some(Source::Derived), Some(q)) => self.derived(*binding, q, at, *pos),
+                    (Some(Source::Derived | Source::Capped { .. }), Some(q)) => {
+                        self.derived(*binding, q, at, *pos)
+                    }
                     (Some(Source::Cte(id)), _) => match self.ctes.get(id).copied() {
                         Some(q) => {
                             let own = renumber(q, &mut self.next, &mut self.origin);
@@ -428,7 +435,7 @@ impl<'a> Flattener<'a> {
             self.scans.get(before..).unwrap_or_default().iter().map(|s| s.binding).collect();
         let columns = items.into_iter().map(|expr| {
             let lost = at.nullable && !strict(&expr, &own);
-            std::rc::Rc::new(Substitute { expr, lost })
+            Rc::new(Substitute { expr, lost })
         });
         let columns = columns.collect();
         self.substitutes.insert(binding, columns);

@@ -9,6 +9,7 @@ pub mod ages;
 mod along_path;
 pub mod bounding;
 mod by_group;
+mod cap;
 pub mod collected;
 mod conditions;
 pub mod constant;
@@ -20,6 +21,7 @@ pub mod expected_error;
 pub mod explain;
 pub mod expr;
 mod flatten;
+mod frames;
 mod free;
 pub mod grouping_sets;
 mod groups;
@@ -56,6 +58,7 @@ use along_path::AlongPath;
 use answer::ClientError;
 pub use bounding::Bounding;
 use by_group::ByGroup;
+use cap::Cap;
 pub use expected_error::deciding;
 use flatten::Flattener;
 pub use free::{Free, with_rows};
@@ -73,6 +76,7 @@ use stages::Given;
 pub use stages::Stage;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 use subqueries::correlated;
 
 /// Why there is no plan.
@@ -231,6 +235,8 @@ enum Otherwise {
     AlongPath(Box<AlongPath>),
     /// Sums and averages of ages, in the SELECT of this number.
     Ages(usize),
+    /// A table that is to be read through a cap.
+    Cap(Cap),
 }
 
 impl Otherwise {
@@ -241,6 +247,7 @@ impl Otherwise {
             Self::Apart(union) => union.apart(&statement),
             Self::AlongPath(along) => Ok(Some(along.put(statement))),
             Self::Ages(select) => Ok(Some(ages::without_ages(statement, *select))),
+            Self::Cap(cap) => Ok(Some(cap.put(statement, policy)?)),
         }
     }
 }
@@ -521,10 +528,12 @@ impl<'a> Planner<'a> {
         let rows =
             per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
         let given = Given::new(&self.stages);
+        let uncapped = Rc::default();
         let new = || {
             let mut flattener =
                 Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
             flattener.given = given.clone();
+            flattener.uncapped = Rc::clone(&uncapped);
             flattener
         };
         let mut flattener = new();
@@ -557,14 +566,18 @@ impl<'a> Planner<'a> {
         }
         if !s.grouping_sets.is_empty() {
             let given = (self.policy, self.settings, self.sizes);
-            let (releases, sets) = grouping_sets::build(s, &above, &new, given)?;
+            let built = grouping_sets::build(s, &above, &new, given);
+            self.otherwise = self.otherwise.take().or(uncapped.take().map(Otherwise::Cap));
+            let (releases, sets) = built?;
             self.releases.extend(releases);
             self.grouping_sets.push(sets);
             return Ok(Rel::Released);
         }
         let keys = per_unit::released_keys(s);
         let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
-        let mut releases = builder.build(s, &keys, &keys, &above)?;
+        let built = builder.build(s, &keys, &keys, &above);
+        self.otherwise = self.otherwise.take().or(uncapped.take().map(Otherwise::Cap));
+        let mut releases = built?;
         if let (Some(_), [release]) = (first, releases.as_slice()) {
             let groups = if release.public_groups { groups::size(&release.keys, self.sizes)? } else { 0 };
             release::ranking::decide(&mut releases, s, order_by, first, groups, self.settings);

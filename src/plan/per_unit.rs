@@ -11,6 +11,7 @@ use super::conditions::truth;
 use super::correlated::is_correlated;
 use super::equivalence_classes::Col;
 use super::flatten::{Draft, Flattener, Place, Result};
+use super::frames;
 use super::refusals::{of_ages, unsupported};
 use super::source::{Call, Leaf, Over, SetRows, SetTree, Sort, Sorted, Tree, Unit, Window};
 use super::ties::break_ties;
@@ -331,6 +332,7 @@ impl<'a> Flattener<'a> {
         let called = calls.into_iter().map(|(e, call)| under.window(&e, call));
         let mut windows = called.collect::<Result<Vec<_>>>()?;
         break_ties(values.get(1..).unwrap_or_default(), &mut windows);
+        let windows = windows.into_iter().map(|w| frames::bounded(w, pos)).collect::<Result<_>>()?;
         let items = items.iter().map(|e| named(e, &made)).collect::<Result<Vec<_>>>()?;
         let draft = self.scan_over(binding, under, made, (values, Over::Windows(windows)), at, pos)?;
         Ok(Selected { draft, items })
@@ -353,7 +355,11 @@ impl<'a> Flattener<'a> {
         self.absorb(&inner);
         self.origin.insert(made.binding, *self.origin.get(&binding).unwrap_or(&binding));
         let tree = SetTree::Branch(Box::new(branch));
-        let rows = SetRows { tree, columns: made.columns, unit: Some(0), unit_name, keeps };
+        let capped = match self.binding(binding).map(|b| &b.source) {
+            Some(Source::Capped { table, rows }) => Some((*table, *rows)),
+            _ => None,
+        };
+        let rows = SetRows { tree, columns: made.columns, unit: Some(0), unit_name, keeps, capped };
         self.scan(made.binding, Leaf::Set(Box::new(rows)), at.nullable, pos)
     }
 }
@@ -462,7 +468,7 @@ impl Under<'_> {
             let by = self.inner.value(&o.expr)?;
             order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first, of: Sort::Value });
         }
-        Ok(Window { call, partition, order, frame: frame.clone() })
+        Ok(Window { call, partition, order, frame: *frame })
     }
 
     /// An aggregate or a window function, and the column that it comes out as. `window`: a frame may be empty.

@@ -2,7 +2,7 @@
 //! one name would be one in the printed text, and a condition that ties them would tie a row to itself.
 
 use sql::ast::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The query with fresh bindings from `next` on; `origin` learns which binding each stands for.
 pub(super) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usize, usize>) -> Query {
@@ -15,7 +15,7 @@ pub(super) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usi
         *next += 1;
     };
     each_relation(&mut copy, &mut define);
-    let mut refer = |binding: &mut usize| {
+    let mut refer = |binding: &mut usize, _: usize| {
         if let Some(own) = fresh.get(binding) {
             *binding = *own;
         }
@@ -89,7 +89,7 @@ pub(super) fn defined(query: &Query) -> (HashSet<usize>, HashSet<usize>) {
     let mut define = |binding: &mut usize, _: &mut Option<Box<Query>>| {
         own.insert(*binding);
     };
-    let mut refer = |binding: &mut usize| {
+    let mut refer = |binding: &mut usize, _: usize| {
         columns.insert(*binding);
     };
     Walk { query: &mut |_| {}, relation: &mut define, column: &mut refer, select: &mut |_| {} }
@@ -97,19 +97,32 @@ pub(super) fn defined(query: &Query) -> (HashSet<usize>, HashSet<usize>) {
     (own, columns)
 }
 
+/// The columns of this binding that are looked at anywhere in a query, in order.
+pub(super) fn looked_at(query: &Query, wanted: usize) -> BTreeSet<usize> {
+    let mut columns = BTreeSet::new();
+    let mut refer = |binding: &mut usize, column: usize| {
+        if *binding == wanted {
+            columns.insert(column);
+        }
+    };
+    Walk { query: &mut |_| {}, relation: &mut |_, _| {}, column: &mut refer, select: &mut |_| {} }
+        .query(&mut query.clone());
+    columns
+}
+
 /// Visits each query, the outer ones first.
 pub(super) fn each_query(query: &mut Query, f: &mut dyn FnMut(&mut Query)) {
-    Walk { query: f, relation: &mut |_, _| {}, column: &mut |_| {}, select: &mut |_| {} }.query(query);
+    Walk { query: f, relation: &mut |_, _| {}, column: &mut |_, _| {}, select: &mut |_| {} }.query(query);
 }
 
 /// Visits each binding, with the query of a derived table.
 pub(super) fn each_relation(query: &mut Query, f: &mut dyn FnMut(&mut usize, &mut Option<Box<Query>>)) {
-    Walk { query: &mut |_| {}, relation: f, column: &mut |_| {}, select: &mut |_| {} }.query(query);
+    Walk { query: &mut |_| {}, relation: f, column: &mut |_, _| {}, select: &mut |_| {} }.query(query);
 }
 
 /// Visits each SELECT, before what is in it.
 pub(super) fn each_select(query: &mut Query, f: &mut dyn FnMut(&mut Select)) {
-    Walk { query: &mut |_| {}, relation: &mut |_, _| {}, column: &mut |_| {}, select: f }.query(query);
+    Walk { query: &mut |_| {}, relation: &mut |_, _| {}, column: &mut |_, _| {}, select: f }.query(query);
 }
 
 /// Visits the bindings and SELECTs of a query, wherever they stand in it.
@@ -118,7 +131,7 @@ struct Walk<'f> {
     /// Where a relation is bound; with the query of a derived table.
     relation: &'f mut dyn FnMut(&mut usize, &mut Option<Box<Query>>),
     /// Where a column refers to one.
-    column: &'f mut dyn FnMut(&mut usize),
+    column: &'f mut dyn FnMut(&mut usize, usize),
     /// A SELECT, before what is in it.
     select: &'f mut dyn FnMut(&mut Select),
 }
@@ -170,7 +183,7 @@ impl Walk<'_> {
 
     fn expr(&mut self, e: &mut Expr) {
         match &mut e.kind {
-            ExprKind::Column { binding, .. } => (self.column)(binding),
+            ExprKind::Column { binding, column } => (self.column)(binding, *column),
             ExprKind::Subquery(query) | ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 self.query(query);
             }

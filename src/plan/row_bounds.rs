@@ -7,7 +7,7 @@
 use super::conditions::conjuncts;
 use super::equivalence_classes::Col;
 use super::flatten::Flattener;
-use super::source::{Leaf, Over, PrivateSource, SetRows, SetTree};
+use super::source::{Leaf, Over, PrivateSource, Scan, SetRows, SetTree};
 use super::units::compared_exactly;
 use crate::expr::{Node, Scalar, lower};
 use bigdecimal::ToPrimitive;
@@ -290,24 +290,40 @@ pub(super) fn few(source: &PrivateSource, keys: &[&Scalar]) -> (Option<u32>, Opt
             let all = (1..first).all(|at| keys.iter().any(|k| is_column(k, at)));
             (None, all.then_some(1))
         }
-        // The first rows of each unit.
-        Over::Windows(windows) => {
-            let numbers = |at: &usize| match windows.get(at.saturating_sub(first)) {
-                Some(w) => w.call.name == "row_number" && w.partition.is_empty(),
-                None => false,
-            };
-            let most = |c: &Scalar| match c.node() {
-                Node::Compare(BinaryOp::Le | BinaryOp::Eq, a, b) => {
-                    let numbered = (first..rows.columns.len()).filter(numbers).any(|at| is_column(a, at));
-                    let Node::Number(n) = b.node() else { return None };
-                    n.to_u32().filter(|n| numbered && *n > 0)
-                }
-                _ => None,
-            };
-            (source.filter.iter().filter_map(most).min(), None)
+        Over::Windows(_) if rows.capped.is_none() => {
+            let first = scan.and_then(|scan| first_rows(scan, rows, source.filter.iter()));
+            (first.and_then(|n| u32::try_from(n).ok()), None)
         }
-        Over::Rows => (None, None),
+        Over::Windows(_) | Over::Rows => (None, None),
     }
+}
+
+/// How many rows of each unit a derived table has that numbers them, where these conditions keep the first.
+pub(super) fn first_rows<'s>(
+    scan: &Scan,
+    rows: &SetRows,
+    conditions: impl Iterator<Item = &'s Scalar>,
+) -> Option<u64> {
+    let SetTree::Branch(branch) = &rows.tree else { return None };
+    let Over::Windows(windows) = &branch.over else { return None };
+    let first = branch.items.len();
+    let is_column = |s: &Scalar, at: usize| match s.node() {
+        Node::Column { binding, name } => *binding == scan.binding && *name == format!("c{at}"),
+        _ => false,
+    };
+    let numbers = |at: &usize| match windows.get(at.saturating_sub(first)) {
+        Some(w) => w.call.name == "row_number" && w.partition.is_empty(),
+        None => false,
+    };
+    let most = |c: &Scalar| match c.node() {
+        Node::Compare(BinaryOp::Le | BinaryOp::Eq, a, b) => {
+            let numbered = (first..rows.columns.len()).filter(numbers).any(|at| is_column(a, at));
+            let Node::Number(n) = b.node() else { return None };
+            n.to_u64().filter(|n| numbered && *n > 0)
+        }
+        _ => None,
+    };
+    conditions.filter_map(most).min()
 }
 
 impl SetTree {

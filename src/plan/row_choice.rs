@@ -81,7 +81,7 @@ pub fn of(
     let bounding = Bounding::of_cells(&base, true);
     let weight = bounding.rows();
     let picks = vec![Pick::Greatest];
-    let work = work::bound(&source, &[&key.scalar], policy, sizes, None)?;
+    let work = work::of_bounded(&source, &[&key.scalar], policy, sizes)?;
     let chosen = Release {
         select: release.select,
         set: 0,
@@ -183,8 +183,14 @@ fn counted(rows: &PrivateSource, most: u32) -> Result<(PrivateSource, Scalar), C
     let (ty, nullable) = columns.first().map_or((SqlType::Int8, true), |c| (c.ty().clone(), c.nullable()));
     let keeps = rows.named().find_map(Scan::keeps);
     let named = rows.unit.columns.iter().map(|c| c.1.clone()).next().unwrap_or_default();
-    let set =
-        SetRows { tree: SetTree::Branch(Box::new(branch)), columns, unit: Some(0), unit_name: named, keeps };
+    let set = SetRows {
+        tree: SetTree::Branch(Box::new(branch)),
+        columns,
+        unit: Some(0),
+        unit_name: named,
+        keeps,
+        capped: None,
+    };
     let column = (binding, "c0".to_owned());
     let source = PrivateSource {
         scans: vec![Scan { binding, leaf: Leaf::Set(Box::new(set)), nullable: false, serves: None }],

@@ -50,7 +50,7 @@ impl Flattener<'_> {
         let unit_name = self.binding(binding).and_then(named).unwrap_or_default();
         self.scan(
             binding,
-            Leaf::Set(Box::new(SetRows { tree, columns, unit, unit_name, keeps: None })),
+            Leaf::Set(Box::new(SetRows { tree, columns, unit, unit_name, keeps: None, capped: None })),
             nullable,
             pos,
         )

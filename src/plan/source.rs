@@ -14,11 +14,12 @@
 //!   over several rows is computed over rows of one unit.
 
 use super::equivalence_classes::Col;
+use super::frames;
 use super::row_bounds::Rows;
 use crate::expr::{Scalar, compared};
 use policy::Table;
 use schema::SqlType;
-use sql::ast::{BinaryOp, SetOp};
+use sql::ast::{BinaryOp, Frame, SetOp};
 use std::collections::HashSet;
 
 /// A table's name in the database.
@@ -128,10 +129,10 @@ pub struct Branch {
 impl Branch {
     /// Steps that it takes at most for one row of each of its scans.
     pub fn cost(&self) -> u64 {
-        let own = self.items.iter().chain(&self.filter).chain(self.over.scalars());
+        let own = self.items.iter().chain(&self.filter).map(Scalar::cost);
         // A row of constants is there; others are found.
         let base = if self.scans.is_empty() { 100 } else { 1_000 };
-        own.map(Scalar::cost).chain(self.tree.costs()).fold(base, u64::saturating_add)
+        own.chain([self.over.cost()]).chain(self.tree.costs()).fold(base, u64::saturating_add)
     }
 }
 
@@ -169,8 +170,8 @@ pub struct Window {
     pub partition: Vec<Scalar>,
     /// ORDER BY.
     pub order: Vec<Sorted>,
-    /// The frame clause, of constants.
-    pub frame: Option<String>,
+    /// The frame clause.
+    pub frame: Option<Frame>,
 }
 
 impl Window {
@@ -191,6 +192,16 @@ pub struct Sorted {
     pub nulls_first: Option<bool>,
     /// By what of it.
     pub of: Sort,
+}
+
+impl Sorted {
+    /// Steps that it takes for one row.
+    fn cost(&self) -> u64 {
+        match self.of {
+            Sort::Text => self.by.cost().saturating_add(self.by.written().saturating_mul(2)),
+            Sort::Value | Sort::Bytes => self.by.cost(),
+        }
+    }
 }
 
 /// What of a value an order goes by.
@@ -214,6 +225,24 @@ impl Over {
         }
     }
 
+    /// Steps that it takes for one row, ties included.
+    fn cost(&self) -> u64 {
+        let all = |scalars: Vec<&Scalar>| scalars.into_iter().map(Scalar::cost).fold(0, u64::saturating_add);
+        match self {
+            Self::Rows => 0,
+            Self::Groups(_) => all(self.scalars()),
+            Self::Windows(windows) => windows
+                .iter()
+                .map(|w| {
+                    let looks = frames::looks(w);
+                    let called = all(w.call.arg.iter().collect()).saturating_add(100).saturating_mul(looks);
+                    let order = w.order.iter().map(Sorted::cost).fold(called, u64::saturating_add);
+                    order.saturating_add(all(w.partition.iter().collect()))
+                })
+                .fold(0, u64::saturating_add),
+        }
+    }
+
     /// The same over other scalars.
     #[must_use]
     pub fn reworded(&self, f: &dyn Fn(&Scalar) -> Scalar) -> Self {
@@ -228,7 +257,7 @@ impl Over {
                         call: call(&w.call),
                         partition: w.partition.iter().map(f).collect(),
                         order: w.order.iter().map(|o| Sorted { by: f(&o.by), ..o.clone() }).collect(),
-                        frame: w.frame.clone(),
+                        frame: w.frame,
                     })
                     .collect(),
             ),
@@ -265,6 +294,8 @@ pub struct SetRows {
     pub unit_name: String,
     /// The table, by its index in the policy, of which it has about as many rows.
     pub keeps: Option<usize>,
+    /// Of a table that is read through a cap: its index in the policy, and how many rows of each unit are read.
+    pub capped: Option<(usize, u64)>,
 }
 
 /// Branches and operators.

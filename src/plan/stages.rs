@@ -141,7 +141,7 @@ impl Flattener<'_> {
         if let Some(columns) = &stage.unique {
             self.unique.insert(binding, columns.clone());
         }
-        let rows = SetRows { tree, columns, unit: None, unit_name: String::new(), keeps: None };
+        let rows = SetRows { tree, columns, unit: None, unit_name: String::new(), keeps: None, capped: None };
         Some(self.scan(binding, Leaf::Set(Box::new(rows)), nullable, pos))
     }
 

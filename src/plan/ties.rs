@@ -10,7 +10,7 @@
 use super::source::{Sort, Sorted, Window};
 use crate::expr::{Node, Scalar, is, is_member};
 use schema::SqlType;
-use sql::ast::Is;
+use sql::ast::{FrameUnits, Is};
 
 /// Calls that tell rows apart that tie in their order; a frame of ROWS does, too.
 const PLACES: &[&str] = &["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"];
@@ -18,11 +18,11 @@ const PLACES: &[&str] = &["row_number", "ntile", "lag", "lead", "first_value", "
 /// Orders rows within their units to the last, where that matters; `items` are what stands beside the windows.
 pub(super) fn break_ties(items: &[Scalar], windows: &mut [Window]) {
     let mut leaves = Vec::new();
-    let looked_at = windows.iter().flat_map(Window::scalars);
-    items.iter().chain(looked_at).for_each(|x| gather(x, &mut leaves));
+    items.iter().for_each(|x| gather(x, &mut leaves));
+    windows.iter().for_each(|w| looked_at(w, &mut leaves));
     let ties: Vec<Sorted> = leaves.into_iter().map(tie).collect();
     for window in windows {
-        let by_rows = window.frame.as_ref().is_some_and(|f| f.starts_with("ROWS"));
+        let by_rows = window.frame.is_some_and(|f| f.units == FrameUnits::Rows);
         if !by_rows && !PLACES.contains(&window.call.name) {
             continue;
         }
@@ -35,6 +35,22 @@ pub(super) fn break_ties(items: &[Scalar], windows: &mut [Window]) {
     }
 }
 
+/// What a window looks at: of what is counted, whether it is there.
+fn looked_at(w: &Window, leaves: &mut Vec<Scalar>) {
+    let mut scalars = w.scalars();
+    if let (Some(x), "count") = (&w.call.arg, w.call.name) {
+        scalars.remove(0);
+        add(is(x.clone(), Is::Null, false), leaves);
+    }
+    scalars.into_iter().for_each(|x| gather(x, leaves));
+}
+
+fn add(leaf: Scalar, leaves: &mut Vec<Scalar>) {
+    if !leaves.contains(&leaf) {
+        leaves.push(leaf);
+    }
+}
+
 /// What an expression looks at: columns, members of json values, whether there are rows. Of a type that is not listed it is
 /// whether there is a value.
 fn gather(x: &Scalar, leaves: &mut Vec<Scalar>) {
@@ -44,9 +60,7 @@ fn gather(x: &Scalar, leaves: &mut Vec<Scalar>) {
         _ if is_member(x) => x.clone(),
         _ => return x.children().into_iter().for_each(|c| gather(c, leaves)),
     };
-    if !leaves.contains(&leaf) {
-        leaves.push(leaf);
-    }
+    add(leaf, leaves);
 }
 
 fn tie(by: Scalar) -> Sorted {

@@ -4,9 +4,15 @@
 //! A row meets rows of public tables. Those that a key fixes are one each; of the others there are as many as the table
 //! has, or as share a value of the column that is equated. These numbers are public. Their product is the fan-out, and
 //! each of these combinations is looked at by the expressions of the statement, whose steps the table of `expr` bounds.
+//!
+//! It meets rows of its own unit, too: one where a key fixes it, few where a subquery numbers them, and else all, which is
+//! why they are read through a cap ([`super::cap`]). One relation of a join needs none: each of its rows is there anyway.
 
+use super::cap::{Cap, too_many, unnarrowed};
 use super::expr::{Node, Scalar};
-use super::source::{Branch, Leaf, PrivateSource, Scan, SetTree, Tree};
+use super::flatten::Flattener;
+use super::row_bounds::first_rows;
+use super::source::{Branch, Leaf, Over, PrivateSource, Scan, SetTree, Tree};
 use super::units::compared_exactly;
 use super::{PlanError, Size, Sizes};
 use answer::{ClientError, SqlState};
@@ -30,38 +36,129 @@ struct Equation<'s> {
     needs: HashSet<usize>,
 }
 
-/// Bounds the work of a release, or refuses it.
-pub(super) fn bound(
+/// Why the work of a release is not bounded.
+pub(super) enum Unbounded {
+    /// It is refused, or needs a number.
+    Plan(PlanError),
+    /// This binding is to be read through a cap.
+    Cap(usize),
+}
+
+impl From<ClientError> for Unbounded {
+    fn from(e: ClientError) -> Self {
+        Self::Plan(e.into())
+    }
+}
+
+impl Flattener<'_> {
+    /// Bounds the work of a release, or refuses it; a relation that needs a cap is noted.
+    pub(super) fn work(
+        &self,
+        source: &PrivateSource,
+        expressions: &[&Scalar],
+        sizes: &Sizes,
+        pos: Pos,
+    ) -> Result<Work, PlanError> {
+        bound(source, expressions, self.policy, sizes, pos).map_err(|e| match e {
+            Unbounded::Plan(e) => e,
+            Unbounded::Cap(binding) => {
+                let binding = *self.origin.get(&binding).unwrap_or(&binding);
+                self.uncapped.set(Some(Cap { binding }));
+                unnarrowed(self.positions.get(&binding).copied().flatten().or(pos)).into()
+            }
+        })
+    }
+}
+
+/// Bounds the work of a release whose joins are bounded.
+pub(super) fn of_bounded(
+    source: &PrivateSource,
+    expressions: &[&Scalar],
+    policy: &Policy,
+    sizes: &Sizes,
+) -> Result<Work, PlanError> {
+    bound(source, expressions, policy, sizes, None).map_err(|e| match e {
+        Unbounded::Plan(e) => e,
+        Unbounded::Cap(_) => unnarrowed(None).into(),
+    })
+}
+
+fn bound(
     source: &PrivateSource,
     expressions: &[&Scalar],
     policy: &Policy,
     sizes: &Sizes,
     pos: Pos,
-) -> Result<Work, PlanError> {
+) -> Result<Work, Unbounded> {
     let judge = Judge { policy, sizes, pos };
-    let own = judge.relation(&source.tree, &source.scans, &source.filter, &HashSet::new())?;
-    let mut all: Vec<&Scalar> = source.filter.iter().chain(expressions.iter().copied()).collect();
+    let outer: HashSet<usize> = source.scans.iter().map(|s| s.binding).collect();
     let mut on = Vec::new();
     conditions(&source.tree, &mut on);
-    all.extend(on);
-    let outer: HashSet<usize> = source.scans.iter().map(|s| s.binding).collect();
-    let mut steps = judge.sets(&source.scans)?;
-    for s in &all {
-        steps = steps.saturating_add(s.cost()).saturating_add(judge.subqueries(s, &outer)?);
-    }
-    let steps = steps.saturating_mul(own);
+    let mut all = source.filter.iter().chain(expressions.iter().copied()).chain(on.iter().copied());
+    let asked = source.filter.iter().map(|s| judge.asked(s, &outer));
+    let beside = expressions.iter().copied().chain(on.iter().copied()).map(|s| judge.subqueries(s, &outer));
+    let asked = asked.chain(beside).try_fold(Asked::default(), |sum, a| Ok::<_, Unbounded>(sum.and(a?)))?;
+    let own =
+        judge.relation(&source.tree, &source.scans, &source.filter, &HashSet::new(), asked.loose > 0)?;
+    let steps = all.try_fold(asked.tied, |sum, s| sum.checked_add(s.cost())).unwrap_or(u64::MAX);
+    let steps = own.steps(steps, asked.loose);
+    // A row of a derived table is computed once, whatever it meets.
+    let steps = steps.saturating_add(judge.sets(&source.scans)?.saturating_mul(own.public));
     let limit = policy.limits.max_row_cost;
     if steps > limit {
-        let what = format!(
-            "one row can take {steps} steps in this statement, more than limits.max_row_cost = {limit}"
-        );
-        return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what)
-            .detail("How long a statement takes would tell which rows there are. EXPLAIN of a shorter statement shows what costs.")
-            .hint("Use fewer or shorter patterns and conditions, or join public tables by their keys.")
-            .at(pos)
-            .into());
+        return Err(too_many(steps, limit, own.private > 1, pos).into());
     }
-    Ok(Work { fan_out: own, steps })
+    Ok(Work { fan_out: own.public, steps })
+}
+
+/// Steps of subqueries, for one row around them.
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    /// Of those that look for the first row that is equal to one around them.
+    tied: u64,
+    /// Of the others: what a private row in them costs for each row of its unit around.
+    loose: u64,
+}
+
+impl Asked {
+    fn and(self, other: Self) -> Self {
+        Self { tied: self.tied.saturating_add(other.tied), loose: self.loose.saturating_add(other.loose) }
+    }
+}
+
+/// How many combinations of rows one private row meets, itself included.
+#[derive(Clone, Copy)]
+struct Met {
+    /// Of public tables.
+    public: u64,
+    /// Of its own unit.
+    private: u64,
+    /// Those of its unit that there are in all, where subqueries are asked for each.
+    all: u64,
+}
+
+impl Met {
+    /// Steps of all combinations, of which each takes so many; `asked` for each of the unit's.
+    fn steps(self, each: u64, asked: u64) -> u64 {
+        let own = each.saturating_mul(self.private).saturating_add(asked.saturating_mul(self.all));
+        own.saturating_mul(self.public)
+    }
+}
+
+/// What a private row of a scan meets of its unit.
+struct Narrowed {
+    /// Combinations of those that are bounded.
+    product: u64,
+    /// Those that are not, and can be capped.
+    capped: Vec<usize>,
+    /// Those that are not, and cannot.
+    open: usize,
+}
+
+impl Narrowed {
+    fn badness(&self) -> (usize, usize, u64) {
+        (self.open, self.capped.len(), self.product)
+    }
 }
 
 struct Judge<'a> {
@@ -71,45 +168,118 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// The fan-out of a relation for one row of each of its private scans and of what stands around it.
+    fn is_public(&self, scan: &Scan) -> bool {
+        match &scan.leaf {
+            Leaf::Table(t, _) => self.policy.tables.get(*t).is_some_and(|t| t.privacy == Privacy::Public),
+            Leaf::Set(rows) => rows.unit.is_none(),
+        }
+    }
+
+    /// What one row of a relation meets, or one row around it.
     fn relation(
         &self,
         tree: &Tree,
         scans: &[Scan],
         filter: &[Scalar],
-        around: &HashSet<usize>,
-    ) -> Result<u64, PlanError> {
+        given: &HashSet<usize>,
+        asked: bool,
+    ) -> Result<Met, Unbounded> {
         let mut on = Vec::new();
         conditions(tree, &mut on);
         on.extend(filter);
         let mut equations = Vec::new();
         on.iter().for_each(|c| equate(c, &mut equations));
-        let public = |s: &&Scan| match &s.leaf {
-            Leaf::Table(t, _) => self.policy.tables.get(*t).is_some_and(|t| t.privacy == Privacy::Public),
-            Leaf::Set(rows) => rows.unit.is_none(),
+        let (private, all) = self.private(scans, &on, &equations, asked)?;
+        Ok(Met { public: self.public(scans, &equations, given)?, private, all })
+    }
+
+    /// Combinations of private rows of one unit, beginning with the scan that leaves the fewest others open: for each row of
+    /// that, and in all. `asked`: subqueries are asked for each, so that it has to be bounded, too.
+    fn private(
+        &self,
+        scans: &[Scan],
+        on: &[&Scalar],
+        equations: &[Equation],
+        asked: bool,
+    ) -> Result<(u64, u64), Unbounded> {
+        let mut best: Option<(Narrowed, &Scan)> = None;
+        for start in scans.iter().filter(|s| !self.is_public(s)) {
+            let found = self.narrowed(scans, on, equations, start.binding);
+            if best.as_ref().is_none_or(|(have, _)| found.badness() < have.badness()) {
+                best = Some((found, start));
+            }
+        }
+        let Some((mut found, start)) = best else { return Ok((1, 1)) };
+        let each = found.product;
+        if asked {
+            self.meet(start, on, &mut found);
+        }
+        match found.capped.first() {
+            _ if found.open > 0 => Err(unnarrowed(self.pos).into()),
+            Some(binding) => Err(Unbounded::Cap(*binding)),
+            None => Ok((each, found.product)),
+        }
+    }
+
+    /// What a row of this scan meets.
+    fn narrowed(&self, scans: &[Scan], on: &[&Scalar], equations: &[Equation], start: usize) -> Narrowed {
+        let mut given: HashSet<usize> = [start].into();
+        let mut left: Vec<&Scan> = scans.iter().filter(|s| s.binding != start).collect();
+        let mut found = Narrowed { product: 1, capped: Vec::new(), open: 0 };
+        loop {
+            if let Some(fixed) = left.iter().position(|s| self.fixed(s, equations, &given)) {
+                given.insert(left.remove(fixed).binding);
+                continue;
+            }
+            let private = left.iter().position(|s| !self.is_public(s));
+            let Some(scan) = private.map(|at| left.remove(at)) else { return found };
+            given.insert(scan.binding);
+            self.meet(scan, on, &mut found);
+        }
+    }
+
+    /// All rows of a unit in a scan.
+    fn meet(&self, scan: &Scan, on: &[&Scalar], found: &mut Narrowed) {
+        let rows = match &scan.leaf {
+            Leaf::Set(rows) => first_rows(scan, rows, on.iter().copied()).or(rows.tree.bound()),
+            Leaf::Table(t, _) => self.policy.tables.get(*t).and_then(|t| t.proven_rows).map(u64::from),
         };
-        let mut given: HashSet<usize> = around.clone();
-        given.extend(scans.iter().filter(|s| !public(s)).map(|s| s.binding));
-        let mut left: Vec<&Scan> = scans.iter().filter(public).collect();
+        match (rows, &scan.leaf) {
+            (Some(rows), _) => found.product = found.product.saturating_mul(rows.max(1)),
+            (None, Leaf::Table(..)) => found.capped.push(scan.binding),
+            (None, Leaf::Set(_)) => found.open += 1,
+        }
+    }
+
+    /// Combinations of public rows.
+    fn public(
+        &self,
+        scans: &[Scan],
+        equations: &[Equation],
+        given: &HashSet<usize>,
+    ) -> Result<u64, Unbounded> {
+        let mut given: HashSet<usize> = given.clone();
+        given.extend(scans.iter().filter(|s| !self.is_public(s)).map(|s| s.binding));
+        let mut left: Vec<&Scan> = scans.iter().filter(|s| self.is_public(s)).collect();
         let mut product: u64 = 1;
         while !left.is_empty() {
-            if let Some(fixed) = left.iter().position(|s| self.fixed(s, &equations, &given)) {
+            if let Some(fixed) = left.iter().position(|s| self.fixed(s, equations, &given)) {
                 given.insert(left.remove(fixed).binding);
                 continue;
             }
             // Of what no key fixes, what an equation narrows comes first.
-            let narrowed = |s: &&Scan| self.narrowing(s, &equations, &given).is_some();
+            let narrowed = |s: &&Scan| self.narrowing(s, equations, &given).is_some();
             let at = left.iter().position(narrowed).unwrap_or(0);
             let scan = left.remove(at);
             let rows = match &scan.leaf {
                 Leaf::Set(rows) => self.rows_of(&rows.tree)?,
                 Leaf::Table(table, _) => {
-                    let size = match self.narrowing(scan, &equations, &given) {
+                    let size = match self.narrowing(scan, equations, &given) {
                         Some(column) => Size::PerValue(*table, column),
                         None => Size::Rows(*table),
                     };
-                    let rows = *self.sizes.get(&size).ok_or(PlanError::NeedSize(size))?;
-                    u64::try_from(rows).unwrap_or(u64::MAX)
+                    let needed = || Unbounded::Plan(PlanError::NeedSize(size.clone()));
+                    u64::try_from(*self.sizes.get(&size).ok_or_else(needed)?).unwrap_or(u64::MAX)
                 }
             };
             product = product.saturating_mul(rows.max(1));
@@ -122,8 +292,19 @@ impl Judge<'_> {
         Ok(product)
     }
 
-    /// Whether a key of the table is equated with what is given.
+    /// Whether a key of the table is equated with what is given, or all that a derived table is grouped by.
     fn fixed(&self, scan: &Scan, equations: &[Equation], given: &HashSet<usize>) -> bool {
+        if let Leaf::Set(rows) = &scan.leaf
+            && let SetTree::Branch(b) = &rows.tree
+            && matches!(b.over, Over::Groups(_))
+        {
+            let equated = |at: usize| {
+                let name = format!("c{at}");
+                let here = |e: &Equation| e.binding == scan.binding && e.column == name;
+                equations.iter().any(|e| here(e) && e.needs.is_subset(given))
+            };
+            return (0..b.items.len()).all(equated);
+        }
         let keys = scan.table().and_then(|t| self.policy.tables.get(t)).map_or(&[][..], |t| &t.keys);
         let equated = |column: &String| {
             equations
@@ -142,15 +323,17 @@ impl Judge<'_> {
     }
 
     /// Rows of a public set operation.
-    fn rows_of(&self, tree: &SetTree) -> Result<u64, PlanError> {
+    fn rows_of(&self, tree: &SetTree) -> Result<u64, Unbounded> {
         match tree {
-            SetTree::Branch(b) => self.relation(&b.tree, &b.scans, &b.filter, &HashSet::new()),
+            SetTree::Branch(b) => {
+                Ok(self.relation(&b.tree, &b.scans, &b.filter, &HashSet::new(), false)?.public)
+            }
             SetTree::Op { left, right, .. } => Ok(self.rows_of(left)?.saturating_add(self.rows_of(right)?)),
         }
     }
 
     /// Steps of the set operations that are read as tables.
-    fn sets(&self, scans: &[Scan]) -> Result<u64, PlanError> {
+    fn sets(&self, scans: &[Scan]) -> Result<u64, Unbounded> {
         let mut steps = 0u64;
         for scan in scans {
             if let Leaf::Set(rows) = &scan.leaf {
@@ -160,37 +343,53 @@ impl Judge<'_> {
         Ok(steps)
     }
 
-    fn set(&self, tree: &SetTree) -> Result<u64, PlanError> {
+    fn set(&self, tree: &SetTree) -> Result<u64, Unbounded> {
         match tree {
             SetTree::Branch(b) => self.branch(b, &HashSet::new()),
             SetTree::Op { left, right, .. } => Ok(self.set(left)?.saturating_add(self.set(right)?)),
         }
     }
 
-    /// Steps of a branch for one row around it.
-    fn branch(&self, b: &Branch, around: &HashSet<usize>) -> Result<u64, PlanError> {
-        let fan_out = self.relation(&b.tree, &b.scans, &b.filter, around)?;
+    /// Steps of a branch for one of its rows.
+    fn branch(&self, b: &Branch, around: &HashSet<usize>) -> Result<u64, Unbounded> {
         let mut outer = around.clone();
         outer.extend(b.scans.iter().map(|s| s.binding));
-        let mut steps = b.cost().saturating_add(self.sets(&b.scans)?);
         let mut on = Vec::new();
         conditions(&b.tree, &mut on);
-        for s in b.filter.iter().chain(&b.items).chain(b.over.scalars()).chain(on) {
-            steps = steps.saturating_add(self.subqueries(s, &outer)?);
+        let mut asked = Asked::default();
+        for s in &b.filter {
+            asked = asked.and(self.asked(s, &outer)?);
         }
-        Ok(steps.saturating_mul(fan_out))
+        for s in b.items.iter().chain(b.over.scalars()).chain(on) {
+            asked = asked.and(self.subqueries(s, &outer)?);
+        }
+        let met = self.relation(&b.tree, &b.scans, &b.filter, around, asked.loose > 0)?;
+        let steps = met.steps(b.cost().saturating_add(asked.tied), asked.loose);
+        Ok(steps.saturating_add(self.sets(&b.scans)?.saturating_mul(met.public)))
     }
 
-    /// Steps of the subqueries in an expression.
-    fn subqueries(&self, s: &Scalar, around: &HashSet<usize>) -> Result<u64, PlanError> {
-        let mut steps = match s.node() {
-            Node::Exists(rows, _) | Node::InRows(_, rows, _) => self.branch(rows, around)?,
-            _ => 0,
-        };
-        for child in s.children() {
-            steps = steps.saturating_add(self.subqueries(child, around)?);
+    /// Steps of the subqueries in a conjunct of WHERE. Where one is the whole of it and all that ties it is equal, PostgreSQL
+    /// looks for the first row that is tied so, and for no other.
+    fn asked(&self, s: &Scalar, around: &HashSet<usize>) -> Result<Asked, Unbounded> {
+        match s.node() {
+            Node::Exists(rows, _) if is_equated(rows, around) => {
+                Ok(Asked { tied: self.branch(rows, around)?, loose: 0 })
+            }
+            _ => self.subqueries(s, around),
         }
-        Ok(steps)
+    }
+
+    /// Steps of the subqueries in an expression. One over private rows is looked through for each row of its unit around it.
+    fn subqueries(&self, s: &Scalar, around: &HashSet<usize>) -> Result<Asked, Unbounded> {
+        let mut asked = Asked::default();
+        if let Node::Exists(rows, _) | Node::InRows(_, rows, _) = s.node() {
+            let steps = self.branch(rows, around)?;
+            match rows.scans.iter().all(|s| self.is_public(s)) {
+                true => asked.tied = steps,
+                false => asked.loose = steps,
+            }
+        }
+        s.children().into_iter().try_fold(asked, |sum, c| Ok(sum.and(self.subqueries(c, around)?)))
     }
 
     fn too_wide(&self, product: u64, limit: u64) -> ClientError {
@@ -202,6 +401,30 @@ impl Judge<'_> {
             .hint("Join public tables by the columns of a key.")
             .at(self.pos)
     }
+}
+
+/// Whether a subquery is tied to the rows around it by equalities alone, of an expression there and one of its own.
+fn is_equated(rows: &Branch, around: &HashSet<usize>) -> bool {
+    let looks = |s: &Scalar| {
+        let mut at = HashSet::new();
+        looks_at(s, &mut at);
+        at.iter().any(|b| around.contains(b))
+    };
+    let own = |s: &Scalar| {
+        let mut at = HashSet::new();
+        looks_at(s, &mut at);
+        at.iter().any(|b| !around.contains(b))
+    };
+    fn is_tied(c: &Scalar, looks: &dyn Fn(&Scalar) -> bool, own: &dyn Fn(&Scalar) -> bool) -> bool {
+        match c.node() {
+            Node::Logic(BinaryOp::And, a, b) => is_tied(a, looks, own) && is_tied(b, looks, own),
+            Node::Compare(BinaryOp::Eq, a, b) => !(looks(a) && own(a) || looks(b) && own(b)),
+            _ => !looks(c),
+        }
+    }
+    let mut on = Vec::new();
+    conditions(&rows.tree, &mut on);
+    rows.filter.iter().all(|c| is_tied(c, &looks, &own)) && !on.into_iter().any(looks)
 }
 
 /// The conditions of the joins of a tree.

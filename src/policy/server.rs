@@ -360,6 +360,13 @@ pub(super) const LIMITS: Keys = Keys {
             purpose: "Rows of public tables that one private row may meet in joins that no key narrows; how long a statement takes would tell of chosen rows.",
         },
         Key {
+            name: "max_joined_rows",
+            ty: "whole number",
+            default: "1000",
+            example: "5000",
+            purpose: "Rows of one unit that each of its rows may meet in a join of private tables that no key narrows; of the others of that unit none is read.",
+        },
+        Key {
             name: "max_row_cost",
             ty: "whole number",
             default: "10000000",
@@ -546,6 +553,7 @@ pub(super) fn limits(root: &Section<'_, '_>, f: &mut Findings) -> Limits {
     long("max_user_bytes", 1 << 50, &mut limits.max_user_bytes);
     long("max_total_bytes", 1 << 50, &mut limits.max_total_bytes);
     long("max_fan_out", 1_000_000_000, &mut limits.max_fan_out);
+    long("max_joined_rows", 1_000_000, &mut limits.max_joined_rows);
     long("max_row_cost", 1_000_000_000_000, &mut limits.max_row_cost);
     long("max_text_bytes", 1 << 40, &mut limits.max_text_bytes);
     for (key, to) in

@@ -43,11 +43,17 @@ pub fn planned(sql: &str, settings: &plan::Settings) -> Plan {
     let limits = Limits::default();
     let parsed = sql::parse::parse(sql, &limits).unwrap().pop().unwrap();
     let Kind::Query(query, lines) = sql::classify(parsed).unwrap().kind else { panic!("{sql}") };
-    let statement =
+    let mut statement =
         sql::resolve::resolve(&query, &lines, policy(), &limits).unwrap_or_else(|e| panic!("{sql}: {e}"));
     let stations = policy().tables.iter().position(|t| t.name == "stations").unwrap();
     let sizes = [(plan::Size::Distinct(stations, "station".to_owned()), 10)].into();
-    plan::plan(statement, policy(), settings, &sizes).unwrap_or_else(|e| panic!("{sql}: {e:?}"))
+    loop {
+        match plan::plan(statement, policy(), settings, &sizes) {
+            Ok(plan) => return plan,
+            Err(plan::PlanError::Anew(new)) => statement = *new,
+            Err(e) => panic!("{sql}: {e:?}"),
+        }
+    }
 }
 
 /// What a key depends on beside the statement.

@@ -191,7 +191,7 @@ impl Printer<'_> {
                         self.put(&format!("({rows}) AS {}", alias(*binding)));
                         self.columns(own.columns().len());
                     }
-                    (Source::Derived, Some(q)) => {
+                    (Source::Derived | Source::Capped { .. }, Some(q)) => {
                         self.put(if *lateral { "LATERAL (" } else { "(" });
                         // A derived table is printed on its own terms.
                         let outer = self.release.take();
@@ -200,7 +200,7 @@ impl Printer<'_> {
                         self.put(&format!(") AS {}", alias(*binding)));
                         self.columns(q.body.names().len());
                     }
-                    (Source::Derived, None) => {}
+                    (Source::Derived | Source::Capped { .. }, None) => {}
                 }
             }
             From::Join { left, right, kind, on, .. } => {

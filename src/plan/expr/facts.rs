@@ -142,6 +142,9 @@ pub struct Facts {
 /// Digits after the point that a numeric without a declared scale can have.
 pub(super) const LONGEST: u32 = 16_383;
 
+/// Digits before the point that a numeric can have.
+pub(super) const MOST_BEFORE_POINT: u64 = 131_072;
+
 /// Digits after the point of a double precision number that was cast to numeric: 15 digits of 1e-308.
 pub(super) const OF_FLOAT: u32 = 323;
 

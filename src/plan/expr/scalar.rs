@@ -3,7 +3,7 @@
 //! Fields are private to this folder. Whoever has a [`Scalar`] has one whose facts were computed from its arguments' by
 //! the rule that stands beside its text; there is no way to copy one with other facts.
 
-use super::facts::{Declared, Facts, Phys, Proven, Spelling};
+use super::facts::{Declared, Facts, MOST_BEFORE_POINT, Phys, Proven, Spelling};
 use super::print::{self, Print, alias, ident, number, string};
 use super::table::Function;
 use super::{Refusal, casts, choice, comparison, dates, times};
@@ -201,6 +201,14 @@ impl Scalar {
     /// Characters that a text has at most, whatever the rows hold.
     pub fn longest(&self) -> u64 {
         self.facts.longest
+    }
+
+    /// Characters of a number as a text, at most, clamped or not.
+    pub fn written(&self) -> u64 {
+        match self.facts.phys {
+            Phys::Int => 20,
+            _ => MOST_BEFORE_POINT.saturating_add(2).saturating_add(self.facts.scale.into()),
+        }
     }
 
     /// Steps of about a nanosecond that one evaluation takes at most.

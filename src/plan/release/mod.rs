@@ -21,7 +21,7 @@ use super::flatten::Flattener;
 use super::groups::Groups;
 use super::refusals::unsupported;
 use super::source::PrivateSource;
-use super::work::{self, Work};
+use super::work::Work;
 use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
 use crate::expr::{GridValue, Scalar};
 use answer::ClientError;
@@ -270,7 +270,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             PartKind::Sum(s) | PartKind::SumOfValues(s) => Some(s.arg()),
             PartKind::Point(_) => None,
         }));
-        let work = work::bound(&self.source, &expressions, self.policy, self.sizes, select.pos)?;
+        let work = self.flattener.work(&self.source, &expressions, self.sizes, select.pos)?;
         let given = self.flattener.given.used();
         let by_given = |k: &Key| k.domain.as_ref().is_some_and(|(d, _)| d.is_given());
         let listed = built.iter().any(by_given) || only.iter().any(Scalar::is_given);

@@ -10,7 +10,6 @@ use crate::domain::Domain;
 use crate::expr::{Scalar, filtered, nearest, unbounded};
 use crate::groups::{self, Groups};
 use crate::quantile_ends;
-use crate::work;
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive};
 use dp::quantile::Side;
@@ -329,7 +328,7 @@ impl Builder<'_, '_> {
         let mut keys = keys.to_vec();
         keys.push(r.key);
         let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
-        let work = work::bound(&self.source, &scalars, self.policy, self.sizes, select.pos)?;
+        let work = self.flattener.work(&self.source, &scalars, self.sizes, select.pos)?;
         let part = |p: &Pick| Part { kind: PartKind::Point(*p), linf: rows.into(), label: named(p) };
         Ok(Release {
             select: select.id,

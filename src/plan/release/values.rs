@@ -11,7 +11,6 @@ use super::{Builder, Key, Output, Part, PartKind, Release, Result, too_wide};
 use crate::bounding;
 use crate::expr::{GridValue, Node, Scalar, filtered, unbounded};
 use crate::groups::Groups;
-use crate::work;
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
@@ -167,7 +166,7 @@ impl Builder<'_, '_> {
         let bounding = bounding::of_values(&self.source, self.policy, self.settings);
         let mut scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
         scalars.push(&d.of);
-        let work = work::bound(&self.source, &scalars, self.policy, self.sizes, select.pos)?;
+        let work = self.flattener.work(&self.source, &scalars, self.sizes, select.pos)?;
         let values = u128::from(bounding.rows());
         let part = |kind: PartKind| {
             let (each, label) = match kind.on_grid() {

@@ -15,6 +15,8 @@ pub struct Limits {
     pub max_expressions: usize,
     /// Rows of public tables that one private row may meet.
     pub max_fan_out: u64,
+    /// Rows of one unit that a row of it may meet in a join that no key narrows.
+    pub max_joined_rows: u64,
     /// Steps, of about a nanosecond, that the expressions of a statement may take for one private row.
     pub max_row_cost: u64,
     /// Bytes that the texts of a statement may take for one row, all together.
@@ -67,6 +69,7 @@ impl Default for Limits {
             max_depth: 100,
             max_expressions: 50_000,
             max_fan_out: 1_000,
+            max_joined_rows: 1_000,
             max_row_cost: 10_000_000,
             max_text_bytes: 16 << 20,
             max_statements: 100,

@@ -1,6 +1,6 @@
 //! Expressions: the few kinds that noisegate knows.
 
-use super::{OrderItem, Pos, Query};
+use super::{Frame, OrderItem, Pos, Query};
 use schema::SqlType;
 
 /// An expression. Two expressions are equal when they mean the same, wherever they stand.
@@ -264,8 +264,8 @@ pub enum ExprKind {
         partition_by: Vec<Expr>,
         /// ORDER BY.
         order_by: Vec<OrderItem>,
-        /// The frame clause, printed from constants.
-        frame: Option<String>,
+        /// The frame clause.
+        frame: Option<Frame>,
     },
     /// A scalar subquery.
     Subquery(Box<Query>),

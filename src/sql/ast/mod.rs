@@ -5,10 +5,12 @@
 //! `walk` the ways through both.
 
 mod expr;
+mod frame;
 mod query;
 mod walk;
 
 pub use expr::*;
+pub use frame::*;
 pub use query::*;
 
 use schema::SqlType;

@@ -213,6 +213,13 @@ pub enum Source {
     Own(Own),
     /// A derived table.
     Derived,
+    /// A derived table that the planner wrote in the place of a table: of each unit's rows so many at most.
+    Capped {
+        /// The table, by its index in the catalog.
+        table: usize,
+        /// How many.
+        rows: u64,
+    },
     /// A CTE, by its id.
     Cte(usize),
 }

@@ -255,33 +255,30 @@ impl Resolver<'_> {
     }
 
     /// The frame clause, from constants only.
-    fn frame(&self, f: &sp::WindowFrame, pos: Pos) -> Result<String> {
-        let bound = |b: &sp::WindowFrameBound| -> Result<String> {
-            let offset = |e: &Option<Box<sp::Expr>>| match e.as_deref() {
-                None => Ok("UNBOUNDED".to_owned()),
-                Some(sp::Expr::Value(v)) => match &v.value {
-                    sp::Value::Number(n, _) if n.chars().all(|c| c.is_ascii_digit()) && n.len() < 10 => {
-                        Ok(n.clone())
-                    }
-                    _ => Err(self.unsupported("a frame offset that is not a small whole number", pos)),
-                },
-                Some(_) => Err(self.unsupported("a frame offset that is not a constant", pos)),
-            };
+    fn frame(&self, f: &sp::WindowFrame, pos: Pos) -> Result<Frame> {
+        let offset = |e: &Option<Box<sp::Expr>>| match e.as_deref() {
+            None => Ok(None),
+            Some(sp::Expr::Value(v)) => match &v.value {
+                sp::Value::Number(n, _) if n.chars().all(|c| c.is_ascii_digit()) && n.len() < 10 => {
+                    Ok(n.parse().ok())
+                }
+                _ => Err(self.unsupported("a frame offset that is not a small whole number", pos)),
+            },
+            Some(_) => Err(self.unsupported("a frame offset that is not a constant", pos)),
+        };
+        let end = |b: &sp::WindowFrameBound| -> Result<FrameEnd> {
             Ok(match b {
-                sp::WindowFrameBound::CurrentRow => "CURRENT ROW".into(),
-                sp::WindowFrameBound::Preceding(e) => format!("{} PRECEDING", offset(e)?),
-                sp::WindowFrameBound::Following(e) => format!("{} FOLLOWING", offset(e)?),
+                sp::WindowFrameBound::CurrentRow => FrameEnd::Current,
+                sp::WindowFrameBound::Preceding(e) => FrameEnd::Preceding(offset(e)?),
+                sp::WindowFrameBound::Following(e) => FrameEnd::Following(offset(e)?),
             })
         };
         let units = match f.units {
-            sp::WindowFrameUnits::Rows => "ROWS",
-            sp::WindowFrameUnits::Range => "RANGE",
-            sp::WindowFrameUnits::Groups => "GROUPS",
+            sp::WindowFrameUnits::Rows => FrameUnits::Rows,
+            sp::WindowFrameUnits::Range => FrameUnits::Range,
+            sp::WindowFrameUnits::Groups => FrameUnits::Groups,
         };
-        Ok(match &f.end_bound {
-            Some(end) => format!("{units} BETWEEN {} AND {}", bound(&f.start_bound)?, bound(end)?),
-            None => format!("{units} {}", bound(&f.start_bound)?),
-        })
+        Ok(Frame { units, start: end(&f.start_bound)?, end: f.end_bound.as_ref().map(end).transpose()? })
     }
 }
 
