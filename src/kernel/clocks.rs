@@ -13,7 +13,7 @@ use super::forms::is_comparison;
 use super::rows::Scans;
 use super::types::{CHOICES, is_arithmetic, is_in, results};
 use grammar::tree::Expr;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure};
 use schema::SqlType;
 
 /// A setting decides what a text of it is, and what it is as another type.
@@ -37,7 +37,7 @@ impl Scans<'_> {
             Expr::Call(name, args) => self.calls(name, args),
             _ => true,
         };
-        if holds { Ok(()) } else { refuse("something that a setting of the session decides", e) }
+        ensure(holds, "something that a setting of the session decides", e)
     }
 
     /// Whether a value becomes one of this type in every session alike.

@@ -5,7 +5,7 @@ use super::facts::compared_exactly;
 use super::rows::{Column, Rows, Scans, Source};
 use super::stages::Key;
 use grammar::tree::*;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure, refuse};
 use policy::Policy;
 use schema::SqlType;
 
@@ -40,9 +40,8 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
             Set::Select(select) => select.distinct,
             Set::Values(_) => false,
         };
-        if column.is_none() || !once || *name != format!("k{i}") {
-            return refuse("a domain whose values could come twice, or out of order", item);
-        }
+        let told = column.is_some() && once && *name == format!("k{i}");
+        ensure(told, "a domain whose values could come twice, or out of order", item)?;
         let (ty, size) = values(set, policy)?;
         out.size = out.size.zip(size).and_then(|(a, b)| a.checked_mul(b));
         let columns = columns.iter().map(|c| (c.clone(), Column::of(ty.clone()))).collect();
@@ -52,10 +51,9 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     }
     // No rows are around the conditions, so that they hold no subquery: they look at the domain's own columns.
     select.filter.iter().try_for_each(|e| shown.walk(e, None))?;
-    match select.is_plain() && select.items.len() == scans.len() {
-        true => Ok(out),
-        false => refuse("a domain with parts that no column shows", select),
-    }
+    let all = select.is_plain() && select.items.len() == scans.len();
+    ensure(all, "a domain with parts that no column shows", select)?;
+    Ok(out)
 }
 
 /// The type of these values, and how many are listed.
@@ -89,18 +87,27 @@ impl Domain {
     /// The condition that joins keys of these types with it: NULL meets NULL where it is listed.
     pub fn joins(&self, of: &str, keys: &[Key]) -> Result<String> {
         // Converted to another type, two rows of the domain could be one.
-        let exact = |(k, (ty, _)): (&Key, &(Option<_>, _))| compared_exactly(k.ty.as_ref(), ty.as_ref());
-        if keys.len() != self.keys.len() || !keys.iter().zip(&self.keys).all(exact) {
-            return refuse("a join with a domain by something else than its keys, of one type", of);
-        }
-        let each = self.keys.iter().enumerate().map(|(i, (ty, null))| {
-            let text = ty.as_ref().is_some_and(SqlType::is_text);
-            let side = |of: &str| {
-                let key = format!("{of}.k{i}{}", if text { " COLLATE pg_catalog.\"default\"" } else { "" });
-                if *null { format!("ARRAY[{key}]") } else { key }
-            };
-            format!("{} = {}", side(of), side("d"))
-        });
-        Ok(each.collect::<Vec<_>>().join(" AND "))
+        let exact =
+            |(k, (ty, _)): (&Key, &(Option<_>, _))| compared_exactly(k.column.ty.as_ref(), ty.as_ref());
+        let all = keys.len() == self.keys.len() && keys.iter().zip(&self.keys).all(exact);
+        ensure(all, "a join with a domain by something else than its keys, of one type", of)?;
+        Ok(same_keys(of, "d", self.keys.iter().map(|(ty, null)| (ty.as_ref(), *null))))
     }
+}
+
+/// The condition under which keys of two stages are the same: texts by their bytes, and NULL meets NULL where that is said.
+pub(crate) fn same_keys<'t>(
+    a: &str,
+    b: &str,
+    keys: impl Iterator<Item = (Option<&'t SqlType>, bool)>,
+) -> String {
+    let each = keys.enumerate().map(|(i, (ty, null))| {
+        let text = ty.is_some_and(SqlType::is_text);
+        let side = |of: &str| {
+            let key = format!("{of}.k{i}{}", if text { " COLLATE pg_catalog.\"default\"" } else { "" });
+            if null { format!("ARRAY[{key}]") } else { key }
+        };
+        format!("{} = {}", side(a), side(b))
+    });
+    each.collect::<Vec<_>>().join(" AND ")
 }

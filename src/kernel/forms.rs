@@ -10,7 +10,7 @@
 use super::facts::is_exact;
 use super::rows::{Column, Part, Scans, uncast};
 use super::stages::is_canonical_float;
-use super::types::NUMERIC;
+use super::types::{CHOICES, NUMERIC, is_in};
 use grammar::tree::*;
 use grammar::{Result, refuse};
 use schema::SqlType;
@@ -27,34 +27,20 @@ pub(crate) enum Form {
 }
 
 /// What looks at nothing of a value but what it equals, and gives one form.
-const COMPARE: &[&str] = &[
-    "=",
-    "<>",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "BETWEEN",
-    "NOT BETWEEN",
-    "IN",
-    "NOT IN",
-    "IS NULL",
-    "IS NOT NULL",
-    "IS DISTINCT FROM",
-    "IS NOT DISTINCT FROM",
-];
+const COMPARE: &str =
+    "=,<>,<,<=,>,>=,BETWEEN,NOT BETWEEN,IN,NOT IN,IS NULL,IS NOT NULL,IS DISTINCT FROM,IS NOT DISTINCT FROM";
 /// What gives equal numbers for equal numbers, in forms that follow from theirs.
-const PASS: &[&str] =
-    &["+", "-", "*", "%", "abs", "float8larger", "float8smaller", "numeric_larger", "numeric_smaller"];
-/// What gives one of equal values for equal values.
-const CHOOSE: &[&str] = &["CASE", "COALESCE", "COLLATE", "DISTINCT", "GREATEST", "LEAST", "NULLIF"];
+const PASS: &str = "+ - * % abs float8larger float8smaller numeric_larger numeric_smaller";
+/// What gives one of equal values for equal values, beside [`CHOICES`].
+const CHOOSE: &str = "CASE COLLATE DISTINCT";
 /// What gives numerics in a form that equal numbers share; floats stay 0 or -0.
-const ROUND: &[&str] = &["ceil", "div", "floor", "round", "sign", "trim_scale", "trunc"];
+const ROUND: &str = "ceil div floor round sign trim_scale trunc";
 /// Calls over a window that give rows the same that tie in its order.
-const ALIKE: &[&str] = &["rank", "dense_rank", "percent_rank", "cume_dist"];
+const ALIKE: &str = "rank dense_rank percent_rank cume_dist";
 /// Exact over integers and numerics alone.
-const ADDS: &[&str] =
-    &["sum", "avg", "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"];
+const ADDS: &str = "sum avg variance var_samp var_pop stddev stddev_samp stddev_pop";
+/// Of values that equal each other, these are as many, and as true.
+const TELLS: &str = "count bool_and bool_or every";
 
 const SHOWN: &str = "a value whose equals may look different, where its form shows";
 const TIES: &str = "an order that leaves rows of a unit open";
@@ -103,13 +89,13 @@ impl Scans<'_> {
                 matches!(a, Expr::Text(_) | Expr::Null) || self.type_of(a).is_some_and(|t| t.is_number())
             })
         };
-        let arithmetic =
-            |o: &str| PASS.contains(&o) || o == "/" && ty.as_ref().is_some_and(SqlType::is_float);
+        let divides = |o: &str| o == "/" && ty.as_ref().is_some_and(SqlType::is_float);
+        let arithmetic = |o: &str| is_in(PASS, o) || divides(o);
         match name {
             _ if is_comparison(name) => Ok(Form::One),
-            _ if ROUND.contains(&name) && ty.as_ref().is_some_and(is_exact) => Ok(Form::One),
-            _ if CHOOSE.contains(&name) => Ok(Form::Several),
-            _ if numbers() && (name.split(' ').all(arithmetic) || ROUND.contains(&name)) => Ok(Form::Several),
+            _ if is_in(ROUND, name) && ty.as_ref().is_some_and(is_exact) => Ok(Form::One),
+            _ if is_in(CHOOSE, name) || is_in(CHOICES, name) => Ok(Form::Several),
+            _ if numbers() && (name.split(' ').all(arithmetic) || is_in(ROUND, name)) => Ok(Form::Several),
             _ => refuse(SHOWN, e),
         }
     }
@@ -153,7 +139,7 @@ impl Scans<'_> {
         let distinct = all.first().and_then(|x| x.call("DISTINCT"));
         let args = distinct.unwrap_or(all);
         let exact = |a: &Expr| self.type_of(a).is_some_and(|t| is_exact(&t));
-        let adds = ADDS.contains(&name.as_str());
+        let adds = is_in(ADDS, name);
         if adds && !args.iter().all(exact) {
             return refuse("something that comes out otherwise in another order of rows", e);
         }
@@ -164,7 +150,7 @@ impl Scans<'_> {
         if distinct.is_some() || name == "min" || name == "max" {
             form = args.iter().fold(form, |form, x| self.one_of(x, form));
         }
-        if ["count", "bool_and", "bool_or", "every"].contains(&name.as_str()) {
+        if is_in(TELLS, name) {
             form = Form::One;
         }
         match e {
@@ -207,7 +193,7 @@ impl Scans<'_> {
 
 /// What asks whether, and looks at nothing but what values equal.
 pub(crate) fn is_comparison(name: &str) -> bool {
-    COMPARE.contains(&name)
+    COMPARE.split(',').any(|n| n == name)
 }
 
 /// What is called, over a window or not.
@@ -220,6 +206,6 @@ fn called(e: &Expr) -> &Expr {
 
 /// Whether a window tells rows apart that tie in its order: by its frame, or by what is called.
 fn tells_ties(all: &[Expr]) -> bool {
-    let alike = |name: &str| ALIKE.contains(&name) || AGGREGATES.contains(&name);
+    let alike = |name: &str| is_in(ALIKE, name) || AGGREGATES.contains(&name);
     !matches!(all.first(), Some(Expr::Call(name, _)) if alike(name))
 }

@@ -18,7 +18,6 @@ mod light;
 mod rows;
 mod stages;
 mod sums;
-mod tables;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -13,46 +13,39 @@
 
 use super::rows::{Scans, uncast};
 use grammar::tree::*;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure, refuse};
 
 /// `c` as if each unit had groups of its own, and how many rows a light unit has at most.
 pub(crate) fn apart(h: &Select, mut c: Select) -> Result<(Select, u64)> {
-    let (rows, most) = {
-        let ([(unit, u), (counted, n)], 1, false) = (h.items.as_slice(), h.groups, h.distinct) else {
-            return refuse("a count of rows that is not of each unit", h);
-        };
-        if (u.as_str(), n.as_str()) != ("u", "n") || *counted != Expr::Call("count".into(), Vec::new()) {
-            return refuse("a count of rows that is not of each unit", h);
-        }
-        let Some(Tree::Join(Kind::Left, rows, right, on)) = &c.from else {
-            return refuse("rows without the join that tells light units", &c);
-        };
-        if !matches!(&**right, Tree::Scan(s) if s.of == Relation::Stage && s.name == "h") {
-            return refuse("rows without the join that tells light units", right);
-        }
-        let [same, above] = on.as_slice() else {
-            return refuse("a join that tells light units by something else", on);
-        };
-        if same.call("=") != Some(&[of("u"), unit.clone()][..]) {
-            return refuse("a join that tells light units by something else than the unit", same);
-        }
-        let most = match above.call(">") {
+    let counts = Expr::Call("count".into(), Vec::new());
+    let (unit, counted) = match h.items.as_slice() {
+        [(unit, u), (count, n)] => (unit, u == "u" && n == "n" && *count == counts),
+        _ => return refuse("a count of rows that is not of each unit", h),
+    };
+    ensure(counted && h.groups == 1 && !h.distinct, "a count of rows that is not of each unit", h)?;
+    let Some(Tree::Join(Kind::Left, rows, right, on)) = &c.from else {
+        return refuse("rows without the join that tells light units", &c);
+    };
+    let heavy = matches!(&**right, Tree::Scan(s) if s.of == Relation::Stage && s.name == "h");
+    ensure(heavy, "rows without the join that tells light units", right)?;
+    let most = match on.as_slice() {
+        [same, above] if same.call("=") == Some(&[of("u"), unit.clone()][..]) => match above.call(">") {
             Some([count, most]) if *count == of("n") => most.integer().and_then(|n| u64::try_from(n).ok()),
             _ => None,
-        };
-        let Some(most) = most else {
-            return refuse("a join that tells light units by something else", above);
-        };
-        if h.from.as_ref() != Some(&**rows) || h.filter != c.filter || !is_whole(h) {
-            return refuse("units whose rows are counted among others than those that are added up", h);
-        }
-        ((**rows).clone(), most)
+        },
+        _ => None,
     };
-    match (c.items.first_mut(), h.items.first()) {
-        (Some((e, name)), Some((unit, _))) if *e == of("u") && name == "u" => e.clone_from(unit),
+    let Some(most) = most else {
+        return refuse("a join that tells light units by something else than the unit and a number", on);
+    };
+    let same = h.from.as_ref() == Some(&**rows) && h.filter == c.filter && is_whole(h);
+    ensure(same, "units whose rows are counted among others than those that are added up", h)?;
+    let from = (**rows).clone();
+    match c.items.first_mut() {
+        Some((e, name)) if *e == of("u") && name == "u" => e.clone_from(unit),
         _ => return refuse("rows that are not grouped by the unit that may be NULL", &c),
     }
-    c.from = Some(rows);
+    c.from = Some(from);
     Ok((c, most))
 }
 

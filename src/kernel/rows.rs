@@ -8,7 +8,7 @@ use super::facts::{Facts, Term, compared_exactly, is_exact, term_of, unit_of};
 use super::forms::Form;
 use super::types::NUMERIC;
 use grammar::tree::*;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure, refuse};
 use policy::{Policy, Privacy, Table};
 use schema::SqlType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,10 +113,7 @@ impl<'p> Scans<'p> {
     }
 
     pub fn add(&mut self, name: &str, source: Source) -> Result<()> {
-        match self.all.insert(name.to_owned(), source) {
-            None => Ok(()),
-            Some(_) => refuse("two scans of one name", name),
-        }
+        ensure(self.all.insert(name.to_owned(), source).is_none(), "two scans of one name", name)
     }
 
     fn table(&self, scan: &str) -> Option<(usize, &'p Table)> {
@@ -148,9 +145,7 @@ impl<'p> Scans<'p> {
     fn looks(&mut self, e: &Expr, around: Option<&Part>) -> Result<()> {
         self.means_one_thing(e)?;
         match e {
-            Expr::Column(c) => {
-                self.column(c).map_or_else(|| refuse("a column that the policy does not show", c), |_| Ok(()))
-            }
+            Expr::Column(c) => ensure(self.column(c).is_some(), "a column that the policy does not show", c),
             Expr::Cast(x, _) => self.looks(x, around),
             Expr::Call(name, args) if name == "CASE" => args.chunks(2).try_for_each(|pair| match pair {
                 [when, then] => {
@@ -159,10 +154,11 @@ impl<'p> Scans<'p> {
                 }
                 rest => rest.iter().try_for_each(|e| self.looks(e, around)),
             }),
-            Expr::Call(name, args) => match AGGREGATES.iter().chain(WINDOWS).any(|n| n == name) {
-                true => refuse("a call that has no place here", e),
-                false => args.iter().try_for_each(|a| self.looks(a, around)),
-            },
+            Expr::Call(name, args) => {
+                let single = !AGGREGATES.iter().chain(WINDOWS).any(|n| n == name);
+                ensure(single, "a call that has no place here", e)?;
+                args.iter().try_for_each(|a| self.looks(a, around))
+            }
             Expr::Rows(select) => self.subquery(select, around),
             Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Null => Ok(()),
         }
@@ -174,9 +170,8 @@ impl<'p> Scans<'p> {
         };
         let outer: BTreeSet<String> = self.all.keys().cloned().collect();
         let mut inner = self.frame(select, around)?;
-        if inner.private && !inner.facts.meet(&inner.units, &around.units) {
-            return refuse("a subquery over private rows that is not tied to the unit around it", select);
-        }
+        let tied = !inner.private || inner.facts.meet(&inner.units, &around.units);
+        ensure(tied, "a subquery over private rows that is not tied to the unit around it", select)?;
         if !inner.private {
             inner.units.clone_from(&around.units);
         }
@@ -223,7 +218,10 @@ impl<'p> Scans<'p> {
                     _ => None,
                 };
                 let source = match rows {
-                    None => Source::Table(table_of(&scan.of, &scan.columns, self.policy)?),
+                    None => {
+                        ensure(scan.columns.is_empty(), "a table whose columns have other names", scan)?;
+                        Source::Table(table_of(&scan.of, self.policy)?)
+                    }
                     Some(mut rows) if scan.columns.len() == rows.columns.len() => {
                         rows.columns.iter_mut().zip(&scan.columns).for_each(|(c, n)| c.0.clone_from(n));
                         Source::Rows(rows)
@@ -308,15 +306,11 @@ impl<'p> Scans<'p> {
         let all = self.closed(parts.iter().fold(known, |all, p| all.and(&p.facts)));
         let mut out = Part { facts: parts.iter().fold(own, |all, p| all.and(&p.facts)), ..Part::default() };
         for p in &parts {
-            if p.private && out.private && !all.meet(&out.units, &p.units) {
-                return refuse("private rows of different units are joined", &p.scans);
-            }
+            let both = p.private && out.private;
+            let one_unit = !both || all.meet(&out.units, &p.units);
+            ensure(one_unit, "private rows of different units are joined", &p.scans)?;
             // Equality is strict.
-            out.nullable = if p.private && out.private {
-                p.nullable && out.nullable
-            } else {
-                p.nullable || out.nullable
-            };
+            out.nullable = p.nullable && out.nullable || !both && (p.nullable || out.nullable);
             out.private |= p.private;
             out.units.extend(p.units.iter().cloned());
             out.scans.extend(p.scans.iter().cloned());
@@ -368,9 +362,8 @@ impl<'p> Scans<'p> {
         let around = self.closed(l.facts.clone().and(&self.facts(on)));
         let r = self.part(r, &around)?;
         let all = self.closed(around.and(&r.facts));
-        if r.private && !(l.private && all.meet(&l.units, &r.units)) {
-            return refuse("private rows of different units in a LEFT JOIN", &r.scans);
-        }
+        let one_unit = !r.private || l.private && all.meet(&l.units, &r.units);
+        ensure(one_unit, "private rows of different units in a LEFT JOIN", &r.scans)?;
         let scans = l.scans.iter().chain(&r.scans).cloned().collect();
         if r.private && r.rows == Some(1) || self.is_fixed(&r, &l.scans, &all) {
             return Ok(Part { scans, ..l });
@@ -387,9 +380,8 @@ impl<'p> Scans<'p> {
     fn full(&self, l: &Tree, r: &Tree, on: &[Expr]) -> Result<Part> {
         let (l, r) = (self.part(l, &Facts::default())?, self.part(r, &Facts::default())?);
         let all = self.closed(self.facts(on).and(&l.facts).and(&r.facts));
-        if l.private != r.private || (l.private && !all.meet(&l.units, &r.units)) {
-            return refuse("private rows of different units in a FULL JOIN", &r.scans);
-        }
+        let one_unit = l.private == r.private && (!l.private || all.meet(&l.units, &r.units));
+        ensure(one_unit, "private rows of different units in a FULL JOIN", &r.scans)?;
         let real = |t: &&Term| t.iter().all(|c| !c.1.is_empty());
         let pair = |a: &Term| {
             r.units.iter().filter(real).map(|b| [a.clone(), b.clone()].concat()).collect::<Vec<_>>()
@@ -409,9 +401,7 @@ impl<'p> Scans<'p> {
         let mut rows = self.constants(ends)?;
         let local = |e: &Expr| Scans::new(self.policy).type_of(e) == Some(SqlType::Timestamp);
         if let [lo, hi, Expr::Cast(_, SqlType::Interval)] = ends {
-            if !local(lo) || !local(hi) {
-                return refuse("a series of moments whose steps are the session's", ends);
-            }
+            ensure(local(lo) && local(hi), "a series of moments whose steps are the session's", ends)?;
             rows.columns.iter_mut().for_each(|(_, c)| c.ty = Some(SqlType::Timestamp));
         }
         Ok(rows)
@@ -456,17 +446,12 @@ impl<'p> Scans<'p> {
             let (exact, columns): (Vec<bool>, Vec<_>) = both.unzip();
             out.units.retain(|i| r.units.contains(i) && exact.get(*i) == Some(&true));
             let zoned = |c: &Column| c.ty == Some(SqlType::Timestamptz);
-            if out
-                .columns
-                .iter()
-                .zip(&r.columns)
-                .any(|((_, a), (_, b))| (zoned(a) || zoned(b)) && a.ty != b.ty)
-            {
-                return refuse("branches of which one has moments, and the other what clocks show", set);
-            }
-            if out.columns.len() != r.columns.len() || private && out.units.is_empty() {
-                return refuse("branches that do not have the unit at the same place", set);
-            }
+            let alike =
+                |((_, a), (_, b)): (&(_, Column), &(_, Column))| a.ty == b.ty || !zoned(a) && !zoned(b);
+            let alike = out.columns.iter().zip(&r.columns).all(alike);
+            ensure(alike, "branches of which one has moments, and the other what clocks show", set)?;
+            let one_unit = out.columns.len() == r.columns.len() && (!private || !out.units.is_empty());
+            ensure(one_unit, "branches that do not have the unit at the same place", set)?;
             out.columns = columns;
         }
         if *op != "UNION ALL" {
@@ -491,11 +476,9 @@ impl<'p> Scans<'p> {
             out.columns.push((String::new(), Column { form, ..self.known(e) }));
         }
         let of_units = !out.units.is_empty() && !select.distinct;
-        match (part.private, select.groups) {
-            (false, 0) => Ok(out),
-            (true, _) if of_units => Ok(out),
-            _ => refuse("a branch that groups public rows, or over private rows without their unit", select),
-        }
+        let holds = if part.private { of_units } else { select.groups == 0 };
+        ensure(holds, "a branch that groups public rows, or over private rows without their unit", select)?;
+        Ok(out)
     }
 
     /// What an item looks at. Aggregates of groups look at rows of one unit, since that is among the keys; windows do where
@@ -558,16 +541,15 @@ fn names(tree: &Tree, out: &mut BTreeSet<String>) {
 }
 
 /// The table of the policy that is scanned, with ONLY where the policy says so.
-pub(crate) fn table_of(of: &Relation, columns: &[String], policy: &Policy) -> Result<usize> {
+pub(crate) fn table_of(of: &Relation, policy: &Policy) -> Result<usize> {
     let Relation::Table(schema, name, only) = of else { return refuse("something that is no table", of) };
-    let named = |t: &Table| t.schema == *schema && t.name == *name && columns.is_empty();
-    match policy.tables.iter().enumerate().find(|(_, t)| named(t)) {
-        None => refuse("a table that the policy does not name", of),
-        Some((_, t)) if t.only != *only && t.privacy != Privacy::Public => {
-            refuse("a private table with inheritance children is read with ONLY, others without", of)
-        }
-        Some((at, _)) => Ok(at),
-    }
+    let named = |t: &Table| t.schema == *schema && t.name == *name;
+    let Some((at, table)) = policy.tables.iter().enumerate().find(|(_, t)| named(t)) else {
+        return refuse("a table that the policy does not name", of);
+    };
+    let whole = table.only == *only || table.privacy == Privacy::Public;
+    ensure(whole, "a private table with inheritance children is read with ONLY, others without", of)?;
+    Ok(at)
 }
 
 /// A column of a table that the policy shows, or that leads to the unit, or is of a key.

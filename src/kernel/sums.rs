@@ -75,9 +75,15 @@ pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool, bool)> {
     (count || matches!(args, [Expr::Cast(_, ty)] if is_exact(ty))).then_some((args, count, once.is_some()))
 }
 
-/// A multiple of a unit's share of rows: the share itself, or a value that is clamped to ±(share · n), cast to an integer
-/// type or a numeric that is rounded. Gives n.
-pub(crate) fn shared(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
+/// What a value adds where there is one for each unit and group, and whether none is below 0.
+fn adds(value: &Expr, scans: &Scans<'_>) -> Option<(Sum, bool)> {
+    let share = shared(value, scans).map(|(n, rises)| (Sum::Shares(n), rises));
+    share.or_else(|| magnitude(value, scans).map(|(n, rises)| (Sum::Each(n), rises)))
+}
+
+/// A multiple of a unit's share of rows: the share itself, which is a number of rows, or a value that is clamped to
+/// ±(share · n), cast to an integer type or a numeric that is rounded. Gives n, and whether it is the share.
+fn shared(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)> {
     let Expr::Cast(inner, ty) = value else { return None };
     let share = |e: &Expr| e.column().and_then(|c| scans.column(c)).is_some_and(|c| c.share);
     let times = |e: &Expr| match e.call("*")? {
@@ -87,7 +93,7 @@ pub(crate) fn shared(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
     };
     let inner = match inner.call("round") {
         Some([whole]) if matches!(ty, SqlType::Numeric { .. }) => whole,
-        None if ty.is_integer() && share(inner) => return Some(1),
+        None if ty.is_integer() && share(inner) => return Some((1, true)),
         None if ty.is_integer() => inner,
         _ => return None,
     };
@@ -95,12 +101,7 @@ pub(crate) fn shared(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
     let [x, low] = low.call("GREATEST")? else { return None };
     scans.type_of(x).filter(is_exact)?;
     let (low, high) = (times(low)?, times(high)?);
-    (high >= 0 && low == -high).then_some(high.unsigned_abs())
-}
-
-/// The share itself, as an integer.
-fn is_share(value: &Expr) -> bool {
-    matches!(value, Expr::Cast(x, ty) if ty.is_integer() && x.column().is_some())
+    (high >= 0 && low == -high).then_some((high.unsigned_abs(), false))
 }
 
 /// The largest magnitude of an integer: a cast to an integer type, or a numeric that is rounded, of a clamp to integers. A
@@ -137,68 +138,43 @@ pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)>
 }
 
 /// What is added up: over one row for each unit and group, or `rows` of a unit in all. That equal ones count once changes no
-/// bound: a row brings or takes away one of them.
+/// bound: a row brings or takes away one of them. Where rows of light units are `together` in a stage, of each at most so many,
+/// it is the whole of those, and else what a unit adds.
 pub(crate) fn sums(
     list: &[Item],
     scans: &mut Scans<'_>,
     part: Option<&Joined>,
     rows: Option<u64>,
+    together: Option<(&str, u64)>,
 ) -> Result<Vec<Added>> {
     let mut out = Vec::new();
     for (e, name) in list {
-        let Some((args, count, _)) = added(e).filter(|a| a.1 || !a.2 || rows.is_some()) else {
+        let Some((args, count, once)) = added(e).filter(|(_, count, once)| *count || !once || rows.is_some())
+        else {
             return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
-        let share = if count { None } else { args.first().and_then(|x| shared(x, scans)) };
-        let each = if count { Some((1, true)) } else { args.first().and_then(|x| magnitude(x, scans)) };
-        // A share is a number of rows; what is clamped to a multiple of it, to both sides.
-        let rises = match share {
-            Some(_) => args.first().is_some_and(is_share),
-            None => each.is_some_and(|(_, rises)| rises),
+        let (whole, args) = match together {
+            None => (None, args),
+            Some((stage, most)) => {
+                let sum = args.first().filter(|_| !count && !once);
+                let Some(((row, rise), bounded)) = sum.and_then(|x| light::either(x, stage, scans)) else {
+                    return refuse("a sum that does not tell light units from others", e);
+                };
+                (Some((row.checked_mul(most.into()), rise)), std::slice::from_ref(bounded))
+            }
         };
-        let each = each.map(|(each, _)| each);
         args.iter().try_for_each(|e| scans.walk(e, part))?;
-        let sum = match (share, each, rows) {
-            (Some(n), ..) => Some(Sum::Shares(n)),
-            (_, each, None) => each.map(Sum::Each),
-            (_, each, Some(rows)) => each.and_then(|x| x.checked_mul(rows.into())).map(Sum::All),
-        };
-        let Some(sum) = sum else {
+        let each = if count { Some((Sum::Each(1), true)) } else { args.first().and_then(|x| adds(x, scans)) };
+        let by = each.and_then(|(each, rises)| match (each, rows, whole) {
+            (Sum::Each(n), Some(rows), _) => Some((Sum::All(n.checked_mul(rows.into())?), rises)),
+            (each, _, Some((n, rise))) => Some((Sum::OrLight(Box::new(each), n?), rises && rise)),
+            (each, ..) => Some((each, rises)),
+        });
+        let Some((by, rises)) = by else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
-        let units = rows.is_none_or(|n| n == 1) && count && args.is_empty();
-        out.push(Added { name: name.clone(), by: sum, units, rises });
-    }
-    Ok(out)
-}
-
-/// What is added up where rows of units that have at most `most` are together: the whole of those, and else what a unit adds.
-pub(crate) fn sums_or_light(
-    list: &[Item],
-    scans: &mut Scans<'_>,
-    stage: &str,
-    most: u64,
-) -> Result<Vec<Added>> {
-    let mut out = Vec::new();
-    for (e, name) in list {
-        let either = match added(e) {
-            Some(([x], false, false)) => light::either(x, stage, scans),
-            _ => None,
-        };
-        let Some((row, bounded)) = either else {
-            return refuse("a sum that does not tell light units from others", e);
-        };
-        scans.walk(bounded, None)?;
-        let (row, light_rises) = row;
-        let heavy = match (shared(bounded, scans), magnitude(bounded, scans)) {
-            (Some(n), _) => Some((Sum::Shares(n), is_share(bounded))),
-            (None, each) => each.map(|(n, rises)| (Sum::Each(n), rises)),
-        };
-        let Some(((heavy, rises), light)) = heavy.zip(row.checked_mul(most.into())) else {
-            return refuse("a sum of values that no clamp bounds on both sides", e);
-        };
-        let by = Sum::OrLight(Box::new(heavy), light);
-        out.push(Added { name: name.clone(), by, units: false, rises: rises && light_rises });
+        let units = together.is_none() && rows.is_none_or(|n| n == 1) && count && args.is_empty();
+        out.push(Added { name: name.clone(), by, units, rises });
     }
     Ok(out)
 }

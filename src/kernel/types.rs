@@ -73,7 +73,7 @@ fn is_collated(ty: &SqlType) -> bool {
 
 impl Column {
     /// Equal values are the same bytes.
-    fn is_alone(&self) -> bool {
+    pub fn is_alone(&self) -> bool {
         let known = |t: &SqlType| is_of_bytes(t) && (!is_collated(t) || self.deterministic);
         self.trimmed || self.ty.as_ref().is_some_and(known)
     }
@@ -142,13 +142,16 @@ impl Scans<'_> {
                 _ => type_at(0).filter(|t| *t == NUMERIC),
             },
             "abs" => self.common(args.iter()).filter(SqlType::is_number),
-            _ if is_arithmetic(name) => match self.common(args.iter()) {
-                Some(SqlType::Numeric { .. }) => Some(NUMERIC),
-                Some(t) if t.is_integer() => Some(SqlType::Int8),
-                Some(SqlType::Float8) => Some(SqlType::Float8),
-                _ if args.len() == 2 => computed(name, &type_at(0)?, &type_at(1)?),
-                _ => None,
-            },
+            _ if is_arithmetic(name) => {
+                let types = self.types(args.iter())?;
+                match (common(&types), types.as_slice()) {
+                    (Some(SqlType::Numeric { .. }), _) => Some(NUMERIC),
+                    (Some(SqlType::Float8), _) => Some(SqlType::Float8),
+                    (Some(t), _) if t.is_integer() => Some(SqlType::Int8),
+                    (_, [a, b]) if args.len() == 2 => computed(name, a, b),
+                    _ => None,
+                }
+            }
             _ if is_in(OF_TEXT, name) => {
                 let text =
                     |a: &Expr| matches!(a, Expr::Text(_)) || self.type_of(a).is_some_and(|t| t.is_text());
@@ -160,21 +163,14 @@ impl Scans<'_> {
         }
     }
 
-    /// The type that values of these are brought to. Strings and NULL take that of the others.
+    /// The type that values of these are brought to.
     fn common<'e>(&self, list: impl Iterator<Item = &'e Expr>) -> Option<SqlType> {
-        let typed = list.filter(|e| !matches!(e, Expr::Text(_) | Expr::Null));
-        let types: Option<Vec<SqlType>> = typed.map(|e| self.type_of(e)).collect();
-        let types = types?;
-        let first = types.first()?;
-        match types.iter().all(|t| t == first) {
-            true => Some(first.clone()),
-            false if types.iter().all(SqlType::is_integer) => Some(SqlType::Int8),
-            false if types.iter().all(is_exact) => Some(NUMERIC),
-            false if types.contains(&SqlType::Float8) && types.iter().all(SqlType::is_number) => {
-                Some(SqlType::Float8)
-            }
-            false => None,
-        }
+        common(&self.types(list)?)
+    }
+
+    /// Those of all of these. Strings and NULL take that of the others.
+    fn types<'e>(&self, list: impl Iterator<Item = &'e Expr>) -> Option<Vec<SqlType>> {
+        list.filter(|e| !matches!(e, Expr::Text(_) | Expr::Null)).map(|e| self.type_of(e)).collect()
     }
 
     /// Texts that are equal under the collation of this expression are the same.
@@ -204,11 +200,6 @@ impl Scans<'_> {
         }
     }
 
-    /// Equal values of it are the same bytes.
-    pub fn is_alone(&self, e: &Expr) -> bool {
-        self.known(e).is_alone()
-    }
-
     /// Different values of it have different texts, under whatever settings. Texts of floats have as many digits as a session
     /// wants, and those of character(n) no blanks at the end.
     pub fn is_told_by_text(&self, e: &Expr) -> bool {
@@ -217,6 +208,18 @@ impl Scans<'_> {
             Numeric { .. } | Interval | Uuid | Inet | Cidr | Enum { .. } => true,
             t => t.is_integer() || t.is_text() && self.is_deterministic(e),
         })
+    }
+}
+
+/// The type that values of these types are brought to.
+fn common(types: &[SqlType]) -> Option<SqlType> {
+    let all = |is: fn(&SqlType) -> bool| types.iter().all(is);
+    match types.first()? {
+        first if types.iter().all(|t| t == first) => Some(first.clone()),
+        _ if all(SqlType::is_integer) => Some(SqlType::Int8),
+        _ if all(is_exact) => Some(NUMERIC),
+        _ if all(SqlType::is_number) && types.contains(&SqlType::Float8) => Some(SqlType::Float8),
+        _ => None,
     }
 }
 
