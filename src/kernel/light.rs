@@ -17,40 +17,30 @@ use grammar::{Result, ensure, refuse};
 
 /// `c` as if each unit had groups of its own, and how many rows a light unit has at most.
 pub(crate) fn apart(h: &Select, mut c: Select) -> Result<(Select, u64)> {
-    let counts = Expr::Call("count".into(), Vec::new());
-    let (unit, counted) = match h.items.as_slice() {
-        [(unit, u), (count, n)] => (unit, u == "u" && n == "n" && *count == counts),
-        _ => return refuse("a count of rows that is not of each unit", h),
+    let of = |column: &str| Expr::Column(("h".into(), column.into()));
+    let ([(unit, _), _], Some(rows)) = (h.items.as_slice(), &h.from) else {
+        return refuse("a count of rows that is not of each unit", h);
     };
-    ensure(counted && h.groups == 1 && !h.distinct, "a count of rows that is not of each unit", h)?;
-    let Some(Tree::Join(Kind::Left, rows, right, on)) = &c.from else {
+    let items = [(unit.clone(), "u".to_owned()), (Expr::Call("count".into(), Vec::new()), "n".to_owned())];
+    let counts = h.items == items && h.groups == 1 && !h.distinct;
+    ensure(counts, "a count of rows that is not of each unit", h)?;
+    let above = if let Some(Tree::Join(_, _, _, on)) = &c.from { on.last() } else { None };
+    let number = above.and_then(|e| e.call(">")?.last()?.integer());
+    let Some(most) = number.and_then(|n| u64::try_from(n).ok()) else {
         return refuse("rows without the join that tells light units", &c);
     };
-    let heavy = matches!(&**right, Tree::Scan(s) if s.of == Relation::Stage && s.name == "h");
-    ensure(heavy, "rows without the join that tells light units", right)?;
-    let most = match on.as_slice() {
-        [same, above] if same.call("=") == Some(&[of("u"), unit.clone()][..]) => match above.call(">") {
-            Some([count, most]) if *count == of("n") => most.integer().and_then(|n| u64::try_from(n).ok()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let Some(most) = most else {
-        return refuse("a join that tells light units by something else than the unit and a number", on);
-    };
-    let same = h.from.as_ref() == Some(&**rows) && h.filter == c.filter && is_whole(h);
-    ensure(same, "units whose rows are counted among others than those that are added up", h)?;
-    let from = (**rows).clone();
+    let heavy = Tree::Scan(Scan { name: "h".into(), columns: Vec::new(), of: Relation::Stage });
+    let told = [("=", of("u"), unit.clone()), (">", of("n"), Expr::Number(most.to_string()))];
+    let on = told.map(|(op, a, b)| Expr::Call(op.into(), vec![a, b])).to_vec();
+    let joined = Tree::Join(Kind::Left, Box::new(rows.clone()), Box::new(heavy), on);
+    let same = c.from.as_ref() == Some(&joined) && h.filter == c.filter && is_whole(h);
+    ensure(same, "units whose rows are counted among others than those that are added up", &c)?;
     match c.items.first_mut() {
         Some((e, name)) if *e == of("u") && name == "u" => e.clone_from(unit),
         _ => return refuse("rows that are not grouped by the unit that may be NULL", &c),
     }
-    c.from = Some(from);
+    c.from.clone_from(&h.from);
     Ok((c, most))
-}
-
-fn of(column: &str) -> Expr {
-    Expr::Column(("h".into(), column.into()))
 }
 
 /// A tree says all that its text says, so that equal trees are equal rows: of windows it leaves out which way they are ordered, and

@@ -356,9 +356,7 @@ impl<'p> Scans<'p> {
 
     /// What is on the right must be tied to the unit of the row that stays: conditions of WHERE come too late for that.
     fn left(&self, l: &Tree, r: &Tree, on: &[Expr], known: &Facts) -> Result<Part> {
-        let mut scans = BTreeSet::new();
-        names(l, &mut scans);
-        let l = self.part(l, &known.only(&scans))?;
+        let l = self.part(l, &known.only(&names(l)))?;
         let around = self.closed(l.facts.clone().and(&self.facts(on)));
         let r = self.part(r, &around)?;
         let all = self.closed(around.and(&r.facts));
@@ -528,15 +526,10 @@ fn gather<'t>(tree: &'t Tree, members: &mut Vec<&'t Tree>, conditions: &mut Vec<
     }
 }
 
-fn names(tree: &Tree, out: &mut BTreeSet<String>) {
+fn names(tree: &Tree) -> BTreeSet<String> {
     match tree {
-        Tree::Scan(scan) => {
-            out.insert(scan.name.clone());
-        }
-        Tree::Join(_, left, right, _) => {
-            names(left, out);
-            names(right, out);
-        }
+        Tree::Scan(scan) => [scan.name.clone()].into(),
+        Tree::Join(_, left, right, _) => &names(left) | &names(right),
     }
 }
 

@@ -2,14 +2,13 @@
 //! rows over them; `g`, sums over units; and what comes back. Each but `g` may be missing. `e` and what comes back follow
 //! from the others, to the letter.
 
-use super::Certified;
+use super::Claim;
 use super::domain::{Domain, domain};
 use super::facts::compared_exactly;
 use super::forms::Form;
 use super::light;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source, table_of};
 use super::sums::{Added, Middle, Sum, added, magnitude, sums};
-use super::types::sum_of;
 use super::weights::{self, Weights};
 use grammar::parser::Parser;
 use grammar::tree::*;
@@ -43,8 +42,8 @@ struct Groups {
     groups: Option<u64>,
 }
 
-/// Certifies a whole fetch.
-pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
+/// What a whole fetch lets one unit change.
+pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
     let mut p = Parser::new(sql, policy)?;
     p.need("WITH")?;
     let domain = p.stage("d")?.map(|d| domain(&d, policy)).transpose()?;
@@ -88,8 +87,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
     let Some(parts) = sums.map(|s| Some(s.by.part(middle, g.groups)?.rising(s.rises))).collect() else {
         return refuse("a multiple of a share that nothing bounds", sql);
     };
-    Ok(Certified {
-        text: sql.to_owned(),
+    Ok(Claim {
         seeded: matches!(middle, Middle::Ranked | Middle::Sum(..)),
         keys: g.keys.len(),
         selects,
@@ -142,12 +140,7 @@ fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Unit
         args.iter().try_for_each(|e| scans.walk(e, Some(&part)))?;
         let row = if count { Some((1, true)) } else { args.first().and_then(|x| magnitude(x, &scans)) };
         let form = if count { Form::One } else { scans.of_all(args, None)? };
-        let ty = match args {
-            _ if count => Some(SqlType::Int8),
-            [Expr::Cast(_, ty)] => sum_of(ty),
-            _ => None,
-        };
-        let column = Column { count, form, row: row.filter(|_| !once), ..Column::of(ty) };
+        let column = Column { count, form, row: row.filter(|_| !once), ..Column::of(scans.type_of(e)) };
         columns.push((name.clone(), column));
     }
     let names: BTreeSet<&str> = columns.iter().map(|c| c.0.as_str()).chain(["u", "r", "t", ""]).collect();

@@ -84,19 +84,16 @@ fn adds(value: &Expr, scans: &Scans<'_>) -> Option<(Sum, bool)> {
 /// A multiple of a unit's share of rows: the share itself, which is a number of rows, or a value that is clamped to
 /// ±(share · n), cast to an integer type or a numeric that is rounded. Gives n, and whether it is the share.
 fn shared(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)> {
-    let Expr::Cast(inner, ty) = value else { return None };
     let share = |e: &Expr| e.column().and_then(|c| scans.column(c)).is_some_and(|c| c.share);
     let times = |e: &Expr| match e.call("*")? {
         [Expr::Cast(m, ty), n] if share(m) && is_exact(ty) => n.integer(),
         [m, n] if share(m) => n.integer(),
         _ => None,
     };
-    let inner = match inner.call("round") {
-        Some([whole]) if matches!(ty, SqlType::Numeric { .. }) => whole,
-        None if ty.is_integer() && share(inner) => return Some((1, true)),
-        None if ty.is_integer() => inner,
-        _ => return None,
-    };
+    let (inner, ty) = whole(value)?;
+    if ty.is_integer() && share(inner) {
+        return Some((1, true));
+    }
     let [low, high] = inner.call("LEAST")? else { return None };
     let [x, low] = low.call("GREATEST")? else { return None };
     scans.type_of(x).filter(is_exact)?;
@@ -104,16 +101,20 @@ fn shared(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)> {
     (high >= 0 && low == -high).then_some((high.unsigned_abs(), false))
 }
 
-/// The largest magnitude of an integer: a cast to an integer type, or a numeric that is rounded, of a clamp to integers. A
+/// What a whole number is made of: what is cast to an integer type, or a numeric that is rounded.
+fn whole(value: &Expr) -> Option<(&Expr, &SqlType)> {
+    let Expr::Cast(inner, ty) = value else { return None };
+    match inner.call("round") {
+        _ if ty.is_integer() => Some((inner, ty)),
+        Some([x]) if matches!(ty, SqlType::Numeric { .. }) => Some((x, ty)),
+        _ => None,
+    }
+}
+
+/// The largest magnitude of a whole number: of a clamp to integers, which are its ends where it was rounded after it. A
 /// value that is NULL adds nothing. With it, whether no value is below 0.
 pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)> {
-    let Expr::Cast(inner, ty) = value else { return None };
-    // A value of numeric is one that was rounded after it was clamped: the ends are integers.
-    let clamp = match (ty.is_integer(), inner.call("round")) {
-        (true, _) => &**inner,
-        (false, Some([whole])) if matches!(ty, SqlType::Numeric { .. }) => whole,
-        _ => return None,
-    };
+    let (clamp, ty) = whole(value)?;
     let pair = |e: &Expr, names: [&str; 3]| match e {
         Expr::Call(name, args) if names.contains(&name.as_str()) => match args.as_slice() {
             [x, end] => Some((x.clone(), end.integer()?)),

@@ -137,8 +137,12 @@ impl Scans<'_> {
                 t => t.is_number().then_some(SqlType::Float8),
             },
             "sum" => match args.first()? {
-                Expr::Cast(_, ty) => sum_of(ty),
-                Expr::Column(c) => sum_of(&self.column(c)?.ty?),
+                Expr::Call(name, args) if name == "DISTINCT" => self.type_of_call("sum", args),
+                Expr::Cast(..) | Expr::Column(_) => match type_at(0)? {
+                    SqlType::Int2 | SqlType::Int4 => Some(SqlType::Int8),
+                    t => is_exact(&t).then_some(NUMERIC),
+                },
+                // What is computed of integers may be of a narrower type than is known.
                 _ => type_at(0).filter(|t| *t == NUMERIC),
             },
             "abs" => self.common(args.iter()).filter(SqlType::is_number),
@@ -219,15 +223,6 @@ fn common(types: &[SqlType]) -> Option<SqlType> {
         _ if all(SqlType::is_integer) => Some(SqlType::Int8),
         _ if all(is_exact) => Some(NUMERIC),
         _ if all(SqlType::is_number) && types.contains(&SqlType::Float8) => Some(SqlType::Float8),
-        _ => None,
-    }
-}
-
-/// The type of a sum of such.
-pub(crate) fn sum_of(ty: &SqlType) -> Option<SqlType> {
-    match ty {
-        SqlType::Int2 | SqlType::Int4 => Some(SqlType::Int8),
-        SqlType::Int8 | SqlType::Numeric { .. } => Some(NUMERIC),
         _ => None,
     }
 }
