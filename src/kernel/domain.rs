@@ -2,7 +2,7 @@
 //! combination of keys once.
 
 use super::facts::compared_exactly;
-use super::rows::{Column, Rows, Scans, Source};
+use super::rows::{Column, Rows, Scans, Source, gather};
 use super::stages::Key;
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
@@ -20,16 +20,9 @@ pub(crate) struct Domain {
 /// `SELECT x0.k AS k0, … FROM (…) AS x0(k) CROSS JOIN …`
 pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     let mut out = Domain { keys: Vec::new(), size: Some(1) };
-    let (mut scans, mut shown) = (Vec::new(), Scans::of_domain(policy));
-    let mut tree = select.from.as_ref();
-    while let Some(Tree::Join(Kind::Inner, left, right, on)) = tree
-        && on.is_empty()
-    {
-        scans.push(&**right);
-        tree = Some(left);
-    }
-    scans.extend(tree);
-    for (i, ((item, name), scan)) in select.items.iter().zip(scans.iter().rev()).enumerate() {
+    let (mut scans, mut on, mut shown) = (Vec::new(), Vec::new(), Scans::of_domain(policy));
+    select.from.iter().for_each(|tree| gather(tree, &mut scans, &mut on));
+    for (i, ((item, name), scan)) in select.items.iter().zip(&scans).enumerate() {
         let Tree::Scan(Scan { name: of, columns, of: Relation::Set(set) }) = scan else {
             return refuse("a domain of an unknown kind", scan);
         };
@@ -51,7 +44,7 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     }
     // No rows are around the conditions, so that they hold no subquery: they look at the domain's own columns.
     select.filter.iter().try_for_each(|e| shown.walk(e, None))?;
-    let all = select.is_plain() && select.items.len() == scans.len();
+    let all = select.is_plain() && select.items.len() == scans.len() && on.concat().is_empty();
     ensure(all, "a domain with parts that no column shows", select)?;
     Ok(out)
 }

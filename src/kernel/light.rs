@@ -64,16 +64,18 @@ fn is_whole_tree(tree: &Tree) -> bool {
     }
 }
 
-/// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up rows: how much one row changes
-/// it, and what is said of a unit.
+/// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up rows: how much a unit of at
+/// most so many rows changes it, whether none lowers it, and what is said of other units.
 pub(crate) fn either<'e>(
     value: &'e Expr,
     stage: &str,
+    most: u64,
     scans: &Scans<'_>,
-) -> Option<((u128, bool), &'e Expr)> {
+) -> Option<(u128, bool, &'e Expr)> {
     let Expr::Cast(inner, _) = value else { return None };
     let [light, whole, bounded] = inner.call("CASE")? else { return None };
     let [u] = light.call("IS NULL")? else { return None };
     (u.column()? == &(stage.to_owned(), "u".to_owned())).then_some(())?;
-    Some((scans.column(whole.column()?)?.row?, bounded))
+    let (row, rises) = scans.column(whole.column()?)?.row?;
+    Some((row.checked_mul(most.into())?, rises, bounded))
 }

@@ -394,14 +394,14 @@ impl<'p> Scans<'p> {
         })
     }
 
-    /// A column of steps, which are of no clock's days.
+    /// A column of steps. Of moments they would be those of a clock.
     fn series(&self, ends: &[Expr]) -> Result<Rows> {
+        let types: Vec<_> = ends.iter().map(|e| Scans::new(self.policy).type_of(e)).collect();
+        let local = types == [Some(SqlType::Timestamp), Some(SqlType::Timestamp), Some(SqlType::Interval)];
+        let numbers = types.iter().all(|t| t.as_ref().is_some_and(is_exact));
+        ensure(local || numbers, "a series of moments whose steps are the session's", ends)?;
         let mut rows = self.constants(ends)?;
-        let local = |e: &Expr| Scans::new(self.policy).type_of(e) == Some(SqlType::Timestamp);
-        if let [lo, hi, Expr::Cast(_, SqlType::Interval)] = ends {
-            ensure(local(lo) && local(hi), "a series of moments whose steps are the session's", ends)?;
-            rows.columns.iter_mut().for_each(|(_, c)| c.ty = Some(SqlType::Timestamp));
-        }
+        rows.columns.iter_mut().filter(|_| local).for_each(|(_, c)| c.ty = Some(SqlType::Timestamp));
         Ok(rows)
     }
 
@@ -409,9 +409,9 @@ impl<'p> Scans<'p> {
     fn constants(&self, list: &[Expr]) -> Result<Rows> {
         let mut none = Scans::new(self.policy);
         list.iter().try_for_each(|e| none.walk(e, None))?;
-        let ty = list.first().and_then(|e| none.type_of(e));
         // Other types beside it would change that of all.
-        let ty = ty.filter(|ty| list.iter().all(|e| none.type_of(e).as_ref() == Some(ty)));
+        let types: Vec<_> = list.iter().map(|e| none.type_of(e)).collect();
+        let ty = types.first().filter(|ty| types.iter().all(|t| t == *ty)).cloned().flatten();
         Ok(Rows { columns: vec![(String::new(), Column::of(ty))], ..Rows::default() })
     }
 
@@ -483,22 +483,22 @@ impl<'p> Scans<'p> {
     /// they are partitioned by it.
     fn over_several<'e>(&self, e: &'e Expr, grouped: bool, part: &Part) -> Result<Vec<&'e Expr>> {
         let bare = uncast(e);
-        let of = |call: &'e Expr, names: &[&str]| match call {
-            Expr::Call(name, args) if names.contains(&name.as_str()) => Some(args),
+        let args = |call: &'e Expr, among: fn(&str) -> bool| match call {
+            Expr::Call(name, args) if among(name) => Some(args.as_slice()),
             _ => None,
         };
+        let aggregate = |name: &str| AGGREGATES.contains(&name);
+        let windowed = |name: &str| AGGREGATES.contains(&name) || WINDOWS.contains(&name);
         match (grouped, bare.call("OVER")) {
-            (false, None) => Ok(vec![e]),
-            (true, None) if of(bare, AGGREGATES).is_some() => {
-                Ok(of(bare, AGGREGATES).into_iter().flatten().collect())
-            }
+            (false, None) => Some(vec![e]),
+            (true, None) => args(bare, aggregate).map(|args| args.iter().collect()),
             (false, Some([called, by, rest @ ..])) if self.is_unit(by, part) => {
                 let called = called.call("ROWS").and_then(<[Expr]>::first).unwrap_or(called);
-                let args = of(called, AGGREGATES).or_else(|| of(called, WINDOWS)).into_iter().flatten();
-                Ok(args.chain([by]).chain(rest).collect())
+                Some(args(called, windowed).unwrap_or_default().iter().chain([by]).chain(rest).collect())
             }
-            _ => refuse("something over rows of several units", e),
+            _ => None,
         }
+        .map_or_else(|| refuse("something over rows of several units", e), Ok)
     }
 }
 
@@ -515,7 +515,8 @@ fn plus(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a?.checked_add(b?)
 }
 
-fn gather<'t>(tree: &'t Tree, members: &mut Vec<&'t Tree>, conditions: &mut Vec<&'t [Expr]>) {
+/// Sides of inner joins, and what stands in their ON.
+pub(crate) fn gather<'t>(tree: &'t Tree, members: &mut Vec<&'t Tree>, conditions: &mut Vec<&'t [Expr]>) {
     match tree {
         Tree::Join(Kind::Inner, left, right, on) => {
             gather(left, members, conditions);
@@ -551,18 +552,16 @@ fn table_column(policy: &Policy, at: usize, name: &str) -> Option<Column> {
     if let Some(c) = table.column(name) {
         return Some(Column { deterministic: c.deterministic, ..Column::of(Some(c.ty.clone())) });
     }
-    let leads = |columns: &[String], types: &[SqlType]| {
-        columns.iter().zip(types).find(|(c, _)| *c == name).map(|(_, t)| Column::of(Some(t.clone())))
+    let own: Vec<(&String, &SqlType)> = match &table.privacy {
+        Privacy::Private { unit, ty, .. } => vec![(unit, ty)],
+        Privacy::Path(path) => path.columns.iter().zip(&path.types).collect(),
+        Privacy::Public => Vec::new(),
     };
-    let own = match &table.privacy {
-        Privacy::Private { unit, ty, .. } => leads(std::slice::from_ref(unit), std::slice::from_ref(ty)),
-        Privacy::Path(path) => leads(&path.columns, &path.types),
-        Privacy::Public => None,
-    };
-    let mut led = policy.tables.iter().filter_map(|t| match &t.privacy {
-        Privacy::Path(path) if path.table == at => leads(&path.key, &path.types),
+    let led = policy.tables.iter().filter_map(|t| match &t.privacy {
+        Privacy::Path(path) if path.table == at => Some(path.key.iter().zip(&path.types)),
         _ => None,
     });
-    let key = || table.keys.iter().flatten().any(|c| c == name).then(|| Column::of(None));
-    own.or_else(|| led.next()).or_else(key)
+    let leads = own.into_iter().chain(led.flatten()).find(|(c, _)| *c == name);
+    let is_key = || table.keys.iter().flatten().any(|c| c == name).then_some(None);
+    leads.map(|(_, ty)| Some(ty.clone())).or_else(is_key).map(Column::of)
 }

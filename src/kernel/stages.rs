@@ -57,7 +57,8 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
     let (mut g, middle, weights) = match (weighted, units) {
         (Some((weights, most)), Some(units)) => {
             let groups = units.groups.into_iter().chain([most]).min();
-            let weight = Added { name: "weight".into(), by: Sum::Each(1), units: true, rises: true };
+            let weight =
+                Added { name: "weight".into(), by: Sum::Each(1), light: None, units: true, rises: true };
             (Groups { keys: units.keys, sums: vec![weight], groups }, Middle::Ranked, weights)
         }
         (_, Some(units)) => {
@@ -84,7 +85,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
     // Where nothing bounds them, all of them come back, however many a unit touches; or they are not selected by this text.
     ensure(g.groups.is_some() || !selects, "nothing bounds the groups of a unit", sql)?;
     let sums = g.sums.iter().skip(usize::from(selects));
-    let Some(parts) = sums.map(|s| Some(s.by.part(middle, g.groups)?.rising(s.rises))).collect() else {
+    let Some(parts) = sums.map(|s| s.part(middle, g.groups)).collect() else {
         return refuse("a multiple of a share that nothing bounds", sql);
     };
     Ok(Claim {
@@ -147,13 +148,9 @@ fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Unit
     ensure(names.len() == columns.len() + 4, "columns of a stage that have no names of their own", select)?;
     let groups = if part.settles(by) { Some(1) } else { part.rows };
     let unit = scans.known(u);
-    let own = u.column().and_then(|c| scans.column(c)).is_some_and(|c| c.deterministic);
-    let equal = own && compared_exactly(unit.ty.as_ref(), unit.ty.as_ref());
-    ensure(
-        light.is_none() || equal,
-        "units that are told apart by an equality that may not be that of groups",
-        u,
-    )?;
+    let of_bytes =
+        u.column().is_some() && unit.deterministic && compared_exactly(unit.ty.as_ref(), unit.ty.as_ref());
+    ensure(light.is_none() || of_bytes, "units told apart by an equality that may not be that of groups", u)?;
     Ok(Units { unit, columns, keys, groups, light })
 }
 

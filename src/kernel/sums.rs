@@ -15,15 +15,14 @@ pub(crate) enum Sum {
     All(u128),
     /// By at most this times its share of rows in a group.
     Shares(u128),
-    /// By that; or, a unit of few rows, by at most this in all groups.
-    OrLight(Box<Sum>, u128),
 }
 
 /// A sum over units.
 pub(crate) struct Added {
     pub name: String,
-    /// How much one unit changes it.
+    /// How much one unit changes it; or, one of few rows, by at most so much in all groups.
     pub by: Sum,
+    pub light: Option<u128>,
     /// It counts units.
     pub units: bool,
     /// A unit that comes lowers it in no group.
@@ -41,24 +40,25 @@ pub(crate) enum Middle {
     Squares(u64),
 }
 
-impl Sum {
+impl Added {
     /// Its norms, where a unit touches so many groups.
     pub(crate) fn part(&self, middle: Middle, groups: Option<u64>) -> Option<Part> {
-        Some(match (self, middle) {
-            (Self::Each(n), _) => Part::in_each(*n, groups),
-            (Self::All(n), _) => Part::in_all(*n),
-            (Self::Shares(n), Middle::Sum(most, each)) => {
+        let part = match (&self.by, middle) {
+            (Sum::Each(n), _) => Part::in_each(*n, groups),
+            (Sum::All(n), _) => Part::in_all(*n),
+            (Sum::Shares(n), Middle::Sum(most, each)) => {
                 Part::in_both(n.checked_mul(most.into())?, n.checked_mul(each.into())?)
             }
-            (Self::Shares(n), Middle::Squares(most)) => Part {
+            (Sum::Shares(n), Middle::Squares(most)) => Part {
                 linf: n.checked_mul(most.isqrt().into())?,
                 l1: None,
                 l2_squared: n.checked_mul(*n).and_then(|n| n.checked_mul(most.into())),
                 rises: false,
             },
-            (Self::Shares(_), _) => return None,
-            (Self::OrLight(heavy, n), _) => heavy.part(middle, groups)?.either(Part::in_all(*n)),
-        })
+            (Sum::Shares(_), _) => return None,
+        };
+        let either = self.light.map_or(part, |n| part.either(Part::in_all(n)));
+        Some(Part { rises: self.rises, ..either })
     }
 }
 
@@ -154,28 +154,27 @@ pub(crate) fn sums(
         else {
             return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
-        let (whole, args) = match together {
-            None => (None, args),
+        let (light, rise, args) = match together {
+            None => (None, true, args),
             Some((stage, most)) => {
                 let sum = args.first().filter(|_| !count && !once);
-                let Some(((row, rise), bounded)) = sum.and_then(|x| light::either(x, stage, scans)) else {
+                let Some((n, rise, bounded)) = sum.and_then(|x| light::either(x, stage, most, scans)) else {
                     return refuse("a sum that does not tell light units from others", e);
                 };
-                (Some((row.checked_mul(most.into()), rise)), std::slice::from_ref(bounded))
+                (Some(n), rise, std::slice::from_ref(bounded))
             }
         };
         args.iter().try_for_each(|e| scans.walk(e, part))?;
         let each = if count { Some((Sum::Each(1), true)) } else { args.first().and_then(|x| adds(x, scans)) };
-        let by = each.and_then(|(each, rises)| match (each, rows, whole) {
-            (Sum::Each(n), Some(rows), _) => Some((Sum::All(n.checked_mul(rows.into())?), rises)),
-            (each, _, Some((n, rise))) => Some((Sum::OrLight(Box::new(each), n?), rises && rise)),
-            (each, ..) => Some((each, rises)),
+        let by = each.and_then(|(each, rises)| match (each, rows) {
+            (Sum::Each(n), Some(rows)) => Some((Sum::All(n.checked_mul(rows.into())?), rises)),
+            (each, _) => Some((each, rises)),
         });
         let Some((by, rises)) = by else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
         let units = together.is_none() && rows.is_none_or(|n| n == 1) && count && args.is_empty();
-        out.push(Added { name: name.clone(), by, units, rises });
+        out.push(Added { name: name.clone(), by, light, units, rises: rises && rise });
     }
     Ok(out)
 }

@@ -147,6 +147,14 @@ fn rule_49_series_and_branches_are_of_no_session() {
     };
     accept(&series("timestamp", ""));
     refused("a series of moments", &series("timestamptz", "+00"), "steps are the session's");
+    // Nor may a step be computed, or its ends be days, which would become moments.
+    let doubled = "('1 day'::P.interval * 2)";
+    for (ty, offset) in [("timestamptz", "+00"), ("timestamp", "")] {
+        let steps = series(ty, offset).replace("'1 day'::P.interval", doubled);
+        if ty == "timestamp" { drop(accept(&steps)) } else { refused(ty, &steps, "steps are the session's") }
+    }
+    let days = domain("'2024-01-01'::P.date, '2025-01-01'::P.date, '1 day'::P.interval");
+    refused("a series of days", &days, "steps are the session's");
     let both = |a: &str, b: &str| {
         format!(
             "WITH c AS (SELECT b0.c0 AS u, P.count(*) AS n0 FROM ((SELECT b1.\"rider_id\", {a} FROM \"public\".\"payments\" AS b1) UNION ALL (SELECT b2.\"rider_id\", {b} FROM \"public\".\"trips\" AS b2)) AS b0(c0, c1) GROUP BY 1), g AS (SELECT COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c) SELECT g.a0 FROM g"
