@@ -78,13 +78,10 @@ impl Scans<'_> {
             ("to_char", [Some(Timestamp), _]) => args.get(1).and_then(constant).is_some_and(shows_no_locale),
             ("EXTRACT" | "date_trunc" | "timezone" | "age" | "to_timestamp" | "to_char", _) => false,
             // Texts of times are those of a style.
-            (op, types) if is_in(op, "||") => {
-                let plain = |(x, ty): (&Expr, &Option<SqlType>)| match ty {
-                    Some(ty) => !is_set(ty),
-                    None => matches!(x, Expr::Text(_) | Expr::Null),
-                };
-                args.iter().zip(types).all(plain)
-            }
+            (op, _) if is_in(op, "||") => args.iter().all(|x| match self.type_of(x) {
+                Some(ty) => !is_set(&ty),
+                None => matches!(x, Expr::Text(_) | Expr::Null),
+            }),
             (op, types) if is_arithmetic(op) => match types {
                 [Some(Timestamptz), Some(Interval)] => is_clockless(args.get(1)),
                 [Some(Interval), Some(Timestamptz)] => is_clockless(args.first()),

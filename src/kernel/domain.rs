@@ -2,7 +2,7 @@
 //! combination of keys once.
 
 use super::facts::compared_exactly;
-use super::rows::{Column, Rows, Scans, Source, gather};
+use super::rows::{Column, Rows, Scans, Source, sides};
 use super::stages::Key;
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
@@ -20,23 +20,28 @@ pub(crate) struct Domain {
 /// `SELECT x0.k AS k0, … FROM (…) AS x0(k) CROSS JOIN …`
 pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     let mut out = Domain { keys: Vec::new(), size: Some(1) };
-    let (mut scans, mut on, mut shown) = (Vec::new(), Vec::new(), Scans::of_domain(policy));
-    select.from.iter().for_each(|tree| gather(tree, &mut scans, &mut on));
+    let mut shown = Scans::of_domain(policy);
+    let inner = |kind| kind == Kind::Inner;
+    let (scans, on) = select.from.as_ref().map(|tree| sides(tree, inner)).unwrap_or_default();
     for (i, ((item, name), scan)) in select.items.iter().zip(&scans).enumerate() {
         let Tree::Scan(Scan { name: of, columns, of: Relation::Set(set) }) = scan else {
             return refuse("a domain of an unknown kind", scan);
         };
-        let column = item.column().filter(|c| c.0 == *of && *columns == [c.1.clone()]);
+        let own = item.column().is_some_and(|c| c.0 == *of && *columns == [c.1.clone()]);
         // UNION and DISTINCT give each value once.
         let once = match set {
             Set::Op(op, _) => *op == "UNION",
             Set::Select(select) => select.distinct,
             Set::Values(_) => false,
         };
-        let told = column.is_some() && once && *name == format!("k{i}");
+        let told = own && once && *name == format!("k{i}");
         ensure(told, "a domain whose values could come twice, or out of order", item)?;
-        let (ty, size) = values(set, policy)?;
-        out.size = out.size.zip(size).and_then(|(a, b)| a.checked_mul(b));
+        let rows = Scans::of_domain(policy).set(set)?;
+        let ([(_, column)], true) = (rows.columns.as_slice(), rows.units.is_empty()) else {
+            return refuse("a domain of several columns, or of a private table", set);
+        };
+        let ty = column.ty.clone();
+        out.size = out.size.zip(listed(set)).and_then(|(a, b)| a.checked_mul(b));
         let columns = columns.iter().map(|c| (c.clone(), Column::of(ty.clone()))).collect();
         shown.add(of, Source::Rows(Rows { columns, ..Rows::default() }))?;
         let null = |s: &Set| matches!(s, Set::Select(s) if matches!(s.items.as_slice(), [(Expr::Cast(x, _), _)] if **x == Expr::Null));
@@ -44,18 +49,9 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     }
     // No rows are around the conditions, so that they hold no subquery: they look at the domain's own columns.
     select.filter.iter().try_for_each(|e| shown.walk(e, None))?;
-    let all = select.is_plain() && select.items.len() == scans.len() && on.concat().is_empty();
+    let all = select.is_plain() && select.items.len() == scans.len() && on.is_empty();
     ensure(all, "a domain with parts that no column shows", select)?;
     Ok(out)
-}
-
-/// The type of these values, and how many are listed.
-fn values(set: &Set, policy: &Policy) -> Result<(Option<SqlType>, Option<u64>)> {
-    let rows = Scans::of_domain(policy).set(set)?;
-    match rows.columns.as_slice() {
-        [(_, column)] if rows.units.is_empty() => Ok((column.ty.clone(), listed(set))),
-        _ => refuse("a domain of several columns, or of a private table", set),
-    }
 }
 
 /// How many rows there are at most, where the text says it.

@@ -11,7 +11,7 @@
 //! the groups under NULL what its rows add, whatever others do: over all groups no more than `most` times what one row adds. It is
 //! one or the other, so that the larger of both bounds is one.
 
-use super::rows::{Scans, uncast};
+use super::rows::{Scans, sides, uncast};
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
 
@@ -47,21 +47,13 @@ pub(crate) fn apart(h: &Select, mut c: Select) -> Result<(Select, u64)> {
 /// subqueries may hold some.
 fn is_whole(select: &Select) -> bool {
     let plain = |e: &Expr| e.scans().is_some() && uncast(e).call("OVER").is_none();
-    let from = select.from.as_ref().is_none_or(is_whole_tree);
-    from && select.items.iter().all(|(e, _)| plain(e)) && select.filter.iter().all(plain)
-}
-
-fn is_whole_tree(tree: &Tree) -> bool {
-    match tree {
-        Tree::Scan(scan) => match &scan.of {
-            Relation::Table(..) => true,
-            Relation::Set(Set::Select(select)) => is_whole(select),
-            _ => false,
-        },
-        Tree::Join(_, left, right, on) => {
-            is_whole_tree(left) && is_whole_tree(right) && on.iter().all(|e| e.scans().is_some())
-        }
-    }
+    let (scans, on) = select.from.as_ref().map(|tree| sides(tree, |_| true)).unwrap_or_default();
+    let whole = |side: &&Tree| match side {
+        Tree::Scan(Scan { of: Relation::Set(Set::Select(select)), .. }) => is_whole(select),
+        side => matches!(side, Tree::Scan(Scan { of: Relation::Table(..), .. })),
+    };
+    let all = select.items.iter().map(|(e, _)| e).chain(&select.filter);
+    scans.iter().all(whole) && all.chain(on).all(plain)
 }
 
 /// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up rows: how much a unit of at

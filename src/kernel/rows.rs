@@ -80,11 +80,27 @@ pub(crate) struct Part {
     pub rows: Option<u64>,
 }
 
+impl Rows {
+    /// Under the names that a scan gives to its columns.
+    fn named(mut self, scan: &Scan) -> Result<Source> {
+        let all = scan.columns.len() == self.columns.len();
+        ensure(all, "a derived table without names of columns", scan)?;
+        self.columns.iter_mut().zip(&scan.columns).for_each(|(c, n)| c.0.clone_from(n));
+        Ok(Source::Rows(self))
+    }
+}
+
 impl Part {
     /// Whether these are the same in all rows of a unit: they look at settled scans alone.
     pub fn settles(&self, items: &[Item]) -> bool {
         let settled = |e: &Expr| e.scans().is_some_and(|s| s.iter().all(|s| self.settled.contains(s)));
         items.iter().all(|(e, _)| settled(e))
+    }
+
+    /// Public rows that stand among others are of the unit of these.
+    fn within(&self, around: &Self) -> Self {
+        let units = if self.private { &self.units } else { &around.units };
+        Self { units: units.clone(), ..self.clone() }
     }
 }
 
@@ -169,13 +185,10 @@ impl<'p> Scans<'p> {
             return refuse("a subquery that has no place here", select);
         };
         let outer: BTreeSet<String> = self.all.keys().cloned().collect();
-        let mut inner = self.frame(select, around)?;
+        let inner = self.frame(select, around)?;
         let tied = !inner.private || inner.facts.meet(&inner.units, &around.units);
         ensure(tied, "a subquery over private rows that is not tied to the unit around it", select)?;
-        if !inner.private {
-            inner.units.clone_from(&around.units);
-        }
-        self.walk(item, Some(&inner))?;
+        self.walk(item, Some(&inner.within(around)))?;
         // Another subquery, which does not see these, may have scans of the same names.
         self.all.retain(|name, _| outer.contains(name));
         Ok(())
@@ -190,17 +203,11 @@ impl<'p> Scans<'p> {
         let mut part = part.unwrap_or_default();
         part.facts = self.closed(part.facts.and(&known));
         // NULL is nobody's.
-        let present = |e: &Expr| match e.call("IS NOT NULL") {
-            Some([x]) => term_of(x).is_some_and(|t| part.facts.meet(&[t], &part.units)),
-            _ => false,
-        };
-        part.nullable &= !select.filter.iter().any(present);
-        let mut within = part.clone();
-        if !part.private {
-            within.units.clone_from(&around.units);
-        }
+        let present = |e: &Expr| matches!(e.call("IS NOT NULL"), Some([x]) if self.is_unit(x, &part));
+        let nullable = part.nullable && !select.filter.iter().any(present);
+        let within = part.within(around);
         select.filter.iter().try_for_each(|e| self.walk(e, Some(&within)))?;
-        Ok(part)
+        Ok(Part { nullable, ..part })
     }
 
     /// Whether an expression is the unit of every row.
@@ -212,21 +219,13 @@ impl<'p> Scans<'p> {
     fn enter(&mut self, tree: &Tree) -> Result<()> {
         match tree {
             Tree::Scan(scan) => {
-                let rows = match &scan.of {
-                    Relation::Set(set) => Some(self.set(set)?),
-                    Relation::Series(ends) => Some(self.series(ends)?),
-                    _ => None,
-                };
-                let source = match rows {
-                    None => {
+                let source = match &scan.of {
+                    Relation::Set(set) => self.set(set)?.named(scan)?,
+                    Relation::Series(ends) => self.series(ends)?.named(scan)?,
+                    of => {
                         ensure(scan.columns.is_empty(), "a table whose columns have other names", scan)?;
-                        Source::Table(table_of(&scan.of, self.policy)?)
+                        Source::Table(table_of(of, self.policy)?)
                     }
-                    Some(mut rows) if scan.columns.len() == rows.columns.len() => {
-                        rows.columns.iter_mut().zip(&scan.columns).for_each(|(c, n)| c.0.clone_from(n));
-                        Source::Rows(rows)
-                    }
-                    Some(_) => return refuse("a derived table without names of columns", scan),
                 };
                 self.add(&scan.name, source)
             }
@@ -239,7 +238,7 @@ impl<'p> Scans<'p> {
     }
 
     /// What conditions say of terms.
-    fn facts(&self, conditions: &[Expr]) -> Facts {
+    fn facts<'e>(&self, conditions: impl IntoIterator<Item = &'e Expr>) -> Facts {
         let mut out = Facts::default();
         for e in conditions {
             let Some([l, r]) = e.call("=") else { continue };
@@ -298,9 +297,8 @@ impl<'p> Scans<'p> {
 
     /// Inner joins, all together.
     fn inner(&self, tree: &Tree, known: &Facts) -> Result<Part> {
-        let (mut members, mut on) = (Vec::new(), Vec::new());
-        gather(tree, &mut members, &mut on);
-        let own = on.iter().fold(Facts::default(), |all, on| all.and(&self.facts(on)));
+        let (members, on) = sides(tree, |kind| kind == Kind::Inner);
+        let own = self.facts(on);
         let known = self.closed(known.clone().and(&own));
         let parts: Vec<Part> = members.into_iter().map(|m| self.part(m, &known)).collect::<Result<_>>()?;
         let all = self.closed(parts.iter().fold(known, |all, p| all.and(&p.facts)));
@@ -356,7 +354,9 @@ impl<'p> Scans<'p> {
 
     /// What is on the right must be tied to the unit of the row that stays: conditions of WHERE come too late for that.
     fn left(&self, l: &Tree, r: &Tree, on: &[Expr], known: &Facts) -> Result<Part> {
-        let l = self.part(l, &known.only(&names(l)))?;
+        let name = |side: &Tree| if let Tree::Scan(s) = side { Some(s.name.clone()) } else { None };
+        let scans = sides(l, |_| true).0.into_iter().filter_map(name).collect();
+        let l = self.part(l, &known.only(&scans))?;
         let around = self.closed(l.facts.clone().and(&self.facts(on)));
         let r = self.part(r, &around)?;
         let all = self.closed(around.and(&r.facts));
@@ -515,22 +515,16 @@ fn plus(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a?.checked_add(b?)
 }
 
-/// Sides of inner joins, and what stands in their ON.
-pub(crate) fn gather<'t>(tree: &'t Tree, members: &mut Vec<&'t Tree>, conditions: &mut Vec<&'t [Expr]>) {
+/// The sides of joins of these kinds, and what stands in their ON.
+pub(crate) fn sides(tree: &Tree, joined: fn(Kind) -> bool) -> (Vec<&Tree>, Vec<&Expr>) {
     match tree {
-        Tree::Join(Kind::Inner, left, right, on) => {
-            gather(left, members, conditions);
-            gather(right, members, conditions);
-            conditions.push(on);
+        Tree::Join(kind, left, right, on) if joined(*kind) => {
+            let ((mut all, mut conditions), (more, others)) = (sides(left, joined), sides(right, joined));
+            all.extend(more);
+            conditions.extend(others.into_iter().chain(on));
+            (all, conditions)
         }
-        other => members.push(other),
-    }
-}
-
-fn names(tree: &Tree) -> BTreeSet<String> {
-    match tree {
-        Tree::Scan(scan) => [scan.name.clone()].into(),
-        Tree::Join(_, left, right, _) => &names(left) | &names(right),
+        side => (vec![side], Vec::new()),
     }
 }
 

@@ -54,18 +54,23 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
         Some(units) if domain.is_none() && units.light.is_none() => weights::stages(&mut p, units)?,
         _ => None,
     };
-    let (mut g, middle, weights) = match (weighted, units) {
-        (Some((weights, most)), Some(units)) => {
+    let middle = match &units {
+        _ if weighted.is_some() => Middle::Ranked,
+        Some(units) => middle(&mut p, units, domain.as_ref())?,
+        None => Middle::Missing,
+    };
+    let last = if weighted.is_some() { None } else { p.stage("g")? };
+    let weights = weighted.map_or(Weights::Units, |(weights, _)| weights);
+    let mut g = match (weighted, units, last) {
+        (Some((_, most)), Some(units), _) => {
             let groups = units.groups.into_iter().chain([most]).min();
             let weight =
                 Added { name: "weight".into(), by: Sum::Each(1), light: None, units: true, rises: true };
-            (Groups { keys: units.keys, sums: vec![weight], groups }, Middle::Ranked, weights)
+            Groups { keys: units.keys, sums: vec![weight], groups }
         }
-        (_, Some(units)) => {
-            let middle = middle(&mut p, &units, domain.as_ref())?;
-            (sums_of_units(&last(&mut p, sql)?, middle, units, policy)?, middle, Weights::Units)
-        }
-        (_, None) => (direct(&last(&mut p, sql)?, policy)?, Middle::Missing, Weights::Units),
+        (_, Some(units), Some(last)) => sums_of_units(&last, middle, units, policy)?,
+        (_, None, Some(last)) => direct(&last, policy)?,
+        _ => return refuse("stages that are not d, c, e and g", sql),
     };
     // Public groups that are not of the statement are seen by nobody.
     g.groups = [g.groups, domain.as_ref().and_then(|d| d.size)].into_iter().flatten().min();
@@ -98,11 +103,6 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
         public: !private,
         tables: p.tables().iter().map(|t| table_of(t, policy)).collect::<Result<_>>()?,
     })
-}
-
-/// `g`, which follows here.
-fn last(p: &mut Parser, sql: &str) -> Result<Select> {
-    p.stage("g")?.map_or_else(|| refuse("stages that are not d, c, e and g", sql), Ok)
 }
 
 /// The rows of a stage over tables, each of one unit.
