@@ -166,11 +166,7 @@ pub(super) fn guarded<'e>(when: &Expr, then: &'e Expr) -> Option<&'e Expr> {
     };
     let Expr::Cast(x, SqlType::Date | SqlType::Timestamp) = then else { return None };
     let all = when.call("AND").unwrap_or(std::slice::from_ref(when));
-    let begins = |e: &Expr| match e.call("textregexeq") {
-        Some([of, pattern]) => {
-            *of == **x && constant(pattern).is_some_and(|p| p.starts_with("^([0-9]{4}-") && p.ends_with('$'))
-        }
-        _ => false,
-    };
+    let dated = |p: &str| p.starts_with("^([0-9]{4}-") && p.ends_with('$');
+    let begins = |e: &Expr| matches!(e.call("textregexeq"), Some([of, pattern]) if *of == **x && constant(pattern).is_some_and(dated));
     all.iter().any(begins).then_some(x)
 }

@@ -12,7 +12,7 @@ use super::rows::{Column, Part, Scans, uncast};
 use super::stages::is_canonical_float;
 use super::types::{CHOICES, NUMERIC, is_in};
 use grammar::tree::*;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure, refuse};
 use schema::SqlType;
 
 /// How surely a value is the same where a unit's rows are.
@@ -66,15 +66,12 @@ impl Scans<'_> {
                 Some(form) => Ok(form),
             },
             Expr::Cast(x, ty) => self.cast(e, self.form_by(x, by)?, x, ty),
-            // What is computed is stored otherwise in a sort than beside it.
-            Expr::Call(name, args) if name == "pg_column_size" && !args.iter().all(|a| self.is_stored(a)) => {
-                refuse(SHOWN, e)
-            }
-            Expr::Call(_, args) if by.is_some() && args.iter().any(|a| matches!(a, Expr::Rows(_))) => {
-                refuse(TIES, e)
-            }
             Expr::Call(name, args) => {
-                let form = args.iter().try_fold(Form::One, |form, a| Ok(form.max(self.form_by(a, by)?)))?;
+                // What is computed is stored otherwise in a sort than beside it.
+                let stored = name != "pg_column_size" || args.iter().all(|a| self.is_stored(a));
+                ensure(stored, SHOWN, e)?;
+                ensure(by.is_none() || !args.iter().any(|a| matches!(a, Expr::Rows(_))), TIES, e)?;
+                let form = self.of_all(args, by)?;
                 if form == Form::One { Ok(form) } else { self.form_of(e, name, args) }
             }
             _ => Ok(Form::One),
@@ -140,9 +137,8 @@ impl Scans<'_> {
         let args = distinct.unwrap_or(all);
         let exact = |a: &Expr| self.type_of(a).is_some_and(|t| is_exact(&t));
         let adds = is_in(ADDS, name);
-        if adds && !args.iter().all(exact) {
-            return refuse("something that comes out otherwise in another order of rows", e);
-        }
+        let in_order = adds && !args.iter().all(exact);
+        ensure(!in_order, "something that comes out otherwise in another order of rows", e)?;
         let mut form = match ties.and_then(|by| self.told(called(bare), by)) {
             Some(told) => told,
             None => self.of_all(args, None)?.max(self.of_all(args, ties)?),
@@ -178,14 +174,12 @@ impl Scans<'_> {
         }
         let item = |(i, (e, _)): (usize, &Item)| {
             let several = i >= select.groups && select.groups > 0 || uncast(e).call("OVER").is_some();
-            if several {
-                let all = orders().map(|by| self.over(e, Some(by)));
-                return all.chain([self.over(e, None)]).try_fold(Form::One, |most, form| Ok(most.max(form?)));
-            }
-            let unit = self.is_unit(e, part);
-            let told = orders().filter(|_| !unit).map(|by| self.form_by(e, Some(by)));
-            let form = told.chain([self.form(e)]).try_fold(Form::One, |most, form| Ok(most.max(form?)))?;
-            Ok(if select.groups > 0 || select.distinct { self.one_of(e, form) } else { form })
+            let one = |by: Option<&[Expr]>| if several { self.over(e, by) } else { self.form_by(e, by) };
+            let unit = !several && self.is_unit(e, part);
+            let told = orders().filter(|_| !unit).map(|by| one(Some(by)));
+            let form = told.chain([one(None)]).try_fold(Form::One, |most, form| Ok(most.max(form?)))?;
+            let merged = !several && (select.groups > 0 || select.distinct);
+            Ok(if merged { self.one_of(e, form) } else { form })
         };
         select.items.iter().enumerate().map(item).collect()
     }

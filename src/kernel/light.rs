@@ -11,6 +11,7 @@
 //! the groups under NULL what its rows add, whatever others do: over all groups no more than `most` times what one row adds. It is
 //! one or the other, so that the larger of both bounds is one.
 
+use super::Part;
 use super::rows::{Scans, sides, uncast};
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
@@ -57,17 +58,17 @@ fn is_whole(select: &Select) -> bool {
 }
 
 /// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up rows: how much a unit of at
-/// most so many rows changes it, whether none lowers it, and what is said of other units.
+/// most so many rows changes it, and what is said of other units.
 pub(crate) fn either<'e>(
     value: &'e Expr,
     stage: &str,
     most: u64,
     scans: &Scans<'_>,
-) -> Option<(u128, bool, &'e Expr)> {
+) -> Option<(Part, &'e Expr)> {
     let Expr::Cast(inner, _) = value else { return None };
     let [light, whole, bounded] = inner.call("CASE")? else { return None };
     let [u] = light.call("IS NULL")? else { return None };
     (u.column()? == &(stage.to_owned(), "u".to_owned())).then_some(())?;
     let (row, rises) = scans.column(whole.column()?)?.row?;
-    Some((row.checked_mul(most.into())?, rises, bounded))
+    Some((Part::in_all(row.checked_mul(most.into())?).rising(rises), bounded))
 }

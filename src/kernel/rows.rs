@@ -199,8 +199,7 @@ impl<'p> Scans<'p> {
         select.from.iter().try_for_each(|tree| self.enter(tree))?;
         let filter = self.facts(&select.filter);
         let known = self.closed(filter.clone().and(&around.facts));
-        let part = select.from.as_ref().map(|tree| self.part(tree, &known)).transpose()?;
-        let mut part = part.unwrap_or_default();
+        let mut part = select.from.as_ref().map_or(Ok(Part::default()), |tree| self.part(tree, &known))?;
         part.facts = self.closed(part.facts.and(&known));
         // NULL is nobody's.
         let present = |e: &Expr| matches!(e.call("IS NOT NULL"), Some([x]) if self.is_unit(x, &part));
@@ -274,19 +273,15 @@ impl<'p> Scans<'p> {
     fn leaf(&self, name: &str, known: &Facts) -> Part {
         let name = name.to_owned();
         let mut out = Part { scans: [name.clone()].into(), anchors: vec![name.clone()], ..Part::default() };
-        if let Some((_, table)) = self.table(&name) {
-            out.private = table.privacy != Privacy::Public;
-            out.nullable = out.private && !matches!(table.privacy, Privacy::Private { nullable: false, .. });
-            if out.private {
-                out.units.push(unit_of(&name, table));
-                out.rows = table.proven_rows.map(u64::from);
-            }
-        }
         if let Some(Source::Rows(rows)) = self.all.get(&name) {
             let names = rows.units.iter().filter_map(|i| rows.columns.get(*i));
             out.units = names.map(|(n, _)| vec![(name.clone(), n.clone())]).collect();
-            (out.private, out.nullable, out.rows) = (!out.units.is_empty(), rows.nullable, rows.bound);
+            (out.nullable, out.rows) = (rows.nullable, rows.bound);
+        } else if let Some((_, table)) = self.table(&name).filter(|(_, t)| t.privacy != Privacy::Public) {
+            out.nullable = !matches!(table.privacy, Privacy::Private { nullable: false, .. });
+            (out.units, out.rows) = (vec![unit_of(&name, table)], table.proven_rows.map(u64::from));
         }
+        out.private = !out.units.is_empty();
         // A constant is its key.
         if self.is_fixed(&out, &BTreeSet::new(), known) {
             out.rows = Some(1);
@@ -432,25 +427,22 @@ impl<'p> Scans<'p> {
                 _ => out.bound,
             };
             out.nullable |= r.nullable;
-            let both = out.columns.iter().zip(&r.columns).map(|((_, a), (_, b))| {
-                let exact = compared_exactly(a.ty.as_ref(), b.ty.as_ref());
-                let numeric = a.ty.as_ref().is_some_and(is_exact).then_some(NUMERIC);
-                let ty = if a.ty == b.ty { a.ty.clone() } else { numeric.filter(|_| exact) };
+            let mut exact = Vec::new();
+            for ((_, a), (_, b)) in out.columns.iter_mut().zip(&r.columns) {
+                let zoned = [&*a, b].iter().any(|c| c.ty == Some(SqlType::Timestamptz));
+                let alike = a.ty == b.ty || !zoned;
+                ensure(alike, "branches of which one has moments, and the other what clocks show", set)?;
+                let same = compared_exactly(a.ty.as_ref(), b.ty.as_ref());
                 let deterministic = a.deterministic && b.deterministic;
+                exact.push(same && deterministic);
+                let numeric = (same && a.ty.as_ref().is_some_and(is_exact)).then_some(NUMERIC);
+                let ty = if a.ty == b.ty { a.ty.take() } else { numeric };
                 let (form, trimmed) = (a.form.max(b.form), a.trimmed && b.trimmed);
-                let merged = Column { deterministic, form, trimmed, ..Column::of(ty) };
-                (exact && deterministic, (String::new(), merged))
-            });
-            let (exact, columns): (Vec<bool>, Vec<_>) = both.unzip();
+                *a = Column { deterministic, form, trimmed, ..Column::of(ty) };
+            }
             out.units.retain(|i| r.units.contains(i) && exact.get(*i) == Some(&true));
-            let zoned = |c: &Column| c.ty == Some(SqlType::Timestamptz);
-            let alike =
-                |((_, a), (_, b)): (&(_, Column), &(_, Column))| a.ty == b.ty || !zoned(a) && !zoned(b);
-            let alike = out.columns.iter().zip(&r.columns).all(alike);
-            ensure(alike, "branches of which one has moments, and the other what clocks show", set)?;
             let one_unit = out.columns.len() == r.columns.len() && (!private || !out.units.is_empty());
             ensure(one_unit, "branches that do not have the unit at the same place", set)?;
-            out.columns = columns;
         }
         if *op != "UNION ALL" {
             out.columns.iter_mut().for_each(|(_, c)| c.form = self.merged(c));
@@ -483,18 +475,23 @@ impl<'p> Scans<'p> {
     /// they are partitioned by it.
     fn over_several<'e>(&self, e: &'e Expr, grouped: bool, part: &Part) -> Result<Vec<&'e Expr>> {
         let bare = uncast(e);
-        let args = |call: &'e Expr, among: fn(&str) -> bool| match call {
-            Expr::Call(name, args) if among(name) => Some(args.as_slice()),
+        let args = |call: &'e Expr, lists: &[&[&str]]| match call {
+            Expr::Call(name, args) if lists.concat().contains(&name.as_str()) => Some(args.as_slice()),
             _ => None,
         };
-        let aggregate = |name: &str| AGGREGATES.contains(&name);
-        let windowed = |name: &str| AGGREGATES.contains(&name) || WINDOWS.contains(&name);
         match (grouped, bare.call("OVER")) {
             (false, None) => Some(vec![e]),
-            (true, None) => args(bare, aggregate).map(|args| args.iter().collect()),
+            (true, None) => args(bare, &[AGGREGATES]).map(|args| args.iter().collect()),
             (false, Some([called, by, rest @ ..])) if self.is_unit(by, part) => {
                 let called = called.call("ROWS").and_then(<[Expr]>::first).unwrap_or(called);
-                Some(args(called, windowed).unwrap_or_default().iter().chain([by]).chain(rest).collect())
+                Some(
+                    args(called, &[AGGREGATES, WINDOWS])
+                        .unwrap_or_default()
+                        .iter()
+                        .chain([by])
+                        .chain(rest)
+                        .collect(),
+                )
             }
             _ => None,
         }

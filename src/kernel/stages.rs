@@ -2,14 +2,14 @@
 //! rows over them; `g`, sums over units; and what comes back. Each but `g` may be missing. `e` and what comes back follow
 //! from the others, to the letter.
 
-use super::Claim;
 use super::domain::{Domain, domain};
 use super::facts::compared_exactly;
 use super::forms::Form;
 use super::light;
 use super::rows::{Column, Part as Joined, Rows, Scans, Source, table_of};
-use super::sums::{Added, Middle, Sum, added, magnitude, sums};
+use super::sums::{Added, Middle, Over, added, magnitude, sums};
 use super::weights::{self, Weights};
+use super::{Claim, Part};
 use grammar::parser::Parser;
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
@@ -61,24 +61,23 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
     };
     let last = if weighted.is_some() { None } else { p.stage("g")? };
     let weights = weighted.map_or(Weights::Units, |(weights, _)| weights);
-    let mut g = match (weighted, units, last) {
+    // Public groups that are not of the statement are seen by nobody.
+    let size = domain.as_ref().and_then(|d| d.size);
+    let g = match (weighted, units, last) {
         (Some((_, most)), Some(units), _) => {
             let groups = units.groups.into_iter().chain([most]).min();
-            let weight =
-                Added { name: "weight".into(), by: Sum::Each(1), light: None, units: true, rises: true };
+            let weight = Added { name: "weight".into(), part: Part::in_all(1), units: true };
             Groups { keys: units.keys, sums: vec![weight], groups }
         }
-        (_, Some(units), Some(last)) => sums_of_units(&last, middle, units, policy)?,
-        (_, None, Some(last)) => direct(&last, policy)?,
+        (_, Some(units), Some(last)) => sums_of_units(&last, middle, units, size, policy)?,
+        (_, None, Some(last)) => direct(&last, size, policy)?,
         _ => return refuse("stages that are not d, c, e and g", sql),
     };
-    // Public groups that are not of the statement are seen by nobody.
-    g.groups = [g.groups, domain.as_ref().and_then(|d| d.size)].into_iter().flatten().min();
     let private = domain.is_none() && !g.keys.is_empty();
     let units = if weights == Weights::Units { "units" } else { "weight" };
     let selects = private && g.sums.first().is_some_and(|s| s.name == units);
     let names = selects.then(|| units.to_owned()).into_iter().chain((0..).map(|i| format!("a{i}")));
-    let named = g.sums.iter().map(|s| &s.name).eq(names.take(g.sums.len()).collect::<Vec<_>>().iter());
+    let named = g.sums.iter().zip(names).all(|(s, name)| s.name == name);
     ensure(named, "sums that are not units, a0, a1, …", sql)?;
     let passed = p.exactly(&answer(&g, domain.as_ref())?)?;
     ensure(passed, "a last SELECT that does more than pass keys and sums through, in order", sql)?;
@@ -89,16 +88,12 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
     ensure(counted, "private groups without a count of their units", sql)?;
     // Where nothing bounds them, all of them come back, however many a unit touches; or they are not selected by this text.
     ensure(g.groups.is_some() || !selects, "nothing bounds the groups of a unit", sql)?;
-    let sums = g.sums.iter().skip(usize::from(selects));
-    let Some(parts) = sums.map(|s| s.part(middle, g.groups)).collect() else {
-        return refuse("a multiple of a share that nothing bounds", sql);
-    };
     Ok(Claim {
         seeded: matches!(middle, Middle::Ranked | Middle::Sum(..)),
         keys: g.keys.len(),
         selects,
         weights,
-        parts,
+        parts: g.sums.iter().skip(usize::from(selects)).map(|s| s.part).collect(),
         l0: g.groups.map_or(u64::MAX, |l0| l0.max(1)),
         public: !private,
         tables: p.tables().iter().map(|t| table_of(t, policy)).collect::<Result<_>>()?,
@@ -176,18 +171,15 @@ fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
 /// A numeric as a float, which has no -0, or `CASE WHEN x = 0 THEN 0 WHEN x = 'NaN' THEN 'NaN' ELSE x END`.
 pub(crate) fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
     let Expr::Cast(inner, _) = e else { return false };
-    let same = |x: &Expr, c: Expr| {
-        [Expr::Call("=".into(), vec![x.clone(), c.clone()]), Expr::Cast(Box::new(c), ty.clone())]
-    };
-    match &**inner {
-        // Of two arguments there is one for numerics alone.
-        Expr::Call(name, args) if name == "round" => args.len() == 2,
-        Expr::Call(name, args) if name == "CASE" => args.last().is_some_and(|x| {
-            let each = [same(x, Expr::Number("0".into())), same(x, Expr::Text("NaN".into()))];
-            x.column().is_some() && *args == [each.concat(), vec![x.clone()]].concat()
-        }),
-        _ => false,
+    // Of two arguments there is one for numerics alone.
+    if inner.call("round").is_some_and(|args| args.len() == 2) {
+        return true;
     }
+    let Some((x, cases)) = inner.call("CASE").and_then(<[Expr]>::split_last) else { return false };
+    let same =
+        |c: Expr| [Expr::Call("=".into(), vec![x.clone(), c.clone()]), Expr::Cast(Box::new(c), ty.clone())];
+    let each = [same(Expr::Number("0".into())), same(Expr::Text("NaN".into()))];
+    x.column().is_some() && *cases == each.concat()
 }
 
 /// `e`, if it is there.
@@ -299,7 +291,13 @@ pub(crate) fn listed(n: usize, one: impl Fn(usize) -> String) -> String {
 }
 
 /// `g` over `c` or `e`: sums over units.
-fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Policy) -> Result<Groups> {
+fn sums_of_units(
+    select: &Select,
+    middle: Middle,
+    mut units: Units,
+    size: Option<u64>,
+    policy: &Policy,
+) -> Result<Groups> {
     let from = if middle == Middle::Missing { "c" } else { "e" };
     let own = |name: &str| Expr::Column((from.to_owned(), name.to_owned()));
     let rank = |e: &Expr| match e.call("<=") {
@@ -309,9 +307,9 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
     let kept = if let [e] = select.filter.as_slice() { rank(e) } else { None };
     ensure(select.filter.is_empty() || kept.is_some(), "a condition that is no rank", select)?;
     let (by, rest) = select.grouped();
-    let groups = [units.groups, kept].into_iter().flatten().min();
+    let rows = [units.groups, kept].into_iter().flatten().min();
     // Of equal values of the last key one counts: each row of the stage before changes one of them in one group, and a unit has
-    // no more rows there than `groups`, which are told apart by that key too.
+    // no more rows there than `rows`, which are told apart by that key too.
     let last = units.keys.len().checked_sub(1).map(|i| own(&format!("k{i}")));
     let once =
         |(e, _): &Item| matches!(added(e), Some(([x], count, true)) if !count || Some(x) == last.as_ref());
@@ -324,7 +322,7 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
     let grouped = keys.map(|k| (own(&k), k)).eq(by.iter().cloned()) && !select.distinct;
     let whole = grouped && select.from.as_ref().is_some_and(read);
     ensure(whole, "groups of something else than the stage before, by all keys, in order", select)?;
-    ensure(!values || groups.is_some(), "nothing bounds the values of a unit", select)?;
+    ensure(!values || rows.is_some(), "nothing bounds the values of a unit", select)?;
     let mut scans = Scans::new(policy);
     let mut columns = units.columns;
     if !values && matches!(middle, Middle::Sum(..) | Middle::Squares(_)) {
@@ -332,21 +330,25 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
         columns.extend((0..columns.len()).map(share));
     }
     scans.add(from, Source::Rows(Rows { columns, ..Rows::default() }))?;
+    let groups = rows.into_iter().chain(size).min();
     let light = units.light.map(|most| (from, most));
-    let sums = sums(rest, &mut scans, None, groups.filter(|_| values), light)?;
+    let over = Over { middle, groups, rows: rows.filter(|_| values), light, part: None };
+    let sums = sums(rest, &mut scans, &over)?;
     Ok(Groups { keys: units.keys, sums, groups })
 }
 
 /// `g` straight from the rows, of which a unit has few.
-fn direct(select: &Select, policy: &Policy) -> Result<Groups> {
+fn direct(select: &Select, size: Option<u64>, policy: &Policy) -> Result<Groups> {
     let (mut scans, part) = private(select, policy)?;
     let Some(n) = part.rows.map(|n| n.max(1)) else {
         return refuse("rows are added up that no key shows to be few for each unit", select);
     };
     let (by, rest) = select.grouped();
     let keys = keys(by, &mut scans, &part)?;
-    let groups = if part.settles(by) { Some(1) } else { Some(n) };
-    Ok(Groups { keys, sums: sums(rest, &mut scans, Some(&part), Some(n), None)?, groups })
+    let groups = if part.settles(by) { 1 } else { n };
+    let groups = size.into_iter().chain([groups]).min();
+    let over = Over { middle: Middle::Missing, groups, rows: Some(n), light: None, part: Some(&part) };
+    Ok(Groups { keys, sums: sums(rest, &mut scans, &over)?, groups })
 }
 
 /// What comes back: all of the domain, or the groups that there are.

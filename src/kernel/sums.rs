@@ -2,31 +2,32 @@
 
 use super::facts::is_exact;
 use super::rows::{Part as Joined, Scans};
+use super::types::is_in;
 use super::{Part, light};
 use grammar::tree::{Expr, Item};
 use grammar::{Result, refuse};
 use schema::SqlType;
 
-/// How much one unit changes a sum.
-pub(crate) enum Sum {
-    /// By at most this in each group.
-    Each(u128),
-    /// By at most this in all groups.
-    All(u128),
-    /// By at most this times its share of rows in a group.
-    Shares(u128),
-}
-
 /// A sum over units.
 pub(crate) struct Added {
     pub name: String,
-    /// How much one unit changes it; or, one of few rows, by at most so much in all groups.
-    pub by: Sum,
-    pub light: Option<u128>,
+    /// How much one unit changes it.
+    pub part: Part,
     /// It counts units.
     pub units: bool,
-    /// A unit that comes lowers it in no group.
-    pub rises: bool,
+}
+
+/// What is added up: one row for each unit and group.
+pub(crate) struct Over<'a> {
+    pub middle: Middle,
+    /// Groups of a unit are at most so many.
+    pub groups: Option<u64>,
+    /// There may be several rows of a unit in a group, and so many in all.
+    pub rows: Option<u64>,
+    /// In this stage, rows of units that have at most so many are together.
+    pub light: Option<(&'a str, u64)>,
+    /// What rows around it hold, where it is straight from tables.
+    pub part: Option<&'a Joined>,
 }
 
 /// What `e` does.
@@ -38,28 +39,6 @@ pub(crate) enum Middle {
     Sum(u64, u64),
     /// Squares of a unit's shares add up to at most so many.
     Squares(u64),
-}
-
-impl Added {
-    /// Its norms, where a unit touches so many groups.
-    pub(crate) fn part(&self, middle: Middle, groups: Option<u64>) -> Option<Part> {
-        let part = match (&self.by, middle) {
-            (Sum::Each(n), _) => Part::in_each(*n, groups),
-            (Sum::All(n), _) => Part::in_all(*n),
-            (Sum::Shares(n), Middle::Sum(most, each)) => {
-                Part::in_both(n.checked_mul(most.into())?, n.checked_mul(each.into())?)
-            }
-            (Sum::Shares(n), Middle::Squares(most)) => Part {
-                linf: n.checked_mul(most.isqrt().into())?,
-                l1: None,
-                l2_squared: n.checked_mul(*n).and_then(|n| n.checked_mul(most.into())),
-                rises: false,
-            },
-            (Sum::Shares(_), _) => return None,
-        };
-        let either = self.light.map_or(part, |n| part.either(Part::in_all(n)));
-        Some(Part { rises: self.rises, ..either })
-    }
 }
 
 /// What is counted, or added up so that the result is the same in every order of its rows: integers or numerics, by an
@@ -75,10 +54,31 @@ pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool, bool)> {
     (count || matches!(args, [Expr::Cast(_, ty)] if is_exact(ty))).then_some((args, count, once.is_some()))
 }
 
-/// What a value adds where there is one for each unit and group, and whether none is below 0.
-fn adds(value: &Expr, scans: &Scans<'_>) -> Option<(Sum, bool)> {
-    let share = shared(value, scans).map(|(n, rises)| (Sum::Shares(n), rises));
-    share.or_else(|| magnitude(value, scans).map(|(n, rises)| (Sum::Each(n), rises)))
+/// What one unit changes in a sum of such values.
+fn adds(value: &Expr, scans: &Scans<'_>, over: &Over<'_>) -> Option<Part> {
+    let Some((n, rises)) = shared(value, scans) else {
+        return of_each(magnitude(value, scans)?, over);
+    };
+    let part = match over.middle {
+        Middle::Sum(most, each) => Part::in_both(n.checked_mul(most.into())?, n.checked_mul(each.into())?),
+        Middle::Squares(most) => Part {
+            linf: n.checked_mul(most.isqrt().into())?,
+            l1: None,
+            l2_squared: n.checked_mul(n).and_then(|n| n.checked_mul(most.into())),
+            rises,
+        },
+        Middle::Missing | Middle::Ranked => return None,
+    };
+    Some(part.rising(rises))
+}
+
+/// The same, of values of at most this magnitude.
+fn of_each((n, rises): (u128, bool), over: &Over<'_>) -> Option<Part> {
+    let part = match over.rows {
+        Some(rows) => Part::in_all(n.checked_mul(rows.into())?),
+        None => Part::in_each(n, over.groups),
+    };
+    Some(part.rising(rises))
 }
 
 /// A multiple of a unit's share of rows: the share itself, which is a number of rows, or a value that is clamped to
@@ -115,21 +115,13 @@ fn whole(value: &Expr) -> Option<(&Expr, &SqlType)> {
 /// value that is NULL adds nothing. With it, whether no value is below 0.
 pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)> {
     let (clamp, ty) = whole(value)?;
-    let pair = |e: &Expr, names: [&str; 3]| match e {
-        Expr::Call(name, args) if names.contains(&name.as_str()) => match args.as_slice() {
-            [x, end] => Some((x.clone(), end.integer()?)),
-            _ => None,
-        },
-        _ => None,
-    };
-    let (inner, high) = pair(clamp, ["LEAST", "int8smaller", "numeric_smaller"])?;
+    let (inner, high) = end(clamp, "LEAST int8smaller numeric_smaller")?;
     // A count is never NULL, and at least 0.
     let counts = inner.column().and_then(|c| scans.column(c)).is_some_and(|c| c.count);
-    let (x, low) =
-        if counts { (inner, 0) } else { pair(&inner, ["GREATEST", "int8larger", "numeric_larger"])? };
+    let (x, low) = if counts { (inner, 0) } else { end(inner, "GREATEST int8larger numeric_larger")? };
     let most = low.unsigned_abs().max(high.unsigned_abs());
     // GREATEST and LEAST round their ends to the type of what they clamp.
-    let whole = match scans.type_of(&x)? {
+    let whole = match scans.type_of(x)? {
         t if is_exact(&t) => u128::MAX,
         SqlType::Float4 if ty.is_integer() => 1 << f32::MANTISSA_DIGITS,
         SqlType::Float8 if ty.is_integer() => 1 << f64::MANTISSA_DIGITS,
@@ -138,43 +130,43 @@ pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)>
     (most <= whole).then_some((most, low >= 0))
 }
 
-/// What is added up: over one row for each unit and group, or `rows` of a unit in all. That equal ones count once changes no
-/// bound: a row brings or takes away one of them. Where rows of light units are `together` in a stage, of each at most so many,
-/// it is the whole of those, and else what a unit adds.
-pub(crate) fn sums(
-    list: &[Item],
-    scans: &mut Scans<'_>,
-    part: Option<&Joined>,
-    rows: Option<u64>,
-    together: Option<(&str, u64)>,
-) -> Result<Vec<Added>> {
+/// What one of these calls clamps, and its end.
+fn end<'e>(e: &'e Expr, names: &str) -> Option<(&'e Expr, i128)> {
+    let Expr::Call(name, args) = e else { return None };
+    let [x, end] = args.as_slice() else { return None };
+    if is_in(names, name) { Some((x, end.integer()?)) } else { None }
+}
+
+/// What is added up. That equal ones count once changes no bound: a row brings or takes away one of them. Where rows of light
+/// units are together, a sum is the whole of those, and else what a unit adds.
+pub(crate) fn sums(list: &[Item], scans: &mut Scans<'_>, over: &Over<'_>) -> Result<Vec<Added>> {
     let mut out = Vec::new();
     for (e, name) in list {
+        let rows = over.rows;
         let Some((args, count, once)) = added(e).filter(|(_, count, once)| *count || !once || rows.is_some())
         else {
             return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
-        let (light, rise, args) = match together {
-            None => (None, true, args),
+        let (light, args) = match over.light {
+            None => (None, args),
             Some((stage, most)) => {
                 let sum = args.first().filter(|_| !count && !once);
-                let Some((n, rise, bounded)) = sum.and_then(|x| light::either(x, stage, most, scans)) else {
+                let Some((whole, bounded)) = sum.and_then(|x| light::either(x, stage, most, scans)) else {
                     return refuse("a sum that does not tell light units from others", e);
                 };
-                (Some(n), rise, std::slice::from_ref(bounded))
+                (Some(whole), std::slice::from_ref(bounded))
             }
         };
-        args.iter().try_for_each(|e| scans.walk(e, part))?;
-        let each = if count { Some((Sum::Each(1), true)) } else { args.first().and_then(|x| adds(x, scans)) };
-        let by = each.and_then(|(each, rises)| match (each, rows) {
-            (Sum::Each(n), Some(rows)) => Some((Sum::All(n.checked_mul(rows.into())?), rises)),
-            (each, _) => Some((each, rises)),
-        });
-        let Some((by, rises)) = by else {
+        args.iter().try_for_each(|e| scans.walk(e, over.part))?;
+        let part = match args.first() {
+            _ if count => of_each((1, true), over),
+            x => x.and_then(|x| adds(x, scans, over)),
+        };
+        let Some(part) = part.map(|part| light.map_or(part, |whole| part.either(whole))) else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
-        let units = together.is_none() && rows.is_none_or(|n| n == 1) && count && args.is_empty();
-        out.push(Added { name: name.clone(), by, light, units, rises: rises && rise });
+        let units = over.light.is_none() && rows.is_none_or(|n| n == 1) && count && args.is_empty();
+        out.push(Added { name: name.clone(), part, units });
     }
     Ok(out)
 }

@@ -34,10 +34,7 @@ const WHOLE: u64 = 1_000_000;
 pub(crate) fn stages(p: &mut Parser, units: &Units) -> Result<Option<(Weights, u64)>> {
     let types: Option<Vec<&SqlType>> = units.keys.iter().map(|k| k.column.ty.as_ref()).collect();
     let Some(types) = types.filter(|types: &Vec<_>| !types.is_empty()) else { return Ok(None) };
-    let left_out = match p.given_ahead() {
-        Some(first) => p.exactly(&given(&types, first))?,
-        None => false,
-    };
+    let left_out = p.given_ahead().map_or(Ok(false), |first| p.exactly(&given(&types, first)))?;
     // Rows whose keys are not among them. NULL is a key like others.
     let same = same_keys("c", "x", types.iter().map(|ty| (Some(*ty), true)));
     let kept =
