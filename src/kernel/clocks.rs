@@ -102,13 +102,13 @@ impl Scans<'_> {
 /// Whether a constant is read the same in every session: `2024-01-31`, `2024-01-31 08:30:00`, with an offset where the type
 /// has one, and BC behind.
 fn is_spelled(text: &str, ty: &SqlType) -> bool {
-    let day = |text| behind(text, DAYS).filter(|_| ty.is_datetime());
-    let moment = text.strip_suffix(" BC").unwrap_or(text);
+    let day = behind(text.strip_suffix(" BC").unwrap_or(text), DAYS);
+    let clocked = day.and_then(|rest| rest.strip_prefix([' ', 'T'])).and_then(clock);
     let end = match ty {
         _ if ty.is_datetime() && ["infinity", "-infinity"].contains(&text) => return true,
-        SqlType::Date => day(moment),
-        SqlType::Timestamp => day(moment).and_then(|rest| if rest.is_empty() { Some("") } else { at(rest) }),
-        SqlType::Timestamptz => day(moment).and_then(at).and_then(|rest| behind(rest, OFFSETS)),
+        SqlType::Date => day,
+        SqlType::Timestamp => clocked.or(day),
+        SqlType::Timestamptz => clocked.and_then(|rest| behind(rest, OFFSETS)),
         SqlType::Time => clock(text),
         // "A leading sign applies to all fields" in one of the styles, unless one of the others has a sign, too.
         SqlType::Interval => {
@@ -130,11 +130,6 @@ fn behind<'t>(text: &'t str, forms: &[&str]) -> Option<&'t str> {
     let fits = |(t, f): (u8, u8)| if f == b'9' { t.is_ascii_digit() } else { t == f };
     let begins = |f: &&&str| text.len() >= f.len() && text.bytes().zip(f.bytes()).all(fits);
     forms.iter().find(begins).and_then(|f| text.get(f.len()..))
-}
-
-/// What is behind a clock that stands behind a day.
-fn at(text: &str) -> Option<&str> {
-    text.strip_prefix([' ', 'T']).and_then(clock)
 }
 
 /// What is behind `08:30`, `08:30:15` or `08:30:15.25`.

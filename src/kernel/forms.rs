@@ -81,11 +81,7 @@ impl Scans<'_> {
     /// Of a call of which an argument has several forms.
     fn form_of(&self, e: &Expr, name: &str, args: &[Expr]) -> Result<Form> {
         let ty = self.type_of(e);
-        let numbers = || {
-            args.iter().all(|a| {
-                matches!(a, Expr::Text(_) | Expr::Null) || self.type_of(a).is_some_and(|t| t.is_number())
-            })
-        };
+        let numbers = || self.types(args.iter()).is_some_and(|all| all.iter().all(SqlType::is_number));
         let divides = |o: &str| o == "/" && ty.as_ref().is_some_and(SqlType::is_float);
         let arithmetic = |o: &str| is_in(PASS, o) || divides(o);
         match name {

@@ -189,9 +189,15 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
         domain.map(|d| d.joins("c", units.keys.get(..d.len()).unwrap_or(&units.keys))).transpose()?;
     let joined = joined.map_or_else(String::new, |on| format!(" JOIN d ON {on}"));
     let order = order(units);
+    // Of groups of the domain, where there is one: which is dropped hangs on no other unit's rows.
+    let rank = |order: &str| {
+        format!(
+            "e AS (SELECT c.*, pg_catalog.row_number() OVER (PARTITION BY c.u ORDER BY {order}) AS r FROM c{joined}),"
+        )
+    };
     // A rank among groups of several units would drop those of one for rows of others.
     if let Some(order) = order.as_ref().filter(|_| units.light.is_none())
-        && p.exactly(&rank(order, &joined))?
+        && p.exactly(&rank(order))?
     {
         return Ok(Middle::Ranked);
     }
@@ -233,14 +239,6 @@ pub(crate) fn order(units: &Units) -> Option<String> {
     }
     let keys = (0..units.keys.len()).map(|i| format!(", c.k{i}"));
     units.unit.is_alone().then(|| hash + &keys.collect::<String>())
-}
-
-/// A rank of each unit's groups, of those of the domain where there is one: which group is dropped hangs on no other unit's
-/// rows.
-fn rank(order: &str, joined: &str) -> String {
-    format!(
-        "e AS (SELECT c.*, pg_catalog.row_number() OVER (PARTITION BY c.u ORDER BY {order}) AS r FROM c{joined}),"
-    )
 }
 
 /// What of a count enters a share: no sum of a unit's reaches the end of int8.

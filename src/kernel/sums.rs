@@ -142,9 +142,7 @@ fn end<'e>(e: &'e Expr, names: &str) -> Option<(&'e Expr, i128)> {
 pub(crate) fn sums(list: &[Item], scans: &mut Scans<'_>, over: &Over<'_>) -> Result<Vec<Added>> {
     let mut out = Vec::new();
     for (e, name) in list {
-        let rows = over.rows;
-        let Some((args, count, once)) = added(e).filter(|(_, count, once)| *count || !once || rows.is_some())
-        else {
+        let Some((args, count, once)) = added(e).filter(|a| a.1 || !a.2 || over.rows.is_some()) else {
             return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
         let (light, args) = match over.light {
@@ -165,7 +163,7 @@ pub(crate) fn sums(list: &[Item], scans: &mut Scans<'_>, over: &Over<'_>) -> Res
         let Some(part) = part.map(|part| light.map_or(part, |whole| part.either(whole))) else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
-        let units = over.light.is_none() && rows.is_none_or(|n| n == 1) && count && args.is_empty();
+        let units = over.light.is_none() && over.rows.is_none_or(|n| n == 1) && count && args.is_empty();
         out.push(Added { name: name.clone(), part, units });
     }
     Ok(out)

@@ -157,11 +157,9 @@ impl Scans<'_> {
                 }
             }
             _ if is_in(OF_TEXT, name) => {
-                let text =
-                    |a: &Expr| matches!(a, Expr::Text(_)) || self.type_of(a).is_some_and(|t| t.is_text());
                 let all = if name == "||" { args } else { args.get(..1)? };
                 let ty = if name == "length" { SqlType::Int4 } else { SqlType::Text };
-                all.iter().all(text).then_some(ty)
+                self.types(all.iter())?.iter().all(SqlType::is_text).then_some(ty)
             }
             _ => None,
         }
@@ -173,7 +171,7 @@ impl Scans<'_> {
     }
 
     /// Those of all of these. Strings and NULL take that of the others.
-    fn types<'e>(&self, list: impl Iterator<Item = &'e Expr>) -> Option<Vec<SqlType>> {
+    pub fn types<'e>(&self, list: impl Iterator<Item = &'e Expr>) -> Option<Vec<SqlType>> {
         list.filter(|e| !matches!(e, Expr::Text(_) | Expr::Null)).map(|e| self.type_of(e)).collect()
     }
 

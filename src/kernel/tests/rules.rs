@@ -479,7 +479,7 @@ fn rule_46_the_kernel_is_short_and_imports_no_planner() {
     let sources = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     let own = sources.filter(|f| f.extension().is_some_and(|e| e == "rs") && !f.ends_with("tests.rs"));
     let lines: usize = own.map(|f| std::fs::read_to_string(f).unwrap().lines().count()).sum();
-    assert!(lines > 500 && lines < 2_600, "{lines} lines, with comments");
+    assert!(lines > 500 && lines < 2_200, "{lines} lines, with comments");
     for (package, may) in [("kernel", "grammar policy schema"), ("grammar", "policy schema thiserror")] {
         let manifest = std::fs::read_to_string(folder.join("..").join(package).join("Cargo.toml")).unwrap();
         let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
