@@ -36,6 +36,9 @@ pub enum ConnectError {
         /// What the system or the server said.
         cause: String,
     },
+    /// A limit of the server would let private rows decide whether a fetch fails.
+    #[error("backend.url: {0}")]
+    Limited(String),
     /// The server is too old or too new.
     #[error("the database runs PostgreSQL {found}; versions 13 to 18 are supported")]
     Version {
@@ -95,7 +98,11 @@ impl Backend {
             parameters: Default::default(),
         };
         let away = |key, user, cause: String| ConnectError::Unreachable { key, user, cause };
-        let server = backend.inspect_server().await.map_err(|c| away("url", users.0.clone(), c))?;
+        let server = backend.inspect_server().await.map_err(|e| match e {
+            FetchError::Limited(cause) => ConnectError::Limited(cause),
+            FetchError::Unreachable(cause) => away("url", users.0.clone(), cause),
+            other => away("url", users.0.clone(), other.to_string()),
+        })?;
         check_server(&server)?;
         backend.server_version = server.version;
         let finish = backend.finish_connection().await.map_err(|e| {
@@ -119,12 +126,10 @@ impl Backend {
         Ok(backend)
     }
 
-    async fn inspect_server(&self) -> Result<Server, String> {
-        let client = self.fetch_connection().await.map_err(|e| match e {
-            FetchError::Unreachable(cause) => cause,
-            other => other.to_string(),
-        })?;
-        let row = client.client.query_one(SERVER, &[]).await.map_err(|e| cause(&e))?;
+    async fn inspect_server(&self) -> Result<Server, FetchError> {
+        let client = self.fetch_connection().await?;
+        let away = |e: tokio_postgres::Error| FetchError::Unreachable(cause(&e));
+        let row = client.client.query_one(SERVER, &[]).await.map_err(away)?;
         let get = |n: usize| row.try_get::<_, Option<String>>(n).map(Option::unwrap_or_default);
         let bit = |n: usize| row.try_get::<_, Option<bool>>(n).map(Option::unwrap_or_default);
         let read = || -> Result<Server, tokio_postgres::Error> {
@@ -145,11 +150,11 @@ impl Backend {
                 6,
                 "the fetch login owns tables; use a role that owns nothing and has SELECT on the tables",
             )?;
-            warn(7, ENDLESS)?;
+            warn(7, "connections have no limit; as superuser: ALTER ROLE … CONNECTION LIMIT 100")?;
             let version = get(0)?.parse().unwrap_or_default();
             Ok(Server { version, name: get(1)?, encoding: get(2)?, database: get(3)?, warnings })
         };
-        let server = read().map_err(|e| cause(&e))?;
+        let server = read().map_err(away)?;
         // This connection has type information of a catalog that may be reloaded: start-up pays for a new one.
         drop(Object::take(client));
         Ok(server)
@@ -199,10 +204,10 @@ SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_sett
           FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()),
        r.rolsuper, r.rolbypassrls,
        EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relowner = r.oid AND c.relkind IN ('r', 'p')),
-       pg_catalog.current_setting('temp_file_limit') = '-1' OR r.rolconnlimit = -1
+       r.rolconnlimit = -1
   FROM pg_catalog.pg_roles r WHERE r.rolname = SESSION_USER";
 
-/// Of a login whose statements may fill the disk, or that may take all connections of the server.
+/// Of a finish login whose statements may fill the disk, or that may take all connections of the server.
 const ENDLESS: &str = "temporary files or connections have no limit; as superuser: ALTER ROLE … SET temp_file_limit = '1GB'; ALTER ROLE … \
      CONNECTION LIMIT 100";
 

@@ -1,9 +1,9 @@
 //! Connections of the two pools: how each is made, and whether it can be used again.
 
-use super::error::{RelayError, cause};
+use super::error::{FetchError, RelayError, cause};
 use super::fetch::{FetchText, Hints};
 use super::login::Login;
-use super::options::{SESSION_PROOF, SameDatabase, pinned_proof};
+use super::options::{LIMITED, SESSION_PROOF, SameDatabase, pinned_proof};
 use super::param::Param;
 use super::prepared::{LONGEST, is_lasting};
 use super::relay::Relay;
@@ -101,6 +101,17 @@ impl FetchClient {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// Says what to do where temporary files of the session have a limit. What is read of a transaction takes its snapshot.
+    pub(super) async fn limited(&self) -> Result<Option<String>, tokio_postgres::Error> {
+        let limits = self.prepared(LIMITED).await?;
+        let Some(row) = self.client.query_opt(&limits, &[]).await? else { return Ok(None) };
+        let (role, limit): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        Ok(Some(format!(
+            "temp_file_limit is {limit}, so that the number of private rows would decide whether a fetch fails; as superuser: \
+             ALTER ROLE {role} SET temp_file_limit = -1, or set it so in postgresql.conf"
+        )))
+    }
+
     /// The query as a prepared statement of this connection.
     pub(super) async fn prepared(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
         let known = self.checks.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
@@ -126,10 +137,11 @@ impl Drop for FetchClient {
 
 impl Manager for Fetching {
     type Type = FetchClient;
-    type Error = String;
+    type Error = FetchError;
 
-    async fn create(&self) -> Result<FetchClient, String> {
-        let (client, connection) = self.0.connect().await.map_err(|e| cause(&e))?;
+    async fn create(&self) -> Result<FetchClient, FetchError> {
+        let away = |e: tokio_postgres::Error| FetchError::Unreachable(cause(&e));
+        let (client, connection) = self.0.connect().await.map_err(away)?;
         let task = tokio::spawn(async move {
             if let Err(e) = connection.await {
                 tracing::warn!(cause = %cause(&e), "a fetch connection was lost");
@@ -142,16 +154,20 @@ impl Manager for Fetching {
             checks: Mutex::default(),
             reads: Mutex::default(),
         };
-        let row = made.client.query_one(SESSION_PROOF, &[]).await.map_err(|e| cause(&e))?;
-        let hold: Option<bool> = row.try_get(0).map_err(|e| cause(&e))?;
-        let pinned = made.client.query_one(&pinned_proof(), &[]).await.map_err(|e| cause(&e))?;
-        let pinned: Option<bool> = pinned.try_get(0).map_err(|e| cause(&e))?;
+        let row = made.client.query_one(SESSION_PROOF, &[]).await.map_err(away)?;
+        let hold: Option<bool> = row.try_get(0).map_err(away)?;
+        let pinned = made.client.query_one(&pinned_proof(), &[]).await.map_err(away)?;
+        let pinned: Option<bool> = pinned.try_get(0).map_err(away)?;
         let hold = hold.zip(pinned).map(|(hold, pinned)| hold && pinned);
-        self.1.prove(hold == Some(true), row.try_get(1).map_err(|e| cause(&e))?)?;
-        Ok(made)
+        let database = row.try_get(1).map_err(away)?;
+        self.1.prove(hold == Some(true), database).map_err(FetchError::Unreachable)?;
+        match made.limited().await.map_err(away)? {
+            Some(cause) => Err(FetchError::Limited(cause)),
+            None => Ok(made),
+        }
     }
 
-    async fn recycle(&self, made: &mut FetchClient, _: &Metrics) -> RecycleResult<String> {
+    async fn recycle(&self, made: &mut FetchClient, _: &Metrics) -> RecycleResult<FetchError> {
         if made.client.is_closed() || made.task.is_finished() {
             return Err(RecycleError::message("closed"));
         }

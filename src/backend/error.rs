@@ -176,6 +176,9 @@ pub enum FetchError {
     /// The fetch login lacks a right; no private row was read. The cause is the database's, for the operator.
     #[error("{0}")]
     Denied(String),
+    /// A limit of the server would let private rows decide whether a fetch fails; none was read. The cause says what to do.
+    #[error("{0}")]
+    Limited(String),
     /// More groups were kept than may come back. How many these are was drawn with noise: it is no failure.
     #[error("more than {0} groups")]
     Many(usize),
@@ -205,6 +208,12 @@ impl FetchError {
                 &format!("{cause}: GRANT it; `noisegate check` has the statement"),
             )
             .hint("The operator grants it SELECT again: `noisegate check` says on which table."),
+            Self::Limited(cause) => ClientError::incident(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "the fetch login (backend.url) has a limit that private rows could reach; nothing was charged",
+                &cause,
+            )
+            .hint("The operator lifts it: `noisegate check` has the statement."),
             Self::Many(most) => ClientError::new(
                 SqlState::PROGRAM_LIMIT_EXCEEDED,
                 format!(

@@ -322,9 +322,14 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
     };
     // Each future sends when it is first polled, which happens in this order.
     let first = join3(client.batch_execute(&begin), quick, join_all(prepares));
-    let ((begun, unchanged, prepared), told) = join(first, told).await;
+    let ((begun, unchanged, prepared), (told, limited)) = join(first, join(told, connection.limited())).await;
     let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>();
-    let prepared = match (begun, unchanged, prepared.and_then(|all| told.map(|()| all))) {
+    let prepared = prepared.and_then(|all| told.map(|()| all));
+    let limited = match (&begun, limited) {
+        (Ok(()), Ok(Some(cause))) => return Err(FetchError::Limited(cause)),
+        (_, limited) => limited,
+    };
+    let prepared = match (begun, unchanged, prepared.and_then(|all| limited.map(|_| all))) {
         (Err(e), ..) | (_, Err(e), _) | (.., Err(e)) => Err(early(e)),
         (Ok(()), Ok(true), Ok(statements)) => Ok(statements),
         (Ok(()), Ok(false), Ok(statements)) => match &checks {

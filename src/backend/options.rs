@@ -80,13 +80,29 @@ const PINNED: [(&str, &str); 6] = [
     ("timezone_abbreviations", "Default"),
 ];
 
-/// One column: whether a fetch session has them.
+/// Limits of a role or of the server that would end a fetch beside `statement_timeout`, which is ours (soundness rule 51).
+const UNLIMITED: [(&str, &str); 2] = [("lock_timeout", "0"), ("idle_in_transaction_session_timeout", "0")];
+
+/// One column: whether a fetch session has them. PostgreSQL 17 has one more limit, of which older ones do not want to hear at
+/// the start of a session.
 pub(super) fn pinned_proof() -> String {
-    let each = PINNED.map(|(name, value)| {
+    let each = PINNED.iter().chain(&UNLIMITED).map(|(name, value)| {
         format!("pg_catalog.current_setting('{name}') OPERATOR(pg_catalog.=) '{value}'")
     });
-    format!("SELECT {}", each.join(" AND "))
+    let each: Vec<String> = each.collect();
+    format!(
+        "SELECT {} AND CASE WHEN pg_catalog.current_setting('transaction_timeout', true) IS NULL THEN true
+                ELSE pg_catalog.set_config('transaction_timeout', '0', false) OPERATOR(pg_catalog.=) '0' END",
+        each.join(" AND ")
+    )
 }
+
+/// One row where temporary files of this session have a limit, which no login can lift for itself: the role, as SQL names it,
+/// and the limit. A fetch would fail by how much it sorts, and an analyst could ask so that one unit's rows decide that
+/// (soundness rule 51).
+pub(super) const LIMITED: &str = "\
+SELECT pg_catalog.quote_ident(SESSION_USER), pg_catalog.current_setting('temp_file_limit')
+ WHERE pg_catalog.current_setting('temp_file_limit') OPERATOR(pg_catalog.<>) '-1'";
 
 pub(super) fn fetch_options(
     statement_timeout: Duration,
@@ -97,7 +113,7 @@ pub(super) fn fetch_options(
     // use depends on row estimates: time would say more about the data than it has to.
     options.push(("jit", "off".into()));
     // The same for all analysts, and as the proof has them (soundness rule 49): what a text means is in the text.
-    options.extend(PINNED.map(|(name, value)| (name, value.to_owned())));
+    options.extend(PINNED.iter().chain(&UNLIMITED).map(|(name, value)| (*name, (*value).to_owned())));
     options.extend(work_mem.map(|w| ("work_mem", w.to_owned())));
     options
 }

@@ -148,13 +148,13 @@ impl Backend {
     /// A connection of the fetch login, to read catalogs with.
     ///
     /// # Errors
-    /// [`FetchError::Unreachable`], [`FetchError::Busy`].
+    /// [`FetchError::Unreachable`], [`FetchError::Limited`], [`FetchError::Busy`].
     pub async fn reader(&self) -> Result<Reader, FetchError> {
         let turn = timeout(WAIT_TIMEOUT, self.readers.clone().acquire_owned()).await;
         let Ok(Ok(turn)) = turn else { return Err(FetchError::Busy) };
         match timeout(CONNECT_TIMEOUT, self.fetch.manager().create()).await {
             Ok(Ok(connection)) => Ok(Reader { connection, _turn: turn }),
-            Ok(Err(cause)) => Err(FetchError::Unreachable(cause)),
+            Ok(Err(error)) => Err(error),
             Err(_) => Err(FetchError::Unreachable(SLOW.into())),
         }
     }
@@ -164,7 +164,7 @@ impl Backend {
         self.fetch.get().await.map_err(|e| match e.into() {
             NoConnection::Busy => FetchError::Busy,
             NoConnection::Slow => FetchError::Unreachable(SLOW.into()),
-            NoConnection::Because(cause) => FetchError::Unreachable(cause),
+            NoConnection::Because(error) => error,
             NoConnection::Closed => FetchError::Unreachable(CLOSED.into()),
         })
     }

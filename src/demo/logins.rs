@@ -4,11 +4,12 @@ use super::Error;
 use tokio_postgres::Client;
 
 /// What the owner of a database runs as superuser; the documentation quotes it. Neither login owns anything, and what a statement
-/// can take of the server has an end: connections, files that it sorts in, time where noisegate sets no shorter one.
+/// can take of the server has an end: connections, time where noisegate sets no shorter one, and files that it sorts in, but for
+/// those of fetches, which may not fail by how many private rows there are.
 pub const ROLES: &str = "\
 CREATE ROLE noisegate LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT CONNECTION LIMIT 100 PASSWORD 'first password';
 CREATE ROLE noisegate_finish LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT CONNECTION LIMIT 100 PASSWORD 'second password';
-ALTER ROLE noisegate SET temp_file_limit = '10GB';
+ALTER ROLE noisegate SET temp_file_limit = -1;
 ALTER ROLE noisegate SET statement_timeout = '10min';
 ALTER ROLE noisegate_finish SET temp_file_limit = '1GB';
 ALTER ROLE noisegate_finish SET statement_timeout = '10min';

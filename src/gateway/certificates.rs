@@ -44,12 +44,12 @@ impl Certificates {
                 certified
             }
         };
-        let same_keys = certified.keys() == release.keys.len();
+        let same_keys = certified.keys == release.keys.len();
         if !same_keys || !price::covers(&price::Proof::from(&*certified), &release.spec, groups) {
             let proven = format!(
                 "proven are l0 = {} and {:?}, planned {:?}: {}",
-                certified.l0(),
-                certified.parts(),
+                certified.l0,
+                certified.parts,
                 release.spec,
                 certified.text()
             );

@@ -308,7 +308,7 @@ impl Drop for Owed {
 /// # Errors
 /// An incident: planner and kernel disagree.
 pub(super) fn reads_only(fetches: &[FetchText], tables: &[usize]) -> Result<(), ClientError> {
-    let unnamed = |f: &FetchText| f.certified.tables().iter().find(|t| !tables.contains(t)).copied();
+    let unnamed = |f: &FetchText| f.certified.tables.iter().find(|t| !tables.contains(t)).copied();
     match fetches.iter().find_map(unnamed) {
         None => Ok(()),
         Some(table) => {
@@ -342,7 +342,7 @@ pub(super) fn fetches(
             let text = fetch::fetch(r, policy);
             let certified = gateway.known.certificates.of(r, text.sql, policy, groups)?;
             let mut params = Vec::new();
-            if certified.seeded() || !r.given.is_empty() {
+            if certified.seeded || !r.given.is_empty() {
                 params.push(Param::int8(seed()?));
             }
             params.extend(given.iter().take(r.given_width()).cloned());

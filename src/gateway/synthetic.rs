@@ -104,7 +104,7 @@ impl Session {
                 let rows = rows.map_err(RelayError::into_finish_error)?;
                 let types = rows.fields.iter().map(|f| f.type_oid).collect();
                 let rows = rows.into_cells().await.map_err(RelayError::into_finish_error)?;
-                let made = answer(Made { types, rows }, text.certified.keys(), &release.spec);
+                let made = answer(Made { types, rows }, text.certified.keys, &release.spec);
                 if let Some(slot) = noisy.get_mut(*place) {
                     *slot = made.map_err(|e| e.client())?;
                 }

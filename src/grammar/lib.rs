@@ -26,6 +26,11 @@ pub type Result<T> = std::result::Result<T, Uncertified>;
 /// What of a text is shown.
 const FRAGMENT: usize = 200;
 
+/// What must hold, or else the reason in constant words for which a text is refused.
+pub fn ensure(holds: bool, reason: &'static str, at: impl Debug) -> Result<()> {
+    if holds { Ok(()) } else { refuse(reason, at) }
+}
+
 /// Not this, for a reason in constant words.
 pub fn refuse<T>(reason: &'static str, at: impl Debug) -> Result<T> {
     Err(Uncertified { reason, fragment: format!("{at:?}").chars().take(FRAGMENT).collect() })

@@ -27,6 +27,7 @@ pub struct Parser<'p> {
     at: usize,
     depth: usize,
     policy: &'p Policy,
+    tables: Vec<Relation>,
 }
 
 fn call(name: &str, args: Vec<Expr>) -> Expr {
@@ -36,7 +37,7 @@ fn call(name: &str, args: Vec<Expr>) -> Expr {
 impl<'p> Parser<'p> {
     /// The policy knows the types that casts may name.
     pub fn new(sql: &str, policy: &'p Policy) -> Result<Self> {
-        Ok(Self { tokens: read(sql)?, at: 0, depth: 0, policy })
+        Ok(Self { tokens: read(sql)?, at: 0, depth: 0, policy, tables: Vec::new() })
     }
 
     /// The stage by this name, if it is next.
@@ -50,6 +51,11 @@ impl<'p> Parser<'p> {
         let select = self.bracketed(Self::select)?;
         self.eat(",");
         Ok(Some(select))
+    }
+
+    /// All tables that were read, wherever they stand.
+    pub fn tables(&self) -> &[Relation] {
+        &self.tables
     }
 
     /// Whether this text is next, which is then behind.
@@ -211,7 +217,9 @@ impl<'p> Parser<'p> {
                 }
                 Relation::Series(self.bracketed(|p| p.list(Self::expression))?)
             } else {
-                Relation::Table(first, self.name()?, only)
+                let table = Relation::Table(first, self.name()?, only);
+                self.tables.push(table.clone());
+                table
             }
         };
         if of != Relation::Stage {

@@ -11,43 +11,15 @@
 
 use super::forms::is_comparison;
 use super::rows::Scans;
-use super::types::results;
+use super::types::{CHOICES, is_arithmetic, is_in, results};
 use grammar::tree::Expr;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure};
 use schema::SqlType;
 
-/// What kind of value an expression gives, as far as settings care.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
-    /// A moment, which clocks show by their zones.
-    Zoned,
-    /// What a clock shows.
-    Local,
-    Date,
-    Span,
-    /// A string, which takes the type of what it meets.
-    Literal,
-    Null,
-    Other,
-    /// Perhaps one of those before.
-    Unknown,
+/// A setting decides what a text of it is, and what it is as another type.
+fn is_set(ty: &SqlType) -> bool {
+    ty.is_datetime() || *ty == SqlType::Interval
 }
-
-use Sort::{Date, Literal, Local, Null, Other, Span, Unknown, Zoned};
-
-/// Choices among values that are brought to one type, as they are by comparisons.
-const CHOICES: &[&str] = &[
-    "COALESCE",
-    "GREATEST",
-    "LEAST",
-    "NULLIF",
-    "date_larger",
-    "date_smaller",
-    "timestamp_larger",
-    "timestamp_smaller",
-    "timestamptz_larger",
-    "timestamptz_smaller",
-];
 
 fn constant(e: &Expr) -> Option<&str> {
     match e {
@@ -58,67 +30,6 @@ fn constant(e: &Expr) -> Option<&str> {
 }
 
 impl Scans<'_> {
-    fn kind(&self, e: &Expr) -> Sort {
-        let of_type = |ty: &SqlType| match ty {
-            SqlType::Timestamptz => Zoned,
-            SqlType::Timestamp => Local,
-            SqlType::Date => Date,
-            SqlType::Interval => Span,
-            _ => Other,
-        };
-        let (name, args) = match e {
-            Expr::Column(c) => {
-                return self.column(c).and_then(|c| c.ty).map_or(Unknown, |ty| of_type(&ty));
-            }
-            Expr::Cast(_, ty) => return of_type(ty),
-            Expr::Text(_) => return Literal,
-            Expr::Null => return Null,
-            Expr::Number(_) | Expr::Bool(_) => return Other,
-            Expr::Rows(select) => {
-                return select.items.first().map_or(Unknown, |(item, _)| self.kind(item));
-            }
-            Expr::Call(name, args) => (name.as_str(), args.as_slice()),
-        };
-        let first = || args.first().map_or(Unknown, |x| self.kind(x));
-        let both = args.iter().map(|x| self.kind(x)).collect::<Vec<_>>();
-        match name {
-            "timezone" => match both.as_slice() {
-                [_, Zoned] => Local,
-                [_, Local] => Zoned,
-                _ => Unknown,
-            },
-            "date_trunc" => both.get(1).copied().unwrap_or(Unknown),
-            "to_timestamp" => Zoned,
-            "make_date" => Date,
-            "age" => Span,
-            "CASE" => joined(results(args).map(|x| self.kind(x))),
-            "COALESCE" | "GREATEST" | "LEAST" | "NULLIF" => joined(both.into_iter()),
-            "OVER" | "ROWS" | "DISTINCT" | "min" | "max" | "sum" | "avg" | "lag" | "lead" | "first_value"
-            | "last_value" | "nth_value" => first(),
-            name if name.ends_with("_larger") || name.ends_with("_smaller") => joined(both.into_iter()),
-            name if name.starts_with('$') => Unknown,
-            "+" | "-" => match both.as_slice() {
-                [Zoned, Zoned] | [Local, Local] | [Span, Span] => Span,
-                [Date, Span] | [Span, Date] => Local,
-                [x @ (Zoned | Local), Span] | [Span, x @ (Zoned | Local)] => *x,
-                [Date, Date] => Other,
-                [Date, _] | [_, Date] => Date,
-                all if all.contains(&Zoned) || all.contains(&Local) || all.contains(&Span) => Unknown,
-                _ => Other,
-            },
-            op if op.split(' ').all(|o| ["+", "-", "*", "/", "%"].contains(&o)) => {
-                let has = |kind| both.contains(&kind);
-                match () {
-                    () if has(Zoned) => Unknown,
-                    () if has(Local) || has(Date) => Local,
-                    () if has(Span) => Span,
-                    () => Other,
-                }
-            }
-            _ => Other,
-        }
-    }
-
     /// Refuses an expression whose meaning is a session's; what it is made of is looked at elsewhere.
     pub(super) fn means_one_thing(&self, e: &Expr) -> Result<()> {
         let holds = match e {
@@ -126,138 +37,105 @@ impl Scans<'_> {
             Expr::Call(name, args) => self.calls(name, args),
             _ => true,
         };
-        if holds { Ok(()) } else { refuse("something that a setting of the session decides", e) }
+        ensure(holds, "something that a setting of the session decides", e)
     }
 
+    /// Whether a value becomes one of this type in every session alike.
     fn converts(&self, x: &Expr, ty: &SqlType) -> bool {
-        if let Expr::Text(text) = x {
-            return is_spelled(text, ty);
-        }
-        if matches!(x, Expr::Call(name, _) if name.starts_with('$')) {
-            return true;
-        }
-        let kind = self.kind(x);
+        use SqlType::{Date, Interval, Time, Timestamp, Timestamptz};
+        let of = match x {
+            Expr::Text(text) => return is_spelled(text, ty),
+            Expr::Null => return true,
+            Expr::Call(name, _) if name.starts_with('$') => return true,
+            x => self.type_of(x),
+        };
         match ty {
-            SqlType::Timestamptz => matches!(kind, Zoned | Null),
-            SqlType::Timestamp | SqlType::Date => matches!(kind, Local | Date | Null),
-            SqlType::Interval => matches!(kind, Span | Null),
-            SqlType::Time => matches!(kind, Local | Null) || self.type_of(x) == Some(SqlType::Time),
+            Timestamptz | Interval => of.as_ref() == Some(ty),
+            Timestamp | Date => matches!(of, Some(Timestamp | Date)),
+            Time => matches!(of, Some(Timestamp | Time)),
             _ => true,
         }
+    }
+
+    /// Whether values that are brought to one type are so in every session alike.
+    fn meet<'e>(&self, all: impl Iterator<Item = &'e Expr> + Clone) -> bool {
+        let types = all.clone().filter_map(|x| self.type_of(x)).filter(is_set);
+        types.into_iter().all(|ty| all.clone().all(|x| self.converts(x, &ty)))
     }
 
     fn calls(&self, name: &str, args: &[Expr]) -> bool {
-        let kinds: Vec<Sort> = args.iter().map(|x| self.kind(x)).collect();
+        use SqlType::{Interval, Timestamp, Timestamptz};
+        let types: Vec<Option<SqlType>> = args.iter().map(|x| self.type_of(x)).collect();
         let is_constant = |at: usize| args.get(at).and_then(constant).is_some();
-        let spelled = |ty: SqlType| {
-            args.iter().all(|x| if let Expr::Text(text) = x { is_spelled(text, &ty) } else { true })
-        };
-        match (name, kinds.as_slice()) {
+        match (name, types.as_slice()) {
             // Seconds since 1970 are the same on every clock.
-            ("EXTRACT", [_, Zoned]) => args.first().and_then(constant) == Some("epoch"),
-            ("EXTRACT", [_, kind]) => *kind != Unknown,
-            ("date_trunc", [_, Local]) => true,
-            ("date_trunc", [_, Zoned, _]) => is_constant(2),
-            ("timezone", [_, Zoned | Local]) => is_constant(0),
-            ("age", [Local, Local]) | ("to_timestamp", [_]) => true,
-            ("to_char", [Local, _]) => args.get(1).and_then(constant).is_some_and(shows_no_locale),
+            ("EXTRACT", [_, Some(Timestamptz)]) => args.first().and_then(constant) == Some("epoch"),
+            ("EXTRACT", [_, ty]) => ty.is_some(),
+            ("date_trunc", [_, Some(Timestamp)]) => true,
+            ("date_trunc", [_, Some(Timestamptz), _]) => is_constant(2),
+            ("timezone", [_, Some(Timestamptz | Timestamp)]) => is_constant(0),
+            ("age", [Some(Timestamp), Some(Timestamp)]) | ("to_timestamp", [_]) => true,
+            ("to_char", [Some(Timestamp), _]) => args.get(1).and_then(constant).is_some_and(shows_no_locale),
             ("EXTRACT" | "date_trunc" | "timezone" | "age" | "to_timestamp" | "to_char", _) => false,
             // Texts of times are those of a style.
-            (op, kinds) if op.split(' ').any(|o| o == "||") => {
-                kinds.iter().all(|k| matches!(k, Literal | Null | Other))
-            }
-            ("+" | "-", [Zoned, Span]) => is_clockless(args.get(1)),
-            ("+", [Span, Zoned]) => is_clockless(args.first()),
-            ("-", [Zoned, Zoned]) => true,
-            (op, kinds) if op.split(' ').all(|o| ["+", "-", "*", "/", "%"].contains(&o)) => {
-                !(kinds.contains(&Zoned) || kinds.contains(&Unknown) && kinds.contains(&Local))
-            }
-            ("CASE", _) => meet(results(args).map(|x| self.kind(x))),
-            (name, kinds) if is_comparison(name) || CHOICES.contains(&name) => {
-                let of = |kind, ty| kinds.contains(&kind) && !spelled(ty);
-                meet(kinds.iter().copied())
-                    && !of(Zoned, SqlType::Timestamptz)
-                    && !of(Local, SqlType::Timestamp)
-                    && !of(Date, SqlType::Date)
-                    && !of(Span, SqlType::Interval)
+            (op, _) if is_in(op, "||") => args.iter().all(|x| match self.type_of(x) {
+                Some(ty) => !is_set(&ty),
+                None => matches!(x, Expr::Text(_) | Expr::Null),
+            }),
+            (op, types) if is_arithmetic(op) => match types {
+                [Some(Timestamptz), Some(Interval)] => is_clockless(args.get(1)),
+                [Some(Interval), Some(Timestamptz)] => is_clockless(args.first()),
+                types if types.iter().flatten().any(is_set) => self.type_of_call(name, args).is_some(),
+                _ => true,
+            },
+            ("CASE", _) => self.meet(results(args)),
+            (name, _) if is_comparison(name) || is_in(CHOICES, name) => self.meet(args.iter()),
+            // Each of its arguments becomes what it gives.
+            (name, _) if name.ends_with("_larger") || name.ends_with("_smaller") => {
+                self.type_of_call(name, args).is_some_and(|ty| args.iter().all(|x| self.converts(x, &ty)))
             }
             _ => true,
         }
     }
 }
 
-/// What values of these kinds are together.
-fn joined(kinds: impl Iterator<Item = Sort>) -> Sort {
-    let mut all = kinds.filter(|k| *k != Null).collect::<Vec<_>>();
-    all.dedup();
-    match all.as_slice() {
-        [] => Null,
-        [one] => *one,
-        several => several.iter().find(|k| ![Literal, Other].contains(k)).map_or(Other, |_| {
-            let mut plain = several.iter().filter(|k| **k != Literal);
-            let first = plain.next().copied().unwrap_or(Literal);
-            if plain.all(|k| *k == first) { first } else { Unknown }
-        }),
-    }
-}
-
-/// Whether values of these kinds meet without a clock between them.
-fn meet(kinds: impl Iterator<Item = Sort>) -> bool {
-    let all: Vec<Sort> = kinds.collect();
-    let alone = |kind| !all.contains(&kind) || all.iter().all(|k| [kind, Literal, Null].contains(k));
-    let clock = all.contains(&Local) || all.contains(&Date);
-    alone(Zoned) && alone(Span) && !(clock && all.contains(&Unknown))
-}
-
-/// Whether a constant is read the same in every session.
+/// Whether a constant is read the same in every session: `2024-01-31`, `2024-01-31 08:30:00`, with an offset where the type
+/// has one, and BC behind.
 fn is_spelled(text: &str, ty: &SqlType) -> bool {
-    match ty {
-        SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz => is_moment(text, ty),
-        SqlType::Time => clock(text).is_some_and(str::is_empty),
+    let day = behind(text.strip_suffix(" BC").unwrap_or(text), DAYS);
+    let clocked = day.and_then(|rest| rest.strip_prefix([' ', 'T'])).and_then(clock);
+    let end = match ty {
+        _ if ty.is_datetime() && ["infinity", "-infinity"].contains(&text) => return true,
+        SqlType::Date => day,
+        SqlType::Timestamp => clocked.or(day),
+        SqlType::Timestamptz => clocked.and_then(|rest| behind(rest, OFFSETS)),
+        SqlType::Time => clock(text),
         // "A leading sign applies to all fields" in one of the styles, unless one of the others has a sign, too.
         SqlType::Interval => {
             let numbers = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
-            !text.contains('-')
-                || text.split(' ').filter(numbers).all(|w| w.starts_with(['+', '-']) && !w.contains(':'))
+            let signed = |w: &str| w.starts_with(['+', '-']) && !w.contains(':');
+            return !text.contains('-') || text.split(' ').filter(numbers).all(signed);
         }
-        _ => true,
-    }
+        _ => return true,
+    };
+    end == Some("")
 }
 
-/// `2024-01-31`, `2024-01-31 08:30:00`, with an offset where the type has one, and BC behind.
-fn is_moment(text: &str, ty: &SqlType) -> bool {
-    if ["infinity", "-infinity"].contains(&text) {
-        return true;
-    }
-    let text = text.strip_suffix(" BC").unwrap_or(text);
-    let (day, rest) = text.split_at_checked(text.find([' ', 'T']).unwrap_or(text.len())).unwrap_or_default();
-    let mut parts = day.split('-');
-    let year = parts.next().is_some_and(|y| (4..=7).contains(&y.len()) && digits(y));
-    let two = |p: Option<&str>| p.is_some_and(|p| p.len() == 2 && digits(p));
-    let day = year && two(parts.next()) && two(parts.next()) && parts.next().is_none();
-    let behind = rest.get(1..).map_or(Some(""), clock);
-    let Some(behind) = behind.filter(|_| day) else { return false };
-    match ty {
-        SqlType::Date => rest.is_empty(),
-        SqlType::Timestamptz => {
-            let offset = behind.strip_prefix(['+', '-']).map(|o| o.split(':').collect::<Vec<_>>());
-            offset.is_some_and(|o| (1..=3).contains(&o.len()) && o.iter().all(|p| two(Some(p))))
-        }
-        _ => behind.is_empty(),
-    }
+const DAYS: &[&str] = &["9999999-99-99", "999999-99-99", "99999-99-99", "9999-99-99"];
+const CLOCKS: &[&str] = &["99:99:99", "99:99"];
+const OFFSETS: &[&str] = &["+99:99:99", "-99:99:99", "+99:99", "-99:99", "+99", "-99"];
+
+/// What is behind the first of these forms that a text begins with; 9 stands for any digit.
+fn behind<'t>(text: &'t str, forms: &[&str]) -> Option<&'t str> {
+    let fits = |(t, f): (u8, u8)| if f == b'9' { t.is_ascii_digit() } else { t == f };
+    let begins = |f: &&&str| text.len() >= f.len() && text.bytes().zip(f.bytes()).all(fits);
+    forms.iter().find(begins).and_then(|f| text.get(f.len()..))
 }
 
 /// What is behind `08:30`, `08:30:15` or `08:30:15.25`.
 fn clock(text: &str) -> Option<&str> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && !":.".contains(c)).unwrap_or(text.len());
-    let (clock, behind) = text.split_at_checked(end)?;
-    let parts: Vec<&str> = clock.split(':').collect();
-    let whole = |p: &&str| p.split('.').next().is_some_and(|p| p.len() == 2 && digits(p));
-    ((2..=3).contains(&parts.len()) && parts.iter().all(whole)).then_some(behind)
-}
-
-fn digits(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_digit())
+    let rest = behind(text, CLOCKS)?;
+    Some(rest.strip_prefix('.').map_or(rest, |r| r.trim_start_matches(|c: char| c.is_ascii_digit())))
 }
 
 /// An interval of microseconds alone, which no clock changes.
@@ -266,7 +144,7 @@ fn is_clockless(e: Option<&Expr>) -> bool {
         return is_clockless(Some(unit));
     }
     let text = e.and_then(constant).and_then(|t| t.strip_suffix(" microseconds"));
-    text.is_some_and(|n| digits(n.strip_prefix(['+', '-']).unwrap_or(n)))
+    text.is_some_and(|n| n.strip_prefix(['+', '-']).unwrap_or(n).bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Names of months and days in the words of a locale, and of zones, are asked for by TM, TZ and OF.
@@ -283,11 +161,7 @@ pub(super) fn guarded<'e>(when: &Expr, then: &'e Expr) -> Option<&'e Expr> {
     };
     let Expr::Cast(x, SqlType::Date | SqlType::Timestamp) = then else { return None };
     let all = when.call("AND").unwrap_or(std::slice::from_ref(when));
-    let begins = |e: &Expr| match e.call("textregexeq") {
-        Some([of, pattern]) => {
-            *of == **x && constant(pattern).is_some_and(|p| p.starts_with("^([0-9]{4}-") && p.ends_with('$'))
-        }
-        _ => false,
-    };
+    let dated = |p: &str| p.starts_with("^([0-9]{4}-") && p.ends_with('$');
+    let begins = |e: &Expr| matches!(e.call("textregexeq"), Some([of, pattern]) if *of == **x && constant(pattern).is_some_and(dated));
     all.iter().any(begins).then_some(x)
 }

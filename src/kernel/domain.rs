@@ -2,10 +2,10 @@
 //! combination of keys once.
 
 use super::facts::compared_exactly;
-use super::rows::{Column, Rows, Scans, Source};
+use super::rows::{Column, Rows, Scans, Source, sides};
 use super::stages::Key;
 use grammar::tree::*;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure, refuse};
 use policy::Policy;
 use schema::SqlType;
 
@@ -20,31 +20,28 @@ pub(crate) struct Domain {
 /// `SELECT x0.k AS k0, … FROM (…) AS x0(k) CROSS JOIN …`
 pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     let mut out = Domain { keys: Vec::new(), size: Some(1) };
-    let (mut scans, mut shown) = (Vec::new(), Scans::of_domain(policy));
-    let mut tree = select.from.as_ref();
-    while let Some(Tree::Join(Kind::Inner, left, right, on)) = tree
-        && on.is_empty()
-    {
-        scans.push(&**right);
-        tree = Some(left);
-    }
-    scans.extend(tree);
-    for (i, ((item, name), scan)) in select.items.iter().zip(scans.iter().rev()).enumerate() {
+    let mut shown = Scans::of_domain(policy);
+    let inner = |kind| kind == Kind::Inner;
+    let (scans, on) = select.from.as_ref().map(|tree| sides(tree, inner)).unwrap_or_default();
+    for (i, ((item, name), scan)) in select.items.iter().zip(&scans).enumerate() {
         let Tree::Scan(Scan { name: of, columns, of: Relation::Set(set) }) = scan else {
             return refuse("a domain of an unknown kind", scan);
         };
-        let column = item.column().filter(|c| c.0 == *of && *columns == [c.1.clone()]);
+        let own = item.column().is_some_and(|c| c.0 == *of && *columns == [c.1.clone()]);
         // UNION and DISTINCT give each value once.
         let once = match set {
             Set::Op(op, _) => *op == "UNION",
             Set::Select(select) => select.distinct,
             Set::Values(_) => false,
         };
-        if column.is_none() || !once || *name != format!("k{i}") {
-            return refuse("a domain whose values could come twice, or out of order", item);
-        }
-        let (ty, size) = values(set, policy)?;
-        out.size = out.size.zip(size).and_then(|(a, b)| a.checked_mul(b));
+        let told = own && once && *name == format!("k{i}");
+        ensure(told, "a domain whose values could come twice, or out of order", item)?;
+        let rows = Scans::of_domain(policy).set(set)?;
+        let ([(_, column)], true) = (rows.columns.as_slice(), rows.units.is_empty()) else {
+            return refuse("a domain of several columns, or of a private table", set);
+        };
+        let ty = column.ty.clone();
+        out.size = out.size.zip(listed(set)).and_then(|(a, b)| a.checked_mul(b));
         let columns = columns.iter().map(|c| (c.clone(), Column::of(ty.clone()))).collect();
         shown.add(of, Source::Rows(Rows { columns, ..Rows::default() }))?;
         let null = |s: &Set| matches!(s, Set::Select(s) if matches!(s.items.as_slice(), [(Expr::Cast(x, _), _)] if **x == Expr::Null));
@@ -52,19 +49,9 @@ pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     }
     // No rows are around the conditions, so that they hold no subquery: they look at the domain's own columns.
     select.filter.iter().try_for_each(|e| shown.walk(e, None))?;
-    match select.is_plain() && select.items.len() == scans.len() {
-        true => Ok(out),
-        false => refuse("a domain with parts that no column shows", select),
-    }
-}
-
-/// The type of these values, and how many are listed.
-fn values(set: &Set, policy: &Policy) -> Result<(Option<SqlType>, Option<u64>)> {
-    let rows = Scans::of_domain(policy).set(set)?;
-    match rows.columns.as_slice() {
-        [(_, column)] if rows.units.is_empty() => Ok((column.ty.clone(), listed(set))),
-        _ => refuse("a domain of several columns, or of a private table", set),
-    }
+    let all = select.is_plain() && select.items.len() == scans.len() && on.is_empty();
+    ensure(all, "a domain with parts that no column shows", select)?;
+    Ok(out)
 }
 
 /// How many rows there are at most, where the text says it.
@@ -89,18 +76,27 @@ impl Domain {
     /// The condition that joins keys of these types with it: NULL meets NULL where it is listed.
     pub fn joins(&self, of: &str, keys: &[Key]) -> Result<String> {
         // Converted to another type, two rows of the domain could be one.
-        let exact = |(k, (ty, _)): (&Key, &(Option<_>, _))| compared_exactly(k.ty.as_ref(), ty.as_ref());
-        if keys.len() != self.keys.len() || !keys.iter().zip(&self.keys).all(exact) {
-            return refuse("a join with a domain by something else than its keys, of one type", of);
-        }
-        let each = self.keys.iter().enumerate().map(|(i, (ty, null))| {
-            let text = ty.as_ref().is_some_and(SqlType::is_text);
-            let side = |of: &str| {
-                let key = format!("{of}.k{i}{}", if text { " COLLATE pg_catalog.\"default\"" } else { "" });
-                if *null { format!("ARRAY[{key}]") } else { key }
-            };
-            format!("{} = {}", side(of), side("d"))
-        });
-        Ok(each.collect::<Vec<_>>().join(" AND "))
+        let exact =
+            |(k, (ty, _)): (&Key, &(Option<_>, _))| compared_exactly(k.column.ty.as_ref(), ty.as_ref());
+        let all = keys.len() == self.keys.len() && keys.iter().zip(&self.keys).all(exact);
+        ensure(all, "a join with a domain by something else than its keys, of one type", of)?;
+        Ok(same_keys(of, "d", self.keys.iter().map(|(ty, null)| (ty.as_ref(), *null))))
     }
+}
+
+/// The condition under which keys of two stages are the same: texts by their bytes, and NULL meets NULL where that is said.
+pub(crate) fn same_keys<'t>(
+    a: &str,
+    b: &str,
+    keys: impl Iterator<Item = (Option<&'t SqlType>, bool)>,
+) -> String {
+    let each = keys.enumerate().map(|(i, (ty, null))| {
+        let text = ty.is_some_and(SqlType::is_text);
+        let side = |of: &str| {
+            let key = format!("{of}.k{i}{}", if text { " COLLATE pg_catalog.\"default\"" } else { "" });
+            if null { format!("ARRAY[{key}]") } else { key }
+        };
+        format!("{} = {}", side(a), side(b))
+    });
+    each.collect::<Vec<_>>().join(" AND ")
 }

@@ -10,9 +10,9 @@
 use super::facts::is_exact;
 use super::rows::{Column, Part, Scans, uncast};
 use super::stages::is_canonical_float;
-use super::types::NUMERIC;
+use super::types::{CHOICES, NUMERIC, is_in};
 use grammar::tree::*;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure, refuse};
 use schema::SqlType;
 
 /// How surely a value is the same where a unit's rows are.
@@ -27,34 +27,20 @@ pub(crate) enum Form {
 }
 
 /// What looks at nothing of a value but what it equals, and gives one form.
-const COMPARE: &[&str] = &[
-    "=",
-    "<>",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "BETWEEN",
-    "NOT BETWEEN",
-    "IN",
-    "NOT IN",
-    "IS NULL",
-    "IS NOT NULL",
-    "IS DISTINCT FROM",
-    "IS NOT DISTINCT FROM",
-];
+const COMPARE: &str =
+    "=,<>,<,<=,>,>=,BETWEEN,NOT BETWEEN,IN,NOT IN,IS NULL,IS NOT NULL,IS DISTINCT FROM,IS NOT DISTINCT FROM";
 /// What gives equal numbers for equal numbers, in forms that follow from theirs.
-const PASS: &[&str] =
-    &["+", "-", "*", "%", "abs", "float8larger", "float8smaller", "numeric_larger", "numeric_smaller"];
-/// What gives one of equal values for equal values.
-const CHOOSE: &[&str] = &["CASE", "COALESCE", "COLLATE", "DISTINCT", "GREATEST", "LEAST", "NULLIF"];
+const PASS: &str = "+ - * % abs float8larger float8smaller numeric_larger numeric_smaller";
+/// What gives one of equal values for equal values, beside [`CHOICES`].
+const CHOOSE: &str = "CASE COLLATE DISTINCT";
 /// What gives numerics in a form that equal numbers share; floats stay 0 or -0.
-const ROUND: &[&str] = &["ceil", "div", "floor", "round", "sign", "trim_scale", "trunc"];
+const ROUND: &str = "ceil div floor round sign trim_scale trunc";
 /// Calls over a window that give rows the same that tie in its order.
-const ALIKE: &[&str] = &["rank", "dense_rank", "percent_rank", "cume_dist"];
+const ALIKE: &str = "rank dense_rank percent_rank cume_dist";
 /// Exact over integers and numerics alone.
-const ADDS: &[&str] =
-    &["sum", "avg", "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"];
+const ADDS: &str = "sum avg variance var_samp var_pop stddev stddev_samp stddev_pop";
+/// Of values that equal each other, these are as many, and as true.
+const TELLS: &str = "count bool_and bool_or every";
 
 const SHOWN: &str = "a value whose equals may look different, where its form shows";
 const TIES: &str = "an order that leaves rows of a unit open";
@@ -80,15 +66,12 @@ impl Scans<'_> {
                 Some(form) => Ok(form),
             },
             Expr::Cast(x, ty) => self.cast(e, self.form_by(x, by)?, x, ty),
-            // What is computed is stored otherwise in a sort than beside it.
-            Expr::Call(name, args) if name == "pg_column_size" && !args.iter().all(|a| self.is_stored(a)) => {
-                refuse(SHOWN, e)
-            }
-            Expr::Call(_, args) if by.is_some() && args.iter().any(|a| matches!(a, Expr::Rows(_))) => {
-                refuse(TIES, e)
-            }
             Expr::Call(name, args) => {
-                let form = args.iter().try_fold(Form::One, |form, a| Ok(form.max(self.form_by(a, by)?)))?;
+                // What is computed is stored otherwise in a sort than beside it.
+                let stored = name != "pg_column_size" || args.iter().all(|a| self.is_stored(a));
+                ensure(stored, SHOWN, e)?;
+                ensure(by.is_none() || !args.iter().any(|a| matches!(a, Expr::Rows(_))), TIES, e)?;
+                let form = self.of_all(args, by)?;
                 if form == Form::One { Ok(form) } else { self.form_of(e, name, args) }
             }
             _ => Ok(Form::One),
@@ -98,18 +81,14 @@ impl Scans<'_> {
     /// Of a call of which an argument has several forms.
     fn form_of(&self, e: &Expr, name: &str, args: &[Expr]) -> Result<Form> {
         let ty = self.type_of(e);
-        let numbers = || {
-            args.iter().all(|a| {
-                matches!(a, Expr::Text(_) | Expr::Null) || self.type_of(a).is_some_and(|t| t.is_number())
-            })
-        };
-        let arithmetic =
-            |o: &str| PASS.contains(&o) || o == "/" && ty.as_ref().is_some_and(SqlType::is_float);
+        let numbers = || self.types(args.iter()).is_some_and(|all| all.iter().all(SqlType::is_number));
+        let divides = |o: &str| o == "/" && ty.as_ref().is_some_and(SqlType::is_float);
+        let arithmetic = |o: &str| is_in(PASS, o) || divides(o);
         match name {
             _ if is_comparison(name) => Ok(Form::One),
-            _ if ROUND.contains(&name) && ty.as_ref().is_some_and(is_exact) => Ok(Form::One),
-            _ if CHOOSE.contains(&name) => Ok(Form::Several),
-            _ if numbers() && (name.split(' ').all(arithmetic) || ROUND.contains(&name)) => Ok(Form::Several),
+            _ if is_in(ROUND, name) && ty.as_ref().is_some_and(is_exact) => Ok(Form::One),
+            _ if is_in(CHOOSE, name) || is_in(CHOICES, name) => Ok(Form::Several),
+            _ if numbers() && (name.split(' ').all(arithmetic) || is_in(ROUND, name)) => Ok(Form::Several),
             _ => refuse(SHOWN, e),
         }
     }
@@ -153,10 +132,9 @@ impl Scans<'_> {
         let distinct = all.first().and_then(|x| x.call("DISTINCT"));
         let args = distinct.unwrap_or(all);
         let exact = |a: &Expr| self.type_of(a).is_some_and(|t| is_exact(&t));
-        let adds = ADDS.contains(&name.as_str());
-        if adds && !args.iter().all(exact) {
-            return refuse("something that comes out otherwise in another order of rows", e);
-        }
+        let adds = is_in(ADDS, name);
+        let in_order = adds && !args.iter().all(exact);
+        ensure(!in_order, "something that comes out otherwise in another order of rows", e)?;
         let mut form = match ties.and_then(|by| self.told(called(bare), by)) {
             Some(told) => told,
             None => self.of_all(args, None)?.max(self.of_all(args, ties)?),
@@ -164,7 +142,7 @@ impl Scans<'_> {
         if distinct.is_some() || name == "min" || name == "max" {
             form = args.iter().fold(form, |form, x| self.one_of(x, form));
         }
-        if ["count", "bool_and", "bool_or", "every"].contains(&name.as_str()) {
+        if is_in(TELLS, name) {
             form = Form::One;
         }
         match e {
@@ -192,14 +170,12 @@ impl Scans<'_> {
         }
         let item = |(i, (e, _)): (usize, &Item)| {
             let several = i >= select.groups && select.groups > 0 || uncast(e).call("OVER").is_some();
-            if several {
-                let all = orders().map(|by| self.over(e, Some(by)));
-                return all.chain([self.over(e, None)]).try_fold(Form::One, |most, form| Ok(most.max(form?)));
-            }
-            let unit = self.is_unit(e, part);
-            let told = orders().filter(|_| !unit).map(|by| self.form_by(e, Some(by)));
-            let form = told.chain([self.form(e)]).try_fold(Form::One, |most, form| Ok(most.max(form?)))?;
-            Ok(if select.groups > 0 || select.distinct { self.one_of(e, form) } else { form })
+            let one = |by: Option<&[Expr]>| if several { self.over(e, by) } else { self.form_by(e, by) };
+            let unit = !several && self.is_unit(e, part);
+            let told = orders().filter(|_| !unit).map(|by| one(Some(by)));
+            let form = told.chain([one(None)]).try_fold(Form::One, |most, form| Ok(most.max(form?)))?;
+            let merged = !several && (select.groups > 0 || select.distinct);
+            Ok(if merged { self.one_of(e, form) } else { form })
         };
         select.items.iter().enumerate().map(item).collect()
     }
@@ -207,7 +183,7 @@ impl Scans<'_> {
 
 /// What asks whether, and looks at nothing but what values equal.
 pub(crate) fn is_comparison(name: &str) -> bool {
-    COMPARE.contains(&name)
+    COMPARE.split(',').any(|n| n == name)
 }
 
 /// What is called, over a window or not.
@@ -220,6 +196,6 @@ fn called(e: &Expr) -> &Expr {
 
 /// Whether a window tells rows apart that tie in its order: by its frame, or by what is called.
 fn tells_ties(all: &[Expr]) -> bool {
-    let alike = |name: &str| ALIKE.contains(&name) || AGGREGATES.contains(&name);
+    let alike = |name: &str| is_in(ALIKE, name) || AGGREGATES.contains(&name);
     !matches!(all.first(), Some(Expr::Call(name, _)) if alike(name))
 }

@@ -18,7 +18,6 @@ mod light;
 mod rows;
 mod stages;
 mod sums;
-mod tables;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -29,23 +28,38 @@ use policy::Policy;
 use std::collections::BTreeSet;
 pub use weights::Weights;
 
-/// A text, and what one unit can change in its answer. [`certify`] alone makes it.
-///
-/// A row of the answer holds the keys of a group, the number of its units where [`Self::selects`] or what these add up to by
-/// [`Self::weights`], and an integer for each part. Between neighbours at most [`Self::l0`] rows differ, come or go, and in each of them the number of units by at
-/// most 1, and each part by at most its `linf`; over all rows each part keeps to its norms. A row that comes or goes counts
-/// as one whose integers were 0.
+/// A text, and what one unit can change in its answer. [`certify`] alone makes it, and nobody can change it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certified {
     text: String,
-    seeded: bool,
-    keys: usize,
-    selects: bool,
-    weights: Weights,
-    parts: Vec<Part>,
-    l0: u64,
-    public: bool,
-    tables: BTreeSet<usize>,
+    claim: Claim,
+}
+
+/// What one unit can change in the answer of a text.
+///
+/// A row of the answer holds the keys of a group, the number of its units where it [selects](Self::selects) or what these add up to by
+/// its [weights](Self::weights), and an integer for each part. Between neighbours at most [`l0`](Self::l0) rows differ, come or go, and in each of them the number of units by at
+/// most 1, and each part by at most its `linf`; over all rows each part keeps to its norms. A row that comes or goes counts
+/// as one whose integers were 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// It takes a seed as `$1`. What it takes behind has nothing to do with private rows but through what was released.
+    pub seeded: bool,
+    /// How many columns are group keys. They come first.
+    pub keys: usize,
+    /// The column behind the keys counts the units of the group, or adds up what they weigh.
+    pub selects: bool,
+    /// What a unit adds to that column.
+    pub weights: Weights,
+    /// The columns behind.
+    pub parts: Vec<Part>,
+    /// How many groups one unit can touch; [`u64::MAX`] where nothing bounds them, which groups that are selected never are.
+    pub l0: u64,
+    /// Which groups come back, and in which order, has nothing to do with private rows. Where they do, and no units are counted
+    /// either, nothing but the integers may be looked at, of groups that are known from elsewhere.
+    pub public: bool,
+    /// All tables of the policy that it reads, by their places: budgets by table, and what is checked of the schema, are of these.
+    pub tables: BTreeSet<usize>,
 }
 
 /// A column of integers.
@@ -102,68 +116,26 @@ impl Certified {
     /// (`the_program_runs_certified_texts_only`).
     #[cfg(feature = "testing")]
     pub fn unproven(text: &str, keys: usize, selects: bool, parts: Vec<Part>) -> Self {
-        Self {
-            text: text.to_owned(),
-            seeded: false,
-            keys,
-            selects,
-            weights: Weights::Units,
-            parts,
-            l0: 1,
-            public: true,
-            tables: BTreeSet::new(),
-        }
+        let (seeded, weights, tables) = (false, Weights::Units, BTreeSet::new());
+        let claim = Claim { seeded, keys, selects, weights, parts, l0: 1, public: true, tables };
+        Self { text: text.to_owned(), claim }
     }
 
     /// What was certified, to the letter.
     pub fn text(&self) -> &str {
         &self.text
     }
+}
 
-    /// It takes a seed as `$1`. What it takes behind has nothing to do with private rows but through what was released.
-    pub fn seeded(&self) -> bool {
-        self.seeded
-    }
+impl std::ops::Deref for Certified {
+    type Target = Claim;
 
-    /// How many columns are group keys. They come first.
-    pub fn keys(&self) -> usize {
-        self.keys
-    }
-
-    /// The column behind the keys counts the units of the group, or adds up what they weigh.
-    pub fn selects(&self) -> bool {
-        self.selects
-    }
-
-    /// What a unit adds to that column.
-    pub fn weights(&self) -> Weights {
-        self.weights
-    }
-
-    /// The columns behind.
-    pub fn parts(&self) -> &[Part] {
-        &self.parts
-    }
-
-    /// How many groups one unit can touch; [`u64::MAX`] where nothing bounds them, which groups that [`Self::selects`] never
-    /// are.
-    pub fn l0(&self) -> u64 {
-        self.l0
-    }
-
-    /// All tables of the policy that it reads, by their places: budgets by table, and what is checked of the schema, are of these.
-    pub fn tables(&self) -> &BTreeSet<usize> {
-        &self.tables
-    }
-
-    /// Which groups come back, and in which order, has nothing to do with private rows. Where they do, and no units are counted
-    /// either, nothing but the integers may be looked at, of groups that are known from elsewhere.
-    pub fn public(&self) -> bool {
-        self.public
+    fn deref(&self) -> &Claim {
+        &self.claim
     }
 }
 
 /// Proves what one unit can change in the answer of this text, or refuses it.
 pub fn certify(sql: &str, policy: &Policy) -> std::result::Result<Certified, Uncertified> {
-    stages::certify(sql, policy)
+    Ok(Certified { text: sql.to_owned(), claim: stages::certify(sql, policy)? })
 }

@@ -11,86 +11,64 @@
 //! the groups under NULL what its rows add, whatever others do: over all groups no more than `most` times what one row adds. It is
 //! one or the other, so that the larger of both bounds is one.
 
-use super::rows::{Scans, uncast};
+use super::Part;
+use super::rows::{Scans, sides, uncast};
 use grammar::tree::*;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure, refuse};
 
 /// `c` as if each unit had groups of its own, and how many rows a light unit has at most.
 pub(crate) fn apart(h: &Select, mut c: Select) -> Result<(Select, u64)> {
-    let (rows, most) = {
-        let ([(unit, u), (counted, n)], 1, false) = (h.items.as_slice(), h.groups, h.distinct) else {
-            return refuse("a count of rows that is not of each unit", h);
-        };
-        if (u.as_str(), n.as_str()) != ("u", "n") || *counted != Expr::Call("count".into(), Vec::new()) {
-            return refuse("a count of rows that is not of each unit", h);
-        }
-        let Some(Tree::Join(Kind::Left, rows, right, on)) = &c.from else {
-            return refuse("rows without the join that tells light units", &c);
-        };
-        if !matches!(&**right, Tree::Scan(s) if s.of == Relation::Stage && s.name == "h") {
-            return refuse("rows without the join that tells light units", right);
-        }
-        let [same, above] = on.as_slice() else {
-            return refuse("a join that tells light units by something else", on);
-        };
-        if same.call("=") != Some(&[of("u"), unit.clone()][..]) {
-            return refuse("a join that tells light units by something else than the unit", same);
-        }
-        let most = match above.call(">") {
-            Some([count, most]) if *count == of("n") => most.integer().and_then(|n| u64::try_from(n).ok()),
-            _ => None,
-        };
-        let Some(most) = most else {
-            return refuse("a join that tells light units by something else", above);
-        };
-        if h.from.as_ref() != Some(&**rows) || h.filter != c.filter || !is_whole(h) {
-            return refuse("units whose rows are counted among others than those that are added up", h);
-        }
-        ((**rows).clone(), most)
+    let of = |column: &str| Expr::Column(("h".into(), column.into()));
+    let ([(unit, _), _], Some(rows)) = (h.items.as_slice(), &h.from) else {
+        return refuse("a count of rows that is not of each unit", h);
     };
-    match (c.items.first_mut(), h.items.first()) {
-        (Some((e, name)), Some((unit, _))) if *e == of("u") && name == "u" => e.clone_from(unit),
+    let items = [(unit.clone(), "u".to_owned()), (Expr::Call("count".into(), Vec::new()), "n".to_owned())];
+    let counts = h.items == items && h.groups == 1 && !h.distinct;
+    ensure(counts, "a count of rows that is not of each unit", h)?;
+    let above = if let Some(Tree::Join(_, _, _, on)) = &c.from { on.last() } else { None };
+    let number = above.and_then(|e| e.call(">")?.last()?.integer());
+    let Some(most) = number.and_then(|n| u64::try_from(n).ok()) else {
+        return refuse("rows without the join that tells light units", &c);
+    };
+    let heavy = Tree::Scan(Scan { name: "h".into(), columns: Vec::new(), of: Relation::Stage });
+    let told = [("=", of("u"), unit.clone()), (">", of("n"), Expr::Number(most.to_string()))];
+    let on = told.map(|(op, a, b)| Expr::Call(op.into(), vec![a, b])).to_vec();
+    let joined = Tree::Join(Kind::Left, Box::new(rows.clone()), Box::new(heavy), on);
+    let same = c.from.as_ref() == Some(&joined) && h.filter == c.filter && is_whole(h);
+    ensure(same, "units whose rows are counted among others than those that are added up", &c)?;
+    match c.items.first_mut() {
+        Some((e, name)) if *e == of("u") && name == "u" => e.clone_from(unit),
         _ => return refuse("rows that are not grouped by the unit that may be NULL", &c),
     }
-    c.from = Some(rows);
+    c.from.clone_from(&h.from);
     Ok((c, most))
-}
-
-fn of(column: &str) -> Expr {
-    Expr::Column(("h".into(), column.into()))
 }
 
 /// A tree says all that its text says, so that equal trees are equal rows: of windows it leaves out which way they are ordered, and
 /// subqueries may hold some.
 fn is_whole(select: &Select) -> bool {
     let plain = |e: &Expr| e.scans().is_some() && uncast(e).call("OVER").is_none();
-    let from = select.from.as_ref().is_none_or(is_whole_tree);
-    from && select.items.iter().all(|(e, _)| plain(e)) && select.filter.iter().all(plain)
+    let (scans, on) = select.from.as_ref().map(|tree| sides(tree, |_| true)).unwrap_or_default();
+    let whole = |side: &&Tree| match side {
+        Tree::Scan(Scan { of: Relation::Set(Set::Select(select)), .. }) => is_whole(select),
+        side => matches!(side, Tree::Scan(Scan { of: Relation::Table(..), .. })),
+    };
+    let all = select.items.iter().map(|(e, _)| e).chain(&select.filter);
+    scans.iter().all(whole) && all.chain(on).all(plain)
 }
 
-fn is_whole_tree(tree: &Tree) -> bool {
-    match tree {
-        Tree::Scan(scan) => match &scan.of {
-            Relation::Table(..) => true,
-            Relation::Set(Set::Select(select)) => is_whole(select),
-            _ => false,
-        },
-        Tree::Join(_, left, right, on) => {
-            is_whole_tree(left) && is_whole_tree(right) && on.iter().all(|e| e.scans().is_some())
-        }
-    }
-}
-
-/// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up rows: how much one row changes
-/// it, and what is said of a unit.
+/// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up rows: how much a unit of at
+/// most so many rows changes it, and what is said of other units.
 pub(crate) fn either<'e>(
     value: &'e Expr,
     stage: &str,
+    most: u64,
     scans: &Scans<'_>,
-) -> Option<((u128, bool), &'e Expr)> {
+) -> Option<(Part, &'e Expr)> {
     let Expr::Cast(inner, _) = value else { return None };
     let [light, whole, bounded] = inner.call("CASE")? else { return None };
     let [u] = light.call("IS NULL")? else { return None };
     (u.column()? == &(stage.to_owned(), "u".to_owned())).then_some(())?;
-    Some((scans.column(whole.column()?)?.row?, bounded))
+    let (row, rises) = scans.column(whole.column()?)?.row?;
+    Some((Part::in_all(row.checked_mul(most.into())?).rising(rises), bounded))
 }

@@ -8,7 +8,7 @@ use super::facts::{Facts, Term, compared_exactly, is_exact, term_of, unit_of};
 use super::forms::Form;
 use super::types::NUMERIC;
 use grammar::tree::*;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure, refuse};
 use policy::{Policy, Privacy, Table};
 use schema::SqlType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,11 +80,27 @@ pub(crate) struct Part {
     pub rows: Option<u64>,
 }
 
+impl Rows {
+    /// Under the names that a scan gives to its columns.
+    fn named(mut self, scan: &Scan) -> Result<Source> {
+        let all = scan.columns.len() == self.columns.len();
+        ensure(all, "a derived table without names of columns", scan)?;
+        self.columns.iter_mut().zip(&scan.columns).for_each(|(c, n)| c.0.clone_from(n));
+        Ok(Source::Rows(self))
+    }
+}
+
 impl Part {
     /// Whether these are the same in all rows of a unit: they look at settled scans alone.
     pub fn settles(&self, items: &[Item]) -> bool {
         let settled = |e: &Expr| e.scans().is_some_and(|s| s.iter().all(|s| self.settled.contains(s)));
         items.iter().all(|(e, _)| settled(e))
+    }
+
+    /// Public rows that stand among others are of the unit of these.
+    fn within(&self, around: &Self) -> Self {
+        let units = if self.private { &self.units } else { &around.units };
+        Self { units: units.clone(), ..self.clone() }
     }
 }
 
@@ -113,10 +129,7 @@ impl<'p> Scans<'p> {
     }
 
     pub fn add(&mut self, name: &str, source: Source) -> Result<()> {
-        match self.all.insert(name.to_owned(), source) {
-            None => Ok(()),
-            Some(_) => refuse("two scans of one name", name),
-        }
+        ensure(self.all.insert(name.to_owned(), source).is_none(), "two scans of one name", name)
     }
 
     fn table(&self, scan: &str) -> Option<(usize, &'p Table)> {
@@ -148,9 +161,7 @@ impl<'p> Scans<'p> {
     fn looks(&mut self, e: &Expr, around: Option<&Part>) -> Result<()> {
         self.means_one_thing(e)?;
         match e {
-            Expr::Column(c) => {
-                self.column(c).map_or_else(|| refuse("a column that the policy does not show", c), |_| Ok(()))
-            }
+            Expr::Column(c) => ensure(self.column(c).is_some(), "a column that the policy does not show", c),
             Expr::Cast(x, _) => self.looks(x, around),
             Expr::Call(name, args) if name == "CASE" => args.chunks(2).try_for_each(|pair| match pair {
                 [when, then] => {
@@ -159,10 +170,11 @@ impl<'p> Scans<'p> {
                 }
                 rest => rest.iter().try_for_each(|e| self.looks(e, around)),
             }),
-            Expr::Call(name, args) => match AGGREGATES.iter().chain(WINDOWS).any(|n| n == name) {
-                true => refuse("a call that has no place here", e),
-                false => args.iter().try_for_each(|a| self.looks(a, around)),
-            },
+            Expr::Call(name, args) => {
+                let single = !AGGREGATES.iter().chain(WINDOWS).any(|n| n == name);
+                ensure(single, "a call that has no place here", e)?;
+                args.iter().try_for_each(|a| self.looks(a, around))
+            }
             Expr::Rows(select) => self.subquery(select, around),
             Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Null => Ok(()),
         }
@@ -173,14 +185,10 @@ impl<'p> Scans<'p> {
             return refuse("a subquery that has no place here", select);
         };
         let outer: BTreeSet<String> = self.all.keys().cloned().collect();
-        let mut inner = self.frame(select, around)?;
-        if inner.private && !inner.facts.meet(&inner.units, &around.units) {
-            return refuse("a subquery over private rows that is not tied to the unit around it", select);
-        }
-        if !inner.private {
-            inner.units.clone_from(&around.units);
-        }
-        self.walk(item, Some(&inner))?;
+        let inner = self.frame(select, around)?;
+        let tied = !inner.private || inner.facts.meet(&inner.units, &around.units);
+        ensure(tied, "a subquery over private rows that is not tied to the unit around it", select)?;
+        self.walk(item, Some(&inner.within(around)))?;
         // Another subquery, which does not see these, may have scans of the same names.
         self.all.retain(|name, _| outer.contains(name));
         Ok(())
@@ -191,21 +199,14 @@ impl<'p> Scans<'p> {
         select.from.iter().try_for_each(|tree| self.enter(tree))?;
         let filter = self.facts(&select.filter);
         let known = self.closed(filter.clone().and(&around.facts));
-        let part = select.from.as_ref().map(|tree| self.part(tree, &known)).transpose()?;
-        let mut part = part.unwrap_or_default();
+        let mut part = select.from.as_ref().map_or(Ok(Part::default()), |tree| self.part(tree, &known))?;
         part.facts = self.closed(part.facts.and(&known));
         // NULL is nobody's.
-        let present = |e: &Expr| match e.call("IS NOT NULL") {
-            Some([x]) => term_of(x).is_some_and(|t| part.facts.meet(&[t], &part.units)),
-            _ => false,
-        };
-        part.nullable &= !select.filter.iter().any(present);
-        let mut within = part.clone();
-        if !part.private {
-            within.units.clone_from(&around.units);
-        }
+        let present = |e: &Expr| matches!(e.call("IS NOT NULL"), Some([x]) if self.is_unit(x, &part));
+        let nullable = part.nullable && !select.filter.iter().any(present);
+        let within = part.within(around);
         select.filter.iter().try_for_each(|e| self.walk(e, Some(&within)))?;
-        Ok(part)
+        Ok(Part { nullable, ..part })
     }
 
     /// Whether an expression is the unit of every row.
@@ -217,18 +218,13 @@ impl<'p> Scans<'p> {
     fn enter(&mut self, tree: &Tree) -> Result<()> {
         match tree {
             Tree::Scan(scan) => {
-                let rows = match &scan.of {
-                    Relation::Set(set) => Some(self.set(set)?),
-                    Relation::Series(ends) => Some(self.series(ends)?),
-                    _ => None,
-                };
-                let source = match rows {
-                    None => Source::Table(table_of(&scan.of, &scan.columns, self.policy)?),
-                    Some(mut rows) if scan.columns.len() == rows.columns.len() => {
-                        rows.columns.iter_mut().zip(&scan.columns).for_each(|(c, n)| c.0.clone_from(n));
-                        Source::Rows(rows)
+                let source = match &scan.of {
+                    Relation::Set(set) => self.set(set)?.named(scan)?,
+                    Relation::Series(ends) => self.series(ends)?.named(scan)?,
+                    of => {
+                        ensure(scan.columns.is_empty(), "a table whose columns have other names", scan)?;
+                        Source::Table(table_of(of, self.policy)?)
                     }
-                    Some(_) => return refuse("a derived table without names of columns", scan),
                 };
                 self.add(&scan.name, source)
             }
@@ -241,7 +237,7 @@ impl<'p> Scans<'p> {
     }
 
     /// What conditions say of terms.
-    fn facts(&self, conditions: &[Expr]) -> Facts {
+    fn facts<'e>(&self, conditions: impl IntoIterator<Item = &'e Expr>) -> Facts {
         let mut out = Facts::default();
         for e in conditions {
             let Some([l, r]) = e.call("=") else { continue };
@@ -277,19 +273,15 @@ impl<'p> Scans<'p> {
     fn leaf(&self, name: &str, known: &Facts) -> Part {
         let name = name.to_owned();
         let mut out = Part { scans: [name.clone()].into(), anchors: vec![name.clone()], ..Part::default() };
-        if let Some((_, table)) = self.table(&name) {
-            out.private = table.privacy != Privacy::Public;
-            out.nullable = out.private && !matches!(table.privacy, Privacy::Private { nullable: false, .. });
-            if out.private {
-                out.units.push(unit_of(&name, table));
-                out.rows = table.proven_rows.map(u64::from);
-            }
-        }
         if let Some(Source::Rows(rows)) = self.all.get(&name) {
             let names = rows.units.iter().filter_map(|i| rows.columns.get(*i));
             out.units = names.map(|(n, _)| vec![(name.clone(), n.clone())]).collect();
-            (out.private, out.nullable, out.rows) = (!out.units.is_empty(), rows.nullable, rows.bound);
+            (out.nullable, out.rows) = (rows.nullable, rows.bound);
+        } else if let Some((_, table)) = self.table(&name).filter(|(_, t)| t.privacy != Privacy::Public) {
+            out.nullable = !matches!(table.privacy, Privacy::Private { nullable: false, .. });
+            (out.units, out.rows) = (vec![unit_of(&name, table)], table.proven_rows.map(u64::from));
         }
+        out.private = !out.units.is_empty();
         // A constant is its key.
         if self.is_fixed(&out, &BTreeSet::new(), known) {
             out.rows = Some(1);
@@ -300,23 +292,18 @@ impl<'p> Scans<'p> {
 
     /// Inner joins, all together.
     fn inner(&self, tree: &Tree, known: &Facts) -> Result<Part> {
-        let (mut members, mut on) = (Vec::new(), Vec::new());
-        gather(tree, &mut members, &mut on);
-        let own = on.iter().fold(Facts::default(), |all, on| all.and(&self.facts(on)));
+        let (members, on) = sides(tree, |kind| kind == Kind::Inner);
+        let own = self.facts(on);
         let known = self.closed(known.clone().and(&own));
         let parts: Vec<Part> = members.into_iter().map(|m| self.part(m, &known)).collect::<Result<_>>()?;
         let all = self.closed(parts.iter().fold(known, |all, p| all.and(&p.facts)));
         let mut out = Part { facts: parts.iter().fold(own, |all, p| all.and(&p.facts)), ..Part::default() };
         for p in &parts {
-            if p.private && out.private && !all.meet(&out.units, &p.units) {
-                return refuse("private rows of different units are joined", &p.scans);
-            }
+            let both = p.private && out.private;
+            let one_unit = !both || all.meet(&out.units, &p.units);
+            ensure(one_unit, "private rows of different units are joined", &p.scans)?;
             // Equality is strict.
-            out.nullable = if p.private && out.private {
-                p.nullable && out.nullable
-            } else {
-                p.nullable || out.nullable
-            };
+            out.nullable = p.nullable && out.nullable || !both && (p.nullable || out.nullable);
             out.private |= p.private;
             out.units.extend(p.units.iter().cloned());
             out.scans.extend(p.scans.iter().cloned());
@@ -362,15 +349,14 @@ impl<'p> Scans<'p> {
 
     /// What is on the right must be tied to the unit of the row that stays: conditions of WHERE come too late for that.
     fn left(&self, l: &Tree, r: &Tree, on: &[Expr], known: &Facts) -> Result<Part> {
-        let mut scans = BTreeSet::new();
-        names(l, &mut scans);
+        let name = |side: &Tree| if let Tree::Scan(s) = side { Some(s.name.clone()) } else { None };
+        let scans = sides(l, |_| true).0.into_iter().filter_map(name).collect();
         let l = self.part(l, &known.only(&scans))?;
         let around = self.closed(l.facts.clone().and(&self.facts(on)));
         let r = self.part(r, &around)?;
         let all = self.closed(around.and(&r.facts));
-        if r.private && !(l.private && all.meet(&l.units, &r.units)) {
-            return refuse("private rows of different units in a LEFT JOIN", &r.scans);
-        }
+        let one_unit = !r.private || l.private && all.meet(&l.units, &r.units);
+        ensure(one_unit, "private rows of different units in a LEFT JOIN", &r.scans)?;
         let scans = l.scans.iter().chain(&r.scans).cloned().collect();
         if r.private && r.rows == Some(1) || self.is_fixed(&r, &l.scans, &all) {
             return Ok(Part { scans, ..l });
@@ -387,9 +373,8 @@ impl<'p> Scans<'p> {
     fn full(&self, l: &Tree, r: &Tree, on: &[Expr]) -> Result<Part> {
         let (l, r) = (self.part(l, &Facts::default())?, self.part(r, &Facts::default())?);
         let all = self.closed(self.facts(on).and(&l.facts).and(&r.facts));
-        if l.private != r.private || (l.private && !all.meet(&l.units, &r.units)) {
-            return refuse("private rows of different units in a FULL JOIN", &r.scans);
-        }
+        let one_unit = l.private == r.private && (!l.private || all.meet(&l.units, &r.units));
+        ensure(one_unit, "private rows of different units in a FULL JOIN", &r.scans)?;
         let real = |t: &&Term| t.iter().all(|c| !c.1.is_empty());
         let pair = |a: &Term| {
             r.units.iter().filter(real).map(|b| [a.clone(), b.clone()].concat()).collect::<Vec<_>>()
@@ -404,16 +389,14 @@ impl<'p> Scans<'p> {
         })
     }
 
-    /// A column of steps, which are of no clock's days.
+    /// A column of steps. Of moments they would be those of a clock.
     fn series(&self, ends: &[Expr]) -> Result<Rows> {
+        let types: Vec<_> = ends.iter().map(|e| Scans::new(self.policy).type_of(e)).collect();
+        let local = types == [Some(SqlType::Timestamp), Some(SqlType::Timestamp), Some(SqlType::Interval)];
+        let numbers = types.iter().all(|t| t.as_ref().is_some_and(is_exact));
+        ensure(local || numbers, "a series of moments whose steps are the session's", ends)?;
         let mut rows = self.constants(ends)?;
-        let local = |e: &Expr| Scans::new(self.policy).type_of(e) == Some(SqlType::Timestamp);
-        if let [lo, hi, Expr::Cast(_, SqlType::Interval)] = ends {
-            if !local(lo) || !local(hi) {
-                return refuse("a series of moments whose steps are the session's", ends);
-            }
-            rows.columns.iter_mut().for_each(|(_, c)| c.ty = Some(SqlType::Timestamp));
-        }
+        rows.columns.iter_mut().filter(|_| local).for_each(|(_, c)| c.ty = Some(SqlType::Timestamp));
         Ok(rows)
     }
 
@@ -421,9 +404,9 @@ impl<'p> Scans<'p> {
     fn constants(&self, list: &[Expr]) -> Result<Rows> {
         let mut none = Scans::new(self.policy);
         list.iter().try_for_each(|e| none.walk(e, None))?;
-        let ty = list.first().and_then(|e| none.type_of(e));
         // Other types beside it would change that of all.
-        let ty = ty.filter(|ty| list.iter().all(|e| none.type_of(e).as_ref() == Some(ty)));
+        let types: Vec<_> = list.iter().map(|e| none.type_of(e)).collect();
+        let ty = types.first().filter(|ty| types.iter().all(|t| t == *ty)).cloned().flatten();
         Ok(Rows { columns: vec![(String::new(), Column::of(ty))], ..Rows::default() })
     }
 
@@ -444,30 +427,22 @@ impl<'p> Scans<'p> {
                 _ => out.bound,
             };
             out.nullable |= r.nullable;
-            let both = out.columns.iter().zip(&r.columns).map(|((_, a), (_, b))| {
-                let exact = compared_exactly(a.ty.as_ref(), b.ty.as_ref());
-                let numeric = a.ty.as_ref().is_some_and(is_exact).then_some(NUMERIC);
-                let ty = if a.ty == b.ty { a.ty.clone() } else { numeric.filter(|_| exact) };
+            let mut exact = Vec::new();
+            for ((_, a), (_, b)) in out.columns.iter_mut().zip(&r.columns) {
+                let zoned = [&*a, b].iter().any(|c| c.ty == Some(SqlType::Timestamptz));
+                let alike = a.ty == b.ty || !zoned;
+                ensure(alike, "branches of which one has moments, and the other what clocks show", set)?;
+                let same = compared_exactly(a.ty.as_ref(), b.ty.as_ref());
                 let deterministic = a.deterministic && b.deterministic;
+                exact.push(same && deterministic);
+                let numeric = (same && a.ty.as_ref().is_some_and(is_exact)).then_some(NUMERIC);
+                let ty = if a.ty == b.ty { a.ty.take() } else { numeric };
                 let (form, trimmed) = (a.form.max(b.form), a.trimmed && b.trimmed);
-                let merged = Column { deterministic, form, trimmed, ..Column::of(ty) };
-                (exact && deterministic, (String::new(), merged))
-            });
-            let (exact, columns): (Vec<bool>, Vec<_>) = both.unzip();
+                *a = Column { deterministic, form, trimmed, ..Column::of(ty) };
+            }
             out.units.retain(|i| r.units.contains(i) && exact.get(*i) == Some(&true));
-            let zoned = |c: &Column| c.ty == Some(SqlType::Timestamptz);
-            if out
-                .columns
-                .iter()
-                .zip(&r.columns)
-                .any(|((_, a), (_, b))| (zoned(a) || zoned(b)) && a.ty != b.ty)
-            {
-                return refuse("branches of which one has moments, and the other what clocks show", set);
-            }
-            if out.columns.len() != r.columns.len() || private && out.units.is_empty() {
-                return refuse("branches that do not have the unit at the same place", set);
-            }
-            out.columns = columns;
+            let one_unit = out.columns.len() == r.columns.len() && (!private || !out.units.is_empty());
+            ensure(one_unit, "branches that do not have the unit at the same place", set)?;
         }
         if *op != "UNION ALL" {
             out.columns.iter_mut().for_each(|(_, c)| c.form = self.merged(c));
@@ -491,33 +466,36 @@ impl<'p> Scans<'p> {
             out.columns.push((String::new(), Column { form, ..self.known(e) }));
         }
         let of_units = !out.units.is_empty() && !select.distinct;
-        match (part.private, select.groups) {
-            (false, 0) => Ok(out),
-            (true, _) if of_units => Ok(out),
-            _ => refuse("a branch that groups public rows, or over private rows without their unit", select),
-        }
+        let holds = if part.private { of_units } else { select.groups == 0 };
+        ensure(holds, "a branch that groups public rows, or over private rows without their unit", select)?;
+        Ok(out)
     }
 
     /// What an item looks at. Aggregates of groups look at rows of one unit, since that is among the keys; windows do where
     /// they are partitioned by it.
     fn over_several<'e>(&self, e: &'e Expr, grouped: bool, part: &Part) -> Result<Vec<&'e Expr>> {
         let bare = uncast(e);
-        let of = |call: &'e Expr, names: &[&str]| match call {
-            Expr::Call(name, args) if names.contains(&name.as_str()) => Some(args),
+        let args = |call: &'e Expr, lists: &[&[&str]]| match call {
+            Expr::Call(name, args) if lists.concat().contains(&name.as_str()) => Some(args.as_slice()),
             _ => None,
         };
         match (grouped, bare.call("OVER")) {
-            (false, None) => Ok(vec![e]),
-            (true, None) if of(bare, AGGREGATES).is_some() => {
-                Ok(of(bare, AGGREGATES).into_iter().flatten().collect())
-            }
+            (false, None) => Some(vec![e]),
+            (true, None) => args(bare, &[AGGREGATES]).map(|args| args.iter().collect()),
             (false, Some([called, by, rest @ ..])) if self.is_unit(by, part) => {
                 let called = called.call("ROWS").and_then(<[Expr]>::first).unwrap_or(called);
-                let args = of(called, AGGREGATES).or_else(|| of(called, WINDOWS)).into_iter().flatten();
-                Ok(args.chain([by]).chain(rest).collect())
+                Some(
+                    args(called, &[AGGREGATES, WINDOWS])
+                        .unwrap_or_default()
+                        .iter()
+                        .chain([by])
+                        .chain(rest)
+                        .collect(),
+                )
             }
-            _ => refuse("something over rows of several units", e),
+            _ => None,
         }
+        .map_or_else(|| refuse("something over rows of several units", e), Ok)
     }
 }
 
@@ -534,40 +512,29 @@ fn plus(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a?.checked_add(b?)
 }
 
-fn gather<'t>(tree: &'t Tree, members: &mut Vec<&'t Tree>, conditions: &mut Vec<&'t [Expr]>) {
+/// The sides of joins of these kinds, and what stands in their ON.
+pub(crate) fn sides(tree: &Tree, joined: fn(Kind) -> bool) -> (Vec<&Tree>, Vec<&Expr>) {
     match tree {
-        Tree::Join(Kind::Inner, left, right, on) => {
-            gather(left, members, conditions);
-            gather(right, members, conditions);
-            conditions.push(on);
+        Tree::Join(kind, left, right, on) if joined(*kind) => {
+            let ((mut all, mut conditions), (more, others)) = (sides(left, joined), sides(right, joined));
+            all.extend(more);
+            conditions.extend(others.into_iter().chain(on));
+            (all, conditions)
         }
-        other => members.push(other),
-    }
-}
-
-fn names(tree: &Tree, out: &mut BTreeSet<String>) {
-    match tree {
-        Tree::Scan(scan) => {
-            out.insert(scan.name.clone());
-        }
-        Tree::Join(_, left, right, _) => {
-            names(left, out);
-            names(right, out);
-        }
+        side => (vec![side], Vec::new()),
     }
 }
 
 /// The table of the policy that is scanned, with ONLY where the policy says so.
-pub(crate) fn table_of(of: &Relation, columns: &[String], policy: &Policy) -> Result<usize> {
+pub(crate) fn table_of(of: &Relation, policy: &Policy) -> Result<usize> {
     let Relation::Table(schema, name, only) = of else { return refuse("something that is no table", of) };
-    let named = |t: &Table| t.schema == *schema && t.name == *name && columns.is_empty();
-    match policy.tables.iter().enumerate().find(|(_, t)| named(t)) {
-        None => refuse("a table that the policy does not name", of),
-        Some((_, t)) if t.only != *only && t.privacy != Privacy::Public => {
-            refuse("a private table with inheritance children is read with ONLY, others without", of)
-        }
-        Some((at, _)) => Ok(at),
-    }
+    let named = |t: &Table| t.schema == *schema && t.name == *name;
+    let Some((at, table)) = policy.tables.iter().enumerate().find(|(_, t)| named(t)) else {
+        return refuse("a table that the policy does not name", of);
+    };
+    let whole = table.only == *only || table.privacy == Privacy::Public;
+    ensure(whole, "a private table with inheritance children is read with ONLY, others without", of)?;
+    Ok(at)
 }
 
 /// A column of a table that the policy shows, or that leads to the unit, or is of a key.
@@ -576,18 +543,16 @@ fn table_column(policy: &Policy, at: usize, name: &str) -> Option<Column> {
     if let Some(c) = table.column(name) {
         return Some(Column { deterministic: c.deterministic, ..Column::of(Some(c.ty.clone())) });
     }
-    let leads = |columns: &[String], types: &[SqlType]| {
-        columns.iter().zip(types).find(|(c, _)| *c == name).map(|(_, t)| Column::of(Some(t.clone())))
+    let own: Vec<(&String, &SqlType)> = match &table.privacy {
+        Privacy::Private { unit, ty, .. } => vec![(unit, ty)],
+        Privacy::Path(path) => path.columns.iter().zip(&path.types).collect(),
+        Privacy::Public => Vec::new(),
     };
-    let own = match &table.privacy {
-        Privacy::Private { unit, ty, .. } => leads(std::slice::from_ref(unit), std::slice::from_ref(ty)),
-        Privacy::Path(path) => leads(&path.columns, &path.types),
-        Privacy::Public => None,
-    };
-    let mut led = policy.tables.iter().filter_map(|t| match &t.privacy {
-        Privacy::Path(path) if path.table == at => leads(&path.key, &path.types),
+    let led = policy.tables.iter().filter_map(|t| match &t.privacy {
+        Privacy::Path(path) if path.table == at => Some(path.key.iter().zip(&path.types)),
         _ => None,
     });
-    let key = || table.keys.iter().flatten().any(|c| c == name).then(|| Column::of(None));
-    own.or_else(|| led.next()).or_else(key)
+    let leads = own.into_iter().chain(led.flatten()).find(|(c, _)| *c == name);
+    let is_key = || table.keys.iter().flatten().any(|c| c == name).then_some(None);
+    leads.map(|(_, ty)| Some(ty.clone())).or_else(is_key).map(Column::of)
 }

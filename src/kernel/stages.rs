@@ -2,44 +2,35 @@
 //! rows over them; `g`, sums over units; and what comes back. Each but `g` may be missing. `e` and what comes back follow
 //! from the others, to the letter.
 
-use super::Certified;
 use super::domain::{Domain, domain};
 use super::facts::compared_exactly;
 use super::forms::Form;
 use super::light;
-use super::rows::{Column, Part as Joined, Rows, Scans, Source};
-use super::sums::{Added, Middle, added, magnitude, sums, sums_or_light};
-use super::tables::of_select;
-use super::types::sum_of;
+use super::rows::{Column, Part as Joined, Rows, Scans, Source, table_of};
+use super::sums::{Added, Middle, Over, added, magnitude, sums};
 use super::weights::{self, Weights};
+use super::{Claim, Part};
 use grammar::parser::Parser;
 use grammar::tree::*;
-use grammar::{Result, refuse};
+use grammar::{Result, ensure, refuse};
 use policy::Policy;
 use schema::SqlType;
 use std::collections::BTreeSet;
 
 /// A group key. They are k0, k1, … in each stage.
 pub(crate) struct Key {
-    pub ty: Option<SqlType>,
+    pub column: Column,
     /// Equal keys look the same: which unit's spelling comes back does not matter.
     one_form: bool,
-    /// Equal keys are the same bytes.
-    alone: bool,
-    /// It is a number whose last zeros were cut off here.
-    trimmed: bool,
 }
 
 /// `c`: rows with a unit, keys, and what was added up.
 pub(crate) struct Units {
+    unit: Column,
     columns: Vec<(String, Column)>,
     pub keys: Vec<Key>,
     /// Groups of one unit are at most so many.
     groups: Option<u64>,
-    /// The unit is an integer.
-    integer: bool,
-    /// Equal units are the same bytes.
-    alone: bool,
     /// Rows of units that have at most so many are together in their groups.
     light: Option<u64>,
 }
@@ -51,120 +42,73 @@ struct Groups {
     groups: Option<u64>,
 }
 
-/// Certifies a whole fetch.
-pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Certified> {
+/// What a whole fetch lets one unit change.
+pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
     let mut p = Parser::new(sql, policy)?;
-    let mut tables = BTreeSet::new();
-    let mut stage = |p: &mut Parser, name| -> Result<Option<Select>> {
-        let stage = p.stage(name)?;
-        stage.iter().try_for_each(|s| of_select(s, policy, &mut tables))?;
-        Ok(stage)
-    };
     p.need("WITH")?;
-    let domain = stage(&mut p, "d")?.map(|d| domain(&d, policy)).transpose()?;
-    let heavy = stage(&mut p, "h")?;
-    let units = stage(&mut p, "c")?.map(|c| units(heavy.as_ref(), c, policy)).transpose()?;
-    if heavy.is_some() && units.is_none() {
-        return refuse("a count of rows that nothing looks at", sql);
-    }
-    if let Some(units) = units.as_ref().filter(|u| domain.is_none() && u.light.is_none())
-        && let Some((weights, most)) = weights::stages(&mut p, units)?
-    {
-        return Ok(Certified { tables, ..weighted(p, sql, units, weights, most)? });
-    }
+    let domain = p.stage("d")?.map(|d| domain(&d, policy)).transpose()?;
+    let heavy = p.stage("h")?;
+    let units = p.stage("c")?.map(|c| units(heavy.as_ref(), c, policy)).transpose()?;
+    ensure(heavy.is_none() || units.is_some(), "a count of rows that nothing looks at", sql)?;
+    let weighted = match &units {
+        Some(units) if domain.is_none() && units.light.is_none() => weights::stages(&mut p, units)?,
+        _ => None,
+    };
     let middle = match &units {
+        _ if weighted.is_some() => Middle::Ranked,
         Some(units) => middle(&mut p, units, domain.as_ref())?,
         None => Middle::Missing,
     };
-    let Some(last) = stage(&mut p, "g")? else { return refuse("stages that are not d, c, e and g", sql) };
+    let last = if weighted.is_some() { None } else { p.stage("g")? };
+    let weights = weighted.map_or(Weights::Units, |(weights, _)| weights);
     // Public groups that are not of the statement are seen by nobody.
     let size = domain.as_ref().and_then(|d| d.size);
-    let mut g = match units {
-        Some(units) => sums_of_units(&last, middle, units, policy)?,
-        None => direct(&last, policy)?,
+    let g = match (weighted, units, last) {
+        (Some((_, most)), Some(units), _) => {
+            let groups = units.groups.into_iter().chain([most]).min();
+            let weight = Added { name: "weight".into(), part: Part::in_all(1), units: true };
+            Groups { keys: units.keys, sums: vec![weight], groups }
+        }
+        (_, Some(units), Some(last)) => sums_of_units(&last, middle, units, size, policy)?,
+        (_, None, Some(last)) => direct(&last, size, policy)?,
+        _ => return refuse("stages that are not d, c, e and g", sql),
     };
-    g.groups = [g.groups, size].into_iter().flatten().min();
     let private = domain.is_none() && !g.keys.is_empty();
-    let selects = private && g.sums.first().is_some_and(|s| s.name == "units");
-    let names = selects.then(|| "units".to_owned()).into_iter().chain((0..).map(|i| format!("a{i}")));
-    if !g.sums.iter().map(|s| &s.name).eq(names.take(g.sums.len()).collect::<Vec<_>>().iter()) {
-        return refuse("sums that are not units, a0, a1, …", sql);
-    }
-    if !p.exactly(&answer(&g, domain.as_ref())?)? {
-        return refuse(PASSES, sql);
-    }
+    let units = if weights == Weights::Units { "units" } else { "weight" };
+    let selects = private && g.sums.first().is_some_and(|s| s.name == units);
+    let names = selects.then(|| units.to_owned()).into_iter().chain((0..).map(|i| format!("a{i}")));
+    let named = g.sums.iter().zip(names).all(|(s, name)| s.name == name);
+    ensure(named, "sums that are not units, a0, a1, …", sql)?;
+    let passed = p.exactly(&answer(&g, domain.as_ref())?)?;
+    ensure(passed, "a last SELECT that does more than pass keys and sums through, in order", sql)?;
     p.end()?;
-    if private {
-        in_one_form(&g.keys, sql)?;
-    }
-    if selects && !g.sums.first().is_some_and(|s| s.units) {
-        return refuse("private groups without a count of their units", sql);
-    }
-    let l0 = match g.groups {
-        Some(l0) => l0.max(1),
-        // All of them come back, however many a unit touches; or they are not selected by this text.
-        None if !selects => u64::MAX,
-        None => return refuse("nothing bounds the groups of a unit", sql),
-    };
-    let sums = g.sums.iter().skip(usize::from(selects));
-    let Some(parts) = sums.map(|s| Some(s.by.part(middle, g.groups)?.rising(s.rises))).collect() else {
-        return refuse("a multiple of a share that nothing bounds", sql);
-    };
-    Ok(Certified {
-        text: sql.to_owned(),
+    let one_form = !private || g.keys.iter().all(|k| k.one_form);
+    ensure(one_form, "a private key whose equals may look different", sql)?;
+    let counted = !selects || g.sums.first().is_some_and(|s| s.units);
+    ensure(counted, "private groups without a count of their units", sql)?;
+    // Where nothing bounds them, all of them come back, however many a unit touches; or they are not selected by this text.
+    ensure(g.groups.is_some() || !selects, "nothing bounds the groups of a unit", sql)?;
+    Ok(Claim {
         seeded: matches!(middle, Middle::Ranked | Middle::Sum(..)),
         keys: g.keys.len(),
         selects,
-        weights: Weights::Units,
-        parts,
-        l0,
-        public: !private,
-        tables,
-    })
-}
-
-const PASSES: &str = "a last SELECT that does more than pass keys and sums through, in order";
-
-/// Keys and weights of private groups, and nothing else.
-fn weighted(mut p: Parser, sql: &str, units: &Units, weights: Weights, most: u64) -> Result<Certified> {
-    let keys = units.keys.len();
-    if !p.exactly(&format!(" SELECT {}, g.weight FROM g", columns("g.k", keys).trim_start_matches(", ")))? {
-        return refuse(PASSES, sql);
-    }
-    p.end()?;
-    in_one_form(&units.keys, sql)?;
-    Ok(Certified {
-        text: sql.to_owned(),
-        seeded: true,
-        keys,
-        selects: true,
         weights,
-        parts: Vec::new(),
-        l0: units.groups.map_or(most, |n| n.min(most)).max(1),
-        public: false,
-        tables: BTreeSet::new(),
+        parts: g.sums.iter().skip(usize::from(selects)).map(|s| s.part).collect(),
+        l0: g.groups.map_or(u64::MAX, |l0| l0.max(1)),
+        public: !private,
+        tables: p.tables().iter().map(|t| table_of(t, policy)).collect::<Result<_>>()?,
     })
-}
-
-fn in_one_form(keys: &[Key], sql: &str) -> Result<()> {
-    match keys.iter().all(|k| k.one_form) {
-        true => Ok(()),
-        false => refuse("a private key whose equals may look different", sql),
-    }
 }
 
 /// The rows of a stage over tables, each of one unit.
 fn private<'p>(select: &Select, policy: &'p Policy) -> Result<(Scans<'p>, Joined)> {
     let mut scans = Scans::new(policy);
     let part = scans.frame(select, &Joined::default())?;
-    match part {
-        _ if select.distinct => refuse("DISTINCT", select),
-        Joined { private: false, .. } => refuse("a stage that is neither a domain nor private", select),
-        Joined { nullable: true, .. } => {
-            refuse("rows of nobody are among the units': unit IS NOT NULL is missing", select)
-        }
-        part => Ok((scans, part)),
-    }
+    ensure(!select.distinct, "DISTINCT", select)?;
+    ensure(part.private, "a stage that is neither a domain nor private", select)?;
+    let somebodys = !part.nullable;
+    ensure(somebodys, "rows of nobody are among the units': unit IS NOT NULL is missing", select)?;
+    Ok((scans, part))
 }
 
 /// `c`: grouped by the unit and the keys. With `h` before it, rows of light units by the keys alone.
@@ -181,11 +125,10 @@ fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Unit
         return refuse("rows that are not grouped by their unit first", select);
     };
     let keys = keys(by, &mut scans, &part)?;
-    let mut columns = Vec::new();
-    for (e, name) in by {
-        let key = Column { form: scans.form(e)?, ..scans.known(e) };
-        columns.push((name.clone(), Column { form: key.merged(), ..key }));
-    }
+    let merged = |((_, name), k): (&Item, &Key)| {
+        (name.clone(), Column { form: k.column.merged(), ..k.column.clone() })
+    };
+    let mut columns: Vec<_> = by.iter().zip(&keys).map(merged).collect();
     for (e, name) in rest {
         let Some((args, count, once)) = added(e) else {
             return refuse("neither a count nor a sum of integers or numerics", e);
@@ -193,69 +136,50 @@ fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Unit
         args.iter().try_for_each(|e| scans.walk(e, Some(&part)))?;
         let row = if count { Some((1, true)) } else { args.first().and_then(|x| magnitude(x, &scans)) };
         let form = if count { Form::One } else { scans.of_all(args, None)? };
-        let ty = match args {
-            _ if count => Some(SqlType::Int8),
-            [Expr::Cast(_, ty)] => sum_of(ty),
-            _ => None,
-        };
-        let column = Column { count, form, row: row.filter(|_| !once), ..Column::of(ty) };
+        let column = Column { count, form, row: row.filter(|_| !once), ..Column::of(scans.type_of(e)) };
         columns.push((name.clone(), column));
     }
     let names: BTreeSet<&str> = columns.iter().map(|c| c.0.as_str()).chain(["u", "r", "t", ""]).collect();
-    if names.len() != columns.len() + 4 {
-        return refuse("columns of a stage that have no names of their own", select);
-    }
+    ensure(names.len() == columns.len() + 4, "columns of a stage that have no names of their own", select)?;
     let groups = if part.settles(by) { Some(1) } else { part.rows };
-    let ty = scans.type_of(u);
-    let known = |c: &Col| scans.column(c).is_some_and(|c| c.deterministic);
-    if light.is_some() && !(compared_exactly(ty.as_ref(), ty.as_ref()) && u.column().is_some_and(known)) {
-        return refuse("units that are told apart by an equality that may not be that of groups", u);
-    }
-    let (integer, alone) = (ty.is_some_and(|t| t.is_integer()), scans.is_alone(u));
-    Ok(Units { columns, keys, groups, integer, alone, light })
+    let unit = scans.known(u);
+    let of_bytes =
+        u.column().is_some() && unit.deterministic && compared_exactly(unit.ty.as_ref(), unit.ty.as_ref());
+    ensure(light.is_none() || of_bytes, "units told apart by an equality that may not be that of groups", u)?;
+    Ok(Units { unit, columns, keys, groups, light })
 }
 
 fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
-    by.iter()
-        .enumerate()
-        .map(|(i, (e, name))| match *name == format!("k{i}") {
-            true => key(e, scans, part),
-            false => refuse("a key that has another's place", e),
-        })
-        .collect()
-}
-
-fn key(e: &Expr, scans: &mut Scans<'_>, part: &Joined) -> Result<Key> {
-    scans.walk(e, Some(part))?;
-    // Of spellings that are equal, one comes back, and others' rows could change which.
-    if !scans.is_deterministic(e) {
-        return refuse("a key with a nondeterministic collation", e);
+    let mut out = Vec::new();
+    for (i, (e, name)) in by.iter().enumerate() {
+        ensure(*name == format!("k{i}"), "a key that has another's place", e)?;
+        scans.walk(e, Some(part))?;
+        let column = Column { form: scans.form(e)?, ..scans.known(e) };
+        // Of spellings that are equal, one comes back, and others' rows could change which.
+        ensure(column.deterministic, "a key with a nondeterministic collation", e)?;
+        let one_form = match &column.ty {
+            Some(SqlType::Numeric { scale }) => scale.is_some() || e.call("trim_scale").is_some(),
+            Some(t) if t.is_float() => is_canonical_float(e, t),
+            Some(SqlType::Bpchar | SqlType::Interval | SqlType::Other { .. }) | None => false,
+            Some(_) => true,
+        };
+        out.push(Key { column, one_form });
     }
-    let (ty, trimmed) = (scans.type_of(e), e.call("trim_scale").is_some());
-    let one_form = match &ty {
-        Some(SqlType::Numeric { scale }) => scale.is_some() || trimmed,
-        Some(t) if t.is_float() => is_canonical_float(e, t),
-        Some(SqlType::Bpchar | SqlType::Interval | SqlType::Other { .. }) | None => false,
-        Some(_) => true,
-    };
-    Ok(Key { ty, one_form, trimmed, alone: scans.is_alone(e) })
+    Ok(out)
 }
 
 /// A numeric as a float, which has no -0, or `CASE WHEN x = 0 THEN 0 WHEN x = 'NaN' THEN 'NaN' ELSE x END`.
 pub(crate) fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
     let Expr::Cast(inner, _) = e else { return false };
-    let same = |x: &Expr, c: Expr| {
-        [Expr::Call("=".into(), vec![x.clone(), c.clone()]), Expr::Cast(Box::new(c), ty.clone())]
-    };
-    match &**inner {
-        // Of two arguments there is one for numerics alone.
-        Expr::Call(name, args) if name == "round" => args.len() == 2,
-        Expr::Call(name, args) if name == "CASE" => args.last().is_some_and(|x| {
-            let each = [same(x, Expr::Number("0".into())), same(x, Expr::Text("NaN".into()))];
-            x.column().is_some() && *args == [each.concat(), vec![x.clone()]].concat()
-        }),
-        _ => false,
+    // Of two arguments there is one for numerics alone.
+    if inner.call("round").is_some_and(|args| args.len() == 2) {
+        return true;
     }
+    let Some((x, cases)) = inner.call("CASE").and_then(<[Expr]>::split_last) else { return false };
+    let same =
+        |c: Expr| [Expr::Call("=".into(), vec![x.clone(), c.clone()]), Expr::Cast(Box::new(c), ty.clone())];
+    let each = [same(Expr::Number("0".into())), same(Expr::Text("NaN".into()))];
+    x.column().is_some() && *cases == each.concat()
 }
 
 /// `e`, if it is there.
@@ -265,9 +189,15 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
         domain.map(|d| d.joins("c", units.keys.get(..d.len()).unwrap_or(&units.keys))).transpose()?;
     let joined = joined.map_or_else(String::new, |on| format!(" JOIN d ON {on}"));
     let order = order(units);
+    // Of groups of the domain, where there is one: which is dropped hangs on no other unit's rows.
+    let rank = |order: &str| {
+        format!(
+            "e AS (SELECT c.*, pg_catalog.row_number() OVER (PARTITION BY c.u ORDER BY {order}) AS r FROM c{joined}),"
+        )
+    };
     // A rank among groups of several units would drop those of one for rows of others.
     if let Some(order) = order.as_ref().filter(|_| units.light.is_none())
-        && p.exactly(&rank(order, &joined))?
+        && p.exactly(&rank(order))?
     {
         return Ok(Middle::Ranked);
     }
@@ -288,7 +218,7 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
 /// A random order of a unit's groups: by nothing but the seed, the unit and what the keys equal, and without ties. None where
 /// equal values of a type could have different hashes.
 pub(crate) fn order(units: &Units) -> Option<String> {
-    let mut hash = match units.integer {
+    let mut hash = match units.unit.ty.as_ref().is_some_and(SqlType::is_integer) {
         true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
         false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),
     };
@@ -296,23 +226,19 @@ pub(crate) fn order(units: &Units) -> Option<String> {
         let text = |key: String| {
             format!("pg_catalog.hashtextextended(COALESCE({key}::pg_catalog.text, ''), {hash})")
         };
-        hash = match &key.ty {
+        hash = match &key.column.ty {
             Some(t) if t.is_integer() => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
             Some(t) if t.is_float() => format!("pg_catalog.hashfloat8extended(COALESCE(c.k{i}, 0), {hash})"),
-            Some(SqlType::Numeric { .. }) if !key.trimmed => text(format!("pg_catalog.trim_scale(c.k{i})")),
-            _ if key.alone => text(format!("c.k{i}")),
+            // One of no scale that has one form was trimmed.
+            Some(SqlType::Numeric { scale }) if scale.is_some() || !key.one_form => {
+                text(format!("pg_catalog.trim_scale(c.k{i})"))
+            }
+            _ if key.column.is_alone() => text(format!("c.k{i}")),
             _ => return None,
         };
     }
-    units.alone.then(|| hash + &columns("c.k", units.keys.len()))
-}
-
-/// A rank of each unit's groups, of those of the domain where there is one: which group is dropped hangs on no other unit's
-/// rows.
-fn rank(order: &str, joined: &str) -> String {
-    format!(
-        "e AS (SELECT c.*, pg_catalog.row_number() OVER (PARTITION BY c.u ORDER BY {order}) AS r FROM c{joined}),"
-    )
+    let keys = (0..units.keys.len()).map(|i| format!(", c.k{i}"));
+    units.unit.is_alone().then(|| hash + &keys.collect::<String>())
 }
 
 /// What of a count enters a share: no sum of a unit's reaches the end of int8.
@@ -357,29 +283,31 @@ fn spread_squares(units: &Units, joined: &str, most: u64) -> String {
     format!("e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u)),")
 }
 
-/// `, c.k0, c.k1`
-fn columns(prefix: &str, n: usize) -> String {
-    (0..n).map(|i| format!(", {prefix}{i}")).collect()
+/// What stands for each of n keys.
+pub(crate) fn listed(n: usize, one: impl Fn(usize) -> String) -> String {
+    (0..n).map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// `g` over `c` or `e`: sums over units.
-fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Policy) -> Result<Groups> {
+fn sums_of_units(
+    select: &Select,
+    middle: Middle,
+    mut units: Units,
+    size: Option<u64>,
+    policy: &Policy,
+) -> Result<Groups> {
     let from = if middle == Middle::Missing { "c" } else { "e" };
     let own = |name: &str| Expr::Column((from.to_owned(), name.to_owned()));
-    let kept = match select.filter.as_slice() {
-        [] => None,
-        [e] => match e.call("<=") {
-            Some([r, most]) if middle == Middle::Ranked && *r == own("r") => {
-                most.integer().and_then(|n| u64::try_from(n).ok())
-            }
-            _ => return refuse("a condition that is no rank", e),
-        },
-        _ => return refuse("a condition that is no rank", select),
+    let rank = |e: &Expr| match e.call("<=") {
+        Some([r, most]) if middle == Middle::Ranked && *r == own("r") => u64::try_from(most.integer()?).ok(),
+        _ => None,
     };
+    let kept = if let [e] = select.filter.as_slice() { rank(e) } else { None };
+    ensure(select.filter.is_empty() || kept.is_some(), "a condition that is no rank", select)?;
     let (by, rest) = select.grouped();
-    let groups = [units.groups, kept].into_iter().flatten().min();
+    let rows = [units.groups, kept].into_iter().flatten().min();
     // Of equal values of the last key one counts: each row of the stage before changes one of them in one group, and a unit has
-    // no more rows there than `groups`, which are told apart by that key too.
+    // no more rows there than `rows`, which are told apart by that key too.
     let last = units.keys.len().checked_sub(1).map(|i| own(&format!("k{i}")));
     let once =
         |(e, _): &Item| matches!(added(e), Some(([x], count, true)) if !count || Some(x) == last.as_ref());
@@ -389,15 +317,10 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
     }
     let keys = (0..units.keys.len()).map(|i| format!("k{i}"));
     let read = |t: &Tree| matches!(t, Tree::Scan(s) if s.of == Relation::Stage && s.name == from);
-    if !keys.map(|k| (own(&k), k)).eq(by.iter().cloned())
-        || select.distinct
-        || !select.from.as_ref().is_some_and(read)
-    {
-        return refuse("groups of something else than the stage before, by all keys, in order", select);
-    }
-    if values && groups.is_none() {
-        return refuse("nothing bounds the values of a unit", select);
-    }
+    let grouped = keys.map(|k| (own(&k), k)).eq(by.iter().cloned()) && !select.distinct;
+    let whole = grouped && select.from.as_ref().is_some_and(read);
+    ensure(whole, "groups of something else than the stage before, by all keys, in order", select)?;
+    ensure(!values || rows.is_some(), "nothing bounds the values of a unit", select)?;
     let mut scans = Scans::new(policy);
     let mut columns = units.columns;
     if !values && matches!(middle, Middle::Sum(..) | Middle::Squares(_)) {
@@ -405,36 +328,37 @@ fn sums_of_units(select: &Select, middle: Middle, mut units: Units, policy: &Pol
         columns.extend((0..columns.len()).map(share));
     }
     scans.add(from, Source::Rows(Rows { columns, ..Rows::default() }))?;
-    let sums = match units.light {
-        Some(most) => sums_or_light(rest, &mut scans, from, most)?,
-        None => sums(rest, &mut scans, None, groups.filter(|_| values))?,
-    };
+    let groups = rows.into_iter().chain(size).min();
+    let light = units.light.map(|most| (from, most));
+    let over = Over { middle, groups, rows: rows.filter(|_| values), light, part: None };
+    let sums = sums(rest, &mut scans, &over)?;
     Ok(Groups { keys: units.keys, sums, groups })
 }
 
 /// `g` straight from the rows, of which a unit has few.
-fn direct(select: &Select, policy: &Policy) -> Result<Groups> {
+fn direct(select: &Select, size: Option<u64>, policy: &Policy) -> Result<Groups> {
     let (mut scans, part) = private(select, policy)?;
     let Some(n) = part.rows.map(|n| n.max(1)) else {
         return refuse("rows are added up that no key shows to be few for each unit", select);
     };
     let (by, rest) = select.grouped();
     let keys = keys(by, &mut scans, &part)?;
-    let groups = if part.settles(by) { Some(1) } else { Some(n) };
-    Ok(Groups { keys, sums: sums(rest, &mut scans, Some(&part), Some(n))?, groups })
+    let groups = if part.settles(by) { 1 } else { n };
+    let groups = size.into_iter().chain([groups]).min();
+    let over = Over { middle: Middle::Missing, groups, rows: Some(n), light: None, part: Some(&part) };
+    Ok(Groups { keys, sums: sums(rest, &mut scans, &over)?, groups })
 }
 
 /// What comes back: all of the domain, or the groups that there are.
 fn answer(g: &Groups, domain: Option<&Domain>) -> Result<String> {
-    let keys = g.keys.len();
-    let of = if domain.is_some() { "d.k" } else { "g.k" };
-    let sum = |name: &String| match domain {
-        Some(_) => format!(", COALESCE(g.{name}, 0) AS {name}"),
-        None => format!(", g.{name}"),
-    };
-    let list = columns(of, keys) + &g.sums.iter().map(|s| sum(&s.name)).collect::<String>();
-    let list = list.trim_start_matches(", ");
+    let of = if domain.is_some() { "d" } else { "g" };
+    let keys = (0..g.keys.len()).map(|i| format!("{of}.k{i}"));
+    let sums = g.sums.iter().map(|s| match domain {
+        Some(_) => format!("COALESCE(g.{name}, 0) AS {name}", name = s.name),
+        None => format!("g.{}", s.name),
+    });
+    let list = keys.chain(sums).collect::<Vec<_>>().join(", ");
     let Some(domain) = domain else { return Ok(format!("SELECT {list} FROM g")) };
-    let (on, order) = (domain.joins("g", &g.keys)?, (1..=keys).map(|i| i.to_string()).collect::<Vec<_>>());
-    Ok(format!("SELECT {list} FROM d LEFT JOIN g ON {on} ORDER BY {}", order.join(", ")))
+    let (on, order) = (domain.joins("g", &g.keys)?, listed(g.keys.len(), |i| (i + 1).to_string()));
+    Ok(format!("SELECT {list} FROM d LEFT JOIN g ON {on} ORDER BY {order}"))
 }

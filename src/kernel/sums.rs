@@ -2,32 +2,32 @@
 
 use super::facts::is_exact;
 use super::rows::{Part as Joined, Scans};
+use super::types::is_in;
 use super::{Part, light};
 use grammar::tree::{Expr, Item};
 use grammar::{Result, refuse};
 use schema::SqlType;
 
-/// How much one unit changes a sum.
-pub(crate) enum Sum {
-    /// By at most this in each group.
-    Each(u128),
-    /// By at most this in all groups.
-    All(u128),
-    /// By at most this times its share of rows in a group.
-    Shares(u128),
-    /// By that; or, a unit of few rows, by at most this in all groups.
-    OrLight(Box<Sum>, u128),
-}
-
 /// A sum over units.
 pub(crate) struct Added {
     pub name: String,
     /// How much one unit changes it.
-    pub by: Sum,
+    pub part: Part,
     /// It counts units.
     pub units: bool,
-    /// A unit that comes lowers it in no group.
-    pub rises: bool,
+}
+
+/// What is added up: one row for each unit and group.
+pub(crate) struct Over<'a> {
+    pub middle: Middle,
+    /// Groups of a unit are at most so many.
+    pub groups: Option<u64>,
+    /// There may be several rows of a unit in a group, and so many in all.
+    pub rows: Option<u64>,
+    /// In this stage, rows of units that have at most so many are together.
+    pub light: Option<(&'a str, u64)>,
+    /// What rows around it hold, where it is straight from tables.
+    pub part: Option<&'a Joined>,
 }
 
 /// What `e` does.
@@ -39,27 +39,6 @@ pub(crate) enum Middle {
     Sum(u64, u64),
     /// Squares of a unit's shares add up to at most so many.
     Squares(u64),
-}
-
-impl Sum {
-    /// Its norms, where a unit touches so many groups.
-    pub(crate) fn part(&self, middle: Middle, groups: Option<u64>) -> Option<Part> {
-        Some(match (self, middle) {
-            (Self::Each(n), _) => Part::in_each(*n, groups),
-            (Self::All(n), _) => Part::in_all(*n),
-            (Self::Shares(n), Middle::Sum(most, each)) => {
-                Part::in_both(n.checked_mul(most.into())?, n.checked_mul(each.into())?)
-            }
-            (Self::Shares(n), Middle::Squares(most)) => Part {
-                linf: n.checked_mul(most.isqrt().into())?,
-                l1: None,
-                l2_squared: n.checked_mul(*n).and_then(|n| n.checked_mul(most.into())),
-                rises: false,
-            },
-            (Self::Shares(_), _) => return None,
-            (Self::OrLight(heavy, n), _) => heavy.part(middle, groups)?.either(Part::in_all(*n)),
-        })
-    }
 }
 
 /// What is counted, or added up so that the result is the same in every order of its rows: integers or numerics, by an
@@ -75,59 +54,74 @@ pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool, bool)> {
     (count || matches!(args, [Expr::Cast(_, ty)] if is_exact(ty))).then_some((args, count, once.is_some()))
 }
 
-/// A multiple of a unit's share of rows: the share itself, or a value that is clamped to ±(share · n), cast to an integer
-/// type or a numeric that is rounded. Gives n.
-pub(crate) fn shared(value: &Expr, scans: &Scans<'_>) -> Option<u128> {
-    let Expr::Cast(inner, ty) = value else { return None };
+/// What one unit changes in a sum of such values.
+fn adds(value: &Expr, scans: &Scans<'_>, over: &Over<'_>) -> Option<Part> {
+    let Some((n, rises)) = shared(value, scans) else {
+        return of_each(magnitude(value, scans)?, over);
+    };
+    let part = match over.middle {
+        Middle::Sum(most, each) => Part::in_both(n.checked_mul(most.into())?, n.checked_mul(each.into())?),
+        Middle::Squares(most) => Part {
+            linf: n.checked_mul(most.isqrt().into())?,
+            l1: None,
+            l2_squared: n.checked_mul(n).and_then(|n| n.checked_mul(most.into())),
+            rises,
+        },
+        Middle::Missing | Middle::Ranked => return None,
+    };
+    Some(part.rising(rises))
+}
+
+/// The same, of values of at most this magnitude.
+fn of_each((n, rises): (u128, bool), over: &Over<'_>) -> Option<Part> {
+    let part = match over.rows {
+        Some(rows) => Part::in_all(n.checked_mul(rows.into())?),
+        None => Part::in_each(n, over.groups),
+    };
+    Some(part.rising(rises))
+}
+
+/// A multiple of a unit's share of rows: the share itself, which is a number of rows, or a value that is clamped to
+/// ±(share · n), cast to an integer type or a numeric that is rounded. Gives n, and whether it is the share.
+fn shared(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)> {
     let share = |e: &Expr| e.column().and_then(|c| scans.column(c)).is_some_and(|c| c.share);
     let times = |e: &Expr| match e.call("*")? {
         [Expr::Cast(m, ty), n] if share(m) && is_exact(ty) => n.integer(),
         [m, n] if share(m) => n.integer(),
         _ => None,
     };
-    let inner = match inner.call("round") {
-        Some([whole]) if matches!(ty, SqlType::Numeric { .. }) => whole,
-        None if ty.is_integer() && share(inner) => return Some(1),
-        None if ty.is_integer() => inner,
-        _ => return None,
-    };
+    let (inner, ty) = whole(value)?;
+    if ty.is_integer() && share(inner) {
+        return Some((1, true));
+    }
     let [low, high] = inner.call("LEAST")? else { return None };
     let [x, low] = low.call("GREATEST")? else { return None };
     scans.type_of(x).filter(is_exact)?;
     let (low, high) = (times(low)?, times(high)?);
-    (high >= 0 && low == -high).then_some(high.unsigned_abs())
+    (high >= 0 && low == -high).then_some((high.unsigned_abs(), false))
 }
 
-/// The share itself, as an integer.
-fn is_share(value: &Expr) -> bool {
-    matches!(value, Expr::Cast(x, ty) if ty.is_integer() && x.column().is_some())
+/// What a whole number is made of: what is cast to an integer type, or a numeric that is rounded.
+fn whole(value: &Expr) -> Option<(&Expr, &SqlType)> {
+    let Expr::Cast(inner, ty) = value else { return None };
+    match inner.call("round") {
+        _ if ty.is_integer() => Some((inner, ty)),
+        Some([x]) if matches!(ty, SqlType::Numeric { .. }) => Some((x, ty)),
+        _ => None,
+    }
 }
 
-/// The largest magnitude of an integer: a cast to an integer type, or a numeric that is rounded, of a clamp to integers. A
+/// The largest magnitude of a whole number: of a clamp to integers, which are its ends where it was rounded after it. A
 /// value that is NULL adds nothing. With it, whether no value is below 0.
 pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)> {
-    let Expr::Cast(inner, ty) = value else { return None };
-    // A value of numeric is one that was rounded after it was clamped: the ends are integers.
-    let clamp = match (ty.is_integer(), inner.call("round")) {
-        (true, _) => &**inner,
-        (false, Some([whole])) if matches!(ty, SqlType::Numeric { .. }) => whole,
-        _ => return None,
-    };
-    let pair = |e: &Expr, names: [&str; 3]| match e {
-        Expr::Call(name, args) if names.contains(&name.as_str()) => match args.as_slice() {
-            [x, end] => Some((x.clone(), end.integer()?)),
-            _ => None,
-        },
-        _ => None,
-    };
-    let (inner, high) = pair(clamp, ["LEAST", "int8smaller", "numeric_smaller"])?;
+    let (clamp, ty) = whole(value)?;
+    let (inner, high) = end(clamp, "LEAST int8smaller numeric_smaller")?;
     // A count is never NULL, and at least 0.
     let counts = inner.column().and_then(|c| scans.column(c)).is_some_and(|c| c.count);
-    let (x, low) =
-        if counts { (inner, 0) } else { pair(&inner, ["GREATEST", "int8larger", "numeric_larger"])? };
+    let (x, low) = if counts { (inner, 0) } else { end(inner, "GREATEST int8larger numeric_larger")? };
     let most = low.unsigned_abs().max(high.unsigned_abs());
     // GREATEST and LEAST round their ends to the type of what they clamp.
-    let whole = match scans.type_of(&x)? {
+    let whole = match scans.type_of(x)? {
         t if is_exact(&t) => u128::MAX,
         SqlType::Float4 if ty.is_integer() => 1 << f32::MANTISSA_DIGITS,
         SqlType::Float8 if ty.is_integer() => 1 << f64::MANTISSA_DIGITS,
@@ -136,69 +130,41 @@ pub(crate) fn magnitude(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)>
     (most <= whole).then_some((most, low >= 0))
 }
 
-/// What is added up: over one row for each unit and group, or `rows` of a unit in all. That equal ones count once changes no
-/// bound: a row brings or takes away one of them.
-pub(crate) fn sums(
-    list: &[Item],
-    scans: &mut Scans<'_>,
-    part: Option<&Joined>,
-    rows: Option<u64>,
-) -> Result<Vec<Added>> {
-    let mut out = Vec::new();
-    for (e, name) in list {
-        let Some((args, count, _)) = added(e).filter(|a| a.1 || !a.2 || rows.is_some()) else {
-            return refuse("neither a count nor COALESCE(sum(…), 0)", e);
-        };
-        let share = if count { None } else { args.first().and_then(|x| shared(x, scans)) };
-        let each = if count { Some((1, true)) } else { args.first().and_then(|x| magnitude(x, scans)) };
-        // A share is a number of rows; what is clamped to a multiple of it, to both sides.
-        let rises = match share {
-            Some(_) => args.first().is_some_and(is_share),
-            None => each.is_some_and(|(_, rises)| rises),
-        };
-        let each = each.map(|(each, _)| each);
-        args.iter().try_for_each(|e| scans.walk(e, part))?;
-        let sum = match (share, each, rows) {
-            (Some(n), ..) => Some(Sum::Shares(n)),
-            (_, each, None) => each.map(Sum::Each),
-            (_, each, Some(rows)) => each.and_then(|x| x.checked_mul(rows.into())).map(Sum::All),
-        };
-        let Some(sum) = sum else {
-            return refuse("a sum of values that no clamp bounds on both sides", e);
-        };
-        let units = rows.is_none_or(|n| n == 1) && count && args.is_empty();
-        out.push(Added { name: name.clone(), by: sum, units, rises });
-    }
-    Ok(out)
+/// What one of these calls clamps, and its end.
+fn end<'e>(e: &'e Expr, names: &str) -> Option<(&'e Expr, i128)> {
+    let Expr::Call(name, args) = e else { return None };
+    let [x, end] = args.as_slice() else { return None };
+    if is_in(names, name) { Some((x, end.integer()?)) } else { None }
 }
 
-/// What is added up where rows of units that have at most `most` are together: the whole of those, and else what a unit adds.
-pub(crate) fn sums_or_light(
-    list: &[Item],
-    scans: &mut Scans<'_>,
-    stage: &str,
-    most: u64,
-) -> Result<Vec<Added>> {
+/// What is added up. That equal ones count once changes no bound: a row brings or takes away one of them. Where rows of light
+/// units are together, a sum is the whole of those, and else what a unit adds.
+pub(crate) fn sums(list: &[Item], scans: &mut Scans<'_>, over: &Over<'_>) -> Result<Vec<Added>> {
     let mut out = Vec::new();
     for (e, name) in list {
-        let either = match added(e) {
-            Some(([x], false, false)) => light::either(x, stage, scans),
-            _ => None,
+        let Some((args, count, once)) = added(e).filter(|a| a.1 || !a.2 || over.rows.is_some()) else {
+            return refuse("neither a count nor COALESCE(sum(…), 0)", e);
         };
-        let Some((row, bounded)) = either else {
-            return refuse("a sum that does not tell light units from others", e);
+        let (light, args) = match over.light {
+            None => (None, args),
+            Some((stage, most)) => {
+                let sum = args.first().filter(|_| !count && !once);
+                let Some((whole, bounded)) = sum.and_then(|x| light::either(x, stage, most, scans)) else {
+                    return refuse("a sum that does not tell light units from others", e);
+                };
+                (Some(whole), std::slice::from_ref(bounded))
+            }
         };
-        scans.walk(bounded, None)?;
-        let (row, light_rises) = row;
-        let heavy = match (shared(bounded, scans), magnitude(bounded, scans)) {
-            (Some(n), _) => Some((Sum::Shares(n), is_share(bounded))),
-            (None, each) => each.map(|(n, rises)| (Sum::Each(n), rises)),
+        args.iter().try_for_each(|e| scans.walk(e, over.part))?;
+        let part = match args.first() {
+            _ if count => of_each((1, true), over),
+            x => x.and_then(|x| adds(x, scans, over)),
         };
-        let Some(((heavy, rises), light)) = heavy.zip(row.checked_mul(most.into())) else {
+        let Some(part) = part.map(|part| light.map_or(part, |whole| part.either(whole))) else {
             return refuse("a sum of values that no clamp bounds on both sides", e);
         };
-        let by = Sum::OrLight(Box::new(heavy), light);
-        out.push(Added { name: name.clone(), by, units: false, rises: rises && light_rises });
+        let units = over.light.is_none() && over.rows.is_none_or(|n| n == 1) && count && args.is_empty();
+        out.push(Added { name: name.clone(), part, units });
     }
     Ok(out)
 }

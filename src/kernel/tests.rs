@@ -150,5 +150,5 @@ fn refused(name: &str, sql: &str, words: &str) {
 }
 
 fn linf(c: &Certified) -> Vec<u128> {
-    c.parts().iter().map(|p| p.linf).collect()
+    c.parts.iter().map(|p| p.linf).collect()
 }

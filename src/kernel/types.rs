@@ -8,9 +8,57 @@ use schema::SqlType;
 
 pub(crate) const NUMERIC: SqlType = SqlType::Numeric { scale: None };
 
-/// Of a text they give a text.
+/// What is of one type, whatever it is of.
+const GIVES: &[(SqlType, &str)] = &[
+    (SqlType::Bool, "AND OR NOT EXISTS bool_and bool_or every starts_with texticregexeq textregexeq"),
+    (SqlType::Int4, "ntile octet_length pg_column_size strpos width_bucket"),
+    (SqlType::Int8, "count dense_rank int8larger int8smaller rank row_number"),
+    (NUMERIC, "div numeric_larger numeric_smaller trim_scale"),
+    (
+        SqlType::Float8,
+        "atan atan2 cbrt cos cume_dist degrees float8larger float8smaller percent_rank radians sin tan",
+    ),
+    (SqlType::Text, "jsonb_extract_path_text jsonb_typeof md5 to_char"),
+    (SqlType::Date, "date_larger date_smaller make_date"),
+    (SqlType::Timestamp, "timestamp_larger timestamp_smaller"),
+    (SqlType::Timestamptz, "timestamptz_larger timestamptz_smaller to_timestamp"),
+    (SqlType::Interval, "age"),
+];
+/// Of texts they give a text, but for the length of one; there are others by these names.
 const OF_TEXT: &str =
-    "|| btrim initcap left lower ltrim replace reverse right rtrim split_part substr translate upper";
+    "|| btrim initcap left length lower ltrim replace reverse right rtrim split_part substr translate upper";
+/// Of numerics they give a numeric, and of other numbers one in double precision.
+const ROUGHLY: &str = "ceil exp floor ln log power round sign sqrt trunc";
+/// They choose among values, which are brought to one type.
+pub(crate) const CHOICES: &str = "COALESCE GREATEST LEAST NULLIF";
+
+/// Whether a list has this name.
+pub(crate) fn is_in(names: &str, name: &str) -> bool {
+    names.split(' ').any(|n| n == name)
+}
+
+/// Which of several operators binds first is not known.
+pub(crate) fn is_arithmetic(name: &str) -> bool {
+    name.split(' ').all(|o| is_in("+ - * / %", o))
+}
+
+/// What operators make of times.
+fn computed(op: &str, a: &SqlType, b: &SqlType) -> Option<SqlType> {
+    use SqlType::{Date, Int4, Interval, Time, Timestamp, Timestamptz};
+    match (op, a, b) {
+        ("-", Date, Date) => Some(Int4),
+        ("-", Timestamp | Date, Timestamp | Date) | ("-", Timestamptz, Timestamptz) | ("-", Time, Time) => {
+            Some(Interval)
+        }
+        ("+" | "-", Interval, Interval) => Some(Interval),
+        ("+" | "-", Date, Interval) | ("+", Interval, Date) => Some(Timestamp),
+        ("+" | "-", t @ (Timestamp | Timestamptz | Time), Interval)
+        | ("+", Interval, t @ (Timestamp | Timestamptz | Time)) => Some(t.clone()),
+        ("+" | "-", Date, n) | ("+", n, Date) if n.is_integer() => Some(Date),
+        ("*" | "/", Interval, n) | ("*", n, Interval) if n.is_number() => Some(Interval),
+        _ => None,
+    }
+}
 
 /// Types of which equal values are the same bytes: 1.0 is not 1.00, nor is a day 24 hours.
 fn is_of_bytes(ty: &SqlType) -> bool {
@@ -25,7 +73,7 @@ fn is_collated(ty: &SqlType) -> bool {
 
 impl Column {
     /// Equal values are the same bytes.
-    fn is_alone(&self) -> bool {
+    pub fn is_alone(&self) -> bool {
         let known = |t: &SqlType| is_of_bytes(t) && (!is_collated(t) || self.deterministic);
         self.trimmed || self.ty.as_ref().is_some_and(known)
     }
@@ -59,80 +107,72 @@ impl Scans<'_> {
             Expr::Number(_) => Some(NUMERIC),
             Expr::Bool(_) => Some(SqlType::Bool),
             Expr::Call(name, args) => self.type_of_call(name, args),
-            _ => None,
+            Expr::Text(_) | Expr::Null | Expr::Rows(_) => None,
         }
     }
 
-    fn type_of_call(&self, name: &str, args: &[Expr]) -> Option<SqlType> {
-        let first = || self.type_of(args.first()?);
+    pub fn type_of_call(&self, name: &str, args: &[Expr]) -> Option<SqlType> {
+        if let Some((ty, _)) = GIVES.iter().find(|(_, names)| is_in(names, name)) {
+            return Some(ty.clone());
+        }
+        let type_at = |at: usize| self.type_of(args.get(at)?);
         match name {
             "COLLATE" | "OVER" | "ROWS" | "DISTINCT" | "min" | "max" | "lag" | "lead" | "first_value"
-            | "last_value" | "nth_value" => first(),
-            "count" | "row_number" | "int8larger" | "int8smaller" => Some(SqlType::Int8),
-            "trim_scale" | "div" | "numeric_larger" | "numeric_smaller" => Some(NUMERIC),
-            "float8larger" | "float8smaller" => Some(SqlType::Float8),
-            "EXISTS" | "AND" | "OR" | "NOT" => Some(SqlType::Bool),
+            | "last_value" | "nth_value" => type_at(0),
             _ if is_comparison(name) => Some(SqlType::Bool),
-            "jsonb_extract_path_text" | "jsonb_typeof" => Some(SqlType::Text),
-            "timezone" => match self.type_of(args.get(1)?)? {
+            "timezone" => match type_at(1)? {
                 SqlType::Timestamptz => Some(SqlType::Timestamp),
                 SqlType::Timestamp => Some(SqlType::Timestamptz),
                 _ => None,
             },
-            "date_trunc" => match (self.type_of(args.get(1)?)?, args.len()) {
-                (SqlType::Timestamp, 2) => Some(SqlType::Timestamp),
-                (SqlType::Timestamptz, 3) => Some(SqlType::Timestamptz),
+            "date_trunc" => match (type_at(1)?, args.len()) {
+                (ty @ SqlType::Timestamp, 2) | (ty @ SqlType::Timestamptz, 3) => Some(ty),
                 _ => None,
             },
-            "COALESCE" | "GREATEST" | "LEAST" | "NULLIF" => self.common(args.iter()),
             "CASE" => self.common(results(args)),
-            // With digits, for numerics alone.
-            "round" | "trunc" if args.len() == 2 => Some(NUMERIC),
-            // Of whole numbers, in double precision.
-            "ceil" | "floor" | "round" | "sign" | "trunc" => match first()? {
+            _ if is_in(CHOICES, name) => self.common(args.iter()),
+            "round" | "trunc" | "log" if args.len() == 2 => Some(NUMERIC),
+            _ if is_in(ROUGHLY, name) => match self.common(args.iter())? {
                 SqlType::Numeric { .. } => Some(NUMERIC),
-                t if t.is_integer() || t == SqlType::Float8 => Some(SqlType::Float8),
-                _ => None,
+                t => t.is_number().then_some(SqlType::Float8),
             },
             "sum" => match args.first()? {
-                Expr::Cast(_, ty) => sum_of(ty),
-                Expr::Column(c) => sum_of(&self.column(c)?.ty?),
-                _ => first().filter(|t| *t == NUMERIC),
+                Expr::Call(name, args) if name == "DISTINCT" => self.type_of_call("sum", args),
+                Expr::Cast(..) | Expr::Column(_) => match type_at(0)? {
+                    SqlType::Int2 | SqlType::Int4 => Some(SqlType::Int8),
+                    t => is_exact(&t).then_some(NUMERIC),
+                },
+                // What is computed of integers may be of a narrower type than is known.
+                _ => type_at(0).filter(|t| *t == NUMERIC),
             },
             "abs" => self.common(args.iter()).filter(SqlType::is_number),
-            _ if name.split(' ').all(|o| ["+", "-", "*", "/", "%"].contains(&o)) => {
-                let computed = |t: &SqlType| is_exact(t) || *t == SqlType::Float8;
-                match self.common(args.iter()).filter(computed)? {
-                    SqlType::Numeric { .. } => Some(NUMERIC),
-                    t if t.is_integer() => Some(SqlType::Int8),
-                    t => Some(t),
+            _ if is_arithmetic(name) => {
+                let types = self.types(args.iter())?;
+                match (common(&types), types.as_slice()) {
+                    (Some(SqlType::Numeric { .. }), _) => Some(NUMERIC),
+                    (Some(SqlType::Float8), _) => Some(SqlType::Float8),
+                    (Some(t), _) if t.is_integer() => Some(SqlType::Int8),
+                    (_, [a, b]) if args.len() == 2 => computed(name, a, b),
+                    _ => None,
                 }
             }
-            _ if OF_TEXT.split(' ').any(|f| f == name) => {
-                let text =
-                    |a: &Expr| matches!(a, Expr::Text(_)) || self.type_of(a).is_some_and(|t| t.is_text());
+            _ if is_in(OF_TEXT, name) => {
                 let all = if name == "||" { args } else { args.get(..1)? };
-                all.iter().all(text).then_some(SqlType::Text)
+                let ty = if name == "length" { SqlType::Int4 } else { SqlType::Text };
+                self.types(all.iter())?.iter().all(SqlType::is_text).then_some(ty)
             }
             _ => None,
         }
     }
 
-    /// The type that values of these are brought to. Strings and NULL take that of the others.
+    /// The type that values of these are brought to.
     fn common<'e>(&self, list: impl Iterator<Item = &'e Expr>) -> Option<SqlType> {
-        let typed = list.filter(|e| !matches!(e, Expr::Text(_) | Expr::Null));
-        let types: Option<Vec<SqlType>> = typed.map(|e| self.type_of(e)).collect();
-        let types = types?;
-        let first = types.first()?;
-        match types.iter().all(|t| t == first) {
-            true => Some(first.clone()),
-            false if types.iter().all(SqlType::is_integer) => Some(SqlType::Int8),
-            false if types.iter().all(is_exact) => Some(NUMERIC),
-            false if types.contains(&SqlType::Float8) && types.iter().all(SqlType::is_number) => {
-                Some(SqlType::Float8)
-            }
-            false => None,
-        }
+        common(&self.types(list)?)
+    }
+
+    /// Those of all of these. Strings and NULL take that of the others.
+    pub fn types<'e>(&self, list: impl Iterator<Item = &'e Expr>) -> Option<Vec<SqlType>> {
+        list.filter(|e| !matches!(e, Expr::Text(_) | Expr::Null)).map(|e| self.type_of(e)).collect()
     }
 
     /// Texts that are equal under the collation of this expression are the same.
@@ -162,11 +202,6 @@ impl Scans<'_> {
         }
     }
 
-    /// Equal values of it are the same bytes.
-    pub fn is_alone(&self, e: &Expr) -> bool {
-        self.known(e).is_alone()
-    }
-
     /// Different values of it have different texts, under whatever settings. Texts of floats have as many digits as a session
     /// wants, and those of character(n) no blanks at the end.
     pub fn is_told_by_text(&self, e: &Expr) -> bool {
@@ -178,16 +213,19 @@ impl Scans<'_> {
     }
 }
 
-/// The type of a sum of such.
-pub(crate) fn sum_of(ty: &SqlType) -> Option<SqlType> {
-    match ty {
-        SqlType::Int2 | SqlType::Int4 => Some(SqlType::Int8),
-        SqlType::Int8 | SqlType::Numeric { .. } => Some(NUMERIC),
+/// The type that values of these types are brought to.
+fn common(types: &[SqlType]) -> Option<SqlType> {
+    let all = |is: fn(&SqlType) -> bool| types.iter().all(is);
+    match types.first()? {
+        first if types.iter().all(|t| t == first) => Some(first.clone()),
+        _ if all(SqlType::is_integer) => Some(SqlType::Int8),
+        _ if all(is_exact) => Some(NUMERIC),
+        _ if all(SqlType::is_number) && types.contains(&SqlType::Float8) => Some(SqlType::Float8),
         _ => None,
     }
 }
 
 /// What a CASE can give.
-pub(crate) fn results(args: &[Expr]) -> impl Iterator<Item = &Expr> {
+pub(crate) fn results(args: &[Expr]) -> impl Iterator<Item = &Expr> + Clone {
     args.iter().enumerate().filter(|(i, _)| i % 2 == 1 || i + 1 == args.len()).map(|(_, e)| e)
 }

@@ -10,7 +10,8 @@
 //! nothing is rounded. Else let m be the next whole number: m²s - w² is a whole number above 0, so that m is larger than w/√s by a
 //! part of 1/(2w² + w√s) at least, which is over 10^-13, and what root and quotient are rounded by is under 10^-15.
 
-use super::stages::{Key, Units, order};
+use super::domain::same_keys;
+use super::stages::{Units, listed, order};
 use grammar::Result;
 use grammar::parser::Parser;
 use schema::SqlType;
@@ -31,13 +32,13 @@ const WHOLE: u64 = 1_000_000;
 
 /// Weights, and of how many groups at most, where that is what follows `c`.
 pub(crate) fn stages(p: &mut Parser, units: &Units) -> Result<Option<(Weights, u64)>> {
-    let types: Option<Vec<&SqlType>> = units.keys.iter().map(|k| k.ty.as_ref()).collect();
-    let Some(types) = types.filter(|types| !types.is_empty()) else { return Ok(None) };
-    let left_out = match p.given_ahead() {
-        Some(first) => p.exactly(&given(&types, first))?,
-        None => false,
-    };
-    let kept = if left_out { left_over(&units.keys) } else { String::new() };
+    let types: Option<Vec<&SqlType>> = units.keys.iter().map(|k| k.column.ty.as_ref()).collect();
+    let Some(types) = types.filter(|types: &Vec<_>| !types.is_empty()) else { return Ok(None) };
+    let left_out = p.given_ahead().map_or(Ok(false), |first| p.exactly(&given(&types, first)))?;
+    // Rows whose keys are not among them. NULL is a key like others.
+    let same = same_keys("c", "x", types.iter().map(|ty| (Some(*ty), true)));
+    let kept =
+        if left_out { format!(" WHERE NOT EXISTS (SELECT 1 FROM x WHERE {same})") } else { String::new() };
     let Some(order) = order(units) else { return Ok(None) };
     let ranked = format!(
         "e AS (SELECT c.*, pg_catalog.row_number() OVER w AS r, pg_catalog.count(*) OVER v AS t FROM c{kept} \
@@ -47,19 +48,15 @@ pub(crate) fn stages(p: &mut Parser, units: &Units) -> Result<Option<(Weights, u
         return Ok(None);
     }
     let Some(most) = p.number_behind("<=").filter(|n| *n > 0) else { return Ok(None) };
-    let keys: Vec<String> = (0..types.len()).map(|i| format!("e.k{i}")).collect();
-    let places: Vec<String> = (1..=types.len()).map(|i| i.to_string()).collect();
-    for weights in [Weights::Sum(WHOLE), Weights::Squares(WHOLE)] {
-        let each = match weights {
-            Weights::Squares(w) => format!(
-                "pg_catalog.floor({w}::pg_catalog.float8 / pg_catalog.sqrt(LEAST(e.t, {most})::pg_catalog.float8))"
-            ),
-            _ => format!("({WHOLE} / LEAST(e.t, {most}))"),
-        };
+    let keys = listed(types.len(), |i| format!("e.k{i}"));
+    let places = listed(types.len(), |i| (i + 1).to_string());
+    let root = format!("pg_catalog.sqrt(LEAST(e.t, {most})::pg_catalog.float8)");
+    for (weights, each) in [
+        (Weights::Sum(WHOLE), format!("({WHOLE} / LEAST(e.t, {most}))")),
+        (Weights::Squares(WHOLE), format!("pg_catalog.floor({WHOLE}::pg_catalog.float8 / {root})")),
+    ] {
         let g = format!(
-            "g AS (SELECT {}, COALESCE(pg_catalog.sum({each}::pg_catalog.int4), 0) AS weight FROM e WHERE e.r <= {most} GROUP BY {})",
-            keys.join(", "),
-            places.join(", ")
+            "g AS (SELECT {keys}, COALESCE(pg_catalog.sum({each}::pg_catalog.int4), 0) AS weight FROM e WHERE e.r <= {most} GROUP BY {places})"
         );
         if p.exactly(&g)? {
             return Ok(Some((weights, most)));
@@ -70,19 +67,9 @@ pub(crate) fn stages(p: &mut Parser, units: &Units) -> Result<Option<(Weights, u
 
 /// Parameters of these types, side by side.
 fn given(types: &[&SqlType], first: u64) -> String {
-    let columns: Vec<String> = (0..types.len()).map(|i| format!("k{i}")).collect();
+    let columns = listed(types.len(), |i| format!("k{i}"));
     let arrays =
         types.iter().zip(first..).map(|(ty, n)| format!("pg_catalog.unnest(${n}::{}[])", ty.sql_name()));
-    let (columns, arrays) = (columns.join(", "), arrays.collect::<Vec<_>>().join(", "));
+    let arrays = arrays.collect::<Vec<_>>().join(", ");
     format!("x AS MATERIALIZED (SELECT x0.* FROM ROWS FROM ({arrays}) AS x0({columns})),")
-}
-
-/// Rows whose keys are not among them. NULL is a key like others.
-fn left_over(keys: &[Key]) -> String {
-    let same = keys.iter().enumerate().map(|(i, k)| {
-        let text = k.ty.as_ref().is_some_and(SqlType::is_text);
-        let collate = if text { " COLLATE pg_catalog.\"default\"" } else { "" };
-        format!("ARRAY[c.k{i}{collate}] = ARRAY[x.k{i}{collate}]")
-    });
-    format!(" WHERE NOT EXISTS (SELECT 1 FROM x WHERE {})", same.collect::<Vec<_>>().join(" AND "))
 }

@@ -40,12 +40,12 @@ pub struct Proof {
 impl From<&Certified> for Proof {
     fn from(of: &Certified) -> Self {
         Self {
-            l0: of.l0(),
-            weights: of.weights(),
-            parts: of.parts().to_vec(),
-            public: of.public(),
-            selects: of.selects(),
-            keys: of.keys(),
+            l0: of.l0,
+            weights: of.weights,
+            parts: of.parts.clone(),
+            public: of.public,
+            selects: of.selects,
+            keys: of.keys,
         }
     }
 }

@@ -118,7 +118,7 @@ impl Exact {
         if !covers(&proven, spec, groups) {
             return Err(ReleaseError::Uncertified);
         }
-        let keys = certified.keys();
+        let keys = certified.keys;
         // Cells have one count.
         let integers = if spec.points.is_some() { 1 } else { spec.aggregates.len() };
         let width = keys + usize::from(spec.selection.is_some()) + integers;
@@ -140,7 +140,7 @@ impl Exact {
         let units = spec.selection.as_ref().map(|_| integer(keys)).transpose()?;
         let values: Vec<Vec<i128>> = (width - integers..width).map(integer).collect::<Result<_, _>>()?;
         if let Some(units) = &units {
-            for (column, part) in values.iter().zip(certified.parts()) {
+            for (column, part) in values.iter().zip(&certified.parts) {
                 let most = |units: &i128| units.unsigned_abs().saturating_mul(part.linf);
                 if column.iter().zip(units).any(|(value, units)| value.unsigned_abs() > most(units)) {
                     return Err(ReleaseError::Impossible);

@@ -442,8 +442,8 @@ impl Bikes {
             let f = fetch::fetch(r, &self.policy);
             let certified =
                 kernel::certify(&f.sql, &self.policy).unwrap_or_else(|e| panic!("{e}\n{}", f.sql));
-            assert_eq!(certified.seeded(), f.seeded);
-            assert!(certified.tables().iter().all(|t| plan.tables.contains(t)), "{}", f.sql);
+            assert_eq!(certified.seeded, f.seeded);
+            assert!(certified.tables.iter().all(|t| plan.tables.contains(t)), "{}", f.sql);
             let mut params = Vec::new();
             if f.seeded || !r.given.is_empty() {
                 params.push(Param::int8(GROUP_SEED));

@@ -249,6 +249,29 @@ async fn a_public_view_over_private_tables_is_signed() {
 }
 
 #[tokio::test]
+async fn rule_51_check_and_serve_refuse_a_limit_of_temporary_files() {
+    let db = bikes().await;
+    let name = &db.name;
+    let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], &room_for(1)));
+    db.execute(&format!("ALTER ROLE {name}_fetch SET temp_file_limit = '1GB'")).await;
+    for command in ["check", "serve"] {
+        let out = dir.noisegate(&[command]).await;
+        assert!(!out.status.success(), "{command}: {out:?}");
+        for part in [
+            "backend.url: temp_file_limit is 1GB, so that the number of private rows",
+            &format!(
+                "as superuser: ALTER ROLE {name}_fetch SET temp_file_limit = -1, or set it so in postgresql.conf"
+            ),
+        ] {
+            assert!(out.stderr.contains(part), "{command}: {out:?}");
+        }
+    }
+    db.execute(&format!("ALTER ROLE {name}_fetch SET temp_file_limit = -1")).await;
+    let out = dir.noisegate(&["check"]).await;
+    assert!(out.status.success() && !out.stdout.contains("temporary files"), "{out:?}");
+}
+
+#[tokio::test]
 async fn what_is_left_undone_is_a_warning() {
     let db = bikes().await;
     let name = &db.name;
@@ -269,11 +292,10 @@ async fn what_is_left_undone_is_a_warning() {
     ] {
         assert!(out.stdout.contains(warning), "{warning}: {}", out.stdout);
     }
-    for login in ["url", "finish_url"] {
-        let warning = format!(
-            "backend.{login}, {name}_{}: temporary files or connections have no limit",
-            login.replace("finish_url", "finish").replace("url", "fetch")
-        );
+    for warning in [
+        format!("backend.url, {name}_fetch: connections have no limit"),
+        format!("backend.finish_url, {name}_finish: temporary files or connections have no limit"),
+    ] {
         assert!(out.stdout.contains(&warning), "{warning}: {}", out.stdout);
     }
 }

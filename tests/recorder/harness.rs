@@ -242,10 +242,9 @@ impl Lab {
         for (release, sql) in &paying {
             let certified = kernel::certify(sql, &self.policy)
                 .map_err(|e| Refusal::Defect(format!("the kernel refuses: {e}\n  fetch: {sql}")))?;
-            if certified.keys() != release.keys.len()
-                || !covers(&Proof::from(&certified), &release.spec, true)
+            if certified.keys != release.keys.len() || !covers(&Proof::from(&certified), &release.spec, true)
             {
-                let proven = format!("l0 = {}, {:?}", certified.l0(), certified.parts());
+                let proven = format!("l0 = {}, {:?}", certified.l0, certified.parts);
                 let what = format!("the kernel proves {proven}, not {:?}\n  fetch: {sql}", release.spec);
                 return Err(Refusal::Defect(what));
             }

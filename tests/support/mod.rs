@@ -123,7 +123,6 @@ pub async fn database_in(cluster: &Cluster, setup_sql: &str) -> TestDb {
         format!("REVOKE ALL ON DATABASE {name} FROM PUBLIC"),
         format!("CREATE ROLE {fetch} LOGIN CONNECTION LIMIT 1000 PASSWORD '{password}'"),
         format!("CREATE ROLE {finish} LOGIN CONNECTION LIMIT 1000 PASSWORD '{password}'"),
-        format!("ALTER ROLE {fetch} SET temp_file_limit = '4GB'"),
         format!("ALTER ROLE {finish} SET temp_file_limit = '4GB'"),
         format!("GRANT CONNECT ON DATABASE {name} TO {fetch}, {finish}"),
     ] {

@@ -51,7 +51,7 @@ pub fn is_covered(charge: &Charge, fetches: &[(&Certified, &Spec)]) {
         for (certified, spec) in
             fetches.iter().filter(|(_, spec)| spec.points.is_none() && spec.top.is_none())
         {
-            for (i, (part, noise)) in certified.parts().iter().zip(&spec.aggregates).enumerate() {
+            for (i, (part, noise)) in certified.parts.iter().zip(&spec.aggregates).enumerate() {
                 if spec.counted == Some(i) {
                     continue;
                 }
@@ -68,8 +68,7 @@ pub fn is_covered(charge: &Charge, fetches: &[(&Certified, &Spec)]) {
                 };
             }
             if let Some(selection) = &spec.selection {
-                let by =
-                    selection.weights.sensitivity(u32::try_from(certified.l0()).expect("so many groups"));
+                let by = selection.weights.sensitivity(u32::try_from(certified.l0).expect("so many groups"));
                 sum += match selection.noise {
                     Distribution::None => 0.0,
                     Distribution::Laplace { scale } => worst(

@@ -39,6 +39,18 @@ fn rule_49_a_zone_is_in_the_text() {
         "(TZ >= '2024-01-01 00:00:00+00'::P.timestamptz)",
         "(TZ >= '0044-03-15 00:00:00+00:53:28 BC'::P.timestamptz)",
         "(TS >= '2024-01-01'::P.timestamp)",
+        "(TZ >= '2024-01-01T00:00:00.25-08')",
+        "(TS >= '12024-01-01 08:30')",
+        "(P.timestamptz_larger(TZ, '2024-01-01 00:00:00+00') = TZ)",
+        "(P.timestamp_smaller(DAY, TS) = TS)",
+        "((TS - TS) < '+1 days'::P.interval)",
+        "((TS - DAY) < '+1 days'::P.interval)",
+        "((DAY - DAY) < 3)",
+        "((DAY + 3) > DAY)",
+        "((DAY + '+1 days'::P.interval) = TS)",
+        "((TZ - TZ) < ('+1 days'::P.interval * P.length(b1.\"note\")))",
+        "(P.date_larger(DAY, P.make_date(2024, 1, 31)) = DAY)",
+        "((P.length(b1.\"note\") + 1) < P.strpos(b1.\"note\", 'x'))",
         "(DAY = '-infinity'::P.date)",
         "((CASE WHEN P.textregexeq(b1.\"note\", '^([0-9]{4}-[0-9]{2}-[0-9]{2})$'::P.text) THEN (b1.\"note\")::P.date END) = DAY)",
     ] {
@@ -77,6 +89,19 @@ fn rule_49_a_zone_is_in_the_text() {
         "((TZ + '1 day'::P.interval) < TZ)",
         "((TZ + '+1 days +0 microseconds'::P.interval) < TZ)",
         "((TZ - TS) = '+1 microseconds'::P.interval)",
+        // What takes one type converts others to it, and a string beside a time is read as one.
+        "(P.timestamptz_larger(TS, TS) IS NULL)",
+        "(P.timestamptz_larger(DAY, TZ) = TZ)",
+        "(P.timestamptz_smaller('2024-01-01', '2024-01-02') IS NULL)",
+        "(P.timestamp_larger('01/02/2024', TS) = TS)",
+        "((TS - '01/02/2024') < '1 day')",
+        "((DAY - '01/02/2024') < 3)",
+        "((TZ - '2024-01-01') < '1 day')",
+        // Which of two operators binds first is not known.
+        "((TS + '+1 days'::P.interval - '+2 days'::P.interval) < TS)",
+        // What meets a time is one.
+        "(DAY = b1.\"minutes\")",
+        "(DAY IN (b1.\"minutes\", DAY))",
         // Constants that a zone or a style reads.
         "(TZ >= '2024-01-01'::P.timestamptz)",
         "(TZ >= '2024-01-01 00:00:00'::P.timestamptz)",
@@ -84,6 +109,15 @@ fn rule_49_a_zone_is_in_the_text() {
         "(TZ >= '2024-01-01')",
         "(TS >= '01/02/2024'::P.timestamp)",
         "(TS >= 'today'::P.timestamp)",
+        "(TS >= '2024-1-31'::P.timestamp)",
+        "(TS >= '24-01-31'::P.timestamp)",
+        "(TS >= '2024-01-31 8:30'::P.timestamp)",
+        "(TS >= '2024-01-31 08:30 PM'::P.timestamp)",
+        "(TS >= '2024-01-31 08:30+00'::P.timestamp)",
+        "(DAY = '2024-01-31 08:30'::P.date)",
+        "(TZ >= '2024-01-31 08:30+0'::P.timestamptz)",
+        "(TZ >= '2024-01-31 08:30+00:00:00:00'::P.timestamptz)",
+        "((TS)::P.time = '8 PM'::P.time)",
         "(TS >= '01/02/2024')",
         "(DAY = 'now'::P.date)",
         "(DAY = '1.2.2024'::P.date)",
@@ -113,6 +147,14 @@ fn rule_49_series_and_branches_are_of_no_session() {
     };
     accept(&series("timestamp", ""));
     refused("a series of moments", &series("timestamptz", "+00"), "steps are the session's");
+    // Nor may a step be computed, or its ends be days, which would become moments.
+    let doubled = "('1 day'::P.interval * 2)";
+    for (ty, offset) in [("timestamptz", "+00"), ("timestamp", "")] {
+        let steps = series(ty, offset).replace("'1 day'::P.interval", doubled);
+        if ty == "timestamp" { drop(accept(&steps)) } else { refused(ty, &steps, "steps are the session's") }
+    }
+    let days = domain("'2024-01-01'::P.date, '2025-01-01'::P.date, '1 day'::P.interval");
+    refused("a series of days", &days, "steps are the session's");
     let both = |a: &str, b: &str| {
         format!(
             "WITH c AS (SELECT b0.c0 AS u, P.count(*) AS n0 FROM ((SELECT b1.\"rider_id\", {a} FROM \"public\".\"payments\" AS b1) UNION ALL (SELECT b2.\"rider_id\", {b} FROM \"public\".\"trips\" AS b2)) AS b0(c0, c1) GROUP BY 1), g AS (SELECT COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c) SELECT g.a0 FROM g"

@@ -35,7 +35,7 @@ fn every_fetch_of_the_scripts_is_certified() {
     for (name, sql) in &all {
         match certify(sql, policy()) {
             Ok(c) => {
-                assert_eq!(c.seeded(), sql.contains("$1::"), "{sql}");
+                assert_eq!(c.seeded, sql.contains("$1::"), "{sql}");
                 assert_eq!(c.text(), sql);
             }
             Err(e) => wrong.push(format!("{name}: {e}\n  {sql}")),

@@ -116,7 +116,7 @@ proptest! {
         let changed = t.concat();
         if let Ok(c) = certify(&changed, policy()) {
             prop_assert_eq!(c.text(), &changed);
-            prop_assert!(c.l0() >= 1);
+            prop_assert!(c.l0 >= 1);
         }
     }
 

@@ -12,11 +12,11 @@ const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT D
 #[test]
 fn bounds_are_those_of_heavy_units() {
     let c = accept(EXACT);
-    assert_eq!((linf(&c), c.l0(), c.seeded()), (vec![20, 60_000], 3, false));
-    assert_eq!(c.parts()[0].l1, Some(60));
+    assert_eq!((linf(&c), c.l0, c.seeded), (vec![20, 60_000], 3, false));
+    assert_eq!(c.parts[0].l1, Some(60));
     let c = accept(SPREAD);
-    assert_eq!((linf(&c), c.seeded()), (vec![80, 240_000], true));
-    assert_eq!(c.parts()[1].l1, Some(240_000));
+    assert_eq!((linf(&c), c.seeded), (vec![80, 240_000], true));
+    assert_eq!(c.parts[1].l1, Some(240_000));
 }
 
 /// Whoever is light by more rows than count adds as many.
@@ -154,5 +154,5 @@ fn light_units_are_not_ranked() {
         "LEAST(e.n0, 80)::P.int4",
         1,
     );
-    assert_eq!((linf(&accept(&own)), accept(&own).l0()), (vec![80], 4));
+    assert_eq!((linf(&accept(&own)), accept(&own).l0), (vec![80], 4));
 }

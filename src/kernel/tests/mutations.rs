@@ -44,12 +44,12 @@ const FEW_VALUES: &str =
     r#"WITH g AS (SELECT P.count(DISTINCT b0."city") AS a0 FROM "public"."riders" AS b0) SELECT g.a0 FROM g"#;
 
 fn wider(new: &Certified, old: &Certified) -> bool {
-    let of = |c: &Certified| c.parts().iter().map(|p| [Some(p.linf), p.l1, p.l2_squared]).collect::<Vec<_>>();
+    let of = |c: &Certified| c.parts.iter().map(|p| [Some(p.linf), p.l1, p.l2_squared]).collect::<Vec<_>>();
     let (a, b) = (of(new), of(old));
     // A norm that nothing bounds is the widest.
     let more = |(a, b): (&Option<u128>, &Option<u128>)| b.is_some_and(|b| a.is_none_or(|a| a > b));
     let parts = a.iter().flatten().zip(b.iter().flatten()).any(more);
-    new.l0() > old.l0() || parts || a.len() < b.len()
+    new.l0 > old.l0 || parts || a.len() < b.len()
 }
 
 /// Each change of the text alone: what stands there, and what in its place.
@@ -69,7 +69,7 @@ pub(super) fn caught(base: &str, changes: &[(&str, &str, &str)]) {
 fn bounds_follow_the_texts() {
     let of = |sql| {
         let c = accept(sql);
-        (c.keys(), c.selects(), linf(&c), c.l0(), c.public(), c.seeded())
+        (c.keys, c.selects, linf(&c), c.l0, c.public, c.seeded)
     };
     assert_eq!(of(JOINED), (1, false, vec![20, 120_000, 1], 3, true, false));
     assert_eq!(of(RANKED), (2, true, vec![20], 4, false, true));
@@ -373,13 +373,10 @@ fn faults_of_clamps() {
 #[test]
 fn faults_of_values() {
     let values = accept(VALUES);
-    assert_eq!(
-        (values.parts(), values.keys(), values.public()),
-        (&[Part::in_all(4).rising(true)][..], 1, true)
-    );
+    assert_eq!((&*values.parts, values.keys, values.public), (&[Part::in_all(4).rising(true)][..], 1, true));
     let all = accept(ALL_VALUES);
-    assert_eq!((all.parts(), all.keys(), all.selects()), (&[Part::in_all(4).rising(true)][..], 0, false));
-    assert_eq!(accept(FEW_VALUES).parts(), [Part::in_all(1).rising(true)]);
+    assert_eq!((&*all.parts, all.keys, all.selects), (&[Part::in_all(4).rising(true)][..], 0, false));
+    assert_eq!(accept(FEW_VALUES).parts, [Part::in_all(1).rising(true)]);
     caught(
         VALUES,
         &[
@@ -404,7 +401,7 @@ fn faults_of_values() {
             ("no join", "FROM c JOIN d ON c.k0 = d.k0)", "FROM c CROSS JOIN d)"),
         ],
     );
-    assert_eq!(accept(ADDED_VALUES).parts(), [Part::in_all(480), Part::in_all(4).rising(true)]);
+    assert_eq!(accept(ADDED_VALUES).parts, [Part::in_all(480), Part::in_all(4).rising(true)]);
     caught(
         ADDED_VALUES,
         &[
@@ -445,11 +442,11 @@ fn faults_of_values() {
 #[test]
 fn faults_of_spreading() {
     let spread = accept(SPREAD);
-    assert_eq!(spread.parts(), [Part::in_all(80).rising(true), Part::in_all(480_000)]);
-    assert!(spread.seeded() && spread.public());
+    assert_eq!(spread.parts, [Part::in_all(80).rising(true), Part::in_all(480_000)]);
+    assert!(spread.seeded && spread.public);
     let squares = accept(SQUARES);
-    assert_eq!(squares.parts(), [Part { linf: 40, l1: None, l2_squared: Some(1600), rises: true }]);
-    assert!(!squares.seeded());
+    assert_eq!(squares.parts, [Part { linf: 40, l1: None, l2_squared: Some(1600), rises: true }]);
+    assert!(!squares.seeded);
     caught(
         SPREAD,
         &[

@@ -101,7 +101,7 @@ fn keys_of_the_unit_make_one_group() {
         ),
     ] {
         let c = accept(&of(key, from, filter));
-        assert_eq!((c.l0(), linf(&c), c.seeded()), (1, vec![20], false), "{key}");
+        assert_eq!((c.l0, linf(&c), c.seeded), (1, vec![20], false), "{key}");
     }
     for (name, key, from) in [
         ("a row of many", r#"b0."stars""#, riders),
@@ -136,7 +136,7 @@ fn equal_keys_look_the_same() {
     };
     let (visits, devices) = (r#""public"."visits" AS b0"#, r#""public"."devices" AS b0"#);
     let c = accept(&of(r#"b0."minutes""#, visits));
-    assert_eq!((c.l0(), c.selects(), c.parts().len(), c.seeded()), (2, true, 0, true));
+    assert_eq!((c.l0, c.selects, c.parts.len(), c.seeded), (2, true, 0, true));
     accept(&of(r#"P.trim_scale(b0."version")"#, devices));
     accept(&of(
         r#"((EXISTS (SELECT 1 FROM "public"."trips" AS b1 WHERE (b1."rider_id" = b0."rider_id"))))::P.bool"#,
@@ -284,7 +284,7 @@ fn domains_that_the_text_lists_bound_groups() {
         let null =
             if domain.contains("UNION SELECT NULL") { "ARRAY[g.k0] = ARRAY[d.k0]" } else { "g.k0 = d.k0" };
         let c = accept(&grouped(domain, key, null));
-        assert_eq!((c.l0(), c.public(), c.keys()), (l0, true, 1), "{domain}");
+        assert_eq!((c.l0, c.public, c.keys), (l0, true, 1), "{domain}");
     }
     // The table may grow; how many moments there are hangs on the time zone; steps of a series are not counted.
     let moments = "SELECT DISTINCT P.date_trunc('day', g.g)::P.timestamp FROM P.generate_series('2024-01-01'::P.timestamp, '2024-02-01'::P.timestamp, '1 day'::P.interval) AS g(g)";
@@ -293,7 +293,7 @@ fn domains_that_the_text_lists_bound_groups() {
     for (domain, key) in
         [(table, number), (series, number), (moments, r#"P.date_trunc('day', b0."started_at")::P.timestamp"#)]
     {
-        assert_eq!(accept(&grouped(domain, key, "g.k0 = d.k0")).l0(), u64::MAX, "{domain}");
+        assert_eq!(accept(&grouped(domain, key, "g.k0 = d.k0")).l0, u64::MAX, "{domain}");
     }
     for (name, domain, key, words) in [
         (
@@ -479,7 +479,7 @@ fn rule_46_the_kernel_is_short_and_imports_no_planner() {
     let sources = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     let own = sources.filter(|f| f.extension().is_some_and(|e| e == "rs") && !f.ends_with("tests.rs"));
     let lines: usize = own.map(|f| std::fs::read_to_string(f).unwrap().lines().count()).sum();
-    assert!(lines > 500 && lines < 2_600, "{lines} lines, with comments");
+    assert!(lines > 500 && lines < 2_200, "{lines} lines, with comments");
     for (package, may) in [("kernel", "grammar policy schema"), ("grammar", "policy schema thiserror")] {
         let manifest = std::fs::read_to_string(folder.join("..").join(package).join("Cargo.toml")).unwrap();
         let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
@@ -519,7 +519,7 @@ fn a_derived_table_that_ends_in_an_offset_is_all_of_its_rows() {
 fn rule_49_a_certificate_names_its_tables_and_the_direction_of_change() {
     let named = |sql: &str| {
         let certified = accept(sql);
-        certified.tables().iter().map(|t| super::policy().tables[*t].name.clone()).collect::<Vec<_>>()
+        certified.tables.iter().map(|t| super::policy().tables[*t].name.clone()).collect::<Vec<_>>()
     };
     let over = |value: &str, filter: &str| {
         format!(
@@ -530,8 +530,8 @@ fn rule_49_a_certificate_names_its_tables_and_the_direction_of_change() {
     assert_eq!(named(&over(&slot("0"), "")), ["devices"]);
     let within = r#" AND EXISTS (SELECT 1 FROM "public"."stations" AS b1 WHERE b1."station" IS NOT NULL)"#;
     let certified = accept(&over(&slot("0"), within));
-    assert_eq!(certified.tables().len(), 2);
-    let rises = |sql: &str| accept(sql).parts()[0].rises;
+    assert_eq!(certified.tables.len(), 2);
+    let rises = |sql: &str| accept(sql).parts[0].rises;
     assert!(rises(&over(&slot("0"), "")) && rises(&over(&slot("2"), "")));
     assert!(!rises(&over(&slot("(-1)"), "")), "a value below 0 lowers a sum");
     assert!(rises(&over("1", "").replace("COALESCE(P.sum(1), 0)", "P.count(*)")));

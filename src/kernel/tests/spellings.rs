@@ -253,8 +253,8 @@ fn rule_48_ranks_are_of_values() {
     let (version, battery) = (r#"b0."version""#, r#"b0."battery""#);
     assert!(check(&of(version, text, &constants("numeric"))).is_err());
     assert!(check(&of(battery, text, &constants("float8"))).is_err());
-    assert_eq!(accept(&of(version, trimmed, &constants("numeric"))).l0(), 2);
-    assert_eq!(accept(&of(battery, float, &constants("float8"))).l0(), 2);
+    assert_eq!(accept(&of(version, trimmed, &constants("numeric"))).l0, 2);
+    assert_eq!(accept(&of(battery, float, &constants("float8"))).l0, 2);
     // Of such a type no key is ranked.
     let code = of(r#"b0."code""#, text, &constants("bpchar"));
     assert!(check(&code).is_err());

@@ -14,11 +14,11 @@ fn weights_are_those_of_the_texts() {
     for (sql, keys, weights) in [(SQUARES, 2, Weights::Squares(1_000_000)), (SUM, 1, Weights::Sum(1_000_000))]
     {
         let c = accept(sql);
-        assert_eq!((c.keys(), c.l0(), c.weights()), (keys, 4, weights));
-        assert!(c.selects() && c.seeded() && !c.public() && c.parts().is_empty());
+        assert_eq!((c.keys, c.l0, c.weights), (keys, 4, weights));
+        assert!(c.selects && c.seeded && !c.public && c.parts.is_empty());
         // As many groups as are kept.
         let more = accept(&sql.replace(", 4)", ", 70)").replace("<= 4 ", "<= 70 "));
-        assert_eq!((more.l0(), more.weights()), (70, weights));
+        assert_eq!((more.l0, more.weights), (70, weights));
     }
     // Whichever values were released before, and behind whichever others.
     accept(&SQUARES.replace("$3::", "$8::").replace("$2::", "$7::"));

@@ -92,7 +92,7 @@ fn all_the_way(text: &str, policy: &Policy) -> Result<bool, String> {
         let sql = fetch::fetch(release, policy).sql;
         let certified =
             kernel::certify(&sql, policy).map_err(|e| format!("not certified: {e}\n{sql}\nof"))?;
-        if certified.keys() != release.keys.len()
+        if certified.keys != release.keys.len()
             || !covers(&Proof::from(&certified), &release.spec, plan.question.is_none())
         {
             return Err(format!("not covered: {:?}\n{sql}\nof", release.spec));

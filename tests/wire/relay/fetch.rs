@@ -3,8 +3,9 @@
 use super::recovery::{request, unproven};
 use super::until_none;
 use super::world::Database;
+use crate::support::own_cluster;
 use noisegate::backend::introspect::watch;
-use noisegate::backend::{Backend, FetchError, FetchRequest, Fingerprint, Hints, Param};
+use noisegate::backend::{Backend, ConnectError, FetchError, FetchRequest, Fingerprint, Hints, Param};
 use noisegate::error::SqlState;
 use std::time::{Duration, Instant};
 
@@ -159,6 +160,95 @@ async fn rule_07_a_change_that_the_fetch_waited_for_is_noticed() {
     assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
     // A column that the text names is gone when it is prepared.
     change("BEGIN; ALTER TABLE riders DROP name").await;
+}
+
+/// How much a fetch sorts hangs on private rows, and an analyst could fill all of a limit but for one unit's.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_51_a_limit_of_temporary_files_is_refused() {
+    let db = Database::new().await;
+    let role = async |set: &str| {
+        db.admin.batch_execute(&format!("ALTER ROLE {} SET {set}", db.fetch)).await.unwrap();
+    };
+    let mut policy = db.policy();
+    policy.work_mem = Some("64kB".into());
+    let sorted = "SELECT g FROM generate_series(1, 100000) g, public.stations ORDER BY md5(g::text)";
+    let mut request = many(&[sorted]);
+    request.max_rows = 1_000_000;
+    let backend = Backend::connect(&policy).await.unwrap();
+    assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 200_000);
+
+    role("temp_file_limit = '1MB'").await;
+    let error = Backend::connect(&policy).await.err().unwrap();
+    assert!(matches!(error, ConnectError::Limited(_)), "{error}");
+    let cure = format!("as superuser: ALTER ROLE {} SET temp_file_limit = -1", db.fetch);
+    assert!(
+        error.to_string().contains("temp_file_limit is 1MB") && error.to_string().contains(&cure),
+        "{error}"
+    );
+    // New sessions of a proxy that runs have it, too.
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1";
+    db.admin.query(end, &[&db.fetch]).await.unwrap();
+    let error = backend.fetch(request.clone()).await.unwrap_err();
+    assert!(matches!(error, FetchError::Limited(_)), "{error}");
+    let error = error.into_client_error();
+    assert_eq!(error.code, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert!(
+        !error.to_string().contains("1MB") && error.to_string().contains("nothing was charged"),
+        "{error}"
+    );
+
+    role("temp_file_limit = -1").await;
+    assert_eq!(backend.fetch(request).await.unwrap()[0].len(), 200_000);
+}
+
+/// What a reload of the server's files sets is set in sessions that stand.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_51_a_limit_that_comes_with_a_reload_is_refused() {
+    let cluster = tokio::task::spawn_blocking(|| own_cluster(&[])).await.unwrap();
+    let db = Database::in_cluster(&cluster).await;
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let count = many(&["SELECT count(*) FROM public.riders"]);
+    backend.fetch(count.clone()).await.unwrap();
+    for (limit, refused) in [("'1GB'", true), ("-1", false)] {
+        db.admin.batch_execute(&format!("ALTER SYSTEM SET temp_file_limit = {limit}")).await.unwrap();
+        db.admin.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            match backend.fetch(count.clone()).await {
+                Err(FetchError::Limited(_)) if refused => break,
+                Ok(_) if !refused => break,
+                other => assert!(Instant::now() < deadline, "{limit}: {other:?}"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Limits that a login may lift for itself end no fetch, whatever role or database have.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_51_no_time_but_that_of_the_policy_ends_a_fetch() {
+    let db = Database::new().await;
+    let known = "SELECT name FROM pg_settings WHERE name IN
+        ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')";
+    let known: Vec<String> = db.admin.query(known, &[]).await.unwrap().iter().map(|r| r.get(0)).collect();
+    assert!(known.len() >= 3, "{known:?}");
+    for name in &known {
+        let sql = format!("ALTER ROLE {} SET {name} = '100ms'", db.fetch);
+        db.admin.batch_execute(&sql).await.unwrap();
+    }
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    for name in &known {
+        let shown = format!("SELECT current_setting('{name}')");
+        let rows = backend.fetch(many(&[&shown])).await.unwrap();
+        let expected = if name == "statement_timeout" { "30s" } else { "0" };
+        assert_eq!(rows[0][0].get::<_, &str>(0), expected, "{name}");
+    }
+    let slow = "SELECT pg_sleep(0.2)::text, count(*) FROM public.riders";
+    assert_eq!(backend.fetch(many(&[slow])).await.unwrap()[0].len(), 1);
+    // What was opened waits for its payer.
+    let opened = backend.open(many(&[slow])).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(opened.read().await.unwrap()[0].len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
