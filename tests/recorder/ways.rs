@@ -41,6 +41,12 @@ fn set(list: &str) -> String {
     list.split("; ").map(|one| format!("SET LOCAL {one};")).collect()
 }
 
+/// One of the styles.
+fn styles(rng: &mut Rng) -> String {
+    let style = rng.pick(&STYLES);
+    set(style)
+}
+
 /// How both sides are run.
 #[derive(Clone, Debug, Default)]
 pub struct Ways {
@@ -57,16 +63,16 @@ pub struct Ways {
 impl Ways {
     /// Drawn, for a server of this version.
     pub fn drawn(rng: &mut Rng, version: i64) -> Self {
-        let styles = set(*rng.pick(&STYLES));
+        let both = styles(rng);
         // Compiling costs more than most statements, and what it computes is looked at once.
         let compiled = match rng.chance(6) {
             true => "jit = on; jit_above_cost = 0; jit_inline_above_cost = -1; jit_optimize_above_cost = -1",
             false => "jit = off",
         };
-        let whole = format!("{}{}{styles}", plans(rng, version, 12), set(compiled));
-        let neighbours = format!("{}{}{styles}", plans(rng, version, 4), set("jit = off"));
+        let whole = format!("{}{}{both}", plans(rng, version, 12), set(compiled));
+        let neighbours = format!("{}{}{both}", plans(rng, version, 4), set("jit = off"));
         let zone = format!("timezone = '{}'", rng.pick(&ZONES));
-        let others = format!("{}{}", set(*rng.pick(&STYLES)), set(&zone));
+        let others = format!("{}{}", styles(rng), set(&zone));
         Self { whole, neighbours, order: rng.below(2), styles: others }
     }
 
