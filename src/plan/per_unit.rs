@@ -462,13 +462,25 @@ impl Under<'_> {
         }
         let others = partition_by.iter().filter(|p| !self.is_unit(p));
         let others: Vec<&Expr> = others.collect();
-        let partition = others.into_iter().map(|p| self.inner.value(p)).collect::<Result<Vec<_>>>()?;
+        let partition = others.into_iter().map(|p| self.told_apart(p)).collect::<Result<Vec<_>>>()?;
         let mut order = Vec::new();
         for o in order_by {
-            let by = self.inner.value(&o.expr)?;
+            let by = self.told_apart(&o.expr)?;
             order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first, of: Sort::Value });
         }
         Ok(Window { call, partition, order, frame: *frame })
+    }
+
+    /// What a window tells rows apart by. Of a type that is not listed nothing is known of values that are equal.
+    fn told_apart(&mut self, e: &Expr) -> Result<Scalar> {
+        match self.inner.value(e)? {
+            x if matches!(x.ty(), SqlType::Other { .. }) => {
+                Err(unsupported("a window over values of this type, of one unit's rows,", e.pos).hint(
+                    "Order and partition by numbers, texts or times, or by a member of a json value: payload ->> 'kind'.",
+                ))
+            }
+            x => Ok(x),
+        }
     }
 
     /// An aggregate or a window function, and the column that it comes out as. `window`: a frame may be empty.

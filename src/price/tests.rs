@@ -33,6 +33,16 @@ fn rule_47_what_is_booked_is_what_was_proven() {
     );
 }
 
+/// The greatest are chosen by what a unit's rows raise in each group, or not at all. Mutation: `covers` that does not look.
+#[test]
+fn rule_49_a_choice_is_of_what_rises() {
+    let one = Ratio::from_integer(1);
+    let spec = Spec::top(&one, 2, 3, dp::quantile::Selector::Exponential).unwrap();
+    let of = |rises| proof(vec![Part::in_each(3, None).rising(rises)], u64::MAX);
+    assert!(Proven::of(&one, &[(of(true), &spec)]).is_ok());
+    assert_eq!(Proven::of(&one, &[(of(false), &spec)]), Err(DpError::Mispriced));
+}
+
 /// A part whose norms nobody knows has no price.
 #[test]
 fn rule_47_norms_that_nothing_bounds_have_no_price() {

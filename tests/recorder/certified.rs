@@ -5,7 +5,7 @@ use crate::chosen_bounds;
 use crate::data::Variant;
 use crate::harness::{Lab, Refusal, settings};
 use crate::samples::Samples;
-use crate::{Case, around, found, number, seed};
+use crate::{Case, around, found, number, questions, seed};
 
 /// Statements of each member of the family.
 const STATEMENTS: u64 = 700;
@@ -17,7 +17,7 @@ async fn the_kernel_certifies_what_is_drawn() {
     let wanted = number("NOISEGATE_RECORDER_STATEMENTS").unwrap_or(STATEMENTS);
     let (mut drawn, mut planned, mut failures) = (0u64, 0u64, Vec::new());
     for (dirty, nullable_unit, of) in [(false, false, 1), (true, false, 2), (true, true, 3)] {
-        let v = Variant { dirty, nullable_unit, seed: of };
+        let v = Variant { dirty, nullable_unit, tied: 0, seed: of };
         let mut lab = Lab::new(v).await;
         // What is seldom drawn; the last of it the planner refuses.
         let seldom = [found::of_tied_floats(), found::of_equal_numbers(), found::of_loose_texts()];
@@ -27,6 +27,7 @@ async fn the_kernel_certifies_what_is_drawn() {
             let Err(Refusal::Defect(what)) = lab.certify(&plan) else { continue };
             failures.push(format!("{what}\n  after {drawn} statements\n  statement: {text}"));
         }
+        failures.extend(questions::certified(&mut lab).await);
         let samples = Samples::of_lab(&mut lab).await;
         for n in 0..wanted {
             if failures.len() >= ENOUGH {

@@ -78,8 +78,8 @@ const STATEMENTS: [&str; 9] = [
 #[tokio::test]
 async fn rule_45_a_bound_is_a_release_and_what_follows_keeps_to_it() {
     for v in [
-        Variant { dirty: true, nullable_unit: true, seed: 45 },
-        Variant { dirty: false, nullable_unit: false, seed: 46 },
+        Variant { dirty: true, nullable_unit: true, tied: 0, seed: 45 },
+        Variant { dirty: false, nullable_unit: false, tied: 0, seed: 46 },
     ] {
         let mut lab = Lab::new(v).await;
         let units: Vec<i64> = (1..=data::HOSTILE).collect();

@@ -2,7 +2,8 @@
 //!
 //! Some units have nothing, some a hundred rows in one group at one end of every range, some a row in every group, and
 //! in the dirty variants some hold what no declared range allows: NaN, infinities, the ends of every type, numbers of
-//! four hundred digits, times before Christ.
+//! four hundred digits, times before Christ. In one variant a unit's rows tie in what they are ordered by, and what is not
+//! ordered by are values that are equal and look different.
 
 use crate::rng::Rng;
 use crate::support::{TestDb, nondeterministic_collation};
@@ -15,6 +16,8 @@ use std::path::Path;
 pub const UNITS: i64 = 60;
 /// Of these, the first are made to hurt.
 pub const HOSTILE: i64 = 12;
+/// Rows of the last unit where rows tie.
+pub const TIED: u32 = 1_000;
 
 /// A member of the family.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +26,8 @@ pub struct Variant {
     pub dirty: bool,
     /// trips.rider_id can be NULL, and sometimes is.
     pub nullable_unit: bool,
+    /// Rows of a unit tie in all that they are likely to be ordered by, and so many are those of the last; 0 where they do not.
+    pub tied: u32,
     /// What the rows are drawn from.
     pub seed: u64,
 }
@@ -37,9 +42,10 @@ enum Kind {
     Extreme,
     Nulls,
     Plain,
+    Tied,
 }
 
-fn kind(unit: i64) -> Kind {
+fn kind(v: Variant, unit: i64) -> Kind {
     match unit {
         1 => Kind::Empty,
         2 | 3 => Kind::High,
@@ -47,6 +53,7 @@ fn kind(unit: i64) -> Kind {
         6 | 7 => Kind::Many,
         8..=10 => Kind::Extreme,
         11 => Kind::Nulls,
+        _ if v.tied > 0 => Kind::Tied,
         _ => Kind::Plain,
     }
 }
@@ -77,12 +84,13 @@ CREATE TABLE moments (at timestamp PRIMARY KEY, label text NOT NULL);
 CREATE TABLE riders (
   rider_id int PRIMARY KEY, birth_year int, plan text, city text, score float8, ref float8, active bool,
   tier tier, level smallint NOT NULL, joined date, born timestamp NOT NULL, loose text COLLATE loose,
-  worth numeric, mass float8, weight float8 NOT NULL);
+  worth numeric, mass float8, weight float8 NOT NULL, pad bpchar);
 CREATE TABLE trips (
   trip_id bigint PRIMARY KEY, rider_id int UNIT REFERENCES riders ON DELETE CASCADE,
   started_at timestamp NOT NULL, raw_at timestamp, zoned timestamptz,
   station text REFERENCES stations, minutes int, fare numeric(6,2), dist float8, temp float8, short real, note text COLLATE "C",
-  big bigint, wide bigint, amount numeric, huge numeric, zero int NOT NULL, payload jsonb);
+  big bigint, wide bigint, amount numeric, huge numeric, zero int NOT NULL, payload jsonb, lasts interval,
+  soft text COLLATE loose);
 CREATE INDEX ON trips (rider_id);
 CREATE TABLE slots (
   rider_id int NOT NULL REFERENCES riders ON DELETE CASCADE, n int NOT NULL CHECK (n BETWEEN 1 AND 5),
@@ -101,7 +109,7 @@ const PATHS: &str = r#"
 INSERT INTO legs SELECT t.trip_id * 4 + g, t.trip_id,
     CASE WHEN t.rider_id IN (2, 3) THEN 20.5 WHEN t.trip_id % 13 = 0 THEN NULL ELSE (t.trip_id * 7 % 205) / 10.0 END,
     (ARRAY['road', 'path', NULL])[1 + (t.trip_id + g) % 3]
-  FROM trips t, generate_series(1, (CASE WHEN t.rider_id = 4 THEN 3 ELSE t.trip_id % 3 END)::int) g;
+  FROM trips t, generate_series(1, (CASE WHEN t.rider_id = 4 THEN 3 ELSE t.trip_id % 3 END)::int) g WHERE t.trip_id % 50 = 0 OR t.trip_id < 10000000;
 INSERT INTO legs SELECT 1000000 + g, CASE WHEN g % 2 = 0 THEN NULL ELSE 2000000 + g END, 3, 'road' FROM generate_series(1, 40) g;
 INSERT INTO parts SELECT (leg_id * 2 + g)::int, leg_id, CASE WHEN leg_id % 5 = 0 THEN 30 ELSE (leg_id % 31)::int END, 'kind ' || leg_id % 4
   FROM legs, generate_series(0, 1) g WHERE leg_id % 2 = 0;
@@ -134,6 +142,18 @@ accounting = "zcdp"
 epsilon = 8.0
 delta = 1e-6
 
+[[stream]]
+name = "either"
+variant = "improved"
+epsilon = 1.0
+positives = 2
+
+[[stream]]
+name = "rising"
+variant = "monotone"
+epsilon = 1.0
+positives = 2
+
 [table.riders]
 unit_column = "rider_id"
 columns.birth_year = { range = [1920, 2010] }
@@ -150,6 +170,7 @@ columns.loose = {}
 columns.worth = {}
 columns.mass = {}
 columns.weight = { range = [1, 9], grid = 0.5, nan = false }
+columns.pad = {}
 
 [table.trips]
 unit_column = "rider_id"
@@ -170,6 +191,8 @@ columns.wide = {}
 columns.amount = { range = [-1000, 1000], grid = 0.01 }
 columns.huge = {}
 columns.zero = { range = [-2, 2] }
+columns.lasts = {}
+columns.soft = {}
 
 [table.slots]
 unit_column = "rider_id"
@@ -210,10 +233,53 @@ const STATIONS: [&str; 8] = ["Alpha", "Bravo", "Charlie", "Delta", "Echo", "Foxt
 const CITIES: [&str; 4] = ["Oslo", "Bergen", "", "Ålesund"];
 const NOTES: [&str; 5] = ["late", "Late 50%", "a_b", "\\\\", ""];
 
+/// The tables whose rows are of units.
+const PRIVATE: [&str; 6] = ["riders", "trips", "slots", "legs", "parts", "marks"];
+
+/// Schemas with the same rows in other orders on disk, and in which.
+const ORDERS: [(&str, &str); 2] =
+    [("scattered", "pg_catalog.md5(ctid::pg_catalog.text)"), ("backwards", "ctid DESC")];
+
+/// Makes the tables in other orders ([`in_another_order`]).
+pub fn orders() -> String {
+    let mut sql = "CREATE SCHEMA aside;".to_owned();
+    for (order, _) in ORDERS {
+        let _ = writeln!(sql, "CREATE SCHEMA {order};");
+        for table in PRIVATE {
+            let _ = writeln!(sql, "CREATE TABLE {order}.{table} (LIKE public.{table} INCLUDING ALL);");
+        }
+    }
+    sql + &reordered() + "ANALYZE;"
+}
+
+/// Has the other orders hold the rows that the tables have now.
+pub fn reordered() -> String {
+    let mut sql = String::new();
+    for (order, by) in ORDERS {
+        for table in PRIVATE {
+            let _ = writeln!(
+                sql,
+                "DELETE FROM {order}.{table}; INSERT INTO {order}.{table} SELECT * FROM public.{table} ORDER BY {by};"
+            );
+        }
+    }
+    sql
+}
+
+/// Puts the same rows in another order in the place of the tables: of two databases that are neighbours nothing says that
+/// rows lie in the same order in both.
+pub fn in_another_order(nth: usize) -> String {
+    let (order, _) = ORDERS[nth % ORDERS.len()];
+    let swap = |table| {
+        format!("ALTER TABLE public.{table} SET SCHEMA aside; ALTER TABLE {order}.{table} SET SCHEMA public;")
+    };
+    PRIVATE.map(swap).concat()
+}
+
 /// The tables and rows of a variant, as SQL.
 pub fn setup(v: Variant) -> String {
     let mut rng = Rng::new(v.seed);
-    let mut sql = nondeterministic_collation("loose", "und");
+    let mut sql = nondeterministic_collation("loose", "und-u-ks-level2");
     sql += &TABLES.replace(" UNIT ", if v.nullable_unit { " " } else { " NOT NULL " });
     for (i, s) in STATIONS.iter().enumerate() {
         let capacity = if i == 3 { "NULL".into() } else { (i * 10 % 50).to_string() };
@@ -233,21 +299,22 @@ pub fn setup(v: Variant) -> String {
     let mut trip = 0;
     for unit in 1..=UNITS {
         rider(&mut sql, &mut rng, v, unit);
-        let rows = match kind(unit) {
+        let rows = match kind(v, unit) {
             Kind::Empty => 0,
             Kind::High | Kind::Low => 100,
             Kind::Many => 60,
             Kind::Extreme => 20,
             Kind::Nulls => 5,
             Kind::Plain => rng.below(12) as i64,
+            Kind::Tied => 0,
         };
         for row in 0..rows {
             trip += 1;
             let owner = unit.to_string();
-            trip_row(&mut sql, &mut rng, v, kind(unit), trip, &owner, row);
+            trip_row(&mut sql, &mut rng, v, kind(v, unit), trip, &owner, row);
         }
-        for n in 1..=(if kind(unit) == Kind::Plain { rng.between(0, 5) } else { 5 }) {
-            let at = |low: &str, high: &str, rng: &mut Rng| match kind(unit) {
+        for n in 1..=(if kind(v, unit) == Kind::Plain { rng.between(0, 5) } else { 5 }) {
+            let at = |low: &str, high: &str, rng: &mut Rng| match kind(v, unit) {
                 Kind::High => high.to_owned(),
                 Kind::Low => low.to_owned(),
                 Kind::Nulls => "NULL".to_owned(),
@@ -255,7 +322,7 @@ pub fn setup(v: Variant) -> String {
                 _ => rng.between(-10, 10).to_string(),
             };
             let value = at("-10", "10", &mut rng);
-            let w = if kind(unit) == Kind::High { "99.9".into() } else { format!("{}.{}", n * 7, n) };
+            let w = if kind(v, unit) == Kind::High { "99.9".into() } else { format!("{}.{}", n * 7, n) };
             let _ = writeln!(sql, "INSERT INTO slots VALUES ({unit}, {n}, {value}, {w});");
         }
     }
@@ -264,6 +331,9 @@ pub fn setup(v: Variant) -> String {
             trip += 1;
             trip_row(&mut sql, &mut rng, v, Kind::Plain, trip, "NULL", row);
         }
+    }
+    if v.tied > 0 {
+        sql.push_str(&tied_rows(v.tied));
     }
     sql.push_str(PATHS);
     if v.dirty {
@@ -278,7 +348,7 @@ fn quoted(s: &str) -> String {
 }
 
 fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
-    let (year, plan, score, active, tier, joined) = match kind(unit) {
+    let (year, plan, score, active, tier, joined) = match kind(v, unit) {
         Kind::High => ("2010", "'year'", "1", "true", "'high'", "'2024-12-31'"),
         Kind::Low => ("1920", "'day'", "-1", "false", "'low'", "'2020-01-01'"),
         Kind::Nulls => ("NULL", "NULL", "NULL", "NULL", "NULL", "NULL"),
@@ -299,13 +369,13 @@ fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
             *rng.pick(&["'2021-02-03'", "'2022-11-30'", "'2023-07-01'"]),
         ),
     };
-    let reference = match kind(unit) {
+    let reference = match kind(v, unit) {
         Kind::High => "123456789012345678",
         Kind::Many | Kind::Low => "9007199254740992",
         Kind::Extreme if v.dirty => *rng.pick(&["'NaN'", "'Infinity'", "1e300", "-1e300"]),
         _ => *rng.pick(&["1", "2", "30", "0"]),
     };
-    let born = match kind(unit) {
+    let born = match kind(v, unit) {
         Kind::Extreme if v.dirty => {
             *rng.pick(&["'infinity'", "'-infinity'", "'4000-01-01 BC'", "'294276-12-31'"])
         }
@@ -313,7 +383,7 @@ fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
         _ => *rng.pick(&["'1980-02-29 12:30'", "'1999-12-31 23:59:59.999999'", "'2001-05-05'"]),
     };
     // Without a declared range they may be anything, in clean rows, too.
-    let (worth, mass) = match kind(unit) {
+    let (worth, mass) = match kind(v, unit) {
         Kind::High => ("1e400", "1e308"),
         Kind::Low => ("-1e400", "-1e308"),
         Kind::Nulls => ("NULL", "NULL"),
@@ -333,7 +403,7 @@ fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
             *rng.pick(&["0.5", "1.5", "2.5", "-2.5", "9007199254740993", "0", "NULL"]),
         ),
     };
-    let weight = match kind(unit) {
+    let weight = match kind(v, unit) {
         Kind::High => "9",
         Kind::Low => "1",
         Kind::Extreme if v.dirty => *rng.pick(&["'NaN'", "'NaN'", "'-Infinity'", "1e-30", "0"]),
@@ -341,9 +411,11 @@ fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
     };
     let level = rng.between(1, if v.dirty { 4 } else { 3 });
     let city = if unit == 7 { "NULL".into() } else { quoted(CITIES[rng.below(CITIES.len())]) };
+    let pad = ["'a'", "'a '", "'a  '", "'b'", "NULL"][(unit % 5) as usize];
+    let loose = if unit % 2 == 0 { city.to_uppercase() } else { city.clone() };
     let _ = writeln!(
         sql,
-        "INSERT INTO riders VALUES ({unit}, {year}, {plan}, {city}, {score}, {reference}, {active}, {tier}, {level}, {joined}, {born}, {city}, {worth}, {mass}, {weight});"
+        "INSERT INTO riders VALUES ({unit}, {year}, {plan}, {city}, {score}, {reference}, {active}, {tier}, {level}, {joined}, {born}, {loose}, {worth}, {mass}, {weight}, {pad});"
     );
 }
 
@@ -362,6 +434,10 @@ const HARD: [&str; 12] = [
     "'Infinity'",
     "-1e-16000",
 ];
+
+/// What no clock has.
+const LENGTHS: [&str; 4] =
+    ["'178000000 years'", "'-178000000 years'", "'-1 mon 30 days'", "'0.000001 seconds'"];
 
 fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, unit: &str, row: i64) {
     let dirty = v.dirty && (kind == Kind::Extreme || (kind == Kind::Plain && rng.chance(3)));
@@ -429,10 +505,49 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
         true => payload,
         false => payload.replace("1e131071", "7"),
     };
+    // Drawn apart, so that the others are what they were.
+    let twins = &mut Rng::of_case(v.seed, trip as u64);
+    let lasts = pick(
+        twins,
+        "'178000000 years'",
+        "'-178000000 years'",
+        &LENGTHS,
+        &["'1 day'", "'24 hours'", "'90 minutes'", "'1 mon'", "NULL"],
+    );
+    let soft = match kind {
+        Kind::Nulls => "NULL".into(),
+        _ => quoted(["Alpha", "alpha", "b", "B", ""][twins.below(5)]),
+    };
     let _ = writeln!(
         sql,
-        "INSERT INTO trips VALUES ({trip}, {unit}, {started}, {raw}, {zoned}, {station}, {minutes}, {fare}, {dist}, {temp}, {short}, {note}, {big}, {wide}, {amount}, {huge}, {zero}, {payload});"
+        "INSERT INTO trips VALUES ({trip}, {unit}, {started}, {raw}, {zoned}, {station}, {minutes}, {fare}, {dist}, {temp}, {short}, {note}, {big}, {wide}, {amount}, {huge}, {zero}, {payload}, {lasts}, {soft});"
     );
+}
+
+/// Rows of the units without others, a dozen of each, and so many of the last: all tie in times, stations and fares. Of what is
+/// equal each has another form.
+fn tied_rows(last: u32) -> String {
+    let of = |values: &str, salt: u32| {
+        format!("(ARRAY[{values}])[1 + (pg_catalog.hashint4(i + {salt}) & 1023) % 3]")
+    };
+    format!(
+        "INSERT INTO trips SELECT 10000000 + i, u, '2024-05-05', '2024-05-05', '2024-05-05', 'Alpha', {}, 30, {}, {}, {}, {}, 1000000000000000001,
+             {}, {}, {}, 0, {}, {}, {}
+           FROM (SELECT i, {HOSTILE} + 1 + i % ({UNITS} - {HOSTILE} - 1) FROM pg_catalog.generate_series(1, 12 * ({UNITS} - {HOSTILE} - 1)) i
+                 UNION ALL SELECT 1000 + i, {UNITS} FROM pg_catalog.generate_series(1, {last}) i) AS o(i, u)
+          ORDER BY pg_catalog.md5(i::text);\n",
+        of("3, 61, 240", 1),
+        of("'-0', 0, 1.4::float8", 2),
+        of("'-0', 0, 0::float8", 3),
+        of("'-0', 0, 0.5::real", 4),
+        of("'late', 'a_b', ''", 5),
+        of("5, -17, 9007199254740993", 6),
+        of("10.1, 10.10, 10.1000000000000000000000", 7),
+        of("7, 7.0, 7.00", 8),
+        of(r#"'{"price": 1, "kind": "road"}', '{"price": 1.0, "kind": "road"}', '{"price": 1.00, "kind": "race"}'::jsonb"#, 9),
+        of("'1 day', '24 hours', '1440 minutes'::interval", 10),
+        of("'alpha', 'Alpha', 'ALPHA'", 11),
+    )
 }
 
 /// Deletes all rows of a unit.

@@ -537,7 +537,7 @@ async fn bytes(client: &Client, zone: &str, list: &[&Check]) -> String {
 #[tokio::test]
 async fn rule_49_a_text_gives_the_same_bytes_under_every_setting() {
     let mut rng = Rng::of_case(crate::seed(), 0x49);
-    let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, seed: 7 }).await;
+    let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, tied: 0, seed: 7 }).await;
     let samples = Samples::of_lab(&mut lab).await;
     let version: String = lab.client.query_one("SHOW server_version_num", &[]).await.unwrap().get(0);
     let (db, policy) = table(version.parse().unwrap(), &mut rng).await;
@@ -588,7 +588,7 @@ async fn rule_36_values_lie_where_their_entries_prove() {
     let seed = crate::seed();
     let mut rng = Rng::of_case(seed, 0xe17);
     // Only to learn what the samples give.
-    let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, seed: 7 }).await;
+    let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, tied: 0, seed: 7 }).await;
     let samples = Samples::of_lab(&mut lab).await;
     let version: String = lab.client.query_one("SHOW server_version_num", &[]).await.unwrap().get(0);
     let (db, policy) = table(version.parse().unwrap(), &mut rng).await;

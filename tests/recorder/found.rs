@@ -1,12 +1,12 @@
 //! What the recorder found, and a reading of the planner with it: each stays found.
 
-use crate::data::{HOSTILE, Variant};
+use crate::data::{self, HOSTILE, Variant};
 use crate::harness::{Claim, Lab, Refusal, settings};
 use noisegate::plan::Release;
 use std::time::{Duration, Instant};
 
 async fn lab() -> Lab {
-    Lab::new(Variant { dirty: true, nullable_unit: true, seed: 6 }).await
+    Lab::new(Variant { dirty: true, nullable_unit: true, tied: 0, seed: 6 }).await
 }
 
 /// Plans it, and records it with every unit that is made to hurt.
@@ -44,7 +44,7 @@ async fn rule_07_a_key_that_a_join_converts_proves_nothing() {
 /// join by it found its input out of order, and failed for some rows.
 #[tokio::test]
 async fn rule_18_a_clock_time_and_a_moment_can_be_joined_in_any_zone() {
-    let mut lab = Lab::new(Variant { dirty: true, nullable_unit: false, seed: 2 }).await;
+    let mut lab = Lab::new(Variant { dirty: true, nullable_unit: false, tied: 0, seed: 2 }).await;
     for zone in ["Antarctica/Troll", "Europe/Berlin", "America/Sao_Paulo"] {
         lab.client
             .batch_execute(&format!(
@@ -199,6 +199,7 @@ async fn crowd(lab: &Lab, column: &str, three: [&str; 3]) {
          ORDER BY md5(i::text)"
     );
     lab.client.batch_execute(&sql).await.unwrap();
+    lab.client.batch_execute(&data::reordered()).await.unwrap();
 }
 
 /// Records statements without the one unit, under ways to group and to sort.
@@ -321,4 +322,25 @@ async fn rule_48_a_rank_does_not_hang_on_how_a_key_is_written() {
     let ranked = |f: &String| f.contains("row_number()") && f.contains("JOIN d");
     assert!(planned.fetches.iter().all(ranked), "{:?}", planned.fetches);
     holds_apart(&mut lab, "", &[&text]).await;
+}
+
+/// Of a type that is not listed nobody knows which equal values look different: jsonb has 1 and 1.0. The kernel refused such an
+/// order, where the planner let it through.
+#[tokio::test]
+async fn rule_48_windows_are_not_ordered_by_types_that_are_not_listed() {
+    let mut lab = lab().await;
+    for window in ["PARTITION BY rider_id ORDER BY payload", "PARTITION BY rider_id, payload ORDER BY zero"] {
+        for call in ["row_number()", "lag(minutes)", "rank()", "sum(minutes)"] {
+            let text = format!(
+                "SELECT count(*) FROM (SELECT rider_id, minutes, {call} OVER ({window}) AS n FROM trips) t WHERE n = 1"
+            );
+            match lab.plan(&text, &settings(2, 3)).await {
+                Err(Refusal::Plan(why)) => assert!(why.contains("payload ->> 'kind'"), "{why}"),
+                other => panic!("{text}: {:?}", other.map(|p| p.fetches)),
+            }
+        }
+    }
+    // A member of such a value is a text.
+    let member = "SELECT count(*) FROM (SELECT rider_id, row_number() OVER (PARTITION BY rider_id ORDER BY payload ->> 'kind') AS n FROM trips) t WHERE n = 1";
+    holds(&mut lab, member).await;
 }

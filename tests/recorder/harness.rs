@@ -2,8 +2,10 @@
 
 use crate::data::{self, Variant};
 use crate::support::{self, TestDb};
+use crate::ways::{Ways, shows_texts};
 use bigdecimal::BigDecimal;
 use futures::future::join_all;
+use noisegate::dp::sparse::Test;
 use noisegate::dp::{self, Charge, Distribution, Ratio, Weights};
 use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
@@ -11,7 +13,7 @@ use noisegate::error::ClientError;
 use noisegate::gateway::public_rows;
 use noisegate::kernel;
 use noisegate::plan::bounding::{Groups, Norm};
-use noisegate::plan::{self, Plan, PlanError, Release, Settings};
+use noisegate::plan::{self, Plan, PlanError, Release, Settings, stream_question};
 use noisegate::policy::{Limits, Policy};
 use noisegate::price::{Proof, Proven, covers};
 use noisegate::schema::SqlType;
@@ -26,6 +28,8 @@ pub struct Lab {
     pub client: Client,
     /// The policy.
     pub policy: Policy,
+    /// The server's version.
+    pub version: i64,
     sizes: plan::Sizes,
     _db: TestDb,
 }
@@ -72,9 +76,26 @@ pub struct Claim {
     pub selects: bool,
     /// What a unit weighs in each of its groups.
     pub weights: Weights,
+    /// A unit's rows lower no integer: choices among counts, and questions of some streams, are weighed by that.
+    pub rises: bool,
 }
 
 impl Claim {
+    /// What a stream has noise for: each group is asked by itself, and of a plan for questions that one unit moves one way
+    /// none moves otherwise.
+    pub fn of_question(planned: &Planned) -> Self {
+        let (question, release) = (planned.plan.question.as_ref().unwrap(), &planned.plan.releases[0]);
+        let sensitivity = question.comparison.sensitivity();
+        Self {
+            l0: u32::MAX,
+            few: false,
+            linf: vec![sensitivity],
+            all: vec![u128::MAX],
+            rises: question.stream.variant.is_monotone(),
+            ..Self::of(release)
+        }
+    }
+
     /// What the plan declares.
     pub fn of(release: &Release) -> Self {
         Self {
@@ -110,6 +131,7 @@ impl Claim {
             keys: release.keys.len(),
             selects: release.spec.selection.is_some(),
             weights: release.spec.selection.as_ref().map_or(Weights::Units, |s| s.weights),
+            rises: release.spec.top.is_some(),
         }
     }
 }
@@ -135,6 +157,8 @@ impl Lab {
         let db = support::database(&data::setup(v)).await;
         let policy = data::policy(&db).await;
         let client = db.superuser().await;
+        client.batch_execute(&data::orders()).await.unwrap();
+        let version: String = client.query_one("SHOW server_version_num", &[]).await.unwrap().get(0);
         // As fetch connections are set up.
         client
             .batch_execute(
@@ -144,18 +168,29 @@ impl Lab {
             )
             .await
             .unwrap();
-        Self { client, policy, sizes: plan::Sizes::new(), _db: db }
+        let version = version.parse().unwrap();
+        Self { client, policy, version, sizes: plan::Sizes::new(), _db: db }
     }
 
     /// Plans a statement as the gateway does, and prints its fetches.
     pub async fn draft(&mut self, text: &str, settings: &Settings) -> Result<Planned, Refusal> {
+        self.draft_for(text, settings, None).await
+    }
+
+    /// The same, as a question to a stream where one is named.
+    pub async fn draft_for(
+        &mut self,
+        text: &str,
+        settings: &Settings,
+        stream: Option<&str>,
+    ) -> Result<Planned, Refusal> {
         let written = resolved(text, &self.policy).map_err(|e| Refusal::Plan(e.to_string()))?;
         let mut statement = written.clone();
         loop {
-            match plan_with(statement.clone(), &self.policy, settings, &self.sizes) {
+            match plan_with(statement.clone(), &self.policy, settings, &self.sizes, stream) {
                 Ok(mut p) => {
                     // The plan is a function of statement, policy and settings.
-                    let again = plan_with(statement, &self.policy, settings, &self.sizes)
+                    let again = plan_with(statement, &self.policy, settings, &self.sizes, stream)
                         .unwrap_or_else(|e| panic!("{e:?}"));
                     assert_eq!(p.fetches, again.fetches, "{text}");
                     assert_eq!(p.typed, again.typed, "{text}");
@@ -242,7 +277,28 @@ impl Lab {
         for (release, sql) in &paying {
             let certified = kernel::certify(sql, &self.policy)
                 .map_err(|e| Refusal::Defect(format!("the kernel refuses: {e}\n  fetch: {sql}")))?;
-            if certified.keys != release.keys.len() || !covers(&Proof::from(&certified), &release.spec, true)
+            // Payments compare them, too: budgets and checks of the schema are of these tables.
+            if let Some(table) = certified.tables.iter().find(|t| !planned.plan.tables.contains(t)) {
+                let name = &self.policy.tables[*table].name;
+                return Err(Refusal::Defect(format!(
+                    "the kernel finds table {name:?}, which the plan leaves out\n  fetch: {sql}"
+                )));
+            }
+            if let Some(question) = &planned.plan.question {
+                let claim = Claim::of_question(planned);
+                let upward = matches!(question.comparison.test(), Test::Above | Test::AtLeast);
+                let proven =
+                    |p: &kernel::Part| p.linf <= claim.linf[0] && (!claim.rises || p.rises && upward);
+                if !matches!(certified.parts.as_slice(), [part] if proven(part)) || !certified.public {
+                    return Err(Refusal::Defect(format!(
+                        "the kernel proves {:?} of a question, not {claim:?}\n  fetch: {sql}",
+                        certified.parts
+                    )));
+                }
+                continue;
+            }
+            if certified.keys != release.keys.len()
+                || !covers(&Proof::from(&certified), &release.spec, true)
             {
                 let proven = format!("l0 = {}, {:?}", certified.l0, certified.parts);
                 let what = format!("the kernel proves {proven}, not {:?}\n  fetch: {sql}", release.spec);
@@ -250,7 +306,8 @@ impl Lab {
             }
             all.push((certified, &release.spec));
         }
-        let Some(told) = &planned.plan.charge else { return Ok(()) };
+        let told = planned.plan.charge.as_ref().filter(|_| planned.plan.question.is_none());
+        let Some(told) = told else { return Ok(()) };
         let proofs: Vec<_> = all.iter().map(|(certified, spec)| (Proof::from(certified), *spec)).collect();
         let booked = Proven::of(&told.epsilon, &proofs)
             .map_err(|e| Refusal::Defect(format!("no charge follows from the proof: {e}")))?;
@@ -304,17 +361,32 @@ impl Lab {
         rows.iter().map(|row| row.get(0)).collect()
     }
 
-    /// Runs a fetch on this database and on those without one of `units`, and judges each difference.
+    /// Runs a fetch on this database and on those without one of `units`, whose rows lie in another order on disk, and judges
+    /// each difference.
     ///
     /// # Errors
     /// What is wrong: a failure of the database, or a difference that is larger than claimed.
     pub async fn record(&self, sql: &str, claim: &Claim, units: &[i64]) -> Result<Use, String> {
+        self.record_by(sql, claim, units, &Ways::default()).await
+    }
+
+    /// The same, run in these ways.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn record_by(
+        &self,
+        sql: &str,
+        claim: &Claim,
+        units: &[i64],
+        ways: &Ways,
+    ) -> Result<Use, String> {
         let mut most = Use::default();
         // Whatever was released before, the same holds.
         let rounds = if with_given(sql, 0) == sql { 1 } else { ROUNDS };
         for round in 0..rounds {
-            self.client.batch_execute("SAVEPOINT whole").await.unwrap();
-            let outcome = self.neighbours(&with_given(sql, round), claim, units).await;
+            self.client.batch_execute(&format!("SAVEPOINT whole; {}", ways.whole)).await.unwrap();
+            let outcome = self.neighbours(&with_given(sql, round), claim, units, ways).await;
             self.client.batch_execute("ROLLBACK TO whole").await.unwrap();
             let used = outcome?;
             (most.linf, most.l0) = (most.linf.max(used.linf), most.l0.max(used.l0));
@@ -322,8 +394,12 @@ impl Lab {
         Ok(most)
     }
 
-    async fn neighbours(&self, sql: &str, claim: &Claim, units: &[i64]) -> Result<Use, String> {
+    async fn neighbours(&self, sql: &str, claim: &Claim, units: &[i64], ways: &Ways) -> Result<Use, String> {
         let whole = self.fetch(sql, claim).await.map_err(|e| format!("the fetch failed: {e}"))?;
+        self.client.batch_execute(&ways.between(!shows_texts(sql))).await.unwrap();
+        let again =
+            self.fetch(sql, claim).await.map_err(|e| format!("the fetch failed in another way: {e}"))?;
+        same(claim, &whole, &again)?;
         let mut most = Use::default();
         for unit in units {
             self.client.batch_execute("SAVEPOINT unit").await.unwrap();
@@ -340,10 +416,16 @@ impl Lab {
     }
 
     /// Records several fetches at once, in the zone that is set: for each unit the rows are deleted once, and all fetches
-    /// go to the server without waiting for each other. The result has one entry for each of them.
-    pub async fn record_all(&self, jobs: &[(String, Claim)], units: &[i64]) -> Vec<Result<Use, String>> {
-        self.client.batch_execute("SAVEPOINT whole").await.unwrap();
-        let fast = self.together(jobs, units).await;
+    /// go to the server without waiting for each other. The result has one entry for each of them. Fetches that show texts
+    /// ([`shows_texts`]) are best by themselves.
+    pub async fn record_all(
+        &self,
+        jobs: &[(String, Claim)],
+        units: &[i64],
+        ways: &Ways,
+    ) -> Vec<Result<Use, String>> {
+        self.client.batch_execute(&format!("SAVEPOINT whole; {}", ways.whole)).await.unwrap();
+        let fast = self.together(jobs, units, ways).await;
         self.client.batch_execute("ROLLBACK TO whole").await.unwrap();
         match fast {
             Some(each) => each,
@@ -351,19 +433,33 @@ impl Lab {
             None => {
                 let mut each = Vec::with_capacity(jobs.len());
                 for (sql, claim) in jobs {
-                    each.push(self.record(sql, claim, units).await);
+                    each.push(self.record_by(sql, claim, units, ways).await);
                 }
                 each
             }
         }
     }
 
-    async fn together(&self, jobs: &[(String, Claim)], units: &[i64]) -> Option<Vec<Result<Use, String>>> {
+    async fn together(
+        &self,
+        jobs: &[(String, Claim)],
+        units: &[i64],
+        ways: &Ways,
+    ) -> Option<Vec<Result<Use, String>>> {
         let prepared = join_all(jobs.iter().map(|(sql, _)| self.client.prepare(sql))).await;
         let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
         let each = || join_all(prepared.iter().zip(jobs).map(|(s, (_, claim))| self.run(s, claim)));
-        let whole = each().await.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
-        let mut out = vec![Ok(Use::default()); jobs.len()];
+        let between = ways.between(!jobs.iter().any(|(sql, _)| shows_texts(sql)));
+        // Tables that are others have all texts read and planned anew.
+        let (whole, changed, again) = futures::join!(each(), self.client.batch_execute(&between), each());
+        let whole = whole.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
+        changed.unwrap();
+        let again = again.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
+        let mut out: Vec<_> = jobs
+            .iter()
+            .zip(whole.iter().zip(&again))
+            .map(|((_, claim), (a, b))| same(claim, a, b).map(|()| Use::default()))
+            .collect();
         for unit in units {
             let without = format!("SAVEPOINT unit; {}", data::forget(*unit));
             let (gone, rows, back) = futures::join!(
@@ -441,7 +537,9 @@ fn constants() -> Constants {
 
 /// The plan alone; None where it is refused, or needs to know more.
 pub fn plan_only(text: &str, policy: &Policy) -> Option<Plan> {
-    plan_with(resolved(text, policy).ok()?, policy, &settings(1, 1), &HashMap::new()).ok().map(|p| p.plan)
+    plan_with(resolved(text, policy).ok()?, policy, &settings(1, 1), &HashMap::new(), None)
+        .ok()
+        .map(|p| p.plan)
 }
 
 fn resolved(text: &str, policy: &Policy) -> Result<sql::ast::Statement, ClientError> {
@@ -451,14 +549,22 @@ fn resolved(text: &str, policy: &Policy) -> Result<sql::ast::Statement, ClientEr
     sql::resolve::resolve(&query, &lines, policy, &limits)
 }
 
-/// Statement, policy, settings and the sizes of public columns: nothing else reaches a plan.
+/// Statement, policy, settings, the sizes of public columns and a stream: nothing else reaches a plan.
 fn plan_with(
     statement: sql::ast::Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &plan::Sizes,
+    stream: Option<&str>,
 ) -> Result<Planned, PlanError> {
-    let plan = plan::plan(statement, policy, settings, sizes)?;
+    let plan = match stream {
+        None => plan::plan(statement, policy, settings, sizes)?,
+        Some(name) => {
+            let stream = policy.streams.iter().find(|s| s.name == name).unwrap();
+            let terms = stream_question::Terms { stream, questions: 1, beta: 0.05 };
+            stream_question::plan(statement, policy, settings, sizes, terms)?
+        }
+    };
     let typed = print::typed(&plan.statement, policy, &constants()).sql;
     let paying = plan.releases.iter().filter(|r| !r.is_domain_only());
     let fetches = paying.map(|r| fetch::fetch(r, policy).sql).collect();
@@ -617,6 +723,9 @@ pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
             let selects = is_selection(i);
             norms[i] =
                 norms[i].saturating_add(difference.saturating_mul(if squared(i) { difference } else { 1 }));
+            if claim.rises && x < y {
+                return Err(format!("integer {i} falls from {y} to {x} by a unit's rows, and may only rise"));
+            }
             if difference > limit {
                 return Err(format!(
                     "integer {i} changes by {difference}, from {x} to {y}, and may by {limit}"
@@ -651,6 +760,20 @@ pub fn judge(claim: &Claim, a: &Rows, b: &Rows) -> Result<Use, String> {
         most.l0 = f64::from(changed) / f64::from(claim.l0);
     }
     Ok(most)
+}
+
+/// Judges the same rows, read in two ways: they lie in another order on disk, and plans and settings are others.
+fn same(claim: &Claim, a: &Rows, b: &Rows) -> Result<(), String> {
+    let holds = if claim.public { a == b } else { unique(a)? == unique(b)? };
+    if holds {
+        return Ok(());
+    }
+    let only = |x: &Rows, y: &Rows| x.0.iter().find(|row| !y.0.contains(row)).map(|row| format!("{row:?}"));
+    Err(format!(
+        "the same rows give another answer in another order or way: {:?}, {:?}",
+        only(a, b),
+        only(b, a)
+    ))
 }
 
 /// The rows by key, of which no two are the same.

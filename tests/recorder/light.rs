@@ -19,7 +19,7 @@ const STATEMENTS: &[&str] = &[
 async fn light_units_are_added_up_as_they_were() {
     let (mut told, mut scaled) = (0, 0);
     for (dirty, nullable_unit, seed) in [(false, false, 1), (true, true, 3)] {
-        let mut lab = Lab::new(Variant { dirty, nullable_unit, seed }).await;
+        let mut lab = Lab::new(Variant { dirty, nullable_unit, tied: 0, seed }).await;
         for mechanism in [Preference::Laplace, Preference::Gaussian] {
             for (groups, rows) in [(8, 16), (4, 30), (2, 20)] {
                 for sql in STATEMENTS {

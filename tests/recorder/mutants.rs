@@ -23,7 +23,7 @@ impl Bench {
     }
 
     async fn with(text: &str, dirty: bool, settings: &Settings) -> Self {
-        let mut lab = Lab::new(Variant { dirty, nullable_unit: false, seed: 5 }).await;
+        let mut lab = Lab::new(Variant { dirty, nullable_unit: false, tied: 0, seed: 5 }).await;
         let planned = lab.plan(text, settings).await.unwrap_or_else(|e| panic!("{text}: {e:?}"));
         let paying = lab.paying(&planned);
         let [(release, sql)] = paying.as_slice() else { panic!("{} releases", paying.len()) };
@@ -291,7 +291,7 @@ async fn weights_that_add_up_to_more_are_caught() {
         [(Preference::Laplace, "changes add up to"), (Preference::Gaussian, "squares add up to")]
     {
         let settings = Settings { mechanism, ..settings(4, 3) };
-        let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, seed: 5 }).await;
+        let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, tied: 0, seed: 5 }).await;
         let planned = lab.plan("SELECT note FROM trips GROUP BY note", &settings).await.unwrap();
         let (release, sql) = lab.paying(&planned)[0];
         let (claim, sql) = (Claim::of(release), sql.to_owned());

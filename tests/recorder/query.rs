@@ -31,6 +31,10 @@ pub enum Ty {
     Date,
     /// A json value.
     Json,
+    /// An interval.
+    Span,
+    /// A text of which equal ones may differ.
+    Loose,
 }
 
 struct Source {
@@ -179,6 +183,7 @@ const RIDERS: &[(&str, Ty)] = &[
     ("worth", Ty::Unbounded),
     ("mass", Ty::RawFloat),
     ("weight", Ty::Float),
+    ("pad", Ty::Loose),
 ];
 
 const TRIPS: &[(&str, Ty)] = &[
@@ -201,6 +206,20 @@ const TRIPS: &[(&str, Ty)] = &[
     ("temp", Ty::RawFloat),
     ("wide", Ty::Unbounded),
     ("huge", Ty::Unbounded),
+    ("lasts", Ty::Span),
+    ("soft", Ty::Loose),
+];
+
+/// Columns of trips whose values may be equal and look different.
+const TWINS: [(&str, Ty); 8] = [
+    ("amount", Ty::Number),
+    ("huge", Ty::Unbounded),
+    ("dist", Ty::Float),
+    ("temp", Ty::RawFloat),
+    ("short", Ty::Float),
+    ("lasts", Ty::Span),
+    ("soft", Ty::Loose),
+    ("payload", Ty::Json),
 ];
 
 const SLOTS: &[(&str, Ty)] = &[("n", Ty::Number), ("v", Ty::Number), ("w", Ty::Number)];
@@ -233,6 +252,8 @@ pub fn query(rng: &mut Rng, samples: &Samples, exact: bool) -> Query {
             let key = *rng.pick(&keys);
             Query::fixed(format!("SELECT {key}, {} FROM stations s LEFT JOIN {} ON t.station = s.station GROUP BY {key}", rng.pick(&aggregates).replace("s.capacity", "least(greatest(s.capacity, 0), 50)"), rng.pick(&side)))
         }
+        // Chosen among groups, by numbers that rise with a unit's rows and by others.
+        6 => Query::fixed((*rng.pick(crate::questions::FIRST)).to_owned()),
         4 => Query::fixed("SELECT plan, count(*) FROM riders GROUP BY plan UNION ALL SELECT station, sum(minutes) FROM trips GROUP BY 1".into()),
         _ => Query::of(one(), "", ""),
     }
@@ -436,6 +457,9 @@ impl Generator<'_> {
         match self.rng.below(5) {
             0 => self.truth(depth),
             1 => self.text(depth),
+            2 if self.rng.chance(15) => {
+                self.column(&[Ty::Span, Ty::Loose, Ty::Json]).unwrap_or_else(|| self.time())
+            }
             2 => self.time(),
             3 => self.column(&[Ty::Unbounded, Ty::RawFloat, Ty::Float]).unwrap_or_else(|| "1".into()),
             _ => self.number(depth),

@@ -33,7 +33,7 @@ async fn rounds_keep_to_the_norm_whatever_was_selected() {
     let units: Vec<i64> = (1..=HOSTILE).collect();
     let (mut recorded, mut fewer) = (0, 0);
     for (dirty, nullable_unit, seed) in [(false, false, 1), (true, true, 3)] {
-        let mut lab = Lab::new(Variant { dirty, nullable_unit, seed }).await;
+        let mut lab = Lab::new(Variant { dirty, nullable_unit, tied: 0, seed }).await;
         for mechanism in [Preference::Laplace, Preference::Gaussian] {
             for groups in [3, 60] {
                 for sql in STATEMENTS {

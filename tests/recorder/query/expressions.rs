@@ -17,6 +17,11 @@ impl Generator<'_> {
             1 => format!("COALESCE({column}, '2024-02-29')"),
             7 if !self.exact && self.rng.chance(25) => "(SELECT max(started_at) FROM trips)".into(),
             2 => format!("NULLIF({column}, '2024-01-01')"),
+            4 if !self.exact && self.rng.chance(25) => {
+                let by =
+                    self.one(&["1 mon -2 days", "-1 mon 2 days 03:00", "-1 year 30 days", "1 day -24:00"]);
+                format!("{} + INTERVAL '{by}'", self.moment())
+            }
             3 if column.ends_with("at") || column.ends_with("joined") => {
                 format!("CAST({column} AS timestamptz)")
             }
@@ -155,6 +160,11 @@ impl Generator<'_> {
                 let not = self.one(&["", "NOT "]);
                 format!("({} {not}IN ({list}))", self.text(0))
             }
+            4 if self.rng.chance(20) && self.columns.iter().any(|(_, t)| *t == Ty::Loose) => {
+                let column = self.column(&[Ty::Loose]).unwrap_or_default();
+                let list = self.one(&["'a'", "'alpha', 'b'", "'ALPHA', 'a '"]);
+                format!("({column} {}IN ({list}))", self.one(&["", "NOT "]))
+            }
             4 => {
                 let like = self.one(&["LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE"]);
                 let mut pattern = self.one(&[
@@ -177,6 +187,12 @@ impl Generator<'_> {
                 }
                 let of = self.anything(0);
                 format!("({of} IS {}NULL)", self.one(&["", "NOT "]))
+            }
+            6 if self.rng.chance(20) && self.columns.iter().any(|(_, t)| *t == Ty::Span) => {
+                let (span, other) = (self.column(&[Ty::Span]), self.column(&[Ty::Span]));
+                let than = self.one(&["INTERVAL '24 hours'", "INTERVAL '1 day'", "INTERVAL '1 mon'"]);
+                let than = other.filter(|_| self.rng.chance(20)).unwrap_or(than);
+                format!("({} {op} {than})", span.unwrap_or_default())
             }
             6 => {
                 let at = self.one(&[

@@ -2,6 +2,14 @@
 
 use super::*;
 
+/// Columns of trips that a window's SELECT hands on.
+const ALL: &str = "rider_id, started_at, raw_at, zoned, station, note, minutes, fare, big, amount, zero, dist, short, temp, wide, huge, lasts";
+
+fn handed_on() -> Vec<(String, Ty)> {
+    let named = |c: &&(&str, Ty)| ALL.split(", ").any(|name| name == c.0);
+    of("t", &TRIPS.iter().filter(named).copied().collect::<Vec<_>>())
+}
+
 impl Generator<'_> {
     /// Groups and windows of one unit's rows, and some that are not of one unit: these are refused.
     pub(super) fn per_unit(&mut self) -> Source {
@@ -11,12 +19,19 @@ impl Generator<'_> {
             " HAVING count(*) > 1",
             " HAVING max(zero) < 3 OR count(*) FILTER (WHERE minutes > 60) > 0",
         ]);
+        // Of the last two PostgreSQL has no values that may be handed on; they order rows.
+        let (twin, also) = (*self.rng.pick(&TWINS[..6]), *self.rng.pick(&TWINS));
+        let (tw, ty) = twin;
         let by = self.one(&["rider_id", "rider_id, zero", "zero, rider_id"]);
-        let window = self.one(&[
-            "PARTITION BY rider_id ORDER BY started_at",
-            "PARTITION BY zero, rider_id ORDER BY fare DESC NULLS LAST, minutes",
-            "PARTITION BY rider_id",
-        ]);
+        let window = match self.rng.below(5) {
+            0 => "PARTITION BY rider_id ORDER BY started_at".to_owned(),
+            1 => "PARTITION BY zero, rider_id ORDER BY fare DESC NULLS LAST, minutes".to_owned(),
+            2 => "PARTITION BY rider_id".to_owned(),
+            3 => format!("PARTITION BY rider_id ORDER BY zero, {}", also.0),
+            _ => {
+                format!("PARTITION BY rider_id{} ORDER BY {tw} DESC", self.one(&["", ", zero", ", station"]))
+            }
+        };
         let frame =
             self.one(&["", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", " GROUPS UNBOUNDED PRECEDING"]);
         let frame = if window.contains("ORDER") { frame } else { String::new() };
@@ -35,7 +50,41 @@ impl Generator<'_> {
         let grouped = format!(
             "(SELECT rider_id AS u, count(*) AS n, max(minutes) - min(zero) AS m, min(note) AS k FROM trips GROUP BY {by}{having}) q"
         );
-        match self.rng.below(17) {
+        match self.rng.below(22) {
+            // What is equal and looks different, merged, ordered by and looked at.
+            17 => plain(
+                format!("(SELECT rider_id AS u, {tw} AS tw, minutes AS m, note AS k, row_number() OVER ({window}) AS n, first_value({tw}) OVER ({window}) AS f FROM trips) q"),
+                of_q(&[("tw", ty), m, k, n, ("f", ty)]),
+                "q.u",
+            ),
+            18 | 19 => {
+                let last = self.one(&["max", "min", "count", "sum"]);
+                let merged = match self.rng.below(5) {
+                    0 => format!("SELECT rider_id, {tw} AS tw, wide AS g, minutes AS m FROM trips GROUP BY 1, 2, 3, 4"),
+                    1 => format!("SELECT rider_id, {last}({tw}) AS tw, wide AS g, minutes AS m FROM trips GROUP BY 1, 3, 4"),
+                    2 => format!("SELECT DISTINCT rider_id, {tw} AS tw, wide AS g, minutes AS m FROM trips"),
+                    3 => format!("SELECT rider_id, {tw} AS tw, wide AS g, minutes AS m FROM trips WHERE zero > -2 {} SELECT rider_id, {tw}, wide, minutes FROM trips", self.one(&["UNION", "INTERSECT", "EXCEPT"])),
+                    _ => format!("SELECT DISTINCT ON (rider_id, wide) rider_id, {tw} AS tw, wide AS g, minutes AS m FROM trips ORDER BY rider_id, wide, {}", also.0),
+                };
+                let row = self.one(&["q.n = 1", "q.n <= 3", "q.g > 3"]);
+                Source {
+                    filter: Some(row),
+                    ..plain(
+                        format!("(SELECT rider_id AS u, tw, g, m, row_number() OVER (PARTITION BY rider_id ORDER BY {}) AS n FROM ({merged}) p) q", self.one(&["tw", "m", "m, tw", "tw DESC"])),
+                        of_q(&[("tw", ty), ("g", Ty::Unbounded), m, n]),
+                        "q.u",
+                    )
+                }
+            }
+            20 => plain(
+                format!("(SELECT rider_id AS u, station AS k, sum({tw}) AS n, avg({tw}) AS m, stddev({}) AS s FROM trips GROUP BY 1, 2) q", also.0),
+                of_q(&[k, ("n", Ty::Unbounded), ("m", Ty::Unbounded), ("s", Ty::Unbounded)]),
+                "q.u",
+            ),
+            21 => {
+                let from = format!("(SELECT {ALL}, row_number() OVER ({window}) AS rn FROM trips) t");
+                Source { filter: Some(row), ..plain(from, handed_on(), "t.rider_id") }
+            }
             12 => self.under("riders r", RIDERS, "r", &[
                 "r.level < (SELECT count(*) FROM trips u WHERE u.rider_id = r.rider_id AND u.minutes > 5)",
                 "r.birth_year > 10 * (SELECT sum(u.minutes) FROM trips u WHERE u.rider_id = r.rider_id AND u.zero = r.level)",
@@ -94,8 +143,8 @@ impl Generator<'_> {
                 "q.u",
             ),
             7 => {
-                let from = "(SELECT *, row_number() OVER (PARTITION BY rider_id ORDER BY started_at DESC) AS rn FROM trips) t";
-                Source { filter: Some(row), ..plain(from.into(), of("t", TRIPS), "t.rider_id") }
+                let from = format!("(SELECT {ALL}, row_number() OVER (PARTITION BY rider_id ORDER BY started_at DESC) AS rn FROM trips) t");
+                Source { filter: Some(row), ..plain(from, handed_on(), "t.rider_id") }
             }
             8 => plain(
                 "(SELECT DISTINCT ON (rider_id) rider_id AS u, minutes AS n, note AS k, first_value(zero) OVER (PARTITION BY rider_id ORDER BY fare) AS z FROM trips ORDER BY rider_id, fare DESC) q".into(),
