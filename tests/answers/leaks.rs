@@ -273,6 +273,40 @@ async fn rule_38_joins_that_no_key_narrows_are_bounded() {
     w.holds("SELECT count(*) FROM people p JOIN codes a ON a.code = p.age").await;
 }
 
+/// Each row of a unit met all of its rows, twice: the cube of their number, and the square in a frame that moves.
+#[tokio::test]
+async fn rule_50_rows_of_a_unit_that_meet_are_bounded() {
+    let visits = "INSERT INTO visits SELECT 1, '2024-01-01'::timestamptz + n * interval '1 s' FROM generate_series(1, 3000) AS n";
+    let w = World::new(visits).await;
+    let framed = |frame: &str| {
+        format!(
+            "SELECT count(*) FROM (SELECT max(at) OVER (PARTITION BY id ORDER BY at {frame}) AS m FROM visits) t WHERE m > '2024-01-01'"
+        )
+    };
+    for sql in [
+        "SELECT count(*) FROM visits a, visits b, visits c WHERE a.id = b.id AND b.id = c.id AND a.at < b.at AND b.at < c.at",
+        "SELECT count(*) FROM visits a WHERE a.id IN (SELECT b.id FROM visits b JOIN visits c ON b.id = c.id WHERE b.at > a.at AND c.at > b.at)",
+        &framed("ROWS BETWEEN 500000 PRECEDING AND CURRENT ROW"),
+    ] {
+        let e = w.refusal(sql).await;
+        assert!(e.message.contains("limits.max_row_cost"), "{sql}: {e}");
+    }
+    for sql in [
+        "SELECT count(*) FROM visits a FULL JOIN visits b ON a.id = b.id AND a.at < b.at",
+        "SELECT count(*) FROM (SELECT DISTINCT id, at FROM visits) a JOIN (SELECT DISTINCT id, at FROM visits) b ON a.id = b.id",
+    ] {
+        let e = w.refusal(sql).await;
+        assert!(e.message.contains("all rows of its unit on the other side"), "{sql}: {e}");
+    }
+    for sql in [
+        "SELECT count(*) FROM visits a JOIN visits b ON a.id = b.id AND a.at < b.at",
+        "SELECT count(*) FROM visits a WHERE EXISTS (SELECT 1 FROM visits b WHERE b.id = a.id AND b.at > a.at)",
+        &framed("ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"),
+    ] {
+        w.holds(sql).await;
+    }
+}
+
 /// A numeric of 16,000 digits, multiplied by itself again and again.
 #[tokio::test]
 async fn rule_38_numerics_enter_short() {

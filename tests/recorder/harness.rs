@@ -297,8 +297,7 @@ impl Lab {
                 }
                 continue;
             }
-            if certified.keys != release.keys.len()
-                || !covers(&Proof::from(&certified), &release.spec, true)
+            if certified.keys != release.keys.len() || !covers(&Proof::from(&certified), &release.spec, true)
             {
                 let proven = format!("l0 = {}, {:?}", certified.l0, certified.parts);
                 let what = format!("the kernel proves {proven}, not {:?}\n  fetch: {sql}", release.spec);
