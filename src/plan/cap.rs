@@ -30,7 +30,7 @@ struct Place {
     own: Vec<Expr>,
     /// Where it has no row, an outer join has one of NULLs.
     padded: bool,
-    /// It stands in a FULL JOIN, which numbers no rows.
+    /// It stands in a FULL JOIN, whose sides keep their conditions to themselves.
     full: bool,
 }
 
@@ -48,7 +48,7 @@ fn path(table: usize, policy: &Policy) -> Option<(Vec<Step<'_>>, usize)> {
     loop {
         match &at.privacy {
             Privacy::Public => return None,
-            Privacy::Private { unit, .. } => return Some((steps, place(at, unit)?)),
+            Privacy::Private { unit, .. } => return Some((steps, place_of(at, unit)?)),
             Privacy::Path(path) => {
                 at = policy.tables.get(path.table)?;
                 steps.push(Step { index: path.table, table: at, path });
@@ -57,7 +57,7 @@ fn path(table: usize, policy: &Policy) -> Option<(Vec<Step<'_>>, usize)> {
     }
 }
 
-fn place(table: &Table, column: &str) -> Option<usize> {
+fn place_of(table: &Table, column: &str) -> Option<usize> {
     table.columns.iter().position(|c| c.name == column)
 }
 
@@ -93,10 +93,8 @@ impl Cap {
             }
             found = Some(place);
         });
-        let place = found.filter(|p| !p.full).ok_or_else(|| {
-            unnarrowed(None).hint("In the place of FULL JOIN write UNION ALL of two LEFT JOINs.")
-        })?;
-        let written = self.written(&mut statement, policy, place.own)?;
+        let place = found.ok_or_else(|| unnarrowed(None))?;
+        let written = self.written(&mut statement, policy, place)?;
         each_select(&mut statement.query, &mut |s| {
             s.from.iter_mut().for_each(|f| self.replace(f, &written));
         });
@@ -146,19 +144,14 @@ impl Cap {
     }
 
     /// What stands in the place of the table: its first rows, joined to those that lead to their unit.
-    fn written(
-        &self,
-        statement: &mut Statement,
-        policy: &Policy,
-        conditions: Vec<Expr>,
-    ) -> Result<From, ClientError> {
+    fn written(&self, statement: &mut Statement, policy: &Policy, place: Place) -> Result<From, ClientError> {
         let own = statement.bindings.get(self.binding).cloned().ok_or_else(|| unnarrowed(None))?;
         let table = own.table().ok_or_else(|| unnarrowed(None))?;
         let t = policy.tables.get(table).ok_or_else(|| unnarrowed(None))?;
         let (steps, unit) = path(table, policy).ok_or_else(|| unnarrowed(None))?;
         let mut used = looked_at(&statement.query, self.binding);
         if let Some(first) = steps.first() {
-            used.extend(first.path.columns.iter().filter_map(|c| place(t, c)));
+            used.extend(first.path.columns.iter().filter_map(|c| place_of(t, c)));
         }
         let used: Vec<usize> = used.into_iter().collect();
         let untold = used.iter().filter_map(|i| t.columns.get(*i)).find(|c| {
@@ -194,7 +187,7 @@ impl Cap {
         items.push(item(Expr::new(number, None)));
         let mut inner = Select::of(items, None);
         inner.from = vec![from];
-        inner.filter = self.renumbered(conditions, read);
+        inner.filter = self.renumbered(place.own, read);
 
         let mut columns: Vec<String> = used.iter().filter_map(|i| own.columns.get(*i)).cloned().collect();
         columns.extend([named.clone(), "row_number".to_owned()]);
@@ -220,7 +213,7 @@ impl Cap {
             at.0 = last(&from);
         }
         if let Some(capped) = statement.bindings.get_mut(self.binding) {
-            capped.source = Source::Derived;
+            capped.source = if place.full { Source::Capped { table, rows } } else { Source::Derived };
             capped.columns.push(named);
         }
         Ok(from)
@@ -238,7 +231,7 @@ fn joined(
     let columns = step.table.columns.iter().map(|c| c.name.clone()).collect();
     let parent = bind(Binding { name: step.table.name.clone(), source: Source::Table(step.index), columns });
     let met = step.path.columns.iter().zip(&step.path.key).filter_map(|(a, b)| {
-        let (a, b) = (place(of, a)?, place(step.table, b)?);
+        let (a, b) = (place_of(of, a)?, place_of(step.table, b)?);
         Some(binary(BinaryOp::Eq, column(child, a), column(parent, b)))
     });
     let tied = tie.map(|(at, other)| binary(BinaryOp::Eq, column(parent, at), other));

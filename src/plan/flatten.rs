@@ -6,7 +6,7 @@ use super::conditions::{conjuncts, count, single, split, truth};
 use super::equivalence_classes::Col;
 use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
-use super::per_unit::{RowsPerUnit, Selected, is_over_several};
+use super::per_unit::{RowsPerUnit, Selected, has_windows, is_over_several};
 use super::refusals::unsupported;
 use super::renumber::renumber;
 use super::source::{Added, Leaf, PrivateSource, Scan, TableName};
@@ -305,6 +305,10 @@ impl<'a> Flattener<'a> {
                         let Some(t) = self.table(*table) else { return Err(unsupported("this table", *pos)) };
                         self.scan(*binding, Leaf::Table(*table, TableName::of(t)), at.nullable, *pos)
                     }
+                    // With its condition inside: a FULL JOIN has none for one side.
+                    (Some(Source::Capped { .. }), Some(q)) if !numbers_rows(q) => {
+                        self.set(*binding, q, at.nullable, *pos)
+                    }
                     (Some(Source::Derived | Source::Capped { .. }), Some(q)) => {
                         self.derived(*binding, q, at, *pos)
                     }
@@ -550,6 +554,11 @@ impl<'a> Flattener<'a> {
         out.map_children(&mut |c| self.expand(c))?;
         Ok(out)
     }
+}
+
+/// Whether a query has windows over its rows.
+fn numbers_rows(q: &Query) -> bool {
+    matches!(&q.body, Body::Select(s) if has_windows(s))
 }
 
 /// Whether IN or EXISTS over a subquery stands in it.

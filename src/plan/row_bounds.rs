@@ -291,7 +291,8 @@ pub(super) fn few(source: &PrivateSource, keys: &[&Scalar]) -> (Option<u32>, Opt
             (None, all.then_some(1))
         }
         Over::Windows(_) if rows.capped.is_none() => {
-            let first = scan.and_then(|scan| first_rows(scan, rows, source.filter.iter()));
+            let first =
+                scan.and_then(|scan| first_rows(scan, rows, &source.filter.iter().collect::<Vec<_>>()));
             (first.and_then(|n| u32::try_from(n).ok()), None)
         }
         Over::Windows(_) | Over::Rows => (None, None),
@@ -299,13 +300,17 @@ pub(super) fn few(source: &PrivateSource, keys: &[&Scalar]) -> (Option<u32>, Opt
 }
 
 /// How many rows of each unit a derived table has that numbers them, where these conditions keep the first.
-pub(super) fn first_rows<'s>(
-    scan: &Scan,
-    rows: &SetRows,
-    conditions: impl Iterator<Item = &'s Scalar>,
-) -> Option<u64> {
+pub(super) fn first_rows(scan: &Scan, rows: &SetRows, conditions: &[&Scalar]) -> Option<u64> {
     let SetTree::Branch(branch) = &rows.tree else { return None };
-    let Over::Windows(windows) = &branch.over else { return None };
+    let windows = match (&branch.over, branch.scans.as_slice()) {
+        (Over::Windows(windows), _) => windows,
+        // They are numbered inside.
+        (Over::Rows, [scan]) => match &scan.leaf {
+            Leaf::Set(rows) => return first_rows(scan, rows, &branch.filter.iter().collect::<Vec<_>>()),
+            Leaf::Table(..) => return None,
+        },
+        _ => return None,
+    };
     let first = branch.items.len();
     let is_column = |s: &Scalar, at: usize| match s.node() {
         Node::Column { binding, name } => *binding == scan.binding && *name == format!("c{at}"),
@@ -323,7 +328,7 @@ pub(super) fn first_rows<'s>(
         }
         _ => None,
     };
-    conditions.filter_map(most).min()
+    conditions.iter().filter_map(|c| most(c)).min()
 }
 
 impl SetTree {

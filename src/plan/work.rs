@@ -6,7 +6,7 @@
 //! each of these combinations is looked at by the expressions of the statement, whose steps the table of `expr` bounds.
 //!
 //! It meets rows of its own unit, too: one where a key fixes it, few where a subquery numbers them, and else all, which is
-//! why they are read through a cap ([`super::cap`]). One relation of a join needs none: each of its rows is there anyway.
+//! why they are read through a cap (`plan::cap`). One relation of a join needs none: each of its rows is there anyway.
 
 use super::cap::{Cap, too_many, unnarrowed};
 use super::expr::{Node, Scalar};
@@ -241,7 +241,7 @@ impl Judge<'_> {
     /// All rows of a unit in a scan.
     fn meet(&self, scan: &Scan, on: &[&Scalar], found: &mut Narrowed) {
         let rows = match &scan.leaf {
-            Leaf::Set(rows) => first_rows(scan, rows, on.iter().copied()).or(rows.tree.bound()),
+            Leaf::Set(rows) => first_rows(scan, rows, on).or(rows.tree.bound()),
             Leaf::Table(t, _) => self.policy.tables.get(*t).and_then(|t| t.proven_rows).map(u64::from),
         };
         match (rows, &scan.leaf) {

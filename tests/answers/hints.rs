@@ -91,6 +91,13 @@ const TRIED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "Join by the columns of a key; or number the rows of each unit",
+        &[
+            "SELECT count(*) FROM trips t JOIN riders r ON r.rider_id = t.rider_id",
+            "SELECT count(*) FROM (SELECT rider_id, station, count(*) AS n FROM trips GROUP BY 1, 2) a JOIN (SELECT rider_id, station, row_number() OVER (PARTITION BY rider_id ORDER BY station) AS n FROM (SELECT DISTINCT rider_id, station FROM trips) t) b ON a.rider_id = b.rider_id AND b.n <= 100",
+        ],
+    ),
+    (
         "Join the tables themselves, or UNION ALL two LEFT JOINs",
         &["SELECT count(*) FROM trips t FULL JOIN payments p ON p.rider_id = t.rider_id"],
     ),

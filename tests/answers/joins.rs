@@ -29,7 +29,7 @@ const AGREE: &[&str] = &[
     "SELECT r.plan, count(*), sum(t.fare), count(DISTINCT t.rider_id) FROM trips t, riders r WHERE r.rider_id = t.rider_id GROUP BY r.plan ORDER BY 1",
     "SELECT count(*) FROM riders a JOIN riders b ON a.rider_id = b.rider_id",
     "SELECT count(*), sum(a.minutes - b.minutes) FROM trips a JOIN trips b ON a.rider_id = b.rider_id AND a.trip_id < b.trip_id",
-    "SELECT count(*) FROM trips a JOIN trips b USING (rider_id) JOIN trips c USING (rider_id) WHERE a.fare < b.fare AND b.fare < c.fare",
+    "SELECT count(*) FROM trips a JOIN trips b USING (rider_id) JOIN riders c USING (rider_id) WHERE a.fare < b.fare AND c.birth_year > 1980",
     "SELECT count(*) FROM riders r, trips t, payments p WHERE r.rider_id = t.rider_id AND p.rider_id = r.rider_id AND p.amount > t.fare",
     "SELECT count(*), sum(d.battery) FROM trips t JOIN (riders r JOIN devices d ON d.rider_id = r.rider_id) ON t.rider_id = r.rider_id",
     "SELECT count(*) FROM (trips t CROSS JOIN riders r) JOIN payments p ON p.rider_id = t.rider_id AND r.rider_id = p.rider_id",
@@ -111,11 +111,11 @@ const AGREE: &[&str] = &[
     "SELECT station, count(*) FROM (SELECT rider_id, station FROM trips UNION ALL SELECT rider_id, station FROM trips WHERE fare > 9) q GROUP BY 1 HAVING count(*) > 0 ORDER BY 1",
     // A CTE that is read twice is two relations.
     "WITH q AS (SELECT * FROM trips WHERE fare > 5) SELECT count(*), sum(a.fare - b.minutes) FROM q a JOIN q b ON a.rider_id = b.rider_id AND a.fare < b.fare",
-    "WITH q AS (SELECT t.rider_id, l.km FROM legs l JOIN trips t USING (trip_id)) SELECT count(*) FROM q a WHERE EXISTS (SELECT 1 FROM q b WHERE b.rider_id = a.rider_id AND b.km > a.km)",
-    "WITH q AS (SELECT * FROM trips), p AS (SELECT a.rider_id, a.fare AS x, b.fare AS y FROM q a JOIN q b USING (rider_id)) SELECT count(*), sum(p.x - z.y) FROM p JOIN p z ON z.rider_id = p.rider_id AND z.x < p.y",
+    "WITH q AS (SELECT r.rider_id, t.minutes FROM riders r JOIN trips t USING (rider_id)) SELECT count(*) FROM q a WHERE EXISTS (SELECT 1 FROM q b WHERE b.rider_id = a.rider_id AND b.minutes > a.minutes)",
+    "WITH q AS (SELECT * FROM trips), p AS (SELECT a.rider_id, a.fare AS x, b.fare AS y FROM q a JOIN q b USING (rider_id)) SELECT count(*), sum(p.x - p.y) FROM p JOIN riders z ON z.rider_id = p.rider_id AND z.birth_year > 1980",
     "WITH q AS (SELECT * FROM riders r WHERE EXISTS (SELECT 1 FROM trips t WHERE t.rider_id = r.rider_id AND t.fare > 35)) SELECT count(*) FROM q JOIN q z USING (rider_id)",
     "WITH s AS (SELECT * FROM stations WHERE capacity > 20) SELECT count(*) FROM trips t JOIN s ON s.station = t.station LEFT JOIN s z ON z.city = s.city AND z.station <> s.station",
-    "WITH q AS (SELECT rider_id, fare FROM trips UNION ALL SELECT rider_id, amount FROM payments) SELECT count(*) FROM q JOIN q z ON z.rider_id = q.rider_id AND z.fare < q.fare",
+    "WITH q AS (SELECT rider_id, fare FROM trips UNION ALL SELECT rider_id, amount FROM payments) SELECT count(*) FROM q JOIN (SELECT rider_id, fare, row_number() OVER (PARTITION BY rider_id ORDER BY fare) AS n FROM q) z ON z.rider_id = q.rider_id AND z.fare < q.fare AND z.n <= 1000",
     // Columns renamed by an alias: bounds follow the expression (rule 10).
     "SELECT count(*), sum(y) FROM trips AS a(t, u) JOIN riders AS b(v, y) ON b.v = u",
 ];
