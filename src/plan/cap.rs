@@ -169,21 +169,17 @@ impl Cap {
         };
 
         let read = bind(own.clone());
-        let mut from = relation(read, None);
-        let mut at = (read, t);
-        for step in &steps {
-            (from, at) = (joined(from, at, step, &mut bind, None), (0, step.table));
-            at.0 = last(&from);
-        }
+        let (from, owner) = along(relation(read, None), (read, t), &steps, &mut bind, None);
         let number = ExprKind::Window {
             function: Box::new(Expr::new(ExprKind::Call { name: "row_number", args: Vec::new() }, None)),
-            partition_by: vec![column(at.0, unit)],
+            partition_by: vec![column(owner, unit)],
             order_by: Vec::new(),
             frame: None,
         };
-        let named = at.1.columns.get(unit).map(|c| c.name.clone()).unwrap_or_default();
+        let owned = steps.last().map_or(t, |s| s.table);
+        let named = owned.columns.get(unit).map(|c| c.name.clone()).unwrap_or_default();
         let mut items: Vec<Item> = used.iter().map(|i| item(column(read, *i))).collect();
-        items.push(item(column(at.0, unit)));
+        items.push(item(column(owner, unit)));
         items.push(item(Expr::new(number, None)));
         let mut inner = Select::of(items, None);
         inner.from = vec![from];
@@ -204,14 +200,9 @@ impl Cap {
         outer.from = vec![relation(numbered, Some(inner))];
         outer.filter = Some(binary(BinaryOp::Le, column(numbered, used.len() + 1), most));
 
-        let mut from = relation(self.binding, Some(outer));
-        let mut at = (self.binding, t);
-        for (i, step) in steps.iter().enumerate() {
-            let ends = i + 1 == steps.len();
-            let tie = ends.then(|| (unit, column(self.binding, own.columns.len())));
-            (from, at) = (joined(from, at, step, &mut bind, tie), (0, step.table));
-            at.0 = last(&from);
-        }
+        let tie = (unit, column(self.binding, own.columns.len()));
+        let (from, _) =
+            along(relation(self.binding, Some(outer)), (self.binding, t), &steps, &mut bind, Some(tie));
         if let Some(capped) = statement.bindings.get_mut(self.binding) {
             capped.source = if place.full { Source::Capped { table, rows } } else { Source::Derived };
             capped.columns.push(named);
@@ -220,32 +211,30 @@ impl Cap {
     }
 }
 
-/// A relation with the rows that it refers to; `tie`: what a column of these is equal to, beside.
-fn joined(
-    from: From,
-    (child, of): (usize, &Table),
-    step: &Step,
+/// A relation with the rows that lead to its unit, and the last of these; `tie`: what a column of that is equal to, beside.
+fn along(
+    mut from: From,
+    (mut child, mut of): (usize, &Table),
+    steps: &[Step],
     bind: &mut impl FnMut(Binding) -> usize,
-    tie: Option<(usize, Expr)>,
-) -> From {
-    let columns = step.table.columns.iter().map(|c| c.name.clone()).collect();
-    let parent = bind(Binding { name: step.table.name.clone(), source: Source::Table(step.index), columns });
-    let met = step.path.columns.iter().zip(&step.path.key).filter_map(|(a, b)| {
-        let (a, b) = (place_of(of, a)?, place_of(step.table, b)?);
-        Some(binary(BinaryOp::Eq, column(child, a), column(parent, b)))
-    });
-    let tied = tie.map(|(at, other)| binary(BinaryOp::Eq, column(parent, at), other));
-    let on = met.chain(tied).reduce(sql::resolve::and);
-    let (left, right) = (Box::new(from), Box::new(relation(parent, None)));
-    From::Join { left, right, kind: JoinKind::Inner, on, pos: None }
-}
-
-/// The relation that was joined last.
-fn last(from: &From) -> usize {
-    match from {
-        From::Relation { binding, .. } => *binding,
-        From::Join { right, .. } => last(right),
+    mut tie: Option<(usize, Expr)>,
+) -> (From, usize) {
+    for (i, step) in steps.iter().enumerate() {
+        let columns = step.table.columns.iter().map(|c| c.name.clone()).collect();
+        let parent =
+            bind(Binding { name: step.table.name.clone(), source: Source::Table(step.index), columns });
+        let met = step.path.columns.iter().zip(&step.path.key).filter_map(|(a, b)| {
+            let (a, b) = (place_of(of, a)?, place_of(step.table, b)?);
+            Some(binary(BinaryOp::Eq, column(child, a), column(parent, b)))
+        });
+        let ends = i + 1 == steps.len();
+        let tie = tie.take_if(|_| ends).map(|(at, other)| binary(BinaryOp::Eq, column(parent, at), other));
+        let on = met.chain(tie).reduce(sql::resolve::and);
+        let (left, right) = (Box::new(from), Box::new(relation(parent, None)));
+        from = From::Join { left, right, kind: JoinKind::Inner, on, pos: None };
+        (child, of) = (parent, step.table);
     }
+    (from, child)
 }
 
 /// The refusal of what cannot be read so.

@@ -206,7 +206,11 @@ impl Judge<'_> {
         for start in scans.iter().filter(|s| !self.is_public(s)) {
             let found = self.narrowed(scans, on, equations, start.binding);
             if best.as_ref().is_none_or(|(have, _)| found.badness() < have.badness()) {
+                let nothing_left = found.badness() == (0, 0, 1);
                 best = Some((found, start));
+                if nothing_left {
+                    break;
+                }
             }
         }
         let Some((mut found, start)) = best else { return Ok((1, 1)) };
@@ -405,26 +409,22 @@ impl Judge<'_> {
 
 /// Whether a subquery is tied to the rows around it by equalities alone, of an expression there and one of its own.
 fn is_equated(rows: &Branch, around: &HashSet<usize>) -> bool {
-    let looks = |s: &Scalar| {
+    let looks = |s: &Scalar, there: bool| {
         let mut at = HashSet::new();
         looks_at(s, &mut at);
-        at.iter().any(|b| around.contains(b))
+        at.iter().any(|b| around.contains(b) == there)
     };
-    let own = |s: &Scalar| {
-        let mut at = HashSet::new();
-        looks_at(s, &mut at);
-        at.iter().any(|b| !around.contains(b))
-    };
-    fn is_tied(c: &Scalar, looks: &dyn Fn(&Scalar) -> bool, own: &dyn Fn(&Scalar) -> bool) -> bool {
+    fn is_tied(c: &Scalar, looks: &dyn Fn(&Scalar, bool) -> bool) -> bool {
+        let both = |s: &Scalar| looks(s, true) && looks(s, false);
         match c.node() {
-            Node::Logic(BinaryOp::And, a, b) => is_tied(a, looks, own) && is_tied(b, looks, own),
-            Node::Compare(BinaryOp::Eq, a, b) => !(looks(a) && own(a) || looks(b) && own(b)),
-            _ => !looks(c),
+            Node::Logic(BinaryOp::And, a, b) => is_tied(a, looks) && is_tied(b, looks),
+            Node::Compare(BinaryOp::Eq, a, b) => !both(a) && !both(b),
+            _ => !looks(c, true),
         }
     }
     let mut on = Vec::new();
     conditions(&rows.tree, &mut on);
-    rows.filter.iter().all(|c| is_tied(c, &looks, &own)) && !on.into_iter().any(looks)
+    rows.filter.iter().all(|c| is_tied(c, &looks)) && !on.into_iter().any(|c| looks(c, true))
 }
 
 /// The conditions of the joins of a tree.
@@ -458,10 +458,19 @@ fn equate<'s>(condition: &'s Scalar, out: &mut Vec<Equation<'s>>) {
     }
 }
 
-/// The bindings that an expression looks at.
+/// The bindings that an expression looks at, its subqueries included.
 fn looks_at(s: &Scalar, out: &mut HashSet<usize>) {
-    if let Node::Column { binding, .. } = s.node() {
-        out.insert(*binding);
+    match s.node() {
+        Node::Column { binding, .. } => {
+            out.insert(*binding);
+        }
+        Node::Exists(rows, _) | Node::InRows(_, rows, _) => {
+            let mut on = Vec::new();
+            conditions(&rows.tree, &mut on);
+            let inside = rows.filter.iter().chain(&rows.items).chain(rows.over.scalars()).chain(on);
+            inside.for_each(|s| looks_at(s, out));
+        }
+        _ => {}
     }
     s.children().into_iter().for_each(|c| looks_at(c, out));
 }

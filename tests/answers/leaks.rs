@@ -286,6 +286,7 @@ async fn rule_50_rows_of_a_unit_that_meet_are_bounded() {
     for sql in [
         "SELECT count(*) FROM visits a, visits b, visits c WHERE a.id = b.id AND b.id = c.id AND a.at < b.at AND b.at < c.at",
         "SELECT count(*) FROM visits a WHERE a.id IN (SELECT b.id FROM visits b JOIN visits c ON b.id = c.id WHERE b.at > a.at AND c.at > b.at)",
+        "SELECT count(*) FROM visits a WHERE EXISTS (SELECT 1 FROM visits b WHERE b.id = a.id AND EXISTS (SELECT 1 FROM visits c WHERE c.id = b.id AND c.at > a.at))",
         &framed("ROWS BETWEEN 500000 PRECEDING AND CURRENT ROW"),
     ] {
         let e = w.refusal(sql).await;

@@ -256,12 +256,12 @@ impl Resolver<'_> {
 
     /// The frame clause, from constants only.
     fn frame(&self, f: &sp::WindowFrame, pos: Pos) -> Result<Frame> {
+        let small =
+            |n: &str| n.parse().ok().filter(|_| n.len() < 10 && n.chars().all(|c| c.is_ascii_digit()));
         let offset = |e: &Option<Box<sp::Expr>>| match e.as_deref() {
             None => Ok(None),
             Some(sp::Expr::Value(v)) => match &v.value {
-                sp::Value::Number(n, _) if n.chars().all(|c| c.is_ascii_digit()) && n.len() < 10 => {
-                    Ok(n.parse().ok())
-                }
+                sp::Value::Number(n, _) if let Some(n) = small(n) => Ok(Some(n)),
                 _ => Err(self.unsupported("a frame offset that is not a small whole number", pos)),
             },
             Some(_) => Err(self.unsupported("a frame offset that is not a constant", pos)),
