@@ -18,3 +18,6 @@ pub use answer::error;
 pub use {
     answer, backend, demo, dp, emit, frontend, kernel, ledger, plan, policy, price, release, schema, sql,
 };
+
+/// Stack of the threads that parse and plan: both recurse over statements as deep as limits.max_depth allows.
+pub const STACK: usize = 64 << 20;

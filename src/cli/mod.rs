@@ -32,13 +32,12 @@ pub mod shuffle;
 mod snapshot;
 pub mod watchdog;
 
+use crate::STACK;
 use clap::{Parser, Subcommand};
 use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Stack of worker threads: the parser and the planner recurse over statements as deep as limits.max_depth allows.
-const STACK: usize = 32 << 20;
 /// Worker threads beyond one for each processor: those that work on a large statement for a while leave the others to the rest,
 /// and the system's scheduler divides the processors.
 const SPARE: usize = 2;

@@ -100,7 +100,8 @@ impl<S: Session> Dialogue<S> {
     async fn query(&mut self, wire: &mut Wire, text: &[u8]) -> Result<(), Stop> {
         self.cancel.arm();
         let Wire { reader, writer } = wire;
-        let work = query::simple(&mut self.state, writer, text);
+        let turn = self.state.turn.clone();
+        let work = turn.work(query::simple(&mut self.state, writer, text));
         let done = race(&mut self.cancel, &mut self.phase, reader, work).await;
         let done = match (done, self.state.copy_from.take()) {
             (Ok(()), Some((portal, copy))) => self.copy_from(wire, portal, copy).await,
@@ -150,12 +151,13 @@ impl<S: Session> Dialogue<S> {
             writer.complete(&format!("COPY {}", rows?));
             Ok(())
         };
-        race(&mut self.cancel, &mut self.phase, reader, end).await
+        race(&mut self.cancel, &mut self.phase, reader, self.state.turn.clone().work(end)).await
     }
 
     async fn extended(&mut self, wire: &mut Wire, message: Extended) -> Result<(), Stop> {
         let Wire { reader, writer } = wire;
-        let work = extended::handle(&mut self.state, writer, message);
+        let turn = self.state.turn.clone();
+        let work = turn.work(extended::handle(&mut self.state, writer, message));
         let done = race(&mut self.cancel, &mut self.phase, reader, work).await;
         match (done, self.state.copy_from.take()) {
             (Ok(()), Some((portal, copy))) => self.copy_from(wire, portal, copy).await,

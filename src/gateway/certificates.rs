@@ -19,7 +19,8 @@ impl Certificates {
     /// bounds the groups of a unit matters (for a question to a stream it does not: each group is asked by itself).
     ///
     /// # Errors
-    /// An incident, before anything is charged: planner and kernel disagree.
+    /// Before anything is charged: 54000, where the text is deeper than the kernel reads; an incident, where planner and kernel
+    /// disagree.
     pub(super) fn of(
         &self,
         release: &Release,
@@ -35,7 +36,11 @@ impl Certificates {
         let certified = match known {
             Some(certified) => certified,
             None => {
-                let certified = Arc::new(certify(&sql, policy).map_err(|e| disagree(&e))?);
+                let certified = certify(&sql, policy).map_err(|e| match e.is_depth() {
+                    true => sql::parse::nested(&policy.limits),
+                    false => disagree(&e),
+                });
+                let certified = Arc::new(certified?);
                 let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
                 if all.len() >= KEPT {
                     all.clear();

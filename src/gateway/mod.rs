@@ -298,6 +298,18 @@ impl Session {
         description: &Description,
         values: Values,
     ) -> Result<Portal, ClientError> {
+        let (portal, planned) = self.bind_now(statement, description, values).await?;
+        let planned = planned.map(|planned| self.bound(planned, statement.plan_bytes()));
+        Ok(Portal { planned, ..portal })
+    }
+
+    /// A portal, and its plan by itself.
+    async fn bind_now(
+        &mut self,
+        statement: &Statement,
+        description: &Description,
+        values: Values,
+    ) -> Result<(Portal, Option<Planned>), ClientError> {
         self.follow()?;
         self.queried |= !matches!(&*statement.kind, Kind::Control | Kind::Session(_) | Kind::Insert(_));
         let gateway = self.gateway.clone();
@@ -345,9 +357,8 @@ impl Session {
         if let (Some(planned), Kind::Query(..)) = (&planned, &*kind) {
             planned.described(description.fields.as_deref())?;
         }
-        let planned = planned.map(|planned| self.bound(planned, statement.plan_bytes()));
         let tokens = statement.tokens;
-        Ok(Portal { gateway, kind, text, tokens, description, values, planned, known })
+        Ok((Portal { gateway, kind, text, tokens, description, values, planned: None, known }, planned))
     }
 
     /// Execute: charges, and runs.
@@ -429,9 +440,8 @@ impl Session {
     async fn bound_again(&mut self, portal: Portal) -> Result<(Portal, Option<Planned>), ClientError> {
         let Portal { kind, text, tokens, .. } = portal;
         let statement = Statement { kind, control: None, text, tokens, others: Arc::default() };
-        let portal = self.bind(&statement, &portal.description, portal.values).await?;
-        let plan = portal.planned.and_then(|number| self.plan_of(number));
-        Ok((portal, plan))
+        // However large its plan is, it is not kept: it runs now.
+        self.bind_now(&statement, &portal.description, portal.values).await
     }
 
     /// EXPLAIN of a statement over the catalogs; ANALYZE asks it as well. `types` are those of its parameters.

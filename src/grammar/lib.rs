@@ -8,7 +8,7 @@ pub mod parser;
 mod tokens;
 pub mod tree;
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Write};
 
 /// Why a text is not certified. For the operator: it may hold constants of the statement, and no rows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +18,16 @@ pub struct Uncertified {
     pub reason: &'static str,
     /// The piece of the text where it was found, shortened.
     pub fragment: String,
+}
+
+/// The reason of a text that is deeper than whoever walks its tree has stack for.
+const TOO_DEEP: &str = "a text nested too deeply";
+
+impl Uncertified {
+    /// Whether it says nothing of the text but how deep it is nested: whoever wrote the statement can write a flatter one.
+    pub fn is_depth(&self) -> bool {
+        self.reason == TOO_DEEP
+    }
 }
 
 /// What was read, or why it is not.
@@ -33,5 +43,23 @@ pub fn ensure(holds: bool, reason: &'static str, at: impl Debug) -> Result<()> {
 
 /// Not this, for a reason in constant words.
 pub fn refuse<T>(reason: &'static str, at: impl Debug) -> Result<T> {
-    Err(Uncertified { reason, fragment: format!("{at:?}").chars().take(FRAGMENT).collect() })
+    let mut shown = Shown { text: String::new(), left: FRAGMENT };
+    // The tree may be large: it is written as far as it is shown.
+    let _ = write!(shown, "{at:?}");
+    Err(Uncertified { reason, fragment: shown.text })
+}
+
+struct Shown {
+    text: String,
+    left: usize,
+}
+
+impl Write for Shown {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        for c in more.chars() {
+            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
+            self.text.push(c);
+        }
+        Ok(())
+    }
 }

@@ -4,7 +4,7 @@
 use super::names::{KEYWORDS, is_listed, takes, type_of};
 use super::tokens::{Token, read};
 use super::tree::*;
-use super::{Result, refuse};
+use super::{Result, TOO_DEEP, refuse};
 use policy::Policy;
 
 /// How deep a tree may be: it is walked and dropped by recursion, and chains of operators are as deep as they are long.
@@ -128,7 +128,7 @@ impl<'p> Parser<'p> {
 
     fn deeper(&mut self, by: usize) -> Result<()> {
         self.depth += by;
-        if self.depth > DEPTH { refuse("a text nested too deeply", "") } else { Ok(()) }
+        if self.depth > DEPTH { refuse(TOO_DEEP, "") } else { Ok(()) }
     }
 
     fn bracketed<T>(&mut self, inner: impl Fn(&mut Self) -> Result<T>) -> Result<T> {

@@ -31,16 +31,6 @@ pub(super) fn single(q: &Query, pos: Pos) -> Result<Option<(&Select, &[OrderItem
     }
 }
 
-/// How many expressions it is.
-pub(super) fn count(e: &Expr) -> usize {
-    let mut n = 0;
-    e.any(&mut |_| {
-        n += 1;
-        false
-    });
-    n
-}
-
 /// Splits a condition at its ANDs.
 pub(super) fn split(e: Expr, out: &mut Vec<Expr>) {
     match e.kind {

@@ -2,7 +2,7 @@
 //! query around them.
 
 use super::cap::Cap;
-use super::conditions::{conjuncts, count, single, split, truth};
+use super::conditions::{conjuncts, single, split, truth};
 use super::equivalence_classes::Col;
 use super::null_extension::{rejects, strict};
 use super::outer_join::absence;
@@ -16,6 +16,7 @@ use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use answer::{ClientError, SqlState};
 use policy::{Policy, Privacy, Table};
 use schema::SqlType;
+use sql::Spend;
 use sql::ast::*;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -95,9 +96,11 @@ pub struct Flattener<'a> {
     pub(super) next: usize,
     /// A relation that is to be read through a cap, once it is found.
     pub(super) uncapped: Rc<Cell<Option<Cap>>>,
-    size: usize,
     relations: usize,
-    pub(super) lowered: Cell<usize>,
+    /// What the statement has come to, in all of its releases.
+    pub(super) spend: Spend,
+    /// How deep it is that stands where it is looked at.
+    level: Cell<usize>,
 }
 
 impl<'a> Flattener<'a> {
@@ -108,6 +111,7 @@ impl<'a> Flattener<'a> {
         ctes: &'a HashMap<usize, &'a Query>,
         extract_type: SqlType,
         rows: RowsPerUnit,
+        spend: Spend,
     ) -> Self {
         Self {
             policy,
@@ -132,21 +136,21 @@ impl<'a> Flattener<'a> {
             origin: HashMap::new(),
             next: bindings.len(),
             uncapped: Rc::default(),
-            size: 0,
             relations: 0,
-            lowered: Cell::new(0),
+            spend,
+            level: Cell::new(0),
         }
     }
 
     /// For a subquery or a branch inside; `correlated`: it sees the rows around it.
     pub(super) fn nested(&self, correlated: bool) -> Self {
-        let mut inner =
-            Self::new(self.policy, self.bindings, self.ctes, self.extract_type.clone(), self.rows);
+        let (extract_type, spend) = (self.extract_type.clone(), self.spend.same());
+        let mut inner = Self::new(self.policy, self.bindings, self.ctes, extract_type, self.rows, spend);
         inner.given = self.given.clone();
         inner.next = self.next;
         inner.origin = self.origin.clone();
-        (inner.size, inner.relations) = (self.size, self.relations);
-        inner.lowered = self.lowered.clone();
+        inner.relations = self.relations;
+        inner.level.set(self.level.get());
         if correlated {
             inner.around = self.around.iter().chain(&self.scans).cloned().collect();
             inner.substitutes = self.substitutes.clone();
@@ -158,8 +162,7 @@ impl<'a> Flattener<'a> {
     pub(super) fn absorb(&mut self, inner: &Self) {
         self.next = inner.next;
         self.origin.extend(&inner.origin);
-        (self.size, self.relations) = (inner.size, inner.relations);
-        self.lowered = inner.lowered.clone();
+        self.relations = inner.relations;
         self.served.extend(&inner.served);
         self.inside.extend(inner.scans.iter().chain(&inner.inside).cloned());
         self.added.extend(inner.added.iter().map(|a| Added { inside: true, ..a.clone() }));
@@ -514,45 +517,61 @@ impl<'a> Flattener<'a> {
 
     /// Replaces columns of flattened subqueries by what they stand for.
     pub fn expand(&mut self, e: &Expr) -> Result<Expr> {
-        self.size += 1;
-        if self.size > self.policy.limits.max_expressions {
-            return Err(sql::parse::too_large(
-                "the statement, with its subqueries flattened,",
-                "max_expressions",
-                self.policy.limits.max_expressions,
-            ));
-        }
-        if let ExprKind::Subquery(_) = &e.kind
-            && let Some((_, value)) = self.scalars.iter().find(|(have, _)| have == e)
-        {
-            return Ok(value.clone());
-        }
-        if let ExprKind::Subquery(q) = &e.kind
-            && let Some(value) = constant(q)
-        {
-            return self.expand(&value.clone());
-        }
         let mut out = e.clone();
-        if let ExprKind::Column { binding, column } = &e.kind {
-            if let Some(list) = self.substitutes.get(binding) {
-                let inner = list.get(*column).cloned().ok_or_else(|| unsupported("this column", e.pos))?;
-                if inner.lost {
-                    return Err(unsupported(
-                        "a computed column of a subquery on the optional side of an outer join",
-                        e.pos,
-                    )
-                    .detail(
-                        "Where the subquery has no row the column is NULL, and its expression might not be.",
-                    )
-                    .hint("Select the plain column in the subquery, and compute with it above."));
-                }
-                self.size += count(&inner.expr);
-                out.kind = inner.expr.kind.clone();
-            }
-            return Ok(out);
-        }
-        out.map_children(&mut |c| self.expand(c))?;
+        self.expand_in(&mut out)?;
         Ok(out)
+    }
+
+    /// In its place: a copy at each level would be the square of a chain.
+    fn expand_in(&mut self, e: &mut Expr) -> Result<()> {
+        let level = self.level.get();
+        self.level.set(level + 1);
+        let expanded = match self.flattened(1, level + 1) {
+            Ok(()) => self.replace(e),
+            Err(e) => Err(e),
+        };
+        self.level.set(level);
+        expanded
+    }
+
+    /// More of the statement, so deep.
+    fn flattened(&self, more: usize, levels: usize) -> Result<()> {
+        let limits = &self.policy.limits;
+        self.spend.take(more, "the statement, with its subqueries flattened,", limits)?;
+        if levels > sql::spend::most_levels(limits) {
+            return Err(sql::parse::nested(limits));
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, e: &mut Expr) -> Result<()> {
+        if let ExprKind::Subquery(q) = &e.kind {
+            if let Some((_, value)) = self.scalars.iter().find(|(have, _)| have == e) {
+                *e = value.clone();
+                return Ok(());
+            }
+            if let Some(value) = constant(q) {
+                *e = value.clone();
+                return self.expand_in(e);
+            }
+        }
+        if let ExprKind::Column { binding, column } = &e.kind {
+            let Some(list) = self.substitutes.get(binding) else { return Ok(()) };
+            let inner = list.get(*column).ok_or_else(|| unsupported("this column", e.pos))?;
+            if inner.lost {
+                return Err(unsupported(
+                    "a computed column of a subquery on the optional side of an outer join",
+                    e.pos,
+                )
+                .detail("Where the subquery has no row the column is NULL, and its expression might not be.")
+                .hint("Select the plain column in the subquery, and compute with it above."));
+            }
+            let inside = inner.expr.size();
+            self.flattened(inside.nodes, self.level.get().saturating_add(inside.levels))?;
+            e.kind = inner.expr.kind.clone();
+            return Ok(());
+        }
+        e.each_child(&mut |c| self.expand_in(c))
     }
 }
 
@@ -606,16 +625,8 @@ impl Columns for Flattener<'_> {
     }
 
     fn spend(&self) -> Result<()> {
-        self.lowered.set(self.lowered.get().saturating_add(1));
-        let limit = self.policy.limits.max_expressions;
-        if self.lowered.get() > limit {
-            return Err(sql::parse::too_large(
-                "the statement, with NULLIF, BETWEEN and their like written out,",
-                "max_expressions",
-                limit,
-            ));
-        }
-        Ok(())
+        let of = "the statement, with NULLIF, BETWEEN and their like written out,";
+        self.spend.take(1, of, &self.policy.limits)
     }
 
     fn extract_type(&self) -> SqlType {

@@ -53,7 +53,12 @@ pub(super) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
         false => ranges(statement, policy)?,
     };
     Some(Plan {
-        statement: Statement { query, bindings: Vec::new(), types: HashMap::new() },
+        statement: Statement {
+            query,
+            bindings: Vec::new(),
+            types: HashMap::new(),
+            spend: Default::default(),
+        },
         releases: Vec::new(),
         stages: Vec::new(),
         grouping_sets: Vec::new(),

@@ -71,6 +71,7 @@ use refusals::{gaussian_unpriced, mixed, ordered_rows, position, rows_of_units, 
 use release::Builder;
 pub use release::{Key, Output, Part, PartKind, Release};
 use schema::SqlType;
+use sql::Spend;
 use sql::ast::*;
 use stages::Given;
 pub use stages::Stage;
@@ -205,6 +206,7 @@ struct Planner<'a> {
     policy: &'a Policy,
     settings: &'a Settings,
     sizes: &'a Sizes,
+    spend: &'a Spend,
     bindings: &'a [Binding],
     types: &'a HashMap<usize, Vec<SqlType>>,
     ctes: HashMap<usize, &'a Query>,
@@ -242,13 +244,22 @@ enum Otherwise {
 impl Otherwise {
     /// The statement in that way, where there is one.
     fn written(&self, mut statement: Statement, policy: &Policy) -> Result<Option<Statement>, PlanError> {
-        match self {
-            Self::Groups(groups) => Ok(groups.put(&mut statement, policy).then_some(statement)),
-            Self::Apart(union) => union.apart(&statement),
-            Self::AlongPath(along) => Ok(Some(along.put(statement))),
-            Self::Ages(select) => Ok(Some(ages::without_ages(statement, *select))),
-            Self::Cap(cap) => Ok(Some(cap.put(statement, policy)?)),
+        let new = match self {
+            Self::Groups(groups) => groups.put(&mut statement, policy).then_some(statement),
+            Self::Apart(union) => union.apart(&statement, policy)?,
+            Self::AlongPath(along) => Some(along.put(statement)),
+            Self::Ages(select) => Some(ages::without_ages(statement, *select)),
+            Self::Cap(cap) => Some(cap.put(statement, policy)?),
+        };
+        // Written again and again it would grow without end, and as deep as all that was put into each other.
+        if let Some(new) = &new {
+            let size = new.query.size();
+            new.spend.take(size.nodes, "the statement, as it is read,", &policy.limits)?;
+            if size.levels > sql::spend::most_levels(&policy.limits) {
+                return Err(sql::parse::nested(&policy.limits).into());
+            }
         }
+        Ok(new)
     }
 }
 
@@ -286,6 +297,7 @@ fn planned(
         policy,
         settings,
         sizes,
+        spend: &statement.spend,
         bindings: &statement.bindings,
         types: &statement.types,
         ctes: HashMap::new(),
@@ -318,7 +330,12 @@ fn planned(
     let noise = noise.unwrap_or_default();
     let query = Query::of(Body::Values(Vec::new()));
     Ok(Plan {
-        statement: Statement { query, bindings: Vec::new(), types: HashMap::new() },
+        statement: Statement {
+            query,
+            bindings: Vec::new(),
+            types: HashMap::new(),
+            spend: Default::default(),
+        },
         releases,
         stages,
         grouping_sets,
@@ -530,8 +547,9 @@ impl<'a> Planner<'a> {
         let given = Given::new(&self.stages);
         let uncapped = Rc::default();
         let new = || {
+            let (extract_type, spend) = (extract_type.clone(), self.spend.same());
             let mut flattener =
-                Flattener::new(self.policy, self.bindings, &self.ctes, extract_type.clone(), rows);
+                Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows, spend);
             flattener.given = given.clone();
             flattener.uncapped = Rc::clone(&uncapped);
             flattener
@@ -665,7 +683,8 @@ impl<'a> Planner<'a> {
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
         let rows =
             per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows);
+        let spend = self.spend.same();
+        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows, spend);
         flattener.given = Given::new(&self.stages);
         flattener
     }

@@ -21,6 +21,7 @@ use super::partial_aggregates::{Partials, above, aggregates, typed};
 use super::per_unit::{is_over_several, keys};
 use super::refusals::unsupported;
 use super::renumber::{Numbers, defined, each_query, each_relation};
+use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
 use std::collections::{HashMap, HashSet};
@@ -90,16 +91,16 @@ impl MixedUnion {
     ///
     /// # Errors
     /// Types are needed first, or what is computed of its rows does not follow from results for each kind.
-    pub(super) fn apart(&self, statement: &Statement) -> Result<Option<Statement>> {
+    pub(super) fn apart(&self, statement: &Statement, policy: &Policy) -> Result<Option<Statement>> {
         let mut new = statement.clone();
         let ctes = &mut new.query.with;
         if let Some(place) = ctes.iter().position(|c| self.is(&c.query)) {
             let cte = ctes.remove(place);
-            inline(&mut new, &cte);
+            inline(&mut new, &cte, policy)?;
             return Ok(Some(new));
         }
         let with = new.query.with.clone();
-        let Statement { query, bindings, types } = &mut new;
+        let Statement { query, bindings, types, .. } = &mut new;
         let numbers = Numbers::new(query, bindings);
         let mut rewriting = Rewriting { union: self, numbers, types, with };
         let mut done = Ok(false);
@@ -113,10 +114,12 @@ impl MixedUnion {
 }
 
 /// Puts a CTE's query wherever its name stands.
-fn inline(statement: &mut Statement, cte: &Cte) {
-    let Statement { query, bindings, .. } = statement;
+fn inline(statement: &mut Statement, cte: &Cte, policy: &Policy) -> Result<()> {
+    let Statement { query, bindings, spend, .. } = statement;
     let reads = |b: &Binding| b.source == Source::Cte(cte.id);
     let named: Vec<usize> = (0..).zip(bindings.iter()).filter(|(_, b)| reads(b)).map(|(i, _)| i).collect();
+    let copies = cte.query.size().nodes.saturating_mul(named.len());
+    spend.take(copies, "the statement, with what its CTEs stand for,", &policy.limits)?;
     for named in named {
         let copy = Numbers::new(query, bindings).copy(&cte.query);
         if let Some(b) = bindings.get_mut(named) {
@@ -128,6 +131,7 @@ fn inline(statement: &mut Statement, cte: &Cte) {
             }
         });
     }
+    Ok(())
 }
 
 struct Rewriting<'s> {

@@ -130,23 +130,29 @@ pub(super) fn aggregates(e: &Expr, out: &mut Vec<Aggregate>) {
 /// An expression above aggregates, over the relation of partial results: keys are its first columns, and aggregates what they
 /// are of these.
 pub(super) fn above(e: &Expr, binding: usize, keys: &[Expr], values: &[(Aggregate, Expr)]) -> Expr {
+    let mut above = e.clone();
+    put_above(&mut above, binding, keys, values);
+    above
+}
+
+fn put_above(e: &mut Expr, binding: usize, keys: &[Expr], values: &[(Aggregate, Expr)]) {
     if let Some(column) = keys.iter().position(|k| k == e) {
-        return Expr::new(ExprKind::Column { binding, column }, e.pos);
+        *e = Expr::new(ExprKind::Column { binding, column }, e.pos);
+        return;
     }
     if let ExprKind::Aggregate(a) = &e.kind
         && let Some((_, value)) = values.iter().find(|(have, _)| *have == **a)
     {
-        return value.clone();
+        *e = value.clone();
+        return;
     }
-    let up = |e: &Expr| above(e, binding, keys, values);
-    let mut e = e.clone();
+    let up = |e: &mut Expr| put_above(e, binding, keys, values);
     match &mut e.kind {
         // What is called over a window is no aggregate of rows.
         ExprKind::Window { function, partition_by, order_by, .. } => {
-            function.children_mut().into_iter().chain(partition_by).for_each(|e| *e = up(e));
-            order_by.iter_mut().for_each(|o| o.expr = up(&o.expr));
+            function.children_mut().into_iter().chain(partition_by).for_each(up);
+            order_by.iter_mut().map(|o| &mut o.expr).for_each(up);
         }
-        _ => e.children_mut().into_iter().for_each(|e| *e = up(e)),
+        _ => e.children_mut().into_iter().for_each(up),
     }
-    e
 }

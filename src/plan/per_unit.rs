@@ -333,7 +333,8 @@ impl<'a> Flattener<'a> {
         let mut windows = called.collect::<Result<Vec<_>>>()?;
         break_ties(values.get(1..).unwrap_or_default(), &mut windows);
         let windows = windows.into_iter().map(|w| frames::bounded(w, pos)).collect::<Result<_>>()?;
-        let items = items.iter().map(|e| named(e, &made)).collect::<Result<Vec<_>>>()?;
+        let mut items = items.to_vec();
+        items.iter_mut().for_each(|e| named(e, &made));
         let draft = self.scan_over(binding, under, made, (values, Over::Windows(windows)), at, pos)?;
         Ok(Selected { draft, items })
     }
@@ -382,17 +383,24 @@ impl Under<'_> {
 
     /// An expression above groups, over the columns that they come out with.
     fn above(&mut self, e: &Expr, made: &mut Made, calls: &mut Vec<Call>) -> Result<Expr> {
-        if let Some(column) = made.column(e) {
-            return Ok(column);
-        }
         let mut out = e.clone();
-        match &mut out.kind {
-            ExprKind::Aggregate(_) => {
-                let (call, column) = self.called(e, made, false)?;
-                calls.push(call);
-                made.push(e, column);
-                return made.column(e).ok_or_else(|| unsupported("this aggregate", e.pos));
-            }
+        self.put_above(&mut out, made, calls)?;
+        Ok(out)
+    }
+
+    fn put_above(&mut self, e: &mut Expr, made: &mut Made, calls: &mut Vec<Call>) -> Result<()> {
+        if let Some(column) = made.column(e) {
+            *e = column;
+            return Ok(());
+        }
+        if matches!(e.kind, ExprKind::Aggregate(_)) {
+            let (call, column) = self.called(e, made, false)?;
+            calls.push(call);
+            made.push(e, column);
+            *e = made.column(e).ok_or_else(|| unsupported("this aggregate", e.pos))?;
+            return Ok(());
+        }
+        match &mut e.kind {
             ExprKind::Column { binding, column } => {
                 let b = self.inner.binding(*binding);
                 let name = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
@@ -400,19 +408,16 @@ impl Under<'_> {
                 let m = format!(
                     "column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
                 );
-                return Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(e.pos));
+                Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(e.pos))
             }
             // What is called over a window is no aggregate of the groups; what stands in it may be.
             ExprKind::Window { function, partition_by, order_by, .. } => {
-                function.map_children(&mut |c| self.above(c, made, calls))?;
-                let rest = partition_by.iter_mut().chain(order_by.iter_mut().map(|o| &mut o.expr));
-                for c in rest {
-                    *c = self.above(c, made, calls)?;
-                }
+                function.each_child(&mut |c| self.put_above(c, made, calls))?;
+                let mut rest = partition_by.iter_mut().chain(order_by.iter_mut().map(|o| &mut o.expr));
+                rest.try_for_each(|c| self.put_above(c, made, calls))
             }
-            _ => out.map_children(&mut |c| self.above(c, made, calls))?,
+            _ => e.each_child(&mut |c| self.put_above(c, made, calls)),
         }
-        Ok(out)
     }
 
     /// The columns that stand beside windows.
@@ -590,13 +595,11 @@ fn constant_number(e: &Expr) -> Option<u32> {
 }
 
 /// An expression over windows, over the columns that they come out with.
-fn named(e: &Expr, made: &Made) -> Result<Expr> {
-    if let Some(column) = made.column(e) {
-        return Ok(column);
+fn named(e: &mut Expr, made: &Made) {
+    match made.column(e) {
+        Some(column) => *e = column,
+        None => e.children_mut().into_iter().for_each(|c| named(c, made)),
     }
-    let mut out = e.clone();
-    out.map_children(&mut |c| named(c, made))?;
-    Ok(out)
 }
 
 fn unlisted(what: &str, pos: Pos) -> ClientError {

@@ -17,6 +17,7 @@ use super::{GroupingSets, Plan, has_aggregate, quantile_ends};
 use answer::ClientError;
 use bigdecimal::ToPrimitive;
 use sql::ast::*;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
 /// A released integer that noise in a number is of.
@@ -151,7 +152,14 @@ pub struct Queries<'p> {
     plan: &'p Plan,
     /// Those of derived tables and CTEs, by binding.
     of: HashMap<usize, &'p Query>,
+    /// Whether rows stand once each, by the address of their SELECT: asked of every column, over and over.
+    once: RefCell<HashMap<usize, bool>>,
+    /// Expressions that were followed, again for each column that stands for one.
+    followed: Cell<usize>,
 }
+
+/// Expressions that are followed for one statement: a column that stands twice in each of many levels would be followed without end.
+const MOST_FOLLOWED: usize = 1_000_000;
 
 /// Why a number cannot be followed.
 #[derive(Clone, Debug)]
@@ -193,7 +201,7 @@ fn lost<T>(what: &'static str, pos: Pos) -> Result<T> {
 impl<'p> Queries<'p> {
     /// Of a plan.
     pub fn of(plan: &'p Plan) -> Self {
-        let mut found = Self { plan, of: HashMap::new() };
+        let mut found = Self { plan, of: HashMap::new(), once: RefCell::default(), followed: Cell::new(0) };
         let mut ctes = HashMap::new();
         found.collect(&plan.statement.query, &mut ctes);
         for (binding, b) in plan.statement.bindings.iter().enumerate() {
@@ -250,6 +258,16 @@ impl<'p> Queries<'p> {
 
     /// Whether rows are those of one relation, in which each stands once, whatever the noise is.
     fn each_once(&self, select: &Select) -> bool {
+        let at = std::ptr::from_ref(select).addr();
+        let known = self.once.borrow().get(&at).copied();
+        known.unwrap_or_else(|| {
+            let once = self.is_each_once(select);
+            self.once.borrow_mut().insert(at, once);
+            once
+        })
+    }
+
+    fn is_each_once(&self, select: &Select) -> bool {
         if self.plan.releases.iter().any(|r| r.select == select.id) {
             return select.having.is_none();
         }
@@ -281,6 +299,10 @@ impl<'p> Queries<'p> {
     where
         'p: 'e,
     {
+        self.followed.set(self.followed.get() + 1);
+        if self.followed.get() > MOST_FOLLOWED {
+            return lost("so large a statement", e.pos);
+        }
         if let Some(row) = place.release
             && let Some(known) = self.released(e, row)?
         {

@@ -74,7 +74,7 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 impl Flattener<'_> {
     /// The equations in these conjuncts.
     pub(super) fn equations(&self, conditions: &[Expr]) -> Vec<Equation> {
-        let before = self.lowered.get();
+        let before = self.spend.taken();
         let mut out = Vec::new();
         for c in conjuncts(conditions) {
             let ExprKind::Binary { op: BinaryOp::Eq, left, right } = &c.kind else { continue };
@@ -103,7 +103,7 @@ impl Flattener<'_> {
             }
         }
         // Looking at conditions does not count as writing them.
-        self.lowered.set(before);
+        self.spend.back_to(before);
         out
     }
 

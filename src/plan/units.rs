@@ -308,9 +308,9 @@ impl Flattener<'_> {
     pub(super) fn equality(&self, e: &Expr) -> Option<(Col, Col)> {
         let ExprKind::Binary { op: BinaryOp::Eq, left, right } = &e.kind else { return None };
         let pair = (self.col(left)?, self.col(right)?);
-        let before = self.lowered.get();
+        let before = self.spend.taken();
         let (l, r) = (lower(left, self), lower(right, self));
-        self.lowered.set(before);
+        self.spend.back_to(before);
         let (l, r) = (l.ok()?, r.ok()?);
         (l.canonical() && r.canonical() && compared_exactly(l.ty(), r.ty())).then_some(pair)
     }

@@ -343,14 +343,14 @@ pub(super) const LIMITS: Keys = Keys {
             ty: "whole number, up to 200",
             default: "100",
             example: "50",
-            purpose: "Nesting; a message may also hold twenty times as many operators and brackets.",
+            purpose: "Nesting of brackets and queries; with operators in a row, a statement may be ten times as deep.",
         },
         Key {
             name: "max_expressions",
             ty: "whole number",
-            default: "50000",
-            example: "10000",
-            purpose: "Expressions of a statement, once names are resolved and subqueries read as part of the query.",
+            default: "200000",
+            example: "50000",
+            purpose: "Expressions that a statement may come to, over all that is made of it: its words, resolved names, subqueries read as part of the query, the plan. PostgreSQL gets a quarter of them, once it has put subqueries into each other.",
         },
         Key {
             name: "max_fan_out",

@@ -1,20 +1,22 @@
 //! Text to syntax trees, within limits.
 //!
 //! The parser's own recursion is limited by depth. Chains of operators (`1+1+1+…`) are parsed in a loop into a tree
-//! as deep as the chain is long, and such a tree is walked and dropped by recursion: their number is limited before
-//! the parser sees them.
+//! as deep as the chain is long, and such a tree is walked and dropped by recursion: its depth is limited before the parser sees it
+//! (`depth`).
 
 use super::command::{self, Syntax};
+use super::place::Place;
 use answer::{ClientError, SqlState};
 use policy::Limits;
-use sqlparser::ast::Spanned;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-/// Operators, keywords that chain, and opening brackets allowed in one message, for each level of `limits.max_depth`.
-const CHAIN_PER_DEPTH: usize = 20;
+/// Words and signs of one message for each of `limits.max_expressions`, before it is known which of them stand in texts.
+const PIECES: usize = 2;
+/// Weight of the tokens of one message for each of `limits.max_expressions`: what [`super::weight::tree`] is told.
+const WEIGHT: usize = 1;
 
 /// How deep POSITION may stand in the arguments of POSITION: the parser reads the arguments of each twice, once as
 /// `a IN b` and once as an ordinary call's, so that its time doubles with each level.
@@ -69,8 +71,8 @@ impl Lines {
     }
 
     /// The position where a node starts.
-    pub fn start(&self, node: &impl Spanned) -> Option<usize> {
-        self.position(node.span().start)
+    pub fn start(&self, node: &impl Place) -> Option<usize> {
+        self.position(node.location())
     }
 }
 
@@ -83,17 +85,26 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
         return Err(ClientError::new(SqlState::SYNTAX_ERROR, "a statement cannot contain the character NUL")
             .at(Some(sql.get(..nul).map_or(0, |s| s.chars().count()) + 1)));
     }
+    let most = limits.max_expressions;
+    let too_many = || too_large("the statement", "max_expressions", most);
+    if pieces(sql) > most.saturating_mul(PIECES) {
+        return Err(
+            too_many().detail("Blanks and signs count, in texts, too: bind long texts as parameters.")
+        );
+    }
     let lines = Lines::of(sql);
     let dialect = PostgreSqlDialect {};
     let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location().map_err(|e| {
         ClientError::new(SqlState::SYNTAX_ERROR, format!("syntax error: {}", e.message))
             .at(lines.position(e.location))
     })?;
-    let chain = tokens.iter().filter(|t| chains(&t.token)).count();
-    let allowed = limits.max_depth.saturating_mul(CHAIN_PER_DEPTH);
-    if chain > allowed {
-        return Err(too_large("the number of operators", "max_depth", limits.max_depth)
-            .detail(format!("{chain} operators and brackets; {allowed} are allowed.")));
+    if tokens.iter().map(|t| super::weight::tokens(&t.token)).sum::<usize>() > most.saturating_mul(WEIGHT) {
+        return Err(too_many());
+    }
+    let (levels, allowed) = (super::depth::deepest(&tokens), super::spend::most_levels(limits));
+    if levels > allowed {
+        return Err(nested(limits)
+            .detail(format!("Operators in a row count: {levels} levels, of which {allowed} are allowed.")));
     }
     let nesting = Nesting::of(&tokens);
     if nesting.position > POSITION_DEPTH {
@@ -234,43 +245,12 @@ fn between(before: &[TokenWithSpan], next: Keyword) -> Option<Keyword> {
     (after && matches!(next, Keyword::SYMMETRIC | Keyword::ASYMMETRIC | Keyword::NOT)).then_some(next)
 }
 
-fn chains(token: &Token) -> bool {
-    match token {
-        Token::Word(w) => matches!(
-            w.keyword,
-            Keyword::AND
-                | Keyword::OR
-                | Keyword::NOT
-                | Keyword::IS
-                | Keyword::LIKE
-                | Keyword::ILIKE
-                | Keyword::BETWEEN
-                | Keyword::IN
-                | Keyword::UNION
-                | Keyword::EXCEPT
-                | Keyword::INTERSECT
-                | Keyword::JOIN
-                | Keyword::SELECT
-                | Keyword::CASE
-                | Keyword::AT
-                | Keyword::COLLATE
-        ),
-        Token::Number(..)
-        | Token::Comma
-        | Token::SemiColon
-        | Token::EOF
-        | Token::Period
-        | Token::Whitespace(_)
-        | Token::SingleQuotedString(_)
-        | Token::RParen
-        | Token::Placeholder(_)
-        | Token::NationalStringLiteral(_)
-        | Token::EscapedStringLiteral(_)
-        | Token::UnicodeStringLiteral(_)
-        | Token::HexStringLiteral(_)
-        | Token::DollarQuotedString(_) => false,
-        _ => true,
-    }
+/// Tokens of a text, at most: runs of letters and digits, and every other character.
+fn pieces(sql: &str) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut last = false;
+    let begins = |c: char| !(std::mem::replace(&mut last, is_word(c)) && is_word(c));
+    sql.chars().map(begins).filter(|new| *new).count()
 }
 
 /// 54000, naming the key of `[limits]`.
@@ -279,7 +259,8 @@ pub fn too_large(what: &str, key: &str, limit: usize) -> ClientError {
         .hint(format!("Write a smaller statement, or ask the owner to raise limits.{key} in the policy."))
 }
 
-fn nested(limits: &Limits) -> ClientError {
+/// 54000: too many levels.
+pub fn nested(limits: &Limits) -> ClientError {
     let m = format!("the statement is nested deeper than limits.max_depth = {} allows", limits.max_depth);
     ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
         .hint("Flatten it, or ask the owner to raise limits.max_depth in the policy.")

@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod functions;
+mod hostile;
 mod input;
 mod mutate;
 mod policies;

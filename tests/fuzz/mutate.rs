@@ -24,6 +24,13 @@ impl Mutator {
         Self { rng: ChaCha8Rng::seed_from_u64(seed) }
     }
 
+    /// In an order of chance.
+    pub fn shuffle<T>(&mut self, all: &mut [T]) {
+        for i in (1..all.len()).rev() {
+            all.swap(i, self.below(i + 1));
+        }
+    }
+
     fn below(&mut self, n: usize) -> usize {
         (self.rng.next_u64() % n.max(1) as u64) as usize
     }

@@ -12,6 +12,7 @@ mod city;
 mod clients;
 mod crowd;
 mod dashboard;
+mod hostile;
 mod measure;
 #[path = "../support/mod.rs"]
 mod support;

@@ -6,9 +6,10 @@ use crate::scope::Scope;
 use crate::text::literal;
 use crate::types::Named;
 use answer::ClientError;
+use sql::place::Place;
 use sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArgumentList, FunctionArguments, ObjectName, Spanned, Value, WindowSpec, WindowType,
+    FunctionArgumentList, FunctionArguments, ObjectName, Value, WindowSpec, WindowType,
 };
 
 /// Elements that one series may have: what clients count are columns of a table.
@@ -116,7 +117,7 @@ impl Printer<'_> {
         name: &ObjectName,
         args: &[&Expr],
         scope: &Scope<'_>,
-        node: &impl Spanned,
+        node: &impl Place,
     ) -> Result<String> {
         let own = output::last(name);
         if own == "_pg_expandarray" {
@@ -171,7 +172,7 @@ impl Printer<'_> {
         name: &str,
         args: &[&Expr],
         scope: &Scope<'_>,
-        node: &impl Spanned,
+        node: &impl Place,
     ) -> Result<String> {
         let Some(template) = template(name, args.len()) else { return Err(self.unknown(name, node)) };
         let mut texts = Vec::new();
@@ -203,7 +204,7 @@ impl Printer<'_> {
     }
 
     /// `pg_catalog.f` or `f`.
-    fn is_in_catalog(&self, name: &ObjectName, node: &impl Spanned) -> Result<()> {
+    fn is_in_catalog(&self, name: &ObjectName, node: &impl Place) -> Result<()> {
         match super::from::parts(name).as_deref() {
             Some([_]) => Ok(()),
             Some([schema, _]) if schema == "pg_catalog" => Ok(()),
@@ -212,7 +213,7 @@ impl Printer<'_> {
     }
 
     /// 42883 as PostgreSQL says it, whether there is such a function or not.
-    fn unknown(&self, name: &str, node: &impl Spanned) -> ClientError {
+    fn unknown(&self, name: &str, node: &impl Place) -> ClientError {
         if known(name) {
             return self.refused(format!("this call of {name}"), node);
         }
@@ -221,7 +222,7 @@ impl Printer<'_> {
     }
 
     /// `current_setting('name')` where the session knows the value, or knows that there is no such setting.
-    fn known_setting(&self, name: &Expr, missing_ok: bool, node: &impl Spanned) -> Result<Option<String>> {
+    fn known_setting(&self, name: &Expr, missing_ok: bool, node: &impl Place) -> Result<Option<String>> {
         let Some(Given::Text(Some(name))) = given(name) else { return Ok(None) };
         let lower = name.to_lowercase();
         if let Some((_, value)) = self.asker.settings.iter().find(|(n, _)| *n == lower) {
@@ -242,7 +243,7 @@ impl Printer<'_> {
         value: &Expr,
         local: &Expr,
         scope: &Scope<'_>,
-        node: &impl Spanned,
+        node: &impl Place,
     ) -> Result<String> {
         let written = |e: &Expr| matches!(e, Expr::Value(v) if matches!(v.value, Value::Boolean(true)));
         let no = matches!(local, Expr::Value(v) if matches!(v.value, Value::Boolean(false)));

@@ -18,6 +18,7 @@ use super::text::{filled, ident, literal, table, texts};
 use answer::{ClientError, SqlState};
 use sql::ast::Own;
 use sql::parse::Lines;
+use sql::place::Place;
 use sqlparser::ast::{self, Query, SetExpr};
 
 /// Who asks, and what the session knows.
@@ -141,17 +142,17 @@ type Result<T> = std::result::Result<T, ClientError>;
 
 impl Printer<'_> {
     /// 0A000 for what is on no list.
-    fn refused(&self, what: impl std::fmt::Display, node: &impl ast::Spanned) -> ClientError {
+    fn refused(&self, what: impl std::fmt::Display, node: &impl Place) -> ClientError {
         ClientError::unsupported(format!("{what} is not supported over system catalogs"))
             .hint("Ask the catalogs in the ways that psql's \\d and drivers do; noisegate.columns has the policy's own view.")
             .at(self.position(node))
     }
 
-    fn error(&self, code: &[u8; 5], message: String, node: &impl ast::Spanned) -> ClientError {
+    fn error(&self, code: &[u8; 5], message: String, node: &impl Place) -> ClientError {
         ClientError::new(SqlState(*code), message).at(self.position(node))
     }
 
-    fn position(&self, node: &impl ast::Spanned) -> Option<usize> {
+    fn position(&self, node: &impl Place) -> Option<usize> {
         self.lines.and_then(|lines| lines.start(node))
     }
 

@@ -91,13 +91,13 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         }
         (a, b) if a.is_number() && b.is_number() => cast_number(x, to, at, pos),
         (a, b) if a.is_text() && b.is_text() && to.modifier.is_empty() => {
-            let facts = Facts { ty: b.clone(), ..x.facts.clone() };
+            let facts = Facts { ty: b.clone(), ..*x.facts.clone() };
             // A constant stays one.
             let node = match x.node {
                 Node::Text(_) => x.node,
                 _ => Node::Cast(Box::new(x)),
             };
-            Ok(Scalar { node, facts })
+            Ok(Scalar::of(node, facts))
         }
         (a, b) if a.is_text() && b.is_datetime() => formats::parsed(x, b, pos),
         (a, b) if a.is_text() && b.is_number() => {
@@ -134,7 +134,7 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
                 cost: x.facts.cost.saturating_add(50),
                 ..Facts::of_type(SqlType::Time, x.facts.nullable)
             };
-            Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
+            Ok(Scalar::of(Node::Cast(Box::new(x)), facts))
         }
         (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
             .hint("Casts between numbers, between dates and timestamps, of timestamps to times, of text to numbers and dates, and of integers, booleans, enums, uuids and addresses to text are.")),
@@ -169,7 +169,7 @@ pub(super) fn to_text(x: Scalar, pos: Pos) -> Result<Scalar> {
         cost: x.facts.cost.saturating_add(100),
         ..Facts::of_type(SqlType::Text, x.facts.nullable)
     };
-    Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
+    Ok(Scalar::of(Node::Cast(Box::new(x)), facts))
 }
 
 fn short(ty: &SqlType) -> String {
@@ -230,7 +230,7 @@ fn cast_time(x: Scalar, to: &SqlType, pos: Pos) -> Result<Scalar> {
         cost: x.facts.cost.saturating_add(50),
         ..Facts::of_type(to.clone(), x.facts.nullable)
     };
-    Ok(Scalar { node: Node::Cast(Box::new(x)), facts })
+    Ok(Scalar::of(Node::Cast(Box::new(x)), facts))
 }
 
 fn cast_number(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
@@ -272,9 +272,9 @@ fn cast_number(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
             let facts = Facts {
                 phys: if small { Phys::Int } else { Phys::Num },
                 cost: safe.facts.cost + 10,
-                ..safe.facts.clone()
+                ..*safe.facts.clone()
             };
-            Scalar { node: Node::Cast(Box::new(safe)), facts }
+            Scalar::of(Node::Cast(Box::new(safe)), facts)
         }
         // Nothing that the type holds.
         None => Scalar::null(to.ty.clone()),
@@ -283,8 +283,8 @@ fn cast_number(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
 
 /// A node of its own around a number, in the type that computes.
 pub(super) fn as_computed(x: Scalar) -> Scalar {
-    let facts = Facts { canonical: true, ..x.facts.clone() };
-    Scalar { node: Node::Cast(Box::new(x)), facts }
+    let facts = Facts { canonical: true, ..*x.facts.clone() };
+    Scalar::of(Node::Cast(Box::new(x)), facts)
 }
 
 pub(super) fn text(s: &Scalar, x: &Scalar, print: Print) -> String {

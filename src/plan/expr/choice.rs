@@ -92,7 +92,7 @@ pub(super) fn case(branches: Vec<(Scalar, Scalar)>, otherwise: Option<Scalar>) -
     };
     facts.domain = domain::of_cases(results.iter().enumerate().map(|(n, then)| (*then, before(n, then))));
     facts.cost = branches.iter().fold(facts.cost, |sum, (when, _)| sum.saturating_add(when.facts.cost));
-    Scalar { node: Node::Case(branches, otherwise.map(Box::new)), facts }
+    Scalar::of(Node::Case(branches, otherwise.map(Box::new)), facts)
 }
 
 /// The values of `of` for which a condition is true, where it lists them: `of = 'a'`, `of IN ('a', 'b')`. Domains write the
@@ -121,9 +121,9 @@ pub fn filtered(when: Scalar, value: Scalar) -> Scalar {
         nullable: true,
         domain: None,
         cost: value.facts.cost.saturating_add(when.facts.cost).saturating_add(10),
-        ..value.facts.clone()
+        ..*value.facts.clone()
     };
-    Scalar { node: Node::Case(vec![(when, value)], None), facts }
+    Scalar::of(Node::Case(vec![(when, value)], None), facts)
 }
 
 /// COALESCE, LEAST or GREATEST of values of one type.
@@ -148,7 +148,7 @@ pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Refusal
         return Err(Refusal::new("LEAST and GREATEST of anything but numbers and dates")
             .hint("Write which: CASE WHEN plan < 'month' THEN plan ELSE 'month' END."));
     }
-    Ok(Scalar { node: Node::Choice(which, list), facts })
+    Ok(Scalar::of(Node::Choice(which, list), facts))
 }
 
 /// One column of all branches of a set operation, whose type is `ty`: named `name` under `binding`. None where floats
@@ -186,7 +186,7 @@ pub(crate) fn united(each: &[&Scalar], ty: SqlType, binding: usize, name: String
     let numeric = |t: &SqlType| matches!(t, SqlType::Numeric { .. });
     let same = |t: &SqlType| *t == ty || numeric(t) && numeric(&ty);
     let raw = each.iter().all(|x| matches!(x.node, Node::Column { .. }) && same(&x.facts.ty));
-    let column = Scalar { node: Node::Column { binding, name }, facts };
+    let column = Scalar::of(Node::Column { binding, name }, facts);
     Some(match phys {
         // Branches give the type that computes, which may be wider than the analyst's.
         Phys::Int | Phys::Num if !raw => casts::as_computed(column),

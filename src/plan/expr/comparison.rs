@@ -66,19 +66,19 @@ pub(super) fn truth(x: Scalar, pos: Pos) -> Result<Scalar> {
 /// NOT of a truth value.
 pub fn not(x: Scalar) -> Scalar {
     let facts = Facts::truth(x.facts.nullable, cost(&[&x]));
-    Scalar { node: Node::Not(Box::new(x)), facts }
+    Scalar::of(Node::Not(Box::new(x)), facts)
 }
 
 /// AND or OR of truth values.
 pub fn logic(op: BinaryOp, l: Scalar, r: Scalar) -> Scalar {
     let facts = Facts::truth(l.facts.nullable || r.facts.nullable, cost(&[&l, &r]));
-    Scalar { node: Node::Logic(op, Box::new(l), Box::new(r)), facts }
+    Scalar::of(Node::Logic(op, Box::new(l), Box::new(r)), facts)
 }
 
 /// IS \[NOT\] NULL and its like: never NULL.
 pub fn is(x: Scalar, what: Is, negated: bool) -> Scalar {
     let facts = Facts::truth(false, cost(&[&x]));
-    Scalar { node: Node::Is(Box::new(x), what, negated), facts }
+    Scalar::of(Node::Is(Box::new(x), what, negated), facts)
 }
 
 /// `[NOT] IN` a list of constants.
@@ -86,7 +86,7 @@ pub fn in_list(x: Scalar, items: Vec<Scalar>, negated: bool) -> Scalar {
     let nullable = x.facts.nullable || items.iter().any(|i| i.facts.nullable);
     let each = u64::try_from(items.len()).unwrap_or(u64::MAX).saturating_mul(10);
     let facts = Facts::truth(nullable, cost(&[&x]).saturating_add(each));
-    Scalar { node: Node::In(Box::new(x), items, negated), facts }
+    Scalar::of(Node::In(Box::new(x), items, negated), facts)
 }
 
 /// `x [NOT] IN` these values; of nothing where `any` is false.
@@ -117,7 +117,7 @@ pub fn compared(op: BinaryOp, l: Scalar, r: Scalar) -> Scalar {
     let nullable =
         !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) && (l.facts.nullable || r.facts.nullable);
     let facts = Facts::truth(nullable, cost(&[&l, &r]));
-    Scalar { node: Node::Compare(op, Box::new(l), Box::new(r)), facts }
+    Scalar::of(Node::Compare(op, Box::new(l), Box::new(r)), facts)
 }
 
 /// Types that compare with each other.
@@ -202,9 +202,9 @@ fn as_float(x: Scalar) -> Scalar {
         // Fifteen digits of a float are not those of the numeric: nothing is known of it.
         span: Default::default(),
         domain: None,
-        ..x.facts.clone()
+        ..*x.facts.clone()
     };
-    Scalar { node: Node::Cast(Box::new(x)), facts }
+    Scalar::of(Node::Cast(Box::new(x)), facts)
 }
 
 /// Types whose comparison needs one collation; char(n) is compared by the plan's own conditions only.

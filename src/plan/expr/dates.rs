@@ -174,7 +174,7 @@ pub(super) fn seconds(x: Scalar, pos: Pos) -> Result<Scalar> {
     match &x.node {
         _ if x.facts.phys == Phys::Num => Ok(x),
         Node::Null => Ok(interval_of(Scalar {
-            facts: Facts { phys: Phys::Num, ..Scalar::null(SqlType::Int4).facts },
+            facts: Box::new(Facts { phys: Phys::Num, ..*Scalar::null(SqlType::Int4).facts }),
             node: Node::Null,
         })),
         Node::Text(text) => {
@@ -193,14 +193,14 @@ pub(super) fn is_length(x: &Scalar) -> bool {
 
 /// Seconds that the analyst sees as an interval.
 fn interval_of(x: Scalar) -> Scalar {
-    let facts = Facts { ty: SqlType::Interval, phys: Phys::Num, domain: None, ..x.facts };
-    Scalar { node: x.node, facts }
+    let facts = Facts { ty: SqlType::Interval, phys: Phys::Num, domain: None, ..*x.facts };
+    Scalar::of(x.node, facts)
 }
 
 /// The length of an interval as a number.
 fn number_of(x: Scalar) -> Scalar {
-    let facts = Facts { ty: SqlType::Numeric { scale: None }, ..x.facts };
-    Scalar { node: x.node, facts }
+    let facts = Facts { ty: SqlType::Numeric { scale: None }, ..*x.facts };
+    Scalar::of(x.node, facts)
 }
 
 /// EXTRACT from an interval, giving a number of type `ty`.

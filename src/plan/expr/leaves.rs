@@ -36,7 +36,7 @@ pub(super) fn column_scalar(binding: usize, column: usize, env: &dyn Columns, po
         domain,
         ..Facts::of_stored(c.ty.clone(), info.nullable)
     };
-    Ok(Scalar { node: Node::Column { binding, name: c.name.clone() }, facts })
+    Ok(Scalar::of(Node::Column { binding, name: c.name.clone() }, facts))
 }
 
 /// A constant, as the type of what it meets where it is a string.
@@ -69,7 +69,7 @@ pub(super) fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<S
         (Literal::String(s), like) => {
             let ty = like.cloned().unwrap_or(SqlType::Text);
             let longest = u64::try_from(s.chars().count()).unwrap_or(u64::MAX);
-            Ok(Scalar { node: Node::Text(s.clone()), facts: Facts { longest, ..Facts::of_type(ty, false) } })
+            Ok(Scalar::of(Node::Text(s.clone()), Facts { longest, ..Facts::of_type(ty, false) }))
         }
     }
 }

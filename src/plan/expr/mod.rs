@@ -192,7 +192,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Call { name, args } => call(name, args, env, pos),
         ExprKind::Interval(text) => {
             let facts = Facts::of_type(SqlType::Interval, false);
-            Ok(Scalar { node: Node::Text(text.clone()), facts })
+            Ok(Scalar::of(Node::Text(text.clone()), facts))
         }
         ExprKind::Reach { what, .. } => Err(refuse("an interval below an aggregate", pos)
             .detail("Private rows have no noise; what is released of them has.")

@@ -102,9 +102,9 @@ pub(super) fn short(x: Scalar) -> Scalar {
         scale: FINEST.unsigned_abs().try_into().unwrap_or(LONGEST),
         cost: x.facts.cost.saturating_add(u64::from(LONGEST)),
         canonical: true,
-        ..x.facts.clone()
+        ..*x.facts.clone()
     };
-    Scalar { node: Node::Short(Box::new(x)), facts }
+    Scalar::of(Node::Short(Box::new(x)), facts)
 }
 
 /// A number in the form that all share that are equal to it. Integers have one, and so has a column of numerics that has a
@@ -129,7 +129,7 @@ pub(super) fn special(text: &str, ty: &SqlType) -> Option<Scalar> {
     }
     let phys = if ty.is_float() { Phys::Float } else { Phys::Num };
     let facts = Facts { phys, scale: LONGEST, ..Facts::of_type(ty.clone(), false) };
-    Some(Scalar { node: Node::Text(text.trim().to_owned()), facts })
+    Some(Scalar::of(Node::Text(text.trim().to_owned()), facts))
 }
 
 /// Whether it is one of these.
@@ -144,7 +144,7 @@ pub(super) fn special_beside(x: Scalar, other: &Scalar) -> Scalar {
         (true, Phys::Float, Phys::Num) => (SqlType::Numeric { scale: None }, Phys::Num),
         _ => return x,
     };
-    Scalar { node: x.node, facts: Facts { ty, phys, ..x.facts } }
+    Scalar::of(x.node, Facts { ty, phys, ..*x.facts })
 }
 
 /// The refusal of one of these in any other place.
@@ -198,7 +198,7 @@ pub(super) fn literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Sc
         scale: u32::try_from(value.fractional_digit_count().max(0)).unwrap_or(LONGEST),
         ..Facts::of_type(ty, false)
     };
-    Ok(Scalar { node: Node::Number(value), facts })
+    Ok(Scalar::of(Node::Number(value), facts))
 }
 
 /// The type that PostgreSQL computes two numbers in.
@@ -445,7 +445,7 @@ fn abs(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
 fn trim(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
     match args {
         [x] if x.facts.phys == Phys::Num => {
-            Ok(Facts { cost: x.facts.digits(), canonical: true, ..x.facts.clone() })
+            Ok(Facts { cost: x.facts.digits(), canonical: true, ..*x.facts.clone() })
         }
         _ => Err(Refusal::new("digits of this")),
     }
@@ -461,7 +461,7 @@ pub(super) fn retyped(x: Scalar, ty: SqlType) -> Scalar {
     let same = (x.facts.ty.is_number() && ty.is_number())
         || (x.facts.ty.is_text() && ty.is_text())
         || matches!(x.node, Node::Null);
-    if same { Scalar { facts: Facts { ty, ..x.facts }, node: x.node } } else { x }
+    if same { Scalar::of(x.node, Facts { ty, ..*x.facts }) } else { x }
 }
 
 fn operands(s: &Scalar, args: &[Scalar], print: Print) -> (String, String) {

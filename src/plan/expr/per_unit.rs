@@ -27,7 +27,7 @@ pub(crate) struct Place {
 impl Place {
     fn column(self, facts: Facts) -> Scalar {
         let column = Scalar {
-            facts: Facts { nullable: facts.nullable || self.nullable, cost: 1, ..facts },
+            facts: Box::new(Facts { nullable: facts.nullable || self.nullable, cost: 1, ..facts }),
             node: super::Node::Column { binding: self.binding, name: self.name },
         };
         // The text's type is numeric, whatever the analyst sees.

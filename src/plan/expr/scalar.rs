@@ -18,7 +18,8 @@ use sql::ast::{BinaryOp, Is};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
     pub(super) node: Node,
-    pub(super) facts: Facts,
+    /// By themselves: whoever recurses over an expression has as little of each level on the stack as can be.
+    pub(super) facts: Box<Facts>,
 }
 
 /// Constants of a function's application.
@@ -126,6 +127,11 @@ pub enum Choice {
 pub type Relation<'a> = &'a dyn Fn(&Branch) -> String;
 
 impl Scalar {
+    /// For the rules of this folder.
+    pub(super) fn of(node: Node, facts: Facts) -> Self {
+        Self { node, facts: Box::new(facts) }
+    }
+
     /// What it computes.
     pub fn node(&self) -> &Node {
         &self.node
@@ -224,20 +230,20 @@ impl Scalar {
         }
         let mut facts = (f.rule)(&args, &param)?;
         facts.cost = args.iter().fold(facts.cost, |sum, x| sum.saturating_add(x.facts.cost));
-        Ok(Self { facts, node: Node::Apply(f, args, param) })
+        Ok(Self::of(Node::Apply(f, args, param), facts))
     }
 
     /// A column that is shown to nobody and computed with by nothing: a unit's, or one of a path to it.
     pub fn named((binding, name): &(usize, String), ty: SqlType, nullable: bool) -> Self {
         let node = Node::Column { binding: *binding, name: name.clone() };
-        Self { node, facts: Facts::of_type(ty, nullable) }
+        Self::of(node, Facts::of_type(ty, nullable))
     }
 
     /// A value that was released before: any that its type can hold, or NULL. `bound`: where it is said to lie.
     pub(crate) fn given(number: usize, ty: SqlType, bound: Interval) -> Self {
         let lattice = ty.is_integer().then(|| 1.into());
         let facts = Facts { bound: Declared::says(bound), lattice, ..Facts::of_stored(ty, true) };
-        Self { node: Node::Given(number), facts }
+        Self::of(Node::Given(number), facts)
     }
 
     /// NULL of a type.
@@ -249,7 +255,7 @@ impl Scalar {
             facts.bound = Declared::of(&facts.span);
             facts.lattice = Some(1.into());
         }
-        Self { node: Node::Null, facts }
+        Self::of(Node::Null, facts)
     }
 
     /// The first of several columns that is not NULL: the unit of a FULL JOIN.
@@ -257,7 +263,7 @@ impl Scalar {
         let cost = list.iter().fold(1, |sum: u64, x| sum.saturating_add(x.facts.cost));
         Self {
             node: Node::Choice(Choice::Coalesce, list),
-            facts: Facts { cost, ..Facts::of_type(ty, nullable) },
+            facts: Box::new(Facts { cost, ..Facts::of_type(ty, nullable) }),
         }
     }
 
@@ -265,24 +271,24 @@ impl Scalar {
     pub(super) fn text_constant(text: &str) -> Self {
         let longest = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
         let facts = Facts { longest, ..Facts::of_type(SqlType::Text, false) };
-        Self { node: Node::Text(text.to_owned()), facts }
+        Self::of(Node::Text(text.to_owned()), facts)
     }
 
     /// TRUE or FALSE.
     pub fn constant_truth(b: bool) -> Self {
-        Self { node: Node::Bool(b), facts: Facts::truth(false, 1) }
+        Self::of(Node::Bool(b), Facts::truth(false, 1))
     }
 
     /// \[NOT\] EXISTS: never NULL.
     pub fn exists(rows: Branch, negated: bool) -> Self {
         let cost = rows.cost();
-        Self { node: Node::Exists(Box::new(rows), negated), facts: Facts::truth(false, cost) }
+        Self::of(Node::Exists(Box::new(rows), negated), Facts::truth(false, cost))
     }
 
     /// `x [NOT] IN (SELECT …)`: NULL where a member or x is.
     pub fn in_rows(x: Scalar, rows: Branch, negated: bool) -> Self {
         let cost = x.facts.cost.saturating_add(rows.cost());
-        Self { node: Node::InRows(Box::new(x), Box::new(rows), negated), facts: Facts::truth(true, cost) }
+        Self::of(Node::InRows(Box::new(x), Box::new(rows), negated), Facts::truth(true, cost))
     }
 
     /// The same column, of a scan that an outer join may fill with NULL.

@@ -221,7 +221,7 @@ fn cut_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
             longest: LONGEST_TEXT.min(x.facts.longest),
             domain: None,
             cost: LONGEST_TEXT,
-            ..x.facts.clone()
+            ..*x.facts.clone()
         }),
         _ => Err(Refusal::new("a part of this")),
     }

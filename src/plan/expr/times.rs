@@ -91,9 +91,9 @@ pub fn clamp(x: Scalar) -> Scalar {
         nullable: x.facts.nullable || (float && !x.facts.nan_is_end),
         scale: scale.max(u32::try_from(ends).unwrap_or(u32::MAX)),
         cost: x.facts.cost.saturating_add(if float { 2_000 } else { 20 }),
-        ..x.facts.clone()
+        ..*x.facts.clone()
     };
-    Scalar { node: Node::Clamp(Box::new(x)), facts }
+    Scalar::of(Node::Clamp(Box::new(x)), facts)
 }
 
 /// A date or timestamp that functions can take.
@@ -114,9 +114,9 @@ pub(super) fn guarded(x: Scalar) -> Scalar {
                 binned: false,
                 domain: None,
                 cost: x.facts.cost.saturating_add(20),
-                ..x.facts.clone()
+                ..*x.facts.clone()
             };
-            Scalar { node: Node::Guard(Box::new(x)), facts }
+            Scalar::of(Node::Guard(Box::new(x)), facts)
         }
     }
 }
@@ -131,9 +131,9 @@ pub(super) fn held(x: Scalar, limit: &Interval) -> Option<Scalar> {
         nullable: true,
         domain: None,
         cost: x.facts.cost.saturating_add(20),
-        ..x.facts.clone()
+        ..*x.facts.clone()
     };
-    Some(Scalar { node: Node::Guard(Box::new(x)), facts })
+    Some(Scalar::of(Node::Guard(Box::new(x)), facts))
 }
 
 /// A string constant of a date or timestamp type, as it is printed: in the one form that no style reads otherwise. Where it
@@ -149,7 +149,7 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
     let bare = text.rfind(['+', '-']).and_then(|at| text.get(..at));
     let bare = bare.filter(|bare| is_iso(text, &SqlType::Timestamptz) && is_iso(bare, &SqlType::Timestamp));
     let text = bare.filter(|_| *ty != SqlType::Timestamptz).unwrap_or(text);
-    let constant = |text: String, facts| Ok(Scalar { node: Node::Text(text), facts });
+    let constant = |text: String, facts| Ok(Scalar::of(Node::Text(text), facts));
     let Some(at) = policy::from_iso(text) else {
         return match is_iso(text, ty) {
             true => constant(text.to_owned(), facts),
@@ -163,7 +163,7 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
         // What the session's clock shows.
         let moment = casts::to_time(literal(text, &SqlType::Timestamp, pos)?, SqlType::Timestamptz, pos)?;
         // It is computed once, and not for each row.
-        return Ok(Scalar { facts: Facts { cost: facts.cost, ..moment.facts }, ..moment });
+        return Ok(Scalar { facts: Box::new(Facts { cost: facts.cost, ..*moment.facts }), ..moment });
     }
     let at = if *ty == SqlType::Date { at - at.rem_euclid(DAY) } else { at };
     facts.span = Proven::by_text(Interval::point(at.into()));
@@ -198,7 +198,7 @@ pub(super) fn clock(text: &str, pos: Pos) -> Result<Scalar> {
         [h, m, s] if digits(h, 1) && digits(m, 2) && second(s) => format!("{h:0>2}:{m}:{s}"),
         _ => return Err(read_by_settings(pos, "Write it as '08:30:00'.")),
     };
-    Ok(Scalar { node: Node::Text(text), facts: Facts::of_type(SqlType::Time, false) })
+    Ok(Scalar::of(Node::Text(text), Facts::of_type(SqlType::Time, false)))
 }
 
 /// `2024-1-5` as `2024-01-05`: behind a year of four digits a month and a day are nothing else in any style.

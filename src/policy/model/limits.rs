@@ -11,7 +11,7 @@ pub struct Limits {
     pub max_in_list: usize,
     /// Nesting of expressions and queries.
     pub max_depth: usize,
-    /// Expressions in one statement, after names are resolved.
+    /// Expressions that one statement may come to, over all passes from its text to its plan.
     pub max_expressions: usize,
     /// Rows of public tables that one private row may meet.
     pub max_fan_out: u64,
@@ -67,7 +67,7 @@ impl Default for Limits {
             max_statement_bytes: 1 << 20,
             max_in_list: 10_000,
             max_depth: 100,
-            max_expressions: 50_000,
+            max_expressions: 200_000,
             max_fan_out: 1_000,
             max_joined_rows: 1_000,
             max_row_cost: 10_000_000,

@@ -7,11 +7,15 @@
 mod expr;
 mod frame;
 mod query;
+mod size;
 mod walk;
 
 pub use expr::*;
 pub use frame::*;
 pub use query::*;
+pub use size::Size;
+
+use crate::Spend;
 
 use schema::SqlType;
 use std::collections::HashMap;
@@ -28,4 +32,6 @@ pub struct Statement {
     pub bindings: Vec<Binding>,
     /// Types of the columns of subqueries that PostgreSQL was asked for, by [`Body::first_select`].
     pub types: HashMap<usize, Vec<SqlType>>,
+    /// What it has come to.
+    pub spend: Spend,
 }

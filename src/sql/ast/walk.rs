@@ -94,12 +94,9 @@ impl Expr {
         }
     }
 
-    /// Replaces each direct part by what `f` makes of it; queries inside are not entered.
-    pub fn map_children<E>(&mut self, f: &mut dyn FnMut(&Expr) -> Result<Expr, E>) -> Result<(), E> {
-        for child in self.children_mut() {
-            *child = f(child)?;
-        }
-        Ok(())
+    /// Does `f` to each direct part, in its place; queries inside are not entered.
+    pub fn each_child<E>(&mut self, f: &mut dyn FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
+        self.children_mut().into_iter().try_for_each(f)
     }
 }
 

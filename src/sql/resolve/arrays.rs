@@ -287,8 +287,7 @@ impl Resolver<'_> {
         if list.len() > limit {
             return Err(crate::parse::too_large("an array", "max_in_list", limit).at(pos));
         }
-        self.nodes = self.nodes.saturating_add(size.saturating_mul(list.len()));
-        self.count_node()?;
+        self.count_nodes(size.saturating_mul(list.len()).saturating_add(1))?;
         let each = list
             .into_iter()
             .map(|x| Expr::new(ExprKind::Binary { op, left: expr.clone(), right: Box::new(x) }, pos));

@@ -139,18 +139,17 @@ impl Resolver<'_> {
                     .hint("Rows may be compared with rows: (a, b) = (1, 2), (a, b) IN ((1, 2), (3, 4))."));
             }
             sp::Expr::Case { operand, conditions, else_result, .. } => {
-                let before = self.nodes;
+                let before = self.spend.taken();
                 let operand = operand.as_ref().map(|o| self.expr(o)).transpose()?;
                 // Each branch has its own copy, and copies of copies grow fast: they count like what was written.
-                let size = self.nodes - before;
+                let size = self.spend.taken() - before;
                 let mut branches = Vec::with_capacity(conditions.len());
                 for c in conditions {
                     let when = self.expr(&c.condition)?;
                     let when = match &operand {
                         None => when,
                         Some(o) => {
-                            self.nodes = self.nodes.saturating_add(size);
-                            self.count_node()?;
+                            self.count_nodes(size.saturating_add(1))?;
                             let pos = when.pos;
                             let (left, right) = (Box::new(o.clone()), Box::new(when));
                             Expr::new(ExprKind::Binary { op: BinaryOp::Eq, left, right }, pos)
@@ -254,9 +253,9 @@ impl Resolver<'_> {
             return Err(self.unsupported(&format!("operator {op} with ANY or ALL"), pos));
         };
         let member = matches!((op, all), (BinaryOp::Eq, false) | (BinaryOp::Ne, true));
-        let before = self.nodes;
+        let before = self.spend.taken();
         let expr = self.boxed(left)?;
-        let size = self.nodes - before;
+        let size = self.spend.taken() - before;
         let mut right = right;
         while let sp::Expr::Nested(inner) = right {
             right = inner;

@@ -5,11 +5,11 @@ use crate::ast::*;
 use crate::functions::{self, Class};
 use crate::names::fold;
 use answer::{ClientError, SqlState};
-use sqlparser::ast::{self as sp, Spanned};
+use sqlparser::ast as sp;
 
 impl Resolver<'_> {
     pub(super) fn function(&mut self, f: &sp::Function) -> Result<Expr> {
-        let pos = self.lines.position(f.name.span().start);
+        let pos = self.lines.start(&f.name);
         if let Some(what) = of_noisegate(&f.name) {
             return self.reach(f, what, pos);
         }

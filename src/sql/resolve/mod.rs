@@ -30,6 +30,7 @@ use super::catalog::Catalog;
 use super::names::fold;
 use super::parse::Lines;
 use super::read_only::no_writes;
+use super::spend::Spend;
 use answer::{ClientError, SqlState};
 use policy::Limits;
 use scope::Scope;
@@ -59,7 +60,7 @@ struct Resolver<'a> {
     scopes: Vec<Scope>,
     /// WINDOW definitions in scope.
     windows: Vec<(String, sp::WindowSpec)>,
-    nodes: usize,
+    spend: Spend,
     next_select: usize,
 }
 
@@ -84,25 +85,21 @@ pub fn resolve(
         next_cte: 0,
         scopes: Vec::new(),
         windows: Vec::new(),
-        nodes: 0,
+        spend: Spend::default(),
         next_select: 0,
     };
     let query = resolver.query(query)?;
-    Ok(Statement { query, bindings: resolver.bindings, types: HashMap::new() })
+    Ok(Statement { query, bindings: resolver.bindings, types: HashMap::new(), spend: resolver.spend })
 }
 
 impl Resolver<'_> {
     /// Counts a node of the tree against `limits.max_expressions`.
     fn count_node(&mut self) -> Result<()> {
-        self.nodes += 1;
-        if self.nodes > self.limits.max_expressions {
-            return Err(super::parse::too_large(
-                "the statement",
-                "max_expressions",
-                self.limits.max_expressions,
-            ));
-        }
-        Ok(())
+        self.count_nodes(1)
+    }
+
+    fn count_nodes(&mut self, n: usize) -> Result<()> {
+        self.spend.take(n, "the statement", self.limits)
     }
 
     fn query(&mut self, q: &sp::Query) -> Result<Query> {

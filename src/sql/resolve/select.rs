@@ -6,7 +6,7 @@ use crate::ast::*;
 use crate::names::fold;
 use crate::names::output_name;
 use answer::{ClientError, SqlState};
-use sqlparser::ast::{self as sp, Spanned};
+use sqlparser::ast as sp;
 
 impl Resolver<'_> {
     pub(super) fn select(
@@ -123,7 +123,7 @@ impl Resolver<'_> {
                 self.star(columns, pos, out)?;
             }
             sp::SelectItem::QualifiedWildcard(sp::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
-                let pos = self.lines.position(name.span().start);
+                let pos = self.lines.start(name);
                 let wanted = match name.0.last() {
                     Some(sp::ObjectNamePart::Identifier(i)) => fold(i),
                     _ => return Err(self.unsupported("this form of *", pos)),

@@ -1,7 +1,8 @@
-//! How long the texts of a statement can become while one of its rows is computed: nested `replace`, `||` and their like turn a
-//! line into gigabytes, in the database and in whatever carries the answer.
+//! What a statement can grow to in PostgreSQL: how long its texts can become while one of its rows is computed, and how large its
+//! tree is once subqueries are put into the queries around them. Nested `replace`, `||` and their like turn a line into gigabytes, in
+//! the database and in whatever carries the answer; `SELECT x + x AS x FROM (…)`, nested, doubles with each level.
 //!
-//! A bound, in bytes, for each expression, from the lengths of constants and from what each function can do to them
+//! A bound, in bytes and in expressions, for each expression, from the lengths of constants and from what each function can do to them
 //! (`functions`); names are looked up as they are written, and where that is not certain the longest candidate counts. What no
 //! resolver takes need not be understood here. What tables hold is their owner's affair: a cell counts so many bytes as `CELL` says.
 
@@ -15,8 +16,8 @@ use answer::{ClientError, SqlState};
 use policy::Limits;
 use relations::Relation;
 use sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator as Op, CharacterLength, DataType, Expr, Ident, ObjectNamePart, Query,
-    UnaryOperator, Value,
+    AccessExpr, ArrayElemTypeDef, BinaryOperator as Op, CharacterLength, DataType, Expr, Ident, JsonPathElem,
+    ObjectNamePart, Query, Subscript, UnaryOperator, Value,
 };
 
 /// Bytes that a cell of a table counts.
@@ -30,25 +31,27 @@ const CHARACTER: u64 = 4;
 /// The longest text that a cast may make of a shorter one, in characters.
 pub const LONGEST_CHAR: u64 = 65_536;
 
-/// Refuses a statement whose texts may take more than `limits.max_text_bytes` for one row, all together. `parameters` are the
-/// lengths of the values that Bind brings, where it has.
+/// Of `limits.max_expressions`, the part that PostgreSQL may get: what it makes of one takes about a thousand bytes.
+const PULLED_UP: usize = 4;
+
+/// Refuses a statement that grows in PostgreSQL to more than a part of `limits.max_expressions`.
+pub fn pulled_up(query: &Query, lines: &Lines, limits: &Limits) -> Result<(), ClientError> {
+    let mut sizes = Sizes::new(lines, None, limits);
+    sizes.query(query);
+    sizes.expressions(limits)
+}
+
+/// Refuses a statement whose texts may take more than `limits.max_text_bytes` for one row, all together, and one that
+/// [`pulled_up`] refuses. `parameters` are the lengths of the values that Bind brings, where it has.
 pub fn check(
     query: &Query,
     lines: &Lines,
     parameters: Option<&[usize]>,
     limits: &Limits,
 ) -> Result<(), ClientError> {
-    let mut sizes = Sizes {
-        lines,
-        parameters,
-        limit: limits.max_text_bytes,
-        total: 0,
-        over: None,
-        ctes: Vec::new(),
-        scopes: Vec::new(),
-        endless: false,
-    };
+    let mut sizes = Sizes::new(lines, parameters, limits);
     sizes.query(query);
+    sizes.expressions(limits)?;
     let message = match (sizes.over, sizes.endless) {
         (_, true) => "the texts of a recursive query grow with each step by more than what is added to them",
         (Some(_), _) => "the texts of this statement can grow too long",
@@ -79,9 +82,62 @@ struct Sizes<'a> {
     scopes: Vec<Vec<Relation>>,
     /// A recursive query doubles what it finds.
     endless: bool,
+    /// Expressions that were seen, those that a column stands for included.
+    nodes: u64,
+    /// Columns that subqueries and CTEs brought to where they are read.
+    held: usize,
+    /// The most of them.
+    most: usize,
+}
+
+impl<'a> Sizes<'a> {
+    fn new(lines: &'a Lines, parameters: Option<&'a [usize]>, limits: &Limits) -> Self {
+        Self {
+            lines,
+            parameters,
+            limit: limits.max_text_bytes,
+            total: 0,
+            over: None,
+            ctes: Vec::new(),
+            scopes: Vec::new(),
+            endless: false,
+            nodes: 0,
+            held: 0,
+            most: limits.max_expressions,
+        }
+    }
 }
 
 impl Sizes<'_> {
+    /// 54000 where there are too many.
+    fn expressions(&self, limits: &Limits) -> Result<(), ClientError> {
+        if self.held <= self.most && self.nodes <= (self.most / PULLED_UP) as u64 {
+            return Ok(());
+        }
+        let what = "the statement, with its subqueries put into the queries around them,";
+        Err(crate::parse::too_large(what, "max_expressions", limits.max_expressions)
+            .detail(format!("PostgreSQL may get {} expressions.", self.most / PULLED_UP)))
+    }
+
+    /// More expressions for PostgreSQL.
+    fn spend(&mut self, more: u64) {
+        self.nodes = self.nodes.saturating_add(more);
+    }
+
+    /// Whether so many columns more may be copied.
+    fn hold(&mut self, more: usize) -> bool {
+        self.held = self.held.saturating_add(more);
+        self.held <= self.most
+    }
+
+    /// An expression of which PostgreSQL makes so many more.
+    fn copied(&mut self, e: &Expr, more: u64) -> u64 {
+        let before = self.nodes;
+        let size = self.expr(e);
+        self.spend(self.nodes.saturating_sub(before).saturating_mul(more));
+        size
+    }
+
     fn sum(&mut self, list: &[Expr]) -> u64 {
         list.iter().fold(0, |sum, e| sum.saturating_add(self.expr(e)))
     }
@@ -96,6 +152,7 @@ impl Sizes<'_> {
 
     /// The bytes of an expression, at most.
     fn expr(&mut self, e: &Expr) -> u64 {
+        self.spend(1);
         let size = match e {
             // Chains of these may be long: they take little of the stack.
             Expr::Nested(inner) => return self.expr(inner),
@@ -121,8 +178,27 @@ impl Sizes<'_> {
                 [name] => self.column(None, name),
                 [] => 0,
             },
-            Expr::CompoundFieldAccess { root, .. } => self.expr(root),
-            Expr::JsonAccess { value, .. } => self.expr(value),
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                for access in access_chain {
+                    match access {
+                        AccessExpr::Dot(e) | AccessExpr::Subscript(Subscript::Index { index: e }) => {
+                            self.plain([e]);
+                        }
+                        AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride }) => {
+                            self.plain(lower_bound.iter().chain(upper_bound).chain(stride));
+                        }
+                    }
+                }
+                self.expr(root)
+            }
+            Expr::JsonAccess { value, path } => {
+                for part in &path.path {
+                    if let JsonPathElem::Bracket { key } | JsonPathElem::ColonBracket { key } = part {
+                        self.plain([key]);
+                    }
+                }
+                self.expr(value)
+            }
             Expr::Value(value) => self.value(&value.value),
             Expr::TypedString(typed) => {
                 let size = self.value(&typed.value.value);
@@ -132,7 +208,10 @@ impl Sizes<'_> {
             Expr::UnaryOp { op: UnaryOperator::Not, expr } => self.plain([&**expr]),
             Expr::UnaryOp { expr, .. } => self.expr(expr).saturating_add(1),
             Expr::Case { operand, conditions, else_result, .. } => {
-                self.plain(operand.as_deref());
+                // Each branch has its own.
+                for operand in operand.iter() {
+                    self.copied(operand, conditions.len() as u64);
+                }
                 let mut longest = 0;
                 for branch in conditions {
                     self.expr(&branch.condition);
@@ -166,8 +245,8 @@ impl Sizes<'_> {
                 let length = substring_for.as_deref().and_then(number);
                 length.map_or(size, |n| n.saturating_mul(CHARACTER).min(size))
             }
-            Expr::Trim { expr, trim_what, .. } => {
-                self.plain(trim_what.as_deref());
+            Expr::Trim { expr, trim_what, trim_characters, .. } => {
+                self.plain(trim_what.as_deref().into_iter().chain(trim_characters.iter().flatten()));
                 self.expr(expr)
             }
             Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
@@ -184,14 +263,48 @@ impl Sizes<'_> {
             | Expr::IsUnknown(e)
             | Expr::IsNotUnknown(e) => self.plain([&**e]),
             Expr::IsDistinctFrom(a, b) | Expr::IsNotDistinctFrom(a, b) => self.plain([&**a, &**b]),
-            Expr::InList { expr, list, .. } => self.plain(std::iter::once(&**expr).chain(list)),
-            Expr::Between { expr, low, high, .. } => self.plain([&**expr, &**low, &**high]),
-            Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => {
-                self.plain([&**left, &**right])
+            // Of what is compared with more than constants, each comparison has its own.
+            Expr::InList { expr, list, .. } => {
+                let constants = list.iter().all(|e| matches!(without_brackets(e), Expr::Value(_)));
+                self.copied(expr, if constants { 0 } else { list.len() as u64 });
+                self.plain(list)
             }
-            Expr::Like { expr, pattern, .. }
-            | Expr::ILike { expr, pattern, .. }
-            | Expr::SimilarTo { expr, pattern, .. } => self.plain([&**expr, &**pattern]),
+            Expr::Between { expr, low, high, .. } => {
+                let symmetric = matches!(**low, Expr::UnaryOp { op: UnaryOperator::Not, .. });
+                let (values, ends) = if symmetric { (3, 1) } else { (1, 0) };
+                self.copied(expr, values);
+                self.copied(low, ends);
+                self.copied(high, ends);
+                1
+            }
+            Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => {
+                let listed = match without_brackets(right) {
+                    Expr::Array(array) => array.elem.len() as u64,
+                    _ => 0,
+                };
+                self.copied(left, listed);
+                self.plain([&**right])
+            }
+            Expr::Like { expr, pattern, escape_char, .. }
+            | Expr::ILike { expr, pattern, escape_char, .. }
+            | Expr::SimilarTo { expr, pattern, escape_char, .. } => {
+                self.plain([&**expr, &**pattern].into_iter().chain(escape_char.as_deref()))
+            }
+            Expr::RLike { expr, pattern, .. } => self.plain([&**expr, &**pattern]),
+            Expr::IsJson { expr, .. } | Expr::IsNormalized { expr, .. } => self.plain([&**expr]),
+            Expr::InUnnest { expr, array_expr, .. } => self.plain([&**expr, &**array_expr]),
+            Expr::MemberOf(member) => self.plain([&*member.value, &*member.array]),
+            Expr::Convert { expr, styles, .. } => self.expr(expr).max(self.sum(styles)),
+            Expr::Struct { values, .. } => self.sum(values).saturating_add(VALUE),
+            Expr::Named { expr, .. } | Expr::OuterJoin(expr) | Expr::Prior(expr) => self.expr(expr),
+            Expr::Dictionary(fields) => {
+                fields.iter().fold(VALUE, |sum, f| sum.saturating_add(self.expr(&f.value)))
+            }
+            Expr::Map(map) => map.entries.iter().fold(VALUE, |sum, entry| {
+                sum.saturating_add(self.expr(&entry.key)).saturating_add(self.expr(&entry.value))
+            }),
+            Expr::Interval(interval) => self.expr(&interval.value).saturating_add(VALUE),
+            Expr::Lambda(lambda) => self.expr(&lambda.body),
             Expr::Position { expr, r#in } => self.plain([&**expr, &**r#in]),
             Expr::Extract { expr, .. } | Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => {
                 self.plain([&**expr]).saturating_add(VALUE)
@@ -199,7 +312,9 @@ impl Sizes<'_> {
             Expr::AtTimeZone { timestamp, time_zone } => {
                 self.plain([&**timestamp, &**time_zone]).saturating_add(VALUE)
             }
-            _ => VALUE,
+            Expr::MatchAgainst { .. } | Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => VALUE,
+            // They are seen in `expr`.
+            Expr::Nested(_) | Expr::BinaryOp { .. } => VALUE,
         }
     }
 
@@ -231,17 +346,22 @@ impl Sizes<'_> {
     }
 
     /// A column, by its name in the queries around; a relation's name stands for its row.
-    fn column(&self, table: Option<&Ident>, name: &Ident) -> u64 {
+    fn column(&mut self, table: Option<&Ident>, name: &Ident) -> u64 {
         let (table, name) = (table.map(fold), fold(name));
-        let mut longest = CELL;
+        let (mut longest, mut nodes) = (CELL, 0u64);
         for relation in self.scopes.iter().flatten() {
             if table.as_ref().is_none_or(|t| relation.is_called(t)) {
-                longest = longest.max(relation.column(&name));
+                let (bytes, stands_for) = relation.column(&name);
+                longest = longest.max(bytes);
+                // USING makes one of two.
+                nodes = nodes.saturating_add(stands_for);
             }
             if table.is_none() && relation.is_called(&name) {
                 longest = longest.max(relation.row());
+                nodes = nodes.saturating_add(relation.nodes());
             }
         }
+        self.spend(nodes);
         longest
     }
 }

@@ -1,17 +1,20 @@
 //! Queries: what their columns can take.
 
-use super::relations::Relation;
+use super::relations::{Column, Relation};
 use super::{CELL, Sizes, functions};
 use crate::names::fold;
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, NamedWindowExpr, OrderBy,
-    OrderByKind, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins, With,
+    OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableAlias,
+    TableFactor, TableWithJoins, With,
 };
 
 /// Steps of a recursive query that add to a text.
 const STEPS: u64 = 1_000;
 /// A text by which it is tried what a step repeats.
 const LONG: u64 = 1 << 24;
+/// Columns that a row of one value may have.
+const MOST_PARTS: u64 = 1_600;
 /// Columns of a recursive query.
 const MOST_COLUMNS: usize = 40;
 
@@ -64,13 +67,13 @@ impl Sizes<'_> {
     /// would double it without end.
     fn recursive(&mut self, mut first: Relation, step: &SetExpr) -> Relation {
         for column in &mut first.columns {
-            column.1 = column.1.max(CELL);
+            column.bytes = column.bytes.max(CELL);
         }
         self.endless |= !self.ends(&first, step);
         let seen = self.step(first.clone(), step);
         for (n, column) in first.columns.iter_mut().enumerate() {
-            let added = nth(&seen, n).saturating_sub(column.1);
-            column.1 = column.1.saturating_add(added.saturating_mul(STEPS));
+            let added = nth(&seen, n).saturating_sub(column.bytes);
+            column.bytes = column.bytes.saturating_add(added.saturating_mul(STEPS));
         }
         first.rows = first.rows.max(STEPS);
         first
@@ -91,18 +94,18 @@ impl Sizes<'_> {
             return false;
         }
         // What is tried here is not what is counted.
-        let counted = (self.total, self.over);
+        let counted = (self.total, self.over, self.nodes);
         let mut tried = |long: Option<usize>| {
             let mut relation = first.clone();
             for (n, column) in relation.columns.iter_mut().enumerate() {
-                column.1 = if Some(n) == long { 2 * LONG } else { LONG };
+                column.bytes = if Some(n) == long { 2 * LONG } else { LONG };
             }
             let seen = self.step(relation, step);
             (0..width).map(|n| nth(&seen, n)).collect::<Vec<u64>>()
         };
         let base = tried(None);
         let each: Vec<Vec<u64>> = (0..width).map(|n| tried(Some(n))).collect();
-        (self.total, self.over) = counted;
+        (self.total, self.over, self.nodes) = counted;
         let stands = |from: &[u64]| -> Vec<u64> {
             from.iter().zip(&base).map(|(a, b)| a.saturating_sub(*b).div_ceil(LONG)).collect()
         };
@@ -124,24 +127,31 @@ impl Sizes<'_> {
             SetExpr::Query(query) => self.columns(query),
             SetExpr::SetOperation { left, right, .. } => {
                 let (mut left, right) = (self.body(left), self.body(right));
-                let longest = right.longest();
+                let (longest, largest) = (right.longest(), right.largest());
+                left.branches = left.branches.saturating_add(right.branches);
                 let known = !left.starred && !right.starred;
                 left.starred = !known;
                 left.rows = left.rows.saturating_add(right.rows);
                 for (n, column) in left.columns.iter_mut().enumerate() {
-                    let other = right.columns.get(n).filter(|_| known).map_or(longest, |c| c.1);
-                    column.1 = column.1.max(other);
+                    let other = right.columns.get(n).filter(|_| known);
+                    column.bytes = column.bytes.max(other.map_or(longest, |c| c.bytes));
+                    column.nodes = column.nodes.max(other.map_or(largest, |c| c.nodes));
                 }
                 left
             }
             SetExpr::Values(values) => {
-                let mut columns: Vec<(Option<String>, u64)> = Vec::new();
+                let mut columns: Vec<Column> = Vec::new();
                 for row in &values.rows {
                     for (n, cell) in row.content.iter().enumerate() {
-                        let size = self.expr(cell);
+                        let found = self.computed(None, cell);
                         match columns.get_mut(n) {
-                            Some(column) => column.1 = column.1.max(size),
-                            None => columns.push((Some(format!("column{}", n + 1)), size)),
+                            Some(column) => {
+                                column.bytes = column.bytes.max(found.bytes);
+                                column.nodes = column.nodes.max(found.nodes);
+                            }
+                            None => {
+                                columns.push(Column { name: Some(format!("column{}", n + 1)), ..found });
+                            }
                         }
                     }
                 }
@@ -159,7 +169,9 @@ impl Sizes<'_> {
         if let Some(Distinct::On(keys)) = &select.distinct {
             self.plain(keys);
         }
+        let before = self.nodes;
         self.plain(select.selection.iter().chain(&select.having));
+        let conditions = self.nodes.saturating_sub(before);
         if let GroupByExpr::Expressions(keys, _) = &select.group_by {
             self.plain(keys);
         }
@@ -172,22 +184,53 @@ impl Sizes<'_> {
         let mut starred = false;
         for item in &select.projection {
             match item {
-                SelectItem::UnnamedExpr(e) => columns.push((derived(e), self.expr(e))),
+                SelectItem::UnnamedExpr(e) => columns.push(self.computed(derived(e), e)),
                 SelectItem::ExprWithAlias { expr, alias } => {
-                    columns.push((Some(fold(alias)), self.expr(expr)));
+                    columns.push(self.computed(Some(fold(alias)), expr));
                 }
-                _ => {
-                    let all = self.scopes.last().into_iter().flatten();
-                    columns.extend(all.flat_map(|r| r.columns.clone()));
+                SelectItem::ExprWithAliases { expr, aliases } => {
+                    let found = self.computed(None, expr);
+                    columns.extend(aliases.iter().map(|a| Column { name: Some(fold(a)), ..found.clone() }));
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(e), _) => {
+                    // Each column of the row is the whole of it.
+                    let found = self.computed(None, e);
+                    self.spend(found.nodes.saturating_mul(MOST_PARTS));
+                    columns.push(found);
+                    starred = true;
+                }
+                SelectItem::QualifiedWildcard(..) | SelectItem::Wildcard(_) => {
+                    let all = || self.scopes.last().into_iter().flatten();
+                    let nodes = all().fold(1, |sum: u64, r| sum.saturating_add(r.nodes()));
+                    let held = all().map(|r| r.columns.len()).sum();
+                    self.spend(nodes);
+                    if self.hold(held) {
+                        let all = self.scopes.last().into_iter().flatten();
+                        columns.extend(all.flat_map(|r| r.columns.clone()));
+                    }
                     // The columns of tables, whatever they are called.
-                    columns.push((None, CELL));
+                    columns.push(Column::any(CELL));
                     starred = true;
                 }
             }
         }
         let from = self.scopes.pop().unwrap_or_default();
         let rows = from.iter().fold(1, |n: u64, r| n.saturating_mul(r.rows));
-        Relation { columns, rows, starred, ..Relation::default() }
+        let branches = from.iter().map(|r| r.branches).max().unwrap_or(1);
+        self.spend(conditions.saturating_mul(branches.saturating_sub(1)));
+        Relation { columns, rows, branches, starred, ..Relation::default() }
+    }
+
+    /// The CTE of a name of so many parts.
+    fn cte(&self, name: &str, parts: usize) -> Option<&Relation> {
+        self.ctes.iter().rev().find(|c| c.name == name).filter(|_| parts == 1)
+    }
+
+    /// A column that the query computes.
+    fn computed(&mut self, name: Option<String>, e: &Expr) -> Column {
+        let before = self.nodes;
+        let bytes = self.expr(e);
+        Column { name, bytes, nodes: self.nodes.saturating_sub(before) }
     }
 
     fn joins(&mut self, item: &TableWithJoins) {
@@ -214,8 +257,12 @@ impl Sizes<'_> {
         match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
                 let own = functions::name(name);
-                let known = self.ctes.iter().rev().find(|c| c.name == own).filter(|_| name.0.len() == 1);
-                let found = known.cloned().unwrap_or_default();
+                let known = self.cte(&own, name.0.len());
+                let held = known.map_or(0, |k| k.columns.len());
+                let found = match self.hold(held) {
+                    true => self.cte(&own, name.0.len()).cloned().unwrap_or_default(),
+                    false => Relation::default(),
+                };
                 self.bring(found, own, alias.as_ref());
             }
             TableFactor::Table { name, alias, args: Some(args), .. } => {
@@ -241,7 +288,7 @@ impl Sizes<'_> {
     fn rows(&mut self, own: String, args: &[&Expr], alias: Option<&TableAlias>) {
         let size = self.call(&own, args);
         let rows = functions::rows(&own, args, size);
-        self.bring(Relation { columns: vec![(None, size)], rows, ..Relation::default() }, own, alias);
+        self.bring(Relation { columns: vec![Column::any(size)], rows, ..Relation::default() }, own, alias);
     }
 
     fn bring(&mut self, found: Relation, own: String, alias: Option<&TableAlias>) {
@@ -255,7 +302,7 @@ impl Sizes<'_> {
 
 /// The size of a column by its place.
 fn nth(relation: &Relation, n: usize) -> u64 {
-    relation.columns.get(n).filter(|_| !relation.starred).map_or(relation.longest(), |c| c.1)
+    relation.columns.get(n).filter(|_| !relation.starred).map_or(relation.longest(), |c| c.bytes)
 }
 
 /// A row of a matrix, times the matrix.

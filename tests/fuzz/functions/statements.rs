@@ -1,5 +1,6 @@
 //! What analysts write, all the way: parsed, planned, printed, and proven by the kernel from what was printed.
 
+use super::pulled_up::pulled_up;
 use noisegate::dp;
 use noisegate::emit::fetch;
 use noisegate::emit::print::{self, Constants};
@@ -13,8 +14,8 @@ use std::sync::LazyLock;
 
 static POLICY: LazyLock<Policy> = LazyLock::new(policy_of_bikes);
 
-/// Rounds in which a plan asks for sizes of public columns.
-const SIZES: usize = 64;
+/// Rounds in which a plan asks for sizes of public columns, or is made anew.
+const ROUNDS: usize = 64;
 
 fn policy_of_bikes() -> Policy {
     let schema = serde_json::from_str(include_str!("../../policy/schema.json")).unwrap();
@@ -50,34 +51,39 @@ fn constants() -> Constants {
     }
 }
 
-/// The plan of a statement, where there is one.
-fn planned(text: &str, policy: &Policy) -> Option<Plan> {
-    let parsed = sql::parse::parse(text, &policy.limits).ok()?.into_iter().next()?;
-    let (Kind::Query(query, lines) | Kind::Explain(query, lines, _)) = sql::classify(parsed).ok()?.kind
+/// The plan of a statement, or why there is none.
+fn planned(text: &str, policy: &Policy) -> Result<Plan, String> {
+    let parsed = sql::parse::parse(text, &policy.limits).map_err(|e| e.to_string())?;
+    let parsed = parsed.into_iter().next().ok_or("nothing is asked")?;
+    let (Kind::Query(query, lines) | Kind::Explain(query, lines, _) | Kind::Arguments(query, lines)) =
+        sql::classify(parsed).map_err(|e| e.to_string())?.kind
     else {
-        return None;
+        return Err("no query".into());
     };
-    sql::text_size::check(&query, &lines, None, &policy.limits).ok()?;
-    let mut statement = sql::resolve::resolve(&query, &lines, policy, &policy.limits).ok()?;
+    sql::text_size::check(&query, &lines, None, &policy.limits).map_err(|e| e.to_string())?;
+    let mut statement =
+        sql::resolve::resolve(&query, &lines, policy, &policy.limits).map_err(|e| e.to_string())?;
     sql::constants::visit(&mut statement, sql::constants::Wanted::Values, &mut |e, array| {
         if let Some(value) = plan::constant::evaluate(e, Some("2025-01-01 00:00:00+00")).filter(|_| !array) {
             *e = value;
         }
     });
     let mut sizes = plan::Sizes::new();
-    for _ in 0..SIZES {
+    for _ in 0..ROUNDS {
         match plan::plan(statement.clone(), policy, &settings(policy), &sizes) {
-            Ok(plan) => return Some(plan),
+            Ok(plan) => return Ok(plan),
             Err(PlanError::NeedSize(size)) => drop(sizes.insert(size, 10)),
-            Err(_) => return None,
+            Err(PlanError::Anew(new)) => statement = *new,
+            Err(PlanError::NeedTypes(..)) => return Err("types are needed".into()),
+            Err(PlanError::NeedRows(_)) => return Err("rows are needed".into()),
+            Err(PlanError::Refused(e)) => return Err(e.to_string()),
         }
     }
-    None
+    Err("sizes are asked for without end".into())
 }
 
 /// A statement is refused, or all that would be read for it is proven by the kernel, and covered by the noise.
-fn all_the_way(text: &str, policy: &Policy) -> Result<bool, String> {
-    let Some(plan) = planned(text, policy) else { return Ok(false) };
+fn all_the_way(plan: Plan, policy: &Policy) -> Result<bool, String> {
     let (typed, finish) =
         (print::typed(&plan.statement, policy, &constants()), print::finish(&plan, policy, &constants()));
     if typed.sql.is_empty() || finish.0.sql.is_empty() {
@@ -90,8 +96,11 @@ fn all_the_way(text: &str, policy: &Policy) -> Result<bool, String> {
     }
     for release in plan.releases.iter().filter(|r| !r.is_domain_only()) {
         let sql = fetch::fetch(release, policy).sql;
-        let certified =
-            kernel::certify(&sql, policy).map_err(|e| format!("not certified: {e}\n{sql}\nof"))?;
+        let certified = match kernel::certify(&sql, policy) {
+            // It is refused for that.
+            Err(e) if e.is_depth() => return Ok(private),
+            certified => certified.map_err(|e| format!("not certified: {e}\n{sql}\nof"))?,
+        };
         if certified.keys != release.keys.len()
             || !covers(&Proof::from(&certified), &release.spec, plan.question.is_none())
         {
@@ -103,8 +112,22 @@ fn all_the_way(text: &str, policy: &Policy) -> Result<bool, String> {
 
 /// A statement, which is refused or read private rows as far as it may.
 pub fn statements(bytes: &[u8]) -> Result<bool, String> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => all_the_way(text, &POLICY),
-        Err(_) => Ok(false),
+    match std::str::from_utf8(bytes).map(|text| planned(text, &POLICY)) {
+        Ok(Ok(plan)) => all_the_way(plan, &POLICY),
+        Ok(Err(_)) | Err(_) => Ok(false),
+    }
+}
+
+/// What becomes of a statement: with what it is refused, or that it was planned.
+pub fn far(text: &str) -> Result<String, String> {
+    match planned(text, &POLICY) {
+        Ok(plan) => {
+            let (pulled_up, limit) = (pulled_up(&plan.statement), POLICY.limits.max_expressions);
+            if pulled_up > limit as u64 {
+                return Err(format!("PostgreSQL gets {pulled_up} expressions"));
+            }
+            all_the_way(plan, &POLICY).map(|private| format!("planned, private: {private}"))
+        }
+        Err(refused) => Ok(refused),
     }
 }

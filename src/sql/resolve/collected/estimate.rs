@@ -45,50 +45,46 @@ enum Estimate {
 impl Weigher<'_> {
     /// What an expression above the aggregates becomes.
     pub(super) fn above(&mut self, e: &Expr) -> Result<Expr> {
+        let mut out = e.clone();
+        self.put_above(&mut out)?;
+        Ok(out)
+    }
+
+    fn put_above(&mut self, e: &mut Expr) -> Result<()> {
         if let Some(key) = self.keys.iter().position(|k| k == e) {
-            return Ok(Expr::new(ExprKind::Column { binding: self.outer, column: key }, e.pos));
+            *e = Expr::new(ExprKind::Column { binding: self.outer, column: key }, e.pos);
+            return Ok(());
         }
-        match &e.kind {
+        match &mut e.kind {
             ExprKind::Aggregate(a) if a.name == "grouping" => {
-                if self.apart {
-                    let which = self.cell(e.clone());
-                    let same = aggregate("max", vec![column(self.outer, which)], None);
-                    return Ok(cast(same, SqlType::Int4));
+                if !self.apart {
+                    return e.each_child(&mut |c| self.put_above(c));
                 }
-                let mut whole = e.clone();
-                whole.map_children(&mut |c| self.above(c))?;
-                Ok(whole)
+                let which = self.cell(e.clone());
+                let same = aggregate("max", vec![column(self.outer, which)], None);
+                *e = cast(same, SqlType::Int4);
+                Ok(())
             }
             ExprKind::Aggregate(a) => {
                 let estimate = self.estimate(a, e.pos)?;
-                Ok(self.value(&estimate))
+                *e = self.value(&estimate);
+                Ok(())
             }
-            ExprKind::Reach { what, expr, .. } => self.reach(*what, expr),
-            ExprKind::Window { function, .. } => {
-                let mut whole = e.clone();
-                if let ExprKind::Window { function: out, partition_by, order_by, .. } = &mut whole.kind {
-                    // Of an aggregate over a window the arguments are estimates, not itself.
-                    let mut inner = (**function).clone();
-                    inner.map_children(&mut |c| self.above(c))?;
-                    **out = inner;
-                    for p in partition_by.iter_mut() {
-                        *p = self.above(p)?;
-                    }
-                    for o in order_by.iter_mut() {
-                        o.expr = self.above(&o.expr)?;
-                    }
-                }
-                Ok(whole)
+            ExprKind::Reach { what, expr, .. } => {
+                *e = self.reach(*what, expr)?;
+                Ok(())
+            }
+            ExprKind::Window { function, partition_by, order_by, .. } => {
+                // Of an aggregate over a window the arguments are estimates, not itself.
+                function.each_child(&mut |c| self.put_above(c))?;
+                let mut rest = partition_by.iter_mut().chain(order_by.iter_mut().map(|o| &mut o.expr));
+                rest.try_for_each(|c| self.put_above(c))
             }
             ExprKind::Column { binding, .. } if *binding != self.outer => {
                 let m = "a column that is selected beside aggregates must appear in the GROUP BY clause";
                 Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(e.pos))
             }
-            _ => {
-                let mut whole = e.clone();
-                whole.map_children(&mut |c| self.above(c))?;
-                Ok(whole)
-            }
+            _ => e.each_child(&mut |c| self.put_above(c)),
         }
     }
 

@@ -91,7 +91,12 @@ pub(super) fn seen_from_within(select: &Select, order: &[OrderItem], binding: us
     // Of a copy that has no FROM of its own but the queries in it, and no expression but the subqueries.
     let mut found = false;
     let mut inside = |q: &Query| {
-        let mut statement = Statement { query: q.clone(), bindings: Vec::new(), types: Default::default() };
+        let mut statement = Statement {
+            query: q.clone(),
+            bindings: Vec::new(),
+            types: Default::default(),
+            spend: Default::default(),
+        };
         constants::each(&mut statement, &mut |e| {
             found |= matches!(e.kind, ExprKind::Column { binding: b, .. } if b == binding);
         });

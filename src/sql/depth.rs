@@ -1,0 +1,151 @@
+//! How deep the tree of a text can become, from its tokens alone: before the parser, which makes trees in loops that whoever walks
+//! and drops them does by recursion.
+//!
+//! Whatever may stand between two operands, before one or behind one counts as a level, whichever word it is: what is not known not
+//! to deepen the tree is believed to. A level ends with its brackets; a comma ends an expression; operands of AND, of OR and of
+//! UNION stand beside each other below a chain that is as deep as they are many.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// What is open: a bracket, a CASE, or the statement.
+#[derive(Default)]
+struct Open {
+    /// Operators since the last comma, AND, OR or UNION.
+    chain: usize,
+    /// The deepest bracket among their operands.
+    inside: usize,
+    /// ANDs and ORs since the last comma or UNION.
+    logic: usize,
+    /// The deepest of their operands.
+    operand: usize,
+    /// UNIONs and their like.
+    sets: usize,
+    /// The deepest of what is over: items of a list, branches of a UNION.
+    items: usize,
+    /// BETWEENs whose AND has not come.
+    between: usize,
+    /// For a CASE: whether it has a branch.
+    case: Option<bool>,
+}
+
+impl Open {
+    fn end_operand(&mut self) {
+        self.operand = self.operand.max(self.chain.saturating_add(self.inside));
+        (self.chain, self.inside, self.between) = (0, 0, 0);
+    }
+
+    fn end_item(&mut self) {
+        self.end_operand();
+        self.items = self.items.max(self.logic.saturating_add(self.operand));
+        (self.logic, self.operand) = (0, 0);
+    }
+
+    fn depth(mut self) -> usize {
+        self.end_item();
+        self.sets.saturating_add(self.items).saturating_add(1)
+    }
+}
+
+/// The brackets that are open, outermost first, the last by itself.
+#[derive(Default)]
+struct Reader {
+    around: Vec<Open>,
+    open: Open,
+    deepest: usize,
+}
+
+impl Reader {
+    fn begin(&mut self, case: Option<bool>) {
+        // What stands behind a value, `x[1][1]`, is a level around it.
+        self.open.chain += 1;
+        let inner = Open { case, ..Open::default() };
+        self.around.push(std::mem::replace(&mut self.open, inner));
+    }
+
+    fn end(&mut self) {
+        let outer = self.around.pop();
+        let depth = std::mem::replace(&mut self.open, outer.unwrap_or_default()).depth();
+        self.open.inside = self.open.inside.max(depth);
+    }
+
+    fn end_statement(&mut self) {
+        while !self.around.is_empty() {
+            self.end();
+        }
+        self.deepest = self.deepest.max(std::mem::take(&mut self.open).depth());
+    }
+
+    /// A word that is not a name. `after`: an operand stands before it.
+    fn keyword(&mut self, word: Keyword, after: bool) {
+        let open = &mut self.open;
+        match word {
+            Keyword::NULL | Keyword::TRUE | Keyword::FALSE => {}
+            Keyword::CASE => self.begin(Some(false)),
+            Keyword::END if open.case == Some(true) => self.end(),
+            Keyword::WHEN | Keyword::THEN | Keyword::ELSE if open.case.is_some() => {
+                open.end_item();
+                open.case = Some(true);
+            }
+            Keyword::BETWEEN => {
+                open.between += 1;
+                open.chain += 1;
+            }
+            Keyword::AND if open.between > 0 => {
+                open.between -= 1;
+                open.chain += 1;
+            }
+            Keyword::AND | Keyword::OR if after && open.between == 0 => {
+                open.end_operand();
+                open.logic += 1;
+            }
+            Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT if after => {
+                open.end_item();
+                open.sets += 1;
+            }
+            _ => open.chain += 1,
+        }
+    }
+}
+
+/// Levels of the deepest statement among the tokens, at most.
+pub(super) fn deepest(tokens: &[TokenWithSpan]) -> usize {
+    let mut reader = Reader::default();
+    let (mut after, mut period) = (false, false);
+    for token in tokens.iter().map(|t| &t.token).filter(|t| !matches!(t, Token::Whitespace(_))) {
+        let mut operand = false;
+        match token {
+            Token::LParen | Token::LBracket | Token::LBrace => reader.begin(None),
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                while reader.open.case.is_some() {
+                    reader.end();
+                }
+                reader.end();
+                operand = true;
+            }
+            Token::Comma => reader.open.end_item(),
+            Token::SemiColon => reader.end_statement(),
+            Token::Word(w) => {
+                let name = period || w.keyword == Keyword::NoKeyword;
+                let ends = reader.open.case == Some(true) && w.keyword == Keyword::END;
+                operand = name || ends || matches!(w.keyword, Keyword::NULL | Keyword::TRUE | Keyword::FALSE);
+                if !name {
+                    reader.keyword(w.keyword, after);
+                }
+            }
+            Token::Period => {}
+            Token::Number(..)
+            | Token::SingleQuotedString(_)
+            | Token::Placeholder(_)
+            | Token::NationalStringLiteral(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::UnicodeStringLiteral(_)
+            | Token::HexStringLiteral(_)
+            | Token::DollarQuotedString(_) => operand = true,
+            _ => reader.open.chain += 1,
+        }
+        (after, period) = (operand, *token == Token::Period);
+    }
+    reader.end_statement();
+    reader.deepest
+}

@@ -1,0 +1,65 @@
+//! What a statement has come to: one counter for every pass that makes something of it, from the text to the plan.
+//!
+//! A pass takes before it allocates, so that what is refused was never there. Levels are counted by themselves: whoever recurses
+//! over a tree needs so much of the stack for each.
+
+use answer::ClientError;
+use policy::Limits;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Levels of a tree, operators in a row included, for each of `limits.max_depth`, which is of brackets and queries.
+const LEVELS: usize = 10;
+
+/// Levels that a tree may have, whatever wrote or rewrote it.
+pub fn most_levels(limits: &Limits) -> usize {
+    limits.max_depth.saturating_mul(LEVELS)
+}
+
+/// Expressions that passes made of a statement.
+#[derive(Debug, Default)]
+pub struct Spend(Arc<AtomicUsize>);
+
+impl Spend {
+    /// Takes so many, or none. `of`: of what they are, for who wrote it.
+    ///
+    /// # Errors
+    /// 54000: the statement came to more than `limits.max_expressions`.
+    pub fn take(&self, more: usize, of: &str, limits: &Limits) -> Result<(), ClientError> {
+        let taken = self.taken().saturating_add(more);
+        if taken > limits.max_expressions {
+            return Err(crate::parse::too_large(of, "max_expressions", limits.max_expressions));
+        }
+        self.0.store(taken, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// How many it are.
+    pub fn taken(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Back to an earlier number: what was made since is gone.
+    pub fn back_to(&self, taken: usize) {
+        self.0.store(taken, Ordering::Relaxed);
+    }
+
+    /// The same counter, for another pass over the same statement.
+    pub fn same(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// A copy counts by itself: it is planned by itself.
+impl Clone for Spend {
+    fn clone(&self) -> Self {
+        Self(Arc::new(self.taken().into()))
+    }
+}
+
+/// Statements are the same whatever was made of them.
+impl PartialEq for Spend {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
