@@ -134,6 +134,7 @@ impl Session {
         self.queried = true;
         let gateway = self.gateway.clone();
         if let Some(owner) = self.owner(&gateway)? {
+            sql::text_size::pulled_up(query, lines, &gateway.policy.limits)?;
             let none = Values::default();
             let asked = owner.run(&statement.kind, &statement.text, None, &none, notices);
             return asked.await?.ok_or_else(control_here);
@@ -248,6 +249,7 @@ impl Session {
         // `unknown` is as good as none.
         let types: Vec<u32> = types.iter().map(|t| if *t == 705 { 0 } else { *t }).collect();
         if let Some(owner) = self.owner(gateway)? {
+            sql::text_size::pulled_up(query, lines, &gateway.policy.limits)?;
             let described = owner.describe(&statement.kind, &statement.text, &types);
             return described.await?.ok_or_else(control_here);
         }

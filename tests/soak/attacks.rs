@@ -3,6 +3,7 @@
 
 use crate::city::rows;
 use crate::clients::Guest;
+use crate::hostile::statements;
 use std::fmt::Write;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -13,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::{Client, NoTls};
 
 /// Everybody, how many there are of each, and who they are: two hundred, of whom those who mean ill are one user.
-pub const ALL: [(&str, usize, &str); 19] = [
+pub const ALL: [(&str, usize, &str); 20] = [
     ("good", 30, "bob"),
     ("good", 24, "carol"),
     ("paying", 16, "bob"),
@@ -22,6 +23,7 @@ pub const ALL: [(&str, usize, &str); 19] = [
     ("garbage", 14, "eve"),
     ("cancelling", 16, "eve"),
     ("huge statement", 8, "eve"),
+    ("hostile texts", 6, "eve"),
     ("portals", 4, "eve"),
     ("prepared statements", 2, "eve"),
     ("savepoints", 4, "eve"),
@@ -55,6 +57,7 @@ pub async fn run(what: &str, guest: &Guest) {
         "garbage" => garbage(guest).await,
         "cancelling" => cancelling(guest).await,
         "huge statement" => huge_statement(guest).await,
+        "hostile texts" => hostile_texts(guest).await,
         "portals" => portals(guest).await,
         "prepared statements" => prepared_statements(guest).await,
         "savepoints" => savepoints(guest).await,
@@ -212,6 +215,15 @@ async fn huge_statement(guest: &Guest) {
             return;
         }
     }
+}
+
+/// Statements that once ended the process, explained and asked.
+async fn hostile_texts(guest: &Guest) {
+    let Some(client) = enter(guest).await else { return };
+    let all = statements();
+    let sql = &all[guest.draw(all.len() as u64) as usize];
+    let _ = client.simple_query(&format!("EXPLAIN {sql}")).await;
+    let _ = client.simple_query(sql).await;
 }
 
 /// Long statements over private rows, bound again and again and never executed.

@@ -34,6 +34,8 @@ struct Destination {
     address: String,
     policy: PathBuf,
     proxy: u32,
+    /// One kind of them, so many.
+    only: Option<(String, usize)>,
 }
 
 /// Everybody, until they leave.
@@ -48,6 +50,13 @@ pub struct Left {
     pub books: Books,
 }
 
+impl Left {
+    /// Of all.
+    pub fn rounds(&self) -> u64 {
+        self.rounds.values().sum()
+    }
+}
+
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all: Vec<String> = self.rounds.iter().map(|(name, n)| format!("{name} {n}")).collect();
@@ -56,9 +65,10 @@ impl fmt::Display for Left {
 }
 
 impl Crowd {
-    /// Starts `test` of this program once more, which is to begin with [`be_the_crowd`].
-    pub fn enter(test: &str, address: &str, policy: &Path, proxy: u32) -> Self {
-        let to = Destination { address: address.to_owned(), policy: policy.to_owned(), proxy };
+    /// Starts `test` of this program once more, which is to begin with [`be_the_crowd`]; `only`: with so many of one kind.
+    pub fn enter(test: &str, address: &str, policy: &Path, proxy: u32, only: Option<(&str, usize)>) -> Self {
+        let only = only.map(|(kind, many)| (kind.to_owned(), many));
+        let to = Destination { address: address.to_owned(), policy: policy.to_owned(), proxy, only };
         // A session of its own: a child leads no group of processes, so that it stays the same process.
         let child = Command::new("setsid")
             .arg(std::env::current_exe().unwrap())
@@ -104,7 +114,19 @@ fn mingle(to: &Destination) -> Left {
     let (leaving, left) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Left::default())));
     let books = Arc::new(Books::default());
     let mut tasks = JoinSet::new();
-    let kinds = attacks::ALL.iter().flat_map(|(name, many, user)| std::iter::repeat_n((*name, *user), *many));
+    let many = |name: &str, usual: usize| match &to.only {
+        Some((only, many)) => {
+            if only == name {
+                *many
+            } else {
+                0
+            }
+        }
+        None => usual,
+    };
+    let kinds = attacks::ALL
+        .iter()
+        .flat_map(|(name, usual, user)| std::iter::repeat_n((*name, *user), many(name, *usual)));
     for ((name, user), number) in kinds.zip(0..) {
         let mut guest = Guest {
             address: to.address.clone(),

@@ -21,7 +21,7 @@ fn nest(pattern: &str, times: usize) -> String {
     })
 }
 
-fn statements() -> Vec<String> {
+pub fn statements() -> Vec<String> {
     let over_trips = |e: &str| format!("SELECT sum({e}) FROM trips");
     vec![
         over_trips(&chain("minutes", "+1", 1_583)),

@@ -14,6 +14,7 @@ mod crowd;
 mod dashboard;
 mod hostile;
 mod measure;
+mod siege;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -83,7 +84,7 @@ async fn one_dashboard_among_two_hundred_clients() {
     let before = memory.now();
 
     let this = "one_dashboard_among_two_hundred_clients";
-    let crowd = Crowd::enter(this, &gate.address, &dir.policy(), gate.pid());
+    let crowd = Crowd::enter(this, &gate.address, &dir.policy(), gate.pid(), None);
     let watched = memory.watch();
     let begun = Instant::now();
     let busy = dashboard.watch(length).await;
