@@ -7,6 +7,7 @@ use super::error::cause;
 use super::tls::server;
 use futures::future::try_join;
 use policy::{AuthQuery, ServerUrl, iterations, with_password};
+use record::{STRANGERS, said};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,7 +112,10 @@ impl Directory {
             Err(error) => {
                 // Whatever state it is in, the next look-up makes a new one.
                 self.connection.lock().await.take();
-                tracing::error!(user, %error, "server.auth_query failed: the user is treated as one who does not exist");
+                tracing::error!(
+                    target: STRANGERS, user = &*said(user), %error,
+                    "server.auth_query failed: the user is treated as one who does not exist"
+                );
                 None
             }
         }
@@ -134,6 +138,7 @@ impl Directory {
         let own = self.own.iter().any(|o| o == user).then(|| "it is a login of noisegate itself".to_owned());
         if let Some(why) = own.or(barred) {
             tracing::warn!(
+                target: STRANGERS,
                 user,
                 why,
                 "server.auth_query found who may not log in here: the user is treated as one who does not exist"
@@ -146,6 +151,7 @@ impl Directory {
                 if found != self.query.iterations {
                     let (said, key) = (self.query.iterations, "auth_query.iterations");
                     tracing::warn!(
+                        target: STRANGERS,
                         found,
                         said,
                         "{key} differs: who exists can be told from who does not; correct it"

@@ -1,6 +1,7 @@
 //! The log: events to standard error, as text or JSON, in the form that journald likes where it listens.
 
 use super::incidents::Noted;
+use super::strangers::Bound;
 use policy::{Log, LogFormat, LogLevel};
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -52,7 +53,10 @@ pub fn start(log: Log) -> Handle {
         }
     };
     // A second start keeps the first log; only a program that embeds this one could do that.
+    let bound = Bound::default();
+    let events = events.with_filter(bound.clone());
     let _ = tracing_subscriber::registry().with(layer).with(events).with(Noted).try_init();
+    bound.tell();
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, ToString::to_string);
         let backtrace = std::backtrace::Backtrace::capture();
