@@ -2,6 +2,7 @@
 
 use super::environment::{expand, shown};
 use super::error::{At, Findings, Span};
+use super::given::Given;
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Listen, Server, Tls};
 use super::reader::{Section, text};
@@ -155,9 +156,9 @@ pub(super) fn server(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> S
 }
 
 /// `written` is how messages show the address.
-fn listen(address: &At<String>, written: &str, base: &Path, f: &mut Findings) -> Option<Listen> {
-    let Some(path) = address.value.strip_prefix("unix:") else {
-        let parsed = address.value.parse::<SocketAddr>().ok();
+fn listen(address: &At<Given<String>>, written: &str, base: &Path, f: &mut Findings) -> Option<Listen> {
+    let Some(path) = address.value.reveal().strip_prefix("unix:") else {
+        let parsed = address.value.reveal().parse::<SocketAddr>().ok();
         if parsed.is_none() {
             f.error(
                 &address.span,
@@ -224,7 +225,7 @@ fn tls(server: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<Tls> {
     let required = section.boolean("required", f).is_none_or(|b| b.value);
     let mut file = |key: &str| {
         let path = section.required_string(key, &format!("{key} = \"server.pem\""), f)?;
-        expand(key, path, f).map(|path| base.join(path.value))
+        expand(key, path, f).map(|path| base.join(path.value.reveal()))
     };
     let (cert, key) = (file("cert"), file("key"));
     let client_ca = section.get("client_ca").and_then(|_| file("client_ca"));
@@ -286,7 +287,7 @@ pub(super) fn address(
     let written = section.string(key, example, f)?;
     let shown = shown(&written.value);
     let address = expand(key, written, f)?;
-    let parsed = address.value.parse().ok();
+    let parsed = address.value.reveal().parse().ok();
     if parsed.is_none() {
         let what = format!("{key} = {shown} is not an IP address and port");
         f.error(&address.span, what, format!("write for example: {example}"));

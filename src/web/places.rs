@@ -132,7 +132,7 @@ mod tests {
         let mut few: Vec<Place> = [1, 2].map(|n| places.take(at(n))).into();
         let mut many: Vec<Place> = (0..4).map(|_| places.take(at(9))).collect();
         let mut new = places.take(at(3));
-        assert!(!is_lost(&mut new) && !few.iter_mut().any(is_lost) && is_lost(&mut many[0]));
+        assert!(!is_lost(&mut new) && !few.iter_mut().any(is_lost) && many.first_mut().is_some_and(is_lost));
         // Where each has one, the oldest of all.
         drop(many);
         drop(new);

@@ -12,7 +12,8 @@ const RULES: &str = "[statement]\nepsilon = 0.1\nmax_groups = 3\nmax_rows = 5\n
 #[tokio::test(flavor = "multi_thread")]
 async fn discard_all_leaves_no_setting_for_the_next_client_of_a_pooler() {
     let stream = "[[stream]]\nname = \"bell\"\nvariant = \"above_threshold\"\nepsilon = 1\n";
-    let world = World::new(&["ada", "bob"], &format!("{RULES}{stream}")).await;
+    let rules = RULES.replace("max_rows = 5\n", "max_rows = 5\nauto_max_rows = 50\n");
+    let world = World::new(&["ada", "bob"], &format!("{rules}{stream}")).await;
     let ada = world.client("ada").await;
     let all = "SELECT name, setting FROM noisegate.settings ORDER BY name";
     let before = rows(&ada, all).await.unwrap();
