@@ -135,7 +135,7 @@ fn main() {
     }
     let cluster = Cluster::start(&Binaries::find().unwrap(), &options).unwrap();
     let database = LedgerLocation::Postgres(LedgerDatabase {
-        url: cluster.superuser_url("postgres"),
+        url: cluster.superuser_url("postgres").into(),
         password_file: None,
         schema: "noisegate_ledger".into(),
         timeout: Duration::from_secs(10),

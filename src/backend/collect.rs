@@ -127,12 +127,12 @@ impl Reports {
     pub async fn connect(policy: &policy::Backend, backend: &Backend) -> Result<Option<Self>, ConnectError> {
         let Some(url) = &policy.collect_url else { return Ok(None) };
         let unusable = |cause| ConnectError::Url { key: KEY, cause };
-        let url = policy::with_password(url, policy.password_file.as_deref()).map_err(unusable)?;
+        let url = policy::with_password(url, policy.password_file.as_ref()).map_err(unusable)?;
         let timeout = policy.statement_timeout;
         let mut options = common_options(timeout);
         options.retain(|(name, _)| !name.starts_with("default_transaction"));
         let login = Login::parse(&url, &options, timeout).map_err(unusable)?;
-        let user = login.user.clone();
+        let user = login.shown.clone();
         let reports = Self(pool(Writing(login), policy.pool).map_err(unusable)?);
         let away = |cause| ConnectError::Unreachable { key: KEY, user: user.clone(), cause };
         let connection = reports.0.get().await.map_err(|e| away(e.to_string()))?;

@@ -8,6 +8,7 @@ use super::pool::{Backend, Terms, pool, query_by, readers};
 use super::settings::Settings;
 use super::shares::{AtOnce, Shares};
 use deadpool::managed::{Object, Pool};
+use policy::Given;
 
 /// Oldest and newest major version that is served.
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
@@ -74,14 +75,14 @@ impl Backend {
     /// [`ConnectError`], each with what to do.
     pub async fn connect(policy: &policy::Backend) -> Result<Self, ConnectError> {
         let timeout = policy.statement_timeout;
-        let url = |key, url: &str, gucs: Vec<(&str, String)>| {
-            let url = policy::with_password(url, policy.password_file.as_deref());
+        let url = |key, url: &Given<String>, gucs: Vec<(&str, String)>| {
+            let url = policy::with_password(url, policy.password_file.as_ref());
             url.and_then(|url| Login::parse(&url, &gucs, timeout))
                 .map_err(|cause| ConnectError::Url { key, cause })
         };
         let fetch = url("url", &policy.url, fetch_options(timeout, policy.fetch_work_mem().as_deref()))?;
         let finish = url("finish_url", &policy.finish_url, common_options(timeout))?;
-        let users = (fetch.user.clone(), finish.user.clone());
+        let users = (fetch.shown.clone(), finish.shown.clone());
         let unusable = |key| move |cause| ConnectError::Url { key, cause };
         let same = SameDatabase::default();
         let finish_pool =

@@ -27,10 +27,10 @@ impl Direct {
     pub async fn connect(policy: &policy::Backend, backend: &Backend) -> Result<Option<Self>, ConnectError> {
         let Some(url) = &policy.passthrough_url else { return Ok(None) };
         let unusable = |cause| ConnectError::Url { key: KEY, cause };
-        let url = policy::with_password(url, policy.password_file.as_deref()).map_err(unusable)?;
+        let url = policy::with_password(url, policy.password_file.as_ref()).map_err(unusable)?;
         let timeout = policy.statement_timeout;
         let login = Login::parse(&url, &common_options(timeout), timeout).map_err(unusable)?;
-        let user = login.user.clone();
+        let user = login.shown.clone();
         let pool = pool(Pooled(login, SameDatabase::default()), policy.pool).map_err(unusable)?;
         let direct = Self(pool);
         let away = |cause| ConnectError::Unreachable { key: KEY, user, cause };

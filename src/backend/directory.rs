@@ -6,7 +6,8 @@
 use super::error::cause;
 use super::tls::server;
 use futures::future::try_join;
-use policy::{AuthQuery, ServerUrl, iterations, with_password};
+use policy::{AuthQuery, Given, ServerUrl, iterations, with_password};
+use record::{STRANGERS, said};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +33,7 @@ const BARRED: &str = "SELECT CASE
 /// The look-up, and the connection that it keeps.
 pub struct Directory {
     query: AuthQuery,
-    password_file: Option<PathBuf>,
+    password_file: Option<Given<PathBuf>>,
     /// The service's own logins, which are no analysts.
     own: Vec<String>,
     /// One: a look-up is one message each way, and those who wait hold nothing.
@@ -73,10 +74,12 @@ impl Directory {
     /// Connects at the first look-up. `urls`: by which the service itself logs in somewhere.
     pub fn new<'u>(
         query: AuthQuery,
-        password_file: Option<PathBuf>,
-        urls: impl Iterator<Item = &'u str>,
+        password_file: Option<Given<PathBuf>>,
+        urls: impl Iterator<Item = &'u Given<String>>,
     ) -> Self {
-        let user = |url: &str| url.parse::<ServerUrl>().ok()?.config.get_user().map(str::to_owned);
+        let user = |url: &Given<String>| {
+            url.reveal().parse::<ServerUrl>().ok()?.config.get_user().map(str::to_owned)
+        };
         let own = urls.filter_map(user).chain(user(&query.url)).collect();
         Self { query, password_file, own, connection: Mutex::new(None) }
     }
@@ -111,7 +114,10 @@ impl Directory {
             Err(error) => {
                 // Whatever state it is in, the next look-up makes a new one.
                 self.connection.lock().await.take();
-                tracing::error!(user, %error, "server.auth_query failed: the user is treated as one who does not exist");
+                tracing::error!(
+                    target: STRANGERS, user = &*said(user), %error,
+                    "server.auth_query failed: the user is treated as one who does not exist"
+                );
                 None
             }
         }
@@ -134,6 +140,7 @@ impl Directory {
         let own = self.own.iter().any(|o| o == user).then(|| "it is a login of noisegate itself".to_owned());
         if let Some(why) = own.or(barred) {
             tracing::warn!(
+                target: STRANGERS,
                 user,
                 why,
                 "server.auth_query found who may not log in here: the user is treated as one who does not exist"
@@ -146,6 +153,7 @@ impl Directory {
                 if found != self.query.iterations {
                     let (said, key) = (self.query.iterations, "auth_query.iterations");
                     tracing::warn!(
+                        target: STRANGERS,
                         found,
                         said,
                         "{key} differs: who exists can be told from who does not; correct it"
@@ -161,7 +169,7 @@ impl Directory {
         if let Some(open) = kept.as_ref().filter(|o| !o.client.is_closed()) {
             return Ok(open.clone());
         }
-        let url = with_password(&self.query.url, self.password_file.as_deref()).map_err(Failed::Login)?;
+        let url = with_password(&self.query.url, self.password_file.as_ref()).map_err(Failed::Login)?;
         let (mut config, tls) =
             server(&url).map_err(|why| Failed::Login(format!("auth_query.url: {why}")))?;
         config.application_name("noisegate auth_query");

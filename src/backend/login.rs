@@ -4,6 +4,7 @@ use super::error::{DbError, NO_PASSWORD, RelayError};
 use super::socket::{Channel, Frame, Target, targets};
 use super::tls::{Secured, Tls, server};
 use bytes::BytesMut;
+use policy::Given;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{
     ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
@@ -23,6 +24,8 @@ pub struct Login {
     pub(super) tls: Tls,
     /// The role.
     pub user: String,
+    /// The same for messages.
+    pub shown: String,
     password: Option<Vec<u8>>,
     database: Option<String>,
     options: String,
@@ -35,13 +38,13 @@ pub struct Login {
 impl std::fmt::Debug for Login {
     /// Without the password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Login").field("targets", &self.targets).field("user", &self.user).finish()
+        f.debug_struct("Login").field("targets", &self.targets).field("user", &self.shown).finish()
     }
 }
 
 impl Login {
     /// Reads a `postgres://` URL (or libpq's `key=value` form). `gucs` are set at connect and proven after it.
-    pub fn parse(url: &str, gucs: &[(&str, String)], timeout: Duration) -> Result<Self, String> {
+    pub fn parse(url: &Given<String>, gucs: &[(&str, String)], timeout: Duration) -> Result<Self, String> {
         let (mut config, tls) = server(url)?;
         if config.get_target_session_attrs() != TargetSessionAttrs::Any {
             return Err("target_session_attrs is not supported: name one server".into());
@@ -63,6 +66,7 @@ impl Login {
             targets,
             tls,
             user,
+            shown: url.shown().user,
             password: config.get_password().map(<[u8]>::to_vec),
             database: config.get_dbname().map(str::to_owned),
             options,
@@ -234,7 +238,7 @@ mod tests {
 
     fn parse(url: &str) -> Result<Login, String> {
         let gucs = [("default_transaction_isolation", "repeatable read".to_owned())];
-        Login::parse(url, &gucs, Duration::from_secs(1))
+        Login::parse(&url.into(), &gucs, Duration::from_secs(1))
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! TLS with a server: rustls, with what a URL says of whom to believe, and the binding of SCRAM to the server's certificate
 //! (RFC 5929, `tls-server-end-point`).
 
-use policy::{ServerTls, ServerUrl, Trust};
+use policy::{Given, ServerTls, ServerUrl, Trust};
 use postgres_protocol::authentication::sasl::ChannelBinding as Binding;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use std::future::Future;
@@ -36,9 +36,12 @@ pub struct Tls {
 ///
 /// # Errors
 /// What is wrong with it, or with a file that it names, without a word of it that may be secret.
-pub fn server(url: &str) -> Result<(Config, Tls), String> {
-    let ServerUrl { config, tls } = url.parse()?;
-    Ok((config, Tls::load(&tls)?))
+pub fn server(url: &Given<String>) -> Result<(Config, Tls), String> {
+    let ServerUrl { config, tls } = url.reveal().parse()?;
+    // Names of files are in it.
+    let unusable =
+        |why| if url.is_secret() { "the files for TLS that it names are of no use".to_owned() } else { why };
+    Ok((config, Tls::load(&tls).map_err(unusable)?))
 }
 
 impl Tls {

@@ -6,7 +6,7 @@ use super::database::{self, Connected, Failed};
 use super::serve::databases::agree;
 use super::snapshot;
 use crate::gateway::{Checked, Reached};
-use policy::{self, Accounting, Budget, Policy, Privacy, RawPolicy, Scope, Table};
+use policy::{self, Accounting, Budget, Given, Policy, Privacy, RawPolicy, Scope, Table};
 use schema::{Schema, differences};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ async fn one(args: &Args) -> Result<(String, Policy, Option<Reached>), String> {
             for warning in snapshot::write(&backend.schema, schema.clone(), policy, connected).await? {
                 let _ = writeln!(text, "warning: {warning}");
             }
-            let _ = writeln!(text, "wrote {}", backend.schema.display());
+            let _ = writeln!(text, "wrote {}", backend.schema);
         } else {
             text.push_str(&compare(args, &raw, &backend.schema, schema));
         }
@@ -152,7 +152,7 @@ async fn known(args: &Args, backend: &policy::Backend) -> Result<Known, String> 
     }
     let read = async {
         let connected =
-            database::connect(&backend.url, backend.password_file.as_deref(), "backend.url").await?;
+            database::connect(&backend.url, backend.password_file.as_ref(), "backend.url").await?;
         Ok((database::schema(&connected).await?, connected))
     };
     match read.await {
@@ -165,8 +165,8 @@ async fn known(args: &Args, backend: &policy::Backend) -> Result<Known, String> 
 }
 
 /// Warnings for what the snapshot, if there is one, has otherwise than the database.
-fn compare(args: &Args, raw: &RawPolicy, path: &Path, schema: &Schema) -> String {
-    if !path.exists() {
+fn compare(args: &Args, raw: &RawPolicy, path: &Given<PathBuf>, schema: &Schema) -> String {
+    if !path.reveal().exists() {
         return String::new();
     }
     let again = format!("write it anew: noisegate check --policy {} --write-schema", args.policy.display());
@@ -177,8 +177,7 @@ fn compare(args: &Args, raw: &RawPolicy, path: &Path, schema: &Schema) -> String
             if found.is_empty() {
                 return String::new();
             }
-            let mut text =
-                format!("warning: the schema snapshot {} is not the database's schema:\n", path.display());
+            let mut text = format!("warning: the schema snapshot {path} is not the database's schema:\n");
             for line in found {
                 let _ = writeln!(text, "    {line}");
             }

@@ -55,11 +55,11 @@ fn of(c: &Collect, policy: &Policy) -> String {
     if let Some(line) = shuffled(c) {
         let _ = writeln!(text, "            {line}");
     }
-    let user = |url: &str, otherwise: &str| {
-        let parsed = url.parse::<policy::ServerUrl>().ok();
-        parsed.and_then(|u| u.config.get_user().map(str::to_owned)).unwrap_or_else(|| otherwise.to_owned())
+    let user = |url: &policy::Given<String>, otherwise: &str| {
+        Some(url.shown().user).filter(|user| !user.is_empty()).unwrap_or_else(|| otherwise.to_owned())
     };
-    let writer = user(policy.backend.collect_url.as_deref().unwrap_or_default(), "noisegate_collect");
+    let unnamed = policy::Given::default();
+    let writer = user(policy.backend.collect_url.as_ref().unwrap_or(&unnamed), "noisegate_collect");
     let fetch = user(&policy.backend.url, "noisegate");
     let finish = user(&policy.backend.finish_url, "noisegate_finish");
     for line in c.ddl(&writer, [&fetch, &finish]) {

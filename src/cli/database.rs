@@ -1,13 +1,12 @@
 //! One connection to a database, for commands that read its catalogs and hang up.
 
 use backend::{introspect, server};
-use policy::with_password;
+use policy::{Given, with_password};
 use schema::Schema;
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
-use tokio_postgres::config::Host;
-use tokio_postgres::{Client, Config};
+use tokio_postgres::Client;
 
 /// Time for the database to answer.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -42,7 +41,11 @@ impl Drop for Connected {
 }
 
 /// Connects, with a password of the file where the URL has none. `key` names the URL in messages, which never show it.
-pub async fn connect(url: &str, password_file: Option<&Path>, key: &str) -> Result<Connected, Failed> {
+pub async fn connect(
+    url: &Given<String>,
+    password_file: Option<&Given<PathBuf>>,
+    key: &str,
+) -> Result<Connected, Failed> {
     let url = with_password(url, password_file).map_err(Failed::Refused)?;
     let (config, tls) = server(&url).map_err(|why| Failed::Refused(format!("{key}: {why}")))?;
     match tokio::time::timeout(CONNECT, config.connect(tls)).await {
@@ -54,13 +57,13 @@ pub async fn connect(url: &str, password_file: Option<&Path>, key: &str) -> Resu
             Ok(Connected { client, driver })
         }
         Ok(Err(e)) => {
-            let text = format!("cannot connect to {}: {}", place(&config), reason(&e));
+            let text = format!("cannot connect to {}: {}", place(&url), reason(&e));
             // 53: too many connections; 57: starting up or shutting down. The rest of its own errors are mistakes.
             let passing = |code: &str| code.starts_with("53") || code.starts_with("57");
             let mistake = e.as_db_error().is_some_and(|db| !passing(db.code().code()));
             Err(if mistake { Failed::Refused(text) } else { Failed::Away(text) })
         }
-        Err(_) => Err(Failed::Away(format!("{} does not answer within {CONNECT:?}", place(&config)))),
+        Err(_) => Err(Failed::Away(format!("{} does not answer within {CONNECT:?}", place(&url)))),
     }
 }
 
@@ -69,16 +72,10 @@ pub async fn schema(connected: &Connected) -> Result<Schema, Failed> {
     introspect::read_schema(&connected.client).await.map_err(|e| Failed::Refused(e.to_string()))
 }
 
-/// Host, port and database of a URL, without user and password.
-fn place(config: &Config) -> String {
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(host)) => host.clone(),
-        #[cfg(unix)]
-        Some(Host::Unix(path)) => path.display().to_string(),
-        None => "localhost".into(),
-    };
-    let port = config.get_ports().first().copied().unwrap_or(5432);
-    format!("the database {:?} at {host}:{port}", config.get_dbname().unwrap_or_default())
+/// Host, port and database of a URL, without user and password, as whoever gave it wrote them.
+fn place(url: &Given<String>) -> String {
+    let at = url.shown();
+    format!("the database {:?} at {}:{}", at.database, at.host, at.port)
 }
 
 /// The cause below `tokio_postgres::Error`'s own words, which name only the stage.

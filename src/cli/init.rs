@@ -32,7 +32,9 @@ pub struct Args {
 /// Reads the catalogs and writes the policy.
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let ServerUrl { config, .. } = args.backend.parse().map_err(|why| format!("--backend: {why}"))?;
-    let connected = database::connect(&args.backend, None, "--backend").await.map_err(|e| e.to_string())?;
+    let connected = database::connect(&args.backend.clone().into(), None, "--backend")
+        .await
+        .map_err(|e| e.to_string())?;
     let catalog = Catalog::read(&connected.client).await?;
     let options = Options {
         unit: args.unit.clone(),

@@ -53,6 +53,6 @@ pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
 
 /// The text of a key file, which nobody but its owner may read.
 pub fn read(path: &Path) -> Result<String, Box<dyn Error>> {
-    let bytes = policy::private_file(path, "the key file", 4096)?;
+    let bytes = policy::private_file(&path.to_owned().into(), "the key file", 4096)?;
     Ok(String::from_utf8(bytes).map_err(|_| format!("{} is not text", path.display()))?)
 }

@@ -14,7 +14,7 @@ pub(super) type Rows = Vec<Vec<Option<String>>>;
 impl Proxy {
     /// Connects to the proxy that `--proxy` names.
     pub async fn connect(url: &str) -> Result<Self, String> {
-        let connected = database::connect(url, None, "--proxy").await.map_err(|e| e.to_string())?;
+        let connected = database::connect(&url.into(), None, "--proxy").await.map_err(|e| e.to_string())?;
         Ok(Self { connected })
     }
 

@@ -9,6 +9,7 @@ mod manager;
 pub mod metrics;
 mod reloading;
 mod request;
+mod strangers;
 
 use crate::adapter::Adapter;
 use crate::gateway::{ActiveGateway, Databases};
@@ -119,20 +120,23 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         // Before the line that programs wait for.
         writeln!(std::io::stdout(), "console at {scheme}://{address}/")?;
     }
-    if let Some((address, _)) = &monitor {
+    if let Some(metrics::Monitored { metrics: address, health, .. }) = &monitor {
         let plain = address.ip().to_canonical().is_loopback() || server.settings().tls().is_none();
         writeln!(
             std::io::stdout(),
             "metrics at {}://{address}/metrics",
             if plain { "http" } else { "https" }
         )?;
+        if let Some(health) = health {
+            writeln!(std::io::stdout(), "health at http://{health}/ready")?;
+        }
     }
     announce(&addresses)?;
     manager.ready(&format!("listening on {}", listening.join(", ")));
     manager.keep_watchdog_quiet();
     server.run().await;
-    for (_, console) in consoles.into_iter().chain(monitor) {
-        console.abort();
+    for task in consoles.into_iter().map(|(_, console)| console).chain(monitor.map(|m| m.task)) {
+        task.abort();
     }
     if let Some(exporter) = exporter {
         exporter.finish().await;
@@ -158,19 +162,19 @@ pub async fn serve(active: Arc<ActiveGateway>, listener: TcpListener) -> Result<
     let (sessions, settings) = (server.sessions(), server.settings());
     let watched = metrics::Watched { databases, sessions, settings, ending: ending.clone() };
     // For whoever looks at the demo, on this machine.
-    let here = policy::Metrics { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) };
+    let here = policy::Metrics { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), health_listen: None };
     let monitor = metrics::start(Some(&here), watched).await?;
     end_by_signal(server.shutdown_handle(), move || {
         ending.store(true, Ordering::Relaxed);
         limit
     })?;
-    if let Some((address, _)) = &monitor {
-        writeln!(std::io::stdout(), "metrics at http://{address}/metrics")?;
+    if let Some(monitor) = &monitor {
+        writeln!(std::io::stdout(), "metrics at http://{}/metrics", monitor.metrics)?;
     }
     announce(&server.addresses()?)?;
     server.run().await;
-    if let Some((_, monitor)) = monitor {
-        monitor.abort();
+    if let Some(monitor) = monitor {
+        monitor.task.abort();
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 use super::database::{self, Connected, Failed};
 use super::file;
 use emit::{ident, table};
-use policy::{Policy, Privacy};
+use policy::{Given, Policy, Privacy};
 use schema::time;
 use schema::{Schema, Size, Snapshot, SqlType, version};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// No snapshot is larger; what is, is the wrong file.
@@ -16,30 +16,29 @@ const MAX_BYTES: u64 = 256 << 20;
 const Y2000: i64 = 946_684_800;
 
 /// Reads a snapshot, or says how to make one.
-pub fn read(path: &Path, policy: &Path) -> Result<Snapshot, String> {
+pub fn read(path: &Given<PathBuf>, policy: &Path) -> Result<Snapshot, String> {
     let make = || {
         format!(
             "`noisegate check --policy {} --write-schema` writes it where the database can be reached",
             policy.display()
         )
     };
-    let text = match std::fs::metadata(path) {
+    let text = match std::fs::metadata(path.reveal()) {
         Ok(m) if m.len() > MAX_BYTES => Err(format!("larger than {MAX_BYTES} bytes")),
-        Ok(_) => std::fs::read_to_string(path).map_err(|e| e.to_string()),
+        Ok(_) => std::fs::read_to_string(path.reveal()).map_err(|e| e.to_string()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            return Err(format!("there is no schema snapshot {}: {}", path.display(), make()));
+            return Err(format!("there is no schema snapshot {path}: {}", make()));
         }
         Err(e) => Err(e.to_string()),
     };
-    let wrong =
-        |why: String| format!("the schema snapshot {} cannot be used: {why}; {}", path.display(), make());
+    let wrong = |why: String| format!("the schema snapshot {path} cannot be used: {why}; {}", make());
     Snapshot::from_json(&text.map_err(wrong)?).map_err(|e| wrong(e.to_string()))
 }
 
 /// Writes the snapshot of a schema that was just read. With the checked policy, public columns are counted, too; what
 /// could not be counted is said.
 pub async fn write(
-    path: &Path,
+    path: &Given<PathBuf>,
     schema: Schema,
     policy: Option<&Policy>,
     connected: &Connected,
@@ -50,7 +49,7 @@ pub async fn write(
     };
     let snapshot = Snapshot::new(time::timestamp(now() * time::MICROS_PER_SECOND), schema, sizes);
     let text = snapshot.to_json().map_err(|e| format!("the schema cannot be written as JSON: {e}"))?;
-    file::replace(path, &text, false).map_err(|e| format!("{} cannot be written: {e}", path.display()))?;
+    file::replace(path.reveal(), &text, false).map_err(|e| format!("{path} cannot be written: {e}"))?;
     Ok(warnings)
 }
 
@@ -90,10 +89,10 @@ async fn sizes(policy: &Policy, connected: &Connected) -> (Vec<Size>, Vec<String
 }
 
 /// Which snapshot this is and how old.
-pub fn describe(path: &Path, snapshot: &Snapshot) -> String {
+pub fn describe(path: &Given<PathBuf>, snapshot: &Snapshot) -> String {
     format!(
         "schema snapshot {} of PostgreSQL {}, written {} UTC{}",
-        path.display(),
+        path,
         version(&snapshot.schema),
         snapshot.written,
         age(&snapshot.written, now())

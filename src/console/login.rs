@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Form};
+use record::{STRANGERS, said};
 use serde::Deserialize;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -21,9 +22,6 @@ use web::Arrival;
 const COMPARED: usize = 2;
 /// Longer than any password.
 const LONGEST: usize = 1024;
-/// A verifier that no password meets, for names that do not exist.
-const NOBODY: &str = "SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:\
-                      AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 /// Who is inside, who tries, and how many are judged at once.
 pub struct Door {
@@ -93,9 +91,8 @@ impl App {
     pub(crate) fn visitor(&self, headers: &HeaderMap, arrival: Arrival) -> Option<(Visitor, String)> {
         let settings = self.source.settings()?;
         let token = Cookie::Session.of(headers, arrival)?;
-        let visitor = self.door.sessions.find(&token, settings.session)?;
-        let still = settings.users.iter().any(|u| u.name == visitor.name && u.role == visitor.role);
-        still.then_some((visitor, token))
+        let visitor = self.door.sessions.find(&token, settings.session, &settings.users)?;
+        Some((visitor, token))
     }
 }
 
@@ -155,7 +152,7 @@ pub async fn enter(
     };
     drop(form);
     if !app.door.throttle.admit(arrival.from) {
-        tracing::warn!(address = %arrival.from, "refused to judge a login to the console: too many were wrong");
+        tracing::warn!(target: STRANGERS, address = %arrival.from, "refused to judge a login to the console: too many were wrong");
         let wrong = "Too many wrong logins. Please wait a minute.";
         return ask(arrival, next, StatusCode::TOO_MANY_REQUESTS, Some(wrong));
     }
@@ -163,7 +160,10 @@ pub async fn enter(
         return ask(arrival, next, StatusCode::FORBIDDEN, Some("The policy lets nobody in any more."));
     };
     let user = settings.users.iter().find(|u| u.name == entering.name);
-    let verifier = user.map_or(NOBODY, |u| u.scram.as_str()).to_owned();
+    // A name that does not exist takes as long as one that does: the first user's password is judged, for nothing.
+    let Some(verifier) = user.or(settings.users.first()).map(|u| u.scram.clone()) else {
+        return ask(arrival, next, StatusCode::FORBIDDEN, Some("The policy lets nobody in any more."));
+    };
     let password = entering.password;
     let judged = async {
         let _turn = app.door.compared.acquire().await.ok()?;
@@ -174,12 +174,14 @@ pub async fn enter(
     };
     let proven = judged.await.unwrap_or(false);
     let Some(user) = user.filter(|_| proven) else {
-        tracing::warn!(user = entering.name, address = %arrival.from, "a login to the console failed");
+        tracing::warn!(
+            target: STRANGERS, user = &*said(&entering.name), address = %arrival.from, "a login to the console failed"
+        );
         let wrong = "This name and password do not fit.";
         return ask(arrival, next, StatusCode::FORBIDDEN, Some(wrong));
     };
     app.door.throttle.forgive(arrival.from);
-    let Ok(session) = app.door.sessions.begin(&user.name, user.role) else {
+    let Ok(session) = app.door.sessions.begin(user) else {
         return ask(arrival, next, StatusCode::SERVICE_UNAVAILABLE, Some("No randomness is available."));
     };
     tracing::info!(user = user.name, role = user.role.word(), address = %arrival.from, "logged in to the console");

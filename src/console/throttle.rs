@@ -1,5 +1,6 @@
 //! Guessing passwords is made slow: so many wrong ones from one network, then a pause.
 
+use frontend::neighbourhood;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -39,7 +40,7 @@ impl Throttle {
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = |r: &Recent| now.duration_since(r.since) < SPAN;
         let all = failures.all.filter(fresh).unwrap_or(Recent { since: now, failed: 0 });
-        let network = network(from);
+        let network = neighbourhood(from);
         let own =
             failures.of.get(&network).copied().filter(fresh).unwrap_or(Recent { since: now, failed: 0 });
         if own.failed >= MOST || all.failed >= MOST_OF_ALL {
@@ -59,20 +60,12 @@ impl Throttle {
     /// The attempt was right: it does not count.
     pub fn forgive(&self, from: IpAddr) {
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = failures.of.get_mut(&network(from)) {
+        if let Some(own) = failures.of.get_mut(&neighbourhood(from)) {
             own.failed = own.failed.saturating_sub(1);
         }
         if let Some(all) = &mut failures.all {
             all.failed = all.failed.saturating_sub(1);
         }
-    }
-}
-
-/// An IPv4 address, or the 64 bits that one site has of IPv6.
-fn network(from: IpAddr) -> IpAddr {
-    match from.to_canonical() {
-        IpAddr::V6(a) => IpAddr::V6((a.to_bits() >> 64 << 64).into()),
-        v4 => v4,
     }
 }
 

@@ -19,20 +19,28 @@ use pgwire::api::auth::sasl::scram::{ScramSecret, ScramServerAuth};
 use pgwire::error::PgWireError;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::Authentication;
+use record::{STRANGERS, said};
 use sha2::Sha256;
 
 const SCRAM: &str = "SCRAM-SHA-256";
 const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
 
-/// The process's secret behind the salts of users who do not exist.
+/// The secret behind the salts of users who do not exist. Salts of users who do stay as they are over restarts and reloads, and
+/// are the same at each proxy of a policy: those of others must be, too, or a name is told by asking twice.
+#[derive(Clone, Copy)]
 pub(super) struct Mock([u8; 32]);
 
 impl Mock {
-    /// A new secret.
+    /// A new secret, for a service that has none that lasts.
     pub fn new() -> Result<Self, getrandom::Error> {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret)?;
         Ok(Self(secret))
+    }
+
+    /// The service's own secret, if it has one.
+    fn or(self, lasting: Option<[u8; 32]>) -> Self {
+        lasting.map_or(self, Self)
     }
 
     fn derive(&self, what: &str, user: &str) -> [u8; 32] {
@@ -46,11 +54,11 @@ impl Mock {
 
     /// A verifier that no password meets.
     fn secret(&self, user: &str, iterations: &[u32]) -> ScramSecret {
-        let [pick, ..] = self.derive("iterations", user);
-        let at = usize::from(pick) % iterations.len().max(1);
+        // By the highest digest, so that a count which comes or goes changes the pick of those alone who get it or had it.
+        let drawn = iterations.iter().max_by_key(|count| self.derive(&format!("iterations {count}"), user));
         ScramSecret::Verifier {
             salt: self.derive("salt", user).into_iter().take(16).collect(),
-            iterations: iterations.get(at).copied().unwrap_or(4096) as usize,
+            iterations: drawn.copied().unwrap_or(4096) as usize,
             stored_key: self.derive("stored key", user).to_vec(),
             server_key: self.derive("server key", user).to_vec(),
         }
@@ -71,7 +79,10 @@ pub(super) async fn login<S: Service>(
         let holds = account.certificate.is_none() || account.certificate.as_deref() == visitor.certificate;
         if !holds {
             let shown = visitor.certificate.unwrap_or_default();
-            tracing::warn!(user, address = %peer, shown, "the client's certificate is not the user's");
+            tracing::warn!(
+                target: STRANGERS, user = &*said(user), address = %peer, shown = &*said(shown),
+                "the client's certificate is not the user's"
+            );
         }
         holds
     });
@@ -83,13 +94,17 @@ pub(super) async fn login<S: Service>(
             if peer.is_loopback() {
                 return Ok(identity);
             }
-            tracing::warn!(user, address = %peer, "a user without a password may log in by 127.0.0.1 only");
+            tracing::warn!(
+                target: STRANGERS, user, address = %peer, "a user without a password may log in by 127.0.0.1 only"
+            );
             None
         }
         Some(Account { identity, auth: Auth::Scram(verifier), .. }) => {
             let secret = verifier_secret(&verifier);
             if secret.is_none() {
-                tracing::error!(user, "the user's SCRAM verifier is not valid; no password will be accepted");
+                tracing::error!(
+                    target: STRANGERS, user, "the user's SCRAM verifier is not valid; no password will be accepted"
+                );
             }
             secret.map(|secret| (identity, secret))
         }
@@ -97,7 +112,10 @@ pub(super) async fn login<S: Service>(
     };
     let (identity, secret) = match known {
         Some((identity, secret)) => (Some(identity), secret),
-        None => (None, mock.secret(user, &service.scram_iterations(user, database))),
+        None => {
+            let mock = mock.or(service.login_secret(user, database));
+            (None, mock.secret(user, &service.scram_iterations(user, database)))
+        }
     };
     let proven = scram(wire, secret, binding.and_then(Tls::binding)).await?;
     match (proven, identity) {
@@ -288,5 +306,18 @@ mod tests {
         assert_ne!(shape("eve").0, shape("mallory").0);
         assert_eq!(shape("eve").0.len(), 16);
         assert!([4096, 10_000].contains(&shape("eve").1));
+        // A secret that lasts is another process's, too; the order of users and how many there are decide nothing.
+        let lasting = || Mock::new().unwrap().or(Some([7; 32]));
+        let made = |mock: Mock, counts: &[u32], user: &str| match mock.secret(user, counts) {
+            ScramSecret::Verifier { salt, iterations, .. } => (salt, iterations),
+            ScramSecret::SaltedPassword { .. } => unreachable!("a verifier was made"),
+        };
+        for n in 0..64 {
+            let user = format!("user{n}");
+            let first = made(lasting(), &[4096, 10_000], &user);
+            assert_eq!(first, made(lasting(), &[10_000, 4096, 10_000, 10_000], &user));
+            let third = made(lasting(), &[4096, 10_000, 20_000], &user);
+            assert!(third == first || third.1 == 20_000, "{third:?}");
+        }
     }
 }

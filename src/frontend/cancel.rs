@@ -1,6 +1,7 @@
 //! Which session a CancelRequest means.
 
 use bytes::Bytes;
+use record::STRANGERS;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use subtle::ConstantTimeEq;
@@ -58,7 +59,7 @@ impl Registry {
             Some(entry) if bool::from(entry.secret.ct_eq(secret)) => {
                 let _ = entry.signal.send(());
             }
-            _ => tracing::warn!(pid, "a cancel request named no session or a wrong key"),
+            _ => tracing::warn!(target: STRANGERS, pid, "a cancel request named no session or a wrong key"),
         }
     }
 }

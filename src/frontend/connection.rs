@@ -23,6 +23,7 @@ use futures::FutureExt;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::{Authentication, BackendKeyData, SecretKey};
 use policy::Limits;
+use record::{STRANGERS, said};
 use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -75,18 +76,22 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
         Ok(Opening::Login(login)) => login,
         Ok(Opening::Cancel { pid, secret }) => return shared.registry.cancel(pid, &secret),
         Ok(Opening::Refused(wire, e)) => {
-            tracing::info!(address = %peer, sqlstate = e.code.as_str(), "refused");
+            tracing::info!(target: STRANGERS, address = %peer, sqlstate = e.code.as_str(), "refused");
             return wire.refuse(e).await;
         }
         Ok(Opening::Closed) => return,
         // As PostgreSQL: who has not even asked for anything gets no answer.
         Ok(Opening::Silent) | Err(_) => {
-            return tracing::info!(address = %peer, "a client did not send its startup packet in time");
+            return tracing::info!(
+                target: STRANGERS, address = %peer, "a client did not send its startup packet in time"
+            );
         }
     };
     let Login { mut wire, encrypted, certificate, startup } = *login;
     if let Some(crowd) = waiting.crowd.filter(|crowd| *crowd != Crowd::Nobody) {
-        tracing::warn!(address = %peer, ?crowd, "refused a connection: too many have not logged in yet");
+        tracing::warn!(
+            target: STRANGERS, address = %peer, ?crowd, "refused a connection: too many have not logged in yet"
+        );
         return wire.refuse(too_many_logins(crowd)).await;
     }
     if let Some(negotiation) = startup.negotiation() {
@@ -131,7 +136,10 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
         }
         Err(stop) => {
             if let Stop::Error(e) = &stop {
-                tracing::info!(user, address = %peer, tls = encrypted, sqlstate = e.code.as_str(), "refused");
+                tracing::info!(
+                    target: STRANGERS, user = &*said(&user), address = %peer, tls = encrypted, sqlstate = e.code.as_str(),
+                    "refused"
+                );
             }
             Err(stop)
         }

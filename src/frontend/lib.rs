@@ -48,6 +48,7 @@ pub mod unix;
 mod wire;
 
 pub use listener::{Address, Listener};
+pub use peer::neighbourhood;
 pub use server::{Server, Sessions, Shutdown};
 pub use service::{Account, Auth, Client, Control, Service, Session, Weight};
 pub use settings::{InForce, Settings};

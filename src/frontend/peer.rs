@@ -5,6 +5,14 @@ use policy::AccessRule;
 use std::fmt;
 use std::net::IpAddr;
 
+/// Whom clients of an address are counted with: one machine can have all of an IPv6 network, and so can nobody else.
+pub fn neighbourhood(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((u128::from(address) & (u128::MAX << 64)).into()),
+        v4 => v4,
+    }
+}
+
 /// Where a client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Peer {
@@ -20,13 +28,11 @@ impl Peer {
         Self::Inet(address.to_canonical())
     }
 
-    /// Whom clients are counted with: one machine can have all of an IPv6 network, and so can nobody else.
+    /// Whom clients are counted with.
     pub fn neighbourhood(self) -> Self {
         match self {
-            Self::Inet(IpAddr::V6(address)) => {
-                Self::Inet(IpAddr::V6((u128::from(address) & (u128::MAX << 64)).into()))
-            }
-            other => other,
+            Self::Inet(address) => Self::Inet(neighbourhood(address)),
+            Self::Local => Self::Local,
         }
     }
 

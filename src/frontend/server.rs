@@ -12,6 +12,7 @@ use super::slots::Slots;
 use super::tls::Tls;
 use super::turns::Turns;
 use policy::Limits;
+use record::STRANGERS;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -145,12 +146,12 @@ impl<S: Service> Server<S> {
                                 connections.spawn(connection::serve(Arc::clone(&shared), arrival, place));
                             }
                             None => tracing::warn!(
-                                address = %arrival.peer, "dropped a connection: too many have not logged in yet"
+                                target: STRANGERS, address = %arrival.peer, "dropped a connection: too many have not logged in yet"
                             ),
                         }
                     }
                     Err(e) => {
-                        tracing::error!(error = %e, "cannot accept a connection");
+                        tracing::error!(target: STRANGERS, error = %e, "cannot accept a connection");
                         tokio::time::sleep(ACCEPT_PAUSE).await;
                     }
                 },

@@ -113,6 +113,13 @@ pub trait Service: Send + Sync + 'static {
         vec![4096]
     }
 
+    /// A secret of a database's that lasts over restarts and is the same at each of its proxies: what users who do not exist are
+    /// shown is made of it. None where there is none; then it is made of one of this process.
+    fn login_secret(&self, user: &str, database: &str) -> Option<[u8; 32]> {
+        let _ = (user, database);
+        None
+    }
+
     /// Opens a session for an authenticated user. `startup` holds every parameter of the startup packet
     /// (`user`, `database`, `application_name`, `options`, ...). An error ends the connection as FATAL.
     fn open(

@@ -8,6 +8,7 @@ use answer::{ClientError, SqlState};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::NegotiateProtocolVersion;
 use policy::Limits;
+use record::STRANGERS;
 use std::collections::BTreeMap;
 use tokio::time::timeout;
 
@@ -102,7 +103,7 @@ pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, limits
                 (encrypted, certificate) = (true, secured.certificate);
             }
             Err(e) => {
-                tracing::info!(error = %e, "a direct TLS handshake failed");
+                tracing::info!(target: STRANGERS, error = %e, "a direct TLS handshake failed");
                 return Opening::Closed;
             }
         },
@@ -139,7 +140,9 @@ pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, limits
                 if wire.reader.has_buffered() {
                     // Somebody put plain bytes where only a TLS handshake may follow, hoping that they pass for
                     // encrypted ones (CVE-2021-23214). PostgreSQL, too, ends the connection.
-                    tracing::warn!("dropped a connection with unencrypted data behind its SSL request");
+                    tracing::warn!(
+                        target: STRANGERS, "dropped a connection with unencrypted data behind its SSL request"
+                    );
                     return Opening::Closed;
                 }
                 if !answer(&mut wire, b'S').await {
@@ -151,7 +154,7 @@ pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, limits
                         certificate = secured.certificate;
                     }
                     Err(e) => {
-                        tracing::info!(error = %e, "a TLS handshake failed");
+                        tracing::info!(target: STRANGERS, error = %e, "a TLS handshake failed");
                         return Opening::Closed;
                     }
                 }

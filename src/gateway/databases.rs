@@ -73,6 +73,8 @@ impl Databases {
             ClientError::new(SqlState::UNDEFINED_DATABASE, message)
         };
         let active = self.find(&database).ok_or_else(missing)?.clone();
-        Ok(Session::new(active, self.clone(), identity, database))
+        let session = Session::new(active, self.clone(), identity, database);
+        session.announce()?;
+        Ok(session)
     }
 }

@@ -13,7 +13,7 @@ impl Gateway {
         let tables: Vec<usize> = (0..self.policy.tables.len()).collect();
         let (database, ledger, altered) = tokio::join!(
             self.backend.ping(),
-            timeout(PATIENCE, self.ledger.spent()),
+            timeout(PATIENCE, self.ledger.probe()),
             timeout(PATIENCE, self.fingerprints.change(&self.backend, &self.policy, &tables)),
         );
         let mut troubles = Vec::new();
@@ -22,7 +22,7 @@ impl Gateway {
             troubles.push("the database does not answer");
         }
         match ledger {
-            Ok(Ok(_)) => {}
+            Ok(Ok(())) => {}
             Ok(Err(refusal)) => {
                 tracing::warn!(cause = %refusal, "not ready: the ledger cannot be written");
                 troubles.push("the ledger cannot be written");

@@ -11,6 +11,7 @@
 
 mod active;
 mod advice;
+pub mod audit;
 mod bounds;
 mod budget_split;
 mod catalogs;

@@ -1,8 +1,9 @@
 //! Users of a passthrough role: owners, whose statements the database answers as they stand, by a login of their own, in
-//! read-only transactions. No privacy, no price, nothing kept; each statement is in the log and says so to whoever asked.
+//! read-only transactions. No privacy, no price, nothing kept; each statement is in the audit and says so to whoever asked.
 //!
 //! The connection is reached by [`Session::owner`] and in no other way, and that gives it to sessions of such a role alone.
 
+use super::audit::{self, Event};
 use super::statement::Columns;
 use super::{Gateway, Session, parameters};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
@@ -43,12 +44,16 @@ impl Session {
         Ok(Some(Owner { session: self, direct, settings: self.settings.backend().with_search_path(path) }))
     }
 
-    /// Says at login what the session is.
-    pub(super) fn announce(&self) {
-        if self.mode(&self.gateway) == Mode::Passthrough {
-            let (user, role) = (&self.identity.user, self.identity.role.as_deref().unwrap_or_default());
-            tracing::warn!(user, role, "a passthrough session begins: exact rows, no privacy");
+    /// Says at login what the session is; one that cannot be said to begin does not.
+    pub(super) fn announce(&self) -> Result<(), ClientError> {
+        match self.mode(&self.gateway) {
+            Mode::Passthrough => self.audit(&Event::Begins),
+            Mode::Private | Mode::Synthetic => Ok(()),
         }
+    }
+
+    fn audit(&self, event: &Event<'_>) -> Result<(), ClientError> {
+        audit::write(self.gateway.policy.log.format, &self.identity, &self.database, event)
     }
 }
 
@@ -91,8 +96,10 @@ impl Owner<'_> {
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Outcome>, ClientError> {
         let Some(mut sql) = text_of(kind, text) else { return Ok(None) };
-        self.record(&sql, notices);
         let params: Vec<Param> = parameters::params(description.map_or(&[], |d| &d.parameters), values);
+        // Before it is read: for the operator, whole, and for whoever asks.
+        self.session.audit(&Event::Asks { statement: &sql, parameters: &params })?;
+        notices.push(Notice::new("passthrough: exact rows, without privacy; the statement is in the log"));
         let promised = description.and_then(|d| d.fields.clone()).map(|f| Columns::bound(f, values));
         let formats: Vec<i16> = promised.iter().flat_map(|p| &p.fields).map(|f| f.format).collect();
         if promised.is_some_and(|p| p.twice) {
@@ -104,13 +111,5 @@ impl Owner<'_> {
             if matches!(kind, Kind::Explain(..)) { ("EXPLAIN", false) } else { ("SELECT", true) };
         let fields = rows.fields.clone();
         Ok(Some(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb, count }))
-    }
-
-    /// Before it is read: for the operator, whole, and for whoever asks.
-    fn record(&self, sql: &str, notices: &mut Vec<Notice>) {
-        let who = &self.session.identity;
-        let (user, role) = (&who.user, who.role.as_deref().unwrap_or_default());
-        tracing::warn!(user, role, statement = sql, "passthrough: a statement is answered with exact rows");
-        notices.push(Notice::new("passthrough: exact rows, without privacy; the statement is in the log"));
     }
 }

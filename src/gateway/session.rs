@@ -77,7 +77,7 @@ impl Session {
         if !gateway.policy.notices(&identity.user, identity.role.as_deref()) {
             settings.start_with(NoisegateSetting::Notices.name(), "off".into());
         }
-        let session = Self {
+        Self {
             active,
             databases,
             identity,
@@ -96,9 +96,7 @@ impl Session {
             pid: 0,
             seat: None,
             writing: Writing::default(),
-        };
-        session.announce();
-        session
+        }
     }
 
     /// Takes note that it is connected: by which number it cancels, what it calls itself, where it is, and whether TLS protects it.

@@ -324,7 +324,7 @@ impl Gateway {
             LedgerLocation::Postgres(at) => Some(&at.url),
             LedgerLocation::Sqlite(_) => None,
         };
-        let urls = urls.chain(books).map(String::as_str);
+        let urls = urls.chain(books);
         let directory = auth_query.map(|q| Directory::new(q, of_backend.password_file.clone(), urls));
         Ok(Arc::new(Self {
             policy,

@@ -84,6 +84,11 @@ impl Keeper {
         Ok(Self { log, books, mark, first, unmarked, mismatch, now, reads, wrote, stale })
     }
 
+    /// Hash of the first entry.
+    pub(super) fn first(&self) -> [u8; 32] {
+        self.first
+    }
+
     /// What the mark said when this was opened.
     pub(super) fn seen(&self) -> Option<Tip> {
         self.mark.seen.map(|seen| seen.tip)

@@ -41,6 +41,7 @@ use dp::{Charge, Notion};
 use keeper::Keeper;
 use policy::{Budget, LedgerLocation};
 use price::Proven;
+use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -66,6 +67,8 @@ pub struct Ledger {
     seen: reads::SharedSeen,
     held: Arc<reads::Held>,
     pulse: Arc<Pulse>,
+    /// Hash of the first entry, which has 128 random bits that no analyst is shown.
+    first: [u8; 32],
     writer: Arc<Writer>,
 }
 
@@ -241,14 +244,24 @@ impl Ledger {
         let seen = reads::SharedSeen::default();
         let shown = seen.clone();
         let pulse = Arc::new(Pulse::at(keeper.books.head().at));
-        let felt = pulse.clone();
+        let (felt, first) = (pulse.clone(), keeper.first());
         let thread = std::thread::Builder::new()
             .name("ledger".into())
             .spawn(move || writer::run(keeper, queue, &shown, &felt))
             .map_err(|e| LedgerError::Thread(e.to_string()))?;
         let writer = Arc::new(Writer { requests: Some(requests), thread: Some(thread) });
         let (terms, budgets) = (Arc::new(terms), budgets.into());
-        Ok(Self { terms, budgets, lease: LEASE, shelf: SHELF, seen, held: Arc::default(), pulse, writer })
+        Ok(Self {
+            terms,
+            budgets,
+            lease: LEASE,
+            shelf: SHELF,
+            seen,
+            held: Arc::default(),
+            pulse,
+            first,
+            writer,
+        })
     }
 
     /// The same ledger for a policy that was read again. It is taken over as [`Self::open`] does.
@@ -482,6 +495,24 @@ impl Ledger {
     pub async fn remaining(&self, who: &Identity) -> Result<Vec<BudgetState>, Refusal> {
         let who = who.clone();
         self.edit(move |books, clock| Ok((books.states(&who, clock), None))).await
+    }
+
+    /// Whether a debit could be written at this moment: writes and syncs what leaves nothing behind.
+    ///
+    /// # Errors
+    /// What a debit would be refused with.
+    pub async fn probe(&self) -> Result<(), Refusal> {
+        self.ask(|reply| Request::Probe { reply }).await
+    }
+
+    /// A secret for one purpose, that lasts as long as the books and is the same at each proxy that shares them.
+    pub fn secret(&self, purpose: &str) -> [u8; 32] {
+        Sha256::new()
+            .chain_update(b"noisegate ")
+            .chain_update(purpose)
+            .chain_update(self.first)
+            .finalize()
+            .into()
     }
 
     /// How it does.

@@ -17,6 +17,9 @@ use tokio::sync::{mpsc, oneshot};
 /// Requests that share one commit at most.
 const BATCH: usize = 256;
 
+/// The name of the read that a probe notes: no read has one of so few digits.
+const PROBE: &str = "probe";
+
 /// What came of [`Request::Pay`].
 pub(super) enum Paid {
     /// The entry, and the budgets after it.
@@ -52,6 +55,8 @@ pub(super) enum Request {
     Reuse(Cached),
     /// A release will not come.
     GiveUp { entry: i64, key: [u8; 32] },
+    /// Writes what is of no meaning, in a batch of its own: whether a debit could be written now.
+    Probe { reply: Reply<()> },
     /// Anything else. Forgets releases of earlier epochs if it begins one.
     Edit { edit: Edit, reply: Reply<()> },
 }
@@ -88,10 +93,16 @@ pub(super) fn run(mut keeper: Keeper, mut queue: mpsc::Receiver<Request>, seen: 
         let mut batch = std::mem::take(&mut untold);
         batch.push(first);
         gather(&mut batch, &mut queue);
+        // What a probe cannot write must not take a debit with it.
+        let (probes, batch): (Vec<_>, Vec<_>) =
+            batch.into_iter().partition(|r| matches!(r, Request::Probe { .. }));
+        if !probes.is_empty() {
+            serve(&mut keeper, probes, None, seen, pulse);
+        }
         if batch.iter().all(|r| matches!(r, Request::Kept { .. })) {
             look(keeper.log.as_mut(), batch);
         } else {
-            untold = serve(&mut keeper, batch, &mut queue, seen, pulse);
+            untold = serve(&mut keeper, batch, Some(&mut queue), seen, pulse);
         }
     }
 }
@@ -126,18 +137,18 @@ fn answer<T: 'static>(reply: Reply<T>, decision: Result<T, Refusal>) -> Answer {
 }
 
 /// One transaction. No answer, not even a refusal, goes out before the commit: a refusal may rest on a debit of the
-/// same batch. Gives notes on reads that did not come into the books.
+/// same batch. `queue` has those who may still join it. Gives notes on reads that did not come into the books.
 fn serve(
     keeper: &mut Keeper,
     mut requests: Vec<Request>,
-    queue: &mut mpsc::Receiver<Request>,
+    queue: Option<&mut mpsc::Receiver<Request>>,
     seen: &SharedSeen,
     pulse: &Pulse,
 ) -> Vec<Request> {
     let relaxed = requests.iter().all(Request::is_relaxed);
     let begun = keeper.begin(relaxed).and_then(|()| {
         // And those who came while another proxy had the lock.
-        if !relaxed {
+        if let Some(queue) = queue.filter(|_| !relaxed) {
             gather(&mut requests, queue);
         }
         let keys: Vec<[u8; 32]> = requests.iter().filter_map(Request::reads).collect();
@@ -244,6 +255,10 @@ impl Keeper {
                 });
                 Box::new(drop)
             }
+            Request::Probe { reply } => {
+                run(&mut Self::probe);
+                answer(reply, Ok(()))
+            }
             Request::Edit { edit, reply } => {
                 let (mut edit, mut done) = (Some(edit), Err(undecided()));
                 run(&mut |batch| {
@@ -261,6 +276,16 @@ impl Keeper {
                 answer(reply, done)
             }
         }
+    }
+
+    /// Notes a read of nobody, and takes it back: pages are written and synced as for a debit, and nothing is left.
+    fn probe(&mut self) -> Result<(), LedgerError> {
+        if self.wrote {
+            return Ok(());
+        }
+        let (id, user, began) = (PROBE.to_owned(), String::new(), self.now);
+        self.note(ReadChange::Reserve(PrivateRead { id, user, began, until: began, failed: false }))?;
+        self.note(ReadChange::Remove(PROBE.to_owned()))
     }
 
     /// Whether a user's read may begin now.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use web::{Cipher, Site};
 
-/// A judgement of whether we can serve is given again for so long: asking costs the database a question.
+/// A judgement of whether we can serve is given again for so long: asking costs the database a question, and the ledger a write.
 const FRESH: Duration = Duration::from_secs(3);
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -35,28 +35,52 @@ pub trait Source: Send + Sync + 'static {
     fn tls(&self) -> Option<Tls>;
 }
 
-/// A bound listener for monitoring.
-pub struct Monitor(Site);
+/// Bound listeners for monitoring.
+pub struct Monitor {
+    metrics: Site,
+    /// Where probes arrive, if they have a door of their own.
+    health: Option<Site>,
+}
 
 impl Monitor {
-    /// Binds it. Errors name the address.
-    pub async fn bind(listen: SocketAddr) -> io::Result<Self> {
-        Site::bind(listen, "monitoring", "metrics.listen").await.map(Self)
+    /// Binds them. Errors name the address.
+    pub async fn bind(listen: SocketAddr, health: Option<SocketAddr>) -> io::Result<Self> {
+        let metrics = Site::bind(listen, "monitoring", "metrics.listen").await?;
+        let health = match health {
+            Some(listen) => Some(Site::bind(listen, "monitoring", "metrics.health_listen").await?),
+            None => None,
+        };
+        Ok(Self { metrics, health })
     }
 
-    /// Where it listens: port 0 has become a real port.
+    /// Where metrics are: port 0 has become a real port.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.0.address()
+        self.metrics.address()
+    }
+
+    /// Where probes arrive, if not there.
+    pub fn health_address(&self) -> io::Result<Option<SocketAddr>> {
+        self.health.as_ref().map(Site::address).transpose()
     }
 
     /// Serves until it is dropped.
     pub async fn serve(self, source: Arc<dyn Source>) {
-        let watched = source.clone();
+        let watch = Arc::new(Watch { source: source.clone(), judged: Mutex::default() });
         let cipher = move |at: IpAddr| match source.tls().filter(|_| !at.to_canonical().is_loopback()) {
             Some(tls) => Cipher::Tls(tls),
             None => Cipher::Plain,
         };
-        self.0.serve(router(watched), cipher).await;
+        let metrics = Router::new().route("/metrics", get(metrics));
+        match self.health {
+            None => {
+                self.metrics.serve(metrics.merge(probes()).with_state(watch), cipher).await;
+            }
+            Some(health) => {
+                let metrics = self.metrics.serve(metrics.with_state(watch.clone()), cipher);
+                let health = health.serve(probes().with_state(watch), |_| Cipher::Plain);
+                tokio::join!(metrics, health);
+            }
+        }
     }
 }
 
@@ -65,12 +89,8 @@ struct Watch {
     judged: Mutex<Option<(Instant, Vec<Trouble>)>>,
 }
 
-fn router(source: Arc<dyn Source>) -> Router {
-    Router::new()
-        .route("/metrics", get(metrics))
-        .route("/live", get(|| async { "live\n" }))
-        .route("/ready", get(ready))
-        .with_state(Arc::new(Watch { source, judged: Mutex::default() }))
+fn probes() -> Router<Arc<Watch>> {
+    Router::new().route("/live", get(|| async { "live\n" })).route("/ready", get(ready))
 }
 
 async fn metrics(State(watch): State<Arc<Watch>>) -> Response {
@@ -80,16 +100,23 @@ async fn metrics(State(watch): State<Arc<Watch>>) -> Response {
     }
 }
 
-async fn ready(State(watch): State<Arc<Watch>>) -> Response {
+async fn judge(watch: Arc<Watch>) -> Vec<Trouble> {
     // Whoever comes while it is judged waits for the judgement.
     let mut judged = watch.judged.lock().await;
-    let troubles = match &*judged {
+    match &*judged {
         Some((at, troubles)) if at.elapsed() < FRESH => troubles.clone(),
         _ => {
             let troubles = watch.source.troubles().await;
             *judged = Some((Instant::now(), troubles.clone()));
             troubles
         }
+    }
+}
+
+async fn ready(State(watch): State<Arc<Watch>>) -> Response {
+    // Who asks may go before it is judged: the judgement is for whoever comes next, and is not begun anew for each.
+    let Ok(troubles) = tokio::spawn(judge(watch)).await else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     if troubles.is_empty() {
         return "ready\n".into_response();

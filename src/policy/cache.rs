@@ -5,7 +5,7 @@ use super::error::Findings;
 use super::keys::{Key, Keys};
 use super::model::{Cache, CacheKey};
 use super::reader::Section;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The longest name that PostgreSQL gives a channel.
@@ -108,9 +108,9 @@ pub(super) fn cache(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Ca
             f.error(&file.span, "both key_file and key are given", "leave one of them out");
             None
         }
-        (Some(file), None) => Some(CacheKey::File(base.join(file.value))),
+        (Some(file), None) => Some(CacheKey::File(file.value.map(PathBuf::from).within(base))),
         (None, Some(key)) => {
-            let bytes = super::cache_key::from_hex(key.value.trim());
+            let bytes = super::cache_key::from_hex(key.value.reveal().trim());
             if bytes.is_none() && !f.elsewhere() {
                 // The text is not repeated: it may be nearly a key.
                 let hint = "make one by `openssl rand -hex 32`, and name the variable that holds it";

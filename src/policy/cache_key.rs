@@ -1,8 +1,9 @@
 //! The key of stored answers: read when it is needed, and shown nowhere.
 
+use super::given::Given;
 use super::model::CacheKey;
 use super::private_file::private_file;
-use std::path::Path;
+use std::path::PathBuf;
 
 impl CacheKey {
     /// The 32 bytes.
@@ -26,10 +27,9 @@ impl std::fmt::Debug for CacheKey {
     }
 }
 
-fn from_file(file: &Path) -> Result<[u8; 32], String> {
+fn from_file(file: &Given<PathBuf>) -> Result<[u8; 32], String> {
     let bytes = private_file(file, "the key file", 128)?;
-    let wrong =
-        || format!("the key file {} holds neither 32 bytes nor 64 hexadecimal digits", file.display());
+    let wrong = || format!("the key file {file} holds neither 32 bytes nor 64 hexadecimal digits");
     if let Ok(key) = bytes.as_slice().try_into() {
         return Ok(key);
     }
@@ -65,7 +65,7 @@ mod tests {
         let read = |bytes: &[u8], mode: u32| {
             std::fs::write(&file, bytes).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
-            CacheKey::File(file.clone()).read()
+            CacheKey::File(file.clone().into()).read()
         };
         assert_eq!(read(&[7; 32], 0o600), Ok([7; 32]));
         assert_eq!(read(format!("{}\n", "0a".repeat(32)).as_bytes(), 0o400), Ok([10; 32]));
@@ -80,7 +80,7 @@ mod tests {
             assert!(refused.contains(why), "{refused}");
         }
         std::fs::remove_file(&file).unwrap();
-        assert!(CacheKey::File(file.clone()).read().unwrap_err().contains("cannot be read"));
+        assert!(CacheKey::File(file.clone().into()).read().unwrap_err().contains("cannot be read"));
         assert_eq!(format!("{:?}", CacheKey::Bytes([1; 32])), "Bytes(…)");
     }
 }

@@ -9,7 +9,7 @@ pub(super) use check::{add_reports, check};
 
 use super::error::{At, Findings, Span};
 use super::keys::{Key, Keys, REQUIRED};
-use super::model::{Backend, Collect, Collected, Encoder, View};
+use super::model::{Backend, Collect, Collected, Encoder, Mode, Role, User, View};
 use super::raw_table::RawTable;
 use super::reader::{Section, shorten, text};
 use std::path::Path;
@@ -282,6 +282,34 @@ pub(super) fn collects(
         );
     }
     out
+}
+
+/// Who writes reads nothing: none of them may have a role that is answered with exact rows.
+pub(super) fn writers_read_nothing(
+    collects: &[RawCollect],
+    users: &[User],
+    roles: &[Role],
+    f: &mut Findings,
+) {
+    let exact = |role: &str| roles.iter().any(|r| r.name == role && r.mode == Mode::Passthrough);
+    for RawCollect { collect, span, .. } in collects {
+        let mut refuse = |who: &str, name: &str| {
+            let what = format!("{who} {:?} writes to {:?} and reads exact rows", shorten(name), collect.name);
+            f.error(
+                span,
+                what,
+                "who writes reads nothing: give one of the two to another user, or another role",
+            );
+        };
+        for role in collect.roles.iter().filter(|role| exact(role)) {
+            refuse("the role", role);
+        }
+        for user in users.iter().filter(|u| collect.users.contains(&u.name)) {
+            if user.role.as_deref().is_some_and(exact) {
+                refuse("the user", &user.name);
+            }
+        }
+    }
 }
 
 fn collect(

@@ -1,13 +1,14 @@
 //! `${NAME}` in addresses and paths: the environment's value, which no message of a policy ever shows.
 
 use super::error::{At, Findings};
+use super::given::Given;
 use super::reader::shorten;
 
 /// The string with every `${NAME}` replaced; `$${` stands for a plain `${`. None after a mistake, which was noted.
 ///
 /// Away from the place where the proxy runs (`explain`, `check --offline`) a variable that is not set is no mistake:
 /// what it would lead to is not visited there, and a 0 stands in for it.
-pub(super) fn expand(key: &str, s: At<String>, f: &mut Findings) -> Option<At<String>> {
+pub(super) fn expand(key: &str, s: At<String>, f: &mut Findings) -> Option<At<Given<String>>> {
     let (mut out, mut rest, mut ok) = (String::new(), s.value.as_str(), true);
     while let Some((before, after)) = rest.split_once("${") {
         if let Some(before) = before.strip_suffix('$') {
@@ -43,7 +44,9 @@ pub(super) fn expand(key: &str, s: At<String>, f: &mut Findings) -> Option<At<St
         // A variable cannot hold one; the text was checked when it was read.
         ok = false;
     }
-    ok.then_some(At { value: out, span: s.span })
+    // `$${` alone is no variable, but shown as it stands all the same.
+    let written = s.value.contains("${").then_some(s.value);
+    ok.then_some(At { value: Given::new(out, written), span: s.span })
 }
 
 /// The variable's value; Err where it is not set (or is no text), None where this is no name.
@@ -68,7 +71,7 @@ mod tests {
         let mut f = Findings::new("p", text);
         let at = At { value: text.to_owned(), span: 0..text.len() };
         match expand("url", at, &mut f) {
-            Some(s) => Ok(s.value),
+            Some(s) => Ok(s.value.reveal().clone()),
             None => Err(f.errors().unwrap().to_string()),
         }
     }
@@ -98,7 +101,7 @@ mod tests {
     fn elsewhere_nothing_is_missing() {
         let mut f = Findings::new("p", "").read_elsewhere();
         let at = At { value: "a${NOISEGATE_TEST_IS_NOT_SET}b".to_owned(), span: 0..0 };
-        assert_eq!(expand("url", at, &mut f).unwrap().value, "a0b");
+        assert_eq!(expand("url", at, &mut f).unwrap().value.reveal(), "a0b");
         assert_eq!(f.errors(), None);
     }
 }

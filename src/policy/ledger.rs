@@ -2,14 +2,15 @@
 
 use super::environment::expand;
 use super::error::{At, Findings};
+use super::given::Given;
 use super::model::LedgerDatabase;
 use super::reader::{Section, shorten};
+use super::server::leaves_its_part;
 use super::server_url::ServerUrl;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
-use tokio_postgres::config::Host;
 
 /// The schema, where the policy names none.
 const SCHEMA: &str = "noisegate_ledger";
@@ -22,14 +23,9 @@ impl fmt::Display for LedgerDatabase {
     /// Schema, database and host: nothing of the URL that may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.schema)?;
-        let Ok(ServerUrl { config, .. }) = ServerUrl::from_str(&self.url) else { return Ok(()) };
-        let host = |host: &Host| match host {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(folder) => folder.display().to_string(),
-        };
-        let hosts: Vec<String> = config.get_hosts().iter().map(host).collect();
-        let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
-        write!(f, " of database {database:?} at {}", hosts.join(","))
+        let at = self.url.shown();
+        let database = if at.database.is_empty() { at.user } else { at.database };
+        write!(f, " of database {database:?} at {}", at.host)
     }
 }
 
@@ -51,11 +47,15 @@ pub(super) fn warn_of_unused(section: &Section<'_, '_>, f: &mut Findings) {
 /// The rest of `[ledger]`, once its URL is known to lead to PostgreSQL.
 pub(super) fn database(
     section: &Section<'_, '_>,
-    url: At<String>,
+    url: At<Given<String>>,
     base: &Path,
     f: &mut Findings,
 ) -> Option<LedgerDatabase> {
-    let why = match ServerUrl::from_str(&url.value) {
+    let why = match ServerUrl::from_str(url.value.reveal()) {
+        Ok(u) if !url.value.keeps_its_parts(&u.config) => {
+            leaves_its_part("url", &url.span, f);
+            return None;
+        }
         Ok(u) if !u.config.get_hosts().is_empty() && u.config.get_user().is_some() => None,
         Ok(_) => Some("it needs a user and a host".into()),
         Err(why) => Some(why),
@@ -83,7 +83,7 @@ pub(super) fn database(
         None => None,
         Some(_) => {
             let written = section.required_string("password_file", "password_file = \"ledger.pgpass\"", f)?;
-            Some(base.join(expand("password_file", written, f)?.value))
+            Some(expand("password_file", written, f)?.value.map(PathBuf::from).within(base))
         }
     };
     let timeout = section.duration("timeout", f).unwrap_or(TIMEOUT);
@@ -91,7 +91,7 @@ pub(super) fn database(
         None => base.join(MARK),
         Some(_) => {
             let written = section.required_string("mark", "mark = \"/var/lib/noisegate/ledger.mark\"", f)?;
-            base.join(expand("mark", written, f)?.value)
+            base.join(expand("mark", written, f)?.value.reveal())
         }
     };
     usable.then_some(LedgerDatabase { url: url.value, password_file, schema, timeout, mark })

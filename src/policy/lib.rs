@@ -19,6 +19,7 @@ mod envelope;
 mod environment;
 mod error;
 mod folder;
+mod given;
 mod json_path;
 mod keys;
 mod ledger;
@@ -50,6 +51,7 @@ mod window;
 
 pub use error::{PolicyError, PolicyErrors};
 pub use folder::files;
+pub use given::{Given, Shown};
 pub use json_path::is_jsonb;
 pub use keys::{Key, Keys, is_value};
 pub use model::*;

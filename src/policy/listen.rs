@@ -2,9 +2,10 @@
 
 use super::environment::{expand, shown};
 use super::error::{At, Findings, Span};
+use super::given::Given;
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Listen, Server, Tls};
-use super::reader::{Section, shorten, text};
+use super::reader::{Section, text};
 use super::users;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -155,9 +156,9 @@ pub(super) fn server(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> S
 }
 
 /// `written` is how messages show the address.
-fn listen(address: &At<String>, written: &str, base: &Path, f: &mut Findings) -> Option<Listen> {
-    let Some(path) = address.value.strip_prefix("unix:") else {
-        let parsed = address.value.parse::<SocketAddr>().ok();
+fn listen(address: &At<Given<String>>, written: &str, base: &Path, f: &mut Findings) -> Option<Listen> {
+    let Some(path) = address.value.reveal().strip_prefix("unix:") else {
+        let parsed = address.value.reveal().parse::<SocketAddr>().ok();
         if parsed.is_none() {
             f.error(
                 &address.span,
@@ -224,7 +225,7 @@ fn tls(server: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<Tls> {
     let required = section.boolean("required", f).is_none_or(|b| b.value);
     let mut file = |key: &str| {
         let path = section.required_string(key, &format!("{key} = \"server.pem\""), f)?;
-        expand(key, path, f).map(|path| base.join(path.value))
+        expand(key, path, f).map(|path| base.join(path.value.reveal()))
     };
     let (cert, key) = (file("cert"), file("key"));
     let client_ca = section.get("client_ca").and_then(|_| file("client_ca"));
@@ -270,15 +271,26 @@ pub(super) const WITH_TLS: &str =
 /// Where a server of pages listens: what the section says, and where it says that; else this port on loopback.
 pub(super) fn of_pages(section: &Section<'_, '_>, port: u16, f: &mut Findings) -> (SocketAddr, Option<Span>) {
     let otherwise = SocketAddr::from(([127, 0, 0, 1], port));
-    let example = format!("listen = \"{otherwise}\"");
-    let written = section.string("listen", &example, f).and_then(|written| expand("listen", written, f));
-    let Some(address) = written else { return (otherwise, None) };
-    match address.value.parse() {
-        Ok(parsed) => (parsed, Some(address.span)),
-        Err(_) => {
-            let what = format!("listen = {:?} is not an IP address and port", shorten(&address.value));
-            f.error(&address.span, what, format!("write for example: {example}"));
-            (otherwise, None)
-        }
+    match address(section, "listen", &format!("listen = \"{otherwise}\""), f) {
+        Some(At { value, span }) => (value, Some(span)),
+        None => (otherwise, None),
     }
+}
+
+/// The IP address and port under a key, if there is one.
+pub(super) fn address(
+    section: &Section<'_, '_>,
+    key: &str,
+    example: &str,
+    f: &mut Findings,
+) -> Option<At<SocketAddr>> {
+    let written = section.string(key, example, f)?;
+    let shown = shown(&written.value);
+    let address = expand(key, written, f)?;
+    let parsed = address.value.reveal().parse().ok();
+    if parsed.is_none() {
+        let what = format!("{key} = {shown} is not an IP address and port");
+        f.error(&address.span, what, format!("write for example: {example}"));
+    }
+    parsed.map(|value| At { value, span: address.span })
 }

@@ -1,5 +1,6 @@
 //! Passwords of the backend's logins, from a file in the format of libpq's: `host:port:database:user:password`.
 
+use super::given::Given;
 use super::private_file::private_file;
 use super::server_url::ServerUrl;
 use std::path::{Path, PathBuf};
@@ -15,22 +16,24 @@ const MAX_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// The file cannot be read, or others than its owner can. Never a part of its text.
-pub fn with_password(url: &str, file: Option<&Path>) -> Result<String, String> {
-    let Ok(ServerUrl { config, .. }) = ServerUrl::from_str(url) else { return Ok(url.to_owned()) };
+pub fn with_password(url: &Given<String>, file: Option<&Given<PathBuf>>) -> Result<Given<String>, String> {
+    let Ok(ServerUrl { config, .. }) = ServerUrl::from_str(url.reveal()) else { return Ok(url.clone()) };
     if config.get_password().is_some() {
-        return Ok(url.to_owned());
+        return Ok(url.clone());
     }
-    let named = file
-        .map(Path::to_owned)
-        .or_else(|| std::env::var_os("PGPASSFILE").filter(|f| !f.is_empty()).map(PathBuf::from));
-    let Some(file) = named else { return Ok(url.to_owned()) };
+    let named = file.cloned().or_else(|| {
+        std::env::var_os("PGPASSFILE").filter(|f| !f.is_empty()).map(|f| PathBuf::from(f).into())
+    });
+    let Some(file) = named else { return Ok(url.clone()) };
     let text = read(&file)?;
-    Ok(find(&text, &config).map_or_else(|| url.to_owned(), |password| add(url, &password)))
+    // Shown as it was, without the password.
+    let with = |password: String| Given::new(add(url.reveal(), &password), Some(url.to_string()));
+    Ok(find(&text, &config).map_or_else(|| url.clone(), with))
 }
 
-fn read(file: &Path) -> Result<String, String> {
+fn read(file: &Given<PathBuf>) -> Result<String, String> {
     let bytes = private_file(file, "the password file", MAX_BYTES)?;
-    String::from_utf8(bytes).map_err(|_| format!("the password file {} is not UTF-8", file.display()))
+    String::from_utf8(bytes).map_err(|_| format!("the password file {file} is not UTF-8"))
 }
 
 /// The password of the first line that matches, as libpq finds it.
@@ -139,15 +142,20 @@ mod tests {
         let file = folder.path().join("pgpass");
         std::fs::write(&file, "*:*:*:*:secret\n").unwrap();
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).unwrap();
-        let url = "postgres://a@h/d";
-        let error = with_password(url, Some(&file)).unwrap_err();
+        let url: Given<String> = "postgres://a@h/d".into();
+        let given = Given::from(file.clone());
+        let error = with_password(&url, Some(&given)).unwrap_err();
         assert!(error.contains("chmod 600") && !error.contains("secret"), "{error}");
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
-        assert_eq!(with_password(url, Some(&file)).unwrap(), "postgres://a@h/d?password=secret");
-        let own = "postgres://a:own@h/d";
-        assert_eq!(with_password(own, Some(&file)).unwrap(), own, "the URL's own wins");
+        let with = with_password(&url, Some(&given)).unwrap();
+        assert_eq!(with.reveal(), "postgres://a@h/d?password=secret");
+        assert_eq!(with.to_string(), "postgres://a@h/d");
+        let own: Given<String> = "postgres://a:own@h/d".into();
+        assert_eq!(with_password(&own, Some(&given)).unwrap(), own, "the URL's own wins");
         assert!(
-            with_password(url, Some(&folder.path().join("none"))).unwrap_err().contains("cannot be read")
+            with_password(&url, Some(&folder.path().join("none").into()))
+                .unwrap_err()
+                .contains("cannot be read")
         );
     }
 }

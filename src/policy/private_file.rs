@@ -1,13 +1,14 @@
 //! Files of secrets: nobody but their owner reads them.
 
-use std::path::Path;
+use super::given::Given;
+use std::path::PathBuf;
 
 /// The bytes of a file of at most `most` bytes; `what` is how errors call it, such as "the key file".
 ///
 /// # Errors
 /// It cannot be read, is too large, or others than its owner can read it. Never a part of it.
-pub fn private_file(file: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
-    let shown = file.display();
+pub fn private_file(file: &Given<PathBuf>, what: &str, most: u64) -> Result<Vec<u8>, String> {
+    let (shown, file) = (file, file.reveal());
     let unreadable = |e: std::io::Error| format!("{what} {shown} cannot be read: {e}");
     let of = std::fs::metadata(file).map_err(unreadable)?;
     if !of.is_file() || of.len() > most {

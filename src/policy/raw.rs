@@ -243,7 +243,7 @@ impl RawPolicy {
         let budgets = budget::budgets(&root, &statement, f);
         let streams = stream::streams(&root, &budgets, &statement.min_epsilon, f);
         let users = users::users(&root, base, &server, f);
-        let roles = role::roles(&root, backend.as_ref(), &server, log, f);
+        let roles = role::roles(&root, backend.as_ref(), &server, f);
         let access = access::access(&root, &users, f);
         let limits = server::limits(&root, f);
         let cache = cache::cache(&root, base, f);
@@ -251,6 +251,7 @@ impl RawPolicy {
         let tables = tables(&root, f);
         let views = view::views(&root, &tables, f);
         let collects = collect::collects(&root, &tables, &views, backend.as_ref(), base, f);
+        collect::writers_read_nothing(&collects, &users, &roles, f);
         // Where nobody's rows are read there is nobody to protect.
         let private = collects.is_empty() || tables.iter().any(|t| !t.public);
         let (unit, allow_no_total) = privacy(&root, private, f);

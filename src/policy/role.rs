@@ -2,7 +2,7 @@
 
 use super::error::Findings;
 use super::keys::{Key, Keys, REQUIRED};
-use super::model::{Backend, Log, LogLevel, Mode, Policy, Role, Server};
+use super::model::{Backend, Mode, Policy, Role, Server};
 use super::reader::{Section, shorten};
 
 /// Keys of `[[role]]`.
@@ -35,12 +35,11 @@ pub(super) const ROLE: Keys = Keys {
     later: &[],
 };
 
-/// `backend` has the login of passthrough roles; `server` and `log` must not make the mode a default, or hide it.
+/// `backend` has the login of passthrough roles; `server` must not make the mode a default.
 pub(super) fn roles(
     root: &Section<'_, '_>,
     backend: Option<&Backend>,
     server: &Server,
-    log: Log,
     f: &mut Findings,
 ) -> Vec<Role> {
     let mut roles: Vec<Role> = Vec::new();
@@ -66,10 +65,6 @@ pub(super) fn roles(
             if server.auth_query.as_ref().is_some_and(|q| q.role.as_ref() == Some(&name.value)) {
                 let hint = "list its users in [[user]]: exact rows are nobody's default";
                 f.error(&m.span, format!("auth_query gives everybody the role {shown:?}"), hint);
-            }
-            if log.level == LogLevel::Error {
-                let hint = "set level = \"warn\" in [log], or more";
-                f.error(&m.span, "the log would hide what passthrough roles ask", hint);
             }
         }
         let notices = section.boolean("notices", f).is_none_or(|b| b.value);

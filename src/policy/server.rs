@@ -1,7 +1,8 @@
 //! `[backend]`, `[ledger]`, `[limits]`: what needs no schema and changes no answer.
 
 use super::environment::expand;
-use super::error::{At, Findings};
+use super::error::{At, Findings, Span};
+use super::given::Given;
 use super::keys::{Key, Keys, REQUIRED};
 use super::ledger;
 use super::model::{Backend, LedgerLocation, Limits};
@@ -17,11 +18,15 @@ pub(super) fn url(
     key: &str,
     user: &str,
     f: &mut Findings,
-) -> Option<(At<String>, Option<String>)> {
+) -> Option<(At<Given<String>>, Option<String>)> {
     let example = format!("{key} = \"postgres://{user}@127.0.0.1/bikes\"");
     let url = section.required_string(key, &example, f)?;
     let url = expand(key, url, f)?;
-    match ServerUrl::from_str(&url.value) {
+    match ServerUrl::from_str(url.value.reveal()) {
+        Ok(ServerUrl { config, .. }) if !url.value.keeps_its_parts(&config) => {
+            leaves_its_part(key, &url.span, f);
+            None
+        }
         Ok(ServerUrl { config, .. }) if !config.get_hosts().is_empty() => {
             let user = config.get_user().map(str::to_owned);
             Some((url, user))
@@ -34,6 +39,17 @@ pub(super) fn url(
             None
         }
     }
+}
+
+/// A variable of a URL is more than the part of it in which it stands. What it says is not repeated, and not looked up.
+pub(super) fn leaves_its_part(key: &str, span: &Span, f: &mut Findings) {
+    let hint =
+        "percent-encode the variable's value (@ is %40, / is %2F), or put the password into password_file";
+    f.error(
+        span,
+        format!("{key}: the value of a variable ends the part of the URL in which it stands"),
+        hint,
+    );
 }
 
 /// Keys of `[backend]`.
@@ -138,6 +154,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         return None;
     };
     section.keys(&BACKEND, f);
+    let shown = |at: &At<Given<String>>| format!("{:?}", at.value.shown().user);
     let fetch = url(&section, "url", "noisegate", f);
     let finish = url(&section, "finish_url", "noisegate_finish", f);
     if let (Some((_, Some(a))), Some((at, Some(b)))) = (&fetch, &finish)
@@ -145,7 +162,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
     {
         f.error(
             &at.span,
-            format!("finish_url logs in as {}, as url does", user_shown(&section, b)),
+            format!("finish_url logs in as {}, as url does", shown(at)),
             "make a second login that can read public tables only: finish must not reach private rows",
         );
     }
@@ -155,7 +172,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
     {
         f.error(
             &at.span,
-            format!("passthrough_url logs in as {}, as another URL does", user_shown(&section, user)),
+            format!("passthrough_url logs in as {}, as another URL does", shown(at)),
             "make a third login: what analysts are answered by must not be the way of owners",
         );
     }
@@ -166,7 +183,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
     {
         f.error(
             &at.span,
-            format!("collect_url logs in as {}, as another URL does", user_shown(&section, user)),
+            format!("collect_url logs in as {}, as another URL does", shown(at)),
             "make a login of its own, which may INSERT into the tables of [collect] and read nothing",
         );
     }
@@ -194,13 +211,13 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
     let mut file_name = |key: &str, example: &str| {
         section.get(key)?;
         let written = section.required_string(key, &format!("{key} = {example:?}"), f)?;
-        expand(key, written, f).map(|s| s.value)
+        expand(key, written, f).map(|s| s.value.map(PathBuf::from).within(base))
     };
     let schema = file_name("schema", "bikes.schema.json");
-    let password_file = file_name("password_file", "noisegate.pgpass").map(|p| base.join(p));
+    let password_file = file_name("password_file", "noisegate.pgpass");
     let beside =
         || Path::new(file).with_extension("schema.json").file_name().map(PathBuf::from).unwrap_or_default();
-    let schema = base.join(schema.map_or_else(beside, PathBuf::from));
+    let schema = schema.unwrap_or_else(|| base.join(beside()).into());
     let (url, finish_url) = (fetch?.0.value, finish?.0.value);
     let pool = pool as usize;
     let passthrough_url = direct.map(|(at, _)| at.value);
@@ -219,17 +236,6 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
         work_mem,
         schema,
     })
-}
-
-/// A login's name, unless it may have come from a variable.
-fn user_shown(section: &Section<'_, '_>, user: &str) -> String {
-    let written =
-        |key: &str| section.get(key).and_then(|v| v.get_ref().as_str()).unwrap_or_default().contains("${");
-    if ["url", "finish_url", "passthrough_url", "collect_url"].into_iter().any(written) {
-        "the same user".to_owned()
-    } else {
-        format!("{user:?}")
-    }
 }
 
 /// Keys of `[ledger]`.
@@ -294,11 +300,11 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
     section.keys(&LEDGER, f);
     let url = section.required_string("url", example, f)?;
     let url = expand("url", url, f)?;
-    if ledger::is_postgres(&url.value) {
+    if ledger::is_postgres(url.value.reveal()) {
         return ledger::database(&section, url, base, f).map(LedgerLocation::Postgres);
     }
     ledger::warn_of_unused(&section, f);
-    match url.value.strip_prefix("sqlite:") {
+    match url.value.reveal().strip_prefix("sqlite:") {
         Some(path) if !path.is_empty() && path != ":memory:" => Some(LedgerLocation::Sqlite(base.join(path))),
         _ => {
             f.error(

@@ -113,7 +113,7 @@ fn of_file(server: &Section<'_, '_>, base: &Path, users: &mut Vec<User>, f: &mut
     if f.elsewhere() {
         return;
     }
-    let (file, span) = (base.join(&path.value), path.span);
+    let (file, span) = (base.join(path.value.reveal()), path.span);
     let read = match std::fs::metadata(&file) {
         Ok(m) if !m.is_file() || m.len() > MAX_BYTES => {
             Err(format!("not a file of at most {MAX_BYTES} bytes"))

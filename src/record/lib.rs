@@ -3,12 +3,14 @@
 //!
 //! No value is in it: no row, no cell, no parameter, no count but that of the rows that a client was sent, and no text but
 //! where the policy keeps texts. `work` is one statement, `recorder` all of a database, `tally` what is added up of them,
-//! `reason` the words of a refusal without the analyst's, `totals` what monitoring reads, `trace` what is sent elsewhere. It knows neither SQL nor policies.
+//! `reason` the words of a refusal without the analyst's, `totals` what monitoring reads, `trace` what is sent elsewhere, `strangers` how the log
+//! names those who are not logged in. It knows neither SQL nor policies.
 
 mod outcome;
 mod reason;
 mod recorder;
 mod stage;
+mod strangers;
 mod tally;
 mod totals;
 mod trace;
@@ -18,6 +20,7 @@ pub use outcome::Outcome;
 pub use reason::reason;
 pub use recorder::{Line, Recorder, Shown};
 pub use stage::{Stage, Stages};
+pub use strangers::{STRANGERS, said};
 pub use tally::{Refusals, Tally};
 pub use totals::{BOUNDS, Histogram, Totals};
 pub use trace::{Traced, Tracer, Turn};

@@ -1,23 +1,28 @@
-//! HTTP beside the wire: how a request of the console or of monitoring arrives. Connections are counted, encrypted where their
-//! owner says so, and closed when they take too long; what is asked for is a router's business.
+//! HTTP beside the wire: how a request of the console or of monitoring arrives. Connections are counted by address, encrypted
+//! where their owner says so, and closed when they take too long; what is asked for is a router's business.
+
+mod places;
 
 use axum::{Extension, Router};
 use frontend::Tls;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use places::Places;
+use record::STRANGERS;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Connections at once; further ones wait to be accepted.
+/// Connections at once.
 const CONNECTIONS: usize = 128;
+/// Those of them that may be of one address.
+const OF_ONE_ADDRESS: usize = CONNECTIONS / 2;
 /// Time for a handshake, and for the head of a request.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Time for all requests of a connection: clients make another one.
 const CONNECTION: Duration = Duration::from_secs(120);
 
@@ -66,22 +71,26 @@ impl Site {
 
     /// Serves until it is dropped. `cipher` says of each connection, by the address where it arrived, how it is spoken to.
     pub async fn serve(self, router: Router, cipher: impl Fn(IpAddr) -> Cipher + Send + Sync + 'static) {
-        let (cipher, slots) = (Arc::new(cipher), Arc::new(Semaphore::new(CONNECTIONS)));
+        let (cipher, places) = (Arc::new(cipher), Places::new(CONNECTIONS, OF_ONE_ADDRESS));
         loop {
-            let Ok(slot) = slots.clone().acquire_owned().await else { return };
             match self.0.accept().await {
                 Ok((socket, from)) => {
-                    let (router, cipher) = (router.clone(), cipher.clone());
+                    let (router, cipher, mut place) =
+                        (router.clone(), cipher.clone(), places.take(from.ip()));
                     tokio::spawn(async move {
-                        let attended = attend(socket, from, router, &*cipher);
-                        if let Ok(Err(error)) = timeout(CONNECTION, attended).await {
-                            tracing::debug!(address = %from.ip(), %error, "an HTTP connection ended");
+                        let attended = timeout(CONNECTION, attend(socket, from, router, &*cipher));
+                        tokio::select! {
+                            ended = attended => if let Ok(Err(error)) = ended {
+                                tracing::debug!(target: STRANGERS, address = %from.ip(), %error, "an HTTP connection ended");
+                            },
+                            () = place.lost() => {
+                                tracing::debug!(target: STRANGERS, address = %from.ip(), "an HTTP connection made room for a newer one");
+                            }
                         }
-                        drop(slot);
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "HTTP connections cannot be accepted for a moment");
+                    tracing::warn!(target: STRANGERS, %error, "HTTP connections cannot be accepted for a moment");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }

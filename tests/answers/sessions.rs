@@ -8,6 +8,44 @@ const RULES: &str = "[statement]\nepsilon = 0.1\nmax_groups = 3\nmax_rows = 5\n
 [[budget]]\nname = \"everyone\"\naccounting = \"zcdp\"\nepsilon = 8\ndelta = 1e-6
 [[budget]]\nname = \"quota\"\nper = \"user\"\naccounting = \"pure\"\nepsilon = 3\n";
 
+/// What a pooler runs between two clients: the second finds nothing of the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn discard_all_leaves_no_setting_for_the_next_client_of_a_pooler() {
+    let stream = "[[stream]]\nname = \"bell\"\nvariant = \"above_threshold\"\nepsilon = 1\n";
+    let rules = RULES.replace("max_rows = 5\n", "max_rows = 5\nauto_max_rows = 50\n");
+    let world = World::new(&["ada", "bob"], &format!("{rules}{stream}")).await;
+    let ada = world.client("ada").await;
+    let all = "SELECT name, setting FROM noisegate.settings ORDER BY name";
+    let before = rows(&ada, all).await.unwrap();
+    for set in [
+        "epsilon = 0.5",
+        "accuracy = 100",
+        "delta = 1e-9",
+        "max_groups = 2",
+        "max_rows = 2",
+        "bounds = auto",
+        "mechanism = laplace",
+        "notices = off",
+        "cache = off",
+        "empty_groups = off",
+        "consistent = on",
+        "intervals = on",
+        "confidence = 0.5",
+        "stream = 'bell'",
+        "stream_reopen = 'bell'",
+        "stream_questions = 7",
+        "stream_beta = 0.01",
+    ] {
+        run(&ada, &format!("SET noisegate.{set}")).await;
+    }
+    let set = rows(&ada, all).await.unwrap();
+    let same = before.iter().filter(|row| set.contains(row)).count();
+    // What is told of a stream follows from others.
+    assert!(same <= before.len() - 17, "{set:?}");
+    run(&ada, "DISCARD ALL").await;
+    assert_eq!(rows(&ada, all).await.unwrap(), before);
+}
+
 /// A zone that PostgreSQL does not know would fail for the first row: it is found before anything is paid.
 #[tokio::test(flavor = "multi_thread")]
 async fn zones_are_looked_up_before_anything_is_paid() {

@@ -2,8 +2,10 @@
 
 use crate::city::{self, PASSWORD, eventually, policy, room_for, rows, sqlstate};
 use crate::relay::{Mode, Relay, Trap};
-use crate::support::{Gate, TestDb, Workdir, connect, database};
+use crate::support::{Gate, TestDb, Workdir, connect, database, ready};
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio_postgres::Client;
 
 /// A policy whose ledger is in that database.
@@ -75,6 +77,80 @@ async fn two_proxies_never_give_one_answer_too_many() {
     one.kill().await;
     let gate = dirs[0].serve_again().await;
     assert_eq!(sqlstate(&client(&gate, "bob").await, &question(9_998)).await, "53400");
+}
+
+/// Salt and iterations that a name is shown before its password.
+async fn shown(gate: &Gate, user: &str) -> String {
+    let mut socket = TcpStream::connect(&gate.address).await.unwrap();
+    let body = [b"\0\x03\0\0user\0", user.as_bytes(), b"\0database\0bikes\0\0"].concat();
+    let length = |n: usize| u32::try_from(n).unwrap().to_be_bytes();
+    socket.write_all(&[&length(body.len() + 4)[..], &body].concat()).await.unwrap();
+    let mut asked = async || {
+        let mut head = [0; 5];
+        socket.read_exact(&mut head).await.unwrap();
+        assert_eq!(head[0], b'R');
+        let mut body = vec![0; u32::from_be_bytes(head[1..].try_into().unwrap()) as usize - 4];
+        socket.read_exact(&mut body).await.unwrap();
+        let first = b"n,,n=,r=abcdefghijkl";
+        let message = [b"SCRAM-SHA-256\0", &length(first.len())[..], first].concat();
+        socket.write_all(&[b"p", &length(message.len() + 4)[..], &message].concat()).await.unwrap();
+        String::from_utf8_lossy(&body).into_owned()
+    };
+    asked().await;
+    let challenge = asked().await;
+    challenge.split_once(",s=").unwrap_or_else(|| panic!("{challenge}")).1.to_owned()
+}
+
+/// Names are not told by asking twice: at another proxy, after a restart, or after a reload.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_exist_is_shown_the_same_salt_wherever_and_whenever_they_ask() {
+    let (data, books) = (city::bikes().await, database("").await);
+    let dirs = [0, 1].map(|_| shared(&data, &books.superuser_url, 10));
+    let gates = [dirs[0].serve().await, dirs[1].serve_again().await];
+    for user in ["ada", "eve", "mallory"] {
+        let before = shown(&gates[0], user).await;
+        assert_eq!(shown(&gates[0], user).await, before, "{user}");
+        // That of the other proxy; users have salts of their own there, since each file has its own verifiers.
+        if user != "ada" {
+            assert_eq!(shown(&gates[1], user).await, before, "{user}");
+        }
+    }
+    let before = shown(&gates[0], "eve").await;
+    let text = std::fs::read_to_string(dirs[0].policy()).unwrap();
+    std::fs::write(dirs[0].policy(), text.replace("\"bob\"", "\"carl\"")).unwrap();
+    assert!(dirs[0].noisegate(&["reload"]).await.stdout.contains("[[user]]"));
+    assert_eq!(shown(&gates[0], "eve").await, before);
+    let [one, other] = gates;
+    one.kill().await;
+    drop(other);
+    assert_eq!(shown(&dirs[0].serve_again().await, "eve").await, before);
+}
+
+/// What cannot be written there is told to whoever watches, whatever can be read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ledger_that_takes_no_entry_is_not_ready() {
+    let (data, books) = (city::bikes().await, database("").await);
+    let dir = shared(&data, &books.superuser_url, 10);
+    let text = std::fs::read_to_string(dir.policy()).unwrap();
+    std::fs::write(dir.policy(), text + "\n[metrics]\nlisten = \"127.0.0.1:0\"\n").unwrap();
+    let gate = dir.serve().await;
+    assert_eq!(ready(&gate).await.0, 200);
+    // As a disk without room does.
+    books
+        .execute(
+            "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
+             $$BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END$$;
+             CREATE TRIGGER no_room BEFORE INSERT ON noisegate_ledger.entries EXECUTE FUNCTION no_room();
+             CREATE TRIGGER no_room BEFORE INSERT ON noisegate_ledger.reads EXECUTE FUNCTION no_room();",
+        )
+        .await;
+    eventually("it is not ready", async || ready(&gate).await.0 == 503).await;
+    assert_eq!(ready(&gate).await.1, "policy: the ledger cannot be written\n");
+    assert_eq!(sqlstate(&client(&gate, "ada").await, &question(1)).await, "57P03");
+    books.execute("DROP FUNCTION no_room CASCADE").await;
+    eventually("it is ready", async || ready(&gate).await.0 == 200).await;
+    let left = "SELECT count(*) FROM noisegate_ledger.reads";
+    assert_eq!(books.superuser().await.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);
 }
 
 /// What the books say of an opening holds at every proxy, while it runs: an instance outlived all of this.

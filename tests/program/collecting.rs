@@ -17,7 +17,7 @@ pub async fn noisegate(folder: &Path, args: &[&str], input: &str) -> Output {
 }
 
 /// A folder with both keys and a description of two columns.
-async fn collection() -> TempDir {
+pub async fn collection() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut public = Vec::new();
     for whose in ["shuffler", "analyser"] {

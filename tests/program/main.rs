@@ -18,6 +18,7 @@ mod ops;
 mod passwd;
 mod prepare;
 mod risk;
+mod secrets;
 mod serve;
 mod shell;
 #[path = "../support/mod.rs"]

@@ -338,6 +338,17 @@ pub struct Output {
     pub status: ExitStatus,
 }
 
+/// What whoever watches a gateway with `[metrics]` is told of its readiness: status and text.
+pub async fn ready(gate: &Gate) -> (u16, String) {
+    let line = gate.greeting.lines().find_map(|l| l.strip_prefix("metrics at http://")).expect("metrics");
+    let mut socket = tokio::net::TcpStream::connect(line.trim_end_matches("/metrics")).await.unwrap();
+    socket.write_all(b"GET /ready HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
 /// Runs a script in psql, without the reader's own settings. Errors do not stop it; `\set ON_ERROR_STOP 1` does.
 pub async fn psql(url: &str, script: &str) -> Output {
     let mut command = Command::new("psql");

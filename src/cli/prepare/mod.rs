@@ -51,7 +51,9 @@ struct Proposal {
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let ServerUrl { .. } = args.backend.parse().map_err(|why| format!("--backend: {why}"))?;
     let raw = policy::load_elsewhere(&args.policy).map_err(|e| e.to_string())?;
-    let connected = database::connect(&args.backend, None, "--backend").await.map_err(|e| e.to_string())?;
+    let connected = database::connect(&args.backend.clone().into(), None, "--backend")
+        .await
+        .map_err(|e| e.to_string())?;
     let schema = database::schema(&connected).await.map_err(|e| e.to_string())?;
     let policy = raw.check(&schema).map_err(|e| e.to_string())?;
     let facts = Facts::read(&connected.client, &policy).await?;

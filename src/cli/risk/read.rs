@@ -20,7 +20,9 @@ pub(super) async fn risk(args: &Args, named: &Named, most: usize) -> Result<Risk
         Some(file) => Some(policy::load_elsewhere(file).map_err(|e| e.to_string())?),
         None => None,
     };
-    let connected = database::connect(&args.backend, None, "--backend").await.map_err(|e| e.to_string())?;
+    let connected = database::connect(&args.backend.clone().into(), None, "--backend")
+        .await
+        .map_err(|e| e.to_string())?;
     let client = &connected.client;
     no_proxy(client).await?;
     let table = Relation::find(client, &args.table, "--table").await?;

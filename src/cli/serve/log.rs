@@ -1,9 +1,9 @@
 //! The log: events to standard error, as text or JSON, in the form that journald likes where it listens.
 
 use super::incidents::Noted;
+use super::strangers::Bound;
 use policy::{Log, LogFormat, LogLevel};
 use std::fmt;
-use std::os::unix::fs::MetadataExt;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::format::{self, FormatEvent, FormatFields, Writer};
@@ -38,7 +38,7 @@ pub fn start(log: Log) -> Handle {
     let wanted = std::env::var(ENV).ok().and_then(|text| wanted(&text));
     let fixed = wanted.is_some();
     let (layer, handle) = reload::Layer::new(wanted.unwrap_or_else(|| filter(log.level.name())));
-    let journald = journald();
+    let journald = crate::gateway::audit::journald();
     let base = Layer::default().with_writer(std::io::stderr).with_ansi(false);
     let events = match (log.format, journald) {
         (LogFormat::Text, false) => base.event_format(OneLine(format::format())).boxed(),
@@ -52,7 +52,10 @@ pub fn start(log: Log) -> Handle {
         }
     };
     // A second start keeps the first log; only a program that embeds this one could do that.
+    let bound = Bound::default();
+    let events = events.with_filter(bound.clone());
     let _ = tracing_subscriber::registry().with(layer).with(events).with(Noted).try_init();
+    bound.tell();
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, ToString::to_string);
         let backtrace = std::backtrace::Backtrace::capture();
@@ -95,12 +98,6 @@ fn wanted(text: &str) -> Option<EnvFilter> {
             }
         },
     }
-}
-
-/// Whether standard error is the stream that systemd connected to the journal, which has its own clock.
-fn journald() -> bool {
-    let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
-    std::fs::metadata("/proc/self/fd/2").is_ok_and(|m| stream == format!("{}:{}", m.dev(), m.ino()))
 }
 
 /// Puts the priority of syslog before each line, which the journal takes off again.

@@ -26,16 +26,23 @@ pub struct Watched {
     pub ending: Arc<AtomicBool>,
 }
 
+/// Monitoring that is served.
+pub struct Monitored {
+    /// Where metrics are.
+    pub metrics: SocketAddr,
+    /// Where probes arrive, if not there.
+    pub health: Option<SocketAddr>,
+    /// Serves until it is aborted.
+    pub task: JoinHandle<()>,
+}
+
 /// Binds and serves it, if the policy in force wants it.
-pub async fn start(
-    listen: Option<&policy::Metrics>,
-    watched: Watched,
-) -> io::Result<Option<(SocketAddr, JoinHandle<()>)>> {
+pub async fn start(listen: Option<&policy::Metrics>, watched: Watched) -> io::Result<Option<Monitored>> {
     let Some(listen) = listen else { return Ok(None) };
-    let monitor = Monitor::bind(listen.listen).await?;
-    let address = monitor.address()?;
+    let monitor = Monitor::bind(listen.listen, listen.health_listen).await?;
+    let (metrics, health) = (monitor.address()?, monitor.health_address()?);
     let source = Arc::new(Running { watched, since: seconds() });
-    Ok(Some((address, tokio::spawn(monitor.serve(source)))))
+    Ok(Some(Monitored { metrics, health, task: tokio::spawn(monitor.serve(source)) }))
 }
 
 struct Running {

@@ -112,8 +112,8 @@ pub fn read(path: &Path) -> Result<Config, Box<dyn Error>> {
         collections.push(collection);
     }
     let analyser = text.analyser.as_ref().map(|a| {
-        let file = a.password_file.as_ref().map(|f| folder.join(f));
-        let url = policy::with_password(&a.url, file.as_deref())?;
+        let file = a.password_file.as_ref().map(|f| folder.join(f).into());
+        let url = policy::with_password(&a.url.clone().into(), file.as_ref())?;
         Login::parse(&url, &[], Duration::ZERO)
     });
     let analyser = analyser.transpose().map_err(|e| wrong(format!("[analyser]: {e}")))?;

@@ -27,7 +27,7 @@ pub struct ToldApart {
 pub(in crate::gateway) fn secrets(policy: &Policy) -> Result<Vec<Secret>, String> {
     let of = policy.collects.iter().filter_map(|c| c.person.as_ref().map(|p| (c, p)));
     of.map(|(c, p)| {
-        let key = CacheKey::File(p.key_file.clone()).read();
+        let key = CacheKey::File(p.key_file.clone().into()).read();
         key.map(Secret::new).map_err(|e| format!("[collect.{}]: {e}", c.name))
     })
     .collect()

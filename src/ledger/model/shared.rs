@@ -180,7 +180,7 @@ fn two_proxies_that_share_and_lose_commits_never_answer_one_too_many() {
         let mut proxies = Vec::new();
         for name in ["one", "two"] {
             let location = LedgerLocation::Postgres(LedgerDatabase {
-                url: String::new(),
+                url: Default::default(),
                 password_file: None,
                 schema: "books".into(),
                 timeout: Duration::ZERO,

@@ -3,18 +3,16 @@
 use super::RawCollect;
 use crate::bounds::type_name;
 use crate::error::Findings;
+use crate::given::Given;
 use crate::model::{Collect, Column, Policy, Privacy, Table};
 use crate::raw::RawPolicy;
 use crate::reader::shorten;
-use crate::server_url::ServerUrl;
 use schema::{Relation, RelationKind, Schema};
-use std::str::FromStr;
 
 /// Every table of reports is there, has the columns of its policy, and none beside them.
 pub(crate) fn check(raw: &RawPolicy, schema: &Schema, f: &mut Findings) {
-    let user = |url: Option<&String>, default: &str| {
-        let url = url.and_then(|u| ServerUrl::from_str(u).ok());
-        url.and_then(|u| u.config.get_user().map(str::to_owned)).unwrap_or_else(|| default.to_owned())
+    let user = |url: Option<&Given<String>>, default: &str| {
+        url.map(|u| u.shown().user).filter(|user| !user.is_empty()).unwrap_or_else(|| default.to_owned())
     };
     let backend = raw.backend.as_ref();
     let writer = user(backend.and_then(|b| b.collect_url.as_ref()), "noisegate_collect");

@@ -7,7 +7,7 @@ use crate::model::{Encoder, Shuffled};
 use crate::reader::{Section, shorten};
 use crate::suggest::suggest;
 use bigdecimal::BigDecimal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Keys that only a shuffler has a use for.
 const SHUFFLED: [&str; 7] = [
@@ -67,7 +67,7 @@ pub(super) fn encoder(section: &Section<'_, '_>, base: &Path, f: &mut Findings) 
     let counted_per_writer = count("counted_per_writer", 1);
     Some(Encoder::Client(Box::new(Shuffled {
         shuffler_key: key?.value,
-        analyser_key_file: base.join(file?.value),
+        analyser_key_file: file?.value.map(PathBuf::from).within(base),
         min_batch: min_batch?,
         max_delay: delay.map_or(DAY, |d| d.as_secs()),
         min_group: min_group?,

@@ -47,7 +47,7 @@ pub(super) fn person(
         let hint = "write for example: epsilon = 3.0 and window = \"30d\"; or permanent = true";
         f.error(&column.span, "person has nothing to be for", hint);
     }
-    Some(Person { column: column.value, key_file: base.join(key_file?.value), permanent, limit })
+    Some(Person { column: column.value, key_file: base.join(key_file?.value.reveal()), permanent, limit })
 }
 
 /// The file of what persons have said, and the key that it is under.
@@ -93,7 +93,7 @@ fn limit(
     let file = match section.get("persons") {
         Some(_) => {
             let written = section.required_string("persons", "persons = \"survey.persons.db\"", f)?;
-            expand("persons", written, f)?.value
+            expand("persons", written, f)?.value.reveal().clone()
         }
         None => format!("{name}.persons.db"),
     };

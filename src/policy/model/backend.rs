@@ -1,5 +1,6 @@
 //! The database behind the proxy: `[backend]`.
 
+use crate::given::Given;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,15 +8,15 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
     /// Reads private tables.
-    pub url: String,
+    pub url: Given<String>,
     /// Can read public tables only.
-    pub finish_url: String,
+    pub finish_url: Given<String>,
     /// Reads what it may for passthrough roles, which have no privacy.
-    pub passthrough_url: Option<String>,
+    pub passthrough_url: Option<Given<String>>,
     /// Writes randomised reports into the tables of `[collect]`, and reads nothing.
-    pub collect_url: Option<String>,
+    pub collect_url: Option<Given<String>>,
     /// Passwords of all, where the URLs have none.
-    pub password_file: Option<PathBuf>,
+    pub password_file: Option<Given<PathBuf>>,
     /// Connections in each of the two pools.
     pub pool: usize,
     /// Statements of one user that run at once on each login.
@@ -29,7 +30,7 @@ pub struct Backend {
     /// `work_mem` of fetch sessions, for example `64MB`.
     pub work_mem: Option<String>,
     /// Where `check --write-schema` puts the schema snapshot, and `explain` reads it.
-    pub schema: PathBuf,
+    pub schema: Given<PathBuf>,
 }
 
 /// What the sessions that read private rows may take together where the policy does not say.
@@ -41,7 +42,7 @@ impl Backend {
     pub fn fetch_work_mem(&self) -> Option<String> {
         let by_default = || {
             let each = (FETCH_MEGABYTES / self.pool.max(1)).clamp(4, 32);
-            (!self.url.contains("work_mem")).then(|| format!("{each}MB"))
+            (!self.url.reveal().contains("work_mem")).then(|| format!("{each}MB"))
         };
         self.work_mem.clone().or_else(by_default)
     }
@@ -56,7 +57,7 @@ mod tests {
         let with = |pool, work_mem: Option<&str>, url: &str| {
             let backend = Backend {
                 url: url.into(),
-                finish_url: String::new(),
+                finish_url: Given::default(),
                 passthrough_url: None,
                 collect_url: None,
                 password_file: None,
@@ -66,7 +67,7 @@ mod tests {
                 public_timeout: Duration::ZERO,
                 statement_timeout: Duration::ZERO,
                 work_mem: work_mem.map(str::to_owned),
-                schema: PathBuf::new(),
+                schema: Given::default(),
             };
             backend.fetch_work_mem()
         };

@@ -1,5 +1,6 @@
 //! How answers are kept: `[cache]`.
 
+use crate::given::Given;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ impl Default for Cache {
 #[derive(Clone, PartialEq, Eq)]
 pub enum CacheKey {
     /// Where it is.
-    File(PathBuf),
+    File(Given<PathBuf>),
     /// The key itself.
     Bytes([u8; 32]),
 }

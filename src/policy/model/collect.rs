@@ -70,7 +70,7 @@ pub struct Shuffled {
     /// The public key of the shuffler, as `noisegate key` prints it.
     pub shuffler_key: String,
     /// The file of the key that opens the inner layer.
-    pub analyser_key_file: PathBuf,
+    pub analyser_key_file: crate::given::Given<PathBuf>,
     /// Reports that go out together.
     pub min_batch: u64,
     /// Seconds after which a smaller batch goes out, which says so.

@@ -1,5 +1,6 @@
 //! Where the books are: `[ledger]`.
 
+use crate::given::Given;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,9 +17,9 @@ pub enum LedgerLocation {
 #[derive(Clone, PartialEq, Eq)]
 pub struct LedgerDatabase {
     /// The connection; it may hold a password.
-    pub url: String,
+    pub url: Given<String>,
     /// The password, where the URL has none.
-    pub password_file: Option<PathBuf>,
+    pub password_file: Option<Given<PathBuf>>,
     /// The schema that is all the ledger's.
     pub schema: String,
     /// What the database gets to answer. Then statements are refused.

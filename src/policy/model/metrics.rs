@@ -7,4 +7,6 @@ use std::net::SocketAddr;
 pub struct Metrics {
     /// Where it arrives.
     pub listen: SocketAddr,
+    /// Where probes arrive, if not there as well.
+    pub health_listen: Option<SocketAddr>,
 }

@@ -1,5 +1,6 @@
 //! Where clients arrive: `[server]`.
 
+use crate::given::Given;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub struct Server {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthQuery {
     /// The database that has the verifiers.
-    pub url: String,
+    pub url: Given<String>,
     /// Gives the verifier of the user `$1`, as one text.
     pub query: String,
     /// The role of everybody who is found.

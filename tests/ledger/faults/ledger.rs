@@ -1,15 +1,16 @@
 //! The ledger's disk and file: full, read-only, gone, locked. Without a debit on disk there is no answer.
 
 use super::{PRIVATE, RULES};
-use crate::city::{self, PASSWORD, policy, rows, sqlstate};
-use crate::support::{Gate, NOISEGATE, Workdir, connect, run};
+use crate::city::{self, PASSWORD, eventually, policy, rows, sqlstate};
+use crate::support::{Gate, NOISEGATE, Workdir, connect, ready, run};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use tokio::process::Command;
 use tokio_postgres::Client;
 
 async fn books() -> Workdir {
     let db = city::bikes().await;
-    let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], RULES));
+    let rules = format!("{RULES}[metrics]\nlisten = \"127.0.0.1:0\"\n");
+    let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], &rules));
     assert!(dir.noisegate(&["budget", "create"]).await.status.success());
     dir
 }
@@ -47,6 +48,11 @@ async fn a_full_disk_ends_answers_and_room_brings_them_back() {
     };
     assert_eq!(code, "58030");
     assert!(answers > 0);
+    // Who watches is told so, and in the same words however often they ask.
+    eventually("it is not ready", async || ready(&gate).await.0 == 503).await;
+    for _ in 0..20 {
+        assert_eq!(ready(&gate).await, (503, "policy: the ledger cannot be written\n".into()));
+    }
     // Each is tried, and refused; what costs nothing goes on.
     for _ in 0..3 {
         assert_eq!(sqlstate(&client, PRIVATE).await, "58030");
@@ -58,6 +64,7 @@ async fn a_full_disk_ends_answers_and_room_brings_them_back() {
     let out = run(room, "").await;
     assert!(out.status.success(), "{out:?}");
     assert_eq!(rows(&client, PRIVATE).await.unwrap().len(), 1);
+    eventually("it is ready", async || ready(&gate).await.0 == 200).await;
     assert!(shown(&dir).await.contains(&format!("{} of", tenths(answers + 1))), "{}", shown(&dir).await);
     gate.kill().await;
     let gate = dir.serve_again().await;

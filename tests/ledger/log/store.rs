@@ -90,7 +90,7 @@ impl Store {
 /// A ledger in the usual schema.
 pub fn in_database(url: &str) -> LedgerLocation {
     LedgerLocation::Postgres(LedgerDatabase {
-        url: url.to_owned(),
+        url: url.into(),
         password_file: None,
         schema: "noisegate_ledger".into(),
         timeout: Duration::from_secs(10),

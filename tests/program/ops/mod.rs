@@ -4,6 +4,7 @@
 mod access;
 mod console;
 mod databases;
+mod doors;
 mod journal;
 #[cfg(target_os = "linux")]
 mod manager;
@@ -11,6 +12,7 @@ mod metrics;
 mod reload;
 mod shutdown;
 mod sockets;
+mod strangers;
 mod tls;
 mod traces;
 

@@ -71,7 +71,7 @@ async fn rule_49_fetch_sessions_have_the_same_settings_for_everybody() {
     for (name, other, _) in styles {
         db.admin.batch_execute(&format!("ALTER ROLE ALL SET {name} = '{other}'")).await.unwrap();
     }
-    policy.url.push_str("?options=-c%20IntervalStyle%3Diso_8601");
+    policy.url = policy.url.map(|url| url + "?options=-c%20IntervalStyle%3Diso_8601");
     let backend = Backend::connect(&policy).await.unwrap();
     let each = styles.map(|(name, ..)| format!("current_setting('{name}')"));
     let rows = backend.fetch(request(&format!("SELECT {}", each.join(", ")))).await;

@@ -66,7 +66,7 @@ async fn a_unix_socket_serves_too() {
     let db = Database::in_cluster(&server).await;
     let mut policy = db.policy();
     let folder = server.dir().join("data").to_str().unwrap().replace('/', "%2F");
-    policy.finish_url = policy.finish_url.replace("127.0.0.1", &folder);
+    policy.finish_url = policy.finish_url.map(|url| url.replace("127.0.0.1", &folder));
     let backend = Backend::connect(&policy).await.unwrap();
     assert_eq!(text(&backend, "SELECT inet_server_port() IS NULL").await, "t");
     assert!(backend.server_version() >= 130_000);
@@ -99,7 +99,7 @@ async fn what_cannot_be_served_is_refused_with_what_to_do() {
         ("verify-full", "backend.url: sslmode=verify-full needs sslrootcert"),
     ] {
         let mut tls = db.policy();
-        tls.url.push_str(&format!("?sslmode={mode}"));
+        tls.url = tls.url.map(|url| format!("{url}?sslmode={mode}"));
         let error = Backend::connect(&tls).await.err().unwrap();
         assert!(error.to_string().contains(words), "{error}");
     }
@@ -111,7 +111,7 @@ async fn what_cannot_be_served_is_refused_with_what_to_do() {
 
     // Nobody listens on port 1.
     let mut down = db.policy();
-    down.url = "postgres://x@127.0.0.1:1/x".to_owned();
+    down.url = "postgres://x@127.0.0.1:1/x".into();
     let error = Backend::connect(&down).await.err().unwrap();
     assert!(matches!(&error, ConnectError::Unreachable { key: "url", .. }), "{error}");
 }

@@ -40,8 +40,8 @@ impl Database {
     /// Both logins, with one connection each.
     pub fn policy(&self) -> policy::Backend {
         policy::Backend {
-            url: self.fetch_url.clone(),
-            finish_url: self.finish_url.clone(),
+            url: self.fetch_url.clone().into(),
+            finish_url: self.finish_url.clone().into(),
             passthrough_url: None,
             collect_url: None,
             password_file: None,
@@ -51,18 +51,18 @@ impl Database {
             public_timeout: Duration::from_secs(20),
             statement_timeout: Duration::from_secs(30),
             work_mem: Some("16MB".into()),
-            schema: std::path::PathBuf::new(),
+            schema: policy::Given::default(),
         }
     }
 }
 
 /// The same place in another database of its server.
-pub fn elsewhere(url: &str, database: &str) -> String {
-    format!("{}/{database}", url.rsplit_once('/').unwrap().0)
+pub fn elsewhere(url: &policy::Given<String>, database: &str) -> policy::Given<String> {
+    format!("{}/{database}", url.reveal().rsplit_once('/').unwrap().0).into()
 }
 
 /// The same place for somebody else: a name, or `name:password`.
-pub fn somebody(url: &str, login: &str) -> String {
-    let (_, place) = url.split_once(&format!(":{LOGIN_PASSWORD}@")).unwrap();
-    format!("postgres://{login}@{place}")
+pub fn somebody(url: &policy::Given<String>, login: &str) -> policy::Given<String> {
+    let (_, place) = url.reveal().split_once(&format!(":{LOGIN_PASSWORD}@")).unwrap();
+    format!("postgres://{login}@{place}").into()
 }

@@ -58,7 +58,7 @@ impl Server {
             ("statement_timeout", share(8)),
             ("idle_in_transaction_session_timeout", share(10)),
         ];
-        let with_password = policy::with_password(&ledger.url, ledger.password_file.as_deref());
+        let with_password = policy::with_password(&ledger.url, ledger.password_file.as_ref());
         let mut login =
             with_password.and_then(|url| Login::parse(&url, &gucs, ledger.timeout)).map_err(url)?;
         login.config.application_name("noisegate ledger").connect_timeout(ledger.timeout);

@@ -243,11 +243,22 @@ async fn pages_show_the_history_to_who_logs_in_and_to_nobody_else() {
     assert_eq!(browser.send("POST /logout", &cookie, &format!("form={}", budgets.form())).await.status, 303);
     assert_eq!(browser.get("/").await.status, 303, "the session is over on this side, too");
 
-    // Who is no longer in the policy is out at once.
-    std::fs::write(dir.policy(), policy.replace("name = \"dpo\"", "name = \"other\"")).unwrap();
-    let out = dir.noisegate(&["reload"]).await;
-    assert!(out.stdout.contains("[console]"), "{out:?}");
-    assert_eq!(auditor.get("/").await.status, 303);
+    // Who is no longer in the policy is out at once, and so is who has another password there; for good.
+    let other = frontend::password::verifier("another", b"0123456789abcdef", 4096);
+    let (head, own) = policy.split_once("name = \"dpo\"").unwrap();
+    let (before, after) = own.split_once("SCRAM-SHA-256$").unwrap();
+    let repassed = format!("{head}name = \"dpo\"{before}{other}{}", &after[after.find('"').unwrap()..]);
+    for changed in [repassed, policy.replace("name = \"dpo\"", "name = \"other\"")] {
+        assert_eq!(auditor.log_in("dpo", PASSWORD).await.status, 303);
+        assert_eq!(auditor.get("/").await.status, 200);
+        std::fs::write(dir.policy(), &changed).unwrap();
+        let out = dir.noisegate(&["reload"]).await;
+        assert!(out.stdout.contains("[console]"), "{out:?}");
+        assert_eq!(auditor.get("/").await.status, 303);
+        std::fs::write(dir.policy(), &policy).unwrap();
+        assert!(dir.noisegate(&["reload"]).await.status.success());
+        assert_eq!(auditor.get("/").await.status, 303);
+    }
 }
 
 #[tokio::test]
