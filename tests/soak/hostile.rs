@@ -37,6 +37,13 @@ pub fn statements() -> Vec<String> {
         format!("SELECT count(*) FROM trips WHERE {}", chain("minutes = 1", " OR minutes = 1", 900)),
         format!("SELECT {}", chain("capacity", " OPERATOR(pg_catalog.+) 1", 900)) + " FROM stations",
         format!("SELECT coalesce({}) AS x", vec!["1"; 1_589].join(", ")),
+        (0..40).fold("SELECT 1::oid".to_owned(), |q, _| {
+            format!("SELECT pg_table_is_visible({})::int::oid", q.trim_start_matches("SELECT "))
+        }),
+        format!(
+            "SELECT count(*) FROM {}",
+            (0..2_000).map(|n| format!("pg_attribute a{n}")).collect::<Vec<_>>().join(", ")
+        ),
         format!("SELECT relname || {} FROM pg_class", vec!["'a'"; 900].join(" || ")),
         nest("SELECT x * 0 + x * 0 AS x FROM (q) t", 24),
         nest("SELECT x BETWEEN x AND x AS x FROM (q) t", 24),

@@ -20,6 +20,7 @@ use sql::ast::Own;
 use sql::parse::Lines;
 use sql::place::Place;
 use sqlparser::ast::{self, Query, SetExpr};
+use std::cell::Cell;
 
 /// Who asks, and what the session knows.
 #[derive(Clone, Debug)]
@@ -118,8 +119,16 @@ pub fn about(query: &Query) -> About {
 
 /// Prints a statement, or refuses it.
 pub fn rewrite(query: &Query, lines: &Lines, catalogs: &Catalogs, asker: &Asker) -> Result<Rewritten> {
-    let mut printer =
-        Printer { catalogs, asker, lines: Some(lines), ctes: 0, set: Vec::new(), own: Vec::new(), top: true };
+    let mut printer = Printer {
+        catalogs,
+        asker,
+        lines: Some(lines),
+        ctes: 0,
+        set: Vec::new(),
+        own: Vec::new(),
+        top: true,
+        put_in: Cell::new(0),
+    };
     let (sql, _) = printer.query(query, &Scope::default(), true)?;
     Ok(Rewritten { sql, set: printer.set, own: printer.own })
 }
@@ -136,7 +145,12 @@ pub(super) struct Printer<'a> {
     own: Vec<Own>,
     /// The select list that is printed is the statement's own.
     top: bool,
+    /// Bytes of the texts that stand for catalogs and functions.
+    put_in: Cell<usize>,
 }
+
+/// The most of them: each name of a few bytes stands for what may be a list of all that is shown.
+const MOST_PUT_IN: usize = 8 << 20;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -159,7 +173,17 @@ impl Printer<'_> {
     /// The text of a relation of `pg_catalog`, in brackets.
     fn base(&self, name: &str) -> Result<String> {
         let base = self.catalogs.base(name).ok_or_else(|| unknown_relation(name))?;
-        Ok(format!("({})", of_session(base, self.asker)))
+        self.put_in(format!("({})", of_session(base, self.asker)))
+    }
+
+    /// A text that stands for a name, if there is room for one more.
+    fn put_in(&self, text: String) -> Result<String> {
+        self.put_in.set(self.put_in.get().saturating_add(text.len()));
+        if self.put_in.get() <= MOST_PUT_IN {
+            return Ok(text);
+        }
+        let m = "the catalogs that this statement names, and what its functions look up, are too much for one statement";
+        Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m).hint("Name each catalog once, in a WITH."))
     }
 
     /// A template with its arguments.
@@ -197,7 +221,10 @@ impl Printer<'_> {
                 }
             })
         });
-        missing.map_or(Ok(text), Err)
+        match missing {
+            Some(e) => Err(e),
+            None => self.put_in(text),
+        }
     }
 
     /// Relations that are found without their schema's name.

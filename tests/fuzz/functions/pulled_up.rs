@@ -25,7 +25,7 @@ impl Known {
             self.ctes.insert(cte.id, columns);
         }
         let columns = self.body(&q.body, of);
-        q.order_by.iter().map(|o| &o.expr).for_each(|e| drop(self.counted(e, of)));
+        q.order_by.iter().map(|o| &o.expr).for_each(|e| self.count(e, of));
         columns
     }
 
@@ -50,7 +50,7 @@ impl Known {
             Distinct::On(on) => on.as_slice(),
             _ => &[],
         };
-        s.filter.iter().chain(&s.having).chain(&s.group_by).chain(on).for_each(|e| drop(self.counted(e, of)));
+        s.filter.iter().chain(&s.having).chain(&s.group_by).chain(on).for_each(|e| self.count(e, of));
         s.items.iter().map(|i| self.counted(&i.expr, of)).collect()
     }
 
@@ -59,7 +59,7 @@ impl Known {
             From::Join { left, right, on, .. } => {
                 self.from(left, of);
                 self.from(right, of);
-                on.iter().for_each(|e| drop(self.counted(e, of)));
+                on.iter().for_each(|e| self.count(e, of));
             }
             From::Relation { binding, query, .. } => {
                 let columns = match (query, of.bindings.get(*binding).map(|b| &b.source)) {
@@ -70,6 +70,10 @@ impl Known {
                 self.columns.insert(*binding, columns);
             }
         }
+    }
+
+    fn count(&mut self, e: &Expr, of: &Statement) {
+        self.counted(e, of);
     }
 
     fn counted(&mut self, e: &Expr, of: &Statement) -> u64 {
