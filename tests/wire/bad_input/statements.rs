@@ -18,7 +18,11 @@ fn in_list(n: usize) -> String {
 /// Every one is refused for free, and the next statement of the same session works.
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_are_refused_by_the_name_of_their_key() {
-    let world = World::new(&format!("{}[limits]\nmax_statement_bytes = 16_000_000\n", room_for(1))).await;
+    let world = World::new(&format!(
+        "{}[limits]\nmax_statement_bytes = 16_000_000\n",
+        room_for(1)
+    ))
+    .await;
     let ada = world.ada().await;
     let mut wrong = Vec::new();
     for (sql, key) in [
@@ -29,9 +33,9 @@ async fn limits_are_refused_by_the_name_of_their_key() {
         (format!("SELECT {}1", "- ".repeat(1_900)), "limits.max_depth"),
         (format!("SELECT {}true", "NOT ".repeat(1_900)), "limits.max_depth"),
         (format!("SELECT {}1", "NOT (".repeat(60)), "limits.max_depth"),
-        (format!("SELECT 1{}", " + 1".repeat(100_000)), "limits.max_depth"),
-        (format!("SELECT 1 WHERE true{}", " AND true".repeat(100_000)), "limits.max_depth"),
-        (format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(100_000)), "limits.max_depth"),
+        (format!("SELECT 1{}", " + 1".repeat(90_000)), "limits.max_depth"),
+        (format!("SELECT 1 WHERE true{}", " AND true".repeat(30_000)), "limits.max_depth"),
+        (format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(5_000)), "limits.max_depth"),
         (format!("SELECT {}1{}", "CASE WHEN true THEN ".repeat(120), " END".repeat(120)), "limits.max_depth"),
         (
             format!("SELECT * FROM {}stations{}", "(SELECT * FROM ".repeat(120), ") q".repeat(120)),
@@ -51,6 +55,9 @@ async fn limits_are_refused_by_the_name_of_their_key() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let large = ada.simple_query(&in_list(1_000_000)).await.unwrap_err();
+    let large = large.as_db_error().unwrap();
+    assert_eq!((large.code().code(), large.message().contains("limits.max_expressions")), ("54000", true));
+    let large = ada.simple_query(&in_list(95_000)).await.unwrap_err();
     let large = large.as_db_error().unwrap();
     assert_eq!(
         (large.code().code(), large.detail().unwrap().contains("limits.max_session_bytes")),
