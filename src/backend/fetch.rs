@@ -28,6 +28,7 @@ use super::connection::{FetchClient, Fetching};
 use super::error::{FetchError, cause};
 use super::param::Param;
 use super::pool::Backend;
+use answer::Errand;
 use deadpool::managed::Object;
 use futures::StreamExt;
 use futures::future::{join, join_all, join3, maybe_done, poll_fn};
@@ -171,7 +172,8 @@ async fn open(
     let (ready, opened) = oneshot::channel();
     let (go, start) = oneshot::channel();
     let (answers, answer) = oneshot::channel();
-    tokio::spawn(attend(connection, request, patience, Caller { ready, start, answers }));
+    let caller = Caller { ready, start, answers, errand: Errand::of_this_task() };
+    tokio::spawn(attend(connection, request, patience, caller));
     match opened.await {
         Ok(Ok(())) => Ok(Opened { go, answer }),
         Ok(Err(error)) => Err(error),
@@ -185,6 +187,8 @@ struct Caller {
     /// Sent when the rows are wanted; dropped when they are not, because they cannot be paid for, say.
     start: oneshot::Receiver<Vec<Option<Sieve>>>,
     answers: oneshot::Sender<Result<Answers, FetchError>>,
+    /// To cancel what makes it ready: what is paid for goes on.
+    errand: Option<Errand>,
 }
 
 async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: Duration, mut caller: Caller) {
@@ -199,12 +203,13 @@ async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: D
             () = caller.ready.closed() => match timeout(MOMENT, &mut work).await {
                 Ok(result) => result,
                 Err(_) => {
-                    stop(&connection, work).await;
+                    stop(&connection, work, caller.errand.take()).await;
                     Err(late())
                 }
             }
         }
     };
+    drop(caller.errand.take());
     let prepared = match opened {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -240,7 +245,7 @@ async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: D
                 Err(FetchError::Failed("the database did not answer in time".into()))
             }
             () = caller.answers.closed() => {
-                stop(&connection, work).await;
+                stop(&connection, work, None).await;
                 Err(FetchError::Failed("nobody waits for the fetch any more".into()))
             }
         }
@@ -264,14 +269,14 @@ async fn close(connection: Object<Fetching>) {
     {
         let mut end = pin!(connection.client.batch_execute("ROLLBACK"));
         if timeout(MOMENT, &mut end).await.is_err() {
-            stop(&connection, end).await;
+            stop(&connection, end, None).await;
         }
     }
     drop(Object::take(connection));
 }
 
 /// Cancels until `end`, which comes true when the server is done, does; then the connection may be closed.
-async fn stop<F: Future>(connection: &FetchClient, end: F) {
+async fn stop<F: Future>(connection: &FetchClient, end: F, mut errand: Option<Errand>) {
     let mut end = pin!(end);
     let token = connection.client.cancel_token();
     for patience in [100, 400, 2_000, 10_000].map(Duration::from_millis) {
@@ -280,6 +285,7 @@ async fn stop<F: Future>(connection: &FetchClient, end: F) {
         {
             tracing::warn!(cause = %cause(&e), "a cancel request could not be sent");
         }
+        drop(errand.take());
         if timeout(patience, &mut end).await.is_ok() {
             return;
         }

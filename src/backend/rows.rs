@@ -7,7 +7,7 @@ use super::pool::Terms;
 use super::prepared::Statement;
 use super::relay::{self, Exchange, Query, Step, fields, out_of_turn};
 use super::socket::Frame;
-use answer::{Field, RowStream};
+use answer::{Errand, Field, RowStream};
 use bytes::Bytes;
 use deadpool::managed::Object;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
@@ -91,11 +91,13 @@ struct UnderWay {
     relay: Option<Object<Pooled>>,
     exchange: Exchange,
     terms: Terms,
+    /// To cancel it, if somebody waits for that.
+    errand: Option<Errand>,
 }
 
 impl UnderWay {
     fn new(relay: Object<Pooled>, terms: Terms) -> Self {
-        Self { relay: Some(relay), exchange: Exchange::default(), terms }
+        Self { relay: Some(relay), exchange: Exchange::default(), terms, errand: Errand::of_this_task() }
     }
 
     fn relay(&mut self) -> Result<&mut Object<Pooled>, Failure> {
@@ -114,8 +116,9 @@ impl Drop for UnderWay {
     fn drop(&mut self) {
         let Some(relay) = self.relay.take() else { return };
         let exchange = std::mem::take(&mut self.exchange);
+        let (terms, errand) = (std::mem::take(&mut self.terms), self.errand.take());
         match Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(stop(relay, exchange, std::mem::take(&mut self.terms)))),
+            Ok(runtime) => drop(runtime.spawn(stop(relay, exchange, terms, errand))),
             Err(_) => drop(Object::take(relay)),
         }
     }
@@ -278,12 +281,13 @@ impl Run {
 
 /// Cancels what nobody waits for. The connection keeps its place in the pool until the server is done with it. It goes on to serve
 /// where no signal is left that could hit a later statement, since a new one costs both sides a login; else it is closed.
-async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange, terms: Terms) {
+async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange, terms: Terms, mut errand: Option<Errand>) {
     let target = relay.cancel_target();
     let (mut ended, mut no_signal_is_left) = (false, true);
     for patience in [100, 400, 2_000, 10_000].map(Duration::from_millis) {
         // A signal between two messages of the pipeline hits nothing: so it is repeated.
         no_signal_is_left &= relay::cancel(&target).await;
+        drop(errand.take());
         let drained = async {
             loop {
                 match relay.next(&mut exchange).await {

@@ -1,8 +1,14 @@
 //! CancelRequest.
 
+use crate::batch::{bind, execute, flush, parse, sync};
+use crate::city::{PASSWORD, World, room_for};
 use crate::fake::{Harness, eventually};
 use crate::raw::{Client, cancel_request, query, startup_version};
+use crate::scram;
+use crate::support::{LOGIN_PASSWORD, cluster, database};
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio_postgres::{Config, NoTls};
 
 /// A session with its process id and secret.
@@ -56,14 +62,80 @@ fn a_wrong_key_is_ignored_without_a_word() {
     assert_eq!(client.reply().completed(), ["SLEEP"]);
 }
 
-#[test]
-fn a_cancel_between_statements_hits_none() {
-    let server = Harness::new();
-    let (mut client, pid, secret) = session(&server, 196_608);
-    let mut canceller = Client::connect(server.address);
-    canceller.send(&cancel_request(&pid, &secret));
+/// Asks to cancel, as client libraries do: when this returns, the server has closed the connection.
+fn cancel(address: SocketAddr, key: &[u8]) {
+    let mut canceller = Client::connect(address);
+    canceller.send(&cancel_request(&key[..4], &key[4..]));
     assert!(canceller.rest().is_empty());
-    assert_eq!(client.query("sleep 50").completed(), ["SLEEP"]);
+}
+
+/// Cancels in every moment of a session, and how many statements ended in 57014 that were sent after the server had closed the
+/// connection of the last cancel request. `long` runs until it is cancelled, `short` for milliseconds at most.
+fn cancels_that_hit_what_came_later(
+    address: SocketAddr,
+    (mut client, key): (Client, Vec<u8>),
+    (long, short): (&str, &str),
+) -> usize {
+    let is_hit = |error: Option<(String, String)>| {
+        assert!(error.as_ref().is_none_or(|(_, code)| code == "57014"), "{error:?}");
+        usize::from(error.is_some())
+    };
+    let mut hit = 0;
+    for round in 0..100u64 {
+        // No statement is there.
+        cancel(address, &key);
+        hit += is_hit(client.query("select 'x'").error());
+        // One is about to end, or has ended.
+        client.send(&query(short));
+        std::thread::sleep(Duration::from_micros(round * 37 % 3_000));
+        cancel(address, &key);
+        client.reply();
+        hit += is_hit(client.query("select 'x'").error());
+        // A batch waits for its next message, which is sent when the cancel request is over.
+        client.send(&[parse("", "select 'x'", &[]), flush()].concat());
+        assert_eq!(client.message().unwrap().tag, '1');
+        cancel(address, &key);
+        client.send(&[bind("", ""), execute("", 0), sync()].concat());
+        hit += is_hit(client.reply().error());
+        // One is there, and is hit.
+        if round % 10 == 0 {
+            client.send(&query(long));
+            std::thread::sleep(Duration::from_millis(300));
+            cancel(address, &key);
+            assert_eq!(client.reply().error(), Some(("ERROR".into(), "57014".into())));
+            hit += is_hit(client.query("select 'x'").error());
+        }
+    }
+    hit
+}
+
+#[test]
+fn a_cancel_request_that_is_over_hits_nothing_that_is_sent_later() {
+    let server = Harness::new();
+    let (client, pid, secret) = session(&server, 196_608);
+    let ours = (client, [pid, secret].concat());
+    let hit = cancels_that_hit_what_came_later(server.address, ours, ("sleep forever", "sleep 1"));
+    assert_eq!(hit, 0, "before a made-up service");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_request_that_is_over_hits_nothing_that_is_sent_later_as_with_postgresql() {
+    let city = World::new(&["ada"], &room_for(10)).await;
+    let db = database("").await;
+    let hits = tokio::task::spawn_blocking(move || {
+        let original = SocketAddr::from(([127, 0, 0, 1], cluster().port()));
+        let proxy = city.gate.address.parse().unwrap();
+        let login = format!("{}_finish", db.name);
+        let texts = (
+            "SELECT count(*) FROM generate_series(1, 9000) a, generate_series(1, 9000) b, generate_series(1, 9000) c",
+            "SELECT count(*) FROM generate_series(1, 5000) g",
+        );
+        let theirs = scram::login_with_key(original, &login, LOGIN_PASSWORD, &db.name);
+        let ours = scram::login_with_key(proxy, "ada", PASSWORD, "bikes");
+        [(original, theirs), (proxy, ours)]
+            .map(|(address, session)| cancels_that_hit_what_came_later(address, session, texts))
+    });
+    assert_eq!(hits.await.unwrap(), [0, 0], "PostgreSQL's, and ours");
 }
 
 #[test]
