@@ -15,7 +15,9 @@ tokio::task_local! {
 /// Held by whoever will have something left to stop when the statement of its task is cancelled.
 #[derive(Clone, Debug)]
 #[must_use]
-pub struct Errand(#[expect(dead_code, reason = "it is there")] watch::Receiver<()>);
+pub struct Errand {
+    _held: watch::Receiver<()>,
+}
 
 /// All errands of a statement.
 #[derive(Clone, Debug)]
@@ -25,7 +27,7 @@ impl Errands {
     /// Those of a statement, and the first of them.
     pub fn new() -> (Self, Errand) {
         let (sender, receiver) = watch::channel(());
-        (Self(Arc::new(sender)), Errand(receiver))
+        (Self(Arc::new(sender)), Errand { _held: receiver })
     }
 
     /// Returns when all have been run.

@@ -1,5 +1,6 @@
 //! Bytes and frames of one connection to PostgreSQL: where to connect, how to cut messages. No meaning.
 
+use super::alive::Alive;
 use super::error::RelayError;
 use super::tls::Tls;
 use bytes::{Buf, Bytes, BytesMut};
@@ -24,6 +25,7 @@ pub(super) struct Target {
     mode: SslMode,
     /// TLS begins at once, and is not asked for.
     direct: bool,
+    alive: Alive,
 }
 
 #[derive(Clone)]
@@ -51,6 +53,7 @@ pub(super) fn targets(config: &tokio_postgres::Config, tls: &Tls) -> Vec<Target>
         tls: tls.clone(),
         mode: config.get_ssl_mode(),
         direct: config.get_ssl_negotiation() == SslNegotiation::Direct,
+        alive: Alive::of(config),
     };
     let hosts = config.get_hosts();
     if !config.get_hostaddrs().is_empty() {
@@ -108,6 +111,7 @@ impl Channel {
             Address::Tcp(host, port) => {
                 let mut stream = TcpStream::connect((host.as_str(), *port)).await?;
                 stream.set_nodelay(true)?;
+                target.alive.set(&stream)?;
                 if target.has_tls(&mut stream).await? {
                     let stream = target.tls.connect(&target.name, stream).await?;
                     let binding = stream.binding();

@@ -74,6 +74,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         reloaders.push((Arc::new(Reloader { file, active, folder: folder.clone() }), beside));
     }
     let ending = Arc::new(AtomicBool::new(false));
+    let gateways: Vec<_> = watched.iter().map(|(_, active)| active.clone()).collect();
     let watched = metrics::Watched {
         databases: watched,
         sessions: server.sessions(),
@@ -131,6 +132,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     manager.ready(&format!("listening on {}", listening.join(", ")));
     manager.keep_watchdog_quiet();
     server.run().await;
+    gateways.iter().for_each(|active| active.current().ends_in_order());
     for (_, console) in consoles.into_iter().chain(monitor) {
         console.abort();
     }

@@ -5,6 +5,7 @@
 //! where the policy keeps texts. `work` is one statement, `recorder` all of a database, `tally` what is added up of them,
 //! `reason` the words of a refusal without the analyst's, `totals` what monitoring reads, `trace` what is sent elsewhere. It knows neither SQL nor policies.
 
+mod held;
 mod outcome;
 mod reason;
 mod recorder;
@@ -14,6 +15,7 @@ mod totals;
 mod trace;
 mod work;
 
+pub use held::{Held, held, holding};
 pub use outcome::Outcome;
 pub use reason::reason;
 pub use recorder::{Line, Recorder, Shown};

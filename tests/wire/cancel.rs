@@ -1,13 +1,15 @@
 //! CancelRequest.
 
 use crate::batch::{bind, execute, flush, parse, sync};
-use crate::city::{PASSWORD, World, room_for};
+use crate::city::{PASSWORD, World, bikes, policy, room_for};
 use crate::fake::{Harness, eventually};
 use crate::raw::{Client, cancel_request, query, startup_version};
 use crate::scram;
-use crate::support::{LOGIN_PASSWORD, cluster, database};
-use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
+use crate::support::{LOGIN_PASSWORD, Workdir, cluster, database};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_postgres::{Config, NoTls};
 
@@ -61,6 +63,10 @@ fn a_wrong_key_is_ignored_without_a_word() {
     }
     assert_eq!(client.reply().completed(), ["SLEEP"]);
 }
+
+/// Runs until it is cancelled.
+const LONG: &str =
+    "SELECT count(*) FROM generate_series(1, 9000) a, generate_series(1, 9000) b, generate_series(1, 9000) c";
 
 /// Asks to cancel, as client libraries do: when this returns, the server has closed the connection.
 fn cancel(address: SocketAddr, key: &[u8]) {
@@ -126,10 +132,7 @@ async fn a_cancel_request_that_is_over_hits_nothing_that_is_sent_later_as_with_p
         let original = SocketAddr::from(([127, 0, 0, 1], cluster().port()));
         let proxy = city.gate.address.parse().unwrap();
         let login = format!("{}_finish", db.name);
-        let texts = (
-            "SELECT count(*) FROM generate_series(1, 9000) a, generate_series(1, 9000) b, generate_series(1, 9000) c",
-            "SELECT count(*) FROM generate_series(1, 5000) g",
-        );
+        let texts = (LONG, "SELECT count(*) FROM generate_series(1, 5000) g");
         let theirs = scram::login_with_key(original, &login, LOGIN_PASSWORD, &db.name);
         let ours = scram::login_with_key(proxy, "ada", PASSWORD, "bikes");
         [(original, theirs), (proxy, ours)]
@@ -168,4 +171,58 @@ fn tokio_postgres_can_cancel() {
         let e = running.await.unwrap().unwrap_err();
         assert_eq!(e.as_db_error().unwrap().code().code(), "57014");
     });
+}
+
+/// A TCP proxy before PostgreSQL that is slow with cancel requests; and whether one has passed.
+fn slow_with_cancels(server: u16) -> (u16, Arc<AtomicBool>) {
+    let passed = Arc::new(AtomicBool::new(false));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let seen = passed.clone();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().map_while(Result::ok) {
+            let seen = seen.clone();
+            std::thread::spawn(move || {
+                let mut head = [0; 8];
+                client.read_exact(&mut head).ok()?;
+                if head[4..] == 80_877_102u32.to_be_bytes() {
+                    std::thread::sleep(Duration::from_millis(700));
+                    seen.store(true, Ordering::SeqCst);
+                }
+                let mut server = TcpStream::connect(("127.0.0.1", server)).ok()?;
+                server.write_all(&head).ok()?;
+                let (mut from, mut to) = (server.try_clone().ok()?, client.try_clone().ok()?);
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    to.shutdown(Shutdown::Both)
+                });
+                let _ = std::io::copy(&mut client, &mut server);
+                server.shutdown(Shutdown::Both).ok()
+            });
+        }
+    });
+    (port, passed)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_request_is_over_when_the_database_has_it() {
+    let db = bikes().await;
+    let server = cluster().port();
+    let (port, passed) = slow_with_cancels(server);
+    let by_way = |url: &str| url.replace(&format!(":{server}/"), &format!(":{port}/"));
+    let backend = db.backend_toml().replace(&db.finish_url, &by_way(&db.finish_url));
+    assert!(backend.contains(&port.to_string()), "{backend}");
+    let backend = backend.replace("sslmode=prefer", "sslmode=disable");
+    let dir = Workdir::new(&policy(&backend, &["ada"], &room_for(10)));
+    let gate = dir.serve().await;
+    let cancelled = tokio::task::spawn_blocking(move || {
+        let proxy = gate.address.parse().unwrap();
+        let (mut client, key) = scram::login_with_key(proxy, "ada", PASSWORD, "bikes");
+        client.send(&query(LONG));
+        std::thread::sleep(Duration::from_millis(500));
+        cancel(proxy, &key);
+        assert!(passed.load(Ordering::SeqCst), "the database has not heard of it yet");
+        client.reply().error()
+    });
+    assert_eq!(cancelled.await.unwrap(), Some(("ERROR".into(), "57014".into())));
 }
