@@ -127,6 +127,10 @@ impl Backend {
         if endless.map_err(|c| away("finish_url", users.1.clone(), c))?.as_deref() == Some("true") {
             backend.warnings.push(format!("backend.finish_url, {}: {ENDLESS}", users.1));
         }
+        let pid = cell_of(&backend.finish, "SELECT pg_catalog.pg_backend_pid()::pg_catalog.text").await;
+        let pid = pid.map_err(|c| away("finish_url", users.1.clone(), c))?.unwrap_or_default();
+        let uncapped = super::memory::warning(&backend.finish.manager().0.config, &pid);
+        backend.warnings.extend(uncapped.map(|w| format!("backend.finish_url, {}: {w}", users.1)));
         Ok(backend)
     }
 

@@ -9,6 +9,7 @@ use super::param::Param;
 use super::prepared::{LONGEST, is_lasting};
 use super::relay::Relay;
 use super::tls::Tls;
+use super::worn::is_old;
 use answer::SqlState;
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use std::collections::HashMap;
@@ -27,8 +28,8 @@ impl Manager for Pooled {
         Relay::connect(&self.0, &self.1, &self.2).await
     }
 
-    async fn recycle(&self, relay: &mut Relay, _: &Metrics) -> RecycleResult<RelayError> {
-        if relay.lend() { Ok(()) } else { Err(RecycleError::message("not idle")) }
+    async fn recycle(&self, relay: &mut Relay, metrics: &Metrics) -> RecycleResult<RelayError> {
+        if relay.lend() && !is_old(metrics) { Ok(()) } else { Err(RecycleError::message("not idle")) }
     }
 }
 
@@ -189,9 +190,12 @@ impl Manager for Fetching {
         }
     }
 
-    async fn recycle(&self, made: &mut FetchClient, _: &Metrics) -> RecycleResult<FetchError> {
+    async fn recycle(&self, made: &mut FetchClient, metrics: &Metrics) -> RecycleResult<FetchError> {
         if made.client.is_closed() || made.task.is_finished() {
             return Err(RecycleError::message("closed"));
+        }
+        if is_old(metrics) {
+            return Err(RecycleError::message("old"));
         }
         Ok(())
     }

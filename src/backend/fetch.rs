@@ -28,6 +28,7 @@ use super::connection::{FetchClient, Fetching};
 use super::error::{FetchError, cause};
 use super::param::Param;
 use super::pool::Backend;
+use super::worn::LONG;
 use answer::{Errand, SqlState};
 use deadpool::managed::Object;
 use futures::StreamExt;
@@ -40,7 +41,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_postgres::error::Severity;
@@ -242,6 +243,7 @@ async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: D
         }
         return;
     };
+    let begun = Instant::now();
     let result = {
         sieves.resize_with(request.statements.len(), || None);
         let mut work = pin!(read(&connection, &request, &prepared, sieves));
@@ -271,7 +273,10 @@ async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: D
     match &result {
         // The transaction was ended in order. The connection is given up first: who has the answer finds it free.
         Ok(_) | Err(FetchError::SchemaChanged) => {
-            drop(connection);
+            match begun.elapsed() > LONG {
+                true => drop(Object::take(connection)),
+                false => drop(connection),
+            }
             let _ = caller.answers.send(result);
         }
         Err(_) => {

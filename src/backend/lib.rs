@@ -21,6 +21,7 @@ mod health;
 pub mod introspect;
 mod listen;
 mod login;
+mod memory;
 mod options;
 mod param;
 mod places;
@@ -32,6 +33,7 @@ mod settings;
 mod shares;
 mod socket;
 mod tls;
+mod worn;
 
 pub use collect::{Batch, Cells, Reports, StoreError, Target};
 pub use connect::ConnectError;

@@ -16,13 +16,14 @@ use super::param::Param;
 use super::prepared::{PreparedTexts, Statement};
 use super::settings::Settings;
 use super::socket::{self, Frame, Target};
+use super::worn::{HEAVY, LONG};
 use answer::{Field, SqlState};
 use bytes::BytesMut;
 use postgres_protocol::IsNull;
 use postgres_protocol::message::backend::{Message, RowDescriptionBody};
 use postgres_protocol::message::frontend::{self, BindError};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_postgres::fallible_iterator::FallibleIterator;
 
@@ -44,6 +45,10 @@ pub(super) struct Relay {
     falls: Falls,
     /// What the server said last, where it has ended the session.
     last_word: Option<SqlState>,
+    /// When its statement was sent.
+    sent: Instant,
+    /// It has worked for so long that its session may have grown.
+    worn: bool,
     /// No statement is under way, and the last one ended outside a transaction.
     clean: bool,
     /// The server has answered something since the last checkout.
@@ -79,6 +84,8 @@ impl Relay {
             life: None,
             falls: falls.clone(),
             last_word: None,
+            sent: Instant::now(),
+            worn: false,
             clean: true,
             heard: false,
             applied: None,
@@ -105,7 +112,7 @@ impl Relay {
     /// server.
     pub(super) fn lend(&mut self) -> bool {
         self.heard = false;
-        self.clean && !self.session.channel.is_bloated() && self.session.channel.is_quiet()
+        self.clean && !self.worn && !self.session.channel.is_bloated() && self.session.channel.is_quiet()
     }
 
     /// Whether the whole database fell, where this connection was lost.
@@ -217,17 +224,6 @@ impl Relay {
         self.drain().await
     }
 
-    /// Makes a connection whose statement was cancelled as it was at first: whatever of it was prepared is not known.
-    pub(super) async fn renew(&mut self) -> Result<(), RelayError> {
-        let mut out = BytesMut::new();
-        execute("ROLLBACK", &mut out)?;
-        execute("DEALLOCATE ALL", &mut out)?;
-        frontend::sync(&mut out);
-        self.prepared = PreparedTexts::default();
-        self.start(&out).await?;
-        self.drain().await
-    }
-
     /// Reads to the end of a pipeline of ours that gives no rows.
     async fn drain(&mut self) -> Result<(), RelayError> {
         let mut exchange = Exchange::default();
@@ -243,6 +239,8 @@ impl Relay {
     /// Sends a pipeline.
     async fn start(&mut self, messages: &[u8]) -> Result<(), RelayError> {
         self.clean = false;
+        self.sent = Instant::now();
+        self.worn |= messages.len() > HEAVY;
         timeout(self.patience, self.session.channel.send(messages)).await.map_err(|_| RelayError::Timeout)?
     }
 
@@ -274,6 +272,7 @@ impl Relay {
                 Frame::Other(Message::ParameterStatus(_) | Message::CloseComplete) => {}
                 Frame::Other(Message::ReadyForQuery(body)) => {
                     self.clean = body.status() == b'I';
+                    self.worn |= self.sent.elapsed() > LONG;
                     self.heard = true;
                     return Ok(Step::Over);
                 }
@@ -397,16 +396,13 @@ pub(super) fn out_of_turn(what: &str) -> RelayError {
     RelayError::Protocol(format!("the server sent {what}"))
 }
 
-/// Cancels what runs on a connection; a server that cannot be asked is logged, no more can be done. Whether the signal can hit
-/// nothing that comes later; None where nobody is heard there.
-pub(super) async fn cancel(target: &(Target, Option<(i32, i32)>)) -> Option<bool> {
-    let (server, Some(key)) = target else { return Some(true) };
-    match timeout(Duration::from_secs(3), socket::cancel(server, *key)).await {
-        Ok(Ok(over)) => Some(over),
-        Ok(Err(cause)) => {
-            tracing::warn!(%cause, "a cancel request could not be sent");
-            Some(false)
-        }
-        Err(_) => None,
+/// Cancels what runs on a connection; a server that cannot be asked is logged, no more can be done. False where nobody is heard
+/// there.
+pub(super) async fn cancel(target: &(Target, Option<(i32, i32)>)) -> bool {
+    let (server, Some(key)) = target else { return true };
+    let asked = timeout(Duration::from_secs(3), socket::cancel(server, *key)).await;
+    if let Ok(Err(cause)) = &asked {
+        tracing::warn!(%cause, "a cancel request could not be sent");
     }
+    asked.is_ok()
 }

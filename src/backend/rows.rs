@@ -301,36 +301,24 @@ impl Run {
     }
 }
 
-/// Cancels what nobody waits for. The connection keeps its place in the pool until the server is done with it. It goes on to serve
-/// where no signal is left that could hit a later statement, since a new one costs both sides a login; else it is closed.
+/// Cancels what nobody waits for. The connection keeps its place in the pool until the server is done with it, and is closed then: a
+/// session whose statement was worth cancelling keeps the memory that it took.
 async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange, terms: Terms, mut errand: Option<Errand>) {
     let target = relay.cancel_target();
-    let (mut ended, mut no_signal_is_left) = (false, true);
     for patience in [100, 400, 2_000, 10_000].map(Duration::from_millis) {
         // A signal between two messages of the pipeline hits nothing: so it is repeated.
         let asked = relay::cancel(&target).await;
         drop(errand.take());
         // A server that nobody reaches: what runs there holds no place here.
-        let Some(over) = asked else { break };
-        no_signal_is_left &= over;
-        let drained = async {
-            loop {
-                match relay.next(&mut exchange).await {
-                    Ok(Some(_)) => {}
-                    Ok(None) => break true,
-                    Err(_) => break false,
-                }
-            }
-        };
-        if let Ok(in_order) = timeout(patience, drained).await {
-            ended = in_order;
+        if !asked {
+            break;
+        }
+        let drained = async { while let Ok(Some(_)) = relay.next(&mut exchange).await {} };
+        if timeout(patience, drained).await.is_ok() {
             break;
         }
     }
-    let again = ended && no_signal_is_left;
-    if !again || !matches!(timeout(Duration::from_secs(1), relay.renew()).await, Ok(Ok(()))) {
-        drop(Object::take(relay));
-    }
+    drop(Object::take(relay));
     // Its user's place was taken until here.
     drop(terms.place);
 }

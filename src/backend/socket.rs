@@ -213,17 +213,16 @@ impl Target {
     }
 }
 
-/// Asks the server to cancel what the session with this key runs; whether that hit anything, nobody knows. True where the server has
-/// closed the connection in order: it has sent the signal then, and no later statement is hit by it. (PostgreSQL's process for
-/// the request sends it before it ends; a session that gets it between two statements drops it.)
-pub(super) async fn cancel(target: &Target, (process, secret): (i32, i32)) -> Result<bool, RelayError> {
+/// Asks the server to cancel what the session with this key runs; whether that hit anything, nobody knows. It has sent the signal when
+/// this returns.
+pub(super) async fn cancel(target: &Target, (process, secret): (i32, i32)) -> Result<(), RelayError> {
     let mut channel = Channel::open(target).await.map_err(RelayError::io)?;
     let mut buffer = BytesMut::new();
     frontend::cancel_request(process, secret, &mut buffer);
     channel.send(&buffer).await?;
     // It never answers, and says no goodbye under TLS.
-    Ok(match channel.socket.read(&mut [0; 1]).await {
-        Ok(read) => read == 0,
-        Err(e) => e.kind() == io::ErrorKind::UnexpectedEof,
-    })
+    match channel.socket.read(&mut [0; 1]).await {
+        Err(e) if e.kind() != io::ErrorKind::UnexpectedEof => Err(RelayError::io(e)),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
