@@ -65,15 +65,16 @@ fn without_constants(text: &[u8]) -> Vec<u8> {
                 out.push(b'\'');
                 beyond(after, b"'")
             }
-            b'$' if !in_a_word && !after.first().is_some_and(u8::is_ascii_digit) => {
-                out.push(b'\'');
-                let tag = after.iter().take(LONGEST_TAG).position(|b| *b == b'$').map_or(0, |at| at + 1);
-                let (tag, body) = after.split_at_checked(tag).unwrap_or((after, &[]));
-                match tag {
-                    [] => body,
-                    tag => beyond(body, &[b"$", tag].concat()),
+            b'$' if !in_a_word => match dollar_quoted(after) {
+                Some(after) => {
+                    out.push(b'\'');
+                    after
                 }
-            }
+                None => {
+                    out.push(b'$');
+                    after
+                }
+            },
             b'"' => {
                 let end = after.iter().position(|b| *b == b'"').map_or(after.len(), |at| at + 1);
                 let (name, after) = after.split_at_checked(end).unwrap_or((after, &[]));
@@ -102,6 +103,17 @@ fn without_constants(text: &[u8]) -> Vec<u8> {
     out
 }
 
+/// What comes after a constant whose first dollar was before this, if it is one.
+fn dollar_quoted(text: &[u8]) -> Option<&[u8]> {
+    let tag = text.iter().take(LONGEST_TAG).position(|b| *b == b'$')?;
+    let (tag, body) = text.split_at_checked(tag + 1)?;
+    let name = |(place, b): (usize, &u8)| {
+        b.is_ascii_alphabetic() || *b == b'_' || *b > 127 || place > 0 && b.is_ascii_digit()
+    };
+    let named = tag.iter().take(tag.len() - 1).enumerate().all(name);
+    named.then(|| beyond(body, &[b"$", tag].concat()))
+}
+
 /// What comes after the first of these bytes, or nothing.
 fn beyond<'t>(text: &'t [u8], end: &[u8]) -> &'t [u8] {
     let at = text.windows(end.len().max(1)).position(|bytes| bytes == end);
@@ -119,7 +131,8 @@ mod tests {
             ("SELECT  x1, 12.5e3 FROM \"T\" -- a\n WHERE a='it''s' ;", "select x1, 0 from \"T\" where a=''"),
             ("select/* b */1+1, $1, $x$ secret $x$, $$ s $$", "select 0+0, $0, ', '"),
             ("'never ended", "'"),
-            ("$never ended", "'"),
+            ("$never ended", "$never ended"),
+            ("$1, $$ never ended", "$0, '"),
             ("/* never ended", ""),
             ("é = 1", "é = 0"),
         ] {
